@@ -38,6 +38,12 @@ interface ReversalNow {
 /** The gateway gives its times in whole seconds. */
 const ROUNDING_MS = 1000;
 
+/** What the database got between these times was lost by a restore. Unix milliseconds. */
+export interface LostTime {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 /**
  * The invariants of money at the gateway, of every payment, also of orders with an alert or a settlement:
  *
@@ -47,10 +53,14 @@ const ROUNDING_MS = 1000;
  * 3. A payment made its order PAID only if nothing of it was refunded when the gateway was asked.
  * 4. No refund and no release begins while the service knows of an open chargeback of the payment.
  * 5. No dispute was refunded by its deadline over an answer that was received before.
+ *
+ * @param lost what the service knew in these times cannot be told any more: the end of a chargeback may have
+ *   been recorded, and is recorded again later
  */
 export async function brokenInvariants(
   sql: Sql,
   access: SimulatorAccess,
+  lost: readonly LostTime[] = [],
 ): Promise<BrokenInvariant[]> {
   const money = await moneyAtGateway(access);
   const payments = new Map((await readPayments(sql)).map((row) => [row.gatewayPaymentId, row]));
@@ -60,13 +70,14 @@ export async function brokenInvariants(
     const known = payments.get(paymentId);
     if (!known) return [];
     const recorded = reversals.get(paymentId) ?? [];
-    const lost = atGateway.chargebacks.filter(({ status }) => status === 'lost');
-    const taken = lost.map(({ id, amount }) => ({ id, amount }));
+    const taken = atGateway.chargebacks
+      .filter(({ status }) => status === 'lost')
+      .map(({ id, amount }) => ({ id, amount }));
     return [
       ...overpaid(atGateway, taken, known, recorded),
       ...opposite(atGateway, known),
       ...paidThoughRefunded(atGateway, known),
-      ...movedWhileCharged(atGateway, known, recorded),
+      ...movedWhileCharged(atGateway, known, recorded, lost),
     ].map((fault) => ({ subject: known.orderNumber, fault: `${paymentId}: ${fault}` }));
   });
   return [...ofPayments, ...(await answersOverruled(sql))];
@@ -137,7 +148,10 @@ function movedWhileCharged(
   { paymentId, refunds }: GatewayMoney,
   { releaseStartedAtMs }: PaymentNow,
   recorded: readonly ReversalNow[],
+  lost: readonly LostTime[],
 ): string[] {
+  const isLost = (ms: number) =>
+    lost.some(({ fromMs, toMs }) => ms > fromMs - ROUNDING_MS && ms < toMs);
   return recorded
     .filter(({ kind }) => kind === 'chargeback')
     .flatMap(({ recordedAtMs, endedAtMs, reversalId }) => {
@@ -145,7 +159,13 @@ function movedWhileCharged(
         ms > recordedAtMs + ROUNDING_MS && ms < (endedAtMs ?? Infinity) - ROUNDING_MS;
       const made = refunds.filter(isOurs(paymentId)).map(({ created_at: at }) => at * 1000);
       const moved = [...made, ...(releaseStartedAtMs === null ? [] : [releaseStartedAtMs])];
-      return moved.some(isWhile) ? [`its money moved while ${reversalId} was open`] : [];
+      const at = moved.find((ms) => isWhile(ms) && !isLost(ms));
+      const time = (ms: number | null) => (ms === null ? 'now' : new Date(ms).toISOString());
+      return at === undefined
+        ? []
+        : [
+            `its money moved at ${time(at)} while ${reversalId} was open, from ${time(recordedAtMs)} to ${time(endedAtMs)}`,
+          ];
     });
 }
 

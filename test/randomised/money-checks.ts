@@ -19,7 +19,7 @@ interface KnownPayment {
 
 /** The invariants of money that are broken, also of orders with an alert. */
 export async function invariantProblems(system: System): Promise<string[]> {
-  const broken = await brokenInvariants(system.sql, simulatorOf(system));
+  const broken = await brokenInvariants(system.sql, simulatorOf(system), system.lost);
   return broken.map(({ subject, fault }) => `${subject}: ${fault}`);
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
 import { COMPARE_GATEWAY_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { connectDatabase } from '../../src/db/client.ts';
+import type { LostTime } from '../../dev/chaos/money-invariants.ts';
 import { createGatewaySimulator } from '../../dev/gateway-simulator/simulator.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
@@ -123,6 +124,8 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
   );
   await processes.start();
   const admin = adminCli(env);
+  const lost: LostTime[] = [];
+  let copiedAtMs = 0;
   /** Repeated if the gateway does not respond: it is asked for what the database has lost. */
   async function recoverAll(): Promise<void> {
     await until(async () => (await admin.run('order', 'recover', '--all')).code === 0);
@@ -148,8 +151,11 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
     /** Moves the database's clock forward, by which reconciliation checks sessions. */
     advance: (ms: number) => sql`
       UPDATE test_clock SET ahead = ahead + ${ms} * interval '1 millisecond'`,
+    /** What the service's database has lost by restores. */
+    lost,
     async copy(side: Side) {
       if (side === 'temporal') await servers.stopTemporal();
+      else copiedAtMs = Date.now();
       await servers.copy(side, EARLIER);
       if (side === 'temporal') await servers.startTemporal();
     },
@@ -162,8 +168,10 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
       }),
     /** Restores a side as operators do, and then recovers both sides. */
     async restore(side: Side) {
-      if (side === 'postgres') await servers.restore(side, EARLIER);
-      else {
+      if (side === 'postgres') {
+        await servers.restore(side, EARLIER);
+        lost.push({ fromMs: copiedAtMs, toMs: Date.now() });
+      } else {
         // A worker caches workflows as they were before the restore.
         await processes.kill();
         await servers.stopTemporal();
