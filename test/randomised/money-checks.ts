@@ -83,8 +83,23 @@ async function totalProblems(
   ].filter((problem) => problem !== false);
 }
 
+/**
+ * True if a refund was made at the gateway itself from the hold of each of these payments, and failed: the
+ * transfer stays smaller by it.
+ */
+async function haveFailedReversals(
+  { sql }: System,
+  differing: readonly { gatewayPaymentId: string }[],
+): Promise<boolean> {
+  const failed = await sql<{ gatewayPaymentId: string }[]>`
+    SELECT gateway_payment_id FROM gateway_reversals WHERE state = 'failed'`;
+  const ids = new Set(failed.map(({ gatewayPaymentId }) => gatewayPaymentId));
+  return differing.every(({ gatewayPaymentId }) => ids.has(gatewayPaymentId));
+}
+
 /** The findings of `ledger verify --gateway`, except for orders and payments with an alert. */
-export async function ledgerProblems({ admin }: System, alerts: OpenAlerts): Promise<string[]> {
+export async function ledgerProblems(system: System, alerts: OpenAlerts): Promise<string[]> {
+  const { admin } = system;
   const { code, stdout, stderr } = await admin.run('ledger', 'verify', '--gateway', '--json');
   if (stdout === '') return [`ledger verify ended with ${code}: ${stderr}`];
   const { faults, gateway } = JSON.parse(stdout) as Verification & { gateway: GatewayComparison };
@@ -99,6 +114,10 @@ export async function ledgerProblems({ admin }: System, alerts: OpenAlerts): Pro
     ({ orderNumber, gateway: name, gatewayPaymentId }) =>
       !alerts.isAbout(orderNumber) && !alerts.isAbout(`${name}:${gatewayPaymentId}`),
   );
+  // The daily comparison alerts about them, and the next look sees its alert.
+  if (ofGateway.length > 0 && (await haveFailedReversals(system, ofGateway))) {
+    await system.compareWithGateway();
+  }
   return [
     // The balance of an account differs by the faults of single orders.
     ...(isEachExplained && faults.some(({ rule }) => rule !== 'account') ? [] : unexplained).map(
