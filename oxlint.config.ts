@@ -169,6 +169,7 @@ function arrowsOf(folder: string, mayImport: readonly Part[]): OxlintOverride {
 
 export default defineConfig({
   plugins: ['typescript', 'unicorn', 'oxc', 'import', 'node', 'promise'],
+  jsPlugins: ['./dev/lint/no-module-state.ts'],
   categories: { correctness: 'error', suspicious: 'error', perf: 'error' },
   rules: {
     'typescript/no-explicit-any': 'error',
@@ -216,6 +217,10 @@ export default defineConfig({
   },
   overrides: [
     ...Object.entries(ARROWS).map(([folder, mayImport]) => arrowsOf(folder, mayImport)),
+    {
+      files: ['workflows/**', 'src/domain/**', 'src/contracts/**'],
+      rules: { 'local/no-module-state': 'error' },
+    },
     {
       files: ['dev/gateway-simulator/**'],
       rules: {

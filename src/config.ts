@@ -123,12 +123,12 @@ export const SERVICE_SETTINGS = {
     byDefault: `\`${TASK_QUEUES.join(',')}\``,
   }),
   WORKER_MAX_CACHED_WORKFLOWS: setting(
-    z.coerce.number<string>().int().min(2).max(1_000_000),
+    z.coerce.number<string>().int().min(6).max(1_000_000),
     undefined,
     {
-      accepts: 'a whole number from 2 to 1000000',
+      accepts: 'a whole number from 6 to 1000000',
       description:
-        "the orders that a worker process keeps in memory, about 0.25 MB each. An order's history is read again when it has been dropped",
+        "the orders that a worker process keeps in memory, about 0.12 MB each. An order's history is read again when it has been dropped",
       byDefault: 'by the heap limit of Node: 600 for each GiB',
     },
   ),
@@ -137,11 +137,10 @@ export const SERVICE_SETTINGS = {
     description:
       'the workflow code of a worker, bundled before it starts. Not set: bundled at each start',
   }),
-  WORKFLOW_CALL_STACKS: setting(z.enum(['on', 'off']), undefined, {
+  WORKFLOW_CALL_STACKS: setting(z.enum(['on', 'off']), 'off', {
     accepts: 'on or off',
     description:
-      "whether Temporal's Web UI can show where the code of a running workflow waits, which takes a stack trace for each promise",
-    byDefault: '`on`, in production `off`',
+      "whether Temporal's Web UI can show where the code of a running workflow waits. It takes a stack trace for each promise, and a thread of the workflows' own",
   }),
   PUBLIC_BASE_URL: webAddress('where buyers and the gateway reach the service', {
     byDefault: '`http://127.0.0.1:PORT`',
@@ -356,7 +355,6 @@ function readConfig<Adapters extends readonly GatewayAdapter[]>(
   if (nodeEnv === 'production') refuseInProduction(values);
   return {
     ...values,
-    workflowCallStacks: values.workflowCallStacks ?? (nodeEnv === 'production' ? 'off' : 'on'),
     publicBaseUrl: (publicBaseUrl ?? `http://127.0.0.1:${values.port}`).replace(/\/+$/, ''),
     /** The service's own Schedules run here, so that a list of workflows is a list of orders. */
     temporalHousekeepingNamespace:

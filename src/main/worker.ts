@@ -17,7 +17,7 @@ import { activityFields, logTemporalTo } from './temporal-logger.ts';
 import { startTracing } from './tracing.ts';
 import { createWorkerHealth } from './worker-health.ts';
 import { loadWorkflows } from './workflow-bundle.ts';
-import { prepareWorkflowThreads } from './workflow-threads.ts';
+import { runWorkflowsInThisThread } from './workflow-execution.ts';
 
 /** Longer than a webhook's 15 s, so that a running attempt is recorded before the worker stops. */
 const SHUTDOWN_GRACE_MS = 20_000;
@@ -29,14 +29,11 @@ const SHUTDOWN_GRACE_MS = 20_000;
 const STICKY_TIMEOUT_MS = 2000;
 
 /**
- * Half of the polls for workflow tasks are for orders that the worker has cached: eight, as by default. The others
- * are for new orders, and those of killed workers. By default these are two: after an outage new orders then
- * waited for their first task while the others were served (docs/adr/0009).
+ * Half of the ten polls for workflow tasks are for orders that the worker has cached. The others are for new
+ * orders, and those of killed workers. By default these are two: after an outage new orders then waited for
+ * their first task while the others were served (docs/adr/0009).
  */
-const WORKFLOW_TASK_POLLS = {
-  maxConcurrentWorkflowTaskPolls: 16,
-  nonStickyToStickyPollRatio: 0.5,
-} as const;
+const NEW_ORDERS_SHARE_OF_POLLS = 0.5;
 
 /**
  * Order workflows and webhooks. An endpoint that does not respond occupies a slot for 15 s, so
@@ -46,7 +43,7 @@ const WORKFLOW_TASK_POLLS = {
 const ORDERS = {
   taskQueue: TASK_QUEUE,
   stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
-  ...WORKFLOW_TASK_POLLS,
+  nonStickyToStickyPollRatio: NEW_ORDERS_SHARE_OF_POLLS,
   maxConcurrentActivityTaskExecutions: MAX_UNANSWERED_SENDS + 200,
 } as const;
 
@@ -59,17 +56,27 @@ const MONEY = {
 /** The workflows of Schedules, in a separate namespace: three short ones a minute. */
 const HOUSEKEEPING = {
   taskQueue: TASK_QUEUE,
-  maxCachedWorkflows: 10,
-  maxConcurrentWorkflowTaskExecutions: 5,
+  ...cacheOf(10),
   maxConcurrentActivityTaskExecutions: 10,
 } as const;
+
+/**
+ * A worker's cache of workflows, and the tasks of workflows that it works on at the same time. The SDK holds a
+ * task for which its cache has no room, until Temporal's limit of 10 s has passed: docs/adr/0009.
+ */
+function cacheOf(maxCachedWorkflows: number) {
+  return {
+    maxCachedWorkflows,
+    maxConcurrentWorkflowTaskExecutions: Math.min(40, Math.floor(maxCachedWorkflows / 3)),
+  };
+}
 
 /** The workers of this process: one for each namespace and task queue that it polls. */
 function declareWorkers(config: Config) {
   const { temporalNamespace: namespace, temporalHousekeepingNamespace } = config;
   const version = versioningOf(config);
   const { workerMaxCachedWorkflows: maxCachedWorkflows } = config;
-  const cache = maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows };
+  const cache = maxCachedWorkflows === undefined ? {} : cacheOf(maxCachedWorkflows);
   const declared = [
     { namespace, ...ORDERS, ...version, ...cache },
     { namespace, ...MONEY, ...version },
@@ -125,9 +132,11 @@ await runMain(
       },
     };
     const workflows = runsWorkflows
-      ? { workflowBundle: await loadWorkflows(config, logger, { isTraced: tracing.isOn }) }
+      ? {
+          workflowBundle: await loadWorkflows(config, logger, { isTraced: tracing.isOn }),
+          ...(config.workflowCallStacks === 'off' && runWorkflowsInThisThread()),
+        }
       : {};
-    prepareWorkflowThreads({ hasCallStacks: config.workflowCallStacks === 'on' });
     const workers = await Promise.all(
       declared.map((placement) =>
         Worker.create({

@@ -53,8 +53,11 @@ function sourcesHash(): string {
  *   bundles replay the histories of each other.
  */
 async function bundle(logger: Logger, isTraced: boolean): Promise<{ code: string }> {
+  const workflowsPath = join(REPOSITORY, 'workflows/index.ts');
   const { code } = await bundleWorkflowCode({
-    workflowsPath: join(REPOSITORY, 'workflows/index.ts'),
+    workflowsPath,
+    // Evaluated once, not once for each order: they may have no state (dev/lint/no-module-state.ts).
+    preloadModules: [workflowsPath],
     workflowInterceptorModules: isTraced ? [TRACING] : [],
     logger,
   });

@@ -40,9 +40,9 @@ const VARIABLES: [name: string, accepts: string, wrong: string[], right: string[
   ],
   [
     'WORKER_MAX_CACHED_WORKFLOWS',
-    'a whole number from 2 to 1000000',
-    ['1', '2.5', 'many', '1000001'],
-    ['2', '1000000'],
+    'a whole number from 6 to 1000000',
+    ['5', '6.5', 'many', '1000001'],
+    ['6', '1000000'],
   ],
   ['PUBLIC_BASE_URL', WEB_ADDRESS, ['ftp://x', 'x'], ['http://x', 'https://x']],
   [

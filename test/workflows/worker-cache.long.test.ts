@@ -8,13 +8,13 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
-const CACHED = 2;
-const ORDERS = 6;
+const CACHED = 6;
+const ORDERS = 18;
 const WORKER_STARTED = 'The worker polls for tasks';
 
 const test = serviceTest({ time: 'real', worker: false, callbacks: false });
 
-test('a worker that keeps two orders in memory carries out the commands of six', async ({
+test('a worker that keeps six orders in memory carries out the commands of eighteen', async ({
   service,
   merchant,
 }) => {
