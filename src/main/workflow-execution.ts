@@ -4,11 +4,7 @@ import { BaseVMWorkflow, globalHandlers } from '@temporalio/worker/lib/workflow/
 
 const ACTIVATION_TIMEOUT_MS = 1000;
 
-/**
- * Makes workflows run in the worker's own thread, with what the SDK has no option for: docs/adr/0016.
- *
- * @returns the options of the workers
- */
+/** The worker options with which workflows run in the worker's own thread: docs/adr/0016. */
 export function runWorkflowsInThisThread(): { debugMode: true } {
   // The hook would be called for each promise of the process, not only for those of workflows.
   Object.assign(globalHandlers, { setPromiseHook: () => undefined });
