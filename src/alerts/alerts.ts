@@ -71,6 +71,20 @@ export async function clearAlert(
     WHERE kind = ANY(${[kinds].flat()}) AND subject = ${subject} AND cleared_at IS NULL`;
 }
 
+/** Clears the alerts of one kind about a range of subjects, in the order of their bytes, except some of them. */
+export async function clearAlertsOfRange(
+  sql: Sql,
+  kind: AlertKind,
+  { after, upTo, except }: { after: string; upTo: string; except: string[] },
+  clearedBy: string,
+): Promise<void> {
+  await sql`
+    UPDATE alerts SET cleared_at = clock_timestamp(), cleared_by = ${clearedBy}
+    WHERE kind = ${kind} AND subject COLLATE "C" > ${after} AND subject COLLATE "C" <= ${upTo}
+      AND subject <> ALL(${except})
+      AND cleared_at IS NULL`;
+}
+
 /** An alert as operators see it. */
 export interface Alert {
   alertId: number;

@@ -1,4 +1,5 @@
 import type { AlertDeps } from '../alerts/alerts.ts';
+import { clearAlertsOfRange } from '../alerts/alerts.ts';
 import type { Sql } from '../db/client.ts';
 import type { OrderStatus } from '../domain/index.ts';
 import { isFinal, ORDER_STATUSES } from '../domain/index.ts';
@@ -81,6 +82,7 @@ export async function compareOrders(
       await wakeOrder(deps, difference.orderNumber);
       woken += 1;
     };
+    await clearMissing(deps.sql, comparison.after, page);
     await forEach(deps, page.differences, repair);
     if (changedSince) woken += await wakeChanged(deps, page.running, changedSince);
     comparison = { after: page.after, compared: comparison.compared + page.compared, woken };
@@ -104,6 +106,15 @@ export async function listDifferences(
     compared += page.compared;
   }
   return { compared, differences: found };
+}
+
+/**
+ * Clears the alerts about missing workflows of a page's other orders: the process that started one may have
+ * died before it cleared its alert, and a restored database may have the alert again.
+ */
+function clearMissing(sql: Sql, after: string, { after: upTo, differences }: ComparedPage) {
+  const except = differences.map(({ orderNumber }) => orderNumber);
+  return clearAlertsOfRange(sql, 'workflow_missing', { after, upTo, except }, 'comparison');
 }
 
 /** Temporal's list is eventually consistent: each difference is checked again, order by order. */

@@ -4,7 +4,8 @@ import type { OrderStatus } from '../../src/domain/index.ts';
 import { recordGatewayPayment } from '../../src/payments/captures.ts';
 import { attemptScheduled } from '../../src/webhooks/attempts.ts';
 import { compareOrders } from '../../src/orders/compare-orders.ts';
-import { listAlerts } from '../../src/alerts/alerts.ts';
+import { listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
+import { wakeOrder } from '../../src/orders/wake-order.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { anOrder } from '../support/api-client.ts';
 import { backUp } from '../support/backup.ts';
@@ -73,6 +74,28 @@ test('a command recovers a missing workflow first and is then carried out', asyn
     'RELEASE_STARTED',
     'ORDER_COMPLETED',
   ]);
+});
+
+test('the comparison clears the alert about a missing workflow that runs again', async ({
+  service,
+  withoutWorkflow,
+}) => {
+  const [missing, running] = [await withoutWorkflow('PAID'), await withoutWorkflow('PAID')];
+  const { deps } = service;
+  const alert = { subject: running.orderNumber, message: 'A test', fields: {} };
+  await wakeOrder(deps, running.orderNumber);
+  await raiseAlert(deps, { kind: 'workflow_missing', ...alert });
+  expect(await alertsAbout(service, running.orderNumber)).toContain('workflow_missing: open');
+  // At first the workflow has not shown its status yet.
+  await until(async () => {
+    await compareOrders(deps);
+    return !(await alertsAbout(service, running.orderNumber)).includes('workflow_missing: open');
+  });
+  expect(await alertsAbout(service, running.orderNumber)).toEqual([
+    'workflow_missing: comparison',
+    'workflow_missing: recovery',
+  ]);
+  expect(await alertsAbout(service, missing.orderNumber)).toEqual(['workflow_missing: recovery']);
 });
 
 test('an order whose workflow is missing accepts a dispute', async ({
