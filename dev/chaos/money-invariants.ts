@@ -23,7 +23,10 @@ interface PaymentNow {
   paidAtMs: number | null;
   /** When the release or refund of this service was last booked. */
   movedAtMs: number | null;
+  /** By the workflow's time, which is that of its task: the task may be delayed. */
   releaseStartedAtMs: number | null;
+  /** When that step was written, which a restore makes later. */
+  releaseRecordedAtMs: number | null;
 }
 
 interface ReversalNow {
@@ -146,20 +149,22 @@ function paidThoughRefunded(
 
 function movedWhileCharged(
   { paymentId, refunds }: GatewayMoney,
-  { releaseStartedAtMs }: PaymentNow,
+  { releaseStartedAtMs, releaseRecordedAtMs }: PaymentNow,
   recorded: readonly ReversalNow[],
   lost: readonly LostTime[],
 ): string[] {
   const isLost = (ms: number) =>
     lost.some(({ fromMs, toMs }) => ms > fromMs - ROUNDING_MS && ms < toMs);
+  const released = [releaseStartedAtMs, releaseRecordedAtMs].filter((ms) => ms !== null);
   return recorded
     .filter(({ kind }) => kind === 'chargeback')
     .flatMap(({ recordedAtMs, endedAtMs, reversalId }) => {
-      const isWhile = (ms: number) =>
-        ms > recordedAtMs + ROUNDING_MS && ms < (endedAtMs ?? Infinity) - ROUNDING_MS;
+      const isOpenAt = (ms: number) =>
+        ms > recordedAtMs + ROUNDING_MS &&
+        ms < (endedAtMs ?? Infinity) - ROUNDING_MS &&
+        !isLost(ms);
       const made = refunds.filter(isOurs(paymentId)).map(({ created_at: at }) => at * 1000);
-      const moved = [...made, ...(releaseStartedAtMs === null ? [] : [releaseStartedAtMs])];
-      const at = moved.find((ms) => isWhile(ms) && !isLost(ms));
+      const at = made.find(isOpenAt) ?? (released.every(isOpenAt) ? released[0] : undefined);
       const time = (ms: number | null) => (ms === null ? 'now' : new Date(ms).toISOString());
       return at === undefined
         ? []
@@ -180,7 +185,8 @@ async function readPayments(sql: Sql): Promise<PaymentNow[]> {
       (CASE WHEN x.reference IS NOT NULL THEN x.amount_paise ELSE 0 END
         + CASE WHEN s.reference IS NOT NULL THEN s.settled_paise ELSE 0 END)::bigint AS outside_paise,
       ${at(sql`p.confirmed_at`)} AS confirmed_at_ms, ${at(sql`paid.at`)} AS paid_at_ms,
-      ${at(sql`moved.at`)} AS moved_at_ms, ${at(sql`started.at`)} AS release_started_at_ms
+      ${at(sql`moved.at`)} AS moved_at_ms, ${at(sql`started.at`)} AS release_started_at_ms,
+      ${at(sql`started.recorded_at`)} AS release_recorded_at_ms
     FROM payments p JOIN orders o USING (order_number)
     LEFT JOIN surplus_refunds s
       ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
