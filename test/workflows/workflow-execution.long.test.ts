@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { expect, inject, onTestFinished } from 'vitest';
+import { inParallel } from '../support/in-parallel.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { startOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -58,15 +59,12 @@ test('workflow code that does not end is cut off; no command and no webhook besi
   const { merchantId, sandbox } = merchant;
   const endless = await startOrder(service, { merchantId, amountPaise: ENDLESS_PAISE });
   const numbers: string[] = [];
-  async function trade() {
-    while (numbers.length < ORDERS) {
-      const order = await sandbox.create();
-      numbers.push(order.order_number);
-      expect((await sandbox.help(order, 'pay')).status).toBe(200);
-      expect((await sandbox.command(order, 'deliver')).status).toBe(200);
-    }
-  }
-  await Promise.all(Array.from({ length: AT_THE_SAME_TIME }, trade));
+  await inParallel(Array.from({ length: ORDERS }), AT_THE_SAME_TIME, async () => {
+    const order = await sandbox.create();
+    numbers.push(order.order_number);
+    expect((await sandbox.help(order, 'pay')).status).toBe(200);
+    expect((await sandbox.command(order, 'deliver')).status).toBe(200);
+  });
   await until(async () => (await failuresOf(endless)).length > 0);
   expect(await failuresOf(endless)).toContain('Script execution timed out after 1000ms');
   for (const number of numbers) {
