@@ -32,7 +32,6 @@ export const benchmark: Benchmark = {
       const pprofPort = await freePort();
       const goProfile = join(folder, 'temporal.pb.gz');
       const settings = {
-        WORKFLOW_CALL_STACKS: 'off',
         NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder} --cpu-prof-interval=${SAMPLE_EVERY_US}`,
       };
       const count = LIFECYCLES[quick ? 'quick' : 'full'];
@@ -115,22 +114,16 @@ async function orderMeasurements(
   ];
 }
 
-/**
- * The profiles of the threads. The name of a profile's file has the process and the thread, of which 0
- * is the main one; the worker's first other thread runs the orders' workflows.
- */
+/** The profiles of the main threads. The name of a profile's file has the process and the thread: 0 is the main one. */
 function threadsOf(files: readonly string[], { API, worker }: Record<string, number>) {
-  const fileOf = (pid: number | undefined, thread: number) => {
-    const found = files.find((file) =>
-      new RegExp(`\\.${pid}\\.${thread}\\.\\d+\\.cpuprofile$`).test(file),
-    );
-    if (found === undefined) throw new Error(`Process ${pid} wrote no profile of thread ${thread}`);
+  const fileOf = (pid: number | undefined) => {
+    const found = files.find((file) => new RegExp(`\\.${pid}\\.0\\.\\d+\\.cpuprofile$`).test(file));
+    if (found === undefined) throw new Error(`Process ${pid} wrote no profile of its main thread`);
     return found;
   };
   return {
-    API: fileOf(API, 0),
-    worker: fileOf(worker, 0),
-    "worker's workflows": fileOf(worker, 1),
+    API: fileOf(API),
+    worker: fileOf(worker),
   };
 }
 
