@@ -81,6 +81,9 @@ $$;
 -- webhook event with its delivery, and the ledger line. It locks the order's row first, so that
 -- every condition is checked on current data and concurrent writers come before or after it. For
 -- the parameters see src/orders/record-step.ts.
+--
+-- A query stands inside of the IF that decides whether it is needed. In the same condition it would be
+-- planned for each call, because with that call's values its plan often reads nothing and so costs the least.
 CREATE FUNCTION record_step(
   p_order_number text,
   p_step jsonb,        -- number, kind, at, whole
@@ -107,10 +110,11 @@ BEGIN
     -- its local activity has written, and the next task may begin with something else.
     RETURN find_step(p_order_number, number);
   END IF;
-  IF 'settlement_recorded' = ANY (p_requires) AND NOT EXISTS (
-      SELECT FROM outside_settlements WHERE order_number = p_order_number AND outcome
+  IF 'settlement_recorded' = ANY (p_requires) THEN
+    IF NOT EXISTS (SELECT FROM outside_settlements WHERE order_number = p_order_number AND outcome
         = CASE p_step->>'kind' WHEN 'ORDER_COMPLETED' THEN 'released' ELSE 'refunded' END) THEN
-    RETURN '{"outcome": "not_settled"}';
+      RETURN '{"outcome": "not_settled"}';
+    END IF;
   END IF;
   -- The database was restored from a backup: the workflow writes the lost steps again.
   IF o.step_number < number - 1 THEN
@@ -123,12 +127,14 @@ BEGIN
 
   -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole. The
   -- gateway's API must have been asked for it.
-  IF p_step->>'kind' = 'PAYMENT_SUCCESS' AND NOT EXISTS (SELECT FROM payments p
-      WHERE p.gateway = o.gateway AND p.gateway = p_columns->>'gateway'
-        AND p.gateway_payment_id = p_columns->>'gateway_payment_id' AND p.is_whole
-        AND p.confirmed_at IS NOT NULL AND p.order_number = p_order_number AND p.environment = o.environment
-        AND p.amount_paise = o.amount_paise) THEN
-    RETURN '{"outcome": "payment_not_captured"}';
+  IF p_step->>'kind' = 'PAYMENT_SUCCESS' THEN
+    IF NOT EXISTS (SELECT FROM payments p
+        WHERE p.gateway = o.gateway AND p.gateway = p_columns->>'gateway'
+          AND p.gateway_payment_id = p_columns->>'gateway_payment_id' AND p.is_whole
+          AND p.confirmed_at IS NOT NULL AND p.order_number = p_order_number
+          AND p.environment = o.environment AND p.amount_paise = o.amount_paise) THEN
+      RETURN '{"outcome": "payment_not_captured"}';
+    END IF;
   END IF;
   IF 'payment_not_gone' = ANY (p_requires) AND o.reversed_paise >= o.amount_paise THEN
     RETURN '{"outcome": "payment_gone"}';
@@ -153,10 +159,12 @@ BEGIN
   IF 'deadline_on_time' = ANY (p_requires) AND is_deadline_late(o) THEN
     RETURN '{"outcome": "deadline_late"}';
   END IF;
-  IF 'command_recorded' = ANY (p_requires) AND NOT EXISTS (SELECT FROM order_commands r
-      WHERE r.order_number = p_order_number AND r.command_id = p_command->>'command_id'
-        AND r.state <> 'REFUSED' AND r.actor IS NOT NULL AND r.reason IS NOT NULL) THEN
-    RETURN '{"outcome": "command_not_recorded"}';
+  IF 'command_recorded' = ANY (p_requires) THEN
+    IF NOT EXISTS (SELECT FROM order_commands r
+        WHERE r.order_number = p_order_number AND r.command_id = p_command->>'command_id'
+          AND r.state <> 'REFUSED' AND r.actor IS NOT NULL AND r.reason IS NOT NULL) THEN
+      RETURN '{"outcome": "command_not_recorded"}';
+    END IF;
   END IF;
   IF 'release_allowed' = ANY (p_requires) THEN
     wait := CASE
@@ -193,7 +201,7 @@ BEGIN
   END IF;
 
   -- The order can no longer be paid, so its session ends, too; its QR code may still be open.
-  IF changed.open_session_id IS NULL THEN
+  IF o.open_session_id IS NOT NULL AND changed.open_session_id IS NULL THEN
     UPDATE payment_sessions SET ended_at = service_now(), next_check_at = service_now()
     WHERE session_id = o.open_session_id AND state IN ('OPENING', 'OPEN') AND ended_at IS NULL;
   END IF;

@@ -47,7 +47,6 @@ CREATE FUNCTION write_capture(
 DECLARE
   o orders;
   payment payments;
-  fits boolean;
 BEGIN
   SELECT * INTO STRICT o FROM orders
   WHERE order_number = p_order_number AND gateway = p_gateway FOR NO KEY UPDATE;
@@ -83,22 +82,24 @@ BEGIN
   END IF;
   PERFORM book_fees(payment);
 
-  fits := payment.is_whole AND payment.amount_paise = o.amount_paise;
-  UPDATE payment_sessions s
-  SET state = (CASE WHEN fits THEN 'PAID' ELSE 'CLOSED' END)::session_state,
-    ended_at = coalesce(s.ended_at, service_now()),
-    -- Only a second payment on it can still be missed.
-    next_check_at = CASE WHEN fits THEN last_check_of(s) ELSE s.next_check_at END
+  -- For each of the two a statement, whose plan is kept: with CASE it was planned for each call.
+  IF payment.is_whole AND payment.amount_paise = o.amount_paise THEN
+    UPDATE payment_sessions s
+    SET state = 'PAID', ended_at = coalesce(s.ended_at, service_now()),
+      -- Only a second payment on it can still be missed.
+      next_check_at = last_check_of(s)
+    WHERE s.session_id = payment.session_id;
+    RETURN 'fits';
+  END IF;
+  UPDATE payment_sessions s SET state = 'CLOSED', ended_at = coalesce(s.ended_at, service_now())
   WHERE s.session_id = payment.session_id
     -- Another payment has paid it.
-    AND (fits OR NOT EXISTS (SELECT FROM payments other
+    AND NOT EXISTS (SELECT FROM payments other
       WHERE other.session_id = s.session_id AND other.is_whole
-        AND other.amount_paise = o.amount_paise));
-  IF NOT fits THEN
-    UPDATE orders SET open_session_id = NULL
-    WHERE order_number = p_order_number AND open_session_id = payment.session_id;
-  END IF;
-  RETURN CASE WHEN fits THEN 'fits' ELSE 'unfit' END;
+        AND other.amount_paise = o.amount_paise);
+  UPDATE orders SET open_session_id = NULL
+  WHERE order_number = p_order_number AND open_session_id = payment.session_id;
+  RETURN 'unfit';
 END $$;
 
 -- True while the refund of a REFUNDED order has failed and is not made again.
