@@ -1,17 +1,21 @@
 import { join } from 'node:path';
 import type { Benchmark } from './harness/benchmark.ts';
+import { newObservations } from './lifecycle/order-lifecycle.ts';
 import { lifecycleFailures, lifecycleMeasurements } from './lifecycle/report.ts';
 import { measureSides } from './lifecycle/round.ts';
 import type { Side } from './lifecycle/side.ts';
 import { startSide } from './lifecycle/side.ts';
+import { timed } from './load.ts';
 
-const CONCURRENCY = 64;
+const CONCURRENCY = 32;
 const SMALL = 16;
+/** Beside those under way, ten times more than the small cache holds. */
+const OPEN_ORDERS = 160;
 const LIFECYCLES = { full: 320, quick: 192 };
 
 /** What a smaller cache of workflows costs. */
 export const benchmark: Benchmark = {
-  description: `Whole lifecycles of orders, ${CONCURRENCY} at a time, with a worker that keeps all of them in its cache (default), against one that keeps ${SMALL} (WORKER_MAX_CACHED_WORKFLOWS): nearly every message then meets an order whose history the worker reads and replays.`,
+  description: `Whole lifecycles of orders, ${CONCURRENCY} at a time, with a worker that keeps all of them in its cache (default), against one that keeps ${SMALL} (WORKER_MAX_CACHED_WORKFLOWS), beside ${OPEN_ORDERS} open orders: nearly every message then meets an order whose history the worker reads and replays.`,
   async run({ quick }) {
     const folder = join(import.meta.dirname, '..');
     const sides: Side[] = [];
@@ -20,6 +24,11 @@ export const benchmark: Benchmark = {
         await startSide(folder, CONCURRENCY, { WORKER_MAX_CACHED_WORKFLOWS: String(SMALL) }),
       );
       sides.push(await startSide(folder, CONCURRENCY));
+      for (const { createOrder } of sides) {
+        await timed({ count: OPEN_ORDERS, concurrency: CONCURRENCY }, () =>
+          createOrder(newObservations()),
+        );
+      }
       const measured = await measureSides(
         sides.map((side, index) => ({ name: index === 0 ? `cache of ${SMALL}` : 'default', side })),
         {

@@ -3,6 +3,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SetupError } from '../src/setup-error.ts';
 import type { Benchmark } from './harness/benchmark.ts';
+import { median } from './harness/statistics.ts';
+import type { LightLoad } from './lifecycle/light-load.ts';
+import { lightLoadMeasurements, measureLightLoad } from './lifecycle/light-load.ts';
+import type { SideRounds } from './lifecycle/report.ts';
 import { lifecycleFailures, lifecycleMeasurements } from './lifecycle/report.ts';
 import { measureSides } from './lifecycle/round.ts';
 import type { Side } from './lifecycle/side.ts';
@@ -15,6 +19,9 @@ const AS_IN_PRODUCTION = { WORKFLOW_CALL_STACKS: 'off' };
 /** The first round compiles code and opens connections; it is not measured. */
 const WARM_UP_LIFECYCLES_PER_CLIENT = 3;
 
+/** Lifecycles one after the other, and as many that begin evenly. */
+const LIGHT_LIFECYCLES = { full: 200, quick: 30 };
+
 /**
  * Whole lifecycles of orders. With `--against FOLDER` it compares them with another checkout, in
  * alternating rounds.
@@ -22,7 +29,10 @@ const WARM_UP_LIFECYCLES_PER_CLIENT = 3;
  * Both services run all the time, and one of them is under load: a restart before each round would
  * measure cold caches and code that is not compiled. A round begins when the other side is idle.
  *
- * Five rounds of both sides with a concurrency of 32 take 7 to 9 minutes on two processors.
+ * Afterwards each side has lifecycles one after the other, and lifecycles that begin evenly at half the rate
+ * of the slower side: 32 clients that wait for each other measure their queue.
+ *
+ * Five rounds of both sides with a concurrency of 32 take 10 to 12 minutes on two processors.
  */
 export const benchmark: Benchmark = {
   description:
@@ -46,12 +56,32 @@ export const benchmark: Benchmark = {
           batch: { count: orders, concurrency },
         },
       );
-      return { measurements: lifecycleMeasurements(measured), ...lifecycleFailures(measured) };
+      const perSecond = slowestRate(measured) / 2;
+      const count = LIGHT_LIFECYCLES[quick ? 'quick' : 'full'];
+      const light: (LightLoad & { name: string })[] = [];
+      for (const [index, side] of sides.entries()) {
+        const load = await measureLightLoad(side, { count, perSecond });
+        light.push({ ...load, name: names[index] ?? '' });
+      }
+      return {
+        measurements: [...lifecycleMeasurements(measured), ...light.flatMap(lightLoadMeasurements)],
+        ...lifecycleFailures(
+          measured,
+          light.flatMap(({ alone, evenly }) => [alone, evenly]),
+        ),
+      };
     } finally {
       await Promise.all(sides.map((side) => side.stop()));
     }
   },
 };
+
+/** Lifecycles per second of the slower side, the median of its rounds. */
+function slowestRate(sides: readonly SideRounds[]): number {
+  return Math.min(
+    ...sides.map(({ rounds }) => median(rounds.map((round) => round.lifecyclesPerSecond))),
+  );
+}
 
 const positive = (name: string, text: string) => {
   const value = Number(text);

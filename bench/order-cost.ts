@@ -116,7 +116,11 @@ async function measureStorage(
   receiver: Receiver,
   rounds: { count: number; lifecycles: number },
 ): Promise<Measurement[]> {
-  const run = createLifecycleClient({ url: sandboxUrl, ...keys }, receiver, CONCURRENCY);
+  const { runLifecycle: run } = createLifecycleClient(
+    { url: sandboxUrl, ...keys },
+    receiver,
+    CONCURRENCY,
+  );
   const grown: Record<string, number>[] = [];
   for (let round = 0; round <= rounds.count; round += 1) {
     const before = await readStorage(ownerSql, config.databaseUrl ?? '');

@@ -69,7 +69,11 @@ async function measure(
   const receiver = await startReceiver();
   try {
     await saveWebhookUrl(REPOSITORY, dataDir, merchantId, receiver.url);
-    const run = createLifecycleClient({ url: sandboxUrl, ...keys }, receiver, CONCURRENCY);
+    const { runLifecycle: run } = createLifecycleClient(
+      { url: sandboxUrl, ...keys },
+      receiver,
+      CONCURRENCY,
+    );
     const runAll = (lifecycles: number) =>
       timed({ count: lifecycles, concurrency: CONCURRENCY }, () => run(newObservations()));
     const warmUpSeconds = await runAll(WARM_UP_LIFECYCLES);

@@ -109,7 +109,7 @@ function sideOf({ members, apiBaseUrl, facts }: ProductionLike, receiver: Receiv
     return times;
   };
   return {
-    runLifecycle: createLifecycleClient(merchant, receiver, CONCURRENCY),
+    ...createLifecycleClient(merchant, receiver, CONCURRENCY),
     cpuMs,
     waitUntilIdle: () => waitUntilIdle(cpuMs),
   };

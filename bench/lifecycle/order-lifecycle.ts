@@ -46,11 +46,7 @@ export function newObservations(): Observations {
   };
 }
 
-/**
- * @param concurrency the number of connections, one for each concurrent lifecycle
- * @returns a function that runs one lifecycle: create, pay, deliver, advance a day, and wait for
- *   ORDER_COMPLETED at the receiver
- */
+/** A merchant's client. @param concurrency the number of connections, one for each concurrent lifecycle */
 export function createLifecycleClient(merchant: Merchant, receiver: Receiver, concurrency: number) {
   const dispatcher = new Agent({ connections: concurrency, bodyTimeout: CALL_TIMEOUT_MS });
 
@@ -87,11 +83,20 @@ export function createLifecycleClient(merchant: Merchant, receiver: Receiver, co
     }
   }
 
-  /** @throws Error when a call fails or a webhook does not arrive */
-  return async function runLifecycle(seen: Observations): Promise<void> {
-    const startedAt = performance.now();
+  /** Creates an order. @returns its number */
+  async function createOrder(seen: Observations): Promise<string> {
     const { data } = await call(seen, 'create', '/orders', ORDER);
-    const { order_number: id } = data;
+    return data.order_number;
+  }
+
+  /**
+   * Runs one lifecycle: create, pay, deliver, advance a day, and wait for ORDER_COMPLETED at the receiver.
+   *
+   * @throws Error when a call fails or a webhook does not arrive
+   */
+  async function runLifecycle(seen: Observations): Promise<void> {
+    const startedAt = performance.now();
+    const id = await createOrder(seen);
     await call(seen, 'pay', `/test-helpers/orders/${id}/pay`, {});
     await call(seen, 'deliver', `/orders/${id}/deliver`, {});
     await call(seen, 'advance', `/test-helpers/orders/${id}/advance`, { seconds: WINDOW_SECONDS });
@@ -101,7 +106,9 @@ export function createLifecycleClient(merchant: Merchant, receiver: Receiver, co
     );
     seen.ms.lifecycle.push(performance.now() - startedAt);
     await withinTimeout(receiver.untilAll(id), `One of the four webhooks of ${id} did not arrive`);
-  };
+  }
+
+  return { createOrder, runLifecycle };
 }
 
 function withoutResponse(error: unknown) {

@@ -24,6 +24,9 @@ export interface SideRounds {
 /** The processes of the service, without the simulated gateway. */
 const SERVICE_KINDS = PROCESS_KINDS.filter((kind) => kind !== 'gateway simulator');
 
+const serviceCpuMs = ({ cpuMsPerLifecycle }: RoundResult) =>
+  SERVICE_KINDS.reduce((sum, kind) => sum + cpuMsPerLifecycle[kind], 0);
+
 /** The quantities of one round: id, title, unit and value. */
 function quantitiesOf(round: RoundResult): [string, string, string, number][] {
   const { seen, cpuMsPerLifecycle, lifecyclesPerSecond, ownCpuMsPerLifecycle } = round;
@@ -41,24 +44,31 @@ function quantitiesOf(round: RoundResult): [string, string, string, number][] {
     'CPU ms per lifecycle',
     cpuMsPerLifecycle[kind],
   ]);
-  const serviceCpuMs = SERVICE_KINDS.reduce((sum, kind) => sum + cpuMsPerLifecycle[kind], 0);
   return [
     ['rate', 'whole lifecycles', 'per second', lifecyclesPerSecond],
     ...times,
     ...cpu,
-    ['cpu-service', 'the service without the simulator', 'CPU ms per lifecycle', serviceCpuMs],
+    [
+      'cpu-service',
+      'the service without the simulator',
+      'CPU ms per lifecycle',
+      serviceCpuMs(round),
+    ],
     ['cpu-benchmark', 'clients and receiver', 'CPU ms per lifecycle', ownCpuMsPerLifecycle],
   ];
 }
 
 /**
- * The measurements of all sides, and the ratio of the first side's rate to that of each other one.
+ * The measurements of all sides, and the ratios of the first one's rate and processor time to those of each other.
  *
  * @param sides the first one's measurements keep their ids; those of others are followed by the name
  */
 export function lifecycleMeasurements(sides: readonly SideRounds[]): Measurement[] {
   const rateOf = ({ rounds }: SideRounds) =>
     rounds.map(({ lifecyclesPerSecond }) => lifecyclesPerSecond);
+  const cpuOf = ({ rounds }: SideRounds) => rounds.map(serviceCpuMs);
+  const workerOf = ({ rounds }: SideRounds) =>
+    rounds.map((round) => round.cpuMsPerLifecycle.worker);
   const [first] = sides;
   const perSide = sides.map(({ name, rounds }, side) => {
     const values = rounds.map(quantitiesOf);
@@ -72,21 +82,27 @@ export function lifecycleMeasurements(sides: readonly SideRounds[]): Measurement
   const interleaved = (perSide[0] ?? []).flatMap((_, index) =>
     perSide.flatMap((measurements) => measurements[index] ?? []),
   );
-  const ratios = sides
-    .slice(1)
-    .map((side) =>
-      ratioOf(
-        { id: `ratio-${side.name}`, title: `lifecycles, ${first?.name} against ${side.name}` },
-        first ? rateOf(first) : [],
-        rateOf(side),
-      ),
-    );
+  const ratios = sides.slice(1).flatMap((side) => {
+    const against = `${first?.name} against ${side.name}`;
+    const ratio = (id: string, title: string, valuesOf: (one: SideRounds) => number[]) => {
+      const described = { id: `${id}-${side.name}`, title: `${title}, ${against}` };
+      return ratioOf(described, first ? valuesOf(first) : [], valuesOf(side));
+    };
+    return [
+      ratio('ratio', 'lifecycles', rateOf),
+      ratio('cpu-ratio', 'processor time of the service', cpuOf),
+      ratio('worker-ratio', 'processor time of the worker', workerOf),
+    ];
+  });
   return [...interleaved, ...ratios];
 }
 
 /** What failed: lifecycles that did not complete. Responses other than 2xx, which clients repeat, are counted. */
-export function lifecycleFailures(sides: readonly SideRounds[]) {
-  const seen = sides.flatMap(({ rounds }) => rounds.map((round) => round.seen));
+export function lifecycleFailures(
+  sides: readonly SideRounds[],
+  others: readonly Observations[] = [],
+) {
+  const seen = [...sides.flatMap(({ rounds }) => rounds.map((round) => round.seen)), ...others];
   const counts = new Map<string, number>();
   for (const { errors } of seen) {
     for (const [error, count] of errors) counts.set(error, (counts.get(error) ?? 0) + count);

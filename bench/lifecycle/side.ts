@@ -44,7 +44,7 @@ export async function startSide(
     return {
       folder,
       commit: await describeCommit(folder),
-      runLifecycle: createLifecycleClient(merchant, receiver, concurrency),
+      ...createLifecycleClient(merchant, receiver, concurrency),
       /** CPU milliseconds of each kind so far. */
       cpuMs,
       waitUntilIdle: () => waitUntilIdle(cpuMs),
