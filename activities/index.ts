@@ -1,8 +1,8 @@
 import type { Activities } from '../src/contracts/activities.ts';
-import type { StepRecorder } from '../src/orders/record-step.ts';
-import { wakeOrder } from '../src/orders/wake-order.ts';
-import type { BackgroundAttemptDeps } from '../src/webhooks/background-attempts.ts';
-import { createBackgroundAttempts } from '../src/webhooks/background-attempts.ts';
+import type { StepRecorder } from '../src/orders/steps/record-step.ts';
+import { wakeOrder } from '../src/orders/wake/wake-order.ts';
+import type { BackgroundAttemptDeps } from '../src/webhooks/schedule/background-attempts.ts';
+import { createBackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 import type { LedgerDeps } from './ledger.ts';
 import { createLedgerActivities } from './ledger.ts';
 import type { MailActivityDeps } from './mail.ts';

@@ -3,8 +3,8 @@ import type { CompareGatewayActivities, LedgerActivities } from '../src/contract
 import type { PaymentRef } from '../src/contracts/ids.ts';
 import type { Sql } from '../src/db/client.ts';
 import { proveLedger } from '../src/ledger/proofs.ts';
-import { alertOnDifferences } from '../src/payments/compare-gateway.ts';
-import type { CaptureDeps } from '../src/payments/captures.ts';
+import { alertOnDifferences } from '../src/payments/reconcile/compare-gateway.ts';
+import type { CaptureDeps } from '../src/payments/captures/captures.ts';
 
 /** What the proof of the ledger needs. */
 export interface LedgerDeps extends CaptureDeps {

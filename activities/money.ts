@@ -10,13 +10,13 @@ import type {
 import { clearAlert } from '../src/alerts/alerts.ts';
 import type { Settlement } from '../src/domain/index.ts';
 import { decide, SETTLE_COMMANDS } from '../src/domain/index.ts';
-import { findOrderByNumber } from '../src/orders/find-orders.ts';
-import * as funds from '../src/payments/funds.ts';
-import { GatewayRefused } from '../src/payments/gateway.ts';
-import { paymentSubject } from '../src/payments/gateways.ts';
-import { reconcilePayments } from '../src/payments/reconcile.ts';
-import type { SessionDeps } from '../src/payments/sessions.ts';
-import { closeOpenSession } from '../src/payments/sessions.ts';
+import { findOrderByNumber } from '../src/orders/lists/find-orders.ts';
+import * as funds from '../src/payments/funds/funds.ts';
+import { GatewayRefused } from '../src/payments/gateway/gateway.ts';
+import { paymentSubject } from '../src/payments/gateway/gateways.ts';
+import { reconcilePayments } from '../src/payments/reconcile/reconcile.ts';
+import type { SessionDeps } from '../src/payments/sessions/sessions.ts';
+import { closeOpenSession } from '../src/payments/sessions/sessions.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import type { RecordStep } from './record.ts';
 

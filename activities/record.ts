@@ -5,11 +5,11 @@ import type {
   RecordStepResult,
 } from '../src/contracts/activities.ts';
 import { clearAlert, raiseAlert, type AlertDeps } from '../src/alerts/alerts.ts';
-import { alertWithoutRow } from '../src/orders/lost-orders.ts';
-import type { StepRecorder } from '../src/orders/record-step.ts';
-import { readOrder } from '../src/orders/record-step.ts';
-import { alertReleaseBlocked } from '../src/payments/funds.ts';
-import type { BackgroundAttempts } from '../src/webhooks/background-attempts.ts';
+import { alertWithoutRow } from '../src/orders/wake/lost-orders.ts';
+import type { StepRecorder } from '../src/orders/steps/record-step.ts';
+import { readOrder } from '../src/orders/steps/record-step.ts';
+import { alertReleaseBlocked } from '../src/payments/funds/funds.ts';
+import type { BackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 
 /** Records a step and begins the first attempt of its webhook. */
 export type RecordStep = (input: RecordStepInput) => Promise<RecordStepResult>;

@@ -1,16 +1,16 @@
 import { activityInfo, heartbeat, sleep } from '@temporalio/activity';
 import type { ListingActivities, SweepActivities } from '../src/contracts/activities.ts';
-import type { Comparison } from '../src/orders/compare-orders.ts';
-import { compareOrders } from '../src/orders/compare-orders.ts';
+import type { Comparison } from '../src/orders/wake/compare-orders.ts';
+import { compareOrders } from '../src/orders/wake/compare-orders.ts';
 import { sealLedgerLines } from '../src/ledger/seal-ledger.ts';
-import { sealOrderBlocks } from '../src/orders/order-blocks.ts';
+import { sealOrderBlocks } from '../src/orders/lists/order-blocks.ts';
 import { findUnstartedMails } from '../src/mail/queries.ts';
-import type { WakeDeps } from '../src/orders/wake-order.ts';
-import { wakeDueOrders } from '../src/orders/wakeups.ts';
+import type { WakeDeps } from '../src/orders/wake/wake-order.ts';
+import { wakeDueOrders } from '../src/orders/wake/wakeups.ts';
 import type { MailDeps } from '../src/mail/public.ts';
 import { sendMail } from '../src/mail/public.ts';
-import { warnOfLastAttempts } from '../src/webhooks/last-attempts.ts';
-import { findUnfinishedResends } from '../src/webhooks/resend.ts';
+import { warnOfLastAttempts } from '../src/webhooks/schedule/last-attempts.ts';
+import { findUnfinishedResends } from '../src/webhooks/resend/resend.ts';
 import type { DeliveryRetries } from '../src/temporal/delivery-retries.ts';
 import { withHeartbeats } from './heartbeats.ts';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Sql } from '../src/db/client.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
-import type { OrderDurations } from '../src/orders/create-order.ts';
-import { newOrderOf } from '../src/orders/create-order.ts';
-import type { NewOrder } from '../src/orders/insert-order.ts';
-import { insertOrder } from '../src/orders/insert-order.ts';
+import type { OrderDurations } from '../src/orders/commands/create-order.ts';
+import { newOrderOf } from '../src/orders/commands/create-order.ts';
+import type { NewOrder } from '../src/orders/commands/insert-order.ts';
+import { insertOrder } from '../src/orders/commands/insert-order.ts';
 import type { PresentOrder } from '../src/orders/presenter.ts';
 import type { OrderRow } from '../src/orders/rows.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { orderInputOf } from '../src/orders/wake-order.ts';
+import { orderInputOf } from '../src/orders/wake/wake-order.ts';
 import type { OrderRow } from '../src/orders/rows.ts';
 import { ORDER } from './fixtures.ts';
 import { startBareServer } from './get/start-bare-server.ts';

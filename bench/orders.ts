@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { OrderRow } from '../src/orders/rows.ts';
-import { orderInputOf } from '../src/orders/wake-order.ts';
+import { orderInputOf } from '../src/orders/wake/wake-order.ts';
 import { ORDER, writeOrder } from './fixtures.ts';
 import { timed } from './load.ts';
 import type { BenchService } from './servers.ts';

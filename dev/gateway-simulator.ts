@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { createGatewaySimulator } from './gateway-simulator/simulator.ts';
 import { loadDevConfig } from './config.ts';
-import { listenOn } from '../src/main/listen.ts';
-import { runMain, stopRequested } from '../src/main/process.ts';
+import { listenOn } from '../src/main/process/listen.ts';
+import { runMain, stopRequested } from '../src/main/process/process.ts';
 import { razorpaySettings } from '../src/payments/razorpay/settings.ts';
 import { faulty } from '../src/settings.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { listenOn } from '../src/main/listen.ts';
-import { runMain, stopRequested } from '../src/main/process.ts';
+import { listenOn } from '../src/main/process/listen.ts';
+import { runMain, stopRequested } from '../src/main/process/process.ts';
 import { loadDevConfig } from './config.ts';
 import { readDemoUsers } from './dev-facts.ts';
 import { startSmtpServer } from './mailbox/smtp.ts';

@@ -12,14 +12,14 @@ import {
   type DemoUsers,
 } from './dev-facts.ts';
 import { ensureMerchantUser, ensureOperator } from './start/demo-users.ts';
-import { findUserByEmail } from '../src/accounts/users.ts';
+import { findUserByEmail } from '../src/accounts/people/users.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
 import { verifySecret, type KeyPair } from '../src/merchants/credentials.ts';
 import { createKeyPair, rotateSecret, type KeyDeps } from '../src/merchants/keys.ts';
 import { findKeyHolder, findMerchant, requireMerchant } from '../src/merchants/queries.ts';
-import { webhookSecretContext } from '../src/webhooks/attempts.ts';
+import { webhookSecretContext } from '../src/webhooks/schedule/attempts.ts';
 import { createSecretBox, type SecretBox } from '../src/secret-box.ts';
-import { runMain } from '../src/main/process.ts';
+import { runMain } from '../src/main/process/process.ts';
 
 /** The database may have a demo merchant of another data directory: an address has one user. */
 async function freeEmail({ sql }: KeyDeps): Promise<string> {

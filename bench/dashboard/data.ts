@@ -2,7 +2,7 @@ import postgres from 'postgres';
 import type { Sql } from '../../src/db/client.ts';
 import { jsonRow } from '../../src/db/client.ts';
 import { sealLedgerLines } from '../../src/ledger/seal-ledger.ts';
-import { sealOrderBlocks } from '../../src/orders/order-blocks.ts';
+import { sealOrderBlocks } from '../../src/orders/lists/order-blocks.ts';
 import { newSandboxOrder } from '../fixtures.ts';
 
 const ORDERS_PER_STATEMENT = 20_000;

@@ -1,4 +1,4 @@
-import type { Timeline } from '../../src/orders/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline.ts';
 import {
   askSimulator,
   chargebacksAtGateway,

@@ -1,5 +1,5 @@
 import type { Sql } from '../../src/db/client.ts';
-import { moneyKey } from '../../src/payments/gateway.ts';
+import { moneyKey } from '../../src/payments/gateway/gateway.ts';
 import type { GatewayMoney, GatewayRefund, SimulatorAccess } from './gateway.ts';
 import { moneyAtGateway } from './gateway.ts';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { commandIdOf } from '../../src/orders/command-ids.ts';
+import { commandIdOf } from '../../src/orders/commands/command-ids.ts';
 import type { Acknowledged, AcknowledgedOrder } from './acknowledged.ts';
 import { replay } from './replay.ts';
 import type { Check, Violation } from './report.ts';

@@ -1,11 +1,11 @@
 import { loadConfig, required } from '../../src/config.ts';
 import { connectDatabase } from '../../src/db/client.ts';
-import { createUrlCheck } from '../../src/main/webhook-rules.ts';
+import { createUrlCheck } from '../../src/main/compose/webhook-rules.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import { createKeyPair } from '../../src/merchants/keys.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
-import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
+import { saveWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
 
 /** An approved merchant with sandbox keys and a webhook endpoint. */
 export interface RegisteredMerchant {

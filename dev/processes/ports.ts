@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import { listenErrorMessage, type ListenAddress } from '../../src/main/listen.ts';
+import { listenErrorMessage, type ListenAddress } from '../../src/main/process/listen.ts';
 import { SetupError } from '../../src/setup-error.ts';
 
 /** Checks that a port can be listened on. @throws the system's error. */

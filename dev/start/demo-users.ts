@@ -1,19 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import { forgetAttempts, linkLimits, mailLimits } from '../../src/accounts/attempts.ts';
-import { acceptInvitation, requestReset, resetPassword } from '../../src/accounts/links.ts';
+import { forgetAttempts, linkLimits, mailLimits } from '../../src/accounts/log-in/attempts.ts';
+import { acceptInvitation, requestReset, resetPassword } from '../../src/accounts/people/links.ts';
 import type { AccountDeps, Client } from '../../src/accounts/context.ts';
-import type { UserAdminDeps } from '../../src/accounts/operators.ts';
-import { createOperator, inviteMerchant, resetTwoFactor } from '../../src/accounts/operators.ts';
-import { verifyPassword } from '../../src/accounts/passwords.ts';
-import { openTotpSecret, totpOf } from '../../src/accounts/second-factor.ts';
-import type { SignedInUser } from '../../src/accounts/sessions.ts';
-import { createSession, endSession, readSession } from '../../src/accounts/sessions.ts';
+import type { UserAdminDeps } from '../../src/accounts/people/operators.ts';
+import {
+  createOperator,
+  inviteMerchant,
+  resetTwoFactor,
+} from '../../src/accounts/people/operators.ts';
+import { verifyPassword } from '../../src/accounts/passwords/passwords.ts';
+import { openTotpSecret, totpOf } from '../../src/accounts/two-factor/second-factor.ts';
+import type { SignedInUser } from '../../src/accounts/log-in/sessions.ts';
+import { createSession, endSession, readSession } from '../../src/accounts/log-in/sessions.ts';
 import {
   confirmTwoFactor,
   readTwoFactorSetUp,
   startTwoFactor,
-} from '../../src/accounts/two-factor.ts';
-import { findUserByEmail } from '../../src/accounts/users.ts';
+} from '../../src/accounts/two-factor/two-factor.ts';
+import { findUserByEmail } from '../../src/accounts/people/users.ts';
 import { SealError } from '../../src/secret-box.ts';
 import type { DemoOperator, DemoUser } from '../dev-facts.ts';
 

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DevConfig } from '../config.ts';
 import type { Guard } from '../processes/guard.ts';
-import type { ListenAddress } from '../../src/main/listen.ts';
+import type { ListenAddress } from '../../src/main/process/listen.ts';
 import { startServerProcess, type ServerProcess } from '../processes/server-process.ts';
 import { SetupError } from '../../src/setup-error.ts';
 

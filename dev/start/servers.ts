@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DevConfig } from '../config.ts';
 import { cacheRoot } from '../files/cache.ts';
 import type { Guard } from '../processes/guard.ts';
-import type { ListenAddress } from '../../src/main/listen.ts';
+import type { ListenAddress } from '../../src/main/process/listen.ts';
 import { databaseUrl, ensureDatabase, ensureLogin } from '../postgres/databases.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgresOptions } from '../postgres/server.ts';
 import { findTemporalCli } from '../temporal/command-line.ts';

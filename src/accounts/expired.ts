@@ -1,5 +1,5 @@
 import type { Sql } from '../db/client.ts';
-import { isLive } from './sessions.ts';
+import { isLive } from './log-in/sessions.ts';
 
 /** Longer than a limit of attempts lasts: see `admit_attempt`. */
 const ATTEMPTS_KEPT_FOR = '2 days';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Sql } from '../db/client.ts';
 import type { Page } from '../http/define-route.ts';
-import type { ErrorReply } from '../http/errors.ts';
-import { errorOf } from '../http/errors.ts';
-import type { RateLimiter } from '../http/rate-limit.ts';
+import type { ErrorReply } from '../http/responses/errors.ts';
+import { errorOf } from '../http/responses/errors.ts';
+import type { RateLimiter } from '../http/limits/rate-limit.ts';
 import { addRequestFields, requestFields } from '../http/request-context.ts';
 import type { OrderRow } from '../orders/public.ts';
 import type { FormFeedback } from './pages/checkout-page.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DomainError, REFUSALS } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
-import { text } from '../http/fields.ts';
+import { text } from '../http/input/fields.ts';
 import type { CheckoutContext } from './context.ts';
 import { redirectToPage, checkoutOf, formRoute, html, seeOther, show } from './context.ts';
 import type { FormFeedback } from './pages/checkout-page.ts';

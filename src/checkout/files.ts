@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Route } from '../http/define-route.ts';
-import { createAsset } from '../http/asset.ts';
+import { createAsset } from '../http/responses/asset.ts';
 import { BASE_STYLE } from '../pages/base-style.ts';
 import type { Files } from './pages/layout.ts';
 

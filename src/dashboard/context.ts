@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { Logger } from 'pino';
 import type { SignedInUser } from '../accounts/public.ts';
 import type { Environment } from '../domain/index.ts';
-import type { RateLimiter } from '../http/rate-limit.ts';
+import type { RateLimiter } from '../http/limits/rate-limit.ts';
 import type { Files } from './view/layout.ts';
 
 /** What every page needs; the pages of a feature add what they call. */

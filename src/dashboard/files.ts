@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createAsset } from '../http/asset.ts';
+import { createAsset } from '../http/responses/asset.ts';
 import type { Route } from '../http/define-route.ts';
 import { BASE_STYLE } from '../pages/base-style.ts';
 import type { Files } from './view/layout.ts';

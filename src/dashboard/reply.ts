@@ -4,9 +4,9 @@ import { z } from 'zod';
 import type { SignedInUser } from '../accounts/public.ts';
 import { DomainError } from '../domain/index.ts';
 import type { Page } from '../http/define-route.ts';
-import type { ErrorReply } from '../http/errors.ts';
-import { ERRORS, HttpRefusal, ValidationError } from '../http/errors.ts';
-import type { Slots } from '../http/slots.ts';
+import type { ErrorReply } from '../http/responses/errors.ts';
+import { ERRORS, HttpRefusal, ValidationError } from '../http/responses/errors.ts';
+import type { Slots } from '../http/limits/slots.ts';
 import type { PageContext } from './context.ts';
 import { refusalView } from './refusal.ts';
 import type { View } from './view/layout.ts';
@@ -179,7 +179,7 @@ export function signedOutRefusal(
   requestId: string,
 ): Page {
   const nonce = randomBytes(16).toString('base64');
-  // The body of a 429 has the message as its error: see src/http/errors.ts.
+  // The body of a 429 has the message as its error: see src/http/responses/errors.ts.
   const text = String(body['message'] ?? body['error']);
   const view = refusalView({ status, message: text, requestId });
   const frame = { kind: 'signedOut' } as const;

@@ -2,7 +2,7 @@ import type { OperatorAction, OperatorRole, SignedInUser } from '../accounts/pub
 import { mayDo } from '../accounts/public.ts';
 import type { Actor } from '../db/actor.ts';
 import { DomainError, ENVIRONMENTS, type Environment } from '../domain/index.ts';
-import { errorOf } from '../http/errors.ts';
+import { errorOf } from '../http/responses/errors.ts';
 import type { Frame } from './view/layout.ts';
 import { pathWith } from './view/table.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The one error vocabulary: an `ErrorCode` is the `code` of a `DomainError`, the `type` of a
- * Temporal `ApplicationFailure`, and the key of its HTTP status and body in `src/http/errors.ts`.
+ * Temporal `ApplicationFailure`, and the key of its HTTP status and body in `src/http/responses/errors.ts`.
  */
 export const ERROR_CODES = [
   'VALIDATION_FAILED',

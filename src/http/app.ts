@@ -6,25 +6,25 @@ import type { Logger } from 'pino';
 import { DomainError } from '../domain/errors.ts';
 import { ENVIRONMENTS, type Environment } from '../domain/order.ts';
 import { publishAnswered } from './answered-requests.ts';
-import { createClientIp } from './client-ip.ts';
-import { createDeadline } from './deadline.ts';
+import { createClientIp } from './limits/client-ip.ts';
+import { createDeadline } from './limits/deadline.ts';
 import type { Route } from './define-route.ts';
 import { createDispatch } from './dispatch.ts';
 import type { RequestState } from './dispatch.ts';
-import { HttpRefusal, errorOf, errorReply, logError } from './errors.ts';
-import { COMMON_HEADERS } from './headers.ts';
+import { HttpRefusal, errorOf, errorReply, logError } from './responses/errors.ts';
+import { COMMON_HEADERS } from './responses/headers.ts';
 import { BASE_PATHS, createMerchantGate, environmentOf } from './merchant-gate.ts';
 import type { Authenticate, MerchantGate } from './merchant-gate.ts';
-import type { RateLimiter } from './rate-limit.ts';
-import { HEALTH_PATHS, healthRoutes } from './readiness.ts';
-import type { Readiness } from './readiness.ts';
+import type { RateLimiter } from './limits/rate-limit.ts';
+import { HEALTH_PATHS, healthRoutes } from './server/readiness.ts';
+import type { Readiness } from './server/readiness.ts';
 import {
   addRequestFields,
   requestFields,
   requestIdFrom,
   runWithRequestId,
 } from './request-context.ts';
-import { send } from './send.ts';
+import { send } from './responses/send.ts';
 import { inServerSpan } from '../tracing/spans.ts';
 import { createVersionRegistry } from './versions.ts';
 import type { VersionRegistry } from './versions.ts';

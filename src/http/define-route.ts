@@ -2,11 +2,11 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Environment } from '../domain/order.ts';
-import type { BodyType } from './body.ts';
-import { ValidationError } from './errors.ts';
-import type { ErrorReply } from './errors.ts';
-import type { RateLimiter } from './rate-limit.ts';
-import { checkPart } from './validation.ts';
+import type { BodyType } from './input/body.ts';
+import { ValidationError } from './responses/errors.ts';
+import type { ErrorReply } from './responses/errors.ts';
+import type { RateLimiter } from './limits/rate-limit.ts';
+import { checkPart } from './input/validation.ts';
 
 /** Who may call a route: merchants with their two credential headers, or everyone. */
 export type Caller = 'merchant' | 'public';
@@ -43,7 +43,7 @@ export interface RequestContext {
   readonly environment: Environment | undefined;
   readonly merchant: Merchant | undefined;
   readonly requestId: string;
-  /** The address of the client: see src/http/client-ip.ts. */
+  /** The address of the client: see src/http/limits/client-ip.ts. */
   readonly clientIp: string;
   readonly log: Logger;
   /** The unparsed body, for signature checks. */

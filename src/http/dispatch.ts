@@ -1,23 +1,23 @@
 import type { RouterContext } from '@koa/router';
 import type { Logger } from 'pino';
 import type { Environment } from '../domain/order.ts';
-import { assertAdmitted } from './admission.ts';
-import { readBody, assertContentLength } from './body.ts';
-import { assertDocumented, assertDocumentedError } from './check-response.ts';
-import type { ClientIp } from './client-ip.ts';
-import { limitKeyOf } from './client-ip.ts';
-import { createDeadline } from './deadline.ts';
-import type { Deadline } from './deadline.ts';
+import { assertAdmitted } from './limits/admission.ts';
+import { readBody, assertContentLength } from './input/body.ts';
+import { assertDocumented, assertDocumentedError } from './openapi/check-response.ts';
+import type { ClientIp } from './limits/client-ip.ts';
+import { limitKeyOf } from './limits/client-ip.ts';
+import { createDeadline } from './limits/deadline.ts';
+import type { Deadline } from './limits/deadline.ts';
 import type { RawInput, Reply, Route, RouteCaller } from './define-route.ts';
-import { errorReply, logError } from './errors.ts';
+import { errorReply, logError } from './responses/errors.ts';
 import { BASE_PATHS } from './merchant-gate.ts';
 import type { MerchantGate } from './merchant-gate.ts';
 import { addRequestFields } from './request-context.ts';
-import { send } from './send.ts';
-import { createSlots } from './slots.ts';
-import { createTurns } from './turns.ts';
-import type { Turns } from './turns.ts';
-import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './validation.ts';
+import { send } from './responses/send.ts';
+import { createSlots } from './limits/slots.ts';
+import { createTurns } from './limits/turns.ts';
+import type { Turns } from './limits/turns.ts';
+import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './input/validation.ts';
 import type { NegotiatedVersion } from './versions.ts';
 
 /** The dependencies of the dispatcher. */

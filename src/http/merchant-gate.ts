@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Environment } from '../domain/order.ts';
-import { assertAdmitted } from './admission.ts';
-import type { ClientIp } from './client-ip.ts';
+import { assertAdmitted } from './limits/admission.ts';
+import type { ClientIp } from './limits/client-ip.ts';
 import type { AuthenticatedMerchant } from './define-route.ts';
-import type { RateLimiter } from './rate-limit.ts';
+import type { RateLimiter } from './limits/rate-limit.ts';
 import type { NegotiatedVersion, VersionRegistry } from './versions.ts';
 
 /** The base path of the merchant API in each environment. Source: the contract. */

@@ -1,12 +1,12 @@
 import { loadConfig, required } from '../config.ts';
 import { connectDatabase } from '../db/client.ts';
-import { startHttpServer } from '../http/server.ts';
-import { listenOn } from './listen.ts';
-import { composeApi } from './compose.ts';
-import { startMetrics } from './metrics.ts';
-import { runMain, stopRequested } from './process.ts';
-import { openTemporal } from './temporal.ts';
-import { startTracing } from './tracing.ts';
+import { startHttpServer } from '../http/server/server.ts';
+import { listenOn } from './process/listen.ts';
+import { composeApi } from './compose/compose.ts';
+import { startMetrics } from './process/metrics.ts';
+import { runMain, stopRequested } from './process/process.ts';
+import { openTemporal } from './process/temporal.ts';
+import { startTracing } from './process/tracing.ts';
 
 await runMain({ name: 'api', load: loadConfig }, async (config, log) => {
   const databaseUrl = required(config, 'DATABASE_URL');

@@ -1,7 +1,7 @@
 import { loadConfig } from '../config.ts';
-import { runMain } from './process.ts';
-import { logTemporalTo } from './temporal-logger.ts';
-import { buildWorkflowBundle } from './workflow-bundle.ts';
+import { runMain } from './process/process.ts';
+import { logTemporalTo } from './process/temporal-logger.ts';
+import { buildWorkflowBundle } from './worker/workflow-bundle.ts';
 
 /** Writes the workflow bundle of this checkout to WORKFLOW_BUNDLE, or to `build/workflows.json`. */
 await runMain({ name: 'build-workflows', load: loadConfig }, async (config, log) => {

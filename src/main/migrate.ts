@@ -5,8 +5,8 @@ import { grantServicePrivileges } from '../db/privileges.ts';
 import { ensureNamespace } from '../temporal/namespaces.ts';
 import { ensureSchedules } from '../temporal/schedules.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
-import { runMain } from './process.ts';
-import { openTemporal } from './temporal.ts';
+import { runMain } from './process/process.ts';
+import { openTemporal } from './process/temporal.ts';
 import { SetupError } from '../setup-error.ts';
 
 /** The minimum of a Temporal server: the namespace has thousands of short runs a day. */

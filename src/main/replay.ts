@@ -3,7 +3,7 @@ import type { ReplayResult } from '@temporalio/worker';
 import { Runtime, Worker } from '@temporalio/worker';
 import type { Config } from '../config.ts';
 import { isGrpcNotFound } from '../temporal/grpc-errors.ts';
-import { loadWorkflows } from './workflow-bundle.ts';
+import { loadWorkflows } from './worker/workflow-bundle.ts';
 
 const FETCH_TIMEOUT_MS = 30_000;
 /** The results contain the failures; the runtime's log lines would repeat them. */

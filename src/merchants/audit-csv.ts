@@ -1,5 +1,5 @@
 import type { Sql } from '../db/client.ts';
-import { csvOf } from '../http/csv.ts';
+import { csvOf } from '../http/responses/csv.ts';
 import type { AuditEntry, AuditFilter } from './audit-log.ts';
 import { auditPages } from './audit-log.ts';
 

@@ -1,7 +1,7 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
-import { errorOf } from '../http/errors.ts';
+import { errorOf } from '../http/responses/errors.ts';
 import type { MerchantAdminDeps } from './commands.ts';
 import type { KeyPair } from './credentials.ts';
 import { generateKeyPair, storedSecretOf } from './credentials.ts';

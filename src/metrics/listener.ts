@@ -1,9 +1,9 @@
 import Koa from 'koa';
 import type { Logger } from 'pino';
-import type { Readiness } from '../http/readiness.ts';
-import { createReadiness } from '../http/readiness.ts';
-import type { RunningHttpServer } from '../http/server.ts';
-import { startHttpServer } from '../http/server.ts';
+import type { Readiness } from '../http/server/readiness.ts';
+import { createReadiness } from '../http/server/readiness.ts';
+import type { RunningHttpServer } from '../http/server/server.ts';
+import { startHttpServer } from '../http/server/server.ts';
 import type { Metrics } from './registry.ts';
 
 const ALLOW = 'GET';

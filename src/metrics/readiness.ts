@@ -1,4 +1,4 @@
-import type { Readiness } from '../http/readiness.ts';
+import type { Readiness } from '../http/server/readiness.ts';
 import { addGauge } from './reading.ts';
 import type { MetricFamily } from './registry.ts';
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Registry } from '@prometheus-io/client';
 import { Gauge } from '@prometheus-io/client';
-import { withinTimeout } from '../http/deadline.ts';
+import { withinTimeout } from '../http/limits/deadline.ts';
 import { metricName } from './registry.ts';
 
 /** Well below Prometheus' limit of 10 s for a scrape, so that a slow server loses only its metrics. */

@@ -9,7 +9,7 @@ import {
   phoneViolation,
   pinCodeViolation,
 } from '../domain/index.ts';
-import { ValidationError } from '../http/errors.ts';
+import { ValidationError } from '../http/responses/errors.ts';
 import type { BusinessDetails } from './application.ts';
 
 /** The states and union territories of India, for the registered address. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ORDER_STATUSES, paiseFromRupees } from '../domain/index.ts';
-import { email, integerInQuery, momentInQuery, text } from '../http/fields.ts';
+import { email, integerInQuery, momentInQuery, text } from '../http/input/fields.ts';
 
 const dateTime = z.iso.datetime();
 

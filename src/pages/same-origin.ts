@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorOf } from '../http/errors.ts';
+import { errorOf } from '../http/responses/errors.ts';
 
 /** The request headers that identify the origin of a form submission. */
 export const formHeaders = z.object({

@@ -1,22 +1,22 @@
 /** The exports of payments that other features may import. */
-export type { SessionState } from './session-queries.ts';
-export { isExpired } from './session-queries.ts';
+export type { SessionState } from './sessions/session-queries.ts';
+export { isExpired } from './sessions/session-queries.ts';
 export {
   consequenceOfDecision,
   consequenceOfRefund,
   consequenceOfSettlement,
   NOT_CHECKED,
-} from './consequences.ts';
-export type { FeesToCome } from './fee-queries.ts';
-export { estimateFeesToCome } from './fee-queries.ts';
-export { isHoldRefused } from './funds-queries.ts';
-export type { Gateways } from './gateways.ts';
-export type { CheckedAccount, LinkedAccountState } from './linked-accounts.ts';
-export { checkLinkedAccount } from './linked-accounts.ts';
-export type { GatewayCall } from './gateway-calls.ts';
-export { retryGatewayCalls } from './gateway-calls.ts';
-export type { OrderView, OrderWorkflowsView } from './order-view.ts';
-export { readOrderView, readOrderWorkflows } from './order-view.ts';
-export { OrderNotNotifiedError, settleOutside } from './settle-outside.ts';
-export type { StuckCall, StuckKind, StuckMoney } from './stuck-money.ts';
-export { findStuckMoney, inspectStuck } from './stuck-money.ts';
+} from './operators/consequences.ts';
+export type { FeesToCome } from './funds/fee-queries.ts';
+export { estimateFeesToCome } from './funds/fee-queries.ts';
+export { isHoldRefused } from './funds/funds-queries.ts';
+export type { Gateways } from './gateway/gateways.ts';
+export type { CheckedAccount, LinkedAccountState } from './funds/linked-accounts.ts';
+export { checkLinkedAccount } from './funds/linked-accounts.ts';
+export type { GatewayCall } from './gateway/gateway-calls.ts';
+export { retryGatewayCalls } from './gateway/gateway-calls.ts';
+export type { OrderView, OrderWorkflowsView } from './operators/order-view.ts';
+export { readOrderView, readOrderWorkflows } from './operators/order-view.ts';
+export { OrderNotNotifiedError, settleOutside } from './settlement/settle-outside.ts';
+export type { StuckCall, StuckKind, StuckMoney } from './operators/stuck-money.ts';
+export { findStuckMoney, inspectStuck } from './operators/stuck-money.ts';

@@ -1,34 +1,38 @@
 /** What other features may import from the webhooks. */
-export { ATTEMPT_LEASE_MS, DELIVERY_STATES } from './attempt-log.ts';
-export { webhookSecretContext } from './attempts.ts';
-export type { CheckUrl, Endpoint } from './endpoints.ts';
+export { ATTEMPT_LEASE_MS, DELIVERY_STATES } from './schedule/attempt-log.ts';
+export { webhookSecretContext } from './schedule/attempts.ts';
+export type { CheckUrl, Endpoint } from './endpoints/endpoints.ts';
 export {
   findEndpoint,
   removeWebhookUrl,
   rotateWebhookSecret,
   saveWebhookUrl,
-} from './endpoints.ts';
-export type { EndpointFigures } from './endpoint-figures.ts';
-export { endpointFigures } from './endpoint-figures.ts';
-export { deliveryNotFound, listDeliveries } from './delivery-list.ts';
+} from './endpoints/endpoints.ts';
+export type { EndpointFigures } from './endpoints/endpoint-figures.ts';
+export { endpointFigures } from './endpoints/endpoint-figures.ts';
+export { deliveryNotFound, listDeliveries } from './lists/delivery-list.ts';
 export type {
   DeliveryOwner,
   DeliveryPage,
   DeliveryPageFilter,
   ListedDelivery,
-} from './delivery-pages.ts';
-export { pageDeliveries } from './delivery-pages.ts';
-export type { AttemptDetails, AttemptSummary, MerchantDelivery } from './merchant-delivery.ts';
-export { findAttempt, findMerchantDelivery } from './merchant-delivery.ts';
-export type { LastAttempts } from './last-attempts.ts';
-export { lastAttempts } from './last-attempts.ts';
-export type { RetryOutcome } from './manual-retry.ts';
-export { retryDelivery } from './manual-retry.ts';
-export type { ResendProgress } from './resend.ts';
-export { latestResend, resendSelected, resendSince } from './resend.ts';
-export type { WebhookSender } from './sender.ts';
-export type { SentRequest } from './signed-request.ts';
-export type { TestEventResult, TestEventType } from './test-event.ts';
-export { sendTestEvent, testEventTypesOf } from './test-event.ts';
-export type { FailingEndpoint } from './failing-endpoints.ts';
-export { findFailingEndpoints } from './failing-endpoints.ts';
+} from './lists/delivery-pages.ts';
+export { pageDeliveries } from './lists/delivery-pages.ts';
+export type {
+  AttemptDetails,
+  AttemptSummary,
+  MerchantDelivery,
+} from './lists/merchant-delivery.ts';
+export { findAttempt, findMerchantDelivery } from './lists/merchant-delivery.ts';
+export type { LastAttempts } from './schedule/last-attempts.ts';
+export { lastAttempts } from './schedule/last-attempts.ts';
+export type { RetryOutcome } from './resend/manual-retry.ts';
+export { retryDelivery } from './resend/manual-retry.ts';
+export type { ResendProgress } from './resend/resend.ts';
+export { latestResend, resendSelected, resendSince } from './resend/resend.ts';
+export type { WebhookSender } from './sending/sender.ts';
+export type { SentRequest } from './sending/signed-request.ts';
+export type { TestEventResult, TestEventType } from './endpoints/test-event.ts';
+export { sendTestEvent, testEventTypesOf } from './endpoints/test-event.ts';
+export type { FailingEndpoint } from './schedule/failing-endpoints.ts';
+export { findFailingEndpoints } from './schedule/failing-endpoints.ts';

@@ -7,8 +7,8 @@ import {
   linkLimits,
   mailLimits,
   passwordLimits,
-} from '../../src/accounts/attempts.ts';
-import { HttpRefusal } from '../../src/http/errors.ts';
+} from '../../src/accounts/log-in/attempts.ts';
+import { HttpRefusal } from '../../src/http/responses/errors.ts';
 import { installTestClock } from '../support/database.ts';
 import { databaseTest, once } from '../support/fixtures.ts';
 

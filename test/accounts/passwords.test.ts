@@ -1,8 +1,12 @@
 import { argon2Sync } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { COMMON_PASSWORDS } from '../../src/accounts/common-passwords.ts';
-import { refusalOfPassword } from '../../src/accounts/password-rules.ts';
-import { hashPassword, isCurrentHash, verifyPassword } from '../../src/accounts/passwords.ts';
+import { COMMON_PASSWORDS } from '../../src/accounts/passwords/common-passwords.ts';
+import { refusalOfPassword } from '../../src/accounts/passwords/password-rules.ts';
+import {
+  hashPassword,
+  isCurrentHash,
+  verifyPassword,
+} from '../../src/accounts/passwords/passwords.ts';
 
 const PASSWORD = 'seven green bicycles';
 

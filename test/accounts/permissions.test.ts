@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PERMISSIONS } from '../../src/accounts/permissions.ts';
+import { PERMISSIONS } from '../../src/accounts/people/permissions.ts';
 import type { OperatorAction } from '../../src/accounts/public.ts';
 import { mayDo } from '../../src/accounts/public.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { createSession } from '../../src/accounts/sessions.ts';
+import { createSession } from '../../src/accounts/log-in/sessions.ts';
 import { hashOfToken } from '../../src/accounts/tokens.ts';
 import {
   endOtherSessions,

@@ -10,7 +10,7 @@ import {
   removeWebhookUrl,
   rotateWebhookSecret,
   saveWebhookUrl,
-} from '../../src/webhooks/endpoints.ts';
+} from '../../src/webhooks/endpoints/endpoints.ts';
 import { databaseTest } from '../support/fixtures.ts';
 
 const test = databaseTest();

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Delivery } from '../../src/webhooks/delivery-list.ts';
+import type { Delivery } from '../../src/webhooks/lists/delivery-list.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

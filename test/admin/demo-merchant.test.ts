@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import type { DemoMerchant, DemoUsers } from '../../dev/dev-facts.ts';
 import { currentCode } from '../../dev/start/demo-users.ts';
 import { logIn, logInWithCode, readSession, type AccountDeps } from '../../src/accounts/public.ts';
-import { hashPassword } from '../../src/accounts/passwords.ts';
+import { hashPassword } from '../../src/accounts/passwords/passwords.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { adminCli } from '../support/admin-cli.ts';

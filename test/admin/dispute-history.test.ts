@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { findDisputeHistory } from '../../src/orders/dispute-history.ts';
+import { findDisputeHistory } from '../../src/orders/lists/dispute-history.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
-import { decideDispute } from '../../src/orders/operator-commands.ts';
-import { createOrderCommands } from '../../src/orders/commands.ts';
+import { decideDispute } from '../../src/orders/commands/operator-commands.ts';
+import { createOrderCommands } from '../../src/orders/commands/commands.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { serviceTest } from '../support/service-test.ts';

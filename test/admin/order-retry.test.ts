@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import type { GatewayCall, RetriedCall } from '../../src/payments/gateway-calls.ts';
+import type { GatewayCall, RetriedCall } from '../../src/payments/gateway/gateway-calls.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import {

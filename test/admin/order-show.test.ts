@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
-import type { DisputeRecord, RunningDispute } from '../../src/orders/disputes.ts';
-import type { FoundOrder } from '../../src/orders/find-orders.ts';
+import type { DisputeRecord, RunningDispute } from '../../src/orders/steps/disputes.ts';
+import type { FoundOrder } from '../../src/orders/lists/find-orders.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import type { Merchant } from '../support/merchant.ts';

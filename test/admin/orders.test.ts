@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { findOrderByNumber } from '../../src/orders/find-orders.ts';
-import { wakeOrder } from '../../src/orders/wake-order.ts';
+import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
+import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import { refundOrder } from '../../src/payments/funds.ts';
+import { refundOrder } from '../../src/payments/funds/funds.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import type { AuditRow } from '../support/audit.ts';
 import { auditOf } from '../support/audit.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { recoverForOperator } from '../../src/orders/operator-commands.ts';
-import { findOverdueOrders } from '../../src/orders/wakeups.ts';
+import { recoverForOperator } from '../../src/orders/commands/operator-commands.ts';
+import { findOverdueOrders } from '../../src/orders/wake/wakeups.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 

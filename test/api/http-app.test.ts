@@ -4,9 +4,9 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { DomainError } from '../../src/domain/errors.ts';
 import { defineRoute } from '../../src/http/define-route.ts';
-import { envelopeOf, success } from '../../src/http/envelope.ts';
-import { ERRORS } from '../../src/http/errors.ts';
-import { createReadiness } from '../../src/http/readiness.ts';
+import { envelopeOf, success } from '../../src/http/responses/envelope.ts';
+import { ERRORS } from '../../src/http/responses/errors.ts';
+import { createReadiness } from '../../src/http/server/readiness.ts';
 import {
   createThing,
   CREDENTIALS,

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createDeadline } from '../../src/http/deadline.ts';
+import { createDeadline } from '../../src/http/limits/deadline.ts';
 import { createReading } from '../../src/metrics/reading.ts';
 
 const hanging = () => new Promise<never>(() => undefined);

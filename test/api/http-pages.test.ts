@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { createAsset } from '../../src/http/asset.ts';
+import { createAsset } from '../../src/http/responses/asset.ts';
 import { defineRoute } from '../../src/http/define-route.ts';
-import { createMemoryRateLimiter } from '../../src/http/rate-limit.ts';
+import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import { SANDBOX, serve } from './http-support.ts';
 
 const FORM_TYPE = { 'Content-Type': 'application/x-www-form-urlencoded' };

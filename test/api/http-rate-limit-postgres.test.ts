@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect } from 'vitest';
-import { createPostgresRateLimiter } from '../../src/http/rate-limit-postgres.ts';
+import { createPostgresRateLimiter } from '../../src/http/limits/rate-limit-postgres.ts';
 import type { Sql } from '../../src/db/client.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { installStoppedClock } from '../support/stopped-clock.ts';

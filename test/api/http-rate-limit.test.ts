@@ -2,8 +2,8 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createClientIp, limitKeyOf } from '../../src/http/client-ip.ts';
-import { createMemoryRateLimiter } from '../../src/http/rate-limit.ts';
+import { createClientIp, limitKeyOf } from '../../src/http/limits/client-ip.ts';
+import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import { PRODUCTION, SANDBOX, serve } from './http-support.ts';
 
 /** A limiter whose clock is moved only by the test. */

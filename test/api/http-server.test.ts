@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/define-route.ts';
-import { SLOW_CLIENT_LIMITS } from '../../src/http/server.ts';
+import { SLOW_CLIENT_LIMITS } from '../../src/http/server/server.ts';
 import { drip } from '../support/drip.ts';
 import { HANGS_MS } from '../support/time-limits.ts';
 import { MALFORMED_REQUESTS, PRODUCTION, SANDBOX, sendRaw, serve } from './http-support.ts';

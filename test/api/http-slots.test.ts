@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/define-route.ts';
-import { createSlots } from '../../src/http/slots.ts';
+import { createSlots } from '../../src/http/limits/slots.ts';
 import { serve } from './http-support.ts';
 
 const facts = { base: 'root', caller: 'public', summary: '', description: '', tags: [] } as const;

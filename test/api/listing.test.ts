@@ -3,13 +3,13 @@ import { describe, expect } from 'vitest';
 import { SEAL_BLOCKS_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
-import { newOrderOf } from '../../src/orders/create-order.ts';
-import type { OrderFilter } from '../../src/orders/list-orders.ts';
-import { listOrders, orderPageQuery } from '../../src/orders/list-orders.ts';
+import { newOrderOf } from '../../src/orders/commands/create-order.ts';
+import type { OrderFilter } from '../../src/orders/lists/list-orders.ts';
+import { listOrders, orderPageQuery } from '../../src/orders/lists/list-orders.ts';
 import {
   ORDERS_PER_BLOCK as ORDERS_PER_BLOCK_IN_SERVICE,
   sealOrderBlocks,
-} from '../../src/orders/order-blocks.ts';
+} from '../../src/orders/lists/order-blocks.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { anOrder } from '../support/api-client.ts';
 import type { Merchant } from '../support/merchant.ts';

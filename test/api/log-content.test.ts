@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { describeError, safeFields, safeLine } from '../../src/main/log-content.ts';
+import { describeError, safeFields, safeLine } from '../../src/main/process/log-content.ts';
 import { databaseTest } from '../support/fixtures.ts';
 
 /** What pino would write, without its own fields. */

@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/define-route.ts';
-import { envelopeOf, success } from '../../src/http/envelope.ts';
-import { createReadiness } from '../../src/http/readiness.ts';
+import { envelopeOf, success } from '../../src/http/responses/envelope.ts';
+import { createReadiness } from '../../src/http/server/readiness.ts';
 import { everyKindOfAnswer, MALFORMED_REQUESTS, SANDBOX, sendRaw, serve } from './http-support.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { securityTxtRoutes } from '../../src/http/security-txt.ts';
+import { securityTxtRoutes } from '../../src/http/server/security-txt.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { serve } from './http-support.ts';
 

@@ -1,6 +1,9 @@
 import { expect } from 'vitest';
-import { createOrderCommands } from '../../src/orders/commands.ts';
-import { decideDispute, raiseDisputeForBuyer } from '../../src/orders/operator-commands.ts';
+import { createOrderCommands } from '../../src/orders/commands/commands.ts';
+import {
+  decideDispute,
+  raiseDisputeForBuyer,
+} from '../../src/orders/commands/operator-commands.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { until } from '../support/until.ts';

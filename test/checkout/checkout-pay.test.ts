@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { checkoutRoutes } from '../../src/checkout/routes.ts';
-import { errorOf } from '../../src/http/errors.ts';
-import { createMemoryRateLimiter } from '../../src/http/rate-limit.ts';
+import { errorOf } from '../../src/http/responses/errors.ts';
+import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import { serve } from '../api/http-support.ts';
 import { simulator } from '../support/gateway.ts';
 import { open, post, textOf } from './buyer.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig, temporalServerOf } from '../../src/config.ts';
 import { ConfigError } from '../../src/settings.ts';
-import { openTemporal } from '../../src/main/temporal.ts';
+import { openTemporal } from '../../src/main/process/temporal.ts';
 import { usesTls } from '../../src/temporal/client.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { keepingLog } from '../support/kept-log.ts';

@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import { expect } from 'vitest';
 import type { OperatorAction, OperatorRole } from '../../src/accounts/public.ts';
-import { PERMISSIONS } from '../../src/accounts/permissions.ts';
+import { PERMISSIONS } from '../../src/accounts/people/permissions.ts';
 import type { Route } from '../../src/http/define-route.ts';
 import type { TestUser } from '../support/users.ts';
 import { merchantUser, operatorUser, signIn } from '../support/users.ts';

@@ -1,6 +1,6 @@
-import { newOrderOf } from '../../src/orders/create-order.ts';
+import { newOrderOf } from '../../src/orders/commands/create-order.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
-import { NO_DISPUTE } from '../../src/orders/step-columns.ts';
+import { NO_DISPUTE } from '../../src/orders/steps/step-columns.ts';
 
 const AT = new Date('2026-11-22T09:00:00Z');
 const DAY_MS = 86_400_000;

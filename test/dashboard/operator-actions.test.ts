@@ -1,10 +1,10 @@
 import { describe, expect } from 'vitest';
-import { mayDo } from '../../src/accounts/permissions.ts';
+import { mayDo } from '../../src/accounts/people/permissions.ts';
 import { listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
 import type { ActionName } from '../../src/dashboard/operator/action-declarations.ts';
 import { ORDER_ACTIONS } from '../../src/dashboard/operator/action-declarations.ts';
 import type { Sql } from '../../src/db/client.ts';
-import { findOrderByNumber } from '../../src/orders/find-orders.ts';
+import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import { until } from '../support/until.ts';
 import { dashboardTest } from './dashboard-test.ts';
 

@@ -2,9 +2,9 @@ import { describe, expect, test as plainTest } from 'vitest';
 import type { Sql } from '../../src/db/client.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
-import type { MerchantSearch } from '../../src/orders/search-orders.ts';
-import { searchOrders, searchQuery } from '../../src/orders/search-orders.ts';
-import { recogniseSearch } from '../../src/orders/search-text.ts';
+import type { MerchantSearch } from '../../src/orders/lists/search-orders.ts';
+import { searchOrders, searchQuery } from '../../src/orders/lists/search-orders.ts';
+import { recogniseSearch } from '../../src/orders/lists/search-text.ts';
 import { databaseTest } from '../support/fixtures.ts';
 import { HOUR_MS, pick, random, writeMerchant, writePastOrders } from './past-orders.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { OrderStatus, PendingOperation, SentencePart } from '../../src/domain/index.ts';
 import { EXAMPLE_ROW } from './example-row.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
-import { presentTimeline } from '../../src/orders/timeline.ts';
+import { presentTimeline } from '../../src/orders/steps/timeline.ts';
 import { waitingOf } from '../../src/orders/waiting.ts';
 
 const NOW = new Date('2026-11-22T10:00:00Z');

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { expect } from 'vitest';
 import type { Sql } from '../../src/db/client.ts';
-import { ordersCsv } from '../../src/orders/orders-csv.ts';
-import type { MerchantSearch } from '../../src/orders/search-orders.ts';
+import { ordersCsv } from '../../src/orders/lists/orders-csv.ts';
+import type { MerchantSearch } from '../../src/orders/lists/search-orders.ts';
 import { databaseTest } from '../support/fixtures.ts';
 import { writeMerchant, writePastOrders } from './past-orders.ts';
 

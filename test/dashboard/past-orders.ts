@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Sql } from '../../src/db/client.ts';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
-import { newOrderOf } from '../../src/orders/create-order.ts';
+import { newOrderOf } from '../../src/orders/commands/create-order.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
-import type { NO_DISPUTE } from '../../src/orders/step-columns.ts';
+import type { NO_DISPUTE } from '../../src/orders/steps/step-columns.ts';
 import { anOrder } from '../support/api-client.ts';
 
 export const HOUR_MS = 3_600_000;

@@ -3,12 +3,12 @@ import { expect } from 'vitest';
 import type { Sql } from '../../src/db/client.ts';
 import type { Command, CommandType, OrderState } from '../../src/domain/index.ts';
 import { decide } from '../../src/domain/index.ts';
-import { writeCommand } from '../../src/orders/command-queries.ts';
-import { readDisputes } from '../../src/orders/disputes.ts';
-import { findOrderByNumber } from '../../src/orders/find-orders.ts';
-import { listMerchantDisputes } from '../../src/orders/merchant-disputes.ts';
+import { writeCommand } from '../../src/orders/commands/command-queries.ts';
+import { readDisputes } from '../../src/orders/steps/disputes.ts';
+import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
+import { listMerchantDisputes } from '../../src/orders/lists/merchant-disputes.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
-import { createStepRecorder } from '../../src/orders/record-step.ts';
+import { createStepRecorder } from '../../src/orders/steps/record-step.ts';
 import { writeMerchant, writePastOrders } from '../dashboard/past-orders.ts';
 import { databaseTest } from '../support/fixtures.ts';
 

@@ -9,7 +9,7 @@ import { statusOf } from '../../dev/start/parts.ts';
 import { loadConfig } from '../../src/config.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import type { Timeline } from '../../src/orders/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline.ts';
 import { createApiClient, type OrderRef } from '../support/api-client.ts';
 import { createTestMerchant, type Merchant } from '../support/merchant.ts';
 import { moduleUrl, runScript } from '../support/script-process.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { freePort } from '../../dev/processes/ports.ts';
-import { listDifferences } from '../../src/orders/compare-orders.ts';
+import { listDifferences } from '../../src/orders/wake/compare-orders.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
 import { COMPARE_GATEWAY_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
-import { compareWithGateway } from '../../src/payments/compare-gateway.ts';
-import { reconcilePayments } from '../../src/payments/reconcile.ts';
-import { recordRefundsOf } from '../../src/payments/reversals.ts';
+import { compareWithGateway } from '../../src/payments/reconcile/compare-gateway.ts';
+import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
+import { recordRefundsOf } from '../../src/payments/reversals/reversals.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { SANDBOX, simulator } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';

@@ -1,6 +1,6 @@
 import { freePort } from '../../dev/processes/ports.ts';
-import { createReadiness } from '../../src/http/readiness.ts';
-import { startMetrics } from '../../src/main/metrics.ts';
+import { createReadiness } from '../../src/http/server/readiness.ts';
+import { startMetrics } from '../../src/main/process/metrics.ts';
 import type { TestService } from '../support/service.ts';
 
 /** The metrics of this process, in which the service under test runs. */

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { ValidationError } from '../../src/http/errors.ts';
+import type { ValidationError } from '../../src/http/responses/errors.ts';
 import type { BusinessForm, Step } from '../../src/onboarding/public.ts';
 import {
   addDocument,

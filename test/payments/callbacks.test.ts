@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
-import { reconcilePayments } from '../../src/payments/reconcile.ts';
-import { findOrderByNumber } from '../../src/orders/find-orders.ts';
+import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
+import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { askGateway, ledgerOf, madeAtGateway, payAtGateway } from '../support/gateway.ts';
 import { eventNames } from '../support/history.ts';

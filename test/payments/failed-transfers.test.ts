@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { releaseFunds } from '../../src/payments/funds.ts';
-import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import { releaseFunds } from '../../src/payments/funds/funds.ts';
+import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { madeAtGateway, simulator, setSwitches } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { runningLedger, showLedger } from '../../src/ledger/public.ts';
-import { alertOnDifferences } from '../../src/payments/compare-gateway.ts';
-import { estimateFeesToCome } from '../../src/payments/fee-queries.ts';
-import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import { alertOnDifferences } from '../../src/payments/reconcile/compare-gateway.ts';
+import { estimateFeesToCome } from '../../src/payments/funds/fee-queries.ts';
+import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { ledgerOf, madeAtGateway, setSwitches, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';

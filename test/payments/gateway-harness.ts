@@ -6,7 +6,7 @@ import { expect, test as base } from 'vitest';
 import { z } from 'zod';
 import { createGatewaySimulator } from '../../dev/gateway-simulator/simulator.ts';
 import type { GatewaySimulatorOptions } from '../../dev/gateway-simulator/simulator.ts';
-import { GatewayUnavailable, moneyKey } from '../../src/payments/gateway.ts';
+import { GatewayUnavailable, moneyKey } from '../../src/payments/gateway/gateway.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
 import type { RazorpayGatewayOptions } from '../../src/payments/razorpay/gateway.ts';
 import type { OnCleanup } from '../support/fixtures.ts';

@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest';
-import type { GatewayExchange } from '../../src/payments/adapter.ts';
-import type { PilotOptions } from '../../src/payments/gateway-pilot.ts';
-import { runPilot } from '../../src/payments/gateway-pilot.ts';
-import type { RecordedExchange } from '../../src/payments/gateway-record.ts';
-import { recorded } from '../../src/payments/gateway-record.ts';
+import type { GatewayExchange } from '../../src/payments/gateway/adapter.ts';
+import type { PilotOptions } from '../../src/payments/gateway/gateway-pilot.ts';
+import { runPilot } from '../../src/payments/gateway/gateway-pilot.ts';
+import type { RecordedExchange } from '../../src/payments/gateway/gateway-record.ts';
+import { recorded } from '../../src/payments/gateway/gateway-record.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
 import { startReplayedGateway } from '../support/replayed-gateway.ts';
 import { HANGS_MS } from '../support/time-limits.ts';

@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { alertReleaseBlocked } from '../../src/payments/funds.ts';
-import type { GatewayReversal } from '../../src/payments/gateway.ts';
-import { reconcilePayments } from '../../src/payments/reconcile.ts';
-import { recordReversal } from '../../src/payments/reversals.ts';
+import { alertReleaseBlocked } from '../../src/payments/funds/funds.ts';
+import type { GatewayReversal } from '../../src/payments/gateway/gateway.ts';
+import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
+import { recordReversal } from '../../src/payments/reversals/reversals.ts';
 import { openChargeback, SANDBOX, simulator, sweep } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
-import { releaseFunds } from '../../src/payments/funds.ts';
-import { GatewayRefused } from '../../src/payments/gateway.ts';
-import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import { releaseFunds } from '../../src/payments/funds/funds.ts';
+import { GatewayRefused } from '../../src/payments/gateway/gateway.ts';
+import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { alerts, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';

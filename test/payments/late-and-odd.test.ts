@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import {
   openChargeback,
   orderBeingPaid,

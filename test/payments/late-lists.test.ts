@@ -1,6 +1,11 @@
 import { describe, expect } from 'vitest';
-import { holdFunds, lookAtHoldAgain, refundOrder, releaseFunds } from '../../src/payments/funds.ts';
-import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import {
+  holdFunds,
+  lookAtHoldAgain,
+  refundOrder,
+  releaseFunds,
+} from '../../src/payments/funds/funds.ts';
+import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import type { Gateway } from '../support/gateway.ts';
 import {
   alerts,

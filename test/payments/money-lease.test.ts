@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
-import { holdFunds, refundOrder, releaseFunds } from '../../src/payments/funds.ts';
-import { MoneyLeaseTaken } from '../../src/payments/money-lease.ts';
+import { holdFunds, refundOrder, releaseFunds } from '../../src/payments/funds/funds.ts';
+import { MoneyLeaseTaken } from '../../src/payments/funds/money-lease.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { madeAtGateway } from '../support/gateway.ts';

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { writeDispute } from '../../src/orders/command-queries.ts';
+import { writeDispute } from '../../src/orders/commands/command-queries.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';

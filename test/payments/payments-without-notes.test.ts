@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { recordGatewayPayment } from '../../src/payments/captures.ts';
+import { recordGatewayPayment } from '../../src/payments/captures/captures.ts';
 import { orderBeingPaid, SANDBOX, simulator, setSwitches } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

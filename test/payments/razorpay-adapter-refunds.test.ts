@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { GatewayRefused, GatewayUnavailable } from '../../src/payments/gateway.ts';
+import { GatewayRefused, GatewayUnavailable } from '../../src/payments/gateway/gateway.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
 import { inParallel } from '../support/in-parallel.ts';
 import { harnessTest, KEYS, untilDone } from './gateway-harness.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { GatewayNotUnderstood, moneyKey } from '../../src/payments/gateway.ts';
+import { GatewayNotUnderstood, moneyKey } from '../../src/payments/gateway/gateway.ts';
 import { transferSchema } from '../../src/payments/razorpay/schemas.ts';
-import { redacted, redactedForRecord } from '../../src/payments/redaction.ts';
+import { redacted, redactedForRecord } from '../../src/payments/gateway/redaction.ts';
 import { collection, gatewayThatAnswers } from './answering-gateway.ts';
 
 const PAYMENT_ID = 'pay_QmT4x8LwZ2cVb7';

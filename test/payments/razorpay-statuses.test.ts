@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { GatewayUnavailable, moneyKey } from '../../src/payments/gateway.ts';
-import { createGateways } from '../../src/payments/gateways.ts';
-import { observedGateway } from '../../src/payments/observed-gateway.ts';
+import { GatewayUnavailable, moneyKey } from '../../src/payments/gateway/gateway.ts';
+import { createGateways } from '../../src/payments/gateway/gateways.ts';
+import { observedGateway } from '../../src/payments/gateway/observed-gateway.ts';
 import { razorpay } from '../../src/payments/razorpay/adapter.ts';
 import type { Sql } from '../../src/db/client.ts';
 import { serviceTest } from '../support/service-test.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { askGateway, SANDBOX, setSwitches } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

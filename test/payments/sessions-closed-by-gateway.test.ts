@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
-import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { askGateway, sessionOf, simulator } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { reconcilePayments } from '../../src/payments/reconcile.ts';
+import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import type { Gateway } from '../support/gateway.ts';
 import {

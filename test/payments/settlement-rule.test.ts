@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Settlement } from '../../src/domain/index.ts';
-import { contradictionOf } from '../../src/payments/settlement-rule.ts';
+import { contradictionOf } from '../../src/payments/settlement/settlement-rule.ts';
 
 const NONE = null;
 const TO_BUYER = 'refunded or charged back at the gateway';

@@ -1,11 +1,14 @@
 import { describe, expect } from 'vitest';
-import { alertOnDifferences, compareWithGateway } from '../../src/payments/compare-gateway.ts';
-import { holdFunds } from '../../src/payments/funds.ts';
-import { withMoneyLease } from '../../src/payments/money-lease.ts';
-import type { OutsideSettlement } from '../../src/payments/settle-outside.ts';
-import type { NewSettlement } from '../../src/payments/settlement-queries.ts';
-import { writeSettlement } from '../../src/payments/settlement-queries.ts';
-import { settleOutside } from '../../src/payments/settle-outside.ts';
+import {
+  alertOnDifferences,
+  compareWithGateway,
+} from '../../src/payments/reconcile/compare-gateway.ts';
+import { holdFunds } from '../../src/payments/funds/funds.ts';
+import { withMoneyLease } from '../../src/payments/funds/money-lease.ts';
+import type { OutsideSettlement } from '../../src/payments/settlement/settle-outside.ts';
+import type { NewSettlement } from '../../src/payments/settlement/settlement-queries.ts';
+import { writeSettlement } from '../../src/payments/settlement/settlement-queries.ts';
+import { settleOutside } from '../../src/payments/settlement/settle-outside.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { auditOf } from '../support/audit.ts';

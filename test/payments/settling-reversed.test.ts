@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { OrderStatus, Settlement } from '../../src/domain/index.ts';
-import { compareWithGateway } from '../../src/payments/compare-gateway.ts';
-import { holdFunds } from '../../src/payments/funds.ts';
-import { settleOutside } from '../../src/payments/settle-outside.ts';
+import { compareWithGateway } from '../../src/payments/reconcile/compare-gateway.ts';
+import { holdFunds } from '../../src/payments/funds/funds.ts';
+import { settleOutside } from '../../src/payments/settlement/settle-outside.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { openChargeback, simulator, sweep } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { findStuckMoney, inspectStuck } from '../../src/payments/stuck-money.ts';
+import { findStuckMoney, inspectStuck } from '../../src/payments/operators/stuck-money.ts';
 import { createWorkflowInspector } from '../../src/temporal/pending-activities.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
-import { applyCapture } from '../../src/payments/captures.ts';
-import { compareWithGateway } from '../../src/payments/compare-gateway.ts';
+import { applyCapture } from '../../src/payments/captures/captures.ts';
+import { compareWithGateway } from '../../src/payments/reconcile/compare-gateway.ts';
 import { takeUnappliedCapture, writeCapture } from '../../src/payments/queries.ts';
-import { settleOutside } from '../../src/payments/settle-outside.ts';
+import { settleOutside } from '../../src/payments/settlement/settle-outside.ts';
 import type { Gateway } from '../support/gateway.ts';
 import {
   atRazorpay,

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
-import { compareWithGateway } from '../../src/payments/compare-gateway.ts';
+import { compareWithGateway } from '../../src/payments/reconcile/compare-gateway.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import {
   alerts,

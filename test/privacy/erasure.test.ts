@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { compareOrders } from '../../src/orders/compare-orders.ts';
+import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
 import { orderSchema } from '../../src/orders/schemas.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { writeCallback } from '../../src/payments/queries.ts';

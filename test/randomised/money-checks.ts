@@ -1,4 +1,4 @@
-import type { GatewayComparison } from '../../src/payments/compare-gateway.ts';
+import type { GatewayComparison } from '../../src/payments/reconcile/compare-gateway.ts';
 import type { Verification } from '../../src/ledger/verify.ts';
 import type { GatewayCapture } from '../../dev/chaos/gateway.ts';
 import { capturedAtGateway } from '../../dev/chaos/gateway.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { wakeOrder } from '../../src/orders/wake-order.ts';
+import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import { backUp, loseOrder } from '../support/backup.ts';
 import { breakNextEvent, changeOf, writeAsLost } from '../support/differing-sides.ts';
 import { breakGateway, CLOSING } from '../support/gateway.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { OrderStatus, Settlement } from '../../src/domain/index.ts';
-import { writeDispute } from '../../src/orders/command-queries.ts';
-import { openSession } from '../../src/payments/sessions.ts';
+import { writeDispute } from '../../src/orders/commands/command-queries.ts';
+import { openSession } from '../../src/payments/sessions/sessions.ts';
 import { atRazorpay, breakGateway, CLOSING, simulator } from '../support/gateway.ts';
 import type { DirectOrder, OrderOverrides } from '../support/orders.ts';
 import {

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { GATEWAY_ADAPTERS } from '../../src/payments/adapters.ts';
+import { GATEWAY_ADAPTERS } from '../../src/payments/gateway/adapters.ts';
 import { SERVER_ARTIFACT, UI_ARTIFACT } from '../../dev/temporal-on-postgres/artifacts.ts';
 import { filesBelow, read, root } from './files.ts';
 
@@ -107,7 +107,7 @@ test('one folder and one line bring a gateway: nothing else of the product names
     // The list of the adapters, and the gateway of merchants for whom no operator chose.
     expect(naming.toSorted()).toEqual([
       'src/db/migrations/001.do.merchants.sql',
-      'src/payments/adapters.ts',
+      'src/payments/gateway/adapters.ts',
     ]);
   }
 });

@@ -2,7 +2,7 @@ import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import type { Timeline } from '../../src/orders/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline.ts';
 import { until } from './until.ts';
 
 /** A complete response of the API. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
-import { createUrlCheck } from '../../src/main/webhook-rules.ts';
-import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
+import { createUrlCheck } from '../../src/main/compose/webhook-rules.ts';
+import { saveWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
 import { TEST_ACTOR } from './actor.ts';
 import { stoppedAtEnd } from './fixtures.ts';
 import type { Merchant } from './merchant.ts';

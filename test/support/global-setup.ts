@@ -5,7 +5,7 @@ import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
 import { inheritedEnvironment } from '../../src/settings.ts';
 import { loadDevConfig } from '../../dev/config.ts';
-import { buildWorkflowBundle } from '../../src/main/workflow-bundle.ts';
+import { buildWorkflowBundle } from '../../src/main/worker/workflow-bundle.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { grantServicePrivileges } from '../../src/db/privileges.ts';
 import { ensureLogin } from '../../dev/postgres/databases.ts';

@@ -1,10 +1,10 @@
 import type { Config } from '../../src/config.ts';
 import type { Sql } from '../../src/db/client.ts';
 import type { Environment } from '../../src/domain/index.ts';
-import { createUrlCheck } from '../../src/main/webhook-rules.ts';
+import { createUrlCheck } from '../../src/main/compose/webhook-rules.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import { createKeyPair } from '../../src/merchants/keys.ts';
-import { saveWebhookUrl } from '../../src/webhooks/endpoints.ts';
+import { saveWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { TEST_ACTOR } from './actor.ts';
 import { createApiClient } from './api-client.ts';

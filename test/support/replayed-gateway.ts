@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { RecordedExchange } from '../../src/payments/gateway-record.ts';
+import type { RecordedExchange } from '../../src/payments/gateway/gateway-record.ts';
 
 const requestOf = (method: string | undefined, path: string) => `${method} ${path}`;
 

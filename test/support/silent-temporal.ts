@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { startHttpServer } from '../../src/http/server.ts';
+import { startHttpServer } from '../../src/http/server/server.ts';
 import { freePort } from '../../dev/processes/ports.ts';
-import { composeApi } from '../../src/main/compose.ts';
+import { composeApi } from '../../src/main/compose/compose.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
 import type { TestService } from './service.ts';
 

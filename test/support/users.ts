@@ -1,9 +1,9 @@
 import { Secret, TOTP } from 'otpauth';
 import { ulid } from 'ulid';
-import { hashPassword } from '../../src/accounts/passwords.ts';
+import { hashPassword } from '../../src/accounts/passwords/passwords.ts';
 import type { OperatorRole } from '../../src/accounts/public.ts';
 import { SESSION_COOKIE } from '../../src/accounts/public.ts';
-import { createSession } from '../../src/accounts/sessions.ts';
+import { createSession } from '../../src/accounts/log-in/sessions.ts';
 import type { Sql } from '../../src/db/client.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { once } from './fixtures.ts';

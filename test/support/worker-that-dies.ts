@@ -9,8 +9,8 @@ import { loadConfig } from '../../src/config.ts';
 import type { RecordStepInput } from '../../src/contracts/activities.ts';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { connectDatabase } from '../../src/db/client.ts';
-import { composeActivities } from '../../src/main/compose.ts';
-import { loadWorkflows } from '../../src/main/workflow-bundle.ts';
+import { composeActivities } from '../../src/main/compose/compose.ts';
+import { loadWorkflows } from '../../src/main/worker/workflow-bundle.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
 
 const [, , bundlePath = '', lastKind = ''] = process.argv;

@@ -1,5 +1,5 @@
 import { inject } from 'vitest';
-import { loadWorkflows } from '../../src/main/workflow-bundle.ts';
+import { loadWorkflows } from '../../src/main/worker/workflow-bundle.ts';
 import { once } from './fixtures.ts';
 
 const SILENT = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };

@@ -4,9 +4,9 @@ import {
   checkWebhookUrl,
   checkWebhookUrlAtSave,
   DEFAULT_DENIED_PORTS,
-} from '../../src/webhooks/address-guard.ts';
-import type { WebhookUrlRules } from '../../src/webhooks/address-guard.ts';
-import { addressRefusal } from '../../src/webhooks/denied-ranges.ts';
+} from '../../src/webhooks/sending/address-guard.ts';
+import type { WebhookUrlRules } from '../../src/webhooks/sending/address-guard.ts';
+import { addressRefusal } from '../../src/webhooks/sending/denied-ranges.ts';
 import { spellingsOfIpv4, spellingsOfIpv6, wrappingsOfIpv4 } from './spellings.ts';
 
 type Rules = Omit<WebhookUrlRules, 'environment'>;

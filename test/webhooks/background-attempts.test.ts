@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { createAttemptLog } from '../../src/webhooks/attempt-log.ts';
-import { createBackgroundAttempts } from '../../src/webhooks/background-attempts.ts';
+import { createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
+import { createBackgroundAttempts } from '../../src/webhooks/schedule/background-attempts.ts';
 import { sweep } from '../support/gateway.ts';
 import { eventNames } from '../support/history.ts';
 import type { DirectOrder } from '../support/orders.ts';

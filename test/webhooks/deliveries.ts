@@ -1,7 +1,7 @@
 import { createDeliveryRetries } from '../../src/temporal/delivery-retries.ts';
-import type { Delivery } from '../../src/webhooks/delivery-list.ts';
-import { listDeliveries } from '../../src/webhooks/delivery-list.ts';
-import type { ManualRetryDeps } from '../../src/webhooks/manual-retry.ts';
+import type { Delivery } from '../../src/webhooks/lists/delivery-list.ts';
+import { listDeliveries } from '../../src/webhooks/lists/delivery-list.ts';
+import type { ManualRetryDeps } from '../../src/webhooks/resend/manual-retry.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';

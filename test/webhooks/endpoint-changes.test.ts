@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { expect } from 'vitest';
-import { createUrlCheck } from '../../src/main/webhook-rules.ts';
+import { createUrlCheck } from '../../src/main/compose/webhook-rules.ts';
 import {
   removeWebhookUrl,
   rotateWebhookSecret,
   saveWebhookUrl,
-} from '../../src/webhooks/endpoints.ts';
+} from '../../src/webhooks/endpoints/endpoints.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { ReceivedWebhook } from '../support/webhook-receiver.ts';

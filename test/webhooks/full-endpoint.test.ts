@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { attemptManually, attemptScheduled } from '../../src/webhooks/attempts.ts';
-import { listDeliveries } from '../../src/webhooks/delivery-list.ts';
-import { WebhookNotAttemptedError } from '../../src/webhooks/sender.ts';
+import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { listDeliveries } from '../../src/webhooks/lists/delivery-list.ts';
+import { WebhookNotAttemptedError } from '../../src/webhooks/sending/sender.ts';
 import { writeOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

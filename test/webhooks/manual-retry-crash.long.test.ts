@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { retryDelivery } from '../../src/webhooks/manual-retry.ts';
+import { retryDelivery } from '../../src/webhooks/resend/manual-retry.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 import {

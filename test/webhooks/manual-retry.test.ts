@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { WEBHOOK_RETRY_DELAYS_MS } from '../../src/domain/index.ts';
-import { attemptManually, attemptScheduled } from '../../src/webhooks/attempts.ts';
-import type { Delivery } from '../../src/webhooks/delivery-list.ts';
-import { removeWebhookUrl } from '../../src/webhooks/endpoints.ts';
-import { retryDelivery, retryFailedSince } from '../../src/webhooks/manual-retry.ts';
+import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import type { Delivery } from '../../src/webhooks/lists/delivery-list.ts';
+import { removeWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
+import { retryDelivery, retryFailedSince } from '../../src/webhooks/resend/manual-retry.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { auditOf } from '../support/audit.ts';
 import { serviceTest } from '../support/service-test.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { attemptScheduled } from '../../src/webhooks/attempts.ts';
-import { latestResend, resendSelected } from '../../src/webhooks/resend.ts';
+import { attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { latestResend, resendSelected } from '../../src/webhooks/resend/resend.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { writeOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
-import { attemptScheduled } from '../../src/webhooks/attempts.ts';
-import { removeWebhookUrl } from '../../src/webhooks/endpoints.ts';
-import type { ResendDeps } from '../../src/webhooks/resend.ts';
-import { latestResend, resendSelected, resendSince } from '../../src/webhooks/resend.ts';
+import { attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { removeWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
+import type { ResendDeps } from '../../src/webhooks/resend/resend.ts';
+import { latestResend, resendSelected, resendSince } from '../../src/webhooks/resend/resend.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { auditOf } from '../support/audit.ts';
 import type { Merchant } from '../support/merchant.ts';

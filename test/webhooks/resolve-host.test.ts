@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createDnsLookup, resolveAllowed } from '../../src/webhooks/resolve-host.ts';
+import { createDnsLookup, resolveAllowed } from '../../src/webhooks/sending/resolve-host.ts';
 import { UNTIL_MS } from '../support/time-limits.ts';
 
 const TYPE_A = 1;

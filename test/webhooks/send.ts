@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { createWebhookSender } from '../../src/webhooks/sender.ts';
-import type { WebhookRequest, WebhookSenderOptions } from '../../src/webhooks/sender.ts';
+import { createWebhookSender } from '../../src/webhooks/sending/sender.ts';
+import type { WebhookRequest, WebhookSenderOptions } from '../../src/webhooks/sending/sender.ts';
 import { UNTIL_MS } from '../support/time-limits.ts';
 
 /** The only opened address: other loopback addresses stay denied. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { WebhookNotAttemptedError } from '../../src/webhooks/sender.ts';
+import { WebhookNotAttemptedError } from '../../src/webhooks/sending/sender.ts';
 import {
   startHeldReceiver,
   startReceiver,

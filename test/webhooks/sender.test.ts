@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { Client } from 'undici';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createGuardedConnector } from '../../src/webhooks/guarded-connector.ts';
-import { AddressDeniedError } from '../../src/webhooks/resolve-host.ts';
-import { WebhookNotAttemptedError } from '../../src/webhooks/sender.ts';
+import { createGuardedConnector } from '../../src/webhooks/sending/guarded-connector.ts';
+import { AddressDeniedError } from '../../src/webhooks/sending/resolve-host.ts';
+import { WebhookNotAttemptedError } from '../../src/webhooks/sending/sender.ts';
 import {
   createCertificate,
   hasIpv6Loopback,

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { signWebhook } from '../../src/webhooks/signed-request.ts';
+import { signWebhook } from '../../src/webhooks/sending/signed-request.ts';
 
 /** A merchant's handler in another language: reads events, computes the signature and compares. */
 const VERIFY_IN_PYTHON = `

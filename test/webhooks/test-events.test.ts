@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import { expect } from 'vitest';
 import type { EventType, OrderStatus } from '../../src/domain/index.ts';
 import { EVENT_TYPES, isDisputed } from '../../src/domain/index.ts';
-import { WEBHOOK_EVENTS } from '../../src/orders/webhook-events.ts';
-import { sendTestEvent } from '../../src/webhooks/test-event.ts';
+import { WEBHOOK_EVENTS } from '../../src/orders/routes/webhook-events.ts';
+import { sendTestEvent } from '../../src/webhooks/endpoints/test-event.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { serviceTest } from '../support/service-test.ts';
 

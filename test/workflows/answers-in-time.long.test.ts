@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { writeCommand } from '../../src/orders/command-queries.ts';
+import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import type { Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestWorker } from '../support/restartable-worker.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { findOrderByNumber } from '../../src/orders/find-orders.ts';
-import { writeCommand } from '../../src/orders/command-queries.ts';
+import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
+import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

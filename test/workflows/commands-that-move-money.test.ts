@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { createOrderCommands } from '../../src/orders/commands.ts';
-import { decideDispute, refundForMerchant } from '../../src/orders/operator-commands.ts';
+import { createOrderCommands } from '../../src/orders/commands/commands.ts';
+import { decideDispute, refundForMerchant } from '../../src/orders/commands/operator-commands.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
-import { writeCommand } from '../../src/orders/command-queries.ts';
+import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 

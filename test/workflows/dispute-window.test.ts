@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
-import { findOrderByNumber } from '../../src/orders/find-orders.ts';
-import { writeDispute } from '../../src/orders/command-queries.ts';
+import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
+import { writeDispute } from '../../src/orders/commands/command-queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import type { Timeline } from '../../src/orders/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import { writeDispute } from '../../src/orders/command-queries.ts';
+import { writeDispute } from '../../src/orders/commands/command-queries.ts';
 import { anOrder } from '../support/api-client.ts';
 import { sweep } from '../support/gateway.ts';
 import { eventNames } from '../support/history.ts';

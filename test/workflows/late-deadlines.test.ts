@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
-import { wakeOrder } from '../../src/orders/wake-order.ts';
+import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import type { DirectOrder, OrderOverrides } from '../support/orders.ts';
 import { directOrder } from '../support/orders.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { clearAlert, listAlerts } from '../../src/alerts/alerts.ts';
-import { compareOrders } from '../../src/orders/compare-orders.ts';
-import { alertLostOrders } from '../../src/orders/lost-orders.ts';
-import { recordSessionPayments } from '../../src/payments/captures.ts';
+import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
+import { alertLostOrders } from '../../src/orders/wake/lost-orders.ts';
+import { recordSessionPayments } from '../../src/payments/captures/captures.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { backUp, loseOrder } from '../support/backup.ts';
 import { madeAtGateway, payAtGateway, SANDBOX, sessionOf, simulator } from '../support/gateway.ts';

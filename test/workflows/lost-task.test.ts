@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Command, OrderStatus } from '../../src/domain/index.ts';
-import { commandIdOf } from '../../src/orders/command-ids.ts';
-import { writeCommand, writeDispute } from '../../src/orders/command-queries.ts';
+import { commandIdOf } from '../../src/orders/commands/command-ids.ts';
+import { writeCommand, writeDispute } from '../../src/orders/commands/command-queries.ts';
 import { changeOf, writeAsLost } from '../support/differing-sides.ts';
 import { atRazorpay, CLOSING, sweep } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';

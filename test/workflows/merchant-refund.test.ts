@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { writeDispute } from '../../src/orders/command-queries.ts';
+import { writeDispute } from '../../src/orders/commands/command-queries.ts';
 import { madeAtGateway } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder } from '../support/orders.ts';

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import type { Timeline } from '../../src/orders/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline.ts';
 import type { Gateway } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';

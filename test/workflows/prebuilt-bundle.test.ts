@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
-import { loadWorkflows } from '../../src/main/workflow-bundle.ts';
+import { loadWorkflows } from '../../src/main/worker/workflow-bundle.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

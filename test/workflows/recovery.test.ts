@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { recordGatewayPayment } from '../../src/payments/captures.ts';
-import { attemptScheduled } from '../../src/webhooks/attempts.ts';
-import { compareOrders } from '../../src/orders/compare-orders.ts';
+import { recordGatewayPayment } from '../../src/payments/captures/captures.ts';
+import { attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
 import { listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
-import { wakeOrder } from '../../src/orders/wake-order.ts';
+import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { anOrder } from '../support/api-client.ts';
 import { backUp } from '../support/backup.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { storableFailures } from '../../src/main/storable-failures.ts';
+import { storableFailures } from '../../src/main/worker/storable-failures.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 

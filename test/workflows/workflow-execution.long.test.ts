@@ -44,7 +44,7 @@ async function failuresOf({ handle }: Awaited<ReturnType<typeof startOrder>>) {
   );
 }
 
-test('src/main/workflow-execution.ts is written for this version of the SDK', () => {
+test('src/main/worker/workflow-execution.ts is written for this version of the SDK', () => {
   const { version } = createRequire(import.meta.url)('@temporalio/worker/package.json') as {
     version: string;
   };

@@ -1,5 +1,5 @@
 import { h } from 'preact';
-import type { ErrorReply } from '../../http/errors.ts';
+import type { ErrorReply } from '../../http/responses/errors.ts';
 import type { Files } from './layout.ts';
 import { glyph, referenceLine, renderPage } from './layout.ts';
 

@@ -7,7 +7,7 @@ import {
   listSessions,
   readTwoFactor,
 } from '../../accounts/public.ts';
-import { errorOf } from '../../http/errors.ts';
+import { errorOf } from '../../http/responses/errors.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';

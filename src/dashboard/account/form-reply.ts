@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { DomainError } from '../../domain/index.ts';
-import { ValidationError } from '../../http/errors.ts';
+import { ValidationError } from '../../http/responses/errors.ts';
 import type { PageReply } from '../reply.ts';
 import type { FormState } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';

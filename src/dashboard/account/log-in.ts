@@ -10,7 +10,7 @@ import {
   SESSION_COOKIE,
 } from '../../accounts/public.ts';
 import { DomainError } from '../../domain/index.ts';
-import { ValidationError } from '../../http/errors.ts';
+import { ValidationError } from '../../http/responses/errors.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
 import { cookieText } from '../cookies.ts';

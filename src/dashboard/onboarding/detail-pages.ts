@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Route } from '../../http/define-route.ts';
-import { ValidationError } from '../../http/errors.ts';
+import { ValidationError } from '../../http/responses/errors.ts';
 import type { Application } from '../../onboarding/public.ts';
 import { mayEdit, readApplication, saveBank, saveBusiness } from '../../onboarding/public.ts';
 import type { PageContext } from '../context.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
-import { ERRORS, errorOf, ValidationError } from '../../http/errors.ts';
+import { ERRORS, errorOf, ValidationError } from '../../http/responses/errors.ts';
 import type { PageContext } from '../context.ts';
 import type { PageRequest } from '../page.ts';
 import { definePage } from '../page.ts';

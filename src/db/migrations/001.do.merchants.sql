@@ -47,7 +47,7 @@ CREATE TABLE merchant_environments (
   PRIMARY KEY (merchant_id, environment)
 );
 
--- What a gateway reports of a linked account; see src/payments/linked-accounts.ts.
+-- What a gateway reports of a linked account; see src/payments/funds/linked-accounts.ts.
 CREATE TYPE linked_account_state AS ENUM ('activated', 'waiting', 'suspended', 'unknown', 'missing');
 
 -- Where a gateway pays a merchant out to. An account stays when the merchant moves to another

@@ -18,9 +18,9 @@ CREATE TABLE payment_sessions (
   pay_command_id text,
   created_at timestamptz NOT NULL DEFAULT service_now(),
   -- When the session is next checked at the gateway; null if it is not checked any more. See
-  -- src/payments/session-queries.ts.
+  -- src/payments/sessions/session-queries.ts.
   next_check_at timestamptz,
-  -- When a request for the session last made the service check it; see src/payments/sessions.ts.
+  -- When a request for the session last made the service check it; see src/payments/sessions/sessions.ts.
   looked_at timestamptz,
   UNIQUE (gateway, gateway_session_id)
 );
@@ -61,7 +61,7 @@ CREATE TABLE payments (
   confirmed_at timestamptz,
   -- When a process began to notify the order of it.
   notified_at timestamptz,
-  -- The process that is moving this money at the gateway: see src/payments/money-lease.ts.
+  -- The process that is moving this money at the gateway: see src/payments/funds/money-lease.ts.
   money_lease_token text,
   money_lease_ends_at timestamptz,
   -- When a hold of the funds at the gateway was last tried.

@@ -80,7 +80,7 @@ $$;
 -- Records one step of an order atomically, once for each step number: the row, the timeline, the
 -- webhook event with its delivery, and the ledger line. It locks the order's row first, so that
 -- every condition is checked on current data and concurrent writers come before or after it. For
--- the parameters see src/orders/record-step.ts.
+-- the parameters see src/orders/steps/record-step.ts.
 --
 -- A query stands inside of the IF that decides whether it is needed. In the same condition it would be
 -- planned for each call, because with that call's values its plan often reads nothing and so costs the least.

@@ -1,5 +1,5 @@
 -- How alerts and audit rows name something of a gateway's; gatewaySubject in
--- src/payments/gateways.ts is the same.
+-- src/payments/gateway/gateways.ts is the same.
 CREATE FUNCTION gateway_subject(gateway text, id text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT gateway || ':' || id
 $$;

@@ -1,13 +1,13 @@
 import type { Sql } from '../../db/client.ts';
-import { readDisputes } from '../../orders/disputes.ts';
-import type { DisputeDecision } from '../../orders/operator-commands.ts';
+import { readDisputes } from '../../orders/steps/disputes.ts';
+import type { DisputeDecision } from '../../orders/commands/operator-commands.ts';
 import type { OrderRow } from '../../orders/rows.ts';
-import type { OutsideSettlement } from '../../payments/settle-outside.ts';
+import type { OutsideSettlement } from '../../payments/settlement/settle-outside.ts';
 import { disputeText } from './dispute-list.ts';
 import { blocks, facts, quoted, rupees } from './text.ts';
 
 /** The sentences about consequences, loaded on demand. */
-const consequences = () => import('../../payments/consequences.ts');
+const consequences = () => import('../../payments/operators/consequences.ts');
 
 const inr = (amountPaise: number) => `INR ${rupees(amountPaise)}`;
 

@@ -1,9 +1,9 @@
 import { DomainError } from '../../domain/index.ts';
-import { DELIVERY_STATES } from '../../webhooks/attempt-log.ts';
-import type { Delivery, DeliveryAttempt } from '../../webhooks/delivery-list.ts';
-import { listDeliveries, showDelivery } from '../../webhooks/delivery-list.ts';
-import { retryDelivery, retryFailedSince } from '../../webhooks/manual-retry.ts';
-import type { ManualRetryDeps, RetryOutcome } from '../../webhooks/manual-retry.ts';
+import { DELIVERY_STATES } from '../../webhooks/schedule/attempt-log.ts';
+import type { Delivery, DeliveryAttempt } from '../../webhooks/lists/delivery-list.ts';
+import { listDeliveries, showDelivery } from '../../webhooks/lists/delivery-list.ts';
+import { retryDelivery, retryFailedSince } from '../../webhooks/resend/manual-retry.ts';
+import type { ManualRetryDeps, RetryOutcome } from '../../webhooks/resend/manual-retry.ts';
 import type { AdminCommand } from './command.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, timeOf } from './command.ts';
 import type { AdminService } from './service.ts';

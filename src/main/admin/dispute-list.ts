@@ -1,7 +1,7 @@
-import type { DisputeEnding, DisputeRecord } from '../../orders/disputes.ts';
+import type { DisputeEnding, DisputeRecord } from '../../orders/steps/disputes.ts';
 import { DISPUTE_STATUSES } from '../../domain/index.ts';
-import { listRunningDisputes, readDisputes } from '../../orders/disputes.ts';
-import { findOrderAnywhere } from '../../orders/find-orders.ts';
+import { listRunningDisputes, readDisputes } from '../../orders/steps/disputes.ts';
+import { findOrderAnywhere } from '../../orders/lists/find-orders.ts';
 import { DomainError } from '../../domain/index.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, LIMIT, limitOf, ORDER } from './command.ts';
 import { blocks, facts, moreHint, quoted, rupees, table, timeText } from './text.ts';

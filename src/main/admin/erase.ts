@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/index.ts';
-import { findOrderAnywhere } from '../../orders/find-orders.ts';
+import { findOrderAnywhere } from '../../orders/lists/find-orders.ts';
 import { eraseBuyer, findOrdersOfBuyer } from '../../privacy/erase-buyer.ts';
 import type { Erasure } from '../../privacy/erase-order.ts';
 import { eraseOrder } from '../../privacy/erase-order.ts';

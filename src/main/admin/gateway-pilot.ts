@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import type { GatewayOptions } from '../../payments/adapter.ts';
-import type { GatewayCheck } from '../../payments/check-gateway.ts';
-import type { OpenedSession, PaymentGateway } from '../../payments/gateway.ts';
-import type { GatewayRecord } from '../../payments/gateway-record.ts';
+import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
+import type { GatewayCheck } from '../../payments/gateway/check-gateway.ts';
+import type { OpenedSession, PaymentGateway } from '../../payments/gateway/gateway.ts';
+import type { GatewayRecord } from '../../payments/gateway/gateway-record.ts';
 import { UsageError } from './command.ts';
 import { quoted } from './text.ts';
 
@@ -23,8 +23,8 @@ export interface PilotCommand {
  * @throws UsageError if the file exists already or cannot be created
  */
 export async function pilotCommand({ about, file, say, open }: PilotCommand) {
-  const { runPilot } = await import('../../payments/gateway-pilot.ts');
-  const { recorded } = await import('../../payments/gateway-record.ts');
+  const { runPilot } = await import('../../payments/gateway/gateway-pilot.ts');
+  const { recorded } = await import('../../payments/gateway/gateway-record.ts');
   const record: GatewayRecord = { ...about, checks: [], exchanges: [] };
   const write = () => {
     try {

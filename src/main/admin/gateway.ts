@@ -1,7 +1,7 @@
-import type { GatewayOptions } from '../../payments/adapter.ts';
-import { GATEWAY_ADAPTERS } from '../../payments/adapters.ts';
-import type { GatewayCheck } from '../../payments/check-gateway.ts';
-import type { OrderGateway } from '../../payments/gateways.ts';
+import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
+import { GATEWAY_ADAPTERS } from '../../payments/gateway/adapters.ts';
+import type { GatewayCheck } from '../../payments/gateway/check-gateway.ts';
+import type { OrderGateway } from '../../payments/gateway/gateways.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand, ENVIRONMENT, UsageError } from './command.ts';
 import { pilotCommand } from './gateway-pilot.ts';
@@ -36,7 +36,7 @@ releases it and refunds it. Each step is printed to standard error as it ends.`,
       throw new UsageError(`The gateway ${gateway} is not configured for ${environment}`);
     };
     if (!pilot) {
-      const { checkGateway } = await import('../../payments/check-gateway.ts');
+      const { checkGateway } = await import('../../payments/gateway/check-gateway.ts');
       return resultOf(at, await checkGateway(await open(), linkedAccountId));
     }
     if (linkedAccountId === undefined) throw new UsageError('--pilot needs --linked-account ID');

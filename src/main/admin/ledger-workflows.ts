@@ -1,5 +1,5 @@
 import type { LedgerFault } from '../../ledger/queries.ts';
-import type { Difference } from '../../orders/compare-orders.ts';
+import type { Difference } from '../../orders/wake/compare-orders.ts';
 import type { AdminService } from './service.ts';
 import { isTemporalError, temporalLineOf } from './temporal-error.ts';
 
@@ -36,7 +36,7 @@ export async function compareWithTemporal(service: AdminService): Promise<Workfl
   if (config.temporalAddress === undefined)
     return notCompared('TEMPORAL_ADDRESS is not set.', false);
   const [{ listDifferences }, { createOrderWorkflows }] = await Promise.all([
-    import('../../orders/compare-orders.ts'),
+    import('../../orders/wake/compare-orders.ts'),
     import('../../temporal/order-workflows.ts'),
   ]);
   const client = await service.temporal();

@@ -1,8 +1,8 @@
 import type { Verification } from '../../ledger/verify.ts';
 import { proveLedger } from '../../ledger/proofs.ts';
 import { showLedger } from '../../ledger/verify.ts';
-import type { GatewayComparison } from '../../payments/compare-gateway.ts';
-import { paymentSubject } from '../../payments/gateways.ts';
+import type { GatewayComparison } from '../../payments/reconcile/compare-gateway.ts';
+import { paymentSubject } from '../../payments/gateway/gateways.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand, ORDER } from './command.ts';
 import type { WorkflowComparison } from './ledger-workflows.ts';
@@ -64,7 +64,7 @@ function withFaults(
 }
 
 async function askGateway(service: AdminService): Promise<GatewayComparison> {
-  const { compareWithGateway } = await import('../../payments/compare-gateway.ts');
+  const { compareWithGateway } = await import('../../payments/reconcile/compare-gateway.ts');
   return compareWithGateway({ sql: service.sql, gateways: await service.gateways() });
 }
 

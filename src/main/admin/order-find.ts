@@ -1,5 +1,5 @@
 import { markErased } from '../../orders/erased.ts';
-import { findOrders } from '../../orders/find-orders.ts';
+import { findOrders } from '../../orders/lists/find-orders.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, LIMIT, limitOf } from './command.ts';
 import { blocks, moreHint, rupees, table } from './text.ts';
 

@@ -14,10 +14,10 @@ const DAY_MS = 24 * 3600_000;
 /** Wakes the orders that differ from their workflows, then finds what a restored database has lost. */
 async function recoverAll(service: AdminService, since: Date) {
   const [orders, lostOrders, payments, { composeGateways }] = await Promise.all([
-    import('../../orders/compare-orders.ts'),
-    import('../../orders/lost-orders.ts'),
-    import('../../payments/recover-payments.ts'),
-    import('../compose.ts'),
+    import('../../orders/wake/compare-orders.ts'),
+    import('../../orders/wake/lost-orders.ts'),
+    import('../../payments/reconcile/recover-payments.ts'),
+    import('../compose/compose.ts'),
   ]);
   const deps = await recoveryDeps(service);
   const gateways = await composeGateways(service, GATEWAY_TIMEOUT_MS);
@@ -70,7 +70,7 @@ list of workflows lags behind.`,
       return recoverAll(service, since === undefined ? aDayAgo : timeOf('since', since));
     }
     const deps = { ...(await recoveryDeps(service)), actor: service.actor };
-    const { recoverForOperator } = await import('../../orders/operator-commands.ts');
+    const { recoverForOperator } = await import('../../orders/commands/operator-commands.ts');
     const outcome = await recoverForOperator(deps, orderNumber);
     return { data: { orderNumber, outcome }, text: OUTCOMES[outcome] };
   },

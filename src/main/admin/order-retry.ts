@@ -1,4 +1,4 @@
-import type { RetriedCall } from '../../payments/gateway-calls.ts';
+import type { RetriedCall } from '../../payments/gateway/gateway-calls.ts';
 import { defineCommand, ORDER } from './command.ts';
 import type { AdminService } from './service.ts';
 import { quoted, timeText } from './text.ts';
@@ -20,7 +20,7 @@ waiting for a retry. Exit 1 if the gateway fails or refuses again; the scheduled
     reason: { value: 'TEXT', help: 'Why, for the audit log', required: true },
   },
   async run(service, { order: orderNumber, reason }) {
-    const { retryGatewayCalls } = await import('../../payments/gateway-calls.ts');
+    const { retryGatewayCalls } = await import('../../payments/gateway/gateway-calls.ts');
     const deps = { ...(await inspectorDeps(service)), actor: service.actor };
     const calls = await retryGatewayCalls(deps, orderNumber, reason);
     const data = { orderNumber, calls };

@@ -1,8 +1,8 @@
-import { findOrderAnywhere } from '../../orders/find-orders.ts';
+import { findOrderAnywhere } from '../../orders/lists/find-orders.ts';
 import type { OrderRow } from '../../orders/rows.ts';
-import type { GatewayCall } from '../../payments/gateway-calls.ts';
-import type { CapturedPayment } from '../../payments/operator-queries.ts';
-import type { OrderView, OrderWorkflowsView } from '../../payments/order-view.ts';
+import type { GatewayCall } from '../../payments/gateway/gateway-calls.ts';
+import type { CapturedPayment } from '../../payments/operators/operator-queries.ts';
+import type { OrderView, OrderWorkflowsView } from '../../payments/operators/order-view.ts';
 import { defineCommand, ORDER } from './command.ts';
 import { disputeText } from './dispute-list.ts';
 import { inspectorDeps } from './order-retry.ts';
@@ -17,7 +17,7 @@ export const showCommand = defineCommand({
   options: { order: ORDER },
   async run(service, { order: orderNumber }) {
     const order = await findOrderAnywhere(service.sql, orderNumber);
-    const { readOrderView } = await import('../../payments/order-view.ts');
+    const { readOrderView } = await import('../../payments/operators/order-view.ts');
     const shown = shownOf(await readOrderView(service.sql, order));
     const data = { ...shown, ...(await readWorkflows(service, order)) };
     return { data, text: textOf(data) };
@@ -38,7 +38,7 @@ async function readWorkflows(
   { orderNumber }: OrderRow,
 ): Promise<OrderWorkflowsView> {
   const { temporalUiUrl, temporalNamespace } = service.config;
-  const { readOrderWorkflows } = await import('../../payments/order-view.ts');
+  const { readOrderWorkflows } = await import('../../payments/operators/order-view.ts');
   try {
     const deps = { ...(await inspectorDeps(service)), temporalUiUrl, temporalNamespace };
     return await readOrderWorkflows(deps, orderNumber);

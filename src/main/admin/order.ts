@@ -16,7 +16,7 @@ import { describeDecision, describeRefund, describeSettlement } from './confirma
 async function operatorDeps(service: AdminService) {
   const [{ createOrderCommands }, { createOrderPresenter }, { createOrderWorkflows }] =
     await Promise.all([
-      import('../../orders/commands.ts'),
+      import('../../orders/commands/commands.ts'),
       import('../../orders/presenter.ts'),
       import('../../temporal/order-workflows.ts'),
     ]);
@@ -62,7 +62,7 @@ const raiseCommand = defineCommand({
     reason: { value: 'TEXT', help: "The buyer's reason, 10 to 2000 characters", required: true },
   },
   async run(service, { order, reason }) {
-    const { raiseDisputeForBuyer } = await import('../../orders/operator-commands.ts');
+    const { raiseDisputeForBuyer } = await import('../../orders/commands/operator-commands.ts');
     return orderResult(await raiseDisputeForBuyer(await operatorDeps(service), order, reason));
   },
 });
@@ -87,7 +87,7 @@ const decideCommand = defineCommand({
     yes: YES,
   },
   async run(service, { order, for: winner, reason, yes }) {
-    const { decideDispute } = await import('../../orders/operator-commands.ts');
+    const { decideDispute } = await import('../../orders/commands/operator-commands.ts');
     const decision = { winner, reason };
     if (!yes) await confirm(service.terminal, () => describeDecision(service.sql, order, decision));
     return orderResult(await decideDispute(await operatorDeps(service), order, decision));
@@ -109,7 +109,7 @@ asks for confirmation.`,
     yes: YES,
   },
   async run(service, { order, reason, yes }) {
-    const { refundForMerchant } = await import('../../orders/operator-commands.ts');
+    const { refundForMerchant } = await import('../../orders/commands/operator-commands.ts');
     if (!yes) await confirm(service.terminal, () => describeRefund(service.sql, order, reason));
     return orderResult(await refundForMerchant(await operatorDeps(service), order, reason));
   },
@@ -147,7 +147,7 @@ has moved. On a terminal it shows the consequences and asks for confirmation.`,
     service,
     { order: orderNumber, released, refunded, reference, reason, yes, 'not-checked': notChecked },
   ) {
-    const { settleOutside } = await import('../../payments/settle-outside.ts');
+    const { settleOutside } = await import('../../payments/settlement/settle-outside.ts');
     const outcome = outcomeOf({ released, refunded });
     const settlement = { orderNumber, outcome, reference, reason, notChecked };
     if (!yes) await confirm(service.terminal, () => describeSettlement(service.sql, settlement));

@@ -1,8 +1,8 @@
 import { ConfigError } from '../../settings.ts';
 import { DomainError } from '../../domain/index.ts';
 import { SetupError } from '../../setup-error.ts';
-import { GatewayRefused, GatewayUnavailable } from '../../payments/gateway.ts';
-import { OrderNotNotifiedError } from '../../payments/settle-outside.ts';
+import { GatewayRefused, GatewayUnavailable } from '../../payments/gateway/gateway.ts';
+import { OrderNotNotifiedError } from '../../payments/settlement/settle-outside.ts';
 import { ALERT_COMMANDS } from './alert.ts';
 import { AUDIT_COMMANDS } from './audit.ts';
 import type { AdminCommand } from './command.ts';

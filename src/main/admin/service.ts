@@ -8,8 +8,8 @@ import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import { connectDatabase } from '../../db/client.ts';
 import type { MailDeps } from '../../mail/public.ts';
-import type { GatewayOptions } from '../../payments/adapter.ts';
-import type { Gateways } from '../../payments/gateways.ts';
+import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
+import type { Gateways } from '../../payments/gateway/gateways.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import type { Terminal } from './terminal.ts';
@@ -87,11 +87,11 @@ export function createAdminService(env: NodeJS.ProcessEnv, say: AdminService['sa
     secretBox: () => createSecretBox(required(config, 'WEBHOOK_SECRET_KEYS')),
     dataBox: () => createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS')),
     async temporal() {
-      const { openTemporal } = await import('../temporal.ts');
+      const { openTemporal } = await import('../process/temporal.ts');
       return (await (opened ??= openTemporal(config, log))).client;
     },
     async gateways(onAnswer) {
-      const { composeGateways } = await import('../compose.ts');
+      const { composeGateways } = await import('../compose/compose.ts');
       return composeGateways({ config, sql, log }, GATEWAY_TIMEOUT_MS, onAnswer);
     },
     async mails() {

@@ -5,8 +5,8 @@ import {
   removeWebhookUrl,
   rotateWebhookSecret,
   saveWebhookUrl,
-} from '../../webhooks/endpoints.ts';
-import { createUrlCheck, webhookRules } from '../webhook-rules.ts';
+} from '../../webhooks/endpoints/endpoints.ts';
+import { createUrlCheck, webhookRules } from '../compose/webhook-rules.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand, ENVIRONMENT, MERCHANT } from './command.ts';
 import type { AdminService } from './service.ts';
@@ -98,8 +98,8 @@ delivery is recorded. In production only TEST can be sent.`,
   },
   async run(service, { merchant, environment, event }) {
     const [{ createWebhookSender }, { sendTestEvent }] = await Promise.all([
-      import('../../webhooks/sender.ts'),
-      import('../../webhooks/test-event.ts'),
+      import('../../webhooks/sending/sender.ts'),
+      import('../../webhooks/endpoints/test-event.ts'),
     ]);
     const sender = createWebhookSender(webhookRules(service.config));
     try {

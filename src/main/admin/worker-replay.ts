@@ -1,8 +1,8 @@
 import type { ReplayResult } from '@temporalio/worker';
 import type { OrderStatus } from '../../domain/index.ts';
 import { ORDER_STATUSES } from '../../domain/index.ts';
-import type { SampledOrder } from '../../orders/sample-orders.ts';
-import { sampleOrders } from '../../orders/sample-orders.ts';
+import type { SampledOrder } from '../../orders/wake/sample-orders.ts';
+import { sampleOrders } from '../../orders/wake/sample-orders.ts';
 import { countOf, defineCommand } from './command.ts';
 import type { AdminService } from './service.ts';
 import { blocks, table } from './text.ts';

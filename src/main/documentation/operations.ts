@@ -1,5 +1,5 @@
-import type { NextOperation, OperationNotes } from '../../http/openapi-responses.ts';
-import { EXAMPLE_ORDERS, EXAMPLE_TIMELINE } from '../../orders/examples.ts';
+import type { NextOperation, OperationNotes } from '../../http/openapi/openapi-responses.ts';
+import { EXAMPLE_ORDERS, EXAMPLE_TIMELINE } from '../../orders/routes/examples.ts';
 import type { Order } from '../../orders/schemas.ts';
 
 /** A response in the standard envelope. */

@@ -1,4 +1,4 @@
-import type { GatewayAdapter } from '../adapter.ts';
+import type { GatewayAdapter } from '../gateway/adapter.ts';
 import { EVENT_ID_HEADER, SIGNATURE_HEADER } from './callbacks.ts';
 import { razorpaySettings } from './settings.ts';
 

@@ -1,5 +1,10 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { CallbackHeaders, CallbackResult, GatewayEvent, PaymentGateway } from '../gateway.ts';
+import type {
+  CallbackHeaders,
+  CallbackResult,
+  GatewayEvent,
+  PaymentGateway,
+} from '../gateway/gateway.ts';
 import { presentChargeback, presentPayment, presentRefund, presentSession } from './present.ts';
 import {
   disputePayloadSchema,

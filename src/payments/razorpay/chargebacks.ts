@@ -1,4 +1,4 @@
-import type { PaymentGateway } from '../gateway.ts';
+import type { PaymentGateway } from '../gateway/gateway.ts';
 import { valueOf } from './client.ts';
 import type { RazorpayClient } from './client.ts';
 import { listAll } from './list-all.ts';

@@ -2,9 +2,9 @@ import { request } from 'undici';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
 import { inClientSpan } from '../../tracing/spans.ts';
-import type { CallLog, GatewayOptions } from '../adapter.ts';
-import { GatewayNotUnderstood, GatewayRefused, GatewayUnavailable } from '../gateway.ts';
-import { redacted } from '../redaction.ts';
+import type { CallLog, GatewayOptions } from '../gateway/adapter.ts';
+import { GatewayNotUnderstood, GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
+import { redacted } from '../gateway/redaction.ts';
 import { errorSchema } from './schemas.ts';
 
 /** The result of one HTTP call, by what it says about the requested operation. */

@@ -1,6 +1,6 @@
 import { Agent } from 'undici';
-import type { CallLog, GatewayOptions } from '../adapter.ts';
-import type { PaymentGateway } from '../gateway.ts';
+import type { CallLog, GatewayOptions } from '../gateway/adapter.ts';
+import type { PaymentGateway } from '../gateway/gateway.ts';
 import { createCallbackParser } from './callbacks.ts';
 import { createRazorpayClient, valueOf } from './client.ts';
 import { createChargebacks } from './chargebacks.ts';

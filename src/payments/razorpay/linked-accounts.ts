@@ -1,5 +1,9 @@
-import type { GatewayLinkedAccount, LinkedAccountInput, PaymentGateway } from '../gateway.ts';
-import { GatewayRefused, NO_SUCH_ACCOUNT } from '../gateway.ts';
+import type {
+  GatewayLinkedAccount,
+  LinkedAccountInput,
+  PaymentGateway,
+} from '../gateway/gateway.ts';
+import { GatewayRefused, NO_SUCH_ACCOUNT } from '../gateway/gateway.ts';
 import { gatewayError, valueOf } from './client.ts';
 import type { RazorpayClient } from './client.ts';
 import { accountActivationSchema, accountSchema, accountStatusSchema } from './schemas.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { GatewayNotUnderstood } from '../gateway.ts';
+import { GatewayNotUnderstood } from '../gateway/gateway.ts';
 import { unknownForm, valueOf } from './client.ts';
 import type { Call, RazorpayClient } from './client.ts';
 import { anyCollection } from './schemas.ts';

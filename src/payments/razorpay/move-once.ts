@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GatewayRefused } from '../gateway.ts';
+import { GatewayRefused } from '../gateway/gateway.ts';
 import { gatewayError } from './client.ts';
 import type { Answer } from './client.ts';
 

@@ -5,7 +5,7 @@ import type {
   GatewaySession,
   GatewayTransfer,
   OpenSessionInput,
-} from '../gateway.ts';
+} from '../gateway/gateway.ts';
 import type { Dispute, Payment, QrCode, Refund, Transfer } from './schemas.ts';
 import { keyedSchema } from './schemas.ts';
 

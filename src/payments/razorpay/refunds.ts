@@ -1,5 +1,5 @@
-import { GatewayRefused } from '../gateway.ts';
-import type { PaymentGateway, RefundInput } from '../gateway.ts';
+import { GatewayRefused } from '../gateway/gateway.ts';
+import type { PaymentGateway, RefundInput } from '../gateway/gateway.ts';
 import type { Answer, RazorpayClient } from './client.ts';
 import type { MayLeaveOut } from './list-all.ts';
 import { listAll } from './list-all.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { GatewayRefused, isCaptured } from '../gateway.ts';
+import { GatewayRefused, isCaptured } from '../gateway/gateway.ts';
 import type {
   GatewayPayment,
   OpenSessionInput,
   OpenedSession,
   PaymentGateway,
-} from '../gateway.ts';
+} from '../gateway/gateway.ts';
 import { gatewayError, valueOf } from './client.ts';
 import type { Answer, RazorpayClient } from './client.ts';
 import type { ListSource, MayLeaveOut } from './list-all.ts';

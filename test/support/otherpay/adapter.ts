@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import type { GatewayAdapter, GatewayOptions } from '../../../src/payments/adapter.ts';
+import type { GatewayAdapter, GatewayOptions } from '../../../src/payments/gateway/adapter.ts';
 import type {
   CallbackHeaders,
   CallbackResult,
@@ -9,8 +9,8 @@ import type {
   GatewayTransfer,
   PaymentGateway,
   TransferInput,
-} from '../../../src/payments/gateway.ts';
-import { GatewayRefused, GatewayUnavailable } from '../../../src/payments/gateway.ts';
+} from '../../../src/payments/gateway/gateway.ts';
+import { GatewayRefused, GatewayUnavailable } from '../../../src/payments/gateway/gateway.ts';
 import { text, webAddress } from '../../../src/settings.ts';
 import type { Charge, Intent, Payout, Refund } from './server.ts';
 

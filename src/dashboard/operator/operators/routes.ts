@@ -16,7 +16,7 @@ import {
 } from '../../../accounts/public.ts';
 import type { Actor } from '../../../db/actor.ts';
 import { DomainError } from '../../../domain/index.ts';
-import { errorOf, ValidationError } from '../../../http/errors.ts';
+import { errorOf, ValidationError } from '../../../http/responses/errors.ts';
 import type { Route } from '../../../http/define-route.ts';
 import { text } from '../../account/fields.ts';
 import { orShowAgain } from '../../account/form-reply.ts';

@@ -1,0 +1,87 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { HttpRefusal } from '../../http/responses/errors.ts';
+import { createKeyedLimiter } from '../../keyed-limiter.ts';
+import { isTooLongToNormalise } from './password-rules.ts';
+
+/** The cost of one hash. */
+interface Argon2Cost {
+  /** In KiB. */
+  memory: number;
+  passes: number;
+  parallelism: number;
+}
+
+/**
+ * Source: OWASP's Password Storage Cheat Sheet, Argon2id with 19 MiB. A hash is stored with its
+ * parameters: after they are raised here, each user's next login replaces the hash.
+ */
+const COST: Argon2Cost = { memory: 19_456, passes: 2, parallelism: 1 };
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+
+const PHC_TEXT =
+  /^\$argon2id\$v=19\$m=(?<memory>\d+),t=(?<passes>\d+),p=(?<parallelism>\d+)\$(?<salt>[^$]+)\$(?<hash>[^$]+)$/;
+
+/** A hash takes 19 MiB and one of the four threads that Node also reads files with. */
+const limited = createKeyedLimiter(2);
+/** About 12 hashes are made in a second: more would wait longer than a response may take. */
+const MAX_WAITING = 40;
+const refuse = (): never => {
+  throw new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': '5' });
+};
+const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
+
+function argon2id(password: string, salt: Buffer, cost: Argon2Cost): Promise<Buffer> {
+  // Devices send the same characters in different Unicode forms.
+  const message = Buffer.from(
+    isTooLongToNormalise(password) ? password : password.normalize('NFC'),
+  );
+  const parameters = { message, nonce: salt, tagLength: HASH_BYTES, ...cost };
+  // Looked up for each call, so that tests can count the hashes.
+  return limited('argon2id', () => promisify(argon2)('argon2id', parameters), {
+    maxWaiting: MAX_WAITING,
+    instead: refuse,
+  });
+}
+
+const prefixOf = ({ memory, passes, parallelism }: Argon2Cost) =>
+  `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`;
+
+/**
+ * Hashes a password with Argon2id.
+ *
+ * @returns the hash with its parameters and salt, as PHC text
+ * @throws HttpRefusal `TOO_MANY_REQUESTS` when 40 hashes wait already
+ */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const hash = await argon2id(password, salt, COST);
+  return `${prefixOf(COST)}${base64(salt)}$${base64(hash)}`;
+}
+
+/** Whether a hash was made with today's parameters. */
+export const isCurrentHash = (stored: string) => stored.startsWith(prefixOf(COST));
+
+/** No password has this hash: comparing with it costs what comparing with a user's hash costs. */
+const NO_HASH = `${prefixOf(COST)}${base64(Buffer.alloc(SALT_BYTES))}$${base64(Buffer.alloc(HASH_BYTES))}`;
+
+/**
+ * Whether a password has the stored hash. Without a stored hash the answer is false, and takes the
+ * same work: an account that does not exist must not answer faster.
+ *
+ * @throws HttpRefusal `TOO_MANY_REQUESTS` when 40 hashes wait already
+ */
+export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
+  const groups = PHC_TEXT.exec(stored ?? NO_HASH)?.groups;
+  if (!groups) throw new Error('A stored password hash is no Argon2id hash');
+  const { memory, passes, parallelism, salt = '', hash = '' } = groups;
+  const cost = {
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+  };
+  const given = await argon2id(password, Buffer.from(salt, 'base64'), cost);
+  const expected = Buffer.from(hash, 'base64');
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

@@ -1,0 +1,210 @@
+import { ulid } from 'ulid';
+import { z } from 'zod';
+import type { Actor } from '../../db/actor.ts';
+import type { Sql } from '../../db/client.ts';
+import { DomainError } from '../../domain/index.ts';
+import type { AccountDeps } from '../context.ts';
+import { noticeMail } from '../mails.ts';
+import type { OperatorRole } from './permissions.ts';
+import { hashOfToken, newToken } from '../tokens.ts';
+import { withoutTwoFactor } from '../two-factor/two-factor.ts';
+import { emailKeyOf, findUserByEmail } from './users.ts';
+
+/** How long an invitation can be accepted. */
+const INVITATION_VALID_FOR = '24 hours';
+
+/** What changes of users by an operator need. `actor` is recorded in the audit log. */
+export interface UserAdminDeps {
+  sql: Sql;
+  /** The origin of the links of invitations. */
+  publicBaseUrl: string;
+  actor: Actor;
+}
+
+/** A link with which a new user sets a password. It works once. */
+export interface Invitation {
+  userId: string;
+  email: string;
+  link: string;
+}
+
+/** An operator as the list of operators shows it. */
+export interface ListedOperator {
+  userId: string;
+  email: string;
+  role: OperatorRole;
+  /** INVITED until the password is set; the two-factor code comes after it. */
+  state: 'INVITED' | 'WITHOUT_TWO_FACTOR' | 'ACTIVE' | 'DISABLED';
+  createdAt: Date;
+  /** To the minute; null without a session. */
+  lastSeenAt: Date | null;
+}
+
+const linkOf = ({ publicBaseUrl }: UserAdminDeps, token: string) =>
+  `${publicBaseUrl}/dashboard/invitation/${token}`;
+
+/** Replaces the links of the user of `invited` by a new invitation. */
+const inviting = (sql: Sql, token: string) => sql`
+  old_links AS (
+    DELETE FROM one_time_links l USING invited WHERE l.user_id = invited.user_id
+  ), link AS (
+    INSERT INTO one_time_links (token_hash, user_id, purpose, expires_at)
+    SELECT ${hashOfToken(token)}, user_id, 'invitation',
+      service_now() + ${INVITATION_VALID_FOR}::interval
+    FROM invited
+  )`;
+
+/**
+ * Invites an operator. One who is disabled, or has not accepted an invitation yet, is invited again
+ * and begins anew, without password and two-factor.
+ *
+ * @throws DomainError BAD_REQUEST for what is no address, INVALID_STATE when it is a user's
+ */
+export async function createOperator(
+  deps: UserAdminDeps,
+  { email: typed, role }: { email: string; role: OperatorRole },
+): Promise<Invitation> {
+  const { sql, actor } = deps;
+  const email = emailKeyOf(typed);
+  if (!z.email().max(254).safeParse(email).success) {
+    throw new DomainError('BAD_REQUEST', 'email must be a valid email address');
+  }
+  const token = newToken();
+  const [invited] = await sql<{ userId: string }[]>`
+    WITH invited AS (
+      INSERT INTO users AS u (user_id, email, operator_role)
+      VALUES (${`usr_${ulid()}`}, ${email}, ${role})
+      ON CONFLICT (email) DO UPDATE SET operator_role = excluded.operator_role, disabled_at = NULL,
+        password_hash = NULL, totp_secret_sealed = NULL, totp_confirmed_at = NULL,
+        totp_last_step = NULL
+      WHERE u.operator_role IS NOT NULL
+        AND (u.disabled_at IS NOT NULL OR u.password_hash IS NULL)
+      RETURNING user_id
+    ), ${inviting(sql, token)}, codes AS (
+      DELETE FROM recovery_codes c USING invited WHERE c.user_id = invited.user_id
+    ), audited AS (
+      INSERT INTO audit_log (actor, address, action, subject, details)
+      SELECT ${actor.name}, ${actor.address}, 'operator.create', user_id, ${sql.json({ email, role })}
+      FROM invited
+    )
+    SELECT user_id FROM invited`;
+  if (invited) return { userId: invited.userId, email, link: linkOf(deps, token) };
+  throw new DomainError('INVALID_STATE', `There is a user with the e-mail address ${email}`);
+}
+
+/**
+ * Invites the user of a merchant that was registered without one, under the merchant's e-mail
+ * address. An invitation that was not accepted is replaced.
+ *
+ * @throws DomainError NOT_FOUND, INVALID_STATE when the merchant has a user or the address is one's
+ */
+export async function inviteMerchant(deps: UserAdminDeps, merchantId: string): Promise<Invitation> {
+  const { sql, actor } = deps;
+  const token = newToken();
+  const [row] = await sql<{ email: string; userId: string | null }[]>`
+    WITH merchant AS (
+      SELECT merchant_id, lower(email) AS email FROM merchants WHERE merchant_id = ${merchantId}
+    ), invited AS (
+      INSERT INTO users AS u (user_id, email, merchant_id)
+      SELECT ${`usr_${ulid()}`}, email, merchant_id FROM merchant
+      ON CONFLICT (email) DO UPDATE SET email = excluded.email
+      WHERE u.merchant_id = excluded.merchant_id AND u.password_hash IS NULL
+      RETURNING user_id, merchant_id
+    ), ${inviting(sql, token)}, audited AS (
+      INSERT INTO audit_log (actor, address, action, merchant_id, subject)
+      SELECT ${actor.name}, ${actor.address}, 'merchant.invite', merchant_id, user_id FROM invited
+    )
+    SELECT m.email, invited.user_id FROM merchant m LEFT JOIN invited USING (merchant_id)`;
+  if (!row) throw new DomainError('NOT_FOUND', `Merchant not found: ${merchantId}`);
+  const { email, userId } = row;
+  if (userId !== null) return { userId, email, link: linkOf(deps, token) };
+  const message = `There is a user with the e-mail address ${email}, who can log in or set a new password`;
+  throw new DomainError('INVALID_STATE', message);
+}
+
+/** All operators, by their e-mail addresses. */
+export async function listOperators({
+  sql,
+}: Pick<UserAdminDeps, 'sql'>): Promise<ListedOperator[]> {
+  return sql<ListedOperator[]>`
+    SELECT user_id, email, operator_role AS role, created_at,
+      CASE WHEN disabled_at IS NOT NULL THEN 'DISABLED' WHEN password_hash IS NULL THEN 'INVITED'
+        WHEN totp_confirmed_at IS NULL THEN 'WITHOUT_TWO_FACTOR' ELSE 'ACTIVE' END AS state,
+      (SELECT max(last_seen_at) FROM dashboard_sessions s WHERE s.user_id = u.user_id) AS last_seen_at
+    FROM users u WHERE operator_role IS NOT NULL ORDER BY email`;
+}
+
+function operatorNotFound(email: string): never {
+  throw new DomainError('NOT_FOUND', `There is no active operator ${email}`);
+}
+
+/** Changes what an operator may do, from the next request on. @throws DomainError NOT_FOUND */
+export async function changeOperatorRole(
+  { sql, actor }: UserAdminDeps,
+  email: string,
+  role: OperatorRole,
+): Promise<void> {
+  const changed = await sql`
+    WITH changed AS (
+      UPDATE users SET operator_role = ${role}
+      WHERE email = ${emailKeyOf(email)} AND operator_role IS NOT NULL AND disabled_at IS NULL
+      RETURNING user_id
+    ), audited AS (
+      INSERT INTO audit_log (actor, address, action, subject, details)
+      SELECT ${actor.name}, ${actor.address}, 'operator.role', user_id,
+        ${sql.json({ email: emailKeyOf(email), role })}
+      FROM changed
+    )
+    SELECT FROM changed`;
+  if (changed.length === 0) operatorNotFound(email);
+}
+
+/** Ends an operator's sessions, and refuses every login. @throws DomainError NOT_FOUND */
+export async function disableOperator({ sql, actor }: UserAdminDeps, email: string): Promise<void> {
+  const changed = await sql`
+    WITH changed AS (
+      UPDATE users SET disabled_at = service_now()
+      WHERE email = ${emailKeyOf(email)} AND operator_role IS NOT NULL AND disabled_at IS NULL
+      RETURNING *
+    ), sessions AS (
+      DELETE FROM dashboard_sessions s USING changed WHERE s.user_id = changed.user_id
+    ), logins AS (
+      DELETE FROM pending_logins p USING changed WHERE p.user_id = changed.user_id
+    ), links AS (
+      DELETE FROM one_time_links l USING changed WHERE l.user_id = changed.user_id
+    ), audited AS (
+      INSERT INTO audit_log (actor, address, action, subject, details)
+      SELECT ${actor.name}, ${actor.address}, 'operator.disable', user_id,
+        jsonb_build_object('email', email)
+      FROM changed
+    )
+    SELECT FROM changed`;
+  if (changed.length === 0) operatorNotFound(email);
+}
+
+/**
+ * Removes the two-factor secret and the recovery codes of a user who has lost the device, and ends
+ * the user's sessions. An operator has to set two-factor up again before anything else.
+ *
+ * @throws DomainError NOT_FOUND
+ */
+export async function resetTwoFactor(
+  deps: UserAdminDeps & Pick<AccountDeps, 'sendMail'>,
+  typed: string,
+): Promise<void> {
+  const { sql, actor } = deps;
+  const email = emailKeyOf(typed);
+  const user = await findUserByEmail(sql, email);
+  const reset = await sql`
+    WITH ${withoutTwoFactor(sql, user?.userId ?? '')}, sessions AS (
+      DELETE FROM dashboard_sessions s USING changed WHERE s.user_id = changed.user_id
+    ), audited AS (
+      INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+      SELECT ${actor.name}, ${actor.address}, 'two_factor.reset', merchant_id, user_id,
+        jsonb_build_object('email', email)
+      FROM changed
+    )
+    SELECT FROM changed`;
+  if (reset.length === 0) throw new DomainError('NOT_FOUND', `There is no active user ${email}`);
+  await deps.sendMail(noticeMail(deps, email, 'two_factor.reset'));
+}

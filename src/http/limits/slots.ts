@@ -1,0 +1,51 @@
+import { HttpRefusal } from '../responses/errors.ts';
+
+/** How many pieces of work run at the same time: of one client or user, and of all. */
+export interface SlotLimits {
+  ofOne: number;
+  ofAll: number;
+}
+
+/** Limits costly work that runs at the same time in this process. */
+export interface Slots {
+  /**
+   * Takes a slot, or refuses the request.
+   *
+   * @param who the client or user
+   * @returns gives the slot back; further calls do nothing
+   * @throws HttpRefusal TOO_MANY_REQUESTS with `Retry-After`
+   */
+  take(who: string): () => void;
+}
+
+/** Longer than the server waits for the body of a slow request. */
+const RETRY_AFTER_SECONDS = '10';
+
+/**
+ * Creates {@link Slots}. One client that is slow leaves slots to others.
+ *
+ * @param message what a refused client reads
+ */
+export function createSlots({ ofOne, ofAll }: SlotLimits, message: string): Slots {
+  const counts = new Map<string, number>();
+  let all = 0;
+  return {
+    take(who) {
+      const count = counts.get(who) ?? 0;
+      if (count >= ofOne || all >= ofAll) {
+        throw new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': RETRY_AFTER_SECONDS }, message);
+      }
+      counts.set(who, count + 1);
+      all += 1;
+      let isTaken = true;
+      return () => {
+        if (!isTaken) return;
+        isTaken = false;
+        all -= 1;
+        const left = (counts.get(who) ?? 1) - 1;
+        if (left === 0) counts.delete(who);
+        else counts.set(who, left);
+      };
+    },
+  };
+}

@@ -1,0 +1,234 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { createDocument } from 'zod-openapi';
+import type {
+  ZodOpenApiOperationObject,
+  ZodOpenApiOverrideContext,
+  ZodOpenApiPathsObject,
+} from 'zod-openapi';
+import type { Route } from '../define-route.ts';
+import { ANY_TEXT } from '../input/fields.ts';
+import { BASE_PATHS } from '../merchant-gate.ts';
+import type { OperationNotes } from './openapi-responses.ts';
+import { responsesOf } from './openapi-responses.ts';
+import { acceptsUndefined } from '../input/validation.ts';
+
+/** One event that the service sends to a merchant's webhook URL. */
+export interface WebhookDeclaration {
+  /** The event type, which is also its name in the document. */
+  readonly event: string;
+  readonly description: string;
+  readonly headers: z.ZodObject;
+  readonly payload: z.ZodType;
+  /** An example of the whole body. */
+  readonly example?: unknown;
+}
+
+/** The input of the OpenAPI document. */
+export interface OpenApiOptions {
+  readonly routes: readonly Route[];
+  readonly webhooks: readonly WebhookDeclaration[];
+  /** The current API version. */
+  readonly version: string;
+  /** The versions that a request may pin. */
+  readonly supportedVersions: readonly string[];
+  readonly title: string;
+  /** Markdown. */
+  readonly description: string;
+  /** The tags of the operations, in their order. */
+  readonly tags?: readonly { readonly name: string; readonly description: string }[];
+  /** Examples and links by operation id. */
+  readonly notes?: Readonly<Record<string, OperationNotes>>;
+  /** The prefix of the server URLs; if absent, they are relative to the document's own URL. */
+  readonly publicBaseUrl?: string;
+}
+
+/** Documents the schema of a body that is present; `required` says whether it may be absent. */
+function requestBodyOf({ body }: Route, { request: example }: OperationNotes) {
+  if (!body) return {};
+  const schema = body instanceof z.ZodOptional ? body.unwrap() : body;
+  const required = !acceptsUndefined(body);
+  const media = { schema, ...(example !== undefined && { example }) };
+  return { requestBody: { required, content: { 'application/json': media } } };
+}
+
+function operationOf(
+  route: Route,
+  versionHeader: z.ZodObject,
+  notes: OperationNotes,
+): ZodOpenApiOperationObject {
+  const { operationId, summary, description, tags, params, query, headers } = route;
+  const header = versionHeader.extend(headers?.shape ?? {});
+  return {
+    operationId,
+    summary,
+    description,
+    tags: [...tags],
+    requestParams: { ...(params && { path: params }), ...(query && { query }), header },
+    ...requestBodyOf(route, notes),
+    responses: responsesOf(route, notes),
+  };
+}
+
+/** The optional header by which a request pins a version. */
+function versionHeaderOf(versions: readonly string[]): z.ZodObject {
+  const pinned = z.enum(versions).optional();
+  const description = 'Pins a supported API version; the current one if absent.';
+  return z.object({ 'X-API-Version': pinned.meta({ description }) });
+}
+
+/** The routes by path. A path that exists in the sandbox only names the sandbox server. */
+function pathsOf(
+  routes: readonly Route[],
+  { supportedVersions, notes = {} }: OpenApiOptions,
+  sandbox: { url: string; description: string },
+): ZodOpenApiPathsObject {
+  const versionHeader = versionHeaderOf(supportedVersions);
+  const paths: ZodOpenApiPathsObject = {};
+  for (const route of routes) {
+    const operation = operationOf(route, versionHeader, notes[route.operationId] ?? {});
+    const servers = route.base === 'sandbox' ? { servers: [sandbox] } : {};
+    paths[route.path] = {
+      ...paths[route.path],
+      ...servers,
+      [route.method.toLowerCase()]: operation,
+    };
+  }
+  return paths;
+}
+
+/** ORDER_CREATED → OrderCreatedEvent: the schema name, which code generators use. */
+const payloadNameOf = (event: string) =>
+  `${event.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Event`;
+
+function webhookOf({ event, description, headers, payload, example }: WebhookDeclaration) {
+  const media = { schema: payload.meta({ id: payloadNameOf(event) }), example };
+  const name = payloadNameOf(event);
+  const post: ZodOpenApiOperationObject = {
+    operationId: `on${name}`,
+    summary: event,
+    description,
+    security: [],
+    requestParams: { header: headers },
+    requestBody: {
+      required: true,
+      content: { 'application/json': media },
+    },
+    responses: { '2XX': { description: 'Received. Any other status is retried.' } },
+  };
+  return [event, { post }] as const;
+}
+
+/** Objects may get fields later without a breaking change, so no schema forbids additional ones. */
+function allowAdditionalProperties({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
+  if (zodSchema._zod.def.type === 'object') delete jsonSchema.additionalProperties;
+}
+
+/** Removes the range that zod adds to integers: it is JavaScript's limit, not a rule of the API. */
+function dropSafeIntegers({ jsonSchema }: ZodOpenApiOverrideContext): void {
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+}
+
+/** Removes zod's pattern from date formats in responses: the format is sufficient. */
+function dropFormatPattern({ jsonSchema }: ZodOpenApiOverrideContext): void {
+  if (jsonSchema.format?.startsWith('date')) delete jsonSchema.pattern;
+}
+
+/** Adapts the schemas of responses and webhooks. */
+function adaptResponseSchema(context: ZodOpenApiOverrideContext): void {
+  allowAdditionalProperties(context);
+  dropSafeIntegers(context);
+  dropFormatPattern(context);
+}
+
+/** Adapts the schemas of requests. */
+function adaptRequestSchema(context: ZodOpenApiOverrideContext): void {
+  allowAdditionalProperties(context);
+  dropSafeIntegers(context);
+  excludeNul(context);
+}
+
+/** Adds the pattern that excludes NUL to request texts that have no other pattern or format. */
+function excludeNul({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
+  if (zodSchema._zod.def.type !== 'string') return;
+  if (jsonSchema.format === undefined) jsonSchema.pattern ??= ANY_TEXT;
+}
+
+/**
+ * Renders the webhooks as a separate document. zod-openapi treats a webhook body as request input;
+ * here it is rendered like a response, because this service sends it.
+ */
+function webhooksDocument({ webhooks }: OpenApiOptions, info: { title: string; version: string }) {
+  const entries = Object.fromEntries(webhooks.map(webhookOf));
+  return createDocument(
+    { openapi: '3.1.0', info, webhooks: entries },
+    { override: adaptResponseSchema },
+  );
+}
+
+/** The servers of both environments, the sandbox first. */
+function serversOf(publicBaseUrl: string) {
+  const base = publicBaseUrl.replace(/\/$/, '');
+  return [
+    { url: base + BASE_PATHS.sandbox, description: 'Sandbox: no real money moves' },
+    { url: base + BASE_PATHS.production, description: 'Production: real payments' },
+  ] as const;
+}
+
+/** Merges named schemas. @throws Error if two different schemas have the same name. */
+function mergeSchemas<Schema>(left: Record<string, Schema>, right: Record<string, Schema>) {
+  for (const [name, schema] of Object.entries(right)) {
+    if (left[name] && !isDeepStrictEqual(left[name], schema)) {
+      throw new Error(`The API and the webhooks have different schemas called ${name}`);
+    }
+  }
+  return { ...left, ...right };
+}
+
+/** @throws Error if the notes describe or link to an unknown operation. */
+function assertKnownOperations(
+  routes: readonly Route[],
+  notes: OpenApiOptions['notes'] = {},
+): void {
+  const known = new Set(routes.map(({ operationId }) => operationId));
+  for (const [operationId, { next = [] }] of Object.entries(notes)) {
+    for (const name of [operationId, ...next.map((link) => link.operationId)]) {
+      if (!known.has(name)) throw new Error(`The notes name an unknown operation: ${name}`);
+    }
+  }
+}
+
+/**
+ * Derives the OpenAPI 3.1 document from the declarations of the merchant routes.
+ *
+ * @throws Error if the notes name an unknown operation, or two schemas share a name
+ */
+export function createOpenApiDocument(options: OpenApiOptions) {
+  const { title, description, version, tags = [], publicBaseUrl = '' } = options;
+  const [sandbox, production] = serversOf(publicBaseUrl);
+  const routes = options.routes.filter((route) => route.caller === 'merchant');
+  assertKnownOperations(routes, options.notes);
+  const { webhooks, components } = webhooksDocument(options, { title, version });
+  const override = (context: ZodOpenApiOverrideContext) =>
+    context.io === 'input' ? adaptRequestSchema(context) : adaptResponseSchema(context);
+  const document = createDocument(
+    {
+      openapi: '3.1.0',
+      info: { title, description, version },
+      servers: [sandbox, production],
+      security: [{ ApiKey: [], ApiSecret: [] }],
+      tags: tags.map((tag) => ({ ...tag })),
+      paths: pathsOf(routes, options, sandbox),
+      components: {
+        securitySchemes: {
+          ApiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+          ApiSecret: { type: 'apiKey', in: 'header', name: 'X-API-Secret' },
+        },
+      },
+    },
+    { override },
+  );
+  const schemas = mergeSchemas(document.components?.schemas ?? {}, components?.schemas ?? {});
+  return { ...document, webhooks, components: { ...document.components, schemas } };
+}

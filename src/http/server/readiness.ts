@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { defineRoute } from '../define-route.ts';
+import type { Route } from '../define-route.ts';
+
+/** Checks one dependency; rejects when the dependency cannot be used. */
+export type ReadinessCheck = () => Promise<unknown>;
+
+/** Shorter than the usual timeout of a load balancer's probe. */
+const CHECK_TIMEOUT_MS = 2000;
+
+type State = 'up' | 'down';
+
+/** Whether this process should receive requests. */
+export interface Readiness {
+  check(): Promise<{ ready: boolean; stopping: boolean; checks: Record<string, State> }>;
+  /** Makes the process not ready, so that the load balancer stops sending requests. */
+  startStopping(): void;
+}
+
+async function stateOf(check: ReadinessCheck): Promise<State> {
+  const timeout = new AbortController();
+  const late = sleep(CHECK_TIMEOUT_MS, 'down' as const, { signal: timeout.signal });
+  late.catch(() => undefined);
+  const state = check().then(
+    () => 'up' as const,
+    () => 'down' as const,
+  );
+  return Promise.race([state, late]).finally(() => timeout.abort());
+}
+
+/**
+ * Creates the readiness state of this process.
+ *
+ * @param checks by the name of the dependency: `database`, `temporal`.
+ */
+export function createReadiness(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
+  let stopping = false;
+  return {
+    async check() {
+      const states = await Promise.all(
+        Object.entries(checks).map(async ([name, check]) => [name, await stateOf(check)] as const),
+      );
+      const ready = !stopping && states.every(([, state]) => state === 'up');
+      return { ready, stopping, checks: Object.fromEntries(states) };
+    },
+    startStopping() {
+      stopping = true;
+    },
+  };
+}
+
+const readinessSchema = z.object({
+  status: z.enum(['ready', 'unavailable', 'stopping']),
+  checks: z.record(z.string(), z.enum(['up', 'down'])),
+});
+
+const facts = {
+  method: 'GET',
+  caller: 'public',
+  base: 'root',
+  tags: ['Operations'],
+  isHealthCheck: true,
+} as const;
+
+/** The paths that load balancers probe. */
+export const HEALTH_PATHS: readonly string[] = ['/healthz', '/readyz'];
+
+/** Declares `/healthz` (the process runs) and `/readyz` (it can serve, or which check failed). */
+export function healthRoutes(readiness: Readiness): Route[] {
+  const health = defineRoute({
+    ...facts,
+    path: '/healthz',
+    operationId: 'getHealth',
+    summary: 'Liveness',
+    description: 'Does not check the database or Temporal.',
+    responses: {
+      200: {
+        description: 'The process is alive.',
+        schema: z.object({ status: z.literal('alive') }),
+      },
+    },
+  }).handledBy(async () => ({ status: 200, body: { status: 'alive' } }));
+  const ready = defineRoute({
+    ...facts,
+    path: '/readyz',
+    operationId: 'getReadiness',
+    summary: 'Readiness',
+    description: 'Checks the database and Temporal. Unavailable while the process stops.',
+    responses: {
+      200: { description: 'The process can serve requests.', schema: readinessSchema },
+      503: { description: 'The process cannot serve requests, and why.', schema: readinessSchema },
+    },
+  }).handledBy(async () => {
+    const { ready: isReady, stopping, checks } = await readiness.check();
+    if (isReady) return { status: 200, body: { status: 'ready', checks } };
+    return { status: 503, body: { status: stopping ? 'stopping' : 'unavailable', checks } };
+  });
+  return [health, ready];
+}

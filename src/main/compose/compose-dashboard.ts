@@ -1,0 +1,104 @@
+import { readSession } from '../../accounts/public.ts';
+import { required } from '../../config.ts';
+import { dashboardRoutes } from '../../dashboard/routes.ts';
+import { webhookAttention, webhookBanner } from '../../dashboard/settings/banner.ts';
+import type { Route } from '../../http/define-route.ts';
+import { createMemoryRateLimiter } from '../../http/limits/rate-limit.ts';
+import { API_VERSION } from '../../http/versions.ts';
+import { readMerchantMoney, runningLedger, showLedger } from '../../ledger/public.ts';
+import { readApplication } from '../../onboarding/public.ts';
+import { createOrderActions } from '../../orders/commands/actions.ts';
+import { createMerchantOrders } from '../../orders/lists/merchant-orders.ts';
+import type { PresentOrder } from '../../orders/presenter.ts';
+import type { Environment } from '../../domain/index.ts';
+import type { OrderCommands } from '../../orders/public.ts';
+import type { Gateways } from '../../payments/public.ts';
+import { isHoldRefused } from '../../payments/public.ts';
+import { createSecretBox } from '../../secret-box.ts';
+import { createDeliveryRetries } from '../../temporal/delivery-retries.ts';
+import { createMailWorkflows } from '../../temporal/mail-workflows.ts';
+import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
+import { createWorkflowInspector } from '../../temporal/pending-activities.ts';
+import { createWebhookSender } from '../../webhooks/sending/sender.ts';
+import { composeAccounts } from './compose-accounts.ts';
+import type { Resources } from './compose.ts';
+import { createUrlCheck, webhookRules } from './webhook-rules.ts';
+
+/** What the dashboard shares with the API. */
+export interface SharedWithApi {
+  /** The API's routes: the dashboard carries out commands by the same declarations. */
+  apiRoutes: readonly Route[];
+  present: PresentOrder;
+  commands: OrderCommands;
+  workflows: OrderWorkflows;
+  gateways: Gateways;
+}
+
+/**
+ * The dashboard's pages with what they call.
+ *
+ * @throws ConfigError if API_SECRET_PEPPER, WEBHOOK_SECRET_KEYS or DATA_ENCRYPTION_KEYS is missing
+ */
+export function composeDashboard(resources: Resources, shared: SharedWithApi): Route[] {
+  const { config, sql, temporal, log } = resources;
+  const { publicBaseUrl, dashboardRateLimitPerSecond: limitPerSecond } = config;
+  const retries = createDeliveryRetries(temporal);
+  const dataBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
+  return dashboardRoutes({
+    pages: {
+      publicBaseUrl,
+      rateLimiter: createMemoryRateLimiter({ limitPerSecond }),
+      log,
+      readSession: (token, isActivity) => readSession({ sql }, token, isActivity),
+      readBanners: (merchantId, environment) => webhookBanner({ sql }, { merchantId, environment }),
+    },
+    accounts: composeAccounts(resources),
+    orders: orderPagesDeps(resources, shared),
+    settings: {
+      sql,
+      pepper: required(config, 'API_SECRET_PEPPER'),
+      secretBox: createSecretBox(required(config, 'WEBHOOK_SECRET_KEYS')),
+      checkUrl: createUrlCheck(config),
+      sender: createWebhookSender(webhookRules(config)),
+      apiVersion: API_VERSION,
+      retries,
+    },
+    onboarding: {
+      sql,
+      dataBox,
+      mailBox: dataBox,
+      mails: createMailWorkflows(temporal),
+      publicBaseUrl,
+      gateways: shared.gateways,
+    },
+    operator: {
+      sql,
+      log,
+      commands: shared.commands,
+      workflows: shared.workflows,
+      gateways: shared.gateways,
+      inspector: createWorkflowInspector(temporal),
+      retries,
+      temporalNamespace: config.temporalNamespace,
+      temporalUiUrl: config.temporalUiUrl,
+    },
+  });
+}
+
+function orderPagesDeps({ config, sql }: Resources, { apiRoutes, present }: SharedWithApi) {
+  return {
+    orders: createMerchantOrders(sql),
+    actions: createOrderActions(apiRoutes, config.publicBaseUrl),
+    readLedger: async (orderNumber: string) =>
+      runningLedger((await showLedger(sql, orderNumber)).lines),
+    isHoldRefused: isHoldRefused.bind(undefined, sql),
+    readMoney: readMerchantMoney.bind(undefined, sql),
+    paymentUrlOf: (order: Parameters<PresentOrder>[0]) => present(order).payment_url,
+    readApplicationState: async (merchantId: string) =>
+      (await readApplication(sql, merchantId)).state,
+    moreAttention: [
+      (merchantId: string, environment: Environment) =>
+        webhookAttention({ sql }, { merchantId, environment }),
+    ],
+  };
+}

@@ -1,0 +1,196 @@
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import type { ActivityDeps } from '../../../activities/index.ts';
+import { createBackgroundWork } from '../../background-work.ts';
+import { checkoutRoutes } from '../../checkout/routes.ts';
+import { required, type Config } from '../../config.ts';
+import type { Sql } from '../../db/client.ts';
+import { connectDatabase } from '../../db/client.ts';
+import { createApp } from '../../http/app.ts';
+import { createPostgresRateLimiter } from '../../http/limits/rate-limit-postgres.ts';
+import type { RateLimiter } from '../../http/limits/rate-limit.ts';
+import { createMemoryRateLimiter } from '../../http/limits/rate-limit.ts';
+import { createReadiness } from '../../http/server/readiness.ts';
+import { securityTxtRoutes } from '../../http/server/security-txt.ts';
+import { createVersionRegistry } from '../../http/versions.ts';
+import { createMailer } from '../../mail/mailer.ts';
+import { createAuthenticate } from '../../merchants/authenticate.ts';
+import { createKeyUse } from '../../merchants/key-use.ts';
+import { createRenewHmac } from '../../merchants/renew-hmac.ts';
+import { createOrderCommands } from '../../orders/commands/commands.ts';
+import { createOrderPresenter } from '../../orders/presenter.ts';
+import { createStepRecorder } from '../../orders/steps/record-step.ts';
+import { orderRoutes } from '../../orders/routes/routes.ts';
+import { testHelperRoutes } from '../../orders/routes/test-helpers.ts';
+import { callbackRoutes } from '../../payments/captures/callback-route.ts';
+import type { GatewayAdapter, GatewayOptions } from '../../payments/gateway/adapter.ts';
+import { GATEWAY_ADAPTERS } from '../../payments/gateway/adapters.ts';
+import type { Gateways } from '../../payments/gateway/gateways.ts';
+import { createGateways } from '../../payments/gateway/gateways.ts';
+import { paymentSessionRoutes } from '../../payments/sessions/routes.ts';
+import { createSandboxPayment } from '../../payments/sessions/sandbox-payment.ts';
+import { refreshSession, openSession } from '../../payments/sessions/sessions.ts';
+import { createMailWorkflows } from '../../temporal/mail-workflows.ts';
+import { createDeliveryRetries } from '../../temporal/delivery-retries.ts';
+import { createOrderWorkflows } from '../../temporal/order-workflows.ts';
+import { createAttemptLog } from '../../webhooks/schedule/attempt-log.ts';
+import { createSecretBox } from '../../secret-box.ts';
+import { createWebhookSender } from '../../webhooks/sending/sender.ts';
+import { composeDashboard } from './compose-dashboard.ts';
+import { webhookRules } from './webhook-rules.ts';
+import { documentationOf } from './documentation.ts';
+
+/** The shared resources of the API and the worker. */
+export interface Resources {
+  config: Config;
+  sql: Sql;
+  temporal: Client;
+  log: Logger;
+  /** Raises the contract's 5 s, for tests on a busy machine. */
+  responseTimeoutMs?: number;
+  /** Raises the 0.5 s for which a request waits for the rate limiter, for the same reason. */
+  limiterTimeoutMs?: number;
+  /** The payment gateways. Tests add one. */
+  adapters?: readonly GatewayAdapter[];
+}
+
+/** The timeout of a gateway call: short in the API, where a client waits; longer in activities. */
+const API_GATEWAY_TIMEOUT_MS = 3000;
+const WORKER_GATEWAY_TIMEOUT_MS = 10_000;
+
+/** A proof of the whole ledger reads every order: about 10 s for a million of them. */
+const LEDGER_STATEMENT_TIMEOUT_MS = 5 * 60_000;
+
+/** The configured gateways of both environments. */
+export function composeGateways(
+  resources: Pick<Resources, 'config' | 'sql' | 'log' | 'adapters'>,
+  timeoutMs: number,
+  onAnswer?: GatewayOptions['onAnswer'],
+): Promise<Gateways> {
+  const { config, log, adapters = GATEWAY_ADAPTERS } = resources;
+  return createGateways(resources, adapters, config.gateways, { timeoutMs, log, onAnswer });
+}
+
+/** A limit of each process, or one that all API processes share. */
+function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sql' | 'log'>) {
+  const { rateLimitPerSecond: limitPerSecond, rateLimitStore } = config;
+  const limiters = {
+    memory: () => createMemoryRateLimiter({ limitPerSecond }),
+    postgres: () => createPostgresRateLimiter(sql, { limitPerSecond, log }),
+  } satisfies Record<typeof rateLimitStore, () => RateLimiter>;
+  return limiters[rateLimitStore]();
+}
+
+/**
+ * Builds the HTTP application with all routes.
+ *
+ * @throws ConfigError if API_SECRET_PEPPER or WEBHOOK_SECRET_KEYS is missing
+ */
+export async function composeApi(resources: Resources) {
+  const { config, sql, temporal, log, responseTimeoutMs, adapters = GATEWAY_ADAPTERS } = resources;
+  const { limiterTimeoutMs } = resources;
+  const pepper = required(config, 'API_SECRET_PEPPER');
+  const workflows = createOrderWorkflows(temporal, responseTimeoutMs);
+  const present = createOrderPresenter(config.publicBaseUrl);
+  const { durations } = config;
+  const commands = createOrderCommands({ sql, workflows, durations, present, log });
+  const gateways = await composeGateways(resources, API_GATEWAY_TIMEOUT_MS);
+  const sessionMs = durations.paymentSessionMs;
+  const sessions = { sql, workflows, gateways, sessionMs, log };
+  const pay = createSandboxPayment(sessions);
+  const readiness = createReadiness({
+    database: () => sql`SELECT 1`,
+    temporal: () => temporal.workflowService.getSystemInfo({}),
+  });
+  const routes = [
+    ...orderRoutes({ sql, commands, present }),
+    ...paymentSessionRoutes(sessions),
+    ...testHelperRoutes({ sql, commands, pay }),
+    ...checkoutRoutes({
+      sql,
+      publicBaseUrl: config.publicBaseUrl,
+      rateLimiter: createMemoryRateLimiter({ limitPerSecond: config.buyerRateLimitPerSecond }),
+      openSession: (order) => openSession(sessions, order),
+      refreshSession: (...session) => refreshSession(sessions, ...session),
+      raiseDispute: commands.raiseDispute,
+    }),
+    ...callbackRoutes({ sql, workflows, gateways, log }, adapters),
+  ];
+  const shared = { apiRoutes: routes, present, commands, workflows, gateways };
+  const pages = composeDashboard(resources, shared);
+  const app = createApp({
+    routes: [
+      ...routes,
+      ...pages,
+      ...documentationOf(routes, config.publicBaseUrl),
+      ...securityTxtRoutes({
+        contact: config.securityContact,
+        policyUrl: config.securityPolicyUrl,
+        publicBaseUrl: config.publicBaseUrl,
+      }),
+    ],
+    authenticate: createAuthenticate({
+      sql,
+      pepper,
+      recordKeyUse: createKeyUse({ sql, log }),
+      renewHmac: createRenewHmac({ sql, pepper, log }),
+    }),
+    rateLimiter: composeRateLimiter({ config, sql, log }),
+    limiterTimeoutMs,
+    readiness,
+    trustedProxies: config.trustedProxies,
+    log,
+    checkResponses: config.nodeEnv === 'test',
+    responseTimeoutMs,
+  });
+  return { app, readiness, pages };
+}
+
+/**
+ * Builds the dependencies of the worker's activities. `close` waits for the webhooks under way,
+ * and closes the connections of their sender and of the ledger's proof.
+ *
+ * @throws ConfigError if WEBHOOK_SECRET_KEYS, DATA_ENCRYPTION_KEYS or DATABASE_URL is missing
+ */
+export async function composeActivities(resources: Resources) {
+  const { config, sql, temporal, log, responseTimeoutMs } = resources;
+  const keys = required(config, 'WEBHOOK_SECRET_KEYS');
+  const sender = createWebhookSender(webhookRules(config));
+  const isProduction = config.nodeEnv === 'production';
+  const ledgerSql = connectDatabase(required(config, 'DATABASE_URL'), {
+    name: 'ledger',
+    maxConnections: 1,
+    statementTimeoutMs: LEDGER_STATEMENT_TIMEOUT_MS,
+  });
+  const background = createBackgroundWork(log);
+  const deps: ActivityDeps = {
+    sql,
+    background,
+    ledgerSql,
+    log,
+    attempts: createAttemptLog(sql),
+    sender,
+    secretBox: createSecretBox(keys),
+    mailBox: createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS')),
+    mailer: config.mail && createMailer({ ...config.mail, requiresTls: isProduction }),
+    mails: createMailWorkflows(temporal),
+    apiVersion: createVersionRegistry().current,
+    retryDelaysMs: config.webhookRetryDelaysMs,
+    workflows: createOrderWorkflows(temporal, responseTimeoutMs),
+    gateways: await composeGateways(resources, WORKER_GATEWAY_TIMEOUT_MS),
+    sessionMs: config.durations.paymentSessionMs,
+    retries: createDeliveryRetries(temporal),
+    publicBaseUrl: config.publicBaseUrl,
+    sweepAfterMs: config.durations.sweepAfterMs,
+    retention: config.retention,
+    recordStep: createStepRecorder({
+      sql,
+      present: createOrderPresenter(config.publicBaseUrl),
+    }),
+  };
+  const close = async () => {
+    await background.finish();
+    await Promise.all([sender.close(), ledgerSql.end({ timeout: 1 })]);
+  };
+  return { deps, close };
+}

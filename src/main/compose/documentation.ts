@@ -1,0 +1,41 @@
+import type { Route } from '../../http/define-route.ts';
+import { docsRoutes } from '../../http/openapi/docs.ts';
+import { createOpenApiDocument } from '../../http/openapi/openapi.ts';
+import { createVersionRegistry } from '../../http/versions.ts';
+import { WEBHOOK_EVENTS } from '../../orders/routes/webhook-events.ts';
+import { guide } from '../documentation/guide.ts';
+import { OPERATION_NOTES } from '../documentation/operations.ts';
+
+const SUMMARY = `Create payment orders in INR, let buyers pay them by UPI, confirm delivery and
+handle disputes. Webhooks notify you of each event of an order.`;
+
+const TAGS = [
+  { name: 'Orders', description: 'Create, find, deliver and cancel orders.' },
+  { name: 'Payment sessions', description: 'For merchants with their own payment page.' },
+  { name: 'Disputes', description: 'Respond to the disputes that buyers raise.' },
+  {
+    name: 'Sandbox test helpers',
+    description:
+      "Act as the buyer, and advance an order's clock. They exist under the sandbox path only.",
+  },
+];
+
+/**
+ * Declares `/openapi.json`, which describes these routes and the webhooks, and its page `/docs`.
+ *
+ * @param publicBaseUrl the public URL of the service, for the commands of the guide
+ */
+export function documentationOf(routes: readonly Route[], publicBaseUrl: string): Route[] {
+  const versions = createVersionRegistry();
+  const document = createOpenApiDocument({
+    routes,
+    webhooks: WEBHOOK_EVENTS,
+    version: versions.current,
+    supportedVersions: versions.supported(Date.now()),
+    title: 'Merchant Payment Order Service',
+    description: `${SUMMARY}\n\n${guide(publicBaseUrl)}`,
+    tags: TAGS,
+    notes: OPERATION_NOTES,
+  });
+  return docsRoutes(document);
+}

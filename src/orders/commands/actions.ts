@@ -1,0 +1,210 @@
+import { z } from 'zod';
+import type { CommandType, Environment } from '../../domain/index.ts';
+import { transitionOf } from '../../domain/index.ts';
+import type { RequestContext, Route } from '../../http/define-route.ts';
+import { BASE_PATHS } from '../../http/merchant-gate.ts';
+import { fieldsOf } from '../../http/input/validation.ts';
+import { curlOfPost } from '../routes/curl.ts';
+import type { OrderRow } from '../rows.ts';
+
+/** One command that a person can give an order from its page. */
+interface ActionFacts {
+  /** The lifecycle's command: it decides in which states the action is offered. */
+  command: CommandType;
+  /** On the button. */
+  label: string;
+  /** The labels of the body's fields, by their names. */
+  fields: Readonly<Record<string, string>>;
+}
+
+/** The actions by the operation ids of their routes, in the order in which pages show them. */
+const ACTIONS = {
+  deliverOrder: {
+    command: 'deliver',
+    label: 'Mark as delivered',
+    fields: { trackingId: 'Tracking ID', note: 'Note' },
+  },
+  submitEvidence: {
+    command: 'submitEvidence',
+    label: 'Submit evidence',
+    fields: { text: 'Your evidence' },
+  },
+  resolveDispute: {
+    command: 'resolve',
+    label: 'Resolve the dispute',
+    fields: { resolution: 'What you agreed with the buyer' },
+  },
+  acceptDispute: { command: 'accept', label: 'Accept the dispute and refund', fields: {} },
+  refundOrder: {
+    command: 'refund',
+    label: 'Refund the buyer',
+    fields: { reason: 'Why you cannot fulfil the order' },
+  },
+  cancelOrder: { command: 'cancel', label: 'Cancel the order', fields: { reason: 'Reason' } },
+  testPay: { command: 'pay', label: 'Pay as the buyer', fields: {} },
+  testFailPayment: { command: 'failPayment', label: "Fail the buyer's payment", fields: {} },
+  testDispute: {
+    command: 'dispute',
+    label: 'Raise a dispute as the buyer',
+    fields: { reason: "The buyer's reason" },
+  },
+  testAdvance: {
+    command: 'advance',
+    label: 'Move the clock forward',
+    fields: { seconds: 'Seconds' },
+  },
+} as const satisfies Record<string, ActionFacts>;
+/** The operation id of an action. */
+export type OrderActionId = keyof typeof ACTIONS;
+
+/** A field of an action's form, derived from the schema of the route's body. */
+export interface ActionField {
+  name: string;
+  label: string;
+  kind: 'text' | 'long_text' | 'number';
+  isRequired: boolean;
+  maxLength: number | undefined;
+  minimum: number | undefined;
+  maximum: number | undefined;
+}
+
+/** An action as pages offer it. */
+export interface OrderAction {
+  id: OrderActionId;
+  label: string;
+  /** The route's summary. */
+  summary: string;
+  /** Acts as the buyer, or moves the clock: in the sandbox only. */
+  isTestHelper: boolean;
+  fields: readonly ActionField[];
+}
+
+/** The values of a submitted form by the names of its fields. */
+export type FormValues = Readonly<Record<string, string>>;
+
+/** The actions on orders, bound to the routes of the API. */
+export interface OrderActions {
+  /** The actions that fit the state of the order. */
+  of(order: OrderRow): OrderAction[];
+  /** @returns undefined if no action has this id, or none in this environment */
+  find(id: string, environment: Environment): OrderAction | undefined;
+  /**
+   * Carries out an action as the API does, by the same declaration of the route.
+   *
+   * @returns the message of the API's response
+   * @throws ValidationError, DomainError with the API's words
+   */
+  carryOut(action: OrderAction, request: ActionRequest, context: RequestContext): Promise<string>;
+  /** The same request as a command line, with placeholders for the credentials and the key. */
+  curlOf(action: OrderAction, order: OrderRow, values: FormValues): string;
+}
+
+/** One submitted action. */
+export interface ActionRequest {
+  orderNumber: string;
+  values: FormValues;
+  /** The same for a repeat of the same form. */
+  idempotencyKey: string;
+}
+
+/** A page does not know the secret, and each new request needs a new key. */
+const PLACEHOLDERS = {
+  'X-API-Key': 'YOUR_API_KEY',
+  'X-API-Secret': 'YOUR_API_SECRET',
+  'Idempotency-Key': 'A_KEY_OF_YOUR_OWN',
+};
+
+/**
+ * Binds the actions to the routes that carry them out.
+ *
+ * @param routes the routes of merchants' commands and of the sandbox's test helpers
+ * @param publicBaseUrl the base URL of the API
+ * @throws Error if an action has no route, or a field of its body no label
+ */
+export function createOrderActions(routes: readonly Route[], publicBaseUrl: string): OrderActions {
+  const routeOf = ({ id }: Pick<OrderAction, 'id'>): Route => {
+    const route = routes.find(({ operationId }) => operationId === id);
+    if (!route) throw new Error(`No route has the operation id ${id}`);
+    return route;
+  };
+  const ids = Object.keys(ACTIONS) as OrderActionId[];
+  const actions = ids.map((id) => actionOf(id, routeOf({ id })));
+  const inEnvironment = (environment: Environment) =>
+    actions.filter(({ isTestHelper }) => !isTestHelper || environment === 'sandbox');
+  return {
+    of: (order) =>
+      inEnvironment(order.environment).filter(
+        ({ id }) => transitionOf(order, ACTIONS[id].command) !== undefined,
+      ),
+    find: (id, environment) => inEnvironment(environment).find((action) => action.id === id),
+    carryOut: async (action, { orderNumber, values, idempotencyKey }, context) => {
+      const input = {
+        params: { id: orderNumber },
+        query: {},
+        headers: { 'Idempotency-Key': idempotencyKey },
+        body: bodyOf(action, values),
+      };
+      const reply = await routeOf(action).handle(input, context);
+      return z.object({ message: z.string() }).parse(reply.body).message;
+    },
+    curlOf: (action, order, values) => {
+      const path = routeOf(action).path.replace('{id}', order.orderNumber);
+      const url = publicBaseUrl + BASE_PATHS[order.environment] + path;
+      return curlOfPost(url, PLACEHOLDERS, bodyOf(action, values));
+    },
+  };
+}
+
+function actionOf(id: OrderActionId, route: Route): OrderAction {
+  const { label, fields: labels } = ACTIONS[id] as ActionFacts;
+  const names = route.body ? fieldsOf(route.body) : [];
+  const isTestHelper = route.base === 'sandbox';
+  const fields = names.map((name) => fieldOf(route, name, labels[name]));
+  return { id, label, summary: route.summary, isTestHelper, fields };
+}
+
+/** The part of a field's JSON Schema that a form shows. */
+const fieldSchema = z.object({
+  type: z.string().optional(),
+  maxLength: z.number().optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+});
+const bodySchema = z.object({
+  properties: z.record(z.string(), fieldSchema.extend({ anyOf: z.array(fieldSchema).optional() })),
+  required: z.array(z.string()).default([]),
+});
+/** Longer texts get several lines. */
+const LONG_TEXT = 200;
+
+function fieldOf(
+  { operationId, body }: Route,
+  name: string,
+  label: string | undefined,
+): ActionField {
+  if (!body || label === undefined) throw new Error(`${operationId}: no label for ${name}`);
+  const { properties, required } = bodySchema.parse(z.toJSONSchema(body, { io: 'input' }));
+  // A field that may be null is one of two schemas, the first of which is its own.
+  const { type, maxLength, minimum, maximum } =
+    properties[name]?.anyOf?.[0] ?? properties[name] ?? {};
+  const textKind = (maxLength ?? 0) > LONG_TEXT ? 'long_text' : 'text';
+  return {
+    name,
+    label,
+    kind: type === 'integer' ? 'number' : textKind,
+    isRequired: required.includes(name),
+    maxLength,
+    minimum,
+    maximum,
+  };
+}
+
+/** The body of a form's values; an optional field that was left empty is absent. */
+function bodyOf({ fields }: OrderAction, values: FormValues): Record<string, string | number> {
+  const given = fields.flatMap(({ name, kind, isRequired }) => {
+    const value = values[name] ?? '';
+    if (value === '') return isRequired ? [[name, value] as const] : [];
+    return [[name, kind === 'number' ? Number(value) : value] as const];
+  });
+  return Object.fromEntries(given);
+}

@@ -1,0 +1,89 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import { ulid } from 'ulid';
+import type { Environment } from '../../domain/index.ts';
+import { paiseFromRupees } from '../../domain/index.ts';
+import { addRequestFields } from '../../http/request-context.ts';
+import type { NewOrder } from './insert-order.ts';
+import { insertOrder } from './insert-order.ts';
+import type { PresentOrder } from '../presenter.ts';
+import type { WakeDeps } from '../wake/wake-order.ts';
+import { orderInputOf, wakeOrder } from '../wake/wake-order.ts';
+import type { CreateOrder } from '../schemas.ts';
+import type { CommandResult, SweepDuration } from './send-command.ts';
+
+/** The lengths of an order's deadlines, in milliseconds. */
+export interface OrderDurations {
+  paymentLinkMs: number;
+  completionWindowMs: number;
+  disputeAnswerMs: number;
+}
+
+/** The dependencies of {@link createOrder}. */
+export interface CreateOrderDeps extends WakeDeps {
+  durations: OrderDurations & SweepDuration;
+  present: PresentOrder;
+}
+
+/** A merchant's request to create an order. */
+export interface CreateOrderRequest {
+  merchantId: string;
+  environment: Environment;
+  idempotencyKey: string;
+  body: CreateOrder;
+  log: Logger;
+}
+
+/** Inserts the order's row, then starts its workflow. A repeat returns the existing order. */
+export async function createOrder(
+  deps: CreateOrderDeps,
+  request: CreateOrderRequest,
+): Promise<CommandResult> {
+  const { sql, workflows, durations, present } = deps;
+  const newOrder = newOrderOf(request, durations);
+  const { order, isInserted, isNew } = await insertOrder(sql, newOrder, {
+    paymentLinkMs: durations.paymentLinkMs,
+    wakeAfterMs: durations.sweepAfterMs,
+    present,
+  });
+  addRequestFields({ orderNumber: order.orderNumber });
+  // The process that inserted the row may have died before it started the workflow: a repeat starts it.
+  // A repeat starts no workflow after the first has begun: after Temporal's retention period the
+  // workflow id is free again, and a second workflow would run.
+  if (isInserted) await workflows.start(orderInputOf(order));
+  else if (isNew) await wakeOrder(deps, order.orderNumber);
+  // An erased order has nothing left to compare with.
+  const isComparable = !isInserted && order.erasedAt === null;
+  const mismatch = isComparable && Buffer.compare(newOrder.requestHash, order.requestHash) !== 0;
+  if (mismatch) {
+    request.log.warn({ orderNumber: order.orderNumber }, 'Idempotency-Key used for another body');
+  }
+  return { order: present(order), replayed: !isInserted, mismatch };
+}
+
+/** Makes the row of a new order: amount in paise, new order number, new payment token. */
+export function newOrderOf(
+  request: Omit<CreateOrderRequest, 'log'>,
+  durations: Omit<OrderDurations, 'paymentLinkMs'>,
+): NewOrder {
+  const { merchantId, environment, idempotencyKey, body } = request;
+  const { completionWindowMs, disputeAnswerMs } = durations;
+  const content = {
+    merchantOrderId: body.merchantOrderId ?? null,
+    amountPaise: paiseFromRupees(body.amount) ?? 0,
+    description: body.description,
+    buyerEmail: body.buyerEmail,
+    buyerPhone: body.buyerPhone,
+    buyerName: body.buyerName ?? '',
+  };
+  return {
+    ...content,
+    orderNumber: `ORD${ulid()}`,
+    merchantId,
+    environment,
+    idempotencyKey,
+    requestHash: createHash('sha256').update(JSON.stringify(content)).digest(),
+    paymentToken: randomBytes(24).toString('base64url'),
+    terms: { environment, completionWindowMs, disputeAnswerMs },
+  };
+}

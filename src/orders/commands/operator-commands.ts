@@ -1,0 +1,138 @@
+import type { z } from 'zod';
+import type { Actor } from '../../db/actor.ts';
+import type { Sql } from '../../db/client.ts';
+import { DomainError } from '../../domain/index.ts';
+import type { OrderCommands } from './commands.ts';
+import { findOrderAnywhere } from '../lists/find-orders.ts';
+import { newCommandId } from './command-ids.ts';
+import type { OrderRow } from '../rows.ts';
+import type { Order } from '../schemas.ts';
+import type { WakeDeps } from '../wake/wake-order.ts';
+import { wakeOrder } from '../wake/wake-order.ts';
+import { decisionSchema, disputeSchema, refundSchema } from '../schemas.ts';
+
+/** The dependencies of an operator's commands. */
+export interface OperatorDeps {
+  sql: Sql;
+  commands: OrderCommands;
+  /** The operator, for the audit log. */
+  actor: Actor;
+}
+
+/**
+ * Raises a dispute at a buyer's request, under the same rules as a dispute that the buyer raises.
+ *
+ * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
+ */
+export async function raiseDisputeForBuyer(
+  { sql, commands, actor }: OperatorDeps,
+  orderNumber: string,
+  reason: string,
+): Promise<Order> {
+  const dispute = parseReason(disputeSchema, reason);
+  const order = await findOrderAnywhere(sql, orderNumber);
+  const commandId = newCommandId();
+  const result = await commands.raiseDispute({
+    order,
+    commandId,
+    reason: dispute.reason,
+    operator: actor,
+  });
+  return result.order;
+}
+
+/** An operator's decision of a dispute. */
+export interface DisputeDecision {
+  winner: 'merchant' | 'buyer';
+  /** Shown to both sides: to the merchant with the order, to the buyer on the payment page. */
+  reason: string;
+}
+
+/**
+ * Decides a dispute, with or without evidence. The audit row is inserted first. The order has applied the decision
+ * when it has a step with the command id of that row.
+ *
+ * @returns the order; after a decision for the buyer it is REFUNDED once the gateway has refunded
+ * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
+ */
+export async function decideDispute(
+  { sql, commands, actor }: OperatorDeps,
+  orderNumber: string,
+  decision: DisputeDecision,
+): Promise<Order> {
+  const { winner } = decision;
+  const { reason } = parseReason(decisionSchema, decision.reason);
+  const order = await findOrderAnywhere(sql, orderNumber);
+  const commandId = newCommandId();
+  const audited = { actor, action: 'dispute.decide', details: { commandId, for: winner, reason } };
+  await writeAudit(sql, order, audited);
+  const result = await commands.send({
+    order,
+    name: 'decide',
+    message: { commandId, for: winner },
+    body: { reason },
+    actor: actor.name,
+  });
+  return result.order;
+}
+
+/**
+ * Refunds an order that its merchant can neither fulfil nor refund, such as a suspended merchant. The
+ * audit row is inserted first, as in {@link decideDispute}.
+ *
+ * @returns the order; it is REFUNDED once the gateway has refunded
+ * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
+ */
+export async function refundForMerchant(
+  { sql, commands, actor }: OperatorDeps,
+  orderNumber: string,
+  givenReason: string,
+): Promise<Order> {
+  const { reason } = parseReason(refundSchema, givenReason);
+  const order = await findOrderAnywhere(sql, orderNumber);
+  const commandId = newCommandId();
+  await writeAudit(sql, order, { actor, action: 'order.refund', details: { commandId, reason } });
+  const result = await commands.send({
+    order,
+    name: 'refund',
+    message: { commandId },
+    body: { reason },
+    actor: actor.name,
+  });
+  return result.order;
+}
+
+/** What the recovery of an order by an operator needs. */
+export type RecoverDeps = WakeDeps & Pick<OperatorDeps, 'actor'>;
+
+/**
+ * Wakes an order at an operator's request: see {@link wakeOrder}. The audit
+ * row is inserted first.
+ *
+ * @throws DomainError `ORDER_NOT_FOUND`
+ */
+export async function recoverForOperator(
+  deps: RecoverDeps,
+  orderNumber: string,
+): Promise<Awaited<ReturnType<typeof wakeOrder>>> {
+  const order = await findOrderAnywhere(deps.sql, orderNumber);
+  await writeAudit(deps.sql, order, { actor: deps.actor, action: 'order.recover', details: {} });
+  return wakeOrder(deps, orderNumber);
+}
+
+function writeAudit(
+  sql: Sql,
+  order: OrderRow,
+  { actor, action, details }: { actor: Actor; action: string; details: Record<string, string> },
+) {
+  return sql`
+    INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+    VALUES (${actor.name}, ${actor.address}, ${action}, ${order.merchantId}, ${order.orderNumber}, ${sql.json(details)})`;
+}
+
+/** @throws DomainError `BAD_REQUEST` with the message of the violated rule */
+function parseReason(schema: z.ZodType<{ reason: string }>, reason: string): { reason: string } {
+  const parsed = schema.safeParse({ reason });
+  if (parsed.success) return parsed.data;
+  throw new DomainError('BAD_REQUEST', `The reason ${parsed.error.issues[0]?.message}`);
+}

@@ -1,0 +1,116 @@
+import type { OrderMessageName } from '../../contracts/order-workflow.ts';
+import type { Actor } from '../../db/actor.ts';
+import type { Sql } from '../../db/client.ts';
+import { DomainError, refusalOf, transitionOf } from '../../domain/index.ts';
+import { DISPUTE_LIMITS, findDisputeLimit } from '../steps/disputes.ts';
+import { findOrderByNumber } from '../lists/find-orders.ts';
+import type { PresentOrder } from '../presenter.ts';
+import type { CommandMessage, UpdateDeps } from './update-order.ts';
+import { updateOrder } from './update-order.ts';
+import { findCarriedOut, isMismatch, writeDispute, writeCommand } from './command-queries.ts';
+import type { OrderRow, CommandBody } from '../rows.ts';
+import type { Order } from '../schemas.ts';
+
+/** When the sweep wakes an order that its workflow should have looked at by then. */
+export interface SweepDuration {
+  sweepAfterMs: number;
+}
+
+/** The dependencies of the commands on an existing order. */
+export interface SendDeps extends UpdateDeps {
+  durations: SweepDuration;
+  present: PresentOrder;
+}
+
+/** A command: the message for the order's workflow, with the data that only the database stores. */
+export interface OrderCommand<Name extends OrderMessageName> extends Pick<
+  CommandMessage<Name>,
+  'name' | 'message'
+> {
+  order: OrderRow;
+  /** The client's texts, which Temporal must not receive, and its numbers. */
+  body?: CommandBody;
+  /** Who gave the command; by default the order's merchant. */
+  actor?: string;
+}
+
+/** A dispute, raised by the buyer or by an operator for the buyer. */
+export interface DisputeCommand {
+  order: OrderRow;
+  commandId: string;
+  reason: string;
+  /** The operator who raises it, for the audit log; absent for the buyer. */
+  operator?: Actor;
+}
+
+/** The result of a command, whether it was carried out now or before. */
+export interface CommandResult {
+  /** The order as it is now. */
+  order: Order;
+  /** The command is a repeat. */
+  replayed: boolean;
+  /** The command was first sent with another body, and that body was used. */
+  mismatch: boolean;
+}
+
+/** The recorded reason of a command that has none, such as the acceptance of a dispute. */
+const DEFAULT_REASON = 'Asked for through the API';
+
+/** Records the command, then sends its message to the order's workflow, unless it is a repeat. */
+export async function sendCommand<Name extends OrderMessageName>(
+  deps: SendDeps,
+  { order, name, message, body = {}, actor = order.merchantId }: OrderCommand<Name>,
+): Promise<CommandResult> {
+  const { sql, durations } = deps;
+  const wakeAfterMs = durations.sweepAfterMs;
+  const { orderNumber } = order;
+  const { commandId } = message;
+  const reason = String(body['reason'] ?? DEFAULT_REASON);
+  const origin = { actor, reason };
+  const command = { orderNumber, commandId, name, body, origin, wakeAfterMs };
+  const { tryNumber, ...replay } = await writeCommand(sql, command);
+  const before = replay.replayed && (await findCarriedOut(sql, { orderNumber, commandId }));
+  const after = before || (await updateOrder(deps, { orderNumber, name, message, tryNumber }));
+  return { order: deps.present(after), ...replay };
+}
+
+/** Records a dispute, then sends it to the order's workflow. A recorded dispute is valid. */
+export async function raiseDispute(
+  deps: SendDeps,
+  { order: { orderNumber }, ...dispute }: DisputeCommand,
+): Promise<CommandResult> {
+  const { commandId, reason } = dispute;
+  const wakeAfterMs = deps.durations.sweepAfterMs;
+  const written = await writeDispute(deps.sql, orderNumber, { ...dispute, wakeAfterMs });
+  if (!written) {
+    const repeated = await findRepeated(deps, orderNumber, commandId, { reason });
+    if (repeated) return repeated;
+    throw await disputeRefusal(deps.sql, orderNumber);
+  }
+  const { receivedAt, tryNumber, ...replay } = written;
+  const message = { commandId, receivedAtMs: receivedAt.getTime() };
+  const after = await updateOrder(deps, { orderNumber, name: 'dispute', message, tryNumber });
+  return { order: deps.present(after), ...replay };
+}
+
+/** The refusal of a dispute that the order cannot take now. */
+async function disputeRefusal(sql: Sql, orderNumber: string): Promise<DomainError> {
+  const order = await findOrderByNumber(sql, orderNumber);
+  const limit = transitionOf(order, 'dispute') && (await findDisputeLimit(sql, orderNumber));
+  return limit
+    ? new DomainError('INVALID_STATE', DISPUTE_LIMITS[limit])
+    : refusalOf(order, 'dispute');
+}
+
+/** @returns undefined unless this command was carried out before */
+export async function findRepeated(
+  { sql, present }: { sql: Sql; present: PresentOrder },
+  orderNumber: string,
+  commandId: string,
+  body: CommandBody,
+): Promise<CommandResult | undefined> {
+  const order = await findCarriedOut(sql, { orderNumber, commandId });
+  if (!order) return undefined;
+  const mismatch = await isMismatch(sql, { orderNumber, commandId }, body);
+  return { order: present(order), replayed: true, mismatch };
+}

@@ -1,0 +1,123 @@
+import type { Fragment } from 'postgres';
+import type { Sql } from '../../db/client.ts';
+import type { Environment, OrderStatus } from '../../domain/index.ts';
+import type { OrderRow } from '../rows.ts';
+
+/** Which of a merchant's orders to list; an absent field matches all. */
+export interface OrderFilter {
+  merchantId: string;
+  environment: Environment;
+  status?: OrderStatus | undefined;
+  merchantOrderId?: string | undefined;
+  /** Compared without regard to case. */
+  buyerEmail?: string | undefined;
+  /** Inclusive. */
+  createdFrom?: Date | undefined;
+  /** Exclusive. */
+  createdTo?: Date | undefined;
+}
+
+/** A page of a list. */
+export interface OrderPage {
+  /** Counted from 0. */
+  number: number;
+  /** Orders on a page. */
+  size: number;
+}
+
+/**
+ * Reads one page of orders, newest first, and the number of orders on all pages. Both come from one
+ * statement, so they are consistent. The cost hardly depends on the number of orders or on the page
+ * number: docs/adr/0006-listing-a-million-orders.md.
+ */
+export async function listOrders(
+  sql: Sql,
+  filter: OrderFilter,
+  page: OrderPage,
+): Promise<{ orders: OrderRow[]; totalElements: number }> {
+  const rows = await sql<(OrderRow & { total: number })[]>`${orderPageQuery(sql, filter, page)}`;
+  // A page beyond the last one returns a single row, with the total and no order.
+  const orders = rows.filter((row) => row.orderNumber !== null);
+  return { orders, totalElements: rows[0]?.total ?? 0 };
+}
+
+/** The filter's conditions other than the creation time. */
+function conditionsOf(sql: Sql, filter: OrderFilter) {
+  const { merchantId, environment, status, merchantOrderId, buyerEmail } = filter;
+  return sql`merchant_id = ${merchantId} AND environment = ${environment}
+    ${status === undefined ? sql`` : sql`AND status = ${status}`}
+    ${merchantOrderId === undefined ? sql`` : sql`AND merchant_order_id = ${merchantOrderId}`}
+    ${buyerEmail === undefined ? sql`` : sql`AND lower(buyer_email) = lower(${buyerEmail})`}`;
+}
+
+/** The bounds of the creation time; an absent one is infinite. */
+function boundsOf(sql: Sql, { createdFrom, createdTo }: OrderFilter) {
+  return {
+    from: createdFrom ? sql`${createdFrom}::timestamptz` : sql`'-infinity'::timestamptz`,
+    to: createdTo ? sql`${createdTo}::timestamptz` : sql`'infinity'::timestamptz`,
+  };
+}
+
+/**
+ * The statement of {@link listOrders}; exported because the benchmark runs EXPLAIN on it.
+ *
+ * Each block within the bounds stores its number of orders. So the statement counts orders only between
+ * a bound and the nearest block, and skips orders only within one block or one of those edges. The blocks
+ * have no counts by a merchant's own order id or a buyer, which few orders share: those are all counted.
+ */
+export function orderPageQuery(sql: Sql, filter: OrderFilter, { number, size }: OrderPage) {
+  const { merchantId, environment, status, merchantOrderId, buyerEmail } = filter;
+  const hasCounts = merchantOrderId === undefined && buyerEmail === undefined;
+  const { from, to } = boundsOf(sql, filter);
+  const conditions = conditionsOf(sql, filter);
+  const skipped = number * size;
+  const inBlock = status ? sql`by_status[status_number(${status})]` : sql`orders`;
+  const count = (begins: Fragment, ends: Fragment) =>
+    sql`(SELECT count(*) FROM orders
+      WHERE ${conditions} AND created_at >= ${begins} AND created_at < ${ends})`;
+  return sql`
+    WITH blocks AS MATERIALIZED (
+      SELECT * FROM (
+        SELECT lag(ends_at, 1, '-infinity') OVER (ORDER BY ends_at) AS begins_at, ends_at,
+          ${inBlock} AS orders
+        FROM order_blocks WHERE merchant_id = ${merchantId} AND environment = ${environment}
+      ) AS block
+      WHERE ${hasCounts} AND begins_at >= ${from} AND ends_at <= ${to}
+    ),
+    known AS MATERIALIZED (
+      SELECT coalesce(min(begins_at), ${from}) AS begins_at, coalesce(max(ends_at), ${from}) AS ends_at
+      FROM blocks
+    ),
+    parts AS (
+      SELECT ${to} AS ends_at, ${count(sql`known.ends_at`, to)} AS orders FROM known
+      UNION ALL
+      SELECT ends_at, orders FROM blocks
+      UNION ALL
+      SELECT begins_at, ${count(from, sql`known.begins_at`)} FROM known
+    ),
+    reached AS MATERIALIZED (
+      SELECT ends_at, orders, sum(orders)
+        OVER (ORDER BY ends_at DESC ROWS UNBOUNDED PRECEDING)::bigint AS orders_until
+      FROM parts
+    ),
+    newest AS MATERIALIZED (
+      SELECT o.created_at, o.order_number FROM (
+        SELECT ends_at, ${skipped} - (orders_until - orders) AS skipped FROM reached
+        WHERE orders_until > ${skipped} AND orders > 0 ORDER BY orders_until LIMIT 1
+      ) AS part, LATERAL (
+        SELECT created_at, order_number FROM orders
+        WHERE ${conditions} AND created_at < part.ends_at
+        ORDER BY created_at DESC, order_number DESC OFFSET part.skipped LIMIT 1
+      ) AS o
+    )
+    SELECT total, page.* FROM (SELECT max(orders_until) AS total FROM reached) AS counted
+    LEFT JOIN LATERAL (
+      SELECT orders.* FROM newest, LATERAL (
+        SELECT * FROM orders_with_dispute
+        WHERE ${conditions} AND created_at >= ${from}
+          AND (created_at, order_number) <= (newest.created_at, newest.order_number)
+        ORDER BY created_at DESC, order_number DESC LIMIT ${size}
+      ) AS orders
+    ) AS page ON true
+    ORDER BY created_at DESC, order_number DESC`;
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import type { Sql } from '../../db/client.ts';
+import { DomainError } from '../../domain/index.ts';
+import { readOrderAttention } from './attention.ts';
+import { countOrdersByDay } from './daily-outcomes.ts';
+import type { DisputeRecord } from '../steps/disputes.ts';
+import { readDisputes } from '../steps/disputes.ts';
+import type { DisputeList } from './merchant-disputes.ts';
+import { listMerchantDisputes } from './merchant-disputes.ts';
+import { ordersCsv } from './orders-csv.ts';
+import { findOrder } from './find-orders.ts';
+import type { OrderRow } from '../rows.ts';
+import type { MerchantSearch, OrderOwner, SearchPart } from './search-orders.ts';
+import { searchOrders } from './search-orders.ts';
+import type { TimelineRow } from '../steps/timeline.ts';
+import { readTimeline } from '../steps/timeline.ts';
+
+/** What the page of one order shows of it. */
+export interface OrderDetails {
+  order: OrderRow;
+  timeline: TimelineRow[];
+  /** Every dispute, the oldest first. */
+  disputes: DisputeRecord[];
+  /** Changes with everything that the page shows. */
+  version: string;
+  /** The database's clock, by which deadlines are decided. */
+  now: Date;
+}
+
+/** What a merchant may read of its own orders in one environment. */
+export type MerchantOrders = ReturnType<typeof createMerchantOrders>;
+
+/** Binds what a merchant may read to the database. */
+export function createMerchantOrders(sql: Sql) {
+  return {
+    search: (owner: OrderOwner, search: MerchantSearch, part: SearchPart) =>
+      searchOrders(sql, owner, search, part),
+    csv: (owner: OrderOwner, search: MerchantSearch) => ordersCsv(sql, owner, search),
+    read: (owner: OrderOwner, orderNumber: string) => readOrder(sql, owner, orderNumber),
+    listDisputes: (owner: OrderOwner, list: DisputeList, part: SearchPart) =>
+      listMerchantDisputes(sql, owner, list, part),
+    readAttention: (owner: OrderOwner) => readOrderAttention(sql, owner),
+    countByDay: (owner: OrderOwner, days: number) => countOrdersByDay(sql, owner, days),
+  };
+}
+
+/** @throws DomainError `ORDER_NOT_FOUND`, also for another merchant's order */
+async function readOrder(
+  sql: Sql,
+  { merchantId, environment }: OrderOwner,
+  orderNumber: string,
+): Promise<OrderDetails> {
+  const order = await findOrder(sql, environment, orderNumber);
+  // Another merchant's order is as unknown as none: the answer does not show that it exists.
+  if (order?.merchantId !== merchantId) {
+    throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
+  }
+  const [timeline, disputes, [clock]] = await Promise.all([
+    readTimeline(sql, orderNumber),
+    readDisputes(sql, orderNumber),
+    sql<[{ now: Date }]>`SELECT service_now() AS now`,
+  ]);
+  return { order, timeline, disputes, version: versionOf(order, timeline), now: clock.now };
+}
+
+function versionOf(order: OrderRow, timeline: readonly TimelineRow[]): string {
+  const { stepNumber, pendingOperation, waitingDisputeId, refundProcessedAt } = order;
+  const webhooks = timeline.map(({ kind, state, attempts }) => [kind, state, attempts]);
+  const shown = [stepNumber, pendingOperation, waitingDisputeId, refundProcessedAt, webhooks];
+  return createHash('sha256').update(JSON.stringify(shown)).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,44 @@
+import type { Sql } from '../../db/client.ts';
+import type { Environment } from '../../domain/index.ts';
+
+/** The maximum of index entries that a list skips to find a page. A million orders make 500 blocks. */
+export const ORDERS_PER_BLOCK = 2048;
+
+/**
+ * Seals the merchants' orders into blocks with stored counts, which lists read. The newest orders stay
+ * outside until they fill a block. Each block is sealed in its own transaction, so that the creation of
+ * an order waits for a few milliseconds at most.
+ *
+ * @returns the number of new blocks
+ */
+export async function sealOrderBlocks(
+  sql: Sql,
+  ordersPerBlock = ORDERS_PER_BLOCK,
+): Promise<number> {
+  const due = await sql<{ merchantId: string; environment: Environment }[]>`
+    SELECT m.merchant_id, e.environment
+    FROM merchants AS m, unnest(enum_range(NULL::environment)) AS e (environment)
+    WHERE EXISTS (
+      SELECT FROM orders AS o
+      WHERE o.merchant_id = m.merchant_id AND o.environment = e.environment
+        AND o.created_at >= coalesce((
+          SELECT max(ends_at) FROM order_blocks AS b
+          WHERE b.merchant_id = m.merchant_id AND b.environment = e.environment), '-infinity')
+      OFFSET ${ordersPerBlock - 1})`;
+  let sealed = 0;
+  for (const { merchantId, environment } of due) {
+    while (await sealBlock(sql, merchantId, environment, ordersPerBlock)) sealed += 1;
+  }
+  return sealed;
+}
+
+async function sealBlock(
+  sql: Sql,
+  merchantId: string,
+  environment: Environment,
+  ordersPerBlock: number,
+): Promise<boolean> {
+  const [row] = await sql<[{ sealed: boolean }]>`
+    SELECT seal_order_block(${merchantId}, ${environment}, ${ordersPerBlock}) AS sealed`;
+  return row.sealed;
+}

@@ -1,0 +1,109 @@
+import type { z } from 'zod';
+import type { ErrorCode } from '../../domain/index.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { OrderRouteDeps } from './route-parts.ts';
+import { commandRoute, merchantRoute } from './route-parts.ts';
+import {
+  acceptSchema,
+  cancelSchema,
+  deliverSchema,
+  evidenceSchema,
+  refundSchema,
+  resolveSchema,
+} from '../schemas.ts';
+
+/** The declaration of a merchant's command on an order: the properties in which the routes differ. */
+interface CommandRoute {
+  message: 'deliver' | 'cancel' | 'refund' | 'submitEvidence' | 'resolve' | 'accept';
+  action: string;
+  operationId: string;
+  summary: string;
+  description: string;
+  done: string;
+  body: z.ZodType<Record<string, string | null | undefined> | undefined>;
+  tags?: readonly string[];
+  errors?: readonly ErrorCode[];
+}
+
+const COMMAND_ROUTES: readonly CommandRoute[] = [
+  {
+    message: 'deliver',
+    action: 'deliver',
+    operationId: 'deliverOrder',
+    summary: 'Mark an order delivered',
+    description: 'PAID → DELIVERED; the 24-hour window without a dispute begins.',
+    done: 'Order marked as delivered',
+    body: deliverSchema.optional(),
+  },
+  {
+    message: 'cancel',
+    action: 'cancel',
+    operationId: 'cancelOrder',
+    summary: 'Cancel an order',
+    description: 'ACCEPTED → CANCELLED, after its open payment session is closed at the gateway.',
+    done: 'Order cancelled',
+    body: cancelSchema.optional(),
+    errors: ['GATEWAY_UNAVAILABLE'],
+  },
+  {
+    message: 'refund',
+    action: 'refund',
+    operationId: 'refundOrder',
+    summary: 'Refund an order that you cannot fulfil',
+    description:
+      'Refunds the whole amount: PAID or DELIVERED → REFUNDED once the gateway has refunded; until then `refund.processed_at` is null.',
+    done: 'Refund started',
+    body: refundSchema,
+  },
+  {
+    message: 'submitEvidence',
+    action: 'dispute/evidence',
+    operationId: 'submitEvidence',
+    summary: 'Submit evidence in a dispute',
+    description: 'DISPUTE_OPEN → DISPUTE_UNDER_REVIEW, once for each dispute.',
+    done: 'Evidence submitted',
+    body: evidenceSchema,
+    tags: ['Disputes'],
+  },
+  {
+    message: 'resolve',
+    action: 'dispute/resolve',
+    operationId: 'resolveDispute',
+    summary: 'Resolve a dispute',
+    description: 'DISPUTE_* → DELIVERED, with a fresh 24-hour window.',
+    done: 'Dispute resolved',
+    body: resolveSchema,
+    tags: ['Disputes'],
+  },
+  {
+    message: 'accept',
+    action: 'dispute/accept',
+    operationId: 'acceptDispute',
+    summary: 'Accept a dispute and refund the buyer',
+    description:
+      'REFUNDED once the gateway has refunded; until then `refund.processed_at` is null.',
+    done: 'Dispute accepted',
+    body: acceptSchema.optional(),
+    tags: ['Disputes'],
+  },
+];
+
+/** The routes of a merchant's commands on an existing order. */
+export function commandRoutes({ sql, commands }: OrderRouteDeps): Route[] {
+  return COMMAND_ROUTES.map(({ message: name, ...route }) =>
+    commandRoute(sql, {
+      ...merchantRoute,
+      ...route,
+      carryOut: (order, commandId, body) =>
+        commands.send({ order, name, message: { commandId }, body: textsOf(body) }),
+    }),
+  );
+}
+
+/** The fields that the client has sent, without those that are null. */
+function textsOf(body: Record<string, string | null | undefined> = {}): Record<string, string> {
+  const texts = Object.entries(body).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  return Object.fromEntries(texts);
+}

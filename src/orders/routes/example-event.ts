@@ -1,0 +1,40 @@
+import type { Environment, EventType } from '../../domain/index.ts';
+import { exampleEvent } from './examples.ts';
+
+/** What a receiver can recognise the order of a test event by: no order has this number. */
+const NO_ORDER = {
+  order_number: `ORD${'0'.repeat(26)}`,
+  buyer: { email: 'buyer@example.com', name: 'Test Buyer', phone: '+910000000000' },
+  description: 'A test of your webhook URL: this order does not exist',
+  payment_url: 'https://example.com/pay/test',
+};
+
+/**
+ * The body of one of the nine events, as if it had happened at `at` to an order that does not exist.
+ * Its status is that of the specification's "Event types".
+ *
+ * @param others fields of the event that have other values
+ */
+export function exampleEventBody(
+  type: EventType,
+  { environment, eventId, at }: { environment: Environment; eventId: string; at: Date },
+  others: { event?: string; sequence?: number } = {},
+): string {
+  const example = exampleEvent(type);
+  const { merchant_order_id: _, ...data } = example.data;
+  const laterMs = at.getTime() - Date.parse(example.timestamp);
+  const event = {
+    ...example,
+    ...others,
+    event_id: eventId,
+    environment,
+    data: { ...data, ...NO_ORDER },
+  };
+  return JSON.stringify(event, (_key, value: unknown) => moved(value, laterMs));
+}
+
+/** A time of the example, moved with the others; any other value unchanged. */
+function moved(value: unknown, laterMs: number): unknown {
+  const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
+  return isTime ? new Date(Date.parse(value) + laterMs).toISOString() : value;
+}

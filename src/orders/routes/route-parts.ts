@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import type { Sql } from '../../db/client.ts';
+import type { ErrorCode } from '../../domain/index.ts';
+import type { Route, RouteRequest } from '../../http/define-route.ts';
+import { defineRoute } from '../../http/define-route.ts';
+import { envelopeOf, success } from '../../http/responses/envelope.ts';
+import { keyHeaders, replayHeaders, replayHeadersOf } from '../../http/input/idempotency-key.ts';
+import { authorizeOrder, orderErrors } from '../commands/authorize-order.ts';
+import type { OrderCommands } from '../commands/commands.ts';
+import { EXAMPLE_ORDERS } from './examples.ts';
+import type { PresentOrder } from '../presenter.ts';
+import { commandIdOf } from '../commands/command-ids.ts';
+import type { OrderRow } from '../rows.ts';
+import { orderSchema } from '../schemas.ts';
+import type { CommandResult } from '../commands/send-command.ts';
+
+/** The dependencies of the routes of orders. */
+export interface OrderRouteDeps {
+  sql: Sql;
+  commands: OrderCommands;
+  present: PresentOrder;
+}
+
+/** The declaration that a merchant's routes share. */
+export const merchantRoute = { base: 'merchant', caller: 'merchant', tags: ['Orders'] } as const;
+/** The path parameters of a route on one order. */
+export const orderParams = z.object({
+  id: z
+    .string()
+    .meta({ description: 'The order number', example: EXAMPLE_ORDERS.created.order_number }),
+});
+/** The response that shows an order. */
+export const orderResponse = { description: 'The order', schema: envelopeOf(orderSchema) };
+
+type BodyOf<Body> = RouteRequest<'merchant', undefined, undefined, undefined, Body>['body'];
+
+/** The declaration of a command on an order: the properties in which the routes differ. */
+interface CommandDeclaration<Body extends z.ZodType | undefined> {
+  base: 'merchant' | 'sandbox';
+  /** Before the order in the path. */
+  below?: string;
+  /** The last part of the path, and the operation from which the command id is derived. */
+  action: string;
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: readonly string[];
+  body: Body;
+  errors?: readonly ErrorCode[] | undefined;
+  /** The `message` of the envelope. */
+  done: string;
+  carryOut(order: OrderRow, commandId: string, body: BodyOf<Body>): Promise<CommandResult>;
+}
+
+/** The route of a command on an existing order. A client may repeat it with the same Idempotency-Key. */
+export function commandRoute<Body extends z.ZodType | undefined>(
+  sql: Sql,
+  { below = '', action, done, carryOut, errors = [], ...declared }: CommandDeclaration<Body>,
+): Route {
+  return defineRoute({
+    ...declared,
+    caller: 'merchant',
+    method: 'POST',
+    path: `${below}/orders/{id}/${action}` as `/${string}`,
+    params: orderParams,
+    headers: keyHeaders,
+    responses: { 200: { ...orderResponse, headers: replayHeaders } },
+    errors: [...orderErrors, 'INVALID_STATE', ...errors],
+  }).handledBy(async ({ params, headers, merchant, environment, body }) => {
+    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
+    const commandId = commandIdOf(order, action, headers['Idempotency-Key']);
+    const result = await carryOut(order, commandId, body);
+    return { status: 200, body: success(done, result.order), headers: replayHeadersOf(result) };
+  });
+}

@@ -1,0 +1,188 @@
+import type { OrderRecord, RecordStepInput, RecordStepResult } from '../../contracts/activities.ts';
+import type { KnownStep } from '../../contracts/order-workflow.ts';
+import type { Sql } from '../../db/client.ts';
+import { jsonRow } from '../../db/client.ts';
+import type { Funds, Requirement } from '../../domain/index.ts';
+import { isFinal, ORDER_STATUSES, STATUSES } from '../../domain/index.ts';
+import { eventOf } from './event-body.ts';
+import type { PresentOrder } from '../presenter.ts';
+import type { StepContext } from './step-columns.ts';
+import { columnsAfter, disputeAfter, disputeInOrder, textIn } from './step-columns.ts';
+
+const OPEN_STATUSES = ORDER_STATUSES.filter((status) => !isFinal(status));
+
+/** The reason in PAYMENT_FAILED when the gateway has sent none. */
+const NO_REASON_GIVEN = 'The gateway gave no reason';
+
+/** The ledger line of a step that moves the order's money, by its place before and after the step. */
+const LEDGER_LINES: Partial<
+  Record<`${Funds}-${Funds}`, { operation: string; debit: string; credit: string }>
+> = {
+  'none-held': { operation: 'capture', debit: 'gateway_clearing', credit: 'merchant_held' },
+  'held-released': { operation: 'release', debit: 'merchant_held', credit: 'merchant_available' },
+  'held-refunded': { operation: 'refund', debit: 'merchant_held', credit: 'refunds' },
+};
+
+/**
+ * Creates the only writer of an order after its creation. The SQL function `record_step` writes the
+ * row, the step, the webhook event with its bytes, the delivery and the ledger line in one statement,
+ * once for each step number. Only the order's workflow and the activities that move its money call it,
+ * so the values that are read beforehand stay valid. Other processes change only disputes and sessions:
+ * `record_step` checks those as requirements on the locked row.
+ */
+export function createStepRecorder(deps: RecorderDeps): StepRecorder {
+  return async function recordStep(input, wakeAfterMs) {
+    const { ifNoSessionOpen, ...usual } = input;
+    const result = await (ifNoSessionOpen
+      ? write(deps, { ...usual, step: ifNoSessionOpen }, wakeAfterMs, [
+          'no_session_open',
+          ...(usual.requires ?? []),
+        ])
+      : write(deps, usual, wakeAfterMs, usual.requires));
+    if (result.outcome !== 'session_open') return result;
+    // The session is closed first: the command id of a cancel belongs to the later step that answers it.
+    const { commandId: _, ...closing } = usual;
+    return recordStep(closing, wakeAfterMs);
+  };
+}
+
+interface RecorderDeps {
+  sql: Sql;
+  present: PresentOrder;
+}
+
+/**
+ * Records a step.
+ *
+ * @param wakeAfterMs when the order is woken unless its webhook has ended by then, in milliseconds
+ */
+export type StepRecorder = (input: RecordStepInput, wakeAfterMs: number) => Promise<StepResult>;
+
+/** The result, with the step's delivery if that has not ended. */
+type StepResult =
+  | Exclude<RecordStepResult, { outcome: 'recorded' }>
+  | { outcome: 'recorded'; recorded: KnownStep; deliveryId: string | null };
+
+async function write(
+  { sql, present }: RecorderDeps,
+  input: RecordStepInput,
+  wakeAfterMs: number,
+  requires: readonly (Requirement | 'no_session_open')[] = [],
+): Promise<StepResult | { outcome: 'session_open' }> {
+  const { orderNumber, step } = input;
+  const before = await readContext(sql, input);
+  const columns = columnsAfter(before, input);
+  const dispute = disputeAfter(before, step);
+  const after = { ...before, ...columns, ...disputeInOrder(step, dispute) };
+  const funds = `${STATUSES[before.status].funds}-${STATUSES[step.status].funds}` as const;
+  const [row] = await sql<{ result: Awaited<ReturnType<typeof write>> }[]>`
+    SELECT record_step(
+      ${orderNumber},
+      ${jsonRow(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step })},
+      ${jsonRow(sql, columns)},
+      ${jsonRowOrNull(sql, dispute)},
+      ${jsonRow(sql, requestOf(before, input))},
+      ${jsonRowOrNull(sql, webhookOf(after, input, { present, wakeAfterMs }))},
+      ${jsonRowOrNull(sql, LEDGER_LINES[funds])},
+      ${[...requires]}::text[]
+    ) AS result`;
+  if (!row) throw new Error('record_step returned no row');
+  return row.result;
+}
+
+/**
+ * Reads what the database has of an order: its steps after `afterStep`, its webhooks that have not ended
+ * and a dispute or a settlement that waits. The first read begins the order.
+ *
+ * @returns undefined when the order has no row
+ */
+export async function readOrder(
+  sql: Sql,
+  { orderNumber, afterStep }: { orderNumber: string; afterStep: number },
+): Promise<(OrderRecord & { isNew: boolean }) | undefined> {
+  const [row] = await sql<(OrderRecord & { isNew: boolean })[]>`
+    WITH begun AS (
+      DELETE FROM order_wakeups
+      WHERE order_number = ${orderNumber} AND cause = 'creation' RETURNING order_number
+    )
+    SELECT o.step_number, EXISTS (SELECT FROM begun) AS is_new, CASE WHEN o.status = ANY (${OPEN_STATUSES}::order_status[]) THEN waiting_dispute_of(o) END AS dispute,
+      (SELECT jsonb_build_object('commandId', 'settle:' || s.order_number, 'outcome', s.outcome)
+        FROM outside_settlements s WHERE s.order_number = o.order_number
+          AND s.found_at IS NULL AND o.status = ANY (${OPEN_STATUSES}::order_status[])) AS settlement,
+      (SELECT s.step FROM order_steps s WHERE s.order_number = o.order_number
+        AND s.step_number = least(o.step_number, ${afterStep})) AS common,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('step', s.step, 'commandId', s.command_id,
+          'payment', payment_of(s, o))
+          ORDER BY s.step_number)
+        FROM order_steps s
+        WHERE s.order_number = o.order_number AND s.step_number > ${afterStep}), '[]') AS steps,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('deliveryId', d.delivery_id, 'kind', e.type)
+          ORDER BY e.sequence)
+        FROM order_events e JOIN webhook_deliveries d USING (event_id)
+        WHERE e.order_number = o.order_number AND d.state = 'PENDING'), '[]') AS deliveries
+    FROM orders o WHERE o.order_number = ${orderNumber}`;
+  return row;
+}
+
+async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContext> {
+  const { orderNumber, commandId = null, payment } = input;
+  const [row] = await sql<StepContext[]>`
+    SELECT o.*, r.body AS command_body, r.actor AS command_actor, s.pay_command_id,
+      p.utr AS captured_utr,
+      e.webhook_url IS NOT NULL AS has_webhook,
+      (SELECT jsonb_build_object('refundAmountPaise', u.amount_paise, 'refundReason', u.reason,
+          'refundProcessedAt', u.processed_at)
+        FROM surplus_refunds u WHERE u.order_number = o.order_number
+        ORDER BY u.started_at, u.gateway_payment_id LIMIT 1) AS surplus
+    FROM orders_with_dispute o
+    LEFT JOIN order_commands r
+      ON r.order_number = o.order_number AND r.command_id = ${commandId} AND r.state <> 'REFUSED'
+    LEFT JOIN payments p
+      ON p.gateway = ${payment?.gateway ?? null} AND p.gateway = o.gateway
+      AND p.gateway_payment_id = ${payment?.gatewayPaymentId ?? null}
+      AND p.order_number = o.order_number
+    LEFT JOIN payment_sessions s ON s.session_id = p.session_id
+    LEFT JOIN merchant_environments e
+      ON e.merchant_id = o.merchant_id AND e.environment = o.environment
+    WHERE o.order_number = ${orderNumber}`;
+  if (!row) throw new Error(`Order ${orderNumber} has no row`);
+  return row;
+}
+
+/** The step stores the command id, by which a repeated command finds that it was carried out. */
+function requestOf(before: StepContext, input: RecordStepInput) {
+  const commandId = input.commandId ?? before.payCommandId;
+  return { commandId, details: detailsOf(before, input) };
+}
+
+/** The details of a step in the timeline. */
+function detailsOf({ commandBody, capturedUtr }: StepContext, input: RecordStepInput) {
+  const { step, payment } = input;
+  const paid = payment && {
+    gateway_payment_id: payment.gatewayPaymentId,
+    utr: capturedUtr,
+  };
+  const recovered = input.isRewritten === true && { recovered: true };
+  const details = { ...commandBody, ...step.details, ...paid, ...recovered };
+  return Object.keys(details).length > 0 ? details : null;
+}
+
+/** The webhook event of a step, with a delivery if the merchant has an endpoint. */
+function webhookOf(
+  after: StepContext,
+  { step }: RecordStepInput,
+  { present, wakeAfterMs }: { present: PresentOrder; wakeAfterMs: number },
+) {
+  const reason = textIn(after, 'reason') ?? NO_REASON_GIVEN;
+  const failure = step.kind === 'PAYMENT_FAILED' ? { payment_failure: { reason } } : undefined;
+  const event = eventOf(after, step, present, failure);
+  return event && { ...event, deliveryId: after.hasWebhook ? event.deliveryId : null, wakeAfterMs };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function jsonRowOrNull(sql: Sql, row: object | undefined) {
+  return row === undefined ? null : jsonRow(sql, row);
+}

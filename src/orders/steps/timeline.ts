@@ -1,0 +1,181 @@
+import { z } from 'zod';
+import type { Sql } from '../../db/client.ts';
+import { ORDER_STATUSES, STEP_KINDS } from '../../domain/index.ts';
+import type { OrderRow } from '../rows.ts';
+import { nextActionOf } from '../waiting.ts';
+
+/** The refund of a surplus payment, which is no step of the order. */
+const SURPLUS_KINDS = ['SURPLUS_REFUND_STARTED', 'SURPLUS_REFUNDED'] as const;
+/** A refund that has failed after it was made, and its repetition, which are no steps of the order. */
+const REFUND_KINDS = ['REFUND_FAILED', 'REFUNDED_AGAIN'] as const;
+/** Refunds and chargebacks made at the gateway, which are no steps of the order either. */
+const REVERSAL_KINDS = [
+  'REFUNDED_AT_GATEWAY',
+  'CHARGEBACK_OPENED',
+  'CHARGEBACK_WON',
+  'CHARGEBACK_LOST',
+] as const;
+/** The erasure of the buyer's data. */
+const ERASED_KIND = 'ORDER_ERASED';
+const ENTRY_KINDS = [
+  ...STEP_KINDS,
+  ...SURPLUS_KINDS,
+  ...REFUND_KINDS,
+  ...REVERSAL_KINDS,
+  ERASED_KIND,
+] as const;
+
+const dateTime = z.iso.datetime();
+const delivery = z.object({
+  state: z.enum(['PENDING', 'DELIVERED', 'FAILED']),
+  attempts: z.int(),
+  next_attempt_at: dateTime.nullable(),
+});
+
+/** The past entries of an order, and its next action. */
+export const timelineSchema = z
+  .object({
+    order_number: z.string(),
+    status: z.enum(ORDER_STATUSES),
+    doing: z
+      .enum(['closing', 'releasing', 'refunding'])
+      .nullable()
+      .meta({ description: 'What the order is doing at the gateway between two statuses' }),
+    entries: z.array(
+      z.object({
+        kind: z.enum(ENTRY_KINDS),
+        at: dateTime,
+        status: z.enum(ORDER_STATUSES),
+        details: z
+          .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+          .nullable()
+          .meta({
+            description:
+              'The texts of the request and the details of the step; `recovered: true` if they were lost when a backup was restored',
+          }),
+        webhook: z
+          .object({
+            event_id: z.string(),
+            sequence: z.int(),
+            delivery: delivery.nullable().meta({ description: 'null without a webhook URL' }),
+          })
+          .nullable(),
+      }),
+    ),
+    next: z
+      .object({ at: dateTime, action: z.string() })
+      .nullable()
+      .meta({ description: 'The next deadline, and the action that it causes' }),
+  })
+  .meta({ id: 'Timeline' });
+/** The `data` of the timeline's response. */
+export type Timeline = z.infer<typeof timelineSchema>;
+
+/** An entry as it is stored, with the state of its webhook's delivery. */
+export interface TimelineRow {
+  kind: (typeof ENTRY_KINDS)[number];
+  at: Date;
+  status: OrderRow['status'];
+  details: Record<string, string | number | boolean | null> | null;
+  eventId: string | null;
+  sequence: number | null;
+  /** Null without a webhook URL. */
+  deliveryId: string | null;
+  state: 'PENDING' | 'DELIVERED' | 'FAILED' | null;
+  attempts: number;
+  nextAttemptAt: Date | null;
+}
+
+/**
+ * Reads each step with its webhook event. Surplus refunds, reversals at the gateway and the erasure of
+ * the buyer's data stand between the steps in the order of time, with the order's status at that time.
+ */
+export async function readTimeline(sql: Sql, orderNumber: string): Promise<TimelineRow[]> {
+  return sql<TimelineRow[]>`
+    WITH steps AS (
+      SELECT step_number, kind, at, status,
+        coalesce(nullif(s.details, 'null'), outside.details) AS details
+      FROM order_steps s
+      -- The settlement outside the gateway, if it ended the order.
+      LEFT JOIN LATERAL (
+        SELECT jsonb_build_object('reference', o.reference, 'reason', o.reason) AS details
+        FROM outside_settlements o
+        WHERE o.order_number = s.order_number
+          AND s.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')
+          AND (o.found_at IS NOT NULL OR s.command_id IS NOT NULL)
+      ) outside ON true
+      WHERE order_number = ${orderNumber}
+    ), surplus AS (
+      SELECT m.kind, m.at, jsonb_build_object('reason', r.reason,
+        'amount', r.amount_paise / 100.0) AS details
+      FROM surplus_refunds r CROSS JOIN LATERAL (VALUES
+        (${SURPLUS_KINDS[0]}, r.started_at), (${SURPLUS_KINDS[1]}, r.processed_at)) m (kind, at)
+      WHERE r.order_number = ${orderNumber} AND m.at IS NOT NULL
+    ), refunds AS (
+      SELECT CASE operation WHEN 'refund' THEN ${REFUND_KINDS[1]} ELSE ${REFUND_KINDS[0]} END AS kind,
+        t.at, jsonb_build_object('amount', t.amount_paise / 100.0) AS details
+      FROM ledger_transfers t JOIN orders o USING (order_number)
+      WHERE t.order_number = ${orderNumber} AND (t.operation = 'refund_failed'
+        OR (t.refund_try > 0 AND t.gateway_payment_id = o.gateway_payment_id))
+    ), reversals AS (
+      SELECT m.kind, m.at, jsonb_build_object('gateway_id', r.reversal_id,
+        'amount', r.amount_paise / 100.0) AS details
+      FROM gateway_reversals r CROSS JOIN LATERAL (VALUES
+        (${REVERSAL_KINDS[0]}, 'processed', r.ended_at),
+        (${REVERSAL_KINDS[1]}, r.state, CASE WHEN r.kind = 'chargeback' THEN r.recorded_at END),
+        (${REVERSAL_KINDS[2]}, 'won', r.ended_at), (${REVERSAL_KINDS[3]}, 'lost', r.ended_at))
+        m (kind, state, at)
+      WHERE r.order_number = ${orderNumber} AND m.at IS NOT NULL AND m.state = r.state
+    ), erasure AS (
+      SELECT ${ERASED_KIND} AS kind, erased_at AS at, NULL::jsonb AS details FROM orders
+      WHERE order_number = ${orderNumber} AND erased_at IS NOT NULL
+    ), entries AS (
+      SELECT * FROM steps
+      UNION ALL
+      SELECT step.step_number, s.kind, s.at, step.status, s.details
+      FROM (TABLE surplus UNION ALL TABLE refunds UNION ALL TABLE reversals UNION ALL TABLE erasure) s CROSS JOIN LATERAL (
+        SELECT step_number, status FROM steps WHERE steps.at <= s.at
+        ORDER BY step_number DESC LIMIT 1) step
+    )
+    SELECT s.kind, s.at, s.status, s.details, e.event_id, e.sequence, d.delivery_id, d.state,
+      d.next_attempt_at,
+      (SELECT count(*) FROM webhook_attempts a WHERE a.delivery_id = d.delivery_id) AS attempts
+    FROM entries s
+    LEFT JOIN order_events e ON e.order_number = ${orderNumber}
+      AND e.step_number = s.step_number AND s.kind = e.type
+    LEFT JOIN webhook_deliveries d USING (event_id)
+    ORDER BY s.step_number, s.at`;
+}
+
+/** Makes the response from the order's row and its timeline rows. */
+export function presentTimeline(order: OrderRow, rows: readonly TimelineRow[]): Timeline {
+  return {
+    order_number: order.orderNumber,
+    status: order.status,
+    doing: order.pendingOperation?.kind ?? null,
+    entries: rows.map((row) => ({
+      kind: row.kind,
+      at: row.at.toISOString(),
+      status: row.status,
+      details: row.details,
+      webhook: presentWebhook(row),
+    })),
+    next: presentNext(order),
+  };
+}
+
+function presentWebhook(row: TimelineRow): Timeline['entries'][number]['webhook'] {
+  if (row.eventId === null || row.sequence === null) return null;
+  const { state, attempts } = row;
+  const next_attempt_at = row.nextAttemptAt?.toISOString() ?? null;
+  return {
+    event_id: row.eventId,
+    sequence: row.sequence,
+    delivery: state && { state, attempts, next_attempt_at },
+  };
+}
+
+function presentNext(order: OrderRow): Timeline['next'] {
+  const next = nextActionOf(order);
+  return next && { at: next.at.toISOString(), action: next.action };
+}

@@ -1,0 +1,222 @@
+import type { AlertDeps } from '../../alerts/alerts.ts';
+import { clearAlertsOfRange } from '../../alerts/alerts.ts';
+import type { Sql } from '../../db/client.ts';
+import type { OrderStatus } from '../../domain/index.ts';
+import { isFinal, ORDER_STATUSES } from '../../domain/index.ts';
+import { forEachOrder } from '../../for-each-order.ts';
+import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
+import { alertWithoutRow } from './lost-orders.ts';
+import type { OrderRow } from '../rows.ts';
+import type { WakeDeps } from './wake-order.ts';
+import { wakeOrder } from './wake-order.ts';
+
+const ORDERS_PER_PAGE = 500;
+const CONCURRENT_ORDERS = 20;
+/** Sorts after every order number. */
+const END = '~';
+
+/** Within this time the sweep starts the workflow of an order whose API process died before it could. */
+const STARTED_WITHIN_MINUTES = 5;
+
+/** Literals, because the partial index of open orders does not match a list in a parameter. */
+const FINAL_STATUSES = ORDER_STATUSES.filter(isFinal)
+  .map((status) => `'${status}'`)
+  .join(', ');
+
+type OrderStatusRow = Pick<OrderRow, 'orderNumber' | 'status'>;
+
+/** How an order's row and workflow differ. `closed`: the workflow has ended or was terminated. */
+export type Difference = { orderNumber: string } & (
+  | { kind: 'missing' | 'closed'; status: OrderStatus }
+  | { kind: 'status'; status: OrderStatus }
+  | { kind: 'no_row' }
+);
+
+/** One range of order numbers. */
+interface ComparedPage {
+  /** The end of the range: the next page begins after it. */
+  after: string;
+  /** Open orders whose workflow runs. */
+  running: string[];
+  compared: number;
+  differences: Difference[];
+}
+
+/** The progress of a comparison. The worker stores it as a heartbeat and resumes from it. */
+export interface Comparison {
+  /** The order number up to which orders were compared. */
+  after: string;
+  /** How many orders were compared. */
+  compared: number;
+  /** How many orders differed and were woken. */
+  woken: number;
+}
+
+type CompareDeps = Pick<AlertDeps, 'sql' | 'log'> & { workflows: OrderWorkflows };
+
+/**
+ * Compares the orders that are not final with the running workflows, page after page. Wakes each order
+ * whose workflow has another status or is missing; raises an alert for a workflow whose order has no row.
+ *
+ * @param options.onPage called after each page; the next one begins when it has returned
+ * @param options.from where an earlier comparison stopped
+ * @param options.changedSince also wakes each order whose workflow has changed since then: a restored
+ *   database may lack steps that left the status as it was, such as a dispute that was raised and resolved
+ */
+export async function compareOrders(
+  deps: WakeDeps,
+  options: {
+    onPage?: (comparison: Comparison) => Promise<void>;
+    from?: Comparison | undefined;
+    changedSince?: Date;
+  } = {},
+): Promise<Comparison> {
+  const { onPage, changedSince } = options;
+  let comparison = options.from ?? { after: '', compared: 0, woken: 0 };
+  for await (const page of comparedPages(deps, comparison.after)) {
+    let { woken } = comparison;
+    const repair = async (difference: Difference) => {
+      if (difference.kind === 'no_row') {
+        return alertWithoutRow(deps, difference.orderNumber, 'runs');
+      }
+      await wakeOrder(deps, difference.orderNumber);
+      woken += 1;
+    };
+    await clearMissing(deps.sql, comparison.after, page);
+    await forEach(deps, page.differences, repair);
+    if (changedSince) woken += await wakeChanged(deps, page.running, changedSince);
+    comparison = { after: page.after, compared: comparison.compared + page.compared, woken };
+    await onPage?.(comparison);
+  }
+  return comparison;
+}
+
+/**
+ * Compares the same and changes nothing.
+ *
+ * @throws the error of the database or of Temporal: an order that was not checked must not count as sound
+ */
+export async function listDifferences(
+  deps: CompareDeps,
+): Promise<{ compared: number; differences: Difference[] }> {
+  const found: Difference[] = [];
+  let compared = 0;
+  for await (const page of comparedPages(deps, '', { failsOnError: true })) {
+    found.push(...page.differences);
+    compared += page.compared;
+  }
+  return { compared, differences: found };
+}
+
+/**
+ * Clears the alerts about missing workflows of a page's other orders: the process that started one may have
+ * died before it cleared its alert, and a restored database may have the alert again.
+ */
+function clearMissing(sql: Sql, after: string, { after: upTo, differences }: ComparedPage) {
+  const except = differences.map(({ orderNumber }) => orderNumber);
+  return clearAlertsOfRange(sql, 'workflow_missing', { after, upTo, except }, 'comparison');
+}
+
+/** Temporal's list is eventually consistent: each difference is checked again, order by order. */
+async function* comparedPages(
+  deps: CompareDeps,
+  from: string,
+  { failsOnError = false } = {},
+): AsyncGenerator<ComparedPage> {
+  let after = from;
+  while (after !== END) {
+    const open = await listOpenOrders(deps.sql, after);
+    const upTo = open.length < ORDERS_PER_PAGE ? END : (open.at(-1)?.orderNumber ?? END);
+    const running = await deps.workflows.listRunning(after, upTo);
+    const openNumbers = new Set(open.map(({ orderNumber }) => orderNumber));
+    const others = [...running.keys()].filter((orderNumber) => !openNumbers.has(orderNumber));
+    const rows = [...open, ...(await findOrders(deps.sql, others))];
+    const statuses = new Map(rows.map(({ orderNumber, status }) => [orderNumber, status]));
+    const suspects = [...openNumbers, ...others]
+      .filter((number) => !statuses.has(number) || running.get(number) !== statuses.get(number))
+      .map((orderNumber) => ({ orderNumber }));
+    const differences: Difference[] = [];
+    const failures: unknown[] = [];
+    await forEach(deps, suspects, async ({ orderNumber }) => {
+      try {
+        const difference = await differenceOf(deps, orderNumber);
+        if (difference) differences.push(difference);
+      } catch (error) {
+        failures.push(error);
+        throw error;
+      }
+    });
+    if (failsOnError && failures.length > 0) throw failures[0];
+    yield {
+      after: upTo,
+      running: open.map(({ orderNumber }) => orderNumber).filter((number) => running.has(number)),
+      compared: open.length,
+      differences: differences.toSorted((a, b) => (a.orderNumber < b.orderNumber ? -1 : 1)),
+    };
+    after = upTo;
+  }
+}
+
+async function listOpenOrders(sql: Sql, after: string): Promise<OrderStatusRow[]> {
+  return sql<OrderStatusRow[]>`
+    SELECT order_number, status FROM orders
+    WHERE status NOT IN (${sql.unsafe(FINAL_STATUSES)}) AND order_number > ${after}
+    ORDER BY order_number LIMIT ${ORDERS_PER_PAGE}`;
+}
+
+/** The workflow of a final order may run: it sends webhooks. */
+async function findOrders(sql: Sql, orderNumbers: string[]): Promise<OrderStatusRow[]> {
+  if (orderNumbers.length === 0) return [];
+  return sql<OrderStatusRow[]>`
+    SELECT order_number, status FROM orders WHERE order_number = ANY (${orderNumbers})`;
+}
+
+/** Reads the row after Temporal has answered: an order may begin or end meanwhile. */
+async function differenceOf(
+  { sql, workflows }: CompareDeps,
+  orderNumber: string,
+): Promise<Difference | undefined> {
+  const found = await workflows.find(orderNumber);
+  const [row] = await sql<{ status: OrderStatus; isBeginning: boolean }[]>`
+    SELECT o.status, EXISTS (SELECT FROM order_wakeups w
+      WHERE w.order_number = o.order_number AND w.cause = 'creation' AND w.written_at
+        > service_now() - ${STARTED_WITHIN_MINUTES} * interval '1 minute') AS is_beginning
+    FROM orders o WHERE o.order_number = ${orderNumber}`;
+  if (found.state === 'running') {
+    if (!row) return { orderNumber, kind: 'no_row' };
+    const { status } = row;
+    return found.status === status ? undefined : { orderNumber, kind: 'status', status };
+  }
+  if (!row || row.isBeginning || isFinal(row.status)) return undefined;
+  return { orderNumber, kind: found.state, status: row.status };
+}
+
+async function wakeChanged(deps: WakeDeps, orderNumbers: string[], since: Date): Promise<number> {
+  let woken = 0;
+  const running = orderNumbers.map((orderNumber) => ({ orderNumber }));
+  await forEach(deps, running, async ({ orderNumber }) => {
+    const changedAt = await deps.workflows.lastChangedAt(orderNumber);
+    if (changedAt === undefined || changedAt < since) return;
+    await wakeOrder(deps, orderNumber);
+    woken += 1;
+  });
+  return woken;
+}
+
+/** Wakes every order that has a webhook to send: a restored database may have lost that it was accepted. */
+export async function wakeOrdersWithWebhooks(deps: WakeDeps): Promise<number> {
+  const orders = await deps.sql<{ orderNumber: string }[]>`
+    SELECT DISTINCT e.order_number FROM webhook_deliveries d JOIN order_events e USING (event_id)
+    WHERE d.state = 'PENDING'`;
+  await forEach(deps, orders, ({ orderNumber }) => wakeOrder(deps, orderNumber));
+  return orders.length;
+}
+
+function forEach<Item extends { orderNumber: string }>(
+  { log }: Pick<AlertDeps, 'log'>,
+  items: readonly Item[],
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> {
+  const options = { log, concurrency: CONCURRENT_ORDERS };
+  return forEachOrder(items, ({ orderNumber }) => orderNumber, work, options);
+}

@@ -1,0 +1,32 @@
+import type { Sql } from '../../db/client.ts';
+import type { OrderStatus } from '../../domain/index.ts';
+import { isFinal, ORDER_STATUSES } from '../../domain/index.ts';
+
+/** An order that {@link sampleOrders} selected. */
+export interface SampledOrder {
+  orderNumber: string;
+  status: OrderStatus;
+}
+
+/**
+ * Selects orders of every status, as evenly as possible: the newest of each status, and also the oldest
+ * of each status that is not final.
+ *
+ * @param count the maximum of the sample
+ */
+export async function sampleOrders(sql: Sql, count: number): Promise<SampledOrder[]> {
+  const openStatuses = ORDER_STATUSES.filter((status) => !isFinal(status));
+  return sql<SampledOrder[]>`
+    SELECT order_number, status
+    FROM unnest(enum_range(NULL::order_status)) AS every (status),
+    LATERAL (
+      (SELECT order_number, row_number() OVER (ORDER BY order_number DESC) AS rank
+       FROM orders WHERE orders.status = every.status
+       ORDER BY order_number DESC LIMIT ${count})
+      UNION ALL
+      (SELECT order_number, row_number() OVER (ORDER BY order_number) AS rank
+       FROM orders WHERE orders.status = every.status AND every.status = ANY (${openStatuses})
+       ORDER BY order_number LIMIT ${count})
+    ) AS ranked
+    GROUP BY order_number, status ORDER BY min(rank), order_number LIMIT ${count}`;
+}

@@ -1,0 +1,134 @@
+import type { Fragment } from 'postgres';
+import type { Sql } from '../../db/client.ts';
+import type { Environment, OrderStatus } from '../../domain/index.ts';
+import { forEachOrder } from '../../for-each-order.ts';
+import type { WakeDeps } from './wake-order.ts';
+import { wakeOrder } from './wake-order.ts';
+
+const LINES_PER_LOOK = 500;
+/** A sweep looks again while there are more lines, for at most this time: the next one follows. */
+const LONGEST_MS = 120_000;
+const CONCURRENT_ORDERS = 10;
+
+/** The sweep needs less; after this time it has failed to. */
+const OVERDUE_AFTER_MINUTES = 2;
+
+/** Why an order's workflow must look at its order: see the view `wakeups`. */
+export type WakeupCause = (typeof ALL_CAUSES)[number];
+const ALL_CAUSES = ['creation', 'command', 'dispute', 'delivery', 'release'] as const;
+/** The causes whose lines an accepted wake removes. */
+const ONCE_WOKEN: readonly WakeupCause[] = ['command', 'release'];
+
+/** The lines of one order that were due. */
+interface DueOrder {
+  orderNumber: string;
+  causes: WakeupCause[];
+  causeIds: string[];
+}
+
+/**
+ * Wakes the orders whose lines in `wakeups` are due. An accepted wake removes the lines of commands
+ * and releases. The others stay until the row no longer needs them, because Temporal may be restored to
+ * a time before the wake: they are due again after as long as they have waited, at most an hour. So is a
+ * line whose wake has failed.
+ */
+export async function wakeDueOrders(deps: WakeDeps): Promise<{ woken: number }> {
+  const { sql, log } = deps;
+  const options = { log, concurrency: CONCURRENT_ORDERS };
+  const endsAtMs = Date.now() + LONGEST_MS;
+  let woken = 0;
+  const wake = async (due: DueOrder) => {
+    // Before the wake, so that one that fails does not come first again.
+    await postpone(sql, due);
+    const outcome = await wakeOrder(deps, due.orderNumber);
+    await remove(sql, due, outcome === 'final' ? ALL_CAUSES : ONCE_WOKEN);
+    woken += 1;
+  };
+  for (;;) {
+    const due = await findDue(sql);
+    await forEachOrder(due, ({ orderNumber }) => orderNumber, wake, options);
+    const lines = due.reduce((sum, { causes }) => sum + causes.length, 0);
+    if (lines < LINES_PER_LOOK || Date.now() > endsAtMs) break;
+  }
+  if (woken > 0) log.info({ woken }, 'The sweep woke orders');
+  return { woken };
+}
+
+async function findDue(sql: Sql): Promise<DueOrder[]> {
+  return sql<DueOrder[]>`
+    SELECT order_number, array_agg(cause::text) AS causes, array_agg(cause_id) AS cause_ids FROM (
+      SELECT * FROM wakeups WHERE due_at <= (SELECT service_now())
+      ORDER BY due_at LIMIT ${LINES_PER_LOOK}
+    ) AS lines GROUP BY order_number ORDER BY min(due_at)`;
+}
+
+/** After as long as a line has waited, at most an hour. */
+const dueAfter = (sql: Sql, writtenAt: Fragment) => sql`
+  service_now() + least(greatest(service_now() - ${writtenAt}, interval '5 seconds'), interval '1 hour')`;
+
+/** Skips a line that is locked: something else removes it at this moment. */
+async function postpone(sql: Sql, { orderNumber, causes, causeIds }: DueOrder): Promise<void> {
+  await sql`
+    WITH seen AS (
+      SELECT w.cause, w.cause_id FROM order_wakeups w
+      JOIN unnest(${causes}::wakeup_cause[], ${causeIds}::text[]) AS line (cause, cause_id)
+        USING (cause, cause_id)
+      WHERE w.order_number = ${orderNumber} FOR UPDATE OF w SKIP LOCKED
+    ), deliveries AS (
+      SELECT d.delivery_id, e.at FROM webhook_deliveries d JOIN order_events e USING (event_id)
+      WHERE d.delivery_id = ANY (${causeIds}) AND d.wake_at IS NOT NULL
+      FOR UPDATE OF d SKIP LOCKED
+    ), postponed AS (
+      UPDATE webhook_deliveries d SET wake_at = ${dueAfter(sql, sql`seen.at`)}
+      FROM deliveries seen WHERE d.delivery_id = seen.delivery_id
+    )
+    UPDATE order_wakeups w SET due_at = ${dueAfter(sql, sql`w.written_at`)}
+    FROM seen WHERE w.order_number = ${orderNumber} AND w.cause = seen.cause
+      AND w.cause_id = seen.cause_id`;
+}
+
+/**
+ * Removes the lines that were due of some causes; a line that was written since stays. A delivery that has
+ * ended has none.
+ */
+async function remove(
+  sql: Sql,
+  { orderNumber, causes, causeIds }: DueOrder,
+  removed: readonly WakeupCause[],
+): Promise<void> {
+  if (!causes.some((cause) => removed.includes(cause))) return;
+  await sql`
+    DELETE FROM order_wakeups w
+    USING unnest(${causes}::wakeup_cause[], ${causeIds}::text[]) AS line (cause, cause_id)
+    WHERE w.order_number = ${orderNumber} AND w.cause = line.cause AND w.cause_id = line.cause_id
+      AND w.cause::text = ANY (${[...removed]})`;
+}
+
+/** An order whose workflow should have looked at it. */
+export interface OverdueOrder {
+  orderNumber: string;
+  merchantId: string;
+  environment: Environment;
+  status: OrderStatus;
+  cause: WakeupCause;
+  since: Date;
+}
+
+/**
+ * Finds orders that something has waited for since two minutes ago, those that have waited for longest first.
+ * It reads the database only: orders whose workflow has disappeared later are found by the comparison with
+ * Temporal, which raises `workflow_missing`.
+ *
+ * @returns at most `limit`, and whether there are more
+ */
+export async function findOverdueOrders(
+  sql: Sql,
+  limit: number,
+): Promise<{ orders: OverdueOrder[]; hasMore: boolean }> {
+  const rows = await sql<OverdueOrder[]>`
+    SELECT order_number, o.merchant_id, o.environment, o.status, w.cause, w.written_at AS since
+    FROM wakeups w JOIN orders o USING (order_number)
+    WHERE w.written_at < (SELECT service_now() - ${OVERDUE_AFTER_MINUTES} * interval '1 minute')
+    ORDER BY w.written_at, order_number, w.cause LIMIT ${limit + 1}`;
+  return { orders: rows.slice(0, limit), hasMore: rows.length > limit };
+}

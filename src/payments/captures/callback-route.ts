@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { raiseAlert } from '../../alerts/alerts.ts';
+import { ENVIRONMENTS, type Environment } from '../../domain/index.ts';
+import type { Route } from '../../http/define-route.ts';
+import { defineRoute } from '../../http/define-route.ts';
+import { envelopeOf, success } from '../../http/responses/envelope.ts';
+import { HttpRefusal } from '../../http/responses/errors.ts';
+import type { GatewayAdapter } from '../gateway/adapter.ts';
+import type { CaptureDeps } from './captures.ts';
+import { recordGatewayPayment, recordSessionClosed } from './captures.ts';
+import { lookAtHoldAgain } from '../funds/funds.ts';
+import type { CallbackHeaders, GatewayEvent } from '../gateway/gateway.ts';
+import type { OrderGateway } from '../gateway/gateways.ts';
+import { gatewaySubject } from '../gateway/gateways.ts';
+import { writeCallback } from '../queries.ts';
+import {
+  recordChargebackNow,
+  recordReversal,
+  refundAgainIfBooked,
+} from '../reversals/reversals.ts';
+
+/** Gateways wait at least 5 s. After this time the response is sent, and processing continues. */
+const RESPOND_WITHIN_MS = 1500;
+
+/**
+ * The routes of gateway callbacks. Each checks the signature over the raw bytes, stores the
+ * callback, then processes it. Reconciliation finds what is lost after that.
+ */
+export function callbackRoutes(deps: CaptureDeps, adapters: readonly GatewayAdapter[]): Route[] {
+  return adapters.flatMap((adapter) =>
+    ENVIRONMENTS.map((environment) => callbackRoute(deps, adapter, environment)),
+  );
+}
+
+/** The path contains the environment, so any other path is unknown. */
+function callbackRoute(
+  deps: CaptureDeps,
+  { name: gateway, callback }: GatewayAdapter,
+  environment: Environment,
+): Route {
+  const { path, signatureHeader, otherHeaders } = callback;
+  const names = [signatureHeader, ...otherHeaders];
+  return defineRoute({
+    method: 'POST',
+    base: 'root',
+    caller: 'public',
+    path: `${path}/${environment}`,
+    operationId: `${gateway}Callback ${environment}`,
+    summary: 'Callbacks of the payment gateway',
+    description: `Signed with \`${signatureHeader}\`; called by the gateway alone.`,
+    tags: ['Gateway'],
+    headers: z.object(Object.fromEntries(names.map((name) => [name, z.string().optional()]))),
+    body: z.looseObject({}),
+    responses: { 200: { description: 'Received', schema: envelopeOf(z.null()) } },
+    errors: ['UNAUTHORIZED'],
+  }).handledBy(async ({ headers, rawBody = Buffer.alloc(0) }) => {
+    const from = { gateway, environment };
+    // A gateway that is not configured has no secret, so no signature is valid.
+    const result = deps.gateways.find(from)?.parseCallback(rawBody, lowerCased(headers));
+    const body = rawBody.toString('utf8');
+    if (result?.verified) await receive(deps, from, result.event, body);
+    else if (result?.reason === 'body_malformed') {
+      await storeMalformed(deps, from, result.eventId, body);
+    } else {
+      const challenge = { 'WWW-Authenticate': `Signature header="${signatureHeader}"` };
+      throw new HttpRefusal('UNAUTHORIZED', challenge, 'Invalid signature');
+    }
+    return { status: 200, body: success('Received', null) };
+  });
+}
+
+function lowerCased(headers: CallbackHeaders): CallbackHeaders {
+  const entries = Object.entries(headers);
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+async function receive(
+  deps: CaptureDeps,
+  from: OrderGateway,
+  event: GatewayEvent,
+  body: string,
+): Promise<void> {
+  const { eventId, name } = event;
+  await writeCallback(deps.sql, { ...from, eventId, event: name, body });
+  const processing = processEvent(deps, from, event).catch((err: unknown) =>
+    deps.log.error({ err, event: name }, 'A callback failed: reconciliation processes it'),
+  );
+  await Promise.race([processing, sleep(RESPOND_WITHIN_MS, undefined, { ref: false })]);
+}
+
+/** The response is 200 too, because a gateway retries a refused callback for a day. */
+async function storeMalformed(
+  deps: CaptureDeps,
+  from: OrderGateway,
+  eventId: string,
+  body: string,
+): Promise<void> {
+  await writeCallback(deps.sql, { ...from, eventId, event: 'not_understood', body });
+  await raiseAlert(deps, {
+    kind: 'callback_not_understood',
+    subject: gatewaySubject(from.gateway, from.environment),
+    message: 'A signed callback has an unknown form: see gateway_callbacks',
+    fields: { ...from, eventId },
+  });
+}
+
+async function processEvent(
+  deps: CaptureDeps,
+  from: OrderGateway,
+  event: GatewayEvent,
+): Promise<void> {
+  if (event.type === 'ignored') return;
+  if (event.type === 'session_closed') {
+    return recordSessionClosed(deps, from, event);
+  }
+  if (event.type === 'payment') {
+    return recordGatewayPayment(deps, from, event.payment, event.gatewaySessionId, null);
+  }
+  if (event.type === 'transfer') {
+    const { gatewayPaymentId, hasFailed } = event;
+    return lookAtHoldAgain(deps, { gateway: from.gateway, gatewayPaymentId, hasFailed });
+  }
+  const { reversal, payment } = event;
+  const outcome = await recordReversal(deps, from, reversal, false);
+  if (outcome === 'known' && reversal.kind === 'chargeback') {
+    // It may be an old callback, or a chargeback that has opened again.
+    return recordChargebackNow(deps, from, reversal.reversalId);
+  }
+  if (outcome === 'ours' && reversal.state === 'failed') {
+    return refundAgainIfBooked(deps, { ...from, ...reversal });
+  }
+  if (outcome !== 'unknown_payment' || payment === null) return;
+  // A reversal belongs to a recorded payment, so the payment is recorded first.
+  try {
+    await recordGatewayPayment(deps, from, payment, null, null);
+  } finally {
+    await recordReversal(deps, from, reversal, false);
+  }
+}

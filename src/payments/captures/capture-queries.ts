@@ -1,0 +1,211 @@
+import type { Sql } from '../../db/client.ts';
+import { jsonRow } from '../../db/client.ts';
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { GatewayPayment } from '../gateway/gateway.ts';
+import type { OrderGateway } from '../gateway/gateways.ts';
+import { idsNamedIn } from '../gateway/redaction.ts';
+import type { Shard } from '../reconcile/shard.ts';
+import { inShard } from '../reconcile/shard.ts';
+
+/** A younger capture may still have its notification in progress. */
+export const UNAPPLIED_AFTER_MS = 30_000;
+
+/** The database's clock, to the microsecond. */
+export async function readClock(sql: Sql): Promise<string> {
+  const [row] = await sql<[{ now: string }]>`SELECT service_now()::text AS now`;
+  return row.now;
+}
+
+/** What the gateway reports about a captured payment. */
+export type CapturedPaymentFacts = Pick<
+  GatewayPayment,
+  'gatewayPaymentId' | 'status' | 'currency' | 'amountPaise' | 'refundedPaise' | 'utr' | 'fee'
+>;
+
+/**
+ * `fits`: its order may become, or is, PAID by it. `unfit`: it cannot. `unconfirmed`: only a callback has
+ * reported it, so the gateway must be asked.
+ */
+export type CaptureOutcome = 'fits' | 'unfit' | 'unconfirmed';
+
+/**
+ * Records a capture and, once the gateway's API has confirmed it, ends its session: as paid, or, if the
+ * order cannot become PAID by it, so that the buyer can open another session. A repeat updates only
+ * what the gateway has refunded since, and only while no order has taken the capture and no surplus
+ * refund of it has begun.
+ *
+ * An answer confirms a capture if the gateway was asked after the first report was recorded.
+ *
+ * @param capture.askedAt when the gateway's API was asked, by {@link readClock}; null of a callback
+ * @param capture.wasTaken its order took it before the database lost it: then it replaces what was
+ *   reported since
+ */
+export async function writeCapture(
+  sql: Sql,
+  capture: OrderGateway & {
+    orderNumber: string;
+    sessionId: string | null;
+    payment: CapturedPaymentFacts;
+    askedAt: string | null;
+    wasTaken?: boolean;
+  },
+): Promise<CaptureOutcome> {
+  const { orderNumber, sessionId, gateway, environment, payment, askedAt } = capture;
+  const { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr, fee } = payment;
+  const facts = { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr, ...fee };
+  // The gateway reports a capture two or three times at once. A repeat with nothing new need not wait
+  // for the order's row.
+  const [row] = await sql<[{ outcome: CaptureOutcome }]>`
+    SELECT CASE WHEN EXISTS (
+        SELECT FROM payments p JOIN orders o USING (order_number)
+        WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
+          AND p.order_number = ${orderNumber} AND p.gateway_status = ${status}
+          AND p.refunded_paise = ${refundedPaise} AND p.is_whole AND p.confirmed_at IS NOT NULL
+          AND p.amount_paise = o.amount_paise
+          AND NOT EXISTS (SELECT FROM surplus_refunds s
+            WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
+      THEN 'fits'
+      ELSE write_capture(${orderNumber}, ${sessionId}, ${gateway}, ${environment},
+        ${jsonRow(sql, facts)}, ${askedAt}::text::timestamptz, ${capture.wasTaken ?? false})
+      END AS outcome`;
+  return row.outcome;
+}
+
+/**
+ * Stores a callback as received, before it is processed, with the ids by which it is found when the
+ * buyer's data is erased. A callback about an erased order is stored without its body.
+ */
+export async function writeCallback(
+  sql: Sql,
+  callback: OrderGateway & { eventId: string; event: string; body: string },
+): Promise<void> {
+  const { gateway, environment, eventId, event, body } = callback;
+  const ids = idsNamedIn(body);
+  await sql`
+    INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body, named_ids)
+    SELECT ${gateway}, ${environment}, ${eventId}, ${event},
+      CASE WHEN EXISTS (
+        SELECT FROM orders WHERE erased_at IS NOT NULL AND order_number IN (
+          SELECT unnest(${ids}::text[])
+          UNION SELECT order_number FROM payments
+            WHERE gateway = ${gateway} AND gateway_payment_id = ANY (${ids})
+          UNION SELECT order_number FROM payment_sessions
+            WHERE gateway = ${gateway} AND gateway_session_id = ANY (${ids}))
+      ) THEN '' ELSE ${body} END, ${ids}`;
+}
+
+/** A recorded capture that its order has not applied and that is not refunded. Amounts in paise. */
+export interface UnappliedCapture extends PaymentRef, OrderGateway {
+  orderNumber: string;
+  /** The gateway's API was asked for it after its first report was recorded. */
+  isConfirmed: boolean;
+  amountPaise: number;
+  orderAmountPaise: number;
+  /** The whole amount is captured, in INR: see `payments.is_whole`. */
+  isWhole: boolean;
+  currency: string;
+  refundedPaise: number;
+  gatewayStatus: string;
+  /** Its surplus refund has begun. */
+  isSurplus: boolean;
+}
+
+/**
+ * Captures that no order has taken and that are not refunded. Captures that are not whole are
+ * included only if they have no alert.
+ */
+const unappliedCaptures = (sql: Sql) => sql`
+    SELECT p.gateway, p.environment, p.gateway_payment_id, p.order_number, p.amount_paise, p.is_whole,
+      p.confirmed_at IS NOT NULL AS is_confirmed, p.currency, p.refunded_paise, p.gateway_status,
+      o.amount_paise AS order_amount_paise, s.gateway_payment_id IS NOT NULL AS is_surplus
+    FROM payments p JOIN orders o USING (order_number)
+    LEFT JOIN surplus_refunds s
+      ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
+    WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id AND s.processed_at IS NULL
+      AND (p.is_whole OR s.gateway_payment_id IS NOT NULL OR NOT EXISTS (SELECT FROM alerts a
+        WHERE a.kind = 'unfit_capture'
+          AND a.subject = gateway_subject(p.gateway, p.gateway_payment_id)))`;
+
+/** Reconciliation runs every minute and finds them much earlier; `ledger verify` checks all. */
+const UNAPPLIED_FOR_DAYS = 7;
+
+/**
+ * Captures that no order has taken and that are not refunded, because a Signal was lost. Newest
+ * first, so that refunds that the gateway refuses do not delay the others.
+ */
+export async function findUnappliedCaptures(
+  sql: Sql,
+  { olderThanMs, limit, shard }: { olderThanMs: number; limit: number; shard: Shard },
+): Promise<UnappliedCapture[]> {
+  return sql<UnappliedCapture[]>`
+    ${unappliedCaptures(sql)} AND ${inShard(sql, sql`o.order_number`, shard)}
+      AND p.captured_at < (SELECT service_now()) - ${olderThanMs} * interval '1 millisecond'
+      AND p.captured_at > (SELECT service_now()) - ${UNAPPLIED_FOR_DAYS} * interval '1 day'
+    ORDER BY p.captured_at DESC LIMIT ${limit}`;
+}
+
+/**
+ * Takes a recorded capture for the process that is to notify the order. A capture comes in two
+ * callbacks and in the response of a helper at the same time: the others leave it to the first, for as
+ * long as reconciliation does.
+ *
+ * @returns undefined if its order has taken it, it is refunded, or another process has lately taken it
+ */
+export async function takeUnappliedCapture(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<UnappliedCapture | undefined> {
+  const [row] = await sql<UnappliedCapture[]>`
+    WITH taken AS (
+      UPDATE payments p SET notified_at = service_now()
+      WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
+        AND coalesce(p.notified_at < service_now() - ${UNAPPLIED_AFTER_MS} * interval '1 millisecond', true)
+        AND EXISTS (SELECT FROM orders o WHERE o.order_number = p.order_number
+          AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id)
+        -- The helper notifies the order itself, because its request waits for the result.
+        AND (p.captured_at < service_now() - ${UNAPPLIED_AFTER_MS} * interval '1 millisecond'
+          OR NOT EXISTS (SELECT FROM payment_sessions s
+            WHERE s.session_id = p.session_id AND s.pay_command_id IS NOT NULL))
+      RETURNING p.gateway_payment_id
+    )
+    ${unappliedCaptures(sql)} AND p.gateway = ${gateway}
+      AND p.gateway_payment_id = (SELECT gateway_payment_id FROM taken)`;
+  return row;
+}
+
+/** Reads a recorded capture. @returns undefined if its order has taken it, or it is refunded */
+export async function findUnappliedCapture(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<UnappliedCapture | undefined> {
+  const [row] = await sql<UnappliedCapture[]>`
+    ${unappliedCaptures(sql)} AND p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;
+  return row;
+}
+
+/** How long the gateway may be asked for a reported capture in vain before an operator is alerted. */
+const UNCONFIRMED_FOR_MS = 10 * 60_000;
+
+/** Captures that callbacks have reported, and the gateway's API has not confirmed for ten minutes. */
+export async function findUnconfirmedCaptures(
+  sql: Sql,
+  limit: number,
+): Promise<(PaymentRef & { orderNumber: string })[]> {
+  return sql<(PaymentRef & { orderNumber: string })[]>`
+    SELECT p.gateway, p.gateway_payment_id, p.order_number FROM payments p
+    WHERE p.confirmed_at IS NULL
+      AND p.captured_at < (SELECT service_now()) - ${UNCONFIRMED_FOR_MS} * interval '1 millisecond'
+      AND NOT EXISTS (SELECT FROM alerts a
+        WHERE a.kind = 'payment_unconfirmed' AND a.cleared_at IS NULL
+          AND a.subject = gateway_subject(p.gateway, p.gateway_payment_id))
+    ORDER BY p.captured_at LIMIT ${limit}`;
+}
+
+/** Clears the alerts about captures that are confirmed by now. */
+export async function clearConfirmed(sql: Sql): Promise<void> {
+  await sql`
+    UPDATE alerts a SET cleared_at = clock_timestamp(), cleared_by = 'gateway'
+    FROM payments p
+    WHERE a.kind = 'payment_unconfirmed' AND a.cleared_at IS NULL AND p.confirmed_at IS NOT NULL
+      AND a.subject = gateway_subject(p.gateway, p.gateway_payment_id)`;
+}

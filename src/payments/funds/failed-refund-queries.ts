@@ -1,0 +1,70 @@
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Sql } from '../../db/client.ts';
+import type { OrderGateway } from '../gateway/gateways.ts';
+
+/** A refund of this service that the ledger has as made. */
+export interface BookedRefund extends OrderGateway, PaymentRef {
+  orderNumber: string;
+}
+
+/**
+ * The refund of a payment that this service has made at the gateway and booked.
+ *
+ * @returns undefined also if an operator has recorded that the money was sent back outside the gateway
+ */
+export async function findBookedRefund(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<BookedRefund | undefined> {
+  const [row] = await sql<BookedRefund[]>`
+    SELECT t.gateway, t.gateway_payment_id, t.environment, t.order_number
+    FROM ledger_transfers t JOIN orders o USING (order_number)
+    WHERE t.gateway = ${gateway} AND t.gateway_payment_id = ${gatewayPaymentId}
+      AND t.operation = 'refund'
+      AND t.refund_try = refund_try_of(t.gateway, t.gateway_payment_id)
+      AND NOT EXISTS (SELECT FROM outside_settlements x
+        WHERE x.order_number = t.order_number AND o.gateway_payment_id = t.gateway_payment_id)
+      AND NOT EXISTS (SELECT FROM surplus_refunds s
+        WHERE s.gateway = t.gateway AND s.gateway_payment_id = t.gateway_payment_id
+          AND s.settled_paise IS NOT NULL)`;
+  return row;
+}
+
+/** Books a refund back that has failed after it was booked. @returns false if there is none */
+export async function bookRefundFailed(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<boolean> {
+  const [row] = await sql<[{ isBooked: boolean }]>`
+    SELECT book_refund_failed(${gateway}, ${gatewayPaymentId}) AS is_booked`;
+  return row.isBooked;
+}
+
+/** The order whose own payment must be refunded again; undefined if there is none. */
+export async function findOrderToRefundAgain(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<{ orderNumber: string; reason: string } | undefined> {
+  const [row] = await sql<{ orderNumber: string; reason: string }[]>`
+    SELECT order_number, coalesce(refund_reason, '') AS reason FROM orders o
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      AND has_failed_refund(o)`;
+  return row;
+}
+
+/** Records that the payment of a REFUNDED order was refunded again. */
+export async function finishRefundAgain(sql: Sql, orderNumber: string): Promise<void> {
+  await sql`
+    WITH done AS (
+      UPDATE orders o SET refund_processed_at = service_now()
+      WHERE order_number = ${orderNumber} AND has_failed_refund(o)
+      RETURNING *
+    )
+    INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
+      environment, debit_account, credit_account, amount_paise, refund_try)
+    SELECT gateway, gateway_payment_id, 'refund', order_number, merchant_id, environment,
+      'merchant_held', 'refunds', left_paise, refund_try_of(gateway, gateway_payment_id)
+    FROM done
+    CROSS JOIN LATERAL balance_of(gateway, gateway_payment_id, 'merchant_held') left_paise
+    WHERE left_paise > 0`;
+}

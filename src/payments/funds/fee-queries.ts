@@ -1,0 +1,131 @@
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Sql } from '../../db/client.ts';
+import type { Environment } from '../../domain/index.ts';
+import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../../domain/index.ts';
+import type { GatewayFee } from '../gateway/gateway.ts';
+import type { OrderGateway } from '../gateway/gateways.ts';
+
+/** What the gateway has charged for a payment and for its transfer; null where it is not known. */
+export interface FeesOfPayment {
+  ofPayment: GatewayFee | null;
+  ofTransfer: GatewayFee | null;
+}
+
+/** Records the fees of a payment, and books them. The first fee that the gateway reports counts. */
+export async function writeFees(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+  fees: FeesOfPayment,
+): Promise<void> {
+  await sql`
+    WITH charged AS (
+      UPDATE payments p SET ${feeColumns(sql, fees)}
+      WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      RETURNING p
+    )
+    SELECT book_fees(p) FROM charged`;
+}
+
+/** The assignments of an UPDATE of `payments` that records fees; `book_fees` then books them. */
+export function feeColumns(sql: Sql, { ofPayment, ofTransfer }: FeesOfPayment) {
+  return sql`
+    fee_paise = coalesce(fee_paise, ${ofPayment?.feePaise ?? null}::bigint),
+    tax_paise = coalesce(tax_paise, ${ofPayment?.taxPaise ?? null}::bigint),
+    transfer_fee_paise = coalesce(transfer_fee_paise, ${ofTransfer?.feePaise ?? null}::bigint),
+    transfer_tax_paise = coalesce(transfer_tax_paise, ${ofTransfer?.taxPaise ?? null}::bigint)`;
+}
+
+/** The newest payments whose fees estimate those of the next ones. */
+const RATE_PAYMENTS = 1000;
+
+/** What the gateways have lately charged of each paisa that was paid, and of each that was transferred. */
+const rates = (sql: Sql) => sql`
+  SELECT gateway, environment,
+    sum(fee_paise) / nullif(sum(amount_paise) FILTER (WHERE fee_paise IS NOT NULL), 0) AS payment_rate,
+    sum(transfer_fee_paise) / nullif(sum(amount_paise) FILTER (WHERE transfer_fee_paise IS NOT NULL), 0)
+      AS transfer_rate
+  FROM (SELECT * FROM payments ORDER BY captured_at DESC LIMIT ${RATE_PAYMENTS}) newest
+  GROUP BY gateway, environment`;
+
+/** True for the payment `p` of the order `o` whose transfer waits for the platform's balance. */
+const waitsForBalance = (sql: Sql) => sql`
+  p.lacks_balance AND p.held_at IS NULL AND o.gateway_payment_id = p.gateway_payment_id
+    AND o.gateway = p.gateway AND o.status = ANY(${HOLDING_STATUSES})`;
+
+/** The transfers that wait for the platform's balance at one gateway. */
+export interface LackingBalance extends OrderGateway {
+  transferCount: number;
+  /** The amounts of these transfers, with what they will probably cost: the balance is not known. */
+  missingPaise: number;
+}
+
+/**
+ * Records whether the transfer of an order waits for the platform's balance.
+ *
+ * @returns all transfers that wait at its gateway; undefined if this one does not
+ */
+export async function writeLacksBalance(
+  sql: Sql,
+  orderNumber: string,
+  lacksBalance: boolean,
+): Promise<LackingBalance | undefined> {
+  const [payment] = await sql<[OrderGateway?]>`
+    UPDATE payments p SET lacks_balance = ${lacksBalance} FROM orders o
+    WHERE o.order_number = ${orderNumber} AND p.gateway = o.gateway
+      AND p.gateway_payment_id = o.gateway_payment_id
+    RETURNING p.gateway, p.environment`;
+  if (!lacksBalance || !payment) return undefined;
+  const { gateway, environment } = payment;
+  const [lacking] = await sql<[{ transferCount: number; missingPaise: number }]>`
+    SELECT count(*)::integer AS transfer_count,
+      coalesce(sum(p.amount_paise + ceil(p.amount_paise * coalesce(transfer_rate, 0))), 0)::bigint
+        AS missing_paise
+    FROM payments p JOIN orders o USING (order_number)
+    LEFT JOIN (${rates(sql)}) r ON r.gateway = p.gateway AND r.environment = p.environment
+    WHERE p.gateway = ${gateway} AND p.environment = ${environment} AND ${waitsForBalance(sql)}`;
+  return { ...payment, ...lacking };
+}
+
+/** Clears the alerts about gateways at which no transfer waits for the platform's balance any more. */
+export async function clearBalanceLow(sql: Sql): Promise<void> {
+  await sql`
+    UPDATE alerts a SET cleared_at = clock_timestamp(), cleared_by = 'gateway'
+    WHERE a.kind = 'gateway_balance_low' AND a.cleared_at IS NULL AND NOT EXISTS (
+      SELECT FROM payments p JOIN orders o USING (order_number)
+      WHERE a.subject = gateway_subject(p.gateway, p.environment::text) AND ${waitsForBalance(sql)})`;
+}
+
+/** What the orders that are not final will still cost at a gateway. */
+export interface FeesToCome {
+  gateway: string;
+  environment: Environment;
+  /** Of orders that wait for their payment. */
+  unpaidPaise: number;
+  /** Of paid orders whose money is not transferred yet. */
+  untransferredPaise: number;
+  /** Of each paisa, with tax; null while no fee is known. */
+  paymentRate: number | null;
+  transferRate: number | null;
+  /** As if every order was paid; null while a rate is not known. */
+  costPaise: number | null;
+}
+
+/** Estimates the fees of all orders that are not final from what the gateways have lately charged. */
+export async function estimateFeesToCome(sql: Sql): Promise<FeesToCome[]> {
+  return sql<FeesToCome[]>`
+    WITH open_orders AS (
+      SELECT o.gateway, o.environment,
+        coalesce(sum(o.amount_paise) FILTER (WHERE o.status = 'ACCEPTED'), 0) AS unpaid,
+        coalesce(sum(o.amount_paise) FILTER (WHERE o.status <> 'ACCEPTED' AND p.held_at IS NULL
+          AND p.transfer_fee_paise IS NULL), 0) AS untransferred
+      FROM orders o
+      LEFT JOIN payments p ON p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id
+      WHERE o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})
+      GROUP BY o.gateway, o.environment
+    )
+    SELECT gateway, environment, unpaid::bigint AS unpaid_paise,
+      untransferred::bigint AS untransferred_paise, payment_rate::float8, transfer_rate::float8,
+      ceil(unpaid * (payment_rate + transfer_rate) + untransferred * transfer_rate)::bigint AS cost_paise
+    FROM open_orders LEFT JOIN (${rates(sql)}) r USING (gateway, environment)
+    ORDER BY environment, gateway`;
+}

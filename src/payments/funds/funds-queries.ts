@@ -1,0 +1,188 @@
+import type { Sql } from '../../db/client.ts';
+import type { PaymentRef } from '../../contracts/ids.ts';
+import { HOLDING_STATUSES } from '../../domain/index.ts';
+import { feeColumns } from './fee-queries.ts';
+import type { GatewayFee } from '../gateway/gateway.ts';
+import type { OrderGateway } from '../gateway/gateways.ts';
+import type { MoneyLease } from './money-lease.ts';
+import { isMoneyFree, leaseColumns, newMoneyToken } from './money-lease.ts';
+import type { Shard } from '../reconcile/shard.ts';
+import { inShard } from '../reconcile/shard.ts';
+
+/** What moving the money of an order needs: its payment, and the merchant's linked account. */
+export interface FundsRow extends OrderGateway, PaymentRef {
+  orderNumber: string;
+  amountPaise: number;
+  merchantId: string;
+  merchantName: string;
+  merchantEmail: string;
+  merchantStatus: string;
+  linkedAccountId: string | null;
+  /** Its transfers that have failed, as far as operators were told. */
+  transferFailures: number;
+  /** The gateway's fee of its transfer is recorded. */
+  hasTransferFee: boolean;
+  /** A transfer of its payment may have been made. */
+  mayBeTransferred: boolean;
+}
+
+/** @returns undefined if the order has no recorded payment */
+export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow | undefined> {
+  const [row] = await sql<FundsRow[]>`
+    SELECT o.order_number, o.gateway, o.environment, o.amount_paise, o.gateway_payment_id,
+      o.merchant_id,
+      m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
+      a.linked_account_id, p.transfer_failures,
+      p.transfer_fee_paise IS NOT NULL AS has_transfer_fee,
+      p.hold_started_at IS NOT NULL AS may_be_transferred
+    FROM orders o JOIN merchants m USING (merchant_id)
+    JOIN payments p ON p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id
+    LEFT JOIN linked_accounts a ON a.merchant_id = o.merchant_id
+      AND a.environment = o.environment AND a.gateway = o.gateway
+    WHERE o.order_number = ${orderNumber}`;
+  return row;
+}
+
+/**
+ * Records the account that a gateway pays a merchant's money to, unless one is recorded.
+ *
+ * @returns the recorded account: the existing one, if there is one
+ */
+export async function saveLinkedAccount(
+  sql: Sql,
+  merchantId: string,
+  { gateway, environment }: OrderGateway,
+  linkedAccountId: string,
+): Promise<string> {
+  const [row] = await sql<{ linkedAccountId: string }[]>`
+    INSERT INTO linked_accounts (merchant_id, environment, gateway, linked_account_id)
+    VALUES (${merchantId}, ${environment}, ${gateway}, ${linkedAccountId})
+    ON CONFLICT (merchant_id, environment, gateway)
+      DO UPDATE SET linked_account_id = linked_accounts.linked_account_id
+    RETURNING linked_account_id`;
+  return row?.linkedAccountId ?? linkedAccountId;
+}
+
+/** True for a payment `p` without reversals whose hold was not refused within the last hour. */
+const mayBeHeld = (sql: Sql) => sql`
+  (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour')
+    AND NOT EXISTS (SELECT FROM gateway_reversals r
+      WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id
+        AND r.blocks_release)`;
+
+/**
+ * Payments of orders whose funds should be held, but are not held at the gateway; those tried
+ * longest ago first.
+ *
+ * @param untriedForMs excludes payments that were tried within this time or are being tried
+ */
+export async function findUnheldPayments(
+  sql: Sql,
+  { limit, untriedForMs, shard }: { limit: number; untriedForMs: number; shard: Shard },
+): Promise<{ orderNumber: string }[]> {
+  return sql<{ orderNumber: string }[]>`
+    SELECT o.order_number FROM payments p
+    JOIN orders o USING (order_number)
+    WHERE o.gateway = p.gateway AND o.gateway_payment_id = p.gateway_payment_id
+      AND p.held_at IS NULL AND o.pending_operation IS NULL
+      AND o.status = ANY(${HOLDING_STATUSES}) AND ${mayBeHeld(sql)} AND ${isMoneyFree(sql)}
+      AND (p.hold_started_at IS NULL
+        OR p.hold_started_at < clock_timestamp() - ${untriedForMs} * interval '1 millisecond')
+      AND ${inShard(sql, sql`o.order_number`, shard)}
+    ORDER BY p.hold_started_at NULLS FIRST LIMIT ${limit}`;
+}
+
+/**
+ * Takes the money lease of an order's payment to hold its funds at the gateway. It locks the
+ * order's row: a release or refund that starts afterwards waits for the lease, and once one has
+ * started no hold is claimed.
+ *
+ * @returns null when the funds are held or being moved, their release or refund has started, or
+ *   the gateway refused within the last hour
+ */
+export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLease | null> {
+  const token = newMoneyToken();
+  const [row] = await sql<PaymentRef[]>`
+    WITH locked AS (
+      SELECT gateway, gateway_payment_id FROM orders
+      WHERE order_number = ${orderNumber} AND pending_operation IS NULL
+        AND status = ANY(${HOLDING_STATUSES})
+      FOR UPDATE
+    )
+    UPDATE payments p SET hold_started_at = clock_timestamp(), ${leaseColumns(sql, token)}
+    FROM locked l
+    WHERE p.gateway = l.gateway AND p.gateway_payment_id = l.gateway_payment_id
+      AND p.held_at IS NULL
+      AND ${mayBeHeld(sql)} AND ${isMoneyFree(sql)}
+    RETURNING p.gateway, p.gateway_payment_id`;
+  return row ? { ...row, token } : null;
+}
+
+/** Records that the gateway holds the funds, with the fee of the transfer. */
+export async function markHeld(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+  ofTransfer: GatewayFee | null,
+): Promise<void> {
+  await sql`
+    WITH held AS (
+      UPDATE payments p
+      SET held_at = service_now(), ${feeColumns(sql, { ofPayment: null, ofTransfer })}
+      WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      RETURNING p
+    )
+    SELECT book_fees(p) FROM held`;
+}
+
+/** Records that the gateway refused the hold: the service tries again an hour later. */
+export async function markHoldRefused(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<void> {
+  await sql`
+    UPDATE payments SET hold_refused_at = service_now()
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
+}
+
+/** Records how many transfers of a payment have failed: its funds are not held. */
+export async function writeTransferFailures(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+  failures: number,
+): Promise<void> {
+  await sql`
+    UPDATE payments SET transfer_failures = greatest(transfer_failures, ${failures}), held_at = NULL
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
+}
+
+/**
+ * Has the hold of a payment looked at again, because the gateway reports a transfer of it.
+ *
+ * @returns the order whose funds are to be held; undefined if they are held and no transfer has failed, if
+ *   no order holds the payment, or if it may not be held now
+ */
+export async function reopenHold(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+  hasFailed: boolean,
+): Promise<string | undefined> {
+  const [row] = await sql<{ orderNumber: string }[]>`
+    UPDATE payments p SET held_at = NULL
+    FROM orders o
+    WHERE o.order_number = p.order_number AND p.gateway = ${gateway}
+      AND p.gateway_payment_id = ${gatewayPaymentId}
+      AND o.gateway_payment_id = p.gateway_payment_id AND (${hasFailed} OR p.held_at IS NULL)
+      AND o.status = ANY(${HOLDING_STATUSES}) AND o.pending_operation IS NULL
+      AND ${mayBeHeld(sql)}
+    RETURNING p.order_number`;
+  return row?.orderNumber;
+}
+
+/** True while an order's funds should be held, and the gateway has refused or failed to. */
+export async function isHoldRefused(sql: Sql, orderNumber: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM orders o JOIN payments p USING (gateway, gateway_payment_id)
+    WHERE o.order_number = ${orderNumber} AND o.status = ANY(${HOLDING_STATUSES})
+      AND p.held_at IS NULL AND p.hold_refused_at IS NOT NULL`;
+  return rows.length > 0;
+}

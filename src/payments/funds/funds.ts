@@ -1,0 +1,359 @@
+import type { AlertDeps, NewAlert } from '../../alerts/alerts.ts';
+import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
+import type { Sql } from '../../db/client.ts';
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Settlement } from '../../domain/index.ts';
+import type { GatewayTransfer, PaymentGateway, RefundInput } from '../gateway/gateway.ts';
+import {
+  GatewayRefused,
+  INSUFFICIENT_BALANCE,
+  moneyKey,
+  TransferFailed,
+} from '../gateway/gateway.ts';
+import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
+import { gatewaySubject, paymentSubject } from '../gateway/gateways.ts';
+import type { MoneyLease } from './money-lease.ts';
+import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts';
+import type { FundsRow, SurplusRow } from '../queries.ts';
+import * as queries from '../queries.ts';
+import { isOurs, recordRefundsOf } from '../reversals/reversals.ts';
+
+/** The operation has not finished, without an error: the caller retries it. */
+class NotYet extends Error {
+  override readonly name = 'NotYet';
+}
+
+/** Part of the payment was or may be reversed at the gateway: an operator must settle the order. */
+export class ReleaseBlocked extends Error {
+  override readonly name = 'ReleaseBlocked';
+}
+
+/** Raises the alert that an order's funds are not released. */
+export function alertReleaseBlocked(
+  deps: AlertDeps,
+  orderNumber: string,
+  error?: Error,
+): Promise<void> {
+  return raiseAlert(deps, {
+    kind: 'release_blocked',
+    subject: orderNumber,
+    message: 'Funds are not released: part of the payment was or may be reversed at the gateway',
+    fields: { orderNumber },
+    error,
+  });
+}
+
+/**
+ * Raises the alert that the gateway refuses an operation: one for each order or surplus payment, but one
+ * for all orders whose transfers wait for the platform's balance at the gateway.
+ *
+ * @param subject an order number, or the subject of a surplus payment, which has no transfer
+ * @param fields more facts for the alert of an operation that no activity makes
+ */
+export async function alertGatewayRefused(
+  deps: AlertDeps,
+  subject: string,
+  error: GatewayRefused,
+  fields: NewAlert['fields'] = {},
+): Promise<void> {
+  const lacksBalance = error.code === INSUFFICIENT_BALANCE;
+  const lacking = await queries.writeLacksBalance(deps.sql, subject, lacksBalance);
+  if (lacking === undefined) {
+    const message = 'The gateway refuses permanently';
+    return raiseAlert(deps, { kind: 'gateway_refused', subject, message, fields, error });
+  }
+  const { gateway, environment, transferCount, missingPaise } = lacking;
+  return raiseAlert(deps, {
+    kind: 'gateway_balance_low',
+    subject: gatewaySubject(gateway, environment),
+    message: `The platform's balance at the gateway is too small for ${transferCount} transfers: at most INR ${(missingPaise / 100).toFixed(2)} is missing`,
+    fields: { gateway, environment, transferCount, missingPaise },
+    error,
+  });
+}
+
+/**
+ * Releases an order's funds to the merchant, unless an operator has settled the order. Idempotent:
+ * callers retry it until it returns.
+ *
+ * @returns how an operator has settled the order, whose money was then not moved; otherwise null
+ * @throws ReleaseBlocked, NotYet while the merchant is suspended or the transfer is in progress,
+ *   MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
+ */
+export async function releaseFunds(
+  deps: GatewayDeps,
+  orderNumber: string,
+): Promise<Settlement | null> {
+  const funds = await fundsOf(deps.sql, orderNumber);
+  return withMoneyLease(deps.sql, funds, async (lease) => {
+    const settled = await queries.findSettlement(deps.sql, orderNumber);
+    if (settled !== null) return settled;
+    if (funds.merchantStatus !== 'APPROVED') {
+      throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
+    }
+    await recordRefundsOf(deps, funds, funds.gatewayPaymentId);
+    await assertNotBlocked(deps.sql, orderNumber);
+    const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
+    if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
+    if (transfer.fee !== null && !funds.hasTransferFee) {
+      await queries.writeFees(deps.sql, funds, { ofPayment: null, ofTransfer: transfer.fee });
+    }
+    return null;
+  });
+}
+
+async function assertNotBlocked(sql: Sql, orderNumber: string): Promise<void> {
+  const [reversal] = await queries.findBlockingReversals(sql, orderNumber);
+  if (!reversal) return;
+  const { kind, reversalId, state } = reversal;
+  throw new ReleaseBlocked(`Not released: the ${kind} ${reversalId} at the gateway is ${state}`);
+}
+
+/**
+ * Holds an order's funds for its merchant at the gateway, as soon as they are captured. A refusal
+ * raises an alert, and the service tries again an hour later. After an unknown outcome the lease
+ * expires by itself: the request may still reach the gateway.
+ *
+ * @throws MoneyLeaseTaken, GatewayUnavailable
+ */
+export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise<void> {
+  const { sql } = deps;
+  const lease = await queries.claimHold(sql, orderNumber);
+  if (lease === null) return;
+  const funds = await fundsOf(sql, orderNumber);
+  try {
+    const { state, fee } = await transferWith(deps, funds, 'holdFunds', lease);
+    // The next run asks for the state of one that is pending.
+    if (state !== 'pending') {
+      await queries.markHeld(sql, lease, fee);
+      await clearAlert(sql, 'gateway_refused', orderNumber, 'gateway');
+    }
+  } catch (error) {
+    if (!(error instanceof GatewayRefused)) throw error;
+    await alertGatewayRefused(deps, orderNumber, error, { orderNumber });
+    await queries.markHoldRefused(sql, lease);
+  }
+  await endMoneyLease(sql, lease);
+}
+
+/**
+ * Asks the gateway again for the hold of a payment after a report about a transfer of it, which decides
+ * nothing itself.
+ *
+ * @throws MoneyLeaseTaken, GatewayUnavailable
+ */
+export async function lookAtHoldAgain(
+  deps: GatewayDeps,
+  { hasFailed, ...payment }: PaymentRef & { hasFailed: boolean },
+): Promise<void> {
+  const orderNumber = await queries.reopenHold(deps.sql, payment, hasFailed);
+  if (orderNumber !== undefined) await holdFunds(deps, orderNumber);
+}
+
+/**
+ * Refunds an order's payment, less what was reversed at the gateway itself, unless an operator has
+ * settled the order. Idempotent: callers retry it until it returns.
+ *
+ * @returns how an operator has settled the order, whose money was then not moved; otherwise null
+ * @throws NotYet while the bank processes the refund or a chargeback is open, MoneyLeaseTaken, GatewayUnavailable,
+ *   GatewayRefused
+ */
+export async function refundOrder(
+  deps: GatewayDeps,
+  orderNumber: string,
+  reason: string,
+): Promise<Settlement | null> {
+  const funds = await fundsOf(deps.sql, orderNumber);
+  return withMoneyLease(deps.sql, funds, async (lease) => {
+    const settled = await queries.findSettlement(deps.sql, orderNumber);
+    if (settled !== null) return settled;
+    const amountPaise = await leftToRefund(deps.sql, funds);
+    if (amountPaise <= 0) return null;
+    try {
+      const { mayBeTransferred } = funds;
+      await refundPayment(deps, { order: funds, lease, amountPaise, mayBeTransferred, reason });
+      return null;
+    } catch (error) {
+      if (!(error instanceof GatewayRefused)) throw error;
+      // Part of it may have been refunded at the gateway without being recorded yet.
+      if (!(await recordRefundsOf(deps, funds, funds.gatewayPaymentId))) throw error;
+      throw new NotYet('Part of the payment was refunded at the gateway itself', { cause: error });
+    }
+  });
+}
+
+/** In paise. @throws NotYet while a refund made at the gateway itself or a chargeback is undecided */
+async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
+  const reversals = await queries.findBlockingReversals(sql, funds.orderNumber);
+  const undecided = reversals.find(({ state }) => state === 'pending' || state === 'open');
+  if (undecided) throw new NotYet(`The ${undecided.kind} ${undecided.reversalId} is undecided`);
+  const gone = reversals.filter(({ state }) => state === 'processed' || state === 'lost');
+  return gone.reduce((left, { amountPaise: paise }) => left - paise, funds.amountPaise);
+}
+
+/**
+ * Refunds a capture that its order cannot take, once for each gateway payment, and again any refund of
+ * this service that has failed after it was made. Does nothing if there is nothing to refund.
+ *
+ * @throws NotYet, MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
+ */
+export async function refundSurplus(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
+  await recordFailedRefund(deps, payment);
+  const surplus = await queries.claimSurplus(deps.sql, payment);
+  if (!surplus) await refundOrderAgain(deps, payment);
+  else if (surplus.processedAt === null) await refundCapture(deps, surplus);
+  await clearAlert(deps.sql, 'refund_failed', paymentSubject(payment), 'refund');
+}
+
+/** Asks the gateway for a booked refund, and books it back if it has failed. */
+async function recordFailedRefund(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
+  const booked = await queries.findBookedRefund(deps.sql, payment);
+  if (!booked) return;
+  const { gatewayPaymentId } = payment;
+  await withMoneyLease(deps.sql, payment, async () => {
+    const refunds = await deps.gateways.forOrder(booked).listRefunds(gatewayPaymentId);
+    const ours = refunds.filter(isOurs);
+    if (ours.length === 0 || ours.some(({ state }) => state !== 'failed')) return;
+    if (!(await queries.bookRefundFailed(deps.sql, payment))) return;
+    await raiseAlert(deps, {
+      kind: 'refund_failed',
+      subject: paymentSubject(payment),
+      message: 'A refund has failed at the gateway after it was made: it is made again',
+      fields: { ...payment, orderNumber: booked.orderNumber },
+    });
+  });
+}
+
+/** Refunds the payment of a REFUNDED order whose refund has failed. */
+async function refundOrderAgain(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
+  const order = await queries.findOrderToRefundAgain(deps.sql, payment);
+  if (!order) return;
+  await refundOrder(deps, order.orderNumber, order.reason);
+  await queries.finishRefundAgain(deps.sql, order.orderNumber);
+}
+
+async function refundCapture(deps: GatewayDeps, surplus: SurplusRow): Promise<void> {
+  const { gateway, gatewayPaymentId, reason, orderNumber } = surplus;
+  const subject = paymentSubject(surplus);
+  await raiseAlert(deps, {
+    kind: 'surplus_capture',
+    subject,
+    message: 'A capture that its order cannot take is refunded',
+    fields: { gateway, gatewayPaymentId, orderNumber, reason },
+  });
+  if (reason === 'wrong_amount') {
+    await raiseAlert(deps, {
+      kind: 'wrong_amount',
+      subject,
+      message: 'The amount of a capture differs from its order: the capture is refunded',
+      fields: { gateway, gatewayPaymentId, orderNumber },
+    });
+  }
+  await withMoneyLease(deps.sql, surplus, async (lease) => {
+    // An operator may have settled it before this process had the lease.
+    const current = await queries.claimSurplus(deps.sql, surplus);
+    if (!current || current.settledPaise !== null || current.leftPaise <= 0) return;
+    const { leftPaise: amountPaise } = current;
+    // Only the payment of an order is held.
+    const mayBeTransferred = false;
+    await refundPayment(deps, { order: surplus, lease, amountPaise, mayBeTransferred, reason });
+  });
+  await queries.finishSurplus(deps.sql, surplus);
+  await clearAlert(deps.sql, ['surplus_capture', 'wrong_amount'], subject, 'refund');
+}
+
+/** The bank may take the money of the payment: refunded as well, the buyer would have it twice. */
+async function assertNoOpenChargeback(sql: Sql, payment: PaymentRef): Promise<void> {
+  const chargeback = await queries.findOpenChargeback(sql, payment);
+  if (chargeback) throw new NotYet(`The chargeback ${chargeback.reversalId} is open`);
+}
+
+async function refundPayment(
+  { sql, gateways }: GatewayDeps,
+  refunded: Pick<RefundInput, 'amountPaise' | 'mayBeTransferred' | 'reason'> & {
+    order: OrderGateway;
+    lease: MoneyLease;
+  },
+): Promise<void> {
+  const { order, lease, ...amountAndReason } = refunded;
+  const { gatewayPaymentId } = lease;
+  const refund = await gateways.forOrder(order).refund({
+    ...amountAndReason,
+    gatewayPaymentId,
+    idempotencyKey: moneyKey(gatewayPaymentId, 'refund'),
+    beforeMoving: async () => {
+      await renewMoneyLease(sql, lease);
+      await assertNoOpenChargeback(sql, lease);
+    },
+  });
+  if (refund.state !== 'processed') throw new NotYet(`The refund is ${refund.state}`);
+}
+
+async function transferWith(
+  deps: GatewayDeps,
+  funds: FundsRow,
+  operation: 'holdFunds' | 'releaseFunds',
+  lease: MoneyLease,
+): Promise<GatewayTransfer> {
+  const gateway = deps.gateways.forOrder(funds);
+  const { gatewayPaymentId } = lease;
+  const input = {
+    gatewayPaymentId,
+    amountPaise: funds.amountPaise,
+    linkedAccountId: await linkedAccountOf(deps, gateway, funds, operation),
+    idempotencyKey: moneyKey(gatewayPaymentId, 'transfer'),
+    knownFailures: funds.transferFailures,
+    beforeMoving: () => renewMoneyLease(deps.sql, lease),
+  };
+  try {
+    return await gateway[operation](input);
+  } catch (error) {
+    if (error instanceof TransferFailed) {
+      await queries.writeTransferFailures(deps.sql, lease, error.failures);
+    }
+    throw error;
+  }
+}
+
+/** A sandbox account is created when first needed; in production an operator adds the real one. */
+async function linkedAccountOf(
+  { sql }: GatewayDeps,
+  gateway: PaymentGateway,
+  funds: FundsRow,
+  operation: string,
+): Promise<string> {
+  if (funds.linkedAccountId !== null) return funds.linkedAccountId;
+  if (funds.environment === 'production') {
+    const remedy = `merchant ${funds.merchantId} has none: merchant approve --linked-account`;
+    throw new GatewayRefused(operation, 'NO_LINKED_ACCOUNT', remedy);
+  }
+  const { linkedAccountId } = await gateway.createLinkedAccount(sandboxAccount(funds));
+  return queries.saveLinkedAccount(sql, funds.merchantId, funds, linkedAccountId);
+}
+
+function sandboxAccount(funds: FundsRow) {
+  // The gateway accepts 4 to 200 characters.
+  const name = `${funds.merchantName} (sandbox)`.slice(0, 200);
+  return {
+    email: `${funds.merchantId.toLowerCase()}@sandbox.example.com`,
+    phone: '9000090000',
+    legalBusinessName: name,
+    contactName: name,
+    businessType: 'proprietorship',
+    category: 'ecommerce',
+    subcategory: 'ecommerce_marketplace',
+    registeredAddress: {
+      street1: '1 Sandbox Road',
+      street2: 'Test Nagar',
+      city: 'Bengaluru',
+      state: 'KARNATAKA',
+      postalCode: '560001',
+    },
+  };
+}
+
+async function fundsOf(sql: Sql, orderNumber: string): Promise<FundsRow> {
+  const funds = await queries.findFunds(sql, orderNumber);
+  if (!funds) throw new Error(`Order ${orderNumber} has no payment`);
+  return funds;
+}

@@ -1,0 +1,120 @@
+import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
+import { DomainError } from '../../domain/index.ts';
+import type { GatewayLinkedAccount, PaymentGateway } from '../gateway/gateway.ts';
+import { GatewayRefused, GatewayUnavailable, NO_SUCH_ACCOUNT } from '../gateway/gateway.ts';
+import type { GatewayDeps, Gateways } from '../gateway/gateways.ts';
+import { gatewaySubject } from '../gateway/gateways.ts';
+import * as queries from '../queries.ts';
+
+/** The states that a gateway reports. `missing`: the gateway no longer has the account. */
+export type LinkedAccountState = GatewayLinkedAccount['state'] | 'missing';
+
+/** A linked account of production, and what its gateway has just reported of it. */
+export interface CheckedAccount {
+  gateway: string;
+  linkedAccountId: string;
+  /** `unknown` also if the gateway is not configured for production, and so was not asked. */
+  state: LinkedAccountState;
+  /** The gateway makes no transfers to it before this time. */
+  transfersFrom: Date;
+  /** After this time reconciliation asks the gateway again. */
+  checkAgainMs: number;
+}
+
+/** True of an account that receives transfers, once it is old enough. `is_merchant_ready` is the same in SQL. */
+const mayReceive = (state: LinkedAccountState) => state === 'activated' || state === 'unknown';
+
+const HOUR_MS = 3_600_000;
+/** An activated account can be suspended; every other one can be activated. */
+const checkAgainMs = (state: LinkedAccountState) => (state === 'activated' ? 24 : 1) * HOUR_MS;
+
+/**
+ * Asks the gateway for an account that an operator wants to give to a merchant in production.
+ *
+ * @throws DomainError `BAD_REQUEST` if the gateway has no such account or refuses to report it;
+ *   `GATEWAY_UNAVAILABLE` if it cannot be asked now. The message says what the operator can do.
+ */
+export async function checkLinkedAccount(
+  gateways: Gateways,
+  gateway: string,
+  linkedAccountId: string,
+): Promise<CheckedAccount> {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(linkedAccountId)) {
+    throw new DomainError('BAD_REQUEST', 'The linked account must be an id of the gateway: acc_…');
+  }
+  const port = gateways.find({ gateway, environment: 'production' });
+  if (port === null) {
+    const notAsked = { state: 'unknown', transfersFrom: new Date(0), checkAgainMs: 0 } as const;
+    return { gateway, linkedAccountId, ...notAsked };
+  }
+  try {
+    return { gateway, linkedAccountId, ...(await reportOf(port, linkedAccountId)) };
+  } catch (error) {
+    throw refusalOf(error, gateway, linkedAccountId);
+  }
+}
+
+async function reportOf(port: PaymentGateway, linkedAccountId: string) {
+  const { state, transfersFromMs } = await port.fetchLinkedAccount(linkedAccountId);
+  return { state, transfersFrom: new Date(transfersFromMs), checkAgainMs: checkAgainMs(state) };
+}
+
+function refusalOf(error: unknown, gateway: string, linkedAccountId: string): unknown {
+  const account = `the linked account ${linkedAccountId}`;
+  if (error instanceof GatewayRefused) {
+    const message =
+      error.code === NO_SUCH_ACCOUNT
+        ? `${gateway} does not have ${account}: copy the id from its dashboard`
+        : `${gateway} refuses to report ${account}: ${error.description}`;
+    return new DomainError('BAD_REQUEST', message, { cause: error });
+  }
+  if (!(error instanceof GatewayUnavailable)) return error;
+  const message = `${gateway} cannot be asked for ${account} now: repeat this in a few minutes`;
+  return new DomainError('GATEWAY_UNAVAILABLE', message, { cause: error });
+}
+
+/** The most accounts in one run, and for how long: after both, the next run continues. */
+const ACCOUNTS_PER_RUN = 100;
+const RUN_FOR_MS = 15_000;
+
+/**
+ * Asks the gateways again for the linked accounts of production that are due: once an hour, and once a
+ * day for an activated one. So a merchant becomes ready, or is no longer, without an operator. A failure is
+ * logged, and does not stop the rest.
+ */
+export async function checkLinkedAccounts(deps: GatewayDeps): Promise<void> {
+  const endsAtMs = performance.now() + RUN_FOR_MS;
+  const names = deps.gateways.all
+    .filter(({ environment }) => environment === 'production')
+    .map(({ gateway }) => gateway);
+  for (let asked = 0; asked < ACCOUNTS_PER_RUN && performance.now() < endsAtMs; asked += 1) {
+    const account = await queries.takeAccountToCheck(deps.sql, names, HOUR_MS);
+    if (!account) return;
+    await checkAgain(deps, account).catch((err: unknown) => {
+      const { merchantId, gateway } = account;
+      deps.log.warn({ err, merchantId, gateway }, 'A linked account could not be checked');
+    });
+  }
+}
+
+async function checkAgain(deps: GatewayDeps, account: queries.AccountToCheck): Promise<void> {
+  const { merchantId, gateway, linkedAccountId, state: before } = account;
+  const port = deps.gateways.forOrder({ gateway, environment: 'production' });
+  const report = await reportOf(port, linkedAccountId).catch((error: unknown) => {
+    if (!(error instanceof GatewayRefused) || error.code !== NO_SUCH_ACCOUNT) throw error;
+    return { ...account, state: 'missing' as const, checkAgainMs: checkAgainMs('missing') };
+  });
+  const { state } = report;
+  if (!(await queries.recordAccountState(deps.sql, { ...account, ...report }))) return;
+  const subject = gatewaySubject(gateway, linkedAccountId);
+  if (mayReceive(state)) {
+    await clearAlert(deps.sql, 'linked_account_unusable', subject, 'reconciliation');
+  } else if (state !== 'waiting' || mayReceive(before)) {
+    await raiseAlert(deps, {
+      kind: 'linked_account_unusable',
+      subject,
+      message: 'A merchant cannot take payments, because its linked account receives no transfers',
+      fields: { merchantId, gateway, linkedAccountId, state },
+    });
+  }
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Sql } from '../../db/client.ts';
+
+/** Longer than a request that moves money and the look-ups after it, each with its time-out. */
+const MONEY_LEASE_SECONDS = 60;
+
+/** One process may move the money of one payment while it has this lease. */
+export interface MoneyLease extends Readonly<PaymentRef> {
+  readonly token: string;
+}
+
+/** Another process is moving the money of this payment, or has taken over from this one. */
+export class MoneyLeaseTaken extends Error {
+  override readonly name = 'MoneyLeaseTaken';
+
+  constructor({ gateway, gatewayPaymentId }: PaymentRef) {
+    super(`Another process is moving the money of payment ${gatewayPaymentId} at ${gateway}`);
+  }
+}
+
+/** A random token: a statement that renews or ends a lease must match it. */
+export const newMoneyToken = (): string => randomUUID();
+
+/** True for a payment `p` without a lease. It uses real time, also when tests skip time. */
+export const isMoneyFree = (sql: Sql) => sql`
+  (p.money_lease_ends_at IS NULL OR p.money_lease_ends_at < clock_timestamp())`;
+
+/** The assignments of a statement that takes or renews a lease. */
+export const leaseColumns = (sql: Sql, token: string) => sql`
+  money_lease_token = ${token},
+  money_lease_ends_at = clock_timestamp() + ${MONEY_LEASE_SECONDS} * interval '1 second'`;
+
+/**
+ * Moves the money of a payment while no other process does. A gateway's transfers may have no
+ * idempotency key, so two processes that find none at the same time would both make one.
+ *
+ * @throws MoneyLeaseTaken, and what `move` throws
+ */
+export async function withMoneyLease<Result>(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+  move: (lease: MoneyLease) => Promise<Result>,
+): Promise<Result> {
+  const lease = { gateway, gatewayPaymentId, token: newMoneyToken() };
+  const taken = await sql`
+    UPDATE payments p SET ${leaseColumns(sql, lease.token)}
+    WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
+      AND ${isMoneyFree(sql)} RETURNING 1`;
+  if (taken.length === 0) throw new MoneyLeaseTaken(lease);
+  try {
+    return await move(lease);
+  } finally {
+    await endMoneyLease(sql, lease);
+  }
+}
+
+/**
+ * Checks, right before a request that moves money, that this process still has the lease, and
+ * extends it: the process may have been suspended, or have waited long for the gateway.
+ *
+ * @throws MoneyLeaseTaken
+ */
+export async function renewMoneyLease(sql: Sql, lease: MoneyLease): Promise<void> {
+  const { gateway, gatewayPaymentId, token } = lease;
+  const renewed = await sql`
+    UPDATE payments SET ${leaseColumns(sql, token)}
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      AND money_lease_token = ${token} RETURNING 1`;
+  if (renewed.length === 0) throw new MoneyLeaseTaken(lease);
+}
+
+/** Ends a lease. Does nothing if another process has taken over. */
+export async function endMoneyLease(sql: Sql, lease: MoneyLease): Promise<void> {
+  const { gateway, gatewayPaymentId, token } = lease;
+  await sql`
+    UPDATE payments SET money_lease_token = NULL, money_lease_ends_at = NULL
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      AND money_lease_token = ${token}`;
+}

@@ -1,0 +1,103 @@
+import type { Sql } from '../../db/client.ts';
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { OrderGateway } from '../gateway/gateways.ts';
+
+/** A capture that its order cannot take. */
+export interface SurplusRow extends OrderGateway, PaymentRef {
+  orderNumber: string;
+  amountPaise: number;
+  /** The part of it that was not reversed at the gateway itself. */
+  leftPaise: number;
+  reason: string;
+  processedAt: Date | null;
+  /** What an operator recorded as refunded outside the gateway; null if none did. */
+  settledPaise: number | null;
+}
+
+/**
+ * Claims a capture for its refund if its order cannot take it: it did not make the order PAID, and
+ * the order can no longer be paid or the amount differs. A capture that is not whole is not
+ * refunded: it has raised an alert. Nor is one that the gateway has not confirmed. The same statement adds the ledger line to `surplus` and
+ * locks the order: a cancel that comes before it has the refund added to the order here, and a
+ * cancel that comes after it adds the refund itself.
+ *
+ * @returns undefined when the capture is not surplus
+ */
+export async function claimSurplus(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<SurplusRow | undefined> {
+  const [row] = await sql<SurplusRow[]>`
+    WITH surplus AS (
+      SELECT p.*, o.merchant_id, o.status, CASE
+        WHEN p.amount_paise <> o.amount_paise THEN 'wrong_amount'
+        WHEN o.status = 'CANCELLED' THEN 'late_payment' ELSE 'already_paid' END AS reason
+      FROM payments p JOIN orders o USING (order_number)
+      WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
+        AND p.confirmed_at IS NOT NULL AND (p.is_whole OR EXISTS (SELECT FROM surplus_refunds s
+          WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
+        AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
+        AND (p.amount_paise <> o.amount_paise OR o.status <> 'ACCEPTED')
+      FOR UPDATE OF o, p
+    ), claimed AS (
+      INSERT INTO surplus_refunds (gateway, gateway_payment_id, order_number, amount_paise, reason)
+      SELECT gateway, gateway_payment_id, order_number, amount_paise, reason FROM surplus
+      ON CONFLICT (gateway, gateway_payment_id) DO UPDATE SET reason = surplus_refunds.reason
+      RETURNING *
+    ), booked AS (
+      INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
+        merchant_id, environment, debit_account, credit_account, amount_paise)
+      SELECT gateway, gateway_payment_id, 'capture', order_number, merchant_id, environment,
+        'gateway_clearing', 'surplus', amount_paise
+      FROM surplus ON CONFLICT DO NOTHING
+    ), shown AS (
+      UPDATE orders o SET refund_amount_paise = c.amount_paise, refund_reason = c.reason
+      FROM claimed c JOIN surplus s USING (gateway, gateway_payment_id)
+      WHERE o.order_number = c.order_number AND s.status = 'CANCELLED'
+        AND o.refund_amount_paise IS NULL
+    )
+    SELECT c.*, s.environment, c.amount_paise - coalesce((
+        SELECT sum(r.booked_paise) FROM gateway_reversals r
+        WHERE r.gateway = c.gateway AND r.gateway_payment_id = c.gateway_payment_id), 0)::bigint AS left_paise
+    FROM claimed c JOIN surplus s USING (gateway, gateway_payment_id)`;
+  return row;
+}
+
+/** Records that a surplus capture is refunded. A CANCELLED order shows its earliest refund. */
+export async function finishSurplus(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<void> {
+  await sql`
+    WITH locked AS (
+      SELECT o.* FROM surplus_refunds s JOIN orders o USING (order_number)
+      WHERE s.gateway = ${gateway} AND s.gateway_payment_id = ${gatewayPaymentId}
+      FOR UPDATE OF o
+    ), done AS (
+      UPDATE surplus_refunds s SET processed_at = service_now() FROM locked o
+      WHERE s.gateway = ${gateway} AND s.gateway_payment_id = ${gatewayPaymentId}
+        AND s.order_number = o.order_number AND s.processed_at IS NULL
+      RETURNING s.*
+    ), booked AS (
+      INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
+        merchant_id, environment, debit_account, credit_account, amount_paise, refund_try)
+      SELECT d.gateway, d.gateway_payment_id, 'refund', d.order_number, o.merchant_id,
+        o.environment, 'surplus', 'refunds', left_paise,
+        refund_try_of(d.gateway, d.gateway_payment_id)
+      FROM done d JOIN locked o USING (order_number)
+      CROSS JOIN LATERAL balance_of(d.gateway, d.gateway_payment_id, 'surplus') left_paise
+      WHERE left_paise > 0
+    )
+    UPDATE orders o SET refund_processed_at = d.processed_at
+    FROM done d JOIN locked l USING (order_number)
+    WHERE o.order_number = d.order_number AND l.status = 'CANCELLED'
+      AND d.gateway_payment_id = (SELECT e.gateway_payment_id FROM surplus_refunds e
+        WHERE e.order_number = d.order_number ORDER BY e.started_at, e.gateway_payment_id LIMIT 1)`;
+}
+
+/** The captures of an order whose surplus refund has begun and has not ended. */
+export async function findUnprocessedSurplus(sql: Sql, orderNumber: string): Promise<PaymentRef[]> {
+  return sql<PaymentRef[]>`
+    SELECT gateway, gateway_payment_id FROM surplus_refunds
+    WHERE order_number = ${orderNumber} AND processed_at IS NULL ORDER BY started_at`;
+}

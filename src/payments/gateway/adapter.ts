@@ -1,0 +1,63 @@
+import type { Logger } from 'pino';
+import type { Environment } from '../../domain/index.ts';
+import type { Settings, WholeOf } from '../../settings.ts';
+import type { PaymentGateway } from './gateway.ts';
+
+/** The log of gateway calls; a pino logger fits. */
+export type CallLog = Pick<Logger, 'info' | 'warn'>;
+
+/**
+ * A request to a gateway's API, and its answer as it came: with personal data of buyers. Headers are left
+ * out, because they have the keys.
+ */
+export interface GatewayExchange {
+  method: string;
+  /** Without the address of the API and without the query. */
+  path: string;
+  query: Readonly<Record<string, string | number>>;
+  /** The body of the request; null if it had none. */
+  request: unknown;
+  /** The HTTP status; null if no answer came. */
+  status: number | null;
+  /** The body of the answer; null if no answer came, or one that is not JSON. */
+  answer: unknown;
+}
+
+/** What an adapter receives besides its settings. */
+export interface GatewayOptions {
+  /** The limit for each call, including connecting and reading. */
+  timeoutMs: number;
+  /** Receives one line for each call. */
+  log: CallLog;
+  /** Raises the alert about a part of an answer that is left out because its form is unknown. */
+  onNotUnderstood: (operation: string, cause: Error) => Promise<void>;
+  /** Receives each exchange with the gateway's API once it has ended; for a record of them. */
+  onAnswer?: ((exchange: GatewayExchange) => void) | undefined;
+}
+
+/** Where a gateway sends callbacks, and which of their headers `parseCallback` reads. */
+export interface CallbackForm {
+  /** The path of the callbacks, before `/sandbox` or `/production`. */
+  readonly path: `/${string}`;
+  /** The header with the signature, in the gateway's spelling. */
+  readonly signatureHeader: string;
+  /** The other headers, such as the one with the event's id. */
+  readonly otherHeaders: readonly string[];
+}
+
+/**
+ * What a payment gateway provides. A folder of `src/payments` exports it, and
+ * `src/payments/gateway/adapters.ts` lists it.
+ */
+export interface GatewayAdapter<Group extends Settings = Settings> {
+  /** Stored with every order and payment, so it never changes: lower-case letters and digits. */
+  readonly name: string;
+  /** Its settings, named without the prefix `SANDBOX_<NAME>_` or `PRODUCTION_<NAME>_`. */
+  settings(environment: Environment): Group;
+  readonly callback: CallbackForm;
+  /**
+   * Creates the gateway of one environment. It imports the gateway's modules only when it is
+   * called: every admin command imports the adapter for its settings, but few call a gateway.
+   */
+  create(settings: WholeOf<Group>, options: GatewayOptions): Promise<PaymentGateway>;
+}

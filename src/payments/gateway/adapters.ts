@@ -1,0 +1,5 @@
+import type { GatewayAdapter } from './adapter.ts';
+import { razorpay } from '../razorpay/adapter.ts';
+
+/** The gateways that orders can be paid through; a row of `merchants` names the merchant's. */
+export const GATEWAY_ADAPTERS = [razorpay] as const satisfies readonly GatewayAdapter[];

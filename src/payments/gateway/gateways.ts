@@ -1,0 +1,107 @@
+import type { Logger } from 'pino';
+import type { AlertDeps } from '../../alerts/alerts.ts';
+import type { PaymentRef } from '../../contracts/ids.ts';
+import { GATEWAY_NAME } from '../../contracts/ids.ts';
+import type { Sql } from '../../db/client.ts';
+import { ENVIRONMENTS, type Environment } from '../../domain/index.ts';
+import type { Settings, WholeOf } from '../../settings.ts';
+import type { GatewayAdapter, GatewayOptions } from './adapter.ts';
+import type { PaymentGateway } from './gateway.ts';
+import { GatewayUnavailable } from './gateway.ts';
+import { alertNotUnderstood, observedGateway } from './observed-gateway.ts';
+
+/** The gateway and environment of an order and of its payments, sessions and refunds. */
+export interface OrderGateway {
+  /** The name of the gateway's adapter. */
+  gateway: string;
+  environment: Environment;
+}
+
+/** A configured gateway, with its name and environment. */
+export interface ConfiguredGateway extends OrderGateway {
+  port: PaymentGateway;
+}
+
+/** The configured gateways. A gateway that is not configured is never simulated. */
+export interface Gateways {
+  /**
+   * The gateway of an order, which never changes.
+   *
+   * @throws GatewayUnavailable if it is not configured
+   */
+  forOrder(order: OrderGateway): PaymentGateway;
+  /** The same, but null if it is not configured. */
+  find(order: OrderGateway): PaymentGateway | null;
+  readonly all: readonly ConfiguredGateway[];
+}
+
+/** What calling a gateway and recording its answer needs. */
+export interface GatewayDeps {
+  sql: Sql;
+  gateways: Gateways;
+  log: Logger;
+}
+
+/** The settings of every gateway, by environment and name; undefined if it is not configured. */
+export type GatewaySettings = Readonly<
+  Record<Environment, Readonly<Record<string, WholeOf<Settings> | undefined>>>
+>;
+
+/**
+ * Creates the gateway of each adapter and environment that has settings.
+ *
+ * @param deps for alerts about answers that an adapter does not understand
+ * @param options what every adapter receives besides its settings
+ * @throws Error if an adapter's name is not allowed or used twice
+ */
+export async function createGateways(
+  deps: AlertDeps,
+  adapters: readonly GatewayAdapter[],
+  settings: GatewaySettings,
+  options: Omit<GatewayOptions, 'onNotUnderstood'>,
+): Promise<Gateways> {
+  assertNames(adapters);
+  const all: ConfiguredGateway[] = [];
+  for (const environment of ENVIRONMENTS) {
+    for (const adapter of adapters) {
+      const given = settings[environment][adapter.name];
+      if (given === undefined) continue;
+      const at = { gateway: adapter.name, environment };
+      const onNotUnderstood = alertNotUnderstood(deps, at);
+      const created = await adapter.create(given, { ...options, onNotUnderstood });
+      const port = observedGateway(deps, created, at);
+      all.push({ ...at, port });
+    }
+  }
+  const find = ({ gateway, environment }: OrderGateway) =>
+    all.find((one) => one.gateway === gateway && one.environment === environment)?.port ?? null;
+  return {
+    all,
+    find,
+    forOrder(order) {
+      const port = find(order);
+      if (port) return port;
+      const { gateway, environment } = order;
+      throw new GatewayUnavailable('gateway', `${gateway} is not configured for ${environment}`);
+    },
+  };
+}
+
+/** Names are parts of workflow ids and of alerts' subjects, and must be unique. */
+function assertNames(adapters: readonly GatewayAdapter[]): void {
+  const names = adapters.map(({ name }) => name);
+  const wrong = names.find((name) => !GATEWAY_NAME.test(name));
+  if (wrong !== undefined) throw new Error(`A gateway cannot have the name ${wrong}`);
+  if (new Set(names).size < names.length)
+    throw new Error(`Two gateways have the same name: ${names.join()}`);
+}
+
+/** The subject of an alert about a payment. */
+export function paymentSubject({ gateway, gatewayPaymentId }: PaymentRef): string {
+  return gatewaySubject(gateway, gatewayPaymentId);
+}
+
+/** `gateway:id`, for alerts and lists: a gateway's ids are unique at that gateway only. */
+export function gatewaySubject(gateway: string, id: string): string {
+  return `${gateway}:${id}`;
+}

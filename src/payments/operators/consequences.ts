@@ -1,0 +1,122 @@
+import type { Sql } from '../../db/client.ts';
+import type { Settlement } from '../../domain/index.ts';
+import {
+  DomainError,
+  refusalOf,
+  REFUSALS,
+  SETTLE_COMMANDS,
+  transitionOf,
+} from '../../domain/index.ts';
+import { showLedger } from '../../ledger/public.ts';
+import type { OrderRow } from '../../orders/public.ts';
+import { findOrderAnywhere } from '../../orders/public.ts';
+import { listCapturedPayments } from './operator-queries.ts';
+import { findBlockingReversals } from '../queries.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** What will happen to an order, for the confirmation of the operator who causes it. */
+export interface Consequence {
+  order: OrderRow;
+  /** Sentences that say where the money goes, and which status the order gets. */
+  sentence: string;
+}
+
+/** What a settlement that need not be checked means, for the same confirmation. */
+export const NOT_CHECKED =
+  'If the gateway cannot be read, this is not checked: make sure that the gateway has not moved the money and will not.';
+
+/** How an amount in paise is written: `INR 499.50`. */
+type AmountText = (amountPaise: number) => string;
+
+/** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if there is no dispute to decide */
+export async function consequenceOfDecision(
+  sql: Sql,
+  amountText: AmountText,
+  orderNumber: string,
+  winner: 'merchant' | 'buyer',
+): Promise<Consequence> {
+  const order = await findOrderAnywhere(sql, orderNumber);
+  if (!transitionOf(order, 'decideForBuyer')) throw refusalOf(order, 'decideForBuyer');
+  const amount = amountText(order.amountPaise);
+  const hours = order.terms.completionWindowMs / HOUR_MS;
+  const sentence =
+    winner === 'buyer'
+      ? `Decided for the buyer: ${amount} goes back to the buyer, and the order becomes REFUNDED.`
+      : `Decided for the merchant: the order is DELIVERED again, and ${amount} is released to the merchant after ${hours} h without another dispute.`;
+  return { order, sentence };
+}
+
+/** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if the order cannot be refunded */
+export async function consequenceOfRefund(
+  sql: Sql,
+  amountText: AmountText,
+  orderNumber: string,
+): Promise<Consequence> {
+  const order = await findOrderAnywhere(sql, orderNumber);
+  if (!transitionOf(order, 'refund')) throw refusalOf(order, 'refund');
+  const amount = amountText(order.amountPaise);
+  const sentence = `${amount} goes back to the buyer, and the order becomes REFUNDED.`;
+  return { order, sentence };
+}
+
+/**
+ * @param asked by default the outcome of the order's pending operation
+ * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if there is nothing to settle
+ */
+export async function consequenceOfSettlement(
+  sql: Sql,
+  amountText: AmountText,
+  orderNumber: string,
+  asked?: Settlement,
+): Promise<Consequence> {
+  const order = await findOrderAnywhere(sql, orderNumber);
+  const outcome = asked ?? outcomeOf(order);
+  const noMore = 'the gateway is not asked to move any more money';
+  if (outcome !== undefined && (await canSettle(sql, order, outcome))) {
+    const { balances } = await showLedger(sql, orderNumber);
+    const heldPaise =
+      balances.find(({ account }) => account === 'merchant_held')?.balancePaise ?? 0;
+    const held = amountText(heldPaise);
+    const reversedPaise = order.amountPaise - heldPaise;
+    const reversed =
+      reversedPaise > 0 ? `, and ${amountText(reversedPaise)} was reversed at the gateway` : '';
+    const sentence =
+      outcome === 'released'
+        ? `${held} counts as paid out to the merchant by you${reversed}: the order becomes COMPLETED, and ${noMore}.`
+        : `${held} counts as sent back to the buyer by you${reversed}: the order ${hasFailedRefund(order) ? 'stays' : 'becomes'} REFUNDED, and ${noMore}.`;
+    return { order, sentence };
+  }
+  if (outcome === 'released') throw new DomainError('INVALID_STATE', REFUSALS.settleReleased);
+  const payments = await listCapturedPayments(sql, orderNumber);
+  const surplus = payments.filter(
+    ({ surplusReason, refundedAt }) => surplusReason !== null && refundedAt === null,
+  );
+  if (surplus.length === 0) throw new DomainError('INVALID_STATE', REFUSALS.settleRefunded);
+  const list = surplus
+    .map((one) => `${amountText(one.amountPaise)} of payment ${one.gatewayPaymentId}`)
+    .join(', ');
+  const sentence = `${list} counts as sent back to the buyer by you: the order stays ${order.status}, and ${noMore}.`;
+  return { order, sentence };
+}
+
+/** The outcome if the operator names none: that of the pending operation, or of a refund that has failed. */
+export function outcomeOf(order: OrderRow): Settlement | undefined {
+  const { pendingOperation } = order;
+  if (pendingOperation?.kind === 'releasing') return 'released';
+  const isRefunding = pendingOperation?.kind === 'refunding' || hasFailedRefund(order);
+  return isRefunding ? 'refunded' : undefined;
+}
+
+/** True while the refund of a REFUNDED order, which has failed after it was made, is made again. */
+export function hasFailedRefund({ status, refundProcessedAt }: OrderRow): boolean {
+  return status === 'REFUNDED' && refundProcessedAt === null;
+}
+
+/** True if an operator can settle the order's payment with this outcome. */
+export async function canSettle(sql: Sql, order: OrderRow, outcome: Settlement): Promise<boolean> {
+  if (hasFailedRefund(order)) return outcome === 'refunded';
+  if (!transitionOf(order, SETTLE_COMMANDS[outcome])) return false;
+  if (order.pendingOperation !== null) return true;
+  return (await findBlockingReversals(sql, order.orderNumber)).length > 0;
+}

@@ -1,0 +1,96 @@
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Sql } from '../../db/client.ts';
+import type { Settlement } from '../../domain/index.ts';
+import type { Reversal } from '../reversals/reversal-queries.ts';
+import type { SessionRow } from '../sessions/session-queries.ts';
+
+/** A capture as operators see it: the order's payment, or one that the order could not take. */
+export interface CapturedPayment extends PaymentRef {
+  utr: string | null;
+  amountPaise: number;
+  capturedAt: Date;
+  /** False if it was in another currency, or refunded before the order could take it. */
+  isWhole: boolean;
+  currency: string;
+  /** The amount refunded at the gateway, if the capture is not whole. */
+  refundedPaise: number;
+  /** This capture made the order PAID. */
+  isOrders: boolean;
+  /** When the gateway held the funds for the merchant. */
+  heldAt: Date | null;
+  holdRefusedAt: Date | null;
+  /** Why it is refunded as surplus; null if it is not. */
+  surplusReason: string | null;
+  refundedAt: Date | null;
+  /** The order's refund has failed after it was made, and is made again. */
+  isRefundedAgain: boolean;
+}
+
+/** All captures of an order, oldest first. */
+export async function listCapturedPayments(
+  sql: Sql,
+  orderNumber: string,
+): Promise<CapturedPayment[]> {
+  return sql<CapturedPayment[]>`
+    SELECT p.gateway, p.gateway_payment_id, p.utr, p.amount_paise, p.captured_at, p.is_whole, p.currency,
+      p.refunded_paise, p.held_at, p.hold_refused_at,
+      o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS is_orders,
+      s.reason AS surplus_reason, s.processed_at AS refunded_at,
+      o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AND has_failed_refund(o)
+        AS is_refunded_again
+    FROM payments p JOIN orders o USING (order_number)
+    LEFT JOIN surplus_refunds s
+      ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
+    WHERE p.order_number = ${orderNumber} ORDER BY p.captured_at, p.gateway_payment_id`;
+}
+
+/** A payment session as operators see it. */
+export type PaymentSession = Pick<
+  SessionRow,
+  'sessionId' | 'gatewaySessionId' | 'state' | 'createdAt' | 'expiresAt'
+>;
+
+/** All payment sessions of an order, oldest first. */
+export async function listPaymentSessions(
+  sql: Sql,
+  orderNumber: string,
+): Promise<PaymentSession[]> {
+  return sql<PaymentSession[]>`
+    SELECT session_id, gateway_session_id, state, created_at, expires_at
+    FROM payment_sessions WHERE order_number = ${orderNumber} ORDER BY session_id`;
+}
+
+/** A refund or chargeback made at the gateway itself. */
+export interface RecordedReversal extends Omit<Reversal, 'gatewayPaymentId'> {
+  recordedAt: Date;
+  endedAt: Date | null;
+}
+
+/** All reversals of an order, oldest first. */
+export async function listReversals(sql: Sql, orderNumber: string): Promise<RecordedReversal[]> {
+  return sql<RecordedReversal[]>`
+    SELECT reversal_id, kind, amount_paise, state, recorded_at, ended_at
+    FROM gateway_reversals WHERE order_number = ${orderNumber} ORDER BY recorded_at, reversal_id`;
+}
+
+/** An operator's record of where the money is. */
+export interface RecordedSettlement {
+  outcome: Settlement;
+  reference: string | null;
+  reason: string;
+  actor: string;
+  at: Date;
+  /** When the refunds and transfers at the gateway were read; null if they could not be. */
+  checkedAt: Date | null;
+}
+
+/** @returns null if no operator has settled the order */
+export async function findOutsideSettlement(
+  sql: Sql,
+  orderNumber: string,
+): Promise<RecordedSettlement | null> {
+  const [row] = await sql<RecordedSettlement[]>`
+    SELECT outcome, reference, reason, actor, at, checked_at FROM outside_settlements
+    WHERE order_number = ${orderNumber}`;
+  return row ?? null;
+}

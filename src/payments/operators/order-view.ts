@@ -1,0 +1,149 @@
+import type { Sql } from '../../db/client.ts';
+import { WAITING } from '../../domain/index.ts';
+import { showLedger } from '../../ledger/public.ts';
+import type { OrderRow } from '../../orders/public.ts';
+import {
+  ERASED,
+  markErased,
+  presentTimeline,
+  readDisputes,
+  readTimeline,
+} from '../../orders/public.ts';
+import type { WorkflowView } from '../../temporal/pending-activities.ts';
+import { listDeliveries } from '../../webhooks/public.ts';
+import type { GatewayCall, GatewayCallDeps } from '../gateway/gateway-calls.ts';
+import { gatewayCallsOf, inspectOrder, within } from '../gateway/gateway-calls.ts';
+import {
+  findOutsideSettlement,
+  listCapturedPayments,
+  listPaymentSessions,
+  listReversals,
+} from './operator-queries.ts';
+
+/** An order has at most nine events, and a few more for each dispute and failed payment. */
+const MAX_DELIVERIES = 100;
+
+/** Everything that the database has about an order, as operators see it. */
+export type OrderView = Awaited<ReturnType<typeof readOrderView>>;
+
+/** Reads everything that the database has about an order. */
+export async function readOrderView(sql: Sql, order: OrderRow) {
+  const { orderNumber } = order;
+  const [timelineRows, payments, reversals, sessions, ledger, outside, disputes, deliveries] =
+    await Promise.all([
+      readTimeline(sql, orderNumber),
+      listCapturedPayments(sql, orderNumber),
+      listReversals(sql, orderNumber),
+      listPaymentSessions(sql, orderNumber),
+      showLedger(sql, orderNumber),
+      findOutsideSettlement(sql, orderNumber),
+      readDisputes(sql, orderNumber),
+      listDeliveries(sql, { orderNumber }, MAX_DELIVERIES),
+    ]);
+  const { doing, next, entries } = presentTimeline(order, timelineRows);
+  return {
+    ...presentRow(order),
+    doing,
+    inWords: doing === null ? WAITING[order.status].operator : null,
+    next,
+    waitingDisputeSince: order.waitingDisputeReceivedAt,
+    payments,
+    reversals,
+    sessions,
+    money: moneyOf(ledger.balances),
+    lines: ledger.lines,
+    settledOutside: outside,
+    disputes,
+    timeline: entries,
+    deliveries,
+  };
+}
+
+function presentRow(row: OrderRow) {
+  const order = markErased(row);
+  return {
+    orderNumber: order.orderNumber,
+    merchantId: order.merchantId,
+    environment: order.environment,
+    gateway: order.gateway,
+    merchantOrderId: order.merchantOrderId,
+    status: order.status,
+    amountPaise: order.amountPaise,
+    description: order.description,
+    buyer:
+      order.erasedAt === null
+        ? { email: order.buyerEmail, phone: order.buyerPhone, name: order.buyerName }
+        : { email: '', phone: '', name: ERASED },
+    erasedAt: order.erasedAt,
+    createdAt: order.createdAt,
+    updatedAt: order.updatedAt,
+    refund:
+      order.refundAmountPaise === null
+        ? null
+        : {
+            amountPaise: order.refundAmountPaise,
+            reason: order.refundReason,
+            processedAt: order.refundProcessedAt,
+          },
+  };
+}
+
+/** The balances of the order's money, surplus payments included. */
+function moneyOf(balances: readonly { account: string; balancePaise: number }[]) {
+  const paiseOn = (account: string) =>
+    balances.find((balance) => balance.account === account)?.balancePaise ?? 0;
+  return {
+    heldPaise: paiseOn('merchant_held'),
+    releasedPaise: paiseOn('merchant_available'),
+    refundedPaise: paiseOn('refunds'),
+    surplusPaise: paiseOn('surplus'),
+  };
+}
+
+/** A workflow of an order, with its page in the Temporal UI. */
+export interface LinkedWorkflow extends Omit<WorkflowView, 'pending'> {
+  /** Null if no Temporal UI is configured. */
+  link: string | null;
+}
+
+/** What Temporal has about an order, or why it cannot be read. */
+export interface OrderWorkflowsView {
+  workflows: LinkedWorkflow[];
+  gatewayCalls: GatewayCall[];
+  /** Why Temporal cannot be read, in one line; null if it was. */
+  temporalProblem: string | null;
+}
+
+/** What reading an order's workflows needs. */
+export interface WorkflowViewDeps extends GatewayCallDeps {
+  temporalNamespace: string;
+  /** Temporal's Web UI. */
+  temporalUiUrl?: string | undefined;
+}
+
+/**
+ * Reads the order's workflows and their unfinished gateway calls. Never throws because of Temporal.
+ *
+ * @param timeoutMs how long to wait for Temporal; 4.5 s for each call if absent
+ */
+export async function readOrderWorkflows(
+  { temporalUiUrl, temporalNamespace, ...deps }: WorkflowViewDeps,
+  orderNumber: string,
+  timeoutMs?: number,
+): Promise<OrderWorkflowsView> {
+  try {
+    const inspected = inspectOrder(deps, orderNumber, timeoutMs);
+    const found = await (timeoutMs === undefined ? inspected : within(inspected, timeoutMs));
+    const workflows = found.map(({ workflowId, runId, status }) => ({
+      workflowId,
+      runId,
+      status,
+      link: temporalUiUrl
+        ? `${temporalUiUrl}/namespaces/${temporalNamespace}/workflows/${workflowId}/${runId}`
+        : null,
+    }));
+    return { workflows, gatewayCalls: gatewayCallsOf(found), temporalProblem: null };
+  } catch (error) {
+    return { workflows: [], gatewayCalls: [], temporalProblem: (error as Error).message };
+  }
+}

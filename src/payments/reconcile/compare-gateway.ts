@@ -1,0 +1,257 @@
+import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Sql } from '../../db/client.ts';
+import type { PaymentFigures } from './gateway-figures-queries.ts';
+import { findFigures, listFiguresToCompare } from './gateway-figures-queries.ts';
+import type { GatewayPayment, PaymentGateway, TransferredFunds } from '../gateway/gateway.ts';
+import { isCaptured } from '../gateway/gateway.ts';
+import type { CaptureDeps } from '../captures/captures.ts';
+import type { Gateways } from '../gateway/gateways.ts';
+import { paymentSubject } from '../gateway/gateways.ts';
+import { lookAtHoldAgain } from '../funds/funds.ts';
+import { refundAgainIfBooked } from '../reversals/reversals.ts';
+import type { FeesOfPayment } from '../queries.ts';
+import { writeFees } from '../queries.ts';
+import { contradictionOf } from '../settlement/settlement-rule.ts';
+
+const CONCURRENT_PAYMENTS = 4;
+/** The most faults and the most failures that a comparison lists. */
+const MAX_LISTED = 100;
+
+/** One figure in which the gateway and the ledger differ. */
+export interface GatewayFault extends PaymentRef {
+  orderNumber: string;
+  fault: string;
+}
+
+/** The result of comparing the payments of open and recently ended orders with the gateway. */
+export interface GatewayComparison {
+  /** Payments whose figures were compared. */
+  comparedCount: number;
+  /** Payments whose money the gateway is moving now: they are not compared. */
+  movingCount: number;
+  faultCount: number;
+  /** The first faults. */
+  faults: GatewayFault[];
+  notAskedCount: number;
+  /** The first payments that could not be fetched from the gateway, and why. */
+  notAsked: (PaymentRef & { orderNumber: string; reason: string })[];
+}
+
+/**
+ * Compares the ledger with the gateways' figures: the amounts captured, refunded, released and held
+ * of each payment whose order is open, or ended within a week. It reads pages and fetches a few
+ * payments at a time; a failed fetch does not stop the others.
+ */
+export async function compareWithGateway(deps: {
+  sql: Sql;
+  gateways: Gateways;
+}): Promise<GatewayComparison> {
+  const comparison: GatewayComparison = {
+    comparedCount: 0,
+    movingCount: 0,
+    faultCount: 0,
+    faults: [],
+    notAskedCount: 0,
+    notAsked: [],
+  };
+  await forEachPayment(deps.sql, FIRST, (payment) =>
+    compareOne(deps.gateways, payment, comparison),
+  );
+  return comparison;
+}
+
+/** Before every payment. */
+const FIRST: PaymentRef = { gateway: '', gatewayPaymentId: '' };
+
+/** Reads the payments to compare page by page, and works on a few at a time. */
+async function forEachPayment(
+  sql: Sql,
+  from: PaymentRef,
+  work: (payment: PaymentFigures) => Promise<void>,
+  onPage: (last: PaymentRef) => Promise<void> = async () => undefined,
+): Promise<void> {
+  let after: PaymentRef | undefined = from;
+  while (after !== undefined) {
+    const payments: PaymentFigures[] = await listFiguresToCompare(sql, after);
+    const queue = payments.values();
+    const processQueue = async () => {
+      for (const payment of queue) await work(payment);
+    };
+    await Promise.all(Array.from({ length: CONCURRENT_PAYMENTS }, processQueue));
+    after = payments.at(-1);
+    if (after) await onPage(after);
+  }
+}
+
+/**
+ * The daily comparison: raises an alert about each payment on which the gateway differs from the ledger,
+ * and clears the alert of each on which they agree. A payment that differs is compared again at once,
+ * because its money may have moved between the two readings.
+ *
+ * @param from continues after this payment
+ * @param onPage called after each page, with its last payment
+ * @returns how many payments differ
+ */
+export async function alertOnDifferences(
+  deps: CaptureDeps,
+  {
+    from = FIRST,
+    onPage,
+  }: { from?: PaymentRef | undefined; onPage?: (last: PaymentRef) => Promise<void> } = {},
+): Promise<{ differing: number }> {
+  let differing = 0;
+  const compare = async (read: PaymentFigures) => {
+    if (await differs(deps, read)) differing += 1;
+  };
+  await forEachPayment(deps.sql, from, compare, onPage);
+  return { differing };
+}
+
+/** @returns false also if the payment cannot be compared now: its alert stays as it is */
+async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean> {
+  const { gateway, gatewayPaymentId, orderNumber } = read;
+  const subject = paymentSubject(read);
+  try {
+    if (read.isMoving) return false;
+    let { faults, fees } = await compareFigures(deps.gateways.forOrder(read), read);
+    if (faults.length > 0) {
+      const again = await findFigures(deps.sql, read);
+      if (!again || again.isMoving) return false;
+      ({ faults, fees } = await compareFigures(deps.gateways.forOrder(again), again));
+    }
+    // The gateway may not have reported them at first.
+    if (isNews(read, fees)) await writeFees(deps.sql, read, fees);
+    if (faults.length === 0) await clearAlert(deps.sql, 'gateway_differs', subject, 'comparison');
+    else {
+      await raiseAlert(deps, {
+        kind: 'gateway_differs',
+        subject,
+        message: `The gateway differs from the ledger: ${faults.join('; ')}`,
+        fields: { gateway, gatewayPaymentId, orderNumber },
+      });
+      // The callback about a refund or a transfer that has failed may have been lost. Either can fail, and
+      // the alert is raised by then.
+      await refundAgainIfBooked(deps, read);
+      await lookAtHoldAgain(deps, { gateway, gatewayPaymentId, hasFailed: true });
+    }
+    return faults.length > 0;
+  } catch (err) {
+    deps.log.warn({ err, orderNumber }, 'A payment was not compared with the gateway');
+    return false;
+  }
+}
+
+async function compareOne(
+  gateways: Gateways,
+  payment: PaymentFigures,
+  comparison: GatewayComparison,
+): Promise<void> {
+  const { gateway, gatewayPaymentId, orderNumber } = payment;
+  if (payment.isMoving) {
+    comparison.movingCount += 1;
+    return;
+  }
+  try {
+    const { faults } = await compareFigures(gateways.forOrder(payment), payment);
+    comparison.comparedCount += 1;
+    comparison.faultCount += faults.length;
+    for (const fault of faults) {
+      if (comparison.faults.length < MAX_LISTED) {
+        comparison.faults.push({ gateway, gatewayPaymentId, orderNumber, fault });
+      }
+    }
+  } catch (error) {
+    comparison.notAskedCount += 1;
+    if (comparison.notAsked.length >= MAX_LISTED) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    comparison.notAsked.push({ gateway, gatewayPaymentId, orderNumber, reason });
+  }
+}
+
+/** @returns in what the gateway differs, and the fees that it reports */
+async function compareFigures(
+  gateway: PaymentGateway,
+  payment: PaymentFigures,
+): Promise<{ faults: string[]; fees: FeesOfPayment }> {
+  const { gatewayPaymentId } = payment;
+  const atGateway = await gateway.fetchPayment(gatewayPaymentId);
+  const transferred = await gateway.fetchTransferred(gatewayPaymentId);
+  const moved =
+    payment.settled === null
+      ? movedFaults(payment, atGateway, transferred)
+      : settledFaults(payment, payment.settled, atGateway, transferred);
+  const fees = { ofPayment: atGateway.fee, ofTransfer: transferred.fee };
+  return {
+    faults: [...captureFaults(payment, atGateway), ...moved, ...feeFaults(payment, fees)],
+    fees,
+  };
+}
+
+/** Whether the gateway reports a fee that is not recorded. */
+function isNews(
+  { feePaise, transferFeePaise }: PaymentFigures,
+  { ofPayment, ofTransfer }: FeesOfPayment,
+): boolean {
+  return (
+    (feePaise === null && ofPayment !== null) || (transferFeePaise === null && ofTransfer !== null)
+  );
+}
+
+/** A fee that one of the two does not know is no fault. */
+function feeFaults(ours: PaymentFigures, { ofPayment, ofTransfer }: FeesOfPayment): string[] {
+  const compared = [
+    ['the payment', ours.feePaise, ofPayment?.feePaise],
+    ['its transfer', ours.transferFeePaise, ofTransfer?.feePaise],
+  ] as const;
+  return compared
+    .filter(([, known, theirs]) => known !== null && theirs !== undefined && known !== theirs)
+    .map(
+      ([what, known, theirs]) => `${what} has cost ${known} paise, but the gateway says ${theirs}`,
+    );
+}
+
+/**
+ * Of a payment that an operator has settled outside: its figures may differ, because the money may
+ * have moved outside the gateway, but the gateway must not have moved it as well.
+ */
+function settledFaults(
+  { amountPaise: capturedPaise, lostPaise }: PaymentFigures,
+  settled: NonNullable<PaymentFigures['settled']>,
+  { refundedPaise }: GatewayPayment,
+  { heldPaise, releasedPaise: toMerchantPaise }: TransferredFunds,
+): string[] {
+  const moved = { toBuyerPaise: refundedPaise + lostPaise, toMerchantPaise };
+  const contradiction = contradictionOf({ ...settled, capturedPaise }, moved);
+  const isStillHeld = settled.outcome === 'refunded' && heldPaise > 0;
+  return [
+    ...(contradiction === null ? [] : [contradiction]),
+    ...(isStillHeld ? [`${heldPaise} paise are on hold for the merchant`] : []),
+  ].map((fault) => `settled as ${settled.outcome}, but ${fault}`);
+}
+
+function captureFaults(ours: PaymentFigures, theirs: GatewayPayment): string[] {
+  const { amountPaise, currency } = ours;
+  const isSame = theirs.amountPaise === amountPaise && theirs.currency === currency;
+  if (isSame && isCaptured(theirs)) return [];
+  return [
+    `captured ${amountPaise} paise of ${currency}, but the gateway says ${theirs.status}, ${theirs.amountPaise} of ${theirs.currency}`,
+  ];
+}
+
+/** A reversal is taken from the linked account or from the platform's balance: both are correct. */
+function movedFaults(
+  { refundedPaise, releasedPaise, heldPaise, reversedPaise, isHeld }: PaymentFigures,
+  { refundedPaise: refunded }: GatewayPayment,
+  { heldPaise: held, releasedPaise: released }: TransferredFunds,
+): string[] {
+  const leastHeld = isHeld ? heldPaise : 0;
+  const compared = [
+    ['refunded', refundedPaise, refunded, refundedPaise, refundedPaise],
+    ['released', releasedPaise, released, releasedPaise - reversedPaise, releasedPaise],
+    ['set aside', heldPaise, held, leastHeld, heldPaise + reversedPaise],
+  ] as const;
+  return compared
+    .filter(([, , theirs, least, most]) => theirs < least || theirs > most)
+    .map(([what, ours, theirs]) => `${what} ${ours} paise, but the gateway says ${theirs}`);
+}

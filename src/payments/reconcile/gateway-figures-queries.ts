@@ -1,0 +1,92 @@
+import type { Sql } from '../../db/client.ts';
+import type { PaymentRef } from '../../contracts/ids.ts';
+import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../../domain/index.ts';
+import type { OrderGateway } from '../gateway/gateways.ts';
+import type { SettledMoney } from '../settlement/settlement-rule.ts';
+
+/** A captured payment with the ledger's figures. */
+export interface PaymentFigures extends OrderGateway, PaymentRef {
+  orderNumber: string;
+  currency: string;
+  amountPaise: number;
+  /** Refunded by this service or at the gateway itself. */
+  refundedPaise: number;
+  releasedPaise: number;
+  /** The refunds and chargebacks made at the gateway itself. */
+  reversedPaise: number;
+  heldPaise: number;
+  /** The service has recorded the hold, and the order's status still requires it. */
+  isHeld: boolean;
+  /** A release or refund is in progress, so the gateway's figures may be ahead of the ledger's. */
+  isMoving: boolean;
+  /** How an operator has settled it outside the gateway; null if none did. */
+  settled: Omit<SettledMoney, 'capturedPaise'> | null;
+  /** Of lost chargebacks. */
+  lostPaise: number;
+  /** What the gateway has charged for it and for its transfer; null if that is not recorded. */
+  feePaise: number | null;
+  transferFeePaise: number | null;
+}
+
+const PAGE_SIZE = 200;
+/** Orders that reached a final status longer ago are not compared. */
+const CHANGED_WITHIN_DAYS = 7;
+
+/**
+ * One page of the payments of orders that are not final, or changed in the last seven days.
+ *
+ * @param after the last payment of the previous page
+ */
+export async function listFiguresToCompare(sql: Sql, after: PaymentRef): Promise<PaymentFigures[]> {
+  return sql<PaymentFigures[]>`
+    ${figures(sql)}
+    WHERE (p.gateway, p.gateway_payment_id) > (${after.gateway}, ${after.gatewayPaymentId})
+      AND p.is_whole
+      AND (o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})
+        OR o.updated_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day'
+        OR s.started_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day')
+    ORDER BY p.gateway, p.gateway_payment_id LIMIT ${PAGE_SIZE}`;
+}
+
+/** The figures of one payment. */
+export async function findFigures(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<PaymentFigures | undefined> {
+  const [row] = await sql<PaymentFigures[]>`
+    ${figures(sql)} WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;
+  return row;
+}
+
+const figures = (sql: Sql) => sql`
+    SELECT p.gateway, p.gateway_payment_id, p.order_number, p.environment, p.currency,
+      p.amount_paise, p.fee_paise, p.transfer_fee_paise,
+      coalesce(l.refunded, 0)::bigint + r.refunded::bigint AS refunded_paise,
+      coalesce(l.released, 0)::bigint AS released_paise,
+      r.reversed::bigint AS reversed_paise,
+      balance_of(p.gateway, p.gateway_payment_id, 'merchant_held') AS held_paise,
+      p.held_at IS NOT NULL AND o.status = ANY(${HOLDING_STATUSES}) AS is_held,
+      o.pending_operation IS NOT NULL OR (s.started_at IS NOT NULL AND s.processed_at IS NULL)
+        OR has_failed_refund(o) AS is_moving,
+      (r.reversed - r.refunded)::bigint AS lost_paise,
+      CASE WHEN x.order_number IS NOT NULL THEN jsonb_build_object('outcome', x.outcome,
+          'restPaise', x.amount_paise, 'hasReference', x.reference IS NOT NULL)
+        WHEN s.settled_paise IS NOT NULL THEN jsonb_build_object('outcome', 'refunded',
+          'restPaise', s.settled_paise, 'hasReference', s.reference IS NOT NULL) END AS settled
+    FROM payments p JOIN orders o USING (order_number)
+    LEFT JOIN surplus_refunds s
+      ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
+    LEFT JOIN outside_settlements x ON x.order_number = o.order_number
+      AND o.gateway = p.gateway AND o.gateway_payment_id = p.gateway_payment_id
+    LEFT JOIN LATERAL (
+      SELECT sum(CASE operation WHEN 'refund' THEN amount_paise WHEN 'refund_failed' THEN -amount_paise
+          END) AS refunded,
+        sum(amount_paise) FILTER (WHERE operation = 'release') AS released
+      FROM ledger_transfers t
+      WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id) l ON true
+    LEFT JOIN LATERAL (
+      SELECT coalesce(sum(amount_paise) FILTER (WHERE kind = 'refund'), 0) AS refunded,
+        coalesce(sum(amount_paise), 0) AS reversed
+      FROM gateway_reversals v
+      WHERE v.gateway = p.gateway AND v.gateway_payment_id = p.gateway_payment_id
+        AND v.has_left) r ON true`;

@@ -1,0 +1,125 @@
+import { forEachOrder } from '../../for-each-order.ts';
+import type { CaptureDeps } from '../captures/captures.ts';
+import { raiseAlert } from '../../alerts/alerts.ts';
+import {
+  applyCapture,
+  askAndApply,
+  recordSessionClosed,
+  recordSessionPayments,
+} from '../captures/captures.ts';
+import { paymentSubject } from '../gateway/gateways.ts';
+import { holdFunds } from '../funds/funds.ts';
+import { checkLinkedAccounts } from '../funds/linked-accounts.ts';
+import * as queries from '../queries.ts';
+import { recordMissedChargebacks } from '../reversals/reversals.ts';
+import type { Shard } from './shard.ts';
+import { ALL_ORDERS } from './shard.ts';
+
+const BATCH = 200;
+/** Less than the activity's time-out of 2 minutes; the next run continues with the rest. */
+const RUN_FOR_MS = 90_000;
+/** The part of a run reserved for holding funds, however many sessions are due. */
+const HOLD_FOR_MS = 30_000;
+const CONCURRENT_CALLS = 8;
+
+/**
+ * Finds what lost callbacks and crashed processes left unrecorded: checks open and recently ended
+ * sessions at the gateway, applies or refunds unapplied captures, holds funds, and asks for the linked
+ * accounts that are due.
+ *
+ * @param shard the orders of this run; other runs process the other shards at the same time
+ * @returns how many sessions were checked, and how many unapplied captures were found
+ */
+export async function reconcilePayments(
+  deps: CaptureDeps,
+  shard: Shard = ALL_ORDERS,
+): Promise<{ sessions: number; captures: number }> {
+  const endsAtMs = performance.now() + RUN_FOR_MS;
+  const sessions = await checkSessions(deps, shard, endsAtMs - HOLD_FOR_MS);
+  const unapplied = await queries.findUnappliedCaptures(deps.sql, {
+    olderThanMs: queries.UNAPPLIED_AFTER_MS,
+    limit: BATCH,
+    shard,
+  });
+  await processUntil(deps, unapplied, endsAtMs, (capture) =>
+    // Its refund is under way.
+    (capture.isSurplus ? applyCapture : askAndApply)(deps, capture),
+  );
+  await holdAllFunds(deps, shard, endsAtMs);
+  if (shard.index === 0) {
+    await recordMissedChargebacks(deps);
+    await alertUnconfirmed(deps);
+    await queries.clearSessionRefused(deps.sql);
+    await queries.clearBalanceLow(deps.sql);
+    await checkLinkedAccounts(deps);
+  }
+  return { sessions, captures: unapplied.length };
+}
+
+/** Checks all sessions that are due, in batches. A later run retries a check that fails. */
+async function checkSessions(deps: CaptureDeps, shard: Shard, endsAtMs: number): Promise<number> {
+  for (let checked = 0; ;) {
+    const sessions = await queries.takeSessionsToCheck(deps.sql, { limit: BATCH, shard });
+    await processUntil(deps, sessions, endsAtMs, async (session) => {
+      const isAuthorized = (await checkSession(deps, session)) === 'authorized';
+      await queries.planNextCheck(deps.sql, session.sessionId, isAuthorized);
+    });
+    checked += sessions.length;
+    if (sessions.length < BATCH || performance.now() > endsAtMs) return checked;
+  }
+}
+
+/** @returns what {@link recordSessionPayments} has found */
+async function checkSession(
+  deps: CaptureDeps,
+  session: queries.SessionToCheck,
+): ReturnType<typeof recordSessionPayments> {
+  const { gatewaySessionId } = session;
+  if (!deps.gateways.find(session) || gatewaySessionId === null) return 'unpaid';
+  const paid = await recordSessionPayments(deps, session, gatewaySessionId);
+  const isOver = session.isExpired || !session.isPayable;
+  if (paid !== 'captured' && session.state === 'OPEN' && isOver) {
+    const closing = { gatewaySessionId, isPaid: false };
+    await recordSessionClosed(deps, session, closing, 'closeSession');
+  }
+  return paid;
+}
+
+/** Alerts about captures that the gateway has not confirmed, and clears alerts about those it has. */
+async function alertUnconfirmed(deps: CaptureDeps): Promise<void> {
+  await queries.clearConfirmed(deps.sql);
+  for (const capture of await queries.findUnconfirmedCaptures(deps.sql, BATCH)) {
+    await raiseAlert(deps, {
+      kind: 'payment_unconfirmed',
+      subject: paymentSubject(capture),
+      message: 'A callback has reported a payment, and the gateway does not confirm it',
+      fields: { ...capture },
+    });
+  }
+}
+
+/** Holds all funds that can be held, in batches. This run does not retry a hold that fails. */
+async function holdAllFunds(deps: CaptureDeps, shard: Shard, endsAtMs: number): Promise<void> {
+  const startedAtMs = performance.now();
+  for (;;) {
+    const unheld = await queries.findUnheldPayments(deps.sql, {
+      limit: BATCH,
+      untriedForMs: performance.now() - startedAtMs,
+      shard,
+    });
+    await processUntil(deps, unheld, endsAtMs, ({ orderNumber }) => holdFunds(deps, orderNumber));
+    if (unheld.length < BATCH || performance.now() > endsAtMs) return;
+  }
+}
+
+/** Later runs process the items for which no time is left: a call can take 10 s to time out. */
+function processUntil<Item extends { orderNumber: string }>(
+  { log }: CaptureDeps,
+  items: readonly Item[],
+  endsAtMs: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const isOver = () => performance.now() > endsAtMs;
+  const options = { log, concurrency: CONCURRENT_CALLS, isOver };
+  return forEachOrder(items, ({ orderNumber }) => orderNumber, work, options);
+}

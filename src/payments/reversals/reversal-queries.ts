@@ -1,0 +1,74 @@
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Sql } from '../../db/client.ts';
+import { jsonRow } from '../../db/client.ts';
+import type { GatewayReversal } from '../gateway/gateway.ts';
+import type { OrderGateway } from '../gateway/gateways.ts';
+
+/** A refund or chargeback made at the gateway itself: a row of `gateway_reversals`. */
+export type Reversal = Omit<GatewayReversal, 'idempotencyKey'>;
+
+/** What recording a reversal changed. */
+export type ReversalResult =
+  /** The reversal is new, or its state has changed. */
+  | { outcome: 'recorded'; orderNumber: string }
+  | { outcome: 'known'; orderNumber: string }
+  /** Its payment is not recorded. */
+  | { outcome: 'unknown_payment' };
+
+/**
+ * Records a reversal and, once the money has left, its ledger line, in one statement.
+ *
+ * @param wasAsked the gateway's API has returned it: only then a chargeback that was won opens again
+ */
+export async function writeReversal(
+  sql: Sql,
+  { gateway, environment }: OrderGateway,
+  reversal: Reversal,
+  wasAsked: boolean,
+): Promise<ReversalResult> {
+  const [row] = await sql<{ result: ReversalResult }[]>`
+    SELECT write_reversal(${gateway}, ${environment}, ${jsonRow(sql, reversal)},
+      ${wasAsked}) AS result`;
+  return row?.result ?? { outcome: 'unknown_payment' };
+}
+
+/** The reversals that block the release of an order's funds, oldest first. */
+export async function findBlockingReversals(sql: Sql, orderNumber: string): Promise<Reversal[]> {
+  return sql<Reversal[]>`
+    SELECT r.reversal_id, r.gateway_payment_id, r.kind, r.amount_paise, r.state
+    FROM orders o JOIN gateway_reversals r USING (gateway, gateway_payment_id)
+    WHERE o.order_number = ${orderNumber} AND r.blocks_release
+    ORDER BY r.recorded_at, r.reversal_id`;
+}
+
+/** The undecided chargeback of a payment, if there is one. */
+export async function findOpenChargeback(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<{ reversalId: string } | undefined> {
+  const [row] = await sql<{ reversalId: string }[]>`
+    SELECT reversal_id FROM gateway_reversals
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      AND kind = 'chargeback' AND state = 'open' LIMIT 1`;
+  return row;
+}
+
+/**
+ * Open chargebacks not checked for `everyMs`: the callback that ends one may have been lost.
+ *
+ * @returns at most `limit` chargebacks, marked as checked
+ */
+export async function takeOpenChargebacks(
+  sql: Sql,
+  { limit, everyMs }: { limit: number; everyMs: number },
+): Promise<(OrderGateway & { reversalId: string })[]> {
+  return sql<(OrderGateway & { reversalId: string })[]>`
+    UPDATE gateway_reversals r SET checked_at = service_now() FROM orders o
+    WHERE o.order_number = r.order_number AND (r.gateway, r.reversal_id) IN (
+      SELECT gateway, reversal_id FROM gateway_reversals
+      WHERE state = 'open' AND coalesce(checked_at, recorded_at)
+        < (SELECT service_now()) - ${everyMs} * interval '1 millisecond'
+      ORDER BY checked_at NULLS FIRST LIMIT ${limit}
+      FOR UPDATE SKIP LOCKED)
+    RETURNING r.reversal_id, r.gateway, o.environment`;
+}

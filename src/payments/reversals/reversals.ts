@@ -1,0 +1,147 @@
+import type { AlertDeps } from '../../alerts/alerts.ts';
+import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Sql } from '../../db/client.ts';
+import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
+import type { GatewayReversal } from '../gateway/gateway.ts';
+import { moneyKey } from '../gateway/gateway.ts';
+import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
+import * as queries from '../queries.ts';
+
+/**
+ * Records a chargeback or a refund made at the gateway, unless this service has made the refund.
+ * Idempotent and independent of order, for callbacks and for reversals that the service fetches.
+ *
+ * @param wasAsked see {@link queries.writeReversal}: a callback may be old
+ * @returns `ours` when this service has made it, `unknown_payment` when its payment is not recorded
+ */
+export async function recordReversal(
+  deps: AlertDeps,
+  at: OrderGateway,
+  found: GatewayReversal,
+  wasAsked: boolean,
+): Promise<'ours' | queries.ReversalResult['outcome']> {
+  if (isOurs(found)) return 'ours';
+  const { idempotencyKey: _, ...reversal } = found;
+  const { reversalId, gatewayPaymentId, kind, state } = reversal;
+  const result = await queries.writeReversal(deps.sql, at, reversal, wasAsked);
+  if (result.outcome === 'unknown_payment') return result.outcome;
+  const isOver = state === 'won' || state === 'failed';
+  // Also when it is known: the process that has recorded it may have been killed before.
+  if (isOver) await clearUnlessBlocked(deps.sql, result.orderNumber);
+  if (result.outcome !== 'recorded') return result.outcome;
+  const fields = {
+    orderNumber: result.orderNumber,
+    gateway: at.gateway,
+    gatewayPaymentId,
+    reversalId,
+    state,
+    amountPaise: reversal.amountPaise,
+  };
+  if (isOver) {
+    deps.log.info(fields, 'A reversal at the gateway ended without taking money');
+  } else {
+    await raiseAlert(deps, {
+      kind: kind === 'refund' ? 'refunded_at_gateway' : 'charged_back',
+      subject: result.orderNumber,
+      message: MESSAGES[state],
+      fields,
+    });
+  }
+  return 'recorded';
+}
+
+/** Whether this service has made a refund. */
+export const isOurs = ({ idempotencyKey, gatewayPaymentId }: GatewayReversal): boolean =>
+  idempotencyKey === moneyKey(gatewayPaymentId, 'refund');
+
+const MESSAGES = {
+  pending: 'A refund that this service has not made is in progress at the gateway',
+  processed: 'A payment was refunded at the gateway itself',
+  open: "The buyer's bank has opened a chargeback of a payment",
+  lost: "The buyer's bank has taken the money of a payment: the chargeback is lost",
+} as const satisfies Partial<Record<GatewayReversal['state'], string>>;
+
+async function clearUnlessBlocked(sql: Sql, orderNumber: string): Promise<void> {
+  if ((await queries.findBlockingReversals(sql, orderNumber)).length > 0) return;
+  const kinds = ['refunded_at_gateway', 'charged_back', 'release_blocked'] as const;
+  await clearAlert(sql, kinds, orderNumber, 'gateway');
+}
+
+/**
+ * Records every refund of a payment that this service has not made: its callback may have been lost.
+ *
+ * @returns whether any refund is new or has a new state
+ * @throws GatewayUnavailable, GatewayRefused
+ */
+export async function recordRefundsOf(
+  deps: GatewayDeps,
+  at: OrderGateway,
+  gatewayPaymentId: string,
+): Promise<boolean> {
+  return recordRefunds(deps, at, await deps.gateways.forOrder(at).listRefunds(gatewayPaymentId));
+}
+
+/** The same for refunds that were fetched, newest first. */
+export async function recordRefunds(
+  deps: AlertDeps,
+  at: OrderGateway,
+  refunds: readonly GatewayReversal[],
+): Promise<boolean> {
+  let isChanged = false;
+  for (const refund of refunds.toReversed()) {
+    isChanged = (await recordReversal(deps, at, refund, true)) === 'recorded' || isChanged;
+  }
+  return isChanged;
+}
+
+/**
+ * Has a refund of this service made again that is said to have failed after it was booked: the refund's
+ * workflow asks the gateway. Until it is booked, the call that makes it sees that it has failed.
+ */
+export async function refundAgainIfBooked(
+  { sql, workflows }: { sql: Sql; workflows: OrderWorkflows },
+  payment: PaymentRef,
+): Promise<void> {
+  if (await queries.findBookedRefund(sql, payment)) await workflows.refundSurplus(payment);
+}
+
+/** The interval between two checks of an open chargeback, and the most checks in one run. */
+const CHARGEBACK_EVERY_MS = 3_600_000;
+const CHARGEBACKS_PER_RUN = 50;
+
+/**
+ * Records chargebacks whose callbacks were lost: fetches each gateway's newest ones in one call, and
+ * each that is recorded as open. A failure is logged and does not stop the rest.
+ */
+export async function recordMissedChargebacks(deps: GatewayDeps): Promise<void> {
+  for (const { port, ...at } of deps.gateways.all) {
+    await loggingFailure(deps, async () => {
+      for (const chargeback of await port.listNewestChargebacks()) {
+        await recordReversal(deps, at, chargeback, true);
+      }
+    });
+  }
+  const open = { limit: CHARGEBACKS_PER_RUN, everyMs: CHARGEBACK_EVERY_MS };
+  for (const { reversalId, ...at } of await queries.takeOpenChargebacks(deps.sql, open)) {
+    await loggingFailure(deps, async () => {
+      await recordChargebackNow(deps, at, reversalId);
+    });
+  }
+}
+
+/** Records a chargeback as it is now at the gateway. @throws GatewayUnavailable, GatewayRefused */
+export async function recordChargebackNow(
+  deps: GatewayDeps,
+  at: OrderGateway,
+  reversalId: string,
+): Promise<void> {
+  const chargeback = await deps.gateways.forOrder(at).fetchChargeback(reversalId);
+  await recordReversal(deps, at, chargeback, true);
+}
+
+async function loggingFailure({ log }: GatewayDeps, work: () => Promise<void>): Promise<void> {
+  await work().catch((err: unknown) => {
+    log.warn({ err }, 'Chargebacks could not be checked: the next run retries');
+  });
+}

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PaymentRef } from '../../contracts/ids.ts';
+import { DomainError, REFUSALS } from '../../domain/index.ts';
+import { errorOf } from '../../http/responses/errors.ts';
+import type { OrderRow } from '../../orders/public.ts';
+import type { GatewayPayment, PaymentGateway } from '../gateway/gateway.ts';
+import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
+import * as queries from '../queries.ts';
+import type { SessionDeps } from './sessions.ts';
+import { recordAnswer } from '../captures/captures.ts';
+import { openSession } from './sessions.ts';
+
+/**
+ * Pays a sandbox order as its buyer would, at the gateway itself, so that the payment can be
+ * refunded there.
+ *
+ * @returns a function of an order and the command's id; equal commands get the same capture
+ * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
+ */
+export function createSandboxPayment(deps: SessionDeps) {
+  async function payNow(order: OrderRow, commandId: string): Promise<PaymentRef> {
+    if (order.status !== 'ACCEPTED') throw new DomainError('INVALID_STATE', REFUSALS.pay);
+    const { session } = await openSession(deps, order);
+    // The gateway's callback may arrive before this request records the capture: the PAID step is
+    // the result of this command then too.
+    await queries.expectHelperPayment(deps.sql, session.sessionId, commandId);
+    const gatewaySessionId = session.gatewaySessionId ?? '';
+    const gateway = deps.gateways.forOrder(order);
+    const refused = await payAsBuyer(gateway, gatewaySessionId);
+    // A paid session refuses too: an earlier request of this command may have failed after it had paid.
+    const askedAt = await queries.readClock(deps.sql);
+    const captured = await untilCaptured(gateway, gatewaySessionId);
+    if (!captured) throw refused ?? errorOf('GATEWAY_UNAVAILABLE');
+    const { sessionId } = session;
+    await recordAnswer(deps, order, { sessionId, payment: captured, askedAt });
+    return { gateway: order.gateway, gatewayPaymentId: captured.gatewayPaymentId };
+  }
+
+  return async function pay(order: OrderRow, commandId: string): Promise<PaymentRef> {
+    try {
+      return await payNow(order, commandId);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      // An equal request has paid: both return its capture.
+      const capture = await queries.findHelperCapture(deps.sql, order.orderNumber, commandId);
+      if (capture === undefined) throw error;
+      return capture;
+    }
+  };
+}
+
+const ASK_AGAIN_AFTER_MS = 300;
+/** A list may have a new payment only later. The request is answered within 4.5 s. */
+const LISTED_WITHIN_MS = 2500;
+
+async function untilCaptured(
+  gateway: PaymentGateway,
+  gatewaySessionId: string,
+): Promise<GatewayPayment | undefined> {
+  for (let waitedMs = 0; ; waitedMs += ASK_AGAIN_AFTER_MS) {
+    const payments = await gateway.listSessionPayments(gatewaySessionId);
+    const captured = payments.find(({ status }) => status === 'captured');
+    if (captured || payments.length > 0 || waitedMs >= LISTED_WITHIN_MS) return captured;
+    await sleep(ASK_AGAIN_AFTER_MS);
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof DomainError && error.code === 'INVALID_STATE';
+}
+
+/** @returns the refusal of a session that was paid or closed meanwhile */
+async function payAsBuyer(
+  gateway: PaymentGateway,
+  gatewaySessionId: string,
+): Promise<DomainError | undefined> {
+  try {
+    await gateway.payAsBuyer(gatewaySessionId);
+    return undefined;
+  } catch (error) {
+    if (error instanceof GatewayRefused) return new DomainError('INVALID_STATE', REFUSALS.pay);
+    if (error instanceof GatewayUnavailable) throw errorOf('GATEWAY_UNAVAILABLE');
+    throw error;
+  }
+}

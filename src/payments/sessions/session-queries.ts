@@ -1,0 +1,263 @@
+import type { Fragment } from 'postgres';
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Sql } from '../../db/client.ts';
+import { erasedKeyOf } from '../../orders/public.ts';
+import type { OrderGateway } from '../gateway/gateways.ts';
+import type { Shard } from '../reconcile/shard.ts';
+import { inShard } from '../reconcile/shard.ts';
+
+/** The state of a payment session. */
+export type SessionState = 'OPENING' | 'OPEN' | 'PAID' | 'CLOSED' | 'FAILED';
+
+/** A row of `payment_sessions`. */
+export interface SessionRow extends OrderGateway {
+  sessionId: string;
+  orderNumber: string;
+  state: SessionState;
+  gatewaySessionId: string | null;
+  upiIntent: string | null;
+  pageUrl: string | null;
+  expiresAt: Date;
+  /** When it ended before its time; null unless something else than time ended it. */
+  endedAt: Date | null;
+  payCommandId: string | null;
+  createdAt: Date;
+  /** Its time ended before it was paid or closed, by the database's clock. */
+  isExpired: boolean;
+}
+
+/** True of a payment session `s` that expired; it stays expired. */
+export const isExpired = (sql: Sql) => sql`
+  (s.state <> 'PAID' AND coalesce(s.ended_at, service_now()) >= s.expires_at)`;
+
+/**
+ * `opening`: another request is opening a session. `limit`: the order has had all its sessions.
+ * `not_ready`: the merchant has no linked account that receives transfers, so production cannot pay it out.
+ */
+export type Reservation =
+  | 'reserved'
+  | 'open'
+  | 'opening'
+  | 'limit'
+  | 'refused'
+  | 'not_active'
+  | 'not_ready';
+
+/**
+ * Reserves a new session for an order. It is one statement on the order's locked row, so that no
+ * second session opens at the same time, and none while the order closes its payment.
+ *
+ * @param sessionMs how long the session is open; it ends with the payment link at the latest
+ * @returns whether a session is reserved or open, or why there can be none
+ */
+export async function reserveSession(
+  sql: Sql,
+  orderNumber: string,
+  sessionId: string,
+  sessionMs: number,
+): Promise<Reservation> {
+  const [row] = await sql<{ outcome: Reservation }[]>`
+    SELECT reserve_payment_session(${orderNumber}, ${sessionId}, ${sessionMs}) AS outcome`;
+  return row?.outcome ?? 'refused';
+}
+
+/** Records that the gateway has opened a session. @returns false when it was ended meanwhile */
+export async function markSessionOpen(
+  sql: Sql,
+  sessionId: string,
+  opened: { gatewaySessionId: string; upiIntent: string; pageUrl: string },
+): Promise<boolean> {
+  const rows = await sql`
+    UPDATE payment_sessions SET state = 'OPEN', gateway_session_id = ${opened.gatewaySessionId},
+      upi_intent = ${opened.upiIntent}, page_url = ${opened.pageUrl},
+      next_check_at = least(expires_at, service_now() + ${sql.unsafe(FIRST_CHECK)})
+    WHERE session_id = ${sessionId} AND state = 'OPENING'
+    RETURNING 1`;
+  return rows.length > 0;
+}
+
+/**
+ * Ends a session, so that a new one can open or the order can be cancelled. A paid session stays as
+ * it is until its order is notified of the payment. Like every statement that locks both, this one
+ * locks the order before the session.
+ */
+export async function endSession(
+  sql: Sql,
+  sessionId: string,
+  state: 'CLOSED' | 'FAILED',
+): Promise<void> {
+  await sql`
+    WITH locked AS (
+      SELECT o.order_number FROM payment_sessions s JOIN orders o USING (order_number)
+      WHERE s.session_id = ${sessionId} FOR NO KEY UPDATE OF o
+    ), ended AS (
+      UPDATE payment_sessions s
+      SET state = ${state}, ended_at = coalesce(s.ended_at, service_now())
+      FROM locked l
+      WHERE s.session_id = ${sessionId} AND s.order_number = l.order_number AND s.state <> 'PAID'
+      RETURNING s.session_id
+    )
+    UPDATE orders o SET open_session_id = NULL FROM ended e
+    WHERE o.open_session_id = e.session_id`;
+}
+
+/** Finds a session of an order by its own id. */
+export function findSession(sql: Sql, orderNumber: string, sessionId: string) {
+  return findOne(sql, sql`s.order_number = ${orderNumber} AND s.session_id = ${sessionId}`);
+}
+
+/** Finds a session by its id at the gateway. */
+export function findSessionAtGateway(sql: Sql, at: OrderGateway, gatewaySessionId: string) {
+  const { gateway, environment } = at;
+  return findOne(
+    sql,
+    sql`s.gateway = ${gateway} AND s.gateway_session_id = ${gatewaySessionId}
+      AND s.environment = ${environment}`,
+  );
+}
+
+/** Finds the session that can still be paid, if there is one. */
+export function findOpenSession(sql: Sql, orderNumber: string) {
+  return findOne(
+    sql,
+    sql`s.session_id = (SELECT open_session_id FROM orders WHERE order_number = ${orderNumber})`,
+  );
+}
+
+/** Finds the session that was returned to the request with this Idempotency-Key. */
+export function findSessionOfKey(sql: Sql, orderNumber: string, idempotencyKey: string) {
+  return findOne(
+    sql,
+    sql`s.session_id = (SELECT session_id FROM payment_session_keys
+      WHERE order_number = ${orderNumber}
+        AND idempotency_key IN (${idempotencyKey}, ${erasedKeyOf(orderNumber, idempotencyKey)}))`,
+  );
+}
+
+/** @param condition true of at most one session `s` */
+async function findOne(sql: Sql, condition: Fragment): Promise<SessionRow | undefined> {
+  const [row] = await sql<SessionRow[]>`
+    SELECT s.*, ${isExpired(sql)} AS is_expired FROM payment_sessions s WHERE ${condition}`;
+  return row;
+}
+
+/** A session to check at the gateway, and whether its order can still be paid. */
+export interface SessionToCheck extends SessionRow {
+  isPayable: boolean;
+}
+
+/**
+ * The gateway is asked about a session without a callback after two minutes, four minutes later,
+ * when its time is over, and an hour after that; about a PAID session only the last time. So an
+ * order that is paid costs three calls at most.
+ */
+const FIRST_CHECK = "interval '2 minutes'";
+/** The next check of an open session comes after its present age, times this. */
+const AGE_FACTOR = 2;
+/** After a failed check, the next one comes after the session's age, times this. */
+const AGAIN_FACTOR = 0.25;
+
+/**
+ * Takes sessions that are due to be checked at the gateway. They become due again unless
+ * {@link planNextCheck} follows.
+ */
+export async function takeSessionsToCheck(
+  sql: Sql,
+  { limit, shard }: { limit: number; shard: Shard },
+): Promise<SessionToCheck[]> {
+  // The clock in a sub-select is read once, so that the index can be used.
+  return sql<SessionToCheck[]>`
+    UPDATE payment_sessions s SET next_check_at = service_now()
+      + greatest(${sql.unsafe(FIRST_CHECK)}, ${AGAIN_FACTOR} * (service_now() - s.created_at))
+    FROM orders o
+    WHERE o.order_number = s.order_number AND s.session_id IN (
+      SELECT session_id FROM payment_sessions
+      WHERE next_check_at <= (SELECT service_now()) AND ${inShard(sql, sql`order_number`, shard)}
+      ORDER BY next_check_at LIMIT ${limit}
+      FOR UPDATE SKIP LOCKED
+    )
+    RETURNING s.*, ${isExpired(sql)} AS is_expired,
+      o.status = 'ACCEPTED' AS is_payable`;
+}
+
+/** An authorised payment is captured or given back within three days: the last check comes after that. */
+const LAST_CHECK_OF_AUTHORIZED = "interval '4 days'";
+
+/**
+ * Plans the next check of a session, after the gateway has answered.
+ *
+ * @param isAuthorized a payment on it is authorised, and may still be captured
+ */
+export async function planNextCheck(
+  sql: Sql,
+  sessionId: string,
+  isAuthorized: boolean,
+): Promise<void> {
+  await sql`
+    UPDATE payment_sessions s SET next_check_at = CASE
+      WHEN state = 'OPEN' THEN least(s.expires_at, service_now()
+        + greatest(${sql.unsafe(FIRST_CHECK)}, ${AGE_FACTOR} * (service_now() - s.created_at)))
+      WHEN ${isAuthorized} AND service_now() < s.created_at + ${sql.unsafe(LAST_CHECK_OF_AUTHORIZED)}
+        THEN least(s.created_at + ${sql.unsafe(LAST_CHECK_OF_AUTHORIZED)},
+          service_now() + greatest(interval '1 hour', service_now() - s.created_at))
+      WHEN service_now() < last_check_of(s) THEN last_check_of(s)
+      END
+    WHERE session_id = ${sessionId}`;
+}
+
+/** Records that a sandbox command pays this session; the PAID step carries it out. */
+export async function expectHelperPayment(
+  sql: Sql,
+  sessionId: string,
+  commandId: string,
+): Promise<void> {
+  await sql`
+    UPDATE payment_sessions SET pay_command_id = ${commandId} WHERE session_id = ${sessionId}`;
+}
+
+/** Finds the recorded capture of the session that a sandbox command pays. */
+export async function findHelperCapture(
+  sql: Sql,
+  orderNumber: string,
+  commandId: string,
+): Promise<PaymentRef | undefined> {
+  const [row] = await sql<PaymentRef[]>`
+    SELECT p.gateway, p.gateway_payment_id
+    FROM payment_sessions s JOIN payments p USING (session_id)
+    WHERE s.order_number = ${orderNumber} AND s.pay_command_id = ${commandId}`;
+  return row;
+}
+
+/** @returns false when the gateway was asked about the session within `everyMs` */
+export async function claimRefresh(sql: Sql, sessionId: string, everyMs: number): Promise<boolean> {
+  const rows = await sql`
+    UPDATE payment_sessions SET looked_at = service_now()
+    WHERE session_id = ${sessionId} AND (looked_at IS NULL
+      OR looked_at < service_now() - ${everyMs} * interval '1 millisecond')
+    RETURNING 1`;
+  return rows.length > 0;
+}
+
+/** Records the session returned for an Idempotency-Key. @returns false when the key has one */
+export async function recordSessionOfKey(
+  sql: Sql,
+  orderNumber: string,
+  idempotencyKey: string,
+  sessionId: string,
+): Promise<boolean> {
+  const rows = await sql`
+    INSERT INTO payment_session_keys (order_number, idempotency_key, session_id)
+    VALUES (${orderNumber}, ${idempotencyKey}, ${sessionId})
+    ON CONFLICT DO NOTHING RETURNING 1`;
+  return rows.length > 0;
+}
+
+/** Clears the alerts about gateways that have opened a session since they refused one. */
+export async function clearSessionRefused(sql: Sql): Promise<void> {
+  await sql`
+    UPDATE alerts a SET cleared_at = clock_timestamp(), cleared_by = 'gateway'
+    WHERE a.kind = 'session_refused' AND a.cleared_at IS NULL AND EXISTS (
+      SELECT FROM payment_sessions s
+      WHERE gateway_subject(s.gateway, s.environment::text) = a.subject
+        AND s.gateway_session_id IS NOT NULL AND s.created_at > a.last_at)`;
+}

@@ -1,0 +1,186 @@
+import { clearAlert } from '../../alerts/alerts.ts';
+import type { Actor } from '../../db/actor.ts';
+import type { Sql } from '../../db/client.ts';
+import type { Settlement } from '../../domain/index.ts';
+import { DomainError, isFinal, REFUSALS } from '../../domain/index.ts';
+import type { OrderRow } from '../../orders/public.ts';
+import { findCarriedOut, findOrderAnywhere, findOrderByNumber } from '../../orders/public.ts';
+import { canSettle, hasFailedRefund, outcomeOf } from '../operators/consequences.ts';
+import type { GatewayDeps } from '../gateway/gateways.ts';
+import type { RecordedSettlement } from '../operators/operator-queries.ts';
+import { findOutsideSettlement } from '../operators/operator-queries.ts';
+import * as queries from '../queries.ts';
+import { settlePayment } from './settle-payment.ts';
+import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
+
+/** The settlement is recorded, but the order was not notified. */
+export class OrderNotNotifiedError extends Error {
+  override readonly name = 'OrderNotNotifiedError';
+}
+
+/** What settling an order needs. */
+export interface SettleOutsideDeps extends GatewayDeps {
+  workflows: OrderWorkflows;
+  /** The operator, for the audit log. */
+  actor: Actor;
+}
+
+/** An operator's statement of where an order's money is. */
+export interface OutsideSettlement {
+  orderNumber: string;
+  /** Decides the order's final status and event. Default: that of the pending operation. */
+  outcome?: Settlement | undefined;
+  /** The reference of the bank transfer, for example its UTR; absent if there was none. */
+  reference?: string | undefined;
+  reason: string;
+  /** The operator accepts that the gateway is not checked if it cannot be read. */
+  notChecked?: boolean;
+}
+
+const NOT_SEEN_BY_WORKFLOW =
+  'The order was finished before it received this settlement: check that the gateway has not moved its money too';
+
+/**
+ * Records that an order's money counts as released or refunded, and finishes the order. It is for
+ * orders whose release or refund was made outside the gateway, or whose payment was reversed at the
+ * gateway itself. It has the money lease of the payment meanwhile, and reads its refunds and transfers
+ * at the gateway: a settlement that contradicts them is refused ({@link contradictionOf}). If this
+ * process dies after writing the row, the sweep wakes the order; a repeat of the command with the same
+ * reference notifies it immediately.
+ *
+ * @returns the order, and a warning when it was finished before it received the settlement
+ * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`; `INVALID_STATE` unless the order is releasing or
+ *   refunding its money or part of it was reversed, when another settlement is recorded, the gateway has
+ *   moved the money, another process is moving it, or another order has the reference;
+ *   `GATEWAY_UNAVAILABLE` when the gateway cannot be read and `notChecked` is not set
+ * @throws OrderNotNotifiedError when the row is written, but the order could not be notified
+ */
+export async function settleOutside(
+  deps: SettleOutsideDeps,
+  asked: OutsideSettlement,
+): Promise<{ order: OrderRow; warning: string | null }> {
+  assertTexts(asked);
+  const { orderNumber } = asked;
+  const settlement = { ...asked, reference: asked.reference?.trim() };
+  const outcome = await recordSettlement(deps, settlement);
+  if (outcome === null) {
+    return { order: await findOrderByNumber(deps.sql, orderNumber), warning: null };
+  }
+  const commandId = `settle:${orderNumber}`;
+  const isNotified = await notifyOrder(deps, orderNumber, { commandId, outcome });
+  const order = await findOrderByNumber(deps.sql, orderNumber);
+  const isUsed = isNotified || (await isFinishedBy(deps.sql, orderNumber, commandId));
+  if (isUsed) await clearAlerts(deps, orderNumber);
+  return { order, warning: isUsed ? null : NOT_SEEN_BY_WORKFLOW };
+}
+
+/** Nothing about this order's money needs an operator after the settlement. */
+async function clearAlerts({ sql, actor }: SettleOutsideDeps, orderNumber: string): Promise<void> {
+  const kinds = [
+    'gateway_refused',
+    'refunded_at_gateway',
+    'charged_back',
+    'release_blocked',
+  ] as const;
+  await clearAlert(sql, kinds, orderNumber, actor.name);
+}
+
+/** True when this settlement finished the order: it found the row or carried out the command. */
+async function isFinishedBy(sql: Sql, orderNumber: string, commandId: string): Promise<boolean> {
+  return (
+    (await queries.isSettlementFound(sql, orderNumber)) ||
+    (await findCarriedOut(sql, { orderNumber, commandId })) !== undefined
+  );
+}
+
+/** @returns false when the order already has a final status. @throws OrderNotNotifiedError */
+async function notifyOrder(
+  { sql, workflows }: SettleOutsideDeps,
+  orderNumber: string,
+  settled: { commandId: string; outcome: Settlement },
+): Promise<boolean> {
+  const failed = async (cause: unknown): Promise<false> => {
+    const { status } = await findOrderByNumber(sql, orderNumber);
+    if (isFinal(status)) return false;
+    const message = `The settlement is recorded, but order ${orderNumber} could not be notified: run the command again`;
+    throw new OrderNotNotifiedError(message, { cause });
+  };
+  try {
+    const outcome = await workflows.update(orderNumber, 'settle', settled);
+    return outcome === 'done' || (await failed(outcome));
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function assertTexts({ reference, reason }: OutsideSettlement): void {
+  if (reference !== undefined && (reference.trim() === '' || reference.length > 200)) {
+    throw new DomainError('BAD_REQUEST', 'The reference must be 1 to 200 characters and not blank');
+  }
+  if (reason.trim() === '' || reason.length > 1000) {
+    throw new DomainError('BAD_REQUEST', 'The reason must be 1 to 1000 characters and not blank');
+  }
+}
+
+/**
+ * Records the settlement, unless the same one is recorded already.
+ *
+ * @returns how the order's money was settled; null if the order need not be notified, because its refund
+ *   had failed or only captures that it could not take were settled
+ */
+async function recordSettlement(
+  deps: SettleOutsideDeps,
+  settlement: OutsideSettlement,
+): Promise<Settlement | null> {
+  const { sql, actor } = deps;
+  const { orderNumber, outcome: asked } = settlement;
+  const order = await findOrderAnywhere(sql, orderNumber);
+  const earlier = await findOutsideSettlement(sql, orderNumber);
+  if (earlier && isRepeated(earlier, settlement)) return earlier.outcome;
+  const outcome = asked ?? outcomeOf(order);
+  const { gateway, environment, gatewayPaymentId } = order;
+  if (!earlier && outcome && gatewayPaymentId && (await canSettle(sql, order, outcome))) {
+    const payment = { gateway, environment, gatewayPaymentId };
+    await settlePayment(deps, payment, { ...settlement, outcome }, (checked) =>
+      queries.writeSettlement(sql, actor, orderNumber, checked),
+    );
+    if (!hasFailedRefund(order)) return outcome;
+    // The next attempt of the refund finds it finished and does not call the gateway.
+    await queries.finishRefundAgain(sql, orderNumber);
+    return null;
+  }
+  if (asked !== 'released' && (await settleSurplus(deps, order, settlement))) return null;
+  const refusal = earlier ? settledAlready(orderNumber, earlier) : REFUSALS.settleRefunded;
+  throw new DomainError('INVALID_STATE', refusal);
+}
+
+function isRepeated(
+  earlier: RecordedSettlement,
+  { outcome = earlier.outcome, reference }: OutsideSettlement,
+): boolean {
+  return outcome === earlier.outcome && (reference ?? null) === earlier.reference;
+}
+
+function settledAlready(orderNumber: string, { outcome, reference }: RecordedSettlement): string {
+  const how = reference === null ? `as ${outcome}` : `with reference ${reference}`;
+  return `Order ${orderNumber} is settled outside already, ${how}`;
+}
+
+/** @returns false when no surplus capture of the order waits for its refund */
+async function settleSurplus(
+  deps: SettleOutsideDeps,
+  { environment, orderNumber }: OrderRow,
+  settlement: OutsideSettlement,
+): Promise<boolean> {
+  const { sql, actor } = deps;
+  const waiting = await queries.findUnprocessedSurplus(sql, orderNumber);
+  for (const surplus of waiting) {
+    const payment = { ...surplus, environment };
+    await settlePayment(deps, payment, { ...settlement, outcome: 'refunded' }, (checked) =>
+      queries.writeSurplusSettlement(sql, actor, surplus, checked),
+    );
+    // The next attempt of the refund finds it finished and does not call the gateway.
+    await queries.finishSurplus(sql, surplus);
+  }
+  return waiting.length > 0;
+}

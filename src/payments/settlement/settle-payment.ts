@@ -1,0 +1,147 @@
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Settlement } from '../../domain/index.ts';
+import { DomainError, REFUSALS } from '../../domain/index.ts';
+import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
+import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
+import { MoneyLeaseTaken, renewMoneyLease, withMoneyLease } from '../funds/money-lease.ts';
+import type { NewSettlement, SettlementResult } from '../queries.ts';
+import * as queries from '../queries.ts';
+import { recordRefunds } from '../reversals/reversals.ts';
+import type { MovedAtGateway } from './settlement-rule.ts';
+import { contradictionOf } from './settlement-rule.ts';
+
+type Payment = OrderGateway & PaymentRef;
+
+/** How an operator settles a payment. */
+export interface PaymentSettlement {
+  orderNumber: string;
+  outcome: Settlement;
+  /** Of the bank transfer; absent if there was none. */
+  reference?: string | undefined;
+  reason: string;
+  /** The operator accepts that the gateway is not checked if it cannot be read. */
+  notChecked?: boolean;
+}
+
+/**
+ * Settles one payment while no other process moves its money, if the gateway does not contradict it.
+ *
+ * @param write records it, with the figures that it was checked with
+ * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
+ */
+export async function settlePayment(
+  deps: GatewayDeps,
+  payment: Payment,
+  settlement: PaymentSettlement,
+  write: (checked: NewSettlement) => Promise<SettlementResult>,
+): Promise<void> {
+  const { sql } = deps;
+  try {
+    await withMoneyLease(sql, payment, async (lease) => {
+      const checked = await checkPayment(deps, payment, settlement);
+      if (settlement.outcome === 'refunded' && checked.isChecked) {
+        await takeBackHeld(deps, payment, () => renewMoneyLease(sql, lease));
+      }
+      await renewMoneyLease(sql, lease);
+      const result = await write(checked);
+      if (result !== 'recorded') throw notRecorded(result, settlement);
+    });
+  } catch (error) {
+    if (!(error instanceof MoneyLeaseTaken)) throw error;
+    const message = `${error.message}: try again in a minute`;
+    throw new DomainError('INVALID_STATE', message, { cause: error });
+  }
+}
+
+/** Compares a settlement with what the gateway and the database have of its payment. */
+async function checkPayment(
+  deps: GatewayDeps,
+  payment: Payment,
+  { outcome, reference, reason, notChecked = false }: PaymentSettlement,
+): Promise<NewSettlement> {
+  const atGateway = await readGateway(deps, payment, notChecked);
+  const { capturedPaise, ...figures } = await queries.findSettlementFigures(deps.sql, payment);
+  const { restPaise, refundedPaise, chargedBackPaise } = figures;
+  const contradiction = contradictionOf(
+    { outcome, capturedPaise, restPaise, hasReference: reference !== undefined },
+    {
+      // The gateway's refunds include those of this service, which the database does not have.
+      toBuyerPaise: Math.max(refundedPaise, atGateway?.toBuyerPaise ?? 0) + chargedBackPaise,
+      toMerchantPaise: atGateway?.toMerchantPaise ?? 0,
+    },
+  );
+  if (contradiction !== null) {
+    throw new DomainError('INVALID_STATE', `Cannot settle as ${outcome}: ${contradiction}`);
+  }
+  return {
+    ...figures,
+    outcome,
+    reference: reference ?? null,
+    reason,
+    isChecked: atGateway !== null,
+  };
+}
+
+/**
+ * Takes back what is on hold for the merchant, whose money it no longer is. Before the settlement is
+ * written, so that an operator repeats both if this fails.
+ *
+ * @throws DomainError `GATEWAY_UNAVAILABLE`
+ */
+async function takeBackHeld(
+  deps: GatewayDeps,
+  payment: Payment,
+  beforeMoving: () => Promise<void>,
+): Promise<void> {
+  const { gatewayPaymentId } = payment;
+  try {
+    await deps.gateways.forOrder(payment).takeBackHeld({ gatewayPaymentId, beforeMoving });
+  } catch (error) {
+    if (!(error instanceof GatewayUnavailable) && !(error instanceof GatewayRefused)) throw error;
+    const message = `What is on hold for the merchant cannot be taken back (${error.message}): try again later`;
+    throw new DomainError('GATEWAY_UNAVAILABLE', message, { cause: error });
+  }
+}
+
+/**
+ * Reads the refunds and transfers of a payment, and records refunds whose callbacks were lost.
+ *
+ * @returns null if the gateway cannot be read and the operator accepts that
+ * @throws DomainError `GATEWAY_UNAVAILABLE` if the operator does not
+ */
+async function readGateway(
+  deps: GatewayDeps,
+  payment: Payment,
+  notChecked: boolean,
+): Promise<MovedAtGateway | null> {
+  const { gatewayPaymentId } = payment;
+  try {
+    const gateway = deps.gateways.forOrder(payment);
+    const refunds = await gateway.listRefunds(gatewayPaymentId);
+    const { releasedPaise } = await gateway.fetchTransferred(gatewayPaymentId);
+    await recordRefunds(deps, payment, refunds);
+    const live = refunds.filter(({ state }) => state !== 'failed');
+    return {
+      toBuyerPaise: live.reduce((sum, { amountPaise }) => sum + amountPaise, 0),
+      toMerchantPaise: releasedPaise,
+    };
+  } catch (error) {
+    if (!(error instanceof GatewayUnavailable) && !(error instanceof GatewayRefused)) throw error;
+    if (notChecked) return null;
+    const message = `The refunds and transfers of the payment cannot be read (${error.message}): try again later, or look at the gateway and confirm "not checked"`;
+    throw new DomainError('GATEWAY_UNAVAILABLE', message, { cause: error });
+  }
+}
+
+function notRecorded(
+  result: Exclude<SettlementResult, 'recorded'>,
+  { orderNumber, outcome, reference }: PaymentSettlement,
+): DomainError {
+  const messages = {
+    settled: `Order ${orderNumber} is settled outside already`,
+    refused: REFUSALS.settleRefunded,
+    changed: `Cannot settle as ${outcome}: the payment was reversed at the gateway meanwhile, try again`,
+    reference_taken: `Another order is settled with the reference ${reference}`,
+  };
+  return new DomainError('INVALID_STATE', messages[result]);
+}

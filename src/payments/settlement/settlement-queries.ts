@@ -1,0 +1,98 @@
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Actor } from '../../db/actor.ts';
+import type { Sql } from '../../db/client.ts';
+import { jsonRow } from '../../db/client.ts';
+import type { Settlement } from '../../domain/index.ts';
+import { SETTLE_COMMANDS, statusesThatTake } from '../../domain/index.ts';
+
+/** What the database has of a payment's money, in paise. */
+export interface SettlementFigures {
+  /** What is left of it. */
+  restPaise: number;
+  /** Refunds made at the gateway itself that have not failed. */
+  refundedPaise: number;
+  /** Chargebacks that are lost or undecided. */
+  chargedBackPaise: number;
+}
+
+/** A settlement to record, with the figures that it was checked with. */
+export interface NewSettlement extends SettlementFigures {
+  outcome: Settlement;
+  reference: string | null;
+  reason: string;
+  /** The refunds and transfers at the gateway were read. */
+  isChecked: boolean;
+}
+
+/** Whether a settlement is recorded, or why not. */
+export type SettlementResult =
+  | 'recorded'
+  /** Another settlement is recorded. */
+  | 'settled'
+  /** The order has no money to settle. */
+  | 'refused'
+  /** The figures have changed since they were read. */
+  | 'changed'
+  /** A settlement of another order has the reference. */
+  | 'reference_taken';
+
+/** The captured amount of a payment, and the figures for its settlement. */
+export async function findSettlementFigures(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<SettlementFigures & { capturedPaise: number }> {
+  const [row] = await sql<(SettlementFigures & { capturedPaise: number })[]>`
+    SELECT p.amount_paise AS captured_paise, f.*
+    FROM payments p, settlement_figures(p.gateway, p.gateway_payment_id) f
+    WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;
+  if (!row) throw new Error(`Payment ${gatewayPaymentId} at ${gateway} has no row`);
+  return row;
+}
+
+/** Records the settlement of an order, with its audit row, under the money lease of its payment. */
+export async function writeSettlement(
+  sql: Sql,
+  actor: Actor,
+  orderNumber: string,
+  settlement: NewSettlement,
+): Promise<SettlementResult> {
+  const statuses = statusesThatTake(SETTLE_COMMANDS[settlement.outcome]);
+  const [row] = await sql<[{ result: SettlementResult }]>`
+    SELECT write_settlement(${orderNumber}, ${jsonRow(sql, settlement)}, ${jsonRow(sql, actor)},
+      ${statuses}::text[]) AS result`;
+  return row.result;
+}
+
+/** Records the settlement of a surplus capture in the same way. */
+export async function writeSurplusSettlement(
+  sql: Sql,
+  actor: Actor,
+  { gateway, gatewayPaymentId }: PaymentRef,
+  settlement: NewSettlement,
+): Promise<SettlementResult> {
+  const [row] = await sql<[{ result: SettlementResult }]>`
+    SELECT write_surplus_settlement(${gateway}, ${gatewayPaymentId}, ${jsonRow(sql, settlement)},
+      ${jsonRow(sql, actor)}) AS result`;
+  return row.result;
+}
+
+/**
+ * Reads how an operator has settled an order, for an order that moves its money before it is
+ * notified, and records that the order found it.
+ *
+ * @returns null when no operator has settled the order
+ */
+export async function findSettlement(sql: Sql, orderNumber: string): Promise<Settlement | null> {
+  const [row] = await sql<{ outcome: Settlement }[]>`
+    UPDATE outside_settlements SET found_at = coalesce(found_at, service_now())
+    WHERE order_number = ${orderNumber} RETURNING outcome`;
+  return row?.outcome ?? null;
+}
+
+/** True if the order has found its settlement. */
+export async function isSettlementFound(sql: Sql, orderNumber: string): Promise<boolean> {
+  const [row] = await sql`
+    SELECT FROM outside_settlements
+    WHERE order_number = ${orderNumber} AND found_at IS NOT NULL`;
+  return row !== undefined;
+}

@@ -1,0 +1,44 @@
+import type { Sql } from '../../db/client.ts';
+import type { DeliveryOwner } from '../lists/delivery-pages.ts';
+
+/** Bounds the time of the query at an endpoint that gets a million webhooks a day. */
+const MAX_ATTEMPTS_OF_A_KIND = 20_000;
+
+/** How an endpoint has answered in the last 24 hours. */
+export interface EndpointFigures {
+  /** 24 hours ago; later if 20,000 attempts since then have succeeded, or have failed. */
+  since: Date;
+  attempts: number;
+  /** Those that the endpoint accepted. */
+  delivered: number;
+  /** 95 of 100 attempts took at most this long; null without attempts. */
+  p95Ms: number | null;
+  /** The first failed attempt after the last success, at any time; null when the last one succeeded. */
+  failingSince: Date | null;
+}
+
+/** The figures of a merchant's endpoint in one environment, from one index alone. */
+export async function endpointFigures(
+  sql: Sql,
+  { merchantId, environment }: DeliveryOwner,
+  maxAttemptsOfAKind = MAX_ATTEMPTS_OF_A_KIND,
+): Promise<EndpointFigures> {
+  const attempts = sql`
+    FROM webhook_attempts WHERE merchant_id = ${merchantId} AND environment = ${environment}`;
+  const newest = sql`ORDER BY at DESC OFFSET ${maxAttemptsOfAKind} LIMIT 1`;
+  const [row] = await sql<[EndpointFigures]>`
+    WITH times AS MATERIALIZED (
+      SELECT greatest(now() - interval '24 hours',
+          (SELECT at ${attempts} AND is_delivered ${newest}),
+          (SELECT at ${attempts} AND NOT is_delivered ${newest})) AS since,
+        (SELECT min(at) ${attempts} AND NOT is_delivered AND at > coalesce(
+          (SELECT max(at) ${attempts} AND is_delivered), '-infinity')) AS failing_since
+    )
+    SELECT times.*, recent.* FROM times, LATERAL (
+      SELECT count(*)::integer AS attempts,
+        count(*) FILTER (WHERE is_delivered)::integer AS delivered,
+        percentile_disc(0.95) WITHIN GROUP (ORDER BY duration_ms) AS p95_ms
+      ${attempts} AND is_delivered IN (true, false) AND at > times.since
+    ) recent`;
+  return row;
+}

@@ -1,0 +1,110 @@
+import type { Logger } from 'pino';
+import { ulid } from 'ulid';
+import type { Environment, EventType } from '../../domain/index.ts';
+import { DomainError, EVENT_TYPES } from '../../domain/index.ts';
+import { exampleEventBody } from '../../orders/public.ts';
+import { assertClockAgrees } from '../sending/clock.ts';
+import { webhookSecretContext } from '../schedule/attempts.ts';
+import type { EndpointDeps } from './endpoints.ts';
+import { endpointNotConfigured } from './endpoints.ts';
+import type { WebhookSender } from '../sending/sender.ts';
+import { signedRequest } from '../sending/signed-request.ts';
+
+/**
+ * Not one of the nine event types: a receiver that answers 200 to an unknown type, as it should,
+ * takes no action on it, in production too.
+ */
+const NEUTRAL = 'TEST';
+
+/** The type of a test event. */
+export type TestEventType = typeof NEUTRAL | EventType;
+
+/** The test events of an environment. A receiver acts on the nine, so production has only TEST. */
+export function testEventTypesOf(environment: Environment): readonly TestEventType[] {
+  return environment === 'production' ? [NEUTRAL] : [NEUTRAL, ...EVENT_TYPES];
+}
+
+/** What sending a test event needs. */
+export interface TestEventDeps extends EndpointDeps {
+  sender: WebhookSender;
+  apiVersion: string;
+  log: Logger;
+}
+
+/** The receiver's response to the test event. */
+export interface TestEventResult {
+  eventId: string;
+  url: string;
+  delivered: boolean;
+  statusCode: number | null;
+  durationMs: number;
+  error: string | null;
+}
+
+/**
+ * Sends one webhook about an order that does not exist, with the same checks and signature as any
+ * other. It creates no delivery: one attempt, whose result is only returned.
+ *
+ * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when no URL is configured, `BAD_REQUEST` for one of
+ *   the nine events in production
+ */
+export async function sendTestEvent(
+  deps: TestEventDeps,
+  merchantId: string,
+  environment: Environment,
+  eventType: TestEventType = NEUTRAL,
+): Promise<TestEventResult> {
+  if (!testEventTypesOf(environment).includes(eventType)) {
+    const message = `In ${environment}, only ${NEUTRAL} can be sent: your server acts on ${eventType}`;
+    throw new DomainError('BAD_REQUEST', message);
+  }
+  const { url, sealed, databaseNow } = await readEndpoint(deps, merchantId, environment, eventType);
+  await assertClockAgrees(databaseNow, deps);
+  const at = new Date();
+  const eventId = `evt_${ulid()}`;
+  const message = {
+    url,
+    environment,
+    secret: deps.secretBox.open(sealed, webhookSecretContext(merchantId, environment)),
+    eventType,
+    eventId,
+    body: bodyOf(eventType, { environment, eventId, at }),
+    apiVersion: deps.apiVersion,
+  };
+  const result = await deps.sender.send(signedRequest(message, at));
+  const { statusCode, durationMs, error } = result;
+  return { eventId, url, delivered: error === null, statusCode, durationMs, error };
+}
+
+/** Reads the endpoint and adds an audit row for the test event. */
+async function readEndpoint(
+  { sql, actor }: TestEventDeps,
+  merchantId: string,
+  environment: Environment,
+  eventType: TestEventType,
+): Promise<{ url: string; sealed: string; databaseNow: Date }> {
+  const [row] = await sql<{ url: string; sealed: string; databaseNow: Date }[]>`
+    WITH endpoint AS (
+      SELECT * FROM merchant_environments
+      WHERE merchant_id = ${merchantId} AND environment = ${environment}
+        AND webhook_url IS NOT NULL AND webhook_secret_sealed IS NOT NULL
+    ), audited AS (
+      INSERT INTO audit_log (actor, address, action, merchant_id, details)
+      SELECT ${actor.name}, ${actor.address}, 'webhook.test', merchant_id, ${sql.json({ environment, eventType })}
+      FROM endpoint
+    )
+    SELECT webhook_url AS url, webhook_secret_sealed AS sealed,
+      clock_timestamp() AS database_now
+    FROM endpoint`;
+  if (row) return row;
+  throw await endpointNotConfigured(sql, merchantId, environment);
+}
+
+/** TEST has the shape of every webhook, so that the merchant's parser accepts it; sequences start at 1. */
+function bodyOf(
+  eventType: TestEventType,
+  event: { environment: Environment; eventId: string; at: Date },
+): string {
+  if (eventType !== NEUTRAL) return exampleEventBody(eventType, event);
+  return exampleEventBody('ORDER_CREATED', event, { event: NEUTRAL, sequence: 0 });
+}

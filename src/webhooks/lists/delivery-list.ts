@@ -1,0 +1,111 @@
+import type { Sql } from '../../db/client.ts';
+import type { Environment, EventType } from '../../domain/index.ts';
+import { DomainError } from '../../domain/index.ts';
+import type { AttemptKind, DeliveryState } from '../schedule/attempt-log.ts';
+
+/** Which deliveries to list; an absent field matches all. */
+export interface DeliveryFilter {
+  deliveryId?: string | undefined;
+  merchantId?: string | undefined;
+  environment?: Environment | undefined;
+  orderNumber?: string | undefined;
+  state?: DeliveryState | undefined;
+}
+
+/** One attempt of a delivery, as operators see it. */
+export interface DeliveryAttempt {
+  at: string;
+  url: string;
+  statusCode: number | null;
+  durationMs: number;
+  error: string | null;
+  kind: AttemptKind;
+}
+
+/** A delivery with every attempt so far. */
+export interface Delivery {
+  deliveryId: string;
+  eventId: string;
+  orderNumber: string;
+  event: EventType;
+  merchantId: string;
+  environment: Environment;
+  state: DeliveryState;
+  nextAttemptAt: string | null;
+  createdAt: string;
+  attempts: DeliveryAttempt[];
+}
+
+/** A delivery with the receiver's response to each attempt. */
+export interface DeliveryDetails extends Omit<Delivery, 'attempts'> {
+  /** `answer`: the first 16 KiB of the response body as UTF-8; `null` without a response. */
+  attempts: (DeliveryAttempt & { answer: string | null })[];
+}
+
+type DeliveryRow = Omit<Delivery, 'nextAttemptAt' | 'createdAt'> & {
+  nextAttemptAt: Date | null;
+  createdAt: Date;
+};
+
+/** Deliveries, newest first: ids are ULIDs, which sort by time. */
+export async function listDeliveries(
+  sql: Sql,
+  filter: DeliveryFilter,
+  limit: number,
+): Promise<Delivery[]> {
+  const { deliveryId, merchantId, environment, orderNumber, state } = filter;
+  const rows = await sql<DeliveryRow[]>`
+    SELECT d.delivery_id, d.event_id, e.order_number, e.type AS event, d.merchant_id,
+      d.environment, d.state, d.next_attempt_at, d.created_at,
+      coalesce(a.attempts, '[]') AS attempts
+    FROM webhook_deliveries d
+    JOIN order_events e USING (event_id)
+    LEFT JOIN LATERAL (
+      SELECT json_agg(json_build_object(
+        'at', at, 'url', url, 'statusCode', status_code, 'durationMs', duration_ms,
+        'error', error, 'kind', kind) ORDER BY attempt_id) AS attempts
+      FROM webhook_attempts WHERE delivery_id = d.delivery_id
+    ) a ON true
+    WHERE true
+      ${deliveryId ? sql`AND d.delivery_id = ${deliveryId}` : sql``}
+      ${merchantId ? sql`AND d.merchant_id = ${merchantId}` : sql``}
+      ${environment ? sql`AND d.environment = ${environment}` : sql``}
+      ${orderNumber ? sql`AND e.order_number = ${orderNumber}` : sql``}
+      ${state ? sql`AND d.state = ${state}` : sql``}
+    ORDER BY d.delivery_id DESC LIMIT ${limit}`;
+  return rows.map((row) => ({
+    ...row,
+    nextAttemptAt: row.nextAttemptAt && row.nextAttemptAt.toISOString(),
+    createdAt: row.createdAt.toISOString(),
+    attempts: row.attempts.map((attempt) => ({
+      ...attempt,
+      at: new Date(attempt.at).toISOString(),
+    })),
+  }));
+}
+
+/** One delivery, with the responses. @throws DomainError `NOT_FOUND` */
+export async function showDelivery(sql: Sql, deliveryId: string): Promise<DeliveryDetails> {
+  const [delivery] = await listDeliveries(sql, { deliveryId }, 1);
+  if (!delivery) throw deliveryNotFound(deliveryId);
+  const answers = await sql<{ answer: Buffer | null }[]>`
+    SELECT response_body AS answer FROM webhook_attempts
+    WHERE delivery_id = ${deliveryId} ORDER BY attempt_id`;
+  // Attempts are append-only, so the listed ones are the first of these rows.
+  const attempts = delivery.attempts.map((attempt, index) => ({
+    ...attempt,
+    answer: answers[index]?.answer?.toString() ?? null,
+  }));
+  return { ...delivery, attempts };
+}
+
+/** The error for a delivery whose event is erased: there is nothing to send. */
+export function deliveryErased(deliveryId: string): DomainError {
+  const message = `The event of ${deliveryId} cannot be sent again: the buyer's data was erased`;
+  return new DomainError('INVALID_STATE', message);
+}
+
+/** The error for an unknown delivery id. */
+export function deliveryNotFound(deliveryId: string): DomainError {
+  return new DomainError('NOT_FOUND', `Delivery not found: ${deliveryId}`);
+}

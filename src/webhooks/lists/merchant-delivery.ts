@@ -1,0 +1,115 @@
+import type { Sql } from '../../db/client.ts';
+import type { EventType } from '../../domain/index.ts';
+import type { AttemptKind, DeliveryState } from '../schedule/attempt-log.ts';
+import { deliveryNotFound } from './delivery-list.ts';
+import type { DeliveryOwner } from './delivery-pages.ts';
+import type { SentRequest } from '../sending/signed-request.ts';
+import { sentRequest } from '../sending/signed-request.ts';
+
+const ATTEMPTS_PER_PAGE = 25;
+
+/** An attempt in the list of a delivery. */
+export interface AttemptSummary {
+  attemptId: number;
+  at: Date;
+  kind: AttemptKind;
+  /** Null without an answer. */
+  statusCode: number | null;
+  durationMs: number;
+  /** Null exactly when the endpoint accepted the event. */
+  error: string | null;
+}
+
+/** One attempt with the request as it was sent, and its answer. */
+export interface AttemptDetails extends AttemptSummary {
+  url: string;
+  /** Null when the URL was refused before any connection: nothing was sent. */
+  request: SentRequest | null;
+  /** The first 16 KiB of the response body as UTF-8; null without a response. */
+  answer: string | null;
+}
+
+/** A delivery as its merchant sees it. */
+export interface MerchantDelivery {
+  deliveryId: string;
+  eventId: string;
+  orderNumber: string;
+  event: EventType;
+  state: DeliveryState;
+  createdAt: Date;
+  nextAttemptAt: Date | null;
+  /** An attempt is running now. */
+  isUnderWay: boolean;
+  /** The buyer's data was erased, and with it the body: it cannot be sent again. */
+  isErased: boolean;
+  /** The exact text that every attempt sends; empty once it is erased. */
+  body: string;
+  /** The newest first, at most 25. */
+  attempts: AttemptSummary[];
+  /** The `before` of the older attempts; null when there are none. */
+  olderAttempts: number | null;
+}
+
+/**
+ * One delivery of a merchant, with its attempts.
+ *
+ * @param before only attempts that are older than this one
+ * @throws DomainError `NOT_FOUND`, also for a delivery of another merchant or environment
+ */
+export async function findMerchantDelivery(
+  sql: Sql,
+  { merchantId, environment }: DeliveryOwner,
+  deliveryId: string,
+  before?: number,
+): Promise<MerchantDelivery> {
+  const [delivery] = await sql<Omit<MerchantDelivery, 'attempts' | 'olderAttempts'>[]>`
+    SELECT d.delivery_id, d.event_id, e.order_number, e.type AS event, d.state, d.created_at,
+      d.next_attempt_at, coalesce(d.attempt_until > service_now(), false) AS is_under_way,
+      d.is_erased, e.body
+    FROM webhook_deliveries d JOIN order_events e USING (event_id)
+    WHERE d.delivery_id = ${deliveryId}
+      AND d.merchant_id = ${merchantId} AND d.environment = ${environment}`;
+  if (!delivery) throw deliveryNotFound(deliveryId);
+  const rows = await sql<AttemptSummary[]>`
+    SELECT attempt_id, at, kind, status_code, duration_ms, error
+    FROM webhook_attempts
+    WHERE delivery_id = ${deliveryId} ${before ? sql`AND attempt_id < ${before}` : sql``}
+    ORDER BY attempt_id DESC LIMIT ${ATTEMPTS_PER_PAGE + 1}`;
+  const attempts = rows.slice(0, ATTEMPTS_PER_PAGE);
+  const hasOlder = rows.length > ATTEMPTS_PER_PAGE;
+  return {
+    ...delivery,
+    attempts,
+    olderAttempts: hasOlder ? (attempts.at(-1)?.attemptId ?? null) : null,
+  };
+}
+
+type AttemptRow = AttemptSummary & {
+  url: string;
+  signature: string | null;
+  apiVersion: string | null;
+  responseBody: Buffer | null;
+};
+
+/**
+ * One attempt of a merchant's delivery: the request as it was sent, and the answer.
+ *
+ * @throws DomainError `NOT_FOUND` when the delivery has no such attempt
+ */
+export async function findAttempt(
+  sql: Sql,
+  { deliveryId, eventId, event: eventType, body }: MerchantDelivery,
+  attemptId: number,
+): Promise<AttemptDetails> {
+  const [row] = await sql<AttemptRow[]>`
+    SELECT attempt_id, at, kind, status_code, duration_ms, error, url,
+      encode(signature, 'hex') AS signature, api_version, response_body
+    FROM webhook_attempts WHERE delivery_id = ${deliveryId} AND attempt_id = ${attemptId}`;
+  if (!row) throw deliveryNotFound(`${deliveryId}, attempt ${attemptId}`);
+  const { signature, apiVersion, responseBody, ...attempt } = row;
+  const { url, at } = attempt;
+  const message = { url, eventType, eventId, body, apiVersion: apiVersion ?? '' };
+  const request = signature === null ? null : sentRequest({ ...message, signature }, at);
+  const answer = attempt.statusCode === null ? null : (responseBody?.toString() ?? '');
+  return { ...attempt, request, answer };
+}

@@ -1,0 +1,143 @@
+import type { ManualAttemptResult } from '../../contracts/activities.ts';
+import type { Actor } from '../../db/actor.ts';
+import type { Sql } from '../../db/client.ts';
+import { DomainError } from '../../domain/index.ts';
+import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
+import type { DeliveryFilter } from '../lists/delivery-list.ts';
+import { deliveryErased, deliveryNotFound } from '../lists/delivery-list.ts';
+
+/** Longer than an attempt's 15 s; `admin` does not wait longer when no worker runs. */
+const WAIT_MS = 20_000;
+/** The sender's limit of connections to one origin, so that no retry waits for a slot there. */
+const CONCURRENT_RETRIES = 8;
+
+/** What a manual retry needs; `actor` is recorded in the audit log. */
+export interface ManualRetryDeps {
+  sql: Sql;
+  retries: DeliveryRetries;
+  actor: Actor;
+}
+
+/**
+ * `delivered`: the endpoint accepted it. `started`: under way or waiting for a worker, in a workflow that
+ * completes it. Commands and pages show these words.
+ */
+export type RetryOutcome =
+  | { outcome: 'delivered' | 'started' }
+  | Extract<ManualAttemptResult, { outcome: 'refused' }>;
+
+const NO_URL = 'No webhook URL is configured: set one, then retry';
+
+/**
+ * Makes one attempt of a delivery now, in any state, in a separate workflow.
+ *
+ * @param waitMs how long to wait for its result; the attempt continues after that
+ * @throws DomainError `NOT_FOUND`; `INVALID_STATE` while an attempt of the delivery is under way,
+ *   when no webhook URL is configured, or when the event is erased
+ */
+export async function retryDelivery(
+  deps: ManualRetryDeps,
+  deliveryId: string,
+  waitMs = WAIT_MS,
+): Promise<RetryOutcome> {
+  const { isRunning, hasUrl, isErased } = await auditRetry(deps, deliveryId);
+  if (isErased) throw deliveryErased(deliveryId);
+  if (isRunning) throw attemptUnderWay(deliveryId);
+  if (!hasUrl) throw new DomainError('INVALID_STATE', NO_URL);
+  const result = await deps.retries.retry(deliveryId, waitMs);
+  if (result.outcome === 'running') throw attemptUnderWay(deliveryId);
+  if (result.outcome === 'no_url') throw new DomainError('INVALID_STATE', NO_URL);
+  return result.outcome === 'accepted' ? { outcome: 'delivered' } : result;
+}
+
+/** The result of one delivery of {@link retryFailedSince}. */
+export interface RetriedDelivery {
+  deliveryId: string;
+  outcome: RetryOutcome['outcome'] | 'not_retried';
+  reason: string | null;
+}
+
+/**
+ * Retries every delivery that became FAILED at or after `since`, or that is PENDING with a failed
+ * attempt since then, a few at a time. If the process ends, the next call finds the rest.
+ *
+ * @throws Error when Temporal or the database cannot be reached
+ */
+export async function retryFailedSince(
+  deps: ManualRetryDeps,
+  since: Date,
+  filter: Pick<DeliveryFilter, 'merchantId' | 'environment'>,
+): Promise<RetriedDelivery[]> {
+  const deliveryIds = await findFailing(deps.sql, since, filter);
+  const retried: RetriedDelivery[] = [];
+  const queue = deliveryIds.values();
+  const retryQueued = async () => {
+    for (const deliveryId of queue) retried.push(await retryOneOfMany(deps, deliveryId));
+  };
+  await Promise.all(Array.from({ length: CONCURRENT_RETRIES }, retryQueued));
+  return retried;
+}
+
+/**
+ * Ids of the deliveries that became FAILED at or after `since`, and of PENDING ones with a failed
+ * attempt since then. The earliest failure comes first. Erased events cannot be sent.
+ */
+export async function findFailing(
+  sql: Sql,
+  since: Date,
+  { merchantId, environment }: Pick<DeliveryFilter, 'merchantId' | 'environment'>,
+): Promise<string[]> {
+  const rows = await sql<{ deliveryId: string }[]>`
+    WITH failing AS (
+      SELECT delivery_id, settled_at AS failed_at FROM webhook_deliveries
+      WHERE state = 'FAILED' AND settled_at >= ${since}
+      UNION ALL
+      SELECT a.delivery_id, min(a.at) FROM webhook_attempts a JOIN webhook_deliveries d
+        ON d.delivery_id = a.delivery_id AND d.state = 'PENDING'
+      WHERE a.error IS NOT NULL AND a.at >= ${since}
+      GROUP BY a.delivery_id
+    )
+    SELECT delivery_id FROM failing JOIN webhook_deliveries USING (delivery_id)
+    WHERE NOT is_erased
+      ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
+      ${environment ? sql`AND environment = ${environment}` : sql``}
+    ORDER BY failed_at, delivery_id`;
+  return rows.map(({ deliveryId }) => deliveryId);
+}
+
+async function retryOneOfMany(deps: ManualRetryDeps, deliveryId: string): Promise<RetriedDelivery> {
+  try {
+    const result = await retryDelivery(deps, deliveryId);
+    const reason = result.outcome === 'refused' ? result.reason : null;
+    return { deliveryId, outcome: result.outcome, reason };
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return { deliveryId, outcome: 'not_retried', reason: error.message };
+  }
+}
+
+/** Adds an audit row, unless the delivery cannot be retried now. */
+async function auditRetry(
+  { sql, actor }: ManualRetryDeps,
+  deliveryId: string,
+): Promise<{ isRunning: boolean; hasUrl: boolean; isErased: boolean }> {
+  const [row] = await sql<{ isRunning: boolean; hasUrl: boolean; isErased: boolean }[]>`
+    WITH delivery AS (
+      SELECT d.merchant_id, d.is_erased, coalesce(d.attempt_until > service_now(), false) AS is_running,
+        e.webhook_url IS NOT NULL AS has_url
+      FROM webhook_deliveries d
+      LEFT JOIN merchant_environments e USING (merchant_id, environment)
+      WHERE d.delivery_id = ${deliveryId}
+    ), audited AS (
+      INSERT INTO audit_log (actor, address, action, merchant_id, subject)
+      SELECT ${actor.name}, ${actor.address}, 'delivery.retry', merchant_id, ${deliveryId}
+      FROM delivery WHERE has_url AND NOT is_running AND NOT is_erased
+    )
+    SELECT is_running, has_url, is_erased FROM delivery`;
+  if (!row) throw deliveryNotFound(deliveryId);
+  return row;
+}
+
+function attemptUnderWay(deliveryId: string): DomainError {
+  return new DomainError('INVALID_STATE', `An attempt of ${deliveryId} is under way`);
+}

@@ -1,0 +1,208 @@
+import type { Logger } from 'pino';
+import type postgres from 'postgres';
+import { ulid } from 'ulid';
+import type { ResendPage, ResendPageResult } from '../../contracts/activities.ts';
+import type { Actor } from '../../db/actor.ts';
+import type { Sql } from '../../db/client.ts';
+import { DomainError, EVENT_TYPES } from '../../domain/index.ts';
+import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
+import { deliveryErased, deliveryNotFound } from '../lists/delivery-list.ts';
+import type { DeliveryOwner } from '../lists/delivery-pages.ts';
+import { endpointNotConfigured } from '../endpoints/endpoints.ts';
+
+/** The most deliveries that can be chosen one by one. */
+export const MAX_SELECTED = 100;
+/** The most deliveries of one resend. */
+const MAX_RESENT = 10_000;
+const PAGE_SIZE = 100;
+/** An endpoint that refuses so many in a row is not ready: the rest keeps its own schedule. */
+const STOP_AFTER_REFUSED = 50;
+
+/** What a resend needs; `actor` is recorded in the audit log. */
+export interface ResendDeps {
+  sql: Sql;
+  retries: Pick<DeliveryRetries, 'startResend'>;
+  actor: Actor;
+  log: Logger;
+}
+
+/** How far a resend is. */
+export interface ResendProgress {
+  total: number;
+  /** Deliveries that have not been sent again yet. */
+  left: number;
+  delivered: number;
+  refused: number;
+  createdAt: Date;
+  finishedAt: Date | null;
+  /** Why it has ended before the end of its list. */
+  stopCause: 'no_url' | 'endpoint_refuses' | null;
+}
+
+/**
+ * Sends deliveries of a merchant again, in any state, a few at a time, in a workflow.
+ *
+ * @throws DomainError `BAD_REQUEST`; `NOT_FOUND` when one of them is not the merchant's; `INVALID_STATE`
+ *   without a webhook URL, while another resend runs, or when one of the events is erased
+ */
+export async function resendSelected(
+  deps: ResendDeps,
+  owner: DeliveryOwner,
+  deliveryIds: readonly string[],
+): Promise<number> {
+  const chosen = [...new Set(deliveryIds)];
+  if (chosen.length === 0) throw new DomainError('BAD_REQUEST', 'Choose at least one delivery');
+  if (chosen.length > MAX_SELECTED) {
+    throw new DomainError('BAD_REQUEST', `At most ${MAX_SELECTED} deliveries can be chosen`);
+  }
+  const { sql } = deps;
+  const { merchantId, environment } = owner;
+  const found = await sql<{ deliveryId: string; isErased: boolean }[]>`
+    SELECT delivery_id, is_erased FROM webhook_deliveries
+    WHERE delivery_id = ANY (${chosen})
+      AND merchant_id = ${merchantId} AND environment = ${environment}`;
+  const own = new Set(found.map(({ deliveryId }) => deliveryId));
+  const missing = chosen.find((deliveryId) => !own.has(deliveryId));
+  if (missing !== undefined) throw deliveryNotFound(missing);
+  const erased = found.find(({ isErased }) => isErased);
+  if (erased) throw deliveryErased(erased.deliveryId);
+  return resend(deps, owner, sql`SELECT unnest(${chosen}::text[]) AS delivery_id`, {
+    onlyUndelivered: false,
+    details: {},
+  });
+}
+
+/**
+ * Sends again what has not arrived since a time: deliveries that became FAILED since then, and PENDING
+ * ones that were created or refused since then; at most 10,000, the oldest first.
+ *
+ * @returns how many there are; 0 starts nothing
+ * @throws DomainError `INVALID_STATE` without a webhook URL or while another resend runs
+ */
+export async function resendSince(
+  deps: ResendDeps,
+  owner: DeliveryOwner,
+  since: Date,
+): Promise<number> {
+  const { sql } = deps;
+  const { merchantId, environment } = owner;
+  const undelivered = sql`
+    SELECT d.delivery_id FROM webhook_deliveries d
+    WHERE d.merchant_id = ${merchantId} AND d.environment = ${environment}
+      AND d.event_type = ANY (${[...EVENT_TYPES]}) AND d.state IN ('PENDING', 'FAILED')
+      AND NOT d.is_erased
+      AND CASE d.state WHEN 'FAILED' THEN d.settled_at >= ${since}
+        ELSE d.created_at >= ${since} OR EXISTS (
+          SELECT FROM webhook_attempts a
+          WHERE a.delivery_id = d.delivery_id AND a.error IS NOT NULL AND a.at >= ${since}) END`;
+  const details = { since: since.toISOString() };
+  return resend(deps, owner, undelivered, { onlyUndelivered: true, details });
+}
+
+/** Writes the resend and its audit row, then starts its workflow; the sweep repairs a lost start. */
+async function resend(
+  { sql, retries, actor, log }: ResendDeps,
+  { merchantId, environment }: DeliveryOwner,
+  deliveries: postgres.PendingQuery<postgres.Row[]>,
+  { onlyUndelivered, details }: { onlyUndelivered: boolean; details: Record<string, string> },
+): Promise<number> {
+  const resendId = `rsd_${ulid()}`;
+  const [row] = await sql<[{ hasUrl: boolean; found: number; isCreated: boolean }]>`
+    WITH wanted AS MATERIALIZED (
+      SELECT array_agg(delivery_id) AS ids, count(*)::integer AS found
+      FROM (SELECT * FROM (${deliveries}) AS chosen
+        ORDER BY delivery_id LIMIT ${MAX_RESENT}) AS oldest
+    ), endpoint AS (
+      SELECT FROM merchant_environments
+      WHERE merchant_id = ${merchantId} AND environment = ${environment}
+        AND webhook_url IS NOT NULL
+    ), created AS (
+      INSERT INTO webhook_resends
+        (resend_id, merchant_id, environment, delivery_ids, total_count, only_undelivered)
+      SELECT ${resendId}, ${merchantId}, ${environment}, ids, found, ${onlyUndelivered}
+      FROM wanted, endpoint WHERE found > 0
+      ON CONFLICT (merchant_id, environment) WHERE finished_at IS NULL DO NOTHING
+      RETURNING resend_id
+    ), audited AS (
+      INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+      SELECT ${actor.name}, ${actor.address}, 'delivery.resend', ${merchantId}, resend_id,
+        ${sql.json({ environment, ...details })}::jsonb || jsonb_build_object('deliveries', found)
+      FROM created, wanted
+    )
+    SELECT found, EXISTS (SELECT FROM endpoint) AS has_url,
+      EXISTS (SELECT FROM created) AS is_created
+    FROM wanted`;
+  if (!row.hasUrl) throw await endpointNotConfigured(sql, merchantId, environment);
+  if (row.found === 0) return 0;
+  if (!row.isCreated) {
+    throw new DomainError('INVALID_STATE', 'Webhooks are being sent again already: wait for them');
+  }
+  try {
+    await retries.startResend(resendId);
+  } catch (err) {
+    log.warn({ err, resendId }, 'The workflow of a resend was not started: the sweep starts it');
+  }
+  return row.found;
+}
+
+/** The latest resend of a merchant's endpoint; undefined if there was none. */
+export async function latestResend(
+  sql: Sql,
+  { merchantId, environment }: DeliveryOwner,
+): Promise<ResendProgress | undefined> {
+  const [row] = await sql<ResendProgress[]>`
+    SELECT total_count AS total, total_count - done_count AS left, delivered_count AS delivered,
+      refused_count AS refused, created_at, finished_at, stop_cause
+    FROM webhook_resends WHERE merchant_id = ${merchantId} AND environment = ${environment}
+    ORDER BY resend_id DESC LIMIT 1`;
+  return row;
+}
+
+/** The resends whose workflow may be missing: those that were not finished after `ageMs`. */
+export async function findUnfinishedResends(sql: Sql, ageMs: number): Promise<string[]> {
+  const rows = await sql<{ resendId: string }[]>`
+    SELECT resend_id FROM webhook_resends WHERE finished_at IS NULL
+      AND created_at < clock_timestamp() - ${ageMs} * interval '1 millisecond'`;
+  return rows.map(({ resendId }) => resendId);
+}
+
+/**
+ * Records the results of a page, once, and reads the next page.
+ *
+ * @returns null when the resend is finished
+ */
+export async function continueResend(
+  sql: Sql,
+  resendId: string,
+  done?: ResendPageResult,
+): Promise<ResendPage | null> {
+  if (done) await recordPage(sql, resendId, done);
+  const [page] = await sql<ResendPage[]>`
+    SELECT done_count AS from, least(done_count + ${PAGE_SIZE}, total_count) AS through,
+      ARRAY(
+        SELECT d.delivery_id FROM webhook_deliveries d
+        WHERE d.delivery_id = ANY (r.delivery_ids[r.done_count + 1 : r.done_count + ${PAGE_SIZE}])
+          AND NOT (r.only_undelivered AND d.state = 'DELIVERED') AND NOT d.is_erased
+        ORDER BY d.delivery_id) AS delivery_ids
+    FROM webhook_resends r WHERE resend_id = ${resendId} AND finished_at IS NULL`;
+  return page ?? null;
+}
+
+async function recordPage(
+  sql: Sql,
+  resendId: string,
+  { from, through, accepted, refused, hasUrl }: ResendPageResult,
+): Promise<void> {
+  const isRefusing = accepted === 0 && refused >= STOP_AFTER_REFUSED;
+  const isFinished = sql`(NOT ${hasUrl} OR ${isRefusing} OR ${through} >= total_count)`;
+  await sql`
+    UPDATE webhook_resends SET
+      done_count = ${through}::integer,
+      delivered_count = delivered_count + ${accepted},
+      refused_count = refused_count + ${refused},
+      stop_cause = CASE WHEN NOT ${hasUrl} THEN 'no_url'
+        WHEN ${isRefusing} AND ${through} < total_count THEN 'endpoint_refuses' END,
+      delivery_ids = CASE WHEN ${isFinished} THEN '{}' ELSE delivery_ids END,
+      finished_at = CASE WHEN ${isFinished} THEN clock_timestamp() END
+    WHERE resend_id = ${resendId} AND done_count = ${from} AND finished_at IS NULL`;
+}

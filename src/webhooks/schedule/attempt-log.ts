@@ -1,0 +1,223 @@
+import { createBatches } from '../../db/batches.ts';
+import type { Sql } from '../../db/client.ts';
+import type { Environment, EventType } from '../../domain/index.ts';
+import type { SendResult } from '../sending/send-result.ts';
+
+/** `scheduled`: one of the five of the retry schedule. `manual`: an operator's retry. */
+export type AttemptKind = 'scheduled' | 'manual';
+/** The states of a delivery: PENDING while attempts remain. */
+export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
+/** See {@link DELIVERY_STATES}. */
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** An attempt of a delivery. Its token is unique: it identifies the owner of the lease. */
+export interface Attempt {
+  deliveryId: string;
+  token: string;
+  kind: AttemptKind;
+  /** Begins only when the delivery is due by this time; null begins at any time. */
+  dueBy: Date | null;
+  /** The order's workflow sends the delivery from now on: nothing need wake it. */
+  isWorkflow?: boolean;
+}
+
+/** Everything that an attempt needs, read when it begins. */
+export interface AttemptContext {
+  deliveryId: string;
+  eventId: string;
+  orderNumber: string;
+  type: EventType;
+  body: string;
+  merchantId: string;
+  environment: Environment;
+  webhookUrl: string | null;
+  webhookSecretSealed: string | null;
+  /** Scheduled attempts that were logged before this one. */
+  scheduledAttempts: number;
+  /** How often since the last attempt the endpoint was full. */
+  postponements: number;
+  databaseNow: Date;
+}
+
+/** A delivery whose attempt did not begin. */
+export interface IdleDelivery {
+  state: DeliveryState;
+  nextAttemptAt: Date | null;
+  isUnderWay: boolean;
+  databaseNow: Date;
+}
+
+/** The result of an attempt (a row of `webhook_attempts`) and the new state of its delivery. */
+export interface AttemptResult
+  extends
+    Pick<Attempt, 'deliveryId' | 'token' | 'kind'>,
+    Pick<AttemptContext, 'merchantId' | 'environment'>,
+    Pick<SendResult, 'statusCode' | 'durationMs' | 'error'> {
+  at: Date;
+  url: string;
+  /** The signature that was sent, hexadecimal; null when the URL was refused and nothing was sent. */
+  signature: string | null;
+  apiVersion: string;
+  responseBody: Uint8Array | null;
+  /** `null` leaves the delivery unchanged. */
+  state: DeliveryState | null;
+  nextAttemptAt: Date | null;
+  /** The next attempt is the last scheduled one. */
+  isLastAttemptNext: boolean;
+}
+
+/** The lease of an attempt. Longer than the sender's 15 s: after it, the process must be dead. */
+export const ATTEMPT_LEASE_MS = 25_000;
+
+/** See {@link createAttemptLog}. */
+export type AttemptLog = ReturnType<typeof createAttemptLog>;
+
+/**
+ * Attempts in the database. Each takes two statements, which concurrent attempts share in batches.
+ */
+export function createAttemptLog(sql: Sql) {
+  return {
+    /**
+     * Leases the delivery for one attempt. No other attempt can begin until this one is recorded or
+     * its lease expires.
+     *
+     * @returns undefined while another attempt holds the lease, when a scheduled attempt is too early
+     *   or its delivery is no longer PENDING, or when the event is erased
+     */
+    begin: createBatches<Attempt, AttemptContext | undefined>((attempts) => begin(sql, attempts)),
+
+    /**
+     * Records the attempt and the new state of its delivery atomically. A process that hung past
+     * its lease does not disturb the attempt that began meanwhile, and never changes DELIVERED.
+     */
+    record: createBatches<AttemptResult, void>((results) => record(sql, results)),
+
+    /** Ends the lease without an attempt. */
+    async abandon({ deliveryId, token }: Pick<Attempt, 'deliveryId' | 'token'>): Promise<void> {
+      await sql`
+        UPDATE webhook_deliveries SET attempt_token = NULL, attempt_until = NULL
+        WHERE delivery_id = ${deliveryId} AND attempt_token = ${token}`;
+    },
+
+    /** Ends the lease without an attempt, because the endpoint is full: the next one is made at `until`. */
+    async postpone(
+      { deliveryId, token }: Pick<Attempt, 'deliveryId' | 'token'>,
+      until: Date,
+    ): Promise<void> {
+      await sql`
+        UPDATE webhook_deliveries SET attempt_token = NULL, attempt_until = NULL,
+          next_attempt_at = ${until}, postponements = postponements + 1
+        WHERE delivery_id = ${deliveryId} AND attempt_token = ${token}`;
+    },
+
+    /** Marks a delivery FAILED because no webhook URL is set. An operator can retry it later. */
+    async fail({ deliveryId, token }: Attempt): Promise<void> {
+      await sql`
+        UPDATE webhook_deliveries SET state = 'FAILED', next_attempt_at = NULL,
+          last_attempt_due_at = NULL, attempt_token = NULL, attempt_until = NULL, wake_at = NULL,
+          settled_at = clock_timestamp()
+        WHERE delivery_id = ${deliveryId} AND state = 'PENDING' AND attempt_token = ${token}`;
+    },
+
+    /**
+     * Reads a delivery whose attempt did not begin. The order's workflow takes it over here, too.
+     *
+     * @returns undefined when there is no such delivery
+     */
+    async find({
+      deliveryId,
+      isWorkflow = false,
+    }: Pick<Attempt, 'deliveryId' | 'isWorkflow'>): Promise<IdleDelivery | undefined> {
+      const [row] = await sql<IdleDelivery[]>`
+        WITH taken_over AS (
+          UPDATE webhook_deliveries SET wake_at = NULL
+          WHERE ${isWorkflow} AND delivery_id = ${deliveryId} AND wake_at IS NOT NULL
+        )
+        SELECT state, next_attempt_at, coalesce(attempt_until > service_now(), false) AS is_under_way,
+          clock_timestamp() AS database_now
+        FROM webhook_deliveries WHERE delivery_id = ${deliveryId}`;
+      return row;
+    },
+  };
+}
+
+/** PostgreSQL estimates a JSON record set at 100 rows; an array of ids gives the real number. */
+const idsOf = (attempts: readonly { deliveryId: string }[]) =>
+  attempts.map(({ deliveryId }) => deliveryId);
+
+async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | undefined)[]> {
+  const rows = await sql<(AttemptContext & { token: string })[]>`
+    WITH taken AS (
+      UPDATE webhook_deliveries AS d SET
+        attempt_token = wanted.token,
+        attempt_until = service_now() + ${ATTEMPT_LEASE_MS} * interval '1 millisecond',
+        wake_at = CASE WHEN wanted."isWorkflow" THEN NULL ELSE d.wake_at END
+      FROM jsonb_to_recordset(${sql.json(attempts.map((attempt) => ({ ...attempt })))}) AS wanted
+        ("deliveryId" text, token text, kind attempt_kind, "dueBy" timestamptz, "isWorkflow" boolean)
+      WHERE d.delivery_id = wanted."deliveryId" AND d.delivery_id = ANY (${idsOf(attempts)})
+        AND NOT d.is_erased AND (d.attempt_until IS NULL OR d.attempt_until < service_now())
+        AND (wanted.kind = 'manual' OR d.state = 'PENDING')
+        AND (wanted."dueBy" IS NULL OR d.next_attempt_at IS NULL
+          OR d.next_attempt_at <= wanted."dueBy")
+      RETURNING d.*
+    )
+    SELECT d.attempt_token AS token, d.delivery_id, d.event_id, d.merchant_id, d.environment,
+      e.order_number, e.type, e.body, m.webhook_url, m.webhook_secret_sealed,
+      d.postponements,
+      clock_timestamp() AS database_now,
+      (SELECT count(*) FROM webhook_attempts a
+        WHERE a.delivery_id = d.delivery_id AND a.kind = 'scheduled') AS scheduled_attempts
+    FROM taken d
+    JOIN order_events e USING (event_id)
+    LEFT JOIN merchant_environments m
+      ON m.merchant_id = d.merchant_id AND m.environment = d.environment`;
+  const contexts = new Map(rows.map(({ token, ...context }) => [token, context]));
+  return attempts.map(({ token }) => contexts.get(token));
+}
+
+async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
+  const rows = results.map(({ responseBody, ...result }) => ({
+    ...result,
+    responseBase64: responseBody && Buffer.from(responseBody).toString('base64'),
+  }));
+  // DELIVERED is final, and only a success changes FAILED.
+  const changes = sql`
+    (result.state IS NOT NULL
+      AND (d.state = 'PENDING' OR d.state = 'FAILED' AND result.state = 'DELIVERED'))`;
+  await sql`
+    WITH results AS MATERIALIZED (
+      SELECT * FROM jsonb_to_recordset(${sql.json(rows)}) AS row (
+        "deliveryId" text, token text,
+        "merchantId" text, environment environment,
+        kind attempt_kind, at timestamptz, url text, signature text, "apiVersion" text,
+        "statusCode" integer, "durationMs" integer, "responseBase64" text, error text,
+        state delivery_state, "nextAttemptAt" timestamptz, "isLastAttemptNext" boolean)
+    ),
+    logged AS (
+      INSERT INTO webhook_attempts
+        (delivery_id, merchant_id, environment, kind, at, url, signature, api_version,
+          status_code, duration_ms, response_body, error)
+      SELECT "deliveryId", "merchantId", environment, kind, at, url, decode(signature, 'hex'),
+        "apiVersion", "statusCode", "durationMs", decode("responseBase64", 'base64'), error
+      FROM results
+    )
+    UPDATE webhook_deliveries AS d SET
+      attempt_token = nullif(d.attempt_token, result.token),
+      attempt_until = CASE WHEN d.attempt_token = result.token THEN NULL ELSE d.attempt_until END,
+      state = CASE WHEN ${changes} THEN result.state ELSE d.state END,
+      postponements = CASE WHEN ${changes} THEN 0 ELSE d.postponements END,
+      next_attempt_at =
+        CASE WHEN ${changes} THEN result."nextAttemptAt" ELSE d.next_attempt_at END,
+      last_attempt_due_at = CASE WHEN NOT ${changes} THEN d.last_attempt_due_at
+        WHEN result."isLastAttemptNext" THEN result."nextAttemptAt" END,
+      wake_at = CASE WHEN ${changes} AND result.state <> 'PENDING' THEN NULL ELSE d.wake_at END,
+      settled_at = CASE WHEN NOT ${changes} THEN d.settled_at
+        WHEN result.state <> 'PENDING' THEN clock_timestamp() END
+    FROM (
+      -- A success takes precedence over the failure of an attempt that hung until now.
+      SELECT DISTINCT ON ("deliveryId") * FROM results
+      ORDER BY "deliveryId", state = 'DELIVERED' DESC NULLS LAST
+    ) AS result
+    WHERE d.delivery_id = result."deliveryId" AND d.delivery_id = ANY (${idsOf(results)})`;
+  return [];
+}

@@ -1,0 +1,153 @@
+import type { Logger } from 'pino';
+import type { Sql } from '../../db/client.ts';
+import type { Environment } from '../../domain/index.ts';
+import type { Mail } from '../../mail/public.ts';
+import type { DeliveryOwner } from '../lists/delivery-pages.ts';
+
+/** At most one mail for an endpoint in this time. */
+const WARNING_INTERVAL = '24 hours';
+const MAX_WARNINGS_AT_ONCE = 500;
+
+/** Deliveries that become FAILED if their next attempt fails. */
+export interface LastAttempts {
+  count: number;
+  /** When the first of them makes its last attempt. */
+  firstAt: Date;
+}
+
+/** The deliveries of a merchant with one attempt left, from one small index; undefined without any. */
+export async function lastAttempts(
+  sql: Sql,
+  { merchantId, environment }: DeliveryOwner,
+): Promise<LastAttempts | undefined> {
+  const [row] = await sql<[LastAttempts | { count: 0; firstAt: null }]>`
+    SELECT count(*)::integer AS count, min(last_attempt_due_at) AS first_at
+    FROM webhook_deliveries
+    WHERE merchant_id = ${merchantId} AND environment = ${environment}
+      AND last_attempt_due_at IS NOT NULL`;
+  return row.firstAt === null ? undefined : row;
+}
+
+/** What the warnings need. */
+export interface WarningDeps {
+  sql: Sql;
+  log: Logger;
+  publicBaseUrl: string;
+  sendMail(mail: Mail): Promise<void>;
+}
+
+interface Warning extends DeliveryOwner {
+  warnedAt: Date;
+  merchantName: string;
+  email: string;
+  webhookUrl: string | null;
+}
+
+/**
+ * Writes a mail to each merchant whose webhooks have one attempt left: one for each endpoint until it
+ * has accepted a webhook again, and at most one in 24 hours. The decision is a row, so a mail that a
+ * crash prevented is written by the next run, and one that was written is not written again.
+ *
+ * @returns the number of mails
+ */
+export async function warnOfLastAttempts(deps: WarningDeps): Promise<{ mails: number }> {
+  const { sql, log } = deps;
+  await decideWarnings(sql);
+  let mails = 0;
+  for (const warning of await openWarnings(sql)) {
+    try {
+      if (await sendWarning(deps, warning)) mails += 1;
+    } catch (err) {
+      // The others must not wait for it; the next run repeats it.
+      log.warn({ err, merchantId: warning.merchantId }, 'The mail about webhooks was not written');
+    }
+  }
+  return { mails };
+}
+
+async function decideWarnings(sql: Sql): Promise<void> {
+  await sql`
+    INSERT INTO webhook_warnings AS w (merchant_id, environment)
+    SELECT DISTINCT merchant_id, environment FROM webhook_deliveries
+    WHERE last_attempt_due_at IS NOT NULL
+    ON CONFLICT (merchant_id, environment) DO UPDATE
+      SET warned_at = excluded.warned_at, mailed_at = NULL
+      WHERE w.mailed_at IS NOT NULL
+        AND w.warned_at <= excluded.warned_at - ${WARNING_INTERVAL}::interval
+        AND EXISTS (SELECT FROM webhook_attempts a
+          WHERE a.merchant_id = w.merchant_id AND a.environment = w.environment
+            AND a.is_delivered AND a.at > w.warned_at)`;
+}
+
+/** The recipient is the merchant's user, or else the address of the merchant. */
+async function openWarnings(sql: Sql): Promise<Warning[]> {
+  return sql<Warning[]>`
+    SELECT w.merchant_id, w.environment, w.warned_at, m.name AS merchant_name,
+      coalesce(u.email, m.email) AS email, e.webhook_url
+    FROM webhook_warnings w JOIN merchants m USING (merchant_id)
+    LEFT JOIN users u ON u.merchant_id = w.merchant_id AND u.disabled_at IS NULL
+    LEFT JOIN merchant_environments e
+      ON e.merchant_id = w.merchant_id AND e.environment = w.environment
+    WHERE w.mailed_at IS NULL ORDER BY w.merchant_id LIMIT ${MAX_WARNINGS_AT_ONCE}`;
+}
+
+/** @returns false when the webhooks have arrived meanwhile */
+async function sendWarning(
+  { sql, publicBaseUrl, sendMail }: WarningDeps,
+  warning: Warning,
+): Promise<boolean> {
+  const { merchantId, environment, warnedAt, email: to } = warning;
+  const last = await lastAttempts(sql, warning);
+  if (last) {
+    // The same id for the same warning: a repeat after a crash sends nothing.
+    const mailId = `webhooks-${merchantId}-${environment}-${warnedAt.getTime()}`;
+    await sendMail({ mailId, to, ...warningText(warning, last, publicBaseUrl) });
+  }
+  await sql`
+    UPDATE webhook_warnings SET mailed_at = clock_timestamp()
+    WHERE merchant_id = ${merchantId} AND environment = ${environment} AND mailed_at IS NULL`;
+  return last !== undefined;
+}
+
+/** Names the host only: the path of the URL may contain a secret of the merchant. */
+function warningText(
+  { merchantName, environment, webhookUrl }: Warning,
+  { count, firstAt }: LastAttempts,
+  publicBaseUrl: string,
+): Pick<Mail, 'subject' | 'text'> {
+  const webhooks = count === 1 ? '1 webhook has' : `${count} webhooks have`;
+  const to =
+    webhookUrl === null ? 'No webhook URL is set' : `They go to ${new URL(webhookUrl).host}`;
+  const page = (environmentOf: Environment, path: string) =>
+    `${publicBaseUrl}/dashboard/${environmentOf}${path}`;
+  return {
+    subject: `${webhooks} one attempt left (${environment})`,
+    text: [
+      `${merchantName}: ${webhooks} one attempt left in ${environment}.`,
+      '',
+      `${to}. Four attempts have failed; the first of the last ones is made at ` +
+        `${timeText(firstAt)}. A webhook whose fifth attempt fails is not sent again by itself.`,
+      '',
+      'What to do: see why your server does not answer with a 2xx status, repair it, and send the',
+      'webhooks again:',
+      page(environment, '/deliveries?state=PENDING'),
+      '',
+      'The settings of your webhooks:',
+      page(environment, '/webhooks'),
+      '',
+      'You get this mail once until your server has accepted a webhook again, and at most once in 24',
+      'hours.',
+    ].join('\n'),
+  };
+}
+
+/** A time in India, such as `22 Nov 2026, 23:05 IST`. */
+function timeText(at: Date): string {
+  const text = at.toLocaleString('en-IN', {
+    timeZone: 'Asia/Kolkata',
+    dateStyle: 'medium',
+    timeStyle: 'short',
+    hour12: false,
+  });
+  return `${text} IST`;
+}

@@ -1,0 +1,24 @@
+import { hostname } from 'node:os';
+import type { AlertDeps } from '../../alerts/alerts.ts';
+import { raiseAlert } from '../../alerts/alerts.ts';
+
+/** Well below the 300 s by which receivers allow the timestamp of a webhook to differ. */
+const MAX_CLOCK_DIFFERENCE_MS = 60_000;
+
+/**
+ * Compares this machine's clock with the database's, and raises an alert when they differ so much
+ * that receivers could reject our webhooks.
+ *
+ * @throws Error when they differ by more than a minute
+ */
+export async function assertClockAgrees(databaseNow: Date, deps: AlertDeps): Promise<void> {
+  const differenceMs = Math.abs(Date.now() - databaseNow.getTime());
+  if (differenceMs <= MAX_CLOCK_DIFFERENCE_MS) return;
+  await raiseAlert(deps, {
+    kind: 'clock_skew',
+    subject: hostname(),
+    message: 'Our clock differs: webhooks are not sent',
+    fields: { differenceMs },
+  });
+  throw new Error(`Our clock differs from the database's by ${differenceMs} ms`);
+}

@@ -1,0 +1,214 @@
+import { createSecureContext } from 'node:tls';
+import { Client } from 'undici';
+import type { Environment } from '../../domain/index.ts';
+import { checkWebhookUrl } from './address-guard.ts';
+import { createConnections } from './connections.ts';
+import type { Connection, Connections } from './connections.ts';
+import { parseRange } from './denied-ranges.ts';
+import { createEndpointSlots } from './endpoint-slots.ts';
+import { exchange } from './exchange.ts';
+import type { WebhookResponse, OutgoingRequest } from './exchange.ts';
+import { isClosedByPeer, isLocalResourceError, WebhookNotAttemptedError } from './faults.ts';
+import { createGuardedConnector } from './guarded-connector.ts';
+import { createDnsLookup } from './resolve-host.ts';
+import type { HostLookup } from './resolve-host.ts';
+import { refusedBeforeSending, resultOf } from './send-result.ts';
+import type { SendResult } from './send-result.ts';
+
+export { WebhookNotAttemptedError } from './faults.ts';
+export type { SendResult } from './send-result.ts';
+
+/** The limits of the sender; each has a default. */
+export interface WebhookSenderOptions {
+  allowedCidrs: readonly string[];
+  deniedPorts: readonly number[];
+  /** For the TCP and the TLS handshake together, after the name was resolved. */
+  connectTimeoutMs?: number;
+  /** For the whole attempt, from the moment it has its slot. */
+  totalTimeoutMs?: number;
+  maxResponseBytes?: number;
+  /** Bytes of a response's headers. */
+  maxHeaderBytes?: number;
+  maxConcurrentSends?: number;
+  maxConnectionsPerOrigin?: number;
+  maxQueued?: number;
+  maxQueuedPerOrigin?: number;
+  queueTimeoutMs?: number;
+  maxIdleConnections?: number;
+  /** A receiver's `Keep-Alive: timeout` is followed instead, up to `maxConnectionAgeMs`. */
+  keepAliveTimeoutMs?: number;
+  maxConnectionAgeMs?: number;
+  lookup?: HostLookup;
+  /** Trusted instead of Node's root certificates, PEM. */
+  caCertificates?: string[];
+}
+
+/** A webhook to send. */
+export interface WebhookRequest {
+  url: string;
+  environment: Environment;
+  /** Sent unchanged; `Host` and `Content-Length` are added. */
+  headers: Readonly<Record<string, string>>;
+  /** The bytes that were signed. */
+  body: Buffer;
+}
+
+/** See {@link createWebhookSender}. */
+export type WebhookSender = ReturnType<typeof createWebhookSender>;
+
+/** Webhooks under way over all origins, and those that wait up to a second for a slot. */
+const MAX_CONCURRENT_SENDS = 1024;
+const MAX_QUEUED_SENDS = 1024;
+/** The limit of pending calls of `send`; beyond it, `send` fails immediately with `busy`. */
+export const MAX_UNANSWERED_SENDS = MAX_CONCURRENT_SENDS + MAX_QUEUED_SENDS;
+
+const DEFAULTS = {
+  // Contract, Durations: 5 s to connect, 15 s in total.
+  connectTimeoutMs: 5000,
+  totalTimeoutMs: 15_000,
+  maxResponseBytes: 16_384,
+  maxHeaderBytes: 16_384,
+  maxConcurrentSends: MAX_CONCURRENT_SENDS,
+  maxConnectionsPerOrigin: 8,
+  maxQueued: MAX_QUEUED_SENDS,
+  maxQueuedPerOrigin: 32,
+  queueTimeoutMs: 1000,
+  maxIdleConnections: 512,
+  keepAliveTimeoutMs: 4000,
+  maxConnectionAgeMs: 60_000,
+} as const;
+
+type Settings = WebhookSenderOptions & Required<Pick<WebhookSenderOptions, keyof typeof DEFAULTS>>;
+
+/** Connections that pass the address guard. undici's time limits are off: `exchange` has its own. */
+function createGuardedConnections(settings: Settings): Connections {
+  const { caCertificates, lookup = createDnsLookup() } = settings;
+  const secureContext = createSecureContext({
+    minVersion: 'TLSv1.2',
+    ...(caCertificates && { ca: caCertificates }),
+  });
+  return createConnections({
+    ...settings,
+    openClient: (origin, signal) =>
+      new Client(origin, {
+        connect: createGuardedConnector({ ...settings, lookup, secureContext, signal }),
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        maxHeaderSize: settings.maxHeaderBytes,
+        keepAliveTimeout: settings.keepAliveTimeoutMs,
+        keepAliveMaxTimeout: Math.max(1, settings.maxConnectionAgeMs),
+        allowH2: false,
+        useMilo: false,
+      }),
+  });
+}
+
+/**
+ * A receiver may close an idle connection while we write to it (RFC 9112, section 9.3.1). That
+ * does not count as a failed attempt.
+ */
+function wasClosedWhileIdle(
+  { exchangeCount }: Connection,
+  { statusCode, fault }: WebhookResponse,
+): boolean {
+  return exchangeCount > 1 && statusCode === null && fault !== null && isClosedByPeer(fault);
+}
+
+interface AttemptContext {
+  connections: Connections;
+  settings: Settings;
+  /** On the clock of `performance.now()`. */
+  startedAtMs: number;
+}
+
+async function attempt(
+  origin: string,
+  request: OutgoingRequest,
+  { connections, settings, startedAtMs }: AttemptContext,
+): Promise<WebhookResponse> {
+  const limits = { ...settings, startedAtMs };
+  let connection = connections.take(origin);
+  let response = await exchange(connection, request, limits);
+  if (wasClosedWhileIdle(connection, response)) {
+    connections.discard(connection);
+    connection = connections.open(origin);
+    response = await exchange(connection, request, limits);
+  }
+  if (response.reusable) connections.keep(connection);
+  else connections.discard(connection);
+  return response;
+}
+
+/**
+ * @throws WebhookNotAttemptedError `exhausted` when this machine is out of sockets or memory
+ * @throws Error of undici when the request itself is wrong, such as a header with a line break
+ */
+function throwIfNotAttempted({ fault }: WebhookResponse): void {
+  if (fault === null) return;
+  if (isLocalResourceError(fault))
+    throw new WebhookNotAttemptedError('exhausted', { cause: fault });
+  if ('code' in fault && fault.code === 'UND_ERR_INVALID_ARG') throw fault;
+}
+
+/**
+ * Creates the sender of all webhooks. It reuses connections to the same origin, checks each when it
+ * is made, and limits the numbers of active and idle ones. It follows no redirect and reads no proxy
+ * variable.
+ *
+ * @throws TypeError when an entry of `allowedCidrs` is not an address range.
+ */
+export function createWebhookSender(options: WebhookSenderOptions) {
+  const settings: Settings = { ...DEFAULTS, ...options };
+  options.allowedCidrs.forEach(parseRange);
+  const connections = createGuardedConnections(settings);
+  const slots = createEndpointSlots(settings);
+  const underWay = new Set<Promise<unknown>>();
+  let isClosed = false;
+
+  async function sendNow(request: WebhookRequest): Promise<SendResult> {
+    const { environment, headers, body } = request;
+    const checked = checkWebhookUrl(request.url, { ...settings, environment });
+    if (!checked.ok) return refusedBeforeSending(`the URL ${checked.reason}`);
+    const { origin, pathname, search } = checked.url;
+    const release = await slots.acquire(origin);
+    const startedAtMs = performance.now();
+    try {
+      const post = { path: `${pathname}${search}`, headers, body };
+      const response = await attempt(origin, post, { connections, settings, startedAtMs });
+      throwIfNotAttempted(response);
+      return resultOf(response, startedAtMs);
+    } finally {
+      release();
+    }
+  }
+
+  return {
+    /**
+     * Makes one attempt. Any behaviour of the receiver gives a `SendResult` within `totalTimeoutMs`
+     * (plus at most `queueTimeoutMs` for a free slot).
+     *
+     * @throws WebhookNotAttemptedError when nothing was sent for an internal reason: retry later,
+     *   without counting an attempt.
+     */
+    async send(request: WebhookRequest): Promise<SendResult> {
+      if (isClosed) throw new WebhookNotAttemptedError('closed');
+      const sending = sendNow(request);
+      underWay.add(sending);
+      try {
+        return await sending;
+      } finally {
+        underWay.delete(sending);
+      }
+    },
+
+    /** The numbers of webhooks under way and of idle connections, for metrics. */
+    stats: () => ({ underWay: slots.stats(), idle: connections.stats() }),
+
+    /** Refuses new webhooks, waits for those under way, then closes every connection. */
+    async close(): Promise<void> {
+      isClosed = true;
+      await Promise.allSettled(underWay);
+      connections.close();
+    },
+  };
+}
