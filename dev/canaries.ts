@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { countOption, flagOption, readCommandLine } from '../src/main/process/command-line.ts';
 import { createCanaries, type Canaries } from './canaries/canary.ts';
 import { missedPlants } from './canaries/control.ts';
 import { startOtlpReceiver, type OtlpReceiver } from './canaries/otlp-receiver.ts';
@@ -14,10 +14,12 @@ import { startProductionLike, type ProductionLike } from './production-like/star
 const WANTED = 1000;
 const TEMPORAL_DATABASES = ['temporal', 'temporal_visibility'];
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
+  usage: 'npm run check:canaries',
+  does: "Runs orders with marked secrets and personal data, and searches logs, metrics, traces and Temporal's databases for the marks. It exits with 0 if no mark is where it must not be.",
   options: {
-    orders: { type: 'string', default: '160' },
-    keep: { type: 'boolean', default: false },
+    orders: countOption(160, 'orders of the run'),
+    keep: flagOption('keeps the data also if nothing is found'),
   },
 });
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -99,7 +101,7 @@ async function check(dataDir: string): Promise<string[]> {
   });
   try {
     const canaries = createCanaries();
-    const orders = Number(values.orders);
+    const { orders } = values;
     const workload = await runWorkload(cluster, { canaries, orders, dataDir, log: print });
     const total = printWorkload(canaries, workload);
     const logs = join(dataDir, 'logs');

@@ -1,18 +1,20 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { countOption, flagOption, readCommandLine } from '../src/main/process/command-line.ts';
 import { reportText } from './chaos/report.ts';
 import { BACK_WITHIN_MS, CHAOS_SETTINGS, runChaos, type ChaosOptions } from './chaos/run.ts';
 import { testChecks } from './chaos/self-test.ts';
 import { startProductionLike } from './production-like/start.ts';
 
-const { values } = parseArgs({
+const { values } = readCommandLine({
+  usage: 'npm run chaos',
+  does: 'Kills, freezes and cuts off the processes of the production-like shape while orders pass through it, and then checks rows, ledger, gateway, webhooks and workflows against each other. It exits with 0 if nothing was lost, doubled or illegal, and each fault was survived.',
   options: {
-    orders: { type: 'string', default: '500' },
-    faults: { type: 'string', default: '20' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    'self-test': { type: 'boolean', default: false },
+    orders: countOption(500, 'orders of the run'),
+    faults: countOption(20, 'faults, one after the other'),
+    seed: countOption((Date.now() % 1_000_000) + 1, 'decides the plan; by default the time'),
+    'self-test': flagOption('afterwards changes the data in every known way: each must be found'),
   },
 });
 
@@ -49,19 +51,14 @@ async function chaos(dataDir: string, options: ChaosOptions): Promise<string[]> 
 /** `npm run chaos`: exits with 0 if nothing was lost, doubled or illegal, and each fault was survived. */
 async function main(): Promise<number> {
   const startedAt = performance.now();
-  const options = {
-    orders: Number(values.orders),
-    faults: Number(values.faults),
-    seed: Number(values.seed),
-  };
-  const { orders, faults, seed } = options;
+  const { orders, faults, seed } = values;
   print(
     `${orders} orders, ${faults} faults: npm run chaos -- --orders ${orders} --faults ${faults} --seed ${seed}`,
   );
   const dataDir = await mkdtemp(join(tmpdir(), 'merchant-orders-chaos-'));
   // PostgreSQL does not run as root: its account must be able to enter the folder.
   await chmod(dataDir, 0o755);
-  const failures = await chaos(join(dataDir, 'data'), options);
+  const failures = await chaos(join(dataDir, 'data'), { orders, faults, seed });
   const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
   if (failures.length === 0) {
     await rm(dataDir, { recursive: true, force: true });

@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '../src/main/process/command-line.ts';
 import { SetupError } from '../src/setup-error.ts';
 import { checkPages, exceptionsIn } from './razorpay-docs/check.ts';
 import { readPages } from './razorpay-docs/pages.ts';
 
-const USAGE = `npm run check:razorpay-docs -- PATH
-
-Reads every JSON sample of Razorpay's documents about QR codes, payments, refunds, Route, disputes and
-webhooks with the adapter, and prints for each: page, sample, event or entities, outcome, reason.
-
-PATH  a checkout or a bare repository of https://github.com/razorpay/markdown-docs
+const { operands } = readCommandLine({
+  usage: 'npm run check:razorpay-docs',
+  does: `Reads every JSON sample of Razorpay's documents about QR codes, payments, refunds, Route, disputes and
+webhooks with the adapter, and prints for each: page, sample, event or entities, outcome, reason. PATH is a
+checkout or a bare repository of https://github.com/razorpay/markdown-docs.
 
 It exits with 1 if a sample is not read that is not in the table of docs/go-live.md, or if one is read
-that is in the table.
-`;
+that is in the table.`,
+  operands: 'PATH',
+});
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -34,21 +34,17 @@ function check(path: string): number {
   return faults.length === 0 ? 0 : 1;
 }
 
-/** `npm run check:razorpay-docs -- PATH`: see the usage. */
-function main(): number {
-  const options = { help: { type: 'boolean', short: 'h', default: false } } as const;
+/** `npm run check:razorpay-docs -- PATH`. */
+function main([path, ...others]: string[]): number {
   try {
-    const { values, positionals } = parseArgs({ options, allowPositionals: true });
-    const [path] = positionals;
-    if (values.help) print(USAGE);
-    else if (path === undefined || positionals.length > 1) throw new SetupError(USAGE);
-    else return check(path);
-    return 0;
+    if (path === undefined || others.length > 0)
+      throw new SetupError('It needs one PATH: see --help');
+    return check(path);
   } catch (error) {
-    if (!(error instanceof SetupError) && !(error instanceof TypeError)) throw error;
+    if (!(error instanceof SetupError)) throw error;
     process.stderr.write(`${error.message}\n`);
-    return 1;
+    return 2;
   }
 }
 
-process.exitCode = main();
+process.exitCode = main(operands);

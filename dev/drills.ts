@@ -1,7 +1,13 @@
-import { runDrills } from './drills/support/run.ts';
+import { readCommandLine } from '../src/main/process/command-line.ts';
+import { drillNames, runDrills } from './drills/support/run.ts';
 
 /**
  * `npm run drill -- NAME`: proves what a page of the runbook says. Ends also while a drill that failed
  * still makes orders.
  */
-process.exit(await runDrills(process.argv.slice(2)));
+const { operands } = readCommandLine({
+  usage: 'npm run drill',
+  does: `Does what pages of the runbook say, with the production-like shape under load. All drills run unless some are named: ${drillNames().join(', ')}.`,
+  operands: '[DRILL ...]',
+});
+process.exit(await runDrills(operands));

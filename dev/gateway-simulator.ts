@@ -24,26 +24,33 @@ const CALLBACK_EVENTS = [
 ];
 
 /** The simulated UPI gateway of the sandbox: a separate server, which the service calls over HTTP. */
-await runMain({ name: 'gateway-simulator', load: loadDevConfig }, async (config, log) => {
-  const { razorpay } = config.gateways.sandbox;
-  const { KEY_ID } = razorpaySettings('sandbox');
-  if (razorpay === undefined) throw faulty('SANDBOX_RAZORPAY_KEY_ID', KEY_ID, 'missing');
-  const { keyId, keySecret, webhookSecret } = razorpay;
-  const options = {
-    keyId,
-    keySecret,
-    webhookSecret,
-    publicUrl: config.gatewaySimulatorPublicUrl,
-    callbackUrl: config.gatewaySimulatorCallbackUrl,
-    callbackEvents: CALLBACK_EVENTS,
-    dataFile: join(config.dataDir, 'gateway-simulator.journal'),
-    log,
-  };
-  const { host, gatewaySimulatorPort: port } = config;
-  const simulator = await listenOn({ host, port, variable: 'GATEWAY_SIMULATOR_PORT' }, (place) =>
-    createGatewaySimulator({ ...options, ...place }),
-  );
-  process.send?.('ready');
-  await stopRequested();
-  await simulator.close();
-});
+await runMain(
+  {
+    name: 'gateway-simulator',
+    does: 'Serves the simulated UPI gateway of the sandbox.',
+    load: loadDevConfig,
+  },
+  async (config, log) => {
+    const { razorpay } = config.gateways.sandbox;
+    const { KEY_ID } = razorpaySettings('sandbox');
+    if (razorpay === undefined) throw faulty('SANDBOX_RAZORPAY_KEY_ID', KEY_ID, 'missing');
+    const { keyId, keySecret, webhookSecret } = razorpay;
+    const options = {
+      keyId,
+      keySecret,
+      webhookSecret,
+      publicUrl: config.gatewaySimulatorPublicUrl,
+      callbackUrl: config.gatewaySimulatorCallbackUrl,
+      callbackEvents: CALLBACK_EVENTS,
+      dataFile: join(config.dataDir, 'gateway-simulator.journal'),
+      log,
+    };
+    const { host, gatewaySimulatorPort: port } = config;
+    const simulator = await listenOn({ host, port, variable: 'GATEWAY_SIMULATOR_PORT' }, (place) =>
+      createGatewaySimulator({ ...options, ...place }),
+    );
+    process.send?.('ready');
+    await stopRequested();
+    await simulator.close();
+  },
+);

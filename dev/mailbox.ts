@@ -10,25 +10,28 @@ import { createMailboxServer } from './mailbox/web.ts';
 import { currentCode } from './start/demo-users.ts';
 
 /** The SMTP server of `npm start`: it keeps the service's mails, and a page shows them. */
-await runMain({ name: 'mailbox', load: loadDevConfig }, async (config, log) => {
-  const store = createMailStore(join(config.dataDir, 'mails'));
-  const { mailboxHost: host, mailboxPort, mailboxSmtpPort } = config;
-  const smtpPlace = { host, port: mailboxSmtpPort, variable: 'MAILBOX_SMTP_PORT' };
-  const smtp = await listenOn(smtpPlace, (place) => startSmtpServer(place, { store, log }));
-  const readCodes = () => {
-    const users = readDemoUsers(config.dataDir);
-    return users ? [currentCode(users.operator)] : [];
-  };
-  const web = createMailboxServer(store, readCodes);
-  await listenOn({ host, port: mailboxPort, variable: 'MAILBOX_PORT' }, async (place) => {
-    web.listen(place);
-    await once(web, 'listening');
-  });
-  log.info({ port: mailboxPort, smtpPort: mailboxSmtpPort }, 'The mailbox receives mails');
-  process.send?.('ready');
-  await stopRequested();
-  web.close();
-  web.closeAllConnections();
-  await smtp.close();
-  process.exit(0);
-});
+await runMain(
+  { name: 'mailbox', does: 'Keeps the mails of the service, and shows them.', load: loadDevConfig },
+  async (config, log) => {
+    const store = createMailStore(join(config.dataDir, 'mails'));
+    const { mailboxHost: host, mailboxPort, mailboxSmtpPort } = config;
+    const smtpPlace = { host, port: mailboxSmtpPort, variable: 'MAILBOX_SMTP_PORT' };
+    const smtp = await listenOn(smtpPlace, (place) => startSmtpServer(place, { store, log }));
+    const readCodes = () => {
+      const users = readDemoUsers(config.dataDir);
+      return users ? [currentCode(users.operator)] : [];
+    };
+    const web = createMailboxServer(store, readCodes);
+    await listenOn({ host, port: mailboxPort, variable: 'MAILBOX_PORT' }, async (place) => {
+      web.listen(place);
+      await once(web, 'listening');
+    });
+    log.info({ port: mailboxPort, smtpPort: mailboxSmtpPort }, 'The mailbox receives mails');
+    process.send?.('ready');
+    await stopRequested();
+    web.close();
+    web.closeAllConnections();
+    await smtp.close();
+    process.exit(0);
+  },
+);

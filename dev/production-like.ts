@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { readCommandLine } from '../src/main/process/command-line.ts';
 import { ConfigError, inheritedEnvironment } from '../src/settings.ts';
 import { loadDevConfig } from './config.ts';
 import { productionLikeText } from './production-like/announce.ts';
@@ -36,4 +37,8 @@ async function main(): Promise<number> {
   }
 }
 
+readCommandLine({
+  usage: 'npm run start:production-like',
+  does: 'Runs two APIs behind a balancer, two workers, PostgreSQL and Temporal on it, until Ctrl-C. Its settings are environment variables: docs/settings.md.',
+});
 process.exit(await main());

@@ -116,13 +116,21 @@ async function ensureDemoUsers(
  * users of the dashboard. Writes them to `demo-merchant.json` and `demo-users.json` (mode 0600) in the
  * data directory.
  */
-await runMain({ name: 'seed', load: loadDevConfig }, async (config) => {
-  const databaseUrl = required(config, 'DATABASE_URL');
-  const pepper = required(config, 'API_SECRET_PEPPER');
-  const sql = connectDatabase(databaseUrl, { maxConnections: 1, name: 'seed' });
-  const deps = { sql, pepper, actor: { name: 'seed', address: null } };
-  const merchant = (await findDemoMerchant(deps, config.dataDir)) ?? (await registerMerchant(deps));
-  writeDemoMerchant(config.dataDir, await withWebhookSecrets(deps, config, merchant));
-  writeDemoUsers(config.dataDir, await ensureDemoUsers(deps, config, merchant.merchantId));
-  await sql.end({ timeout: 1 });
-});
+await runMain(
+  {
+    name: 'seed',
+    does: 'Makes the demo merchant and the demo users in an empty database.',
+    load: loadDevConfig,
+  },
+  async (config) => {
+    const databaseUrl = required(config, 'DATABASE_URL');
+    const pepper = required(config, 'API_SECRET_PEPPER');
+    const sql = connectDatabase(databaseUrl, { maxConnections: 1, name: 'seed' });
+    const deps = { sql, pepper, actor: { name: 'seed', address: null } };
+    const merchant =
+      (await findDemoMerchant(deps, config.dataDir)) ?? (await registerMerchant(deps));
+    writeDemoMerchant(config.dataDir, await withWebhookSecrets(deps, config, merchant));
+    writeDemoUsers(config.dataDir, await ensureDemoUsers(deps, config, merchant.merchantId));
+    await sql.end({ timeout: 1 });
+  },
+);

@@ -8,6 +8,7 @@ import {
   TRACING_SETTINGS,
   VERSION_SETTINGS,
 } from '../src/config.ts';
+import { readCommandLine } from '../src/main/process/command-line.ts';
 import { ENVIRONMENTS } from '../src/domain/index.ts';
 import { fileVariable, prefixed, type Setting, type Settings } from '../src/settings.ts';
 import { CONNECTION_SETTINGS } from '../src/temporal/connection-settings.ts';
@@ -61,5 +62,9 @@ export function withSettingsTables(page: string): string {
 }
 
 if (import.meta.main) {
+  readCommandLine({
+    usage: 'npm run docs:settings',
+    does: 'Writes the tables of docs/settings.md from the declarations of the settings.',
+  });
   writeFileSync(SETTINGS_PAGE, withSettingsTables(readFileSync(SETTINGS_PAGE, 'utf8')));
 }

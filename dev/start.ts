@@ -1,4 +1,5 @@
 import { ConfigError, inheritedEnvironment } from '../src/settings.ts';
+import { readCommandLine } from '../src/main/process/command-line.ts';
 import { loadDevConfig } from './config.ts';
 import { runDev } from './start/run.ts';
 
@@ -13,4 +14,8 @@ async function main(): Promise<number> {
   }
 }
 
+readCommandLine({
+  usage: 'npm start',
+  does: 'Runs the service with PostgreSQL, Temporal, the gateway simulator and a mailbox, until Ctrl-C. Its settings are environment variables: docs/settings.md.',
+});
 process.exit(await main());

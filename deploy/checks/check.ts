@@ -3,15 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { flagOption, readCommandLine, textOption } from '../../src/main/process/command-line.ts';
 import { inheritedEnvironment } from '../../src/settings.ts';
-
-/**
- * `npm run check:deploy`: checks the files of `deploy` and docker-compose.yml with the tools that read
- * them. A tool that is not installed is named; with `--strict` that is a failure.
- *
- *   --schemas FOLDER   what deploy/checks/kubernetes-schemas.ts wrote; else kubeconform downloads them
- */
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 const CHART = 'deploy/helm/merchant-payment-order-service';
@@ -20,8 +13,15 @@ const SCRIPTS = ['make-secrets.sh', 'postgres-init.sh', 'temporal-schema.sh'];
 /** The version that Helm renders for and kubeconform checks against. */
 const KUBERNETES = '1.34.2';
 
-const { values: options } = parseArgs({
-  options: { strict: { type: 'boolean', default: false }, schemas: { type: 'string' } },
+const { values: options } = readCommandLine({
+  usage: 'npm run check:deploy',
+  does: 'Checks the files of deploy and docker-compose.yml with the tools that read them. A tool that is not installed is named.',
+  options: {
+    strict: flagOption('fails if a tool is not installed'),
+    schemas: textOption(
+      'folder that deploy/checks/kubernetes-schemas.ts wrote; else kubeconform downloads them',
+    ),
+  },
 });
 const { PATH, HOME, DOCKER_CONFIG } = inheritedEnvironment();
 const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-deploy-'));

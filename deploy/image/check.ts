@@ -24,16 +24,18 @@ import {
   type ServerProcess,
 } from '../../dev/processes/server-process.ts';
 import { startServers, type Servers } from '../../dev/temporal-on-postgres/servers.ts';
+import { readCommandLine } from '../../src/main/process/command-line.ts';
 import { inheritedEnvironment } from '../../src/settings.ts';
 import { inContainer } from './container.ts';
 import { buildStages, nodeVersionOf, type Stage } from './stages.ts';
 
-/**
- * `npm run check:image`: does the steps of deploy/Dockerfile in folders, without Docker, and runs the
- * result as a container would: an unprivileged user, a read-only root, secrets as files. It migrates
- * a new database, makes the demo merchant as docker-compose.yml does, and brings an order of it to PAID.
- * Linux only; needs root or user namespaces.
- */
+readCommandLine({
+  usage: 'npm run check:image',
+  does: `Does the steps of deploy/Dockerfile in folders, without Docker, and runs the result as a container
+would: an unprivileged user, a read-only root, secrets as files. It migrates a new database, makes the demo
+merchant as docker-compose.yml does, and brings an order of it to PAID. Linux only; it needs root or user
+namespaces.`,
+});
 
 const REPOSITORY = join(import.meta.dirname, '../..');
 const DOCKERFILE = join(REPOSITORY, 'deploy/Dockerfile');

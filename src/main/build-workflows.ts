@@ -4,10 +4,17 @@ import { logTemporalTo } from './process/temporal-logger.ts';
 import { buildWorkflowBundle } from './worker/workflow-bundle.ts';
 
 /** Writes the workflow bundle of this checkout to WORKFLOW_BUNDLE, or to `build/workflows.json`. */
-await runMain({ name: 'build-workflows', load: loadConfig }, async (config, log) => {
-  const file = config.workflowBundle ?? 'build/workflows.json';
-  await buildWorkflowBundle(file, logTemporalTo(log));
-  log.info({ file }, 'The workflows are bundled');
-  // The SDK's runtime, whose lines the log has, would keep the process alive.
-  process.exit(0);
-});
+await runMain(
+  {
+    name: 'build-workflows',
+    does: 'Writes the bundle of the workflows to WORKFLOW_BUNDLE, or to build/workflows.json.',
+    load: loadConfig,
+  },
+  async (config, log) => {
+    const file = config.workflowBundle ?? 'build/workflows.json';
+    await buildWorkflowBundle(file, logTemporalTo(log));
+    log.info({ file }, 'The workflows are bundled');
+    // The SDK's runtime, whose lines the log has, would keep the process alive.
+    process.exit(0);
+  },
+);

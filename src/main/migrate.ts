@@ -17,27 +17,34 @@ const HOUSEKEEPING_RETENTION_DAYS = 1;
  * With MIGRATION_DATABASE_URL, that login owns the tables, and the login of DATABASE_URL gets only
  * the privileges that the service needs.
  */
-await runMain({ name: 'migrate', load: loadConfig }, async (config, log) => {
-  const databaseUrl = required(config, 'DATABASE_URL');
-  const { client: temporal } = await openTemporal(config, log);
-  const { temporalNamespace: namespace, temporalHousekeepingNamespace: housekeeping } = config;
-  const ownerUrl = config.migrationDatabaseUrl ?? databaseUrl;
-  log.info(
-    { applied: await migrate(ownerUrl).catch(refuseOlderSchema) },
-    'PostgreSQL is up to date',
-  );
-  const login = decodeURIComponent(new URL(databaseUrl).username);
-  if (config.migrationDatabaseUrl !== undefined) await grantServicePrivileges(ownerUrl, login);
-  await ensureNamespace(temporal, namespace);
-  await registerSearchAttributes(temporal, namespace);
-  await ensureNamespace(temporal, housekeeping, HOUSEKEEPING_RETENTION_DAYS);
-  await ensureSchedules(
-    new Client({ connection: temporal.connection, namespace: housekeeping }),
-    config.durations,
-  );
-  log.info('Temporal is up to date');
-  await temporal.connection.close();
-});
+await runMain(
+  {
+    name: 'migrate',
+    does: "Migrates PostgreSQL's schema, and Temporal's namespaces and Schedules.",
+    load: loadConfig,
+  },
+  async (config, log) => {
+    const databaseUrl = required(config, 'DATABASE_URL');
+    const { client: temporal } = await openTemporal(config, log);
+    const { temporalNamespace: namespace, temporalHousekeepingNamespace: housekeeping } = config;
+    const ownerUrl = config.migrationDatabaseUrl ?? databaseUrl;
+    log.info(
+      { applied: await migrate(ownerUrl).catch(refuseOlderSchema) },
+      'PostgreSQL is up to date',
+    );
+    const login = decodeURIComponent(new URL(databaseUrl).username);
+    if (config.migrationDatabaseUrl !== undefined) await grantServicePrivileges(ownerUrl, login);
+    await ensureNamespace(temporal, namespace);
+    await registerSearchAttributes(temporal, namespace);
+    await ensureNamespace(temporal, housekeeping, HOUSEKEEPING_RETENTION_DAYS);
+    await ensureSchedules(
+      new Client({ connection: temporal.connection, namespace: housekeeping }),
+      config.durations,
+    );
+    log.info('Temporal is up to date');
+    await temporal.connection.close();
+  },
+);
 
 /** Before 1.0 the tables of an older version are not kept: their migrations have changed. */
 function refuseOlderSchema(error: unknown): never {

@@ -102,7 +102,12 @@ function versioningOf({ workerVersion }: Config): Pick<WorkerOptions, 'workerDep
 }
 
 await runMain(
-  { name: 'worker', load: loadConfig, logFields: activityFields },
+  {
+    name: 'worker',
+    does: 'Runs the workflows of orders and their activities.',
+    load: loadConfig,
+    logFields: activityFields,
+  },
   async (config, log) => {
     const databaseUrl = required(config, 'DATABASE_URL');
     const tracing = await startTracing(config, 'worker', log);

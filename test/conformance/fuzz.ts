@@ -3,20 +3,25 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { parseArgs } from 'node:util';
 import { isRunning } from '../../dev/processes/process-table.ts';
+import { countOption, readCommandLine } from '../../src/main/process/command-line.ts';
 import type { Chance, Knowledge } from './fuzz-requests.ts';
 import { createChance, fuzzedBytes, fuzzedRequest } from './fuzz-requests.ts';
 import type { WholeService } from './whole-service.ts';
 import { startWholeService } from './whole-service.ts';
 
-const { values: options } = parseArgs({
+const { values: options } = readCommandLine({
+  usage: 'npm run fuzz',
+  does: 'Sends odd and malformed requests to the service. It exits with 0 if no answer is 5xx and memory does not grow.',
   options: {
-    requests: { type: 'string', default: '100000' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000_007) },
+    requests: countOption(100_000, 'requests'),
+    seed: countOption(
+      (Date.now() % 1_000_000_007) + 1,
+      'decides the requests; by default the time',
+    ),
   },
 });
-const REQUESTS = Number(options.requests);
+const REQUESTS = options.requests;
 const CONCURRENT = 32;
 /** The first part fills caches and lets the heap reach its size. */
 const WARM_UP = 0.3;
@@ -125,7 +130,7 @@ async function fuzz(service: WholeService, known: Knowledge) {
       await send(origin, chance, known, outcome);
     }
   }
-  const seed = Number(options.seed);
+  const { seed } = options;
   await Promise.all(
     Array.from({ length: CONCURRENT }, (_, index) => client(createChance(seed + index))),
   );

@@ -3,12 +3,18 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { countOption, readCommandLine } from '../../src/main/process/command-line.ts';
 import type { WholeService } from './whole-service.ts';
 import { startWholeService } from './whole-service.ts';
 
 /** An independent generator of requests: https://schemathesis.io */
 const SCHEMATHESIS = 'schemathesis==4.32.5';
-const EXAMPLES_PER_OPERATION = process.argv[2] ?? '100';
+const { values: options } = readCommandLine({
+  usage: 'npm run check:openapi',
+  does: 'Runs schemathesis, which it installs, against the service and its OpenAPI document. It exits with 0 if nothing is found.',
+  options: { examples: countOption(100, 'examples for each operation') },
+});
+const EXAMPLES_PER_OPERATION = String(options.examples);
 
 async function run(file: string, args: readonly string[], cwd: string): Promise<number> {
   const child = spawn(file, args, { cwd, stdio: 'inherit' });

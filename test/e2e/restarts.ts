@@ -11,11 +11,17 @@ import type { DevFacts } from '../../dev/dev-facts.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
 import { freePortSettings } from '../../dev/processes/ports.ts';
 import { sendSignal } from '../../dev/processes/process-table.ts';
+import { countOption, readCommandLine } from '../../src/main/process/command-line.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { createApiClient, type ApiAnswer, type ApiClient } from '../support/api-client.ts';
 import { runNpm, untilReady } from '../support/npm-run.ts';
 
-const ROUNDS = Number(process.argv[2] ?? 20);
+const { values: options } = readCommandLine({
+  usage: 'npm run check:restarts',
+  does: 'Kills every process of npm start and immediately runs it again, with orders in every status. It exits with 0 if each start finds each order unchanged and serves a new one.',
+  options: { rounds: countOption(20, 'kills') },
+});
+const ROUNDS = options.rounds;
 const STATUS_TIMEOUT_MS = 60_000;
 const DAY_SECONDS = 24 * 3600;
 

@@ -4,6 +4,7 @@ import type { Config } from '../../config.ts';
 import { isLostTypesQuery } from '../../db/client.ts';
 import { ConfigError } from '../../settings.ts';
 import { SetupError } from '../../setup-error.ts';
+import { readCommandLine } from './command-line.ts';
 import { createLog } from './log.ts';
 
 /**
@@ -11,13 +12,24 @@ import { createLog } from './log.ts';
  * standard error; every other output is a line of the log. The exit code of any error is 1.
  *
  * @param part.name the `name` of every log line
+ * @param part.does what `--help` says; the process has no other option
  * @param part.load reads the settings
  * @param part.logFields returns further fields of every log line
  */
 export async function runMain<Loaded extends Config>(
-  part: { name: string; load: () => Loaded; logFields?: () => Record<string, unknown> },
+  part: {
+    name: string;
+    does: string;
+    load: () => Loaded;
+    logFields?: () => Record<string, unknown>;
+  },
   main: (config: Loaded, log: Logger) => Promise<void>,
 ): Promise<void> {
+  const { name, does } = part;
+  readCommandLine({
+    usage: name,
+    does: `${does} Its settings are environment variables: docs/settings.md.`,
+  });
   let log: Logger | undefined;
   try {
     const config = part.load();

@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { read, root } from './files.ts';
+
+const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+/** The commands that are programs of this repository, by their file; those of tools are the tools'. */
+const programs = Object.entries(scripts)
+  .filter(([, command]) => command.startsWith('node ') && !command.startsWith('node bench/'))
+  .map(([name, command]) => ({ name, words: command.split(' ').slice(1) }));
+
+async function run(words: readonly string[]) {
+  const program = spawn(process.execPath, words, { cwd: root });
+  const [stdout, stderr] = [text(program.stdout), text(program.stderr)];
+  const [code] = (await once(program, 'exit')) as [number];
+  return { code, stdout: await stdout, stderr: await stderr };
+}
+
+test.each(programs)('npm run $name answers --help', async ({ words }) => {
+  const { code, stdout, stderr } = await run([...words, '--help']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.split('\n').length).toBeGreaterThan(3);
+});
+
+test.each(programs)('npm run $name refuses an unknown option with one line', async ({ words }) => {
+  const { code, stdout, stderr } = await run([...words, '--no-such-option']);
+  // The operators' command line exits with 1, as for any error.
+  expect([1, 2]).toContain(code);
+  expect(stdout).toBe('');
+  expect(stderr).toMatch(/^[^\n]*--no-such-option[^\n]*\n$/);
+});
