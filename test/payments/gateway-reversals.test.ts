@@ -242,7 +242,7 @@ describe('a chargeback', () => {
     const [won] = await service.sql<[GatewayReversal]>`
       SELECT reversal_id, gateway_payment_id, kind, amount_paise, state FROM gateway_reversals
       WHERE order_number = ${order.orderNumber}`;
-    expect(await recordReversal(service.deps, SANDBOX, won, false)).toBe('known');
+    expect(await recordReversal(service.deps, SANDBOX, won, 'callback')).toBe('known');
     expect(await order.openAlerts()).toEqual([]);
 
     await alertReleaseBlocked(service.deps, order.orderNumber);

@@ -41,8 +41,8 @@ export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View
       waitingSentence(order, { now, isSuspended }),
       content.isHoldRefused && notice('wait', HOLD_REFUSED),
       refusalWithoutForm(content, refused),
-      actionsSection(deps, content, 'actions', 'What you can do', false),
-      actionsSection(deps, content, 'sandbox', 'Sandbox: act as the buyer, move the clock', true),
+      actionsSection(deps, content, 'actions'),
+      actionsSection(deps, content, 'sandbox'),
       h('div', { class: 'columns' }, orderFacts(order, now), paymentFacts(deps, order, now)),
       disputesSection(details.disputes, now),
       timelineSection(order, details.timeline, now),
@@ -57,13 +57,17 @@ function refusalWithoutForm({ actions }: OrderPageContent, refused: RefusedActio
   return refused && !isShown && notice('bad', refused.message, 'alert');
 }
 
+const ACTION_SECTIONS = {
+  actions: { title: 'What you can do', isTestHelper: false },
+  sandbox: { title: 'Sandbox: act as the buyer, move the clock', isTestHelper: true },
+} as const;
+
 function actionsSection(
   { actions: api }: OrderPagesDeps,
   { details: { order, now }, actions, isSuspended, refused }: OrderPageContent,
-  id: string,
-  title: string,
-  isTestHelper: boolean,
+  id: keyof typeof ACTION_SECTIONS,
 ) {
+  const { title, isTestHelper } = ACTION_SECTIONS[id];
   const shown = actions.filter((action) => action.isTestHelper === isTestHelper);
   if (shown.length === 0) return null;
   const { until } = waitingOf(order, { now, isSuspended });

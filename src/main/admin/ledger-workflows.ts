@@ -20,12 +20,12 @@ export interface WorkflowComparison {
   failed: boolean;
 }
 
-const notCompared = (line: string, failed: boolean): WorkflowComparison => ({
+const notCompared = (line: string): WorkflowComparison => ({
   comparedCount: 0,
   faultCount: 0,
   faults: [],
   notCompared: `Open orders are not compared with Temporal. ${line}`,
-  failed,
+  failed: false,
 });
 
 /**
@@ -33,8 +33,7 @@ const notCompared = (line: string, failed: boolean): WorkflowComparison => ({
  */
 export async function compareWithTemporal(service: AdminService): Promise<WorkflowComparison> {
   const { config, sql, log } = service;
-  if (config.temporalAddress === undefined)
-    return notCompared('TEMPORAL_ADDRESS is not set.', false);
+  if (config.temporalAddress === undefined) return notCompared('TEMPORAL_ADDRESS is not set.');
   const [{ listDifferences }, { createOrderWorkflows }] = await Promise.all([
     import('../../orders/wake/compare-orders.ts'),
     import('../../temporal/order-workflows.ts'),
@@ -56,7 +55,7 @@ export async function compareWithTemporal(service: AdminService): Promise<Workfl
     };
   } catch (error) {
     if (!isTemporalError(error)) throw error;
-    return notCompared(temporalLineOf(error), true);
+    return { ...notCompared(temporalLineOf(error)), failed: true };
   }
 }
 

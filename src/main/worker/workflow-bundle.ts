@@ -52,7 +52,10 @@ function sourcesHash(): string {
  * @param isTraced adds the interceptors that make spans. They change no command of a workflow: both
  *   bundles replay the histories of each other.
  */
-async function bundle(logger: Logger, isTraced: boolean): Promise<{ code: string }> {
+async function bundle(
+  logger: Logger,
+  { isTraced }: { isTraced: boolean },
+): Promise<{ code: string }> {
   const workflowsPath = join(REPOSITORY, 'workflows/index.ts');
   const { code } = await bundleWorkflowCode({
     workflowsPath,
@@ -67,8 +70,8 @@ async function bundle(logger: Logger, isTraced: boolean): Promise<{ code: string
 /** Bundles the workflow code, with traces and without, into a file for WORKFLOW_BUNDLE. */
 export async function buildWorkflowBundle(file: string, logger: Logger): Promise<void> {
   const sources = sourcesHash();
-  const { code } = await bundle(logger, false);
-  const { code: tracedCode } = await bundle(logger, true);
+  const { code } = await bundle(logger, { isTraced: false });
+  const { code: tracedCode } = await bundle(logger, { isTraced: true });
   const built: z.infer<typeof prebuilt> = { sources, code, tracedCode };
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, JSON.stringify(built));
@@ -95,7 +98,7 @@ export async function loadWorkflows(
   logger: Logger,
   { isTraced = false } = {},
 ): Promise<{ code: string }> {
-  if (file === undefined) return bundle(logger, isTraced);
+  if (file === undefined) return bundle(logger, { isTraced });
   const { sources, code, tracedCode } = readBundle(file);
   if (sources === sourcesHash()) return { code: isTraced ? tracedCode : code };
   throw new SetupError(

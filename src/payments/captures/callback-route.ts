@@ -122,7 +122,7 @@ async function processEvent(
     return lookAtHoldAgain(deps, { gateway: from.gateway, gatewayPaymentId, hasFailed });
   }
   const { reversal, payment } = event;
-  const outcome = await recordReversal(deps, from, reversal, false);
+  const outcome = await recordReversal(deps, from, reversal, 'callback');
   if (outcome === 'known' && reversal.kind === 'chargeback') {
     // It may be an old callback, or a chargeback that has opened again.
     return recordChargebackNow(deps, from, reversal.reversalId);
@@ -135,6 +135,6 @@ async function processEvent(
   try {
     await recordGatewayPayment(deps, from, payment, null, null);
   } finally {
-    await recordReversal(deps, from, reversal, false);
+    await recordReversal(deps, from, reversal, 'callback');
   }
 }

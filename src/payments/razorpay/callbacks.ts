@@ -59,7 +59,7 @@ function disputeEvent(payload: unknown): EventBody {
 }
 
 const transferEvent =
-  (hasFailed: boolean) =>
+  ({ hasFailed }: { hasFailed: boolean }) =>
   (payload: unknown): EventBody => {
     const { transfer } = transferPayloadSchema.parse(payload);
     return { type: 'transfer', gatewayPaymentId: transfer.entity.source, hasFailed };
@@ -80,8 +80,8 @@ const READERS: Readonly<Record<string, (payload: unknown) => EventBody>> = {
   'refund.created': refundEvent,
   'refund.processed': refundEvent,
   'refund.failed': refundEvent,
-  'transfer.processed': transferEvent(false),
-  'transfer.failed': transferEvent(true),
+  'transfer.processed': transferEvent({ hasFailed: false }),
+  'transfer.failed': transferEvent({ hasFailed: true }),
   'payment.dispute.created': disputeEvent,
   'payment.dispute.under_review': disputeEvent,
   'payment.dispute.action_required': disputeEvent,

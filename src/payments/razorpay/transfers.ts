@@ -130,6 +130,9 @@ async function takeBackHeld(
   }
 }
 
+/** What makes a transfer: on hold, or of an order that has none, released at once. */
+type TransferOperation = 'holdFunds' | 'releaseFunds';
+
 /**
  * Holds and releases a merchant's funds as one Route transfer of the payment. Razorpay accepts no
  * idempotency key for transfers of a payment ("only on the Direct Transfers API"), so the key is
@@ -139,15 +142,15 @@ export function createTransfers(
   client: RazorpayClient,
 ): Pick<PaymentGateway, 'fetchTransferred' | 'holdFunds' | 'releaseFunds' | 'takeBackHeld'> {
   async function make(
+    operation: TransferOperation,
     input: TransferInput,
-    onHold: boolean,
   ): Promise<Answer<Transfer | undefined>> {
     const transfer = {
       account: input.linkedAccountId,
       amount: input.amountPaise,
       currency: 'INR',
       notes: { idempotency_key: input.idempotencyKey },
-      on_hold: onHold,
+      on_hold: operation === 'holdFunds',
     };
     const body = { transfers: [transfer] };
     const call = { method: 'POST', path: transfersPath(input.gatewayPaymentId), body } as const;
@@ -161,11 +164,11 @@ export function createTransfers(
     return { kind: 'done', value: made && (await afterMoment(client, made)) };
   }
 
-  function transferOnce(operation: string, input: TransferInput, onHold: boolean) {
+  function transferOnce(operation: TransferOperation, input: TransferInput) {
     return moveOnce({
       operation,
       find: () => findMade(client, operation, input),
-      make: () => make(input, onHold),
+      make: () => make(operation, input),
     });
   }
 
@@ -185,12 +188,12 @@ export function createTransfers(
     fetchTransferred: (gatewayPaymentId) => fetchTransferred(client, gatewayPaymentId),
 
     async holdFunds(input) {
-      const made = await transferOnce('holdFunds', input, true);
+      const made = await transferOnce('holdFunds', input);
       return presentTransfer(assertMade('holdFunds', made, input));
     },
 
     async releaseFunds(input) {
-      const made = await transferOnce('releaseFunds', input, false);
+      const made = await transferOnce('releaseFunds', input);
       const transfer = assertMade('releaseFunds', made, input);
       return presentTransfer(transfer.on_hold ? await liftHold(input, transfer.id) : transfer);
     },

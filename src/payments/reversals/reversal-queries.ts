@@ -15,20 +15,22 @@ export type ReversalResult =
   /** Its payment is not recorded. */
   | { outcome: 'unknown_payment' };
 
+/** Who has reported a reversal: a callback, which may be old, or the gateway's API when it was asked. */
+export type ReversalSource = 'callback' | 'gateway';
+
 /**
- * Records a reversal and, once the money has left, its ledger line, in one statement.
- *
- * @param wasAsked the gateway's API has returned it: only then a chargeback that was won opens again
+ * Records a reversal and, once the money has left, its ledger line, in one statement. A chargeback that was
+ * won opens again only if the gateway's API says so.
  */
 export async function writeReversal(
   sql: Sql,
   { gateway, environment }: OrderGateway,
   reversal: Reversal,
-  wasAsked: boolean,
+  source: ReversalSource,
 ): Promise<ReversalResult> {
   const [row] = await sql<{ result: ReversalResult }[]>`
     SELECT write_reversal(${gateway}, ${environment}, ${jsonRow(sql, reversal)},
-      ${wasAsked}) AS result`;
+      ${source === 'gateway'}) AS result`;
   return row?.result ?? { outcome: 'unknown_payment' };
 }
 

@@ -12,19 +12,18 @@ import * as queries from '../queries.ts';
  * Records a chargeback or a refund made at the gateway, unless this service has made the refund.
  * Idempotent and independent of order, for callbacks and for reversals that the service fetches.
  *
- * @param wasAsked see {@link queries.writeReversal}: a callback may be old
  * @returns `ours` when this service has made it, `unknown_payment` when its payment is not recorded
  */
 export async function recordReversal(
   deps: AlertDeps,
   at: OrderGateway,
   found: GatewayReversal,
-  wasAsked: boolean,
+  source: queries.ReversalSource,
 ): Promise<'ours' | queries.ReversalResult['outcome']> {
   if (isOurs(found)) return 'ours';
   const { idempotencyKey: _, ...reversal } = found;
   const { reversalId, gatewayPaymentId, kind, state } = reversal;
-  const result = await queries.writeReversal(deps.sql, at, reversal, wasAsked);
+  const result = await queries.writeReversal(deps.sql, at, reversal, source);
   if (result.outcome === 'unknown_payment') return result.outcome;
   const isOver = state === 'won' || state === 'failed';
   // Also when it is known: the process that has recorded it may have been killed before.
@@ -90,7 +89,7 @@ export async function recordRefunds(
 ): Promise<boolean> {
   let isChanged = false;
   for (const refund of refunds.toReversed()) {
-    isChanged = (await recordReversal(deps, at, refund, true)) === 'recorded' || isChanged;
+    isChanged = (await recordReversal(deps, at, refund, 'gateway')) === 'recorded' || isChanged;
   }
   return isChanged;
 }
@@ -118,7 +117,7 @@ export async function recordMissedChargebacks(deps: GatewayDeps): Promise<void> 
   for (const { port, ...at } of deps.gateways.all) {
     await loggingFailure(deps, async () => {
       for (const chargeback of await port.listNewestChargebacks()) {
-        await recordReversal(deps, at, chargeback, true);
+        await recordReversal(deps, at, chargeback, 'gateway');
       }
     });
   }
@@ -137,7 +136,7 @@ export async function recordChargebackNow(
   reversalId: string,
 ): Promise<void> {
   const chargeback = await deps.gateways.forOrder(at).fetchChargeback(reversalId);
-  await recordReversal(deps, at, chargeback, true);
+  await recordReversal(deps, at, chargeback, 'gateway');
 }
 
 async function loggingFailure({ log }: GatewayDeps, work: () => Promise<void>): Promise<void> {

@@ -49,19 +49,19 @@ class ResponseReader implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#byteCount <= this.#maxResponseBytes) this.#chunks.push(chunk);
     this.#byteCount += chunk.length;
-    if (this.#byteCount > this.#maxResponseBytes) this.end(null, false);
+    if (this.#byteCount > this.#maxResponseBytes) this.end({ fault: null, reusable: false });
   }
 
   onResponseEnd(): void {
-    this.end(null, true);
+    this.end({ fault: null, reusable: true });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.end(error, false);
+    this.end({ fault: error, reusable: false });
   }
 
   /** Settles the response with the bytes so far; only the first call has an effect. */
-  end(fault: Error | null, reusable: boolean): void {
+  end({ fault, reusable }: Pick<WebhookResponse, 'fault' | 'reusable'>): void {
     const body = Buffer.concat(this.#chunks).subarray(0, this.#maxResponseBytes);
     this.#settle({ statusCode: this.#statusCode, body, fault, reusable });
   }
@@ -84,7 +84,7 @@ export async function exchange(
   const { startedAtMs, totalTimeoutMs } = limits;
   const endOnTimeout = () => {
     const reason = `no complete answer within ${secondsText(totalTimeoutMs)}`;
-    reader.end(new TimeoutFault(reason), false);
+    reader.end({ fault: new TimeoutFault(reason), reusable: false });
   };
   const leftMs = startedAtMs + totalTimeoutMs - performance.now();
   const timer = setTimeout(endOnTimeout, leftMs);

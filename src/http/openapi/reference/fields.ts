@@ -73,8 +73,12 @@ function fieldsIn({ properties = {}, required = [] }: Schema, path = ''): Field[
   });
 }
 
-function fieldRow({ name, schema, isRequired, description }: Field, sent: boolean) {
+/** Who sends the fields of a table. Of those that a client sends, the required ones are marked. */
+type Sender = 'client' | 'service';
+
+function fieldRow({ name, schema, isRequired, description }: Field, sender: Sender) {
   const rules = rulesOf(schema);
+  const isMarked = isRequired && sender === 'client';
   return h(
     'tr',
     null,
@@ -82,8 +86,8 @@ function fieldRow({ name, schema, isRequired, description }: Field, sent: boolea
       'th',
       { scope: 'row' },
       h('code', null, name),
-      sent && isRequired && ' ',
-      sent && isRequired && h('em', null, 'required'),
+      isMarked && ' ',
+      isMarked && h('em', null, 'required'),
     ),
     h(
       'td',
@@ -95,12 +99,7 @@ function fieldRow({ name, schema, isRequired, description }: Field, sent: boolea
   );
 }
 
-/**
- * A table of fields.
- *
- * @param sent whether a client sends the fields: the table then marks the required ones
- */
-function table(caption: string, fields: readonly Field[], sent: boolean) {
+function table(caption: string, fields: readonly Field[], sender: Sender) {
   if (fields.length === 0) return null;
   return h(
     'table',
@@ -109,27 +108,23 @@ function table(caption: string, fields: readonly Field[], sent: boolean) {
     h(
       'tbody',
       null,
-      fields.map((field) => fieldRow(field, sent)),
+      fields.map((field) => fieldRow(field, sender)),
     ),
   );
 }
 
-/**
- * The table of an object's fields.
- *
- * @param sent whether a client sends the object: the table then marks the required fields
- */
-export function objectTable(caption: string, schema: Schema, sent: boolean) {
-  return table(caption, fieldsIn(schema), sent);
+/** The table of an object's fields. */
+export function objectTable(caption: string, schema: Schema, sender: Sender) {
+  return table(caption, fieldsIn(schema), sender);
 }
 
 /** The table of an operation's parameters, or of a webhook's headers. */
-export function parameterTable(caption: string, parameters: readonly Parameter[], sent = true) {
+export function parameterTable(caption: string, parameters: readonly Parameter[], sender: Sender) {
   const fields = parameters.map(({ name, schema, required = false, description }) => ({
     name,
     schema,
     isRequired: required,
     description: description ?? schema.description,
   }));
-  return table(caption, fields, sent);
+  return table(caption, fields, sender);
 }

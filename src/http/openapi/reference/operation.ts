@@ -55,7 +55,7 @@ function bodyTable(document: Document, { operation }: LocatedOperation) {
   const component = componentOf(schema);
   const whole = component === undefined ? schema : document.components.schemas[component];
   const caption = operation.requestBody?.required ? 'Body' : 'Body (optional)';
-  return objectTable(caption, whole ?? {}, true);
+  return objectTable(caption, whole ?? {}, 'client');
 }
 
 const isSuccess = (status: string) => status.startsWith('2');
@@ -65,7 +65,7 @@ function dataOf(media: MediaType | undefined) {
   const data = media?.schema.properties?.['data'];
   if (!data) return null;
   return data.properties
-    ? objectTable('data', data, false)
+    ? objectTable('data', data, 'service')
     : h('p', null, h('code', null, 'data'), ': ', typeOf(data));
 }
 
@@ -117,7 +117,7 @@ export function operationSection(document: Document, located: LocatedOperation) 
         h('code', null, path),
       ),
       prose(description),
-      parameterTable('Parameters and headers', ownParameters(parameters)),
+      parameterTable('Parameters and headers', ownParameters(parameters), 'client'),
       bodyTable(document, located),
       h('h4', null, 'Responses'),
       successes(all.filter(([status]) => isSuccess(status))),

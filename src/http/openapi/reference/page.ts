@@ -69,8 +69,8 @@ function eventSections({ document: { webhooks, components } }: Parts) {
   const payload = components.schemas[(body && componentOf(body)) ?? ''];
   return [
     h('h2', { class: 'group' }, 'Webhook events'),
-    parameterTable('Headers of every event', first?.post.parameters ?? [], false),
-    payload && objectTable('Body of every event', payload, false),
+    parameterTable('Headers of every event', first?.post.parameters ?? [], 'service'),
+    payload && objectTable('Body of every event', payload, 'service'),
     Object.entries(webhooks).map(([event, { post }]) =>
       h(
         'section',
@@ -99,7 +99,7 @@ function objectSections({ document, objects }: Parts) {
         'section',
         { id: `object-${name}`, 'aria-labelledby': `object-${name}-title` },
         h('h3', { id: `object-${name}-title` }, name),
-        objectTable(`Fields of ${name}`, document.components.schemas[name] ?? {}, false),
+        objectTable(`Fields of ${name}`, document.components.schemas[name] ?? {}, 'service'),
       ),
     ),
   ];
