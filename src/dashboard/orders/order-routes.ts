@@ -63,35 +63,20 @@ function actionPage(context: PageContext, deps: OrderPagesDeps): Route[] {
   }).handledBy(async (request) => {
     const { viewer, params } = request;
     // Another merchant's order is unknown here, while the API says that it is another's.
-    const { order } = await deps.orders.read(ownerOf(viewer), params.id);
+    const order = await deps.orders.find(ownerOf(viewer), params.id);
     const action = deps.actions.find(params.action, viewer.environment);
     if (!action) throw errorOf('NOT_FOUND');
     assertMayAct(viewer, params.action);
     const values = valuesOf(request.body);
     const idempotencyKey = values[KEY_FIELD] ?? '';
     try {
-      const { orderNumber } = order;
-      const command = { orderNumber, values, idempotencyKey };
-      await deps.actions.carryOut(action, command, apiContext(request));
+      await deps.actions.carryOut(action, { order, values, idempotencyKey });
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       return refusedReply(deps, request, error, { values, idempotencyKey });
     }
     return { seeOther: pathWith(orderPath(order), { done: action.id }) };
   });
-}
-
-/** The context in which the API's route runs, after its own checks of the credentials. */
-function apiContext({ viewer, requestId, log, address }: ActionPageRequest) {
-  const { merchantId: id, merchantName: name, environment } = viewer;
-  return {
-    environment,
-    merchant: { id, name },
-    requestId,
-    log,
-    rawBody: undefined,
-    clientIp: address,
-  };
 }
 
 /** Refuses what the API refuses with the credentials of a merchant that is not active, but answers to disputes. */

@@ -9,6 +9,7 @@ import { readMerchantMoney, runningLedger, showLedger } from '../../ledger/publi
 import { readApplication } from '../../onboarding/public.ts';
 import { createOrderActions } from '../../orders/commands/actions.ts';
 import { createMerchantOrders } from '../../orders/lists/merchant-orders.ts';
+import type { DeclaredCommand } from '../../orders/routes/route-parts.ts';
 import type { PresentOrder } from '../../orders/presenter.ts';
 import type { Environment } from '../../domain/index.ts';
 import type { OrderCommands } from '../../orders/public.ts';
@@ -26,8 +27,8 @@ import { createUrlCheck, webhookRules } from './webhook-rules.ts';
 
 /** What the dashboard shares with the API. */
 export interface SharedWithApi {
-  /** The API's routes: the dashboard carries out commands by the same declarations. */
-  apiRoutes: readonly Route[];
+  /** The commands on orders, of which the API has routes and the order's page has forms. */
+  declared: readonly DeclaredCommand[];
   present: PresentOrder;
   commands: OrderCommands;
   workflows: OrderWorkflows;
@@ -85,10 +86,10 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
   });
 }
 
-function orderPagesDeps({ config, sql }: Resources, { apiRoutes, present }: SharedWithApi) {
+function orderPagesDeps({ config, sql }: Resources, { declared, present }: SharedWithApi) {
   return {
     orders: createMerchantOrders(sql),
-    actions: createOrderActions(apiRoutes, config.publicBaseUrl),
+    actions: createOrderActions(declared, config.publicBaseUrl),
     readLedger: async (orderNumber: string) =>
       runningLedger((await showLedger(sql, orderNumber)).lines),
     isHoldRefused: isHoldRefused.bind(undefined, sql),

@@ -21,7 +21,9 @@ import { createOrderCommands } from '../../orders/commands/commands.ts';
 import { createOrderPresenter } from '../../orders/presenter.ts';
 import { createStepRecorder } from '../../orders/steps/record-step.ts';
 import { orderRoutes } from '../../orders/routes/routes.ts';
-import { testHelperRoutes } from '../../orders/routes/test-helpers.ts';
+import { merchantCommands } from '../../orders/routes/command-routes.ts';
+import { commandRoute } from '../../orders/routes/route-parts.ts';
+import { testHelpers } from '../../orders/routes/test-helpers.ts';
 import { callbackRoutes } from '../../payments/captures/callback-route.ts';
 import type { GatewayAdapter, GatewayOptions } from '../../payments/gateway/adapter.ts';
 import { GATEWAY_ADAPTERS } from '../../payments/gateway/adapters.ts';
@@ -97,7 +99,7 @@ export async function composeApi(resources: Resources) {
   const gateways = await composeGateways(resources, API_GATEWAY_TIMEOUT_MS);
   const sessionMs = durations.paymentSessionMs;
   const sessions = { sql, workflows, gateways, sessionMs, log };
-  const pay = createSandboxPayment(sessions);
+  const helpers = testHelpers({ commands, pay: createSandboxPayment(sessions) });
   const readiness = createReadiness({
     database: () => sql`SELECT 1`,
     temporal: () => temporal.workflowService.getSystemInfo({}),
@@ -105,7 +107,7 @@ export async function composeApi(resources: Resources) {
   const routes = [
     ...orderRoutes({ sql, commands, present }),
     ...paymentSessionRoutes(sessions),
-    ...testHelperRoutes({ sql, commands, pay }),
+    ...helpers.map((helper) => commandRoute(sql, helper)),
     ...checkoutRoutes({
       sql,
       publicBaseUrl: config.publicBaseUrl,
@@ -116,7 +118,8 @@ export async function composeApi(resources: Resources) {
     }),
     ...callbackRoutes({ sql, workflows, gateways, log }, adapters),
   ];
-  const shared = { apiRoutes: routes, present, commands, workflows, gateways };
+  const declared = [...merchantCommands(commands), ...helpers];
+  const shared = { declared, present, commands, workflows, gateways };
   const pages = composeDashboard(resources, shared);
   const app = createApp({
     routes: [

@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import type { CommandType, Environment } from '../../domain/index.ts';
 import { transitionOf } from '../../domain/index.ts';
-import type { RequestContext, Route } from '../../http/define-route.ts';
+import { parseInput } from '../../http/define-route.ts';
+import { keyHeaders } from '../../http/input/idempotency-key.ts';
 import { BASE_PATHS } from '../../http/merchant-gate.ts';
 import { fieldsOf } from '../../http/input/validation.ts';
 import { curlOfPost } from '../routes/curl.ts';
+import type { DeclaredCommand } from '../routes/route-parts.ts';
+import { commandPath } from '../routes/route-parts.ts';
 import type { OrderRow } from '../rows.ts';
+import { commandIdOf } from './command-ids.ts';
 
 /** One command that a person can give an order from its page. */
 interface ActionFacts {
@@ -17,7 +21,7 @@ interface ActionFacts {
   fields: Readonly<Record<string, string>>;
 }
 
-/** The actions by the operation ids of their routes, in the order in which pages show them. */
+/** The actions by the operation ids of their commands, in the order in which pages show them. */
 const ACTIONS = {
   deliverOrder: {
     command: 'deliver',
@@ -57,7 +61,7 @@ const ACTIONS = {
 /** The operation id of an action. */
 export type OrderActionId = keyof typeof ACTIONS;
 
-/** A field of an action's form, derived from the schema of the route's body. */
+/** A field of an action's form, derived from the schema of the command's body. */
 export interface ActionField {
   name: string;
   label: string;
@@ -72,7 +76,7 @@ export interface ActionField {
 export interface OrderAction {
   id: OrderActionId;
   label: string;
-  /** The route's summary. */
+  /** The summary of the API's operation. */
   summary: string;
   /** Acts as the buyer, or moves the clock: in the sandbox only. */
   isTestHelper: boolean;
@@ -82,26 +86,26 @@ export interface OrderAction {
 /** The values of a submitted form by the names of its fields. */
 export type FormValues = Readonly<Record<string, string>>;
 
-/** The actions on orders, bound to the routes of the API. */
+/** The actions on orders, bound to the commands of the API. */
 export interface OrderActions {
   /** The actions that fit the state of the order. */
   of(order: OrderRow): OrderAction[];
   /** @returns undefined if no action has this id, or none in this environment */
   find(id: string, environment: Environment): OrderAction | undefined;
   /**
-   * Carries out an action as the API does, by the same declaration of the route.
+   * Carries out an action as the API does, by the same declaration of the command.
    *
-   * @returns the message of the API's response
    * @throws ValidationError, DomainError with the API's words
    */
-  carryOut(action: OrderAction, request: ActionRequest, context: RequestContext): Promise<string>;
+  carryOut(action: OrderAction, request: ActionRequest): Promise<void>;
   /** The same request as a command line, with placeholders for the credentials and the key. */
   curlOf(action: OrderAction, order: OrderRow, values: FormValues): string;
 }
 
 /** One submitted action. */
 export interface ActionRequest {
-  orderNumber: string;
+  /** The order, which the caller has found to be the merchant's. */
+  order: OrderRow;
   values: FormValues;
   /** The same for a repeat of the same form. */
   idempotencyKey: string;
@@ -115,20 +119,23 @@ const PLACEHOLDERS = {
 };
 
 /**
- * Binds the actions to the routes that carry them out.
+ * Binds the actions to the commands.
  *
- * @param routes the routes of merchants' commands and of the sandbox's test helpers
+ * @param commands merchants' commands and the sandbox's test helpers
  * @param publicBaseUrl the base URL of the API
- * @throws Error if an action has no route, or a field of its body no label
+ * @throws Error if an action has no command, or a field of its body no label
  */
-export function createOrderActions(routes: readonly Route[], publicBaseUrl: string): OrderActions {
-  const routeOf = ({ id }: Pick<OrderAction, 'id'>): Route => {
-    const route = routes.find(({ operationId }) => operationId === id);
-    if (!route) throw new Error(`No route has the operation id ${id}`);
-    return route;
+export function createOrderActions(
+  commands: readonly DeclaredCommand[],
+  publicBaseUrl: string,
+): OrderActions {
+  const commandOf = ({ id }: Pick<OrderAction, 'id'>): DeclaredCommand => {
+    const command = commands.find(({ operationId }) => operationId === id);
+    if (!command) throw new Error(`No command has the operation id ${id}`);
+    return command;
   };
   const ids = Object.keys(ACTIONS) as OrderActionId[];
-  const actions = ids.map((id) => actionOf(id, routeOf({ id })));
+  const actions = ids.map((id) => actionOf(id, commandOf({ id })));
   const inEnvironment = (environment: Environment) =>
     actions.filter(({ isTestHelper }) => !isTestHelper || environment === 'sandbox');
   return {
@@ -137,30 +144,33 @@ export function createOrderActions(routes: readonly Route[], publicBaseUrl: stri
         ({ id }) => transitionOf(order, ACTIONS[id].command) !== undefined,
       ),
     find: (id, environment) => inEnvironment(environment).find((action) => action.id === id),
-    carryOut: async (action, { orderNumber, values, idempotencyKey }, context) => {
-      const input = {
-        params: { id: orderNumber },
-        query: {},
-        headers: { 'Idempotency-Key': idempotencyKey },
-        body: bodyOf(action, values),
-      };
-      const reply = await routeOf(action).handle(input, context);
-      return z.object({ message: z.string() }).parse(reply.body).message;
+    carryOut: async (action, { order, values, idempotencyKey }) => {
+      const command = commandOf(action);
+      const { body } = parseInput(
+        { params: undefined, query: undefined, headers: keyHeaders, body: command.body },
+        {
+          params: {},
+          query: {},
+          headers: { 'Idempotency-Key': idempotencyKey },
+          body: bodyOf(action, values),
+        },
+      );
+      await command.carryOut(order, commandIdOf(order, command.action, idempotencyKey), body);
     },
     curlOf: (action, order, values) => {
-      const path = routeOf(action).path.replace('{id}', order.orderNumber);
+      const path = commandPath(commandOf(action), order.orderNumber);
       const url = publicBaseUrl + BASE_PATHS[order.environment] + path;
       return curlOfPost(url, PLACEHOLDERS, bodyOf(action, values));
     },
   };
 }
 
-function actionOf(id: OrderActionId, route: Route): OrderAction {
+function actionOf(id: OrderActionId, command: DeclaredCommand): OrderAction {
   const { label, fields: labels } = ACTIONS[id] as ActionFacts;
-  const names = route.body ? fieldsOf(route.body) : [];
-  const isTestHelper = route.base === 'sandbox';
-  const fields = names.map((name) => fieldOf(route, name, labels[name]));
-  return { id, label, summary: route.summary, isTestHelper, fields };
+  const names = command.body ? fieldsOf(command.body) : [];
+  const isTestHelper = command.base === 'sandbox';
+  const fields = names.map((name) => fieldOf(command, name, labels[name]));
+  return { id, label, summary: command.summary, isTestHelper, fields };
 }
 
 /** The part of a field's JSON Schema that a form shows. */
@@ -178,7 +188,7 @@ const bodySchema = z.object({
 const LONG_TEXT = 200;
 
 function fieldOf(
-  { operationId, body }: Route,
+  { operationId, body }: DeclaredCommand,
   name: string,
   label: string | undefined,
 ): ActionField {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
+import { addRequestFields } from '../../http/request-context.ts';
 import { readOrderAttention } from './attention.ts';
 import { countOrdersByDay } from './daily-outcomes.ts';
 import type { DisputeRecord } from '../steps/disputes.ts';
@@ -36,6 +37,7 @@ export function createMerchantOrders(sql: Sql) {
     search: (owner: OrderOwner, search: MerchantSearch, part: SearchPart) =>
       searchOrders(sql, owner, search, part),
     csv: (owner: OrderOwner, search: MerchantSearch) => ordersCsv(sql, owner, search),
+    find: (owner: OrderOwner, orderNumber: string) => findOwnOrder(sql, owner, orderNumber),
     read: (owner: OrderOwner, orderNumber: string) => readOrder(sql, owner, orderNumber),
     listDisputes: (owner: OrderOwner, list: DisputeList, part: SearchPart) =>
       listMerchantDisputes(sql, owner, list, part),
@@ -45,16 +47,23 @@ export function createMerchantOrders(sql: Sql) {
 }
 
 /** @throws DomainError `ORDER_NOT_FOUND`, also for another merchant's order */
-async function readOrder(
+async function findOwnOrder(
   sql: Sql,
   { merchantId, environment }: OrderOwner,
   orderNumber: string,
-): Promise<OrderDetails> {
+): Promise<OrderRow> {
   const order = await findOrder(sql, environment, orderNumber);
   // Another merchant's order is as unknown as none: the answer does not show that it exists.
   if (order?.merchantId !== merchantId) {
     throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
   }
+  addRequestFields({ orderNumber });
+  return order;
+}
+
+/** @throws DomainError `ORDER_NOT_FOUND`, also for another merchant's order */
+async function readOrder(sql: Sql, owner: OrderOwner, orderNumber: string): Promise<OrderDetails> {
+  const order = await findOwnOrder(sql, owner, orderNumber);
   const [timeline, disputes, [clock]] = await Promise.all([
     readTimeline(sql, orderNumber),
     readDisputes(sql, orderNumber),

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../../domain/index.ts';
-import type { Route } from '../../http/define-route.ts';
-import type { OrderRouteDeps } from './route-parts.ts';
-import { commandRoute, merchantRoute } from './route-parts.ts';
+import type { OrderCommands } from '../commands/commands.ts';
+import type { DeclaredCommand } from './route-parts.ts';
+import { declareCommand, merchantRoute } from './route-parts.ts';
 import {
   acceptSchema,
   cancelSchema,
@@ -12,8 +12,8 @@ import {
   resolveSchema,
 } from '../schemas.ts';
 
-/** The declaration of a merchant's command on an order: the properties in which the routes differ. */
-interface CommandRoute {
+/** The properties in which a merchant's commands differ. */
+interface MerchantCommand {
   message: 'deliver' | 'cancel' | 'refund' | 'submitEvidence' | 'resolve' | 'accept';
   action: string;
   operationId: string;
@@ -25,7 +25,7 @@ interface CommandRoute {
   errors?: readonly ErrorCode[];
 }
 
-const COMMAND_ROUTES: readonly CommandRoute[] = [
+const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
   {
     message: 'deliver',
     action: 'deliver',
@@ -88,12 +88,12 @@ const COMMAND_ROUTES: readonly CommandRoute[] = [
   },
 ];
 
-/** The routes of a merchant's commands on an existing order. */
-export function commandRoutes({ sql, commands }: OrderRouteDeps): Route[] {
-  return COMMAND_ROUTES.map(({ message: name, ...route }) =>
-    commandRoute(sql, {
+/** A merchant's commands on an existing order. */
+export function merchantCommands(commands: OrderCommands): DeclaredCommand[] {
+  return MERCHANT_COMMANDS.map(({ message: name, ...declared }) =>
+    declareCommand({
       ...merchantRoute,
-      ...route,
+      ...declared,
       carryOut: (order, commandId, body) =>
         commands.send({ order, name, message: { commandId }, body: textsOf(body) }),
     }),

@@ -34,11 +34,14 @@ export const orderResponse = { description: 'The order', schema: envelopeOf(orde
 
 type BodyOf<Body> = RouteRequest<'merchant', undefined, undefined, undefined, Body>['body'];
 
-/** The declaration of a command on an order: the properties in which the routes differ. */
+/**
+ * The declaration of a command on an order. The API's route and the form of the order's page are made from
+ * it: both check the body by its schema, derive the id from the operation and call `carryOut`.
+ */
 interface CommandDeclaration<Body extends z.ZodType | undefined> {
   base: 'merchant' | 'sandbox';
   /** Before the order in the path. */
-  below?: string;
+  below?: string | undefined;
   /** The last part of the path, and the operation from which the command id is derived. */
   action: string;
   operationId: string;
@@ -52,16 +55,28 @@ interface CommandDeclaration<Body extends z.ZodType | undefined> {
   carryOut(order: OrderRow, commandId: string, body: BodyOf<Body>): Promise<CommandResult>;
 }
 
+/** A declared command whose body has been checked by its schema before `carryOut` is called. */
+export type DeclaredCommand = Omit<CommandDeclaration<z.ZodType | undefined>, 'carryOut'> & {
+  carryOut(order: OrderRow, commandId: string, body: unknown): Promise<CommandResult>;
+};
+
+/** Declares a command. TypeScript infers the type of the body from its schema. */
+export const declareCommand = <Body extends z.ZodType | undefined>(
+  declaration: CommandDeclaration<Body>,
+) => declaration as DeclaredCommand;
+
+/** The path of a command, below the base path of its environment. */
+export const commandPath = ({ below = '', action }: DeclaredCommand, order = '{id}') =>
+  `${below}/orders/${order}/${action}` as `/${string}`;
+
 /** The route of a command on an existing order. A client may repeat it with the same Idempotency-Key. */
-export function commandRoute<Body extends z.ZodType | undefined>(
-  sql: Sql,
-  { below = '', action, done, carryOut, errors = [], ...declared }: CommandDeclaration<Body>,
-): Route {
+export function commandRoute(sql: Sql, command: DeclaredCommand): Route {
+  const { below: _, action, done, carryOut, errors = [], ...declared } = command;
   return defineRoute({
     ...declared,
     caller: 'merchant',
     method: 'POST',
-    path: `${below}/orders/{id}/${action}` as `/${string}`,
+    path: commandPath(command),
     params: orderParams,
     headers: keyHeaders,
     responses: { 200: { ...orderResponse, headers: replayHeaders } },

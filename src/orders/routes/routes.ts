@@ -6,12 +6,12 @@ import { defineRoute } from '../../http/define-route.ts';
 import { envelopeOf, success } from '../../http/responses/envelope.ts';
 import { errorOf } from '../../http/responses/errors.ts';
 import { keyHeaders, replayHeaders, replayHeadersOf } from '../../http/input/idempotency-key.ts';
-import { commandRoutes } from './command-routes.ts';
+import { merchantCommands } from './command-routes.ts';
 import { isKeyKnown } from '../commands/insert-order.ts';
 import { listOrders } from '../lists/list-orders.ts';
 import { authorizeOrder, orderErrors } from '../commands/authorize-order.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
-import { merchantRoute, orderResponse, orderParams } from './route-parts.ts';
+import { commandRoute, merchantRoute, orderResponse, orderParams } from './route-parts.ts';
 import { createOrderSchema, filterOf, listOrdersSchema, orderSchema } from '../schemas.ts';
 import { presentTimeline, readTimeline, timelineSchema } from '../steps/timeline.ts';
 
@@ -22,7 +22,7 @@ export function orderRoutes(deps: OrderRouteDeps): Route[] {
     listOrdersRoute(deps),
     getOrderRoute(deps),
     timelineRoute(deps),
-    ...commandRoutes(deps),
+    ...merchantCommands(deps.commands).map((command) => commandRoute(deps.sql, command)),
   ];
 }
 

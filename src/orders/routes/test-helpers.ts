@@ -1,14 +1,12 @@
 import type { PaymentRef } from '../../contracts/ids.ts';
-import type { Sql } from '../../db/client.ts';
-import type { Route } from '../../http/define-route.ts';
 import type { OrderCommands } from '../commands/commands.ts';
-import { commandRoute } from './route-parts.ts';
+import type { DeclaredCommand } from './route-parts.ts';
+import { declareCommand } from './route-parts.ts';
 import type { OrderRow } from '../rows.ts';
 import { advanceSchema, disputeSchema } from '../schemas.ts';
 
 /** The dependencies of the sandbox's test helpers. */
 export interface TestHelperDeps {
-  sql: Sql;
   commands: OrderCommands;
   /** Pays at the gateway as the buyer would. When this returns, the capture is recorded. */
   pay(order: OrderRow, commandId: string): Promise<PaymentRef>;
@@ -23,12 +21,11 @@ const helper = {
 /** The reason in PAYMENT_FAILED: the helper does not ask the gateway. */
 const DECLINED = 'The payment was declined by the sandbox test helper';
 
-/** The routes with which a merchant tests an integration: they act as the buyer and move the clock. */
-export function testHelperRoutes(deps: TestHelperDeps): Route[] {
-  const { sql, commands } = deps;
+/** The commands with which a merchant tests an integration: they act as the buyer and move the clock. */
+export function testHelpers({ commands, pay }: TestHelperDeps): DeclaredCommand[] {
   return [
-    payRoute(deps),
-    commandRoute(sql, {
+    payHelper({ commands, pay }),
+    declareCommand({
       ...helper,
       action: 'fail-payment',
       operationId: 'testFailPayment',
@@ -44,7 +41,7 @@ export function testHelperRoutes(deps: TestHelperDeps): Route[] {
           body: { reason: DECLINED },
         }),
     }),
-    commandRoute(sql, {
+    declareCommand({
       ...helper,
       action: 'dispute',
       operationId: 'testDispute',
@@ -55,7 +52,7 @@ export function testHelperRoutes(deps: TestHelperDeps): Route[] {
       carryOut: (order, commandId, { reason }) =>
         commands.raiseDispute({ order, commandId, reason }),
     }),
-    commandRoute(sql, {
+    declareCommand({
       ...helper,
       action: 'advance',
       operationId: 'testAdvance',
@@ -75,8 +72,8 @@ export function testHelperRoutes(deps: TestHelperDeps): Route[] {
   ];
 }
 
-function payRoute({ sql, commands, pay }: TestHelperDeps): Route {
-  return commandRoute(sql, {
+function payHelper({ commands, pay }: TestHelperDeps): DeclaredCommand {
+  return declareCommand({
     ...helper,
     action: 'pay',
     operationId: 'testPay',
