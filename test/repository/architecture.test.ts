@@ -112,7 +112,19 @@ test('one folder and one line bring a gateway: nothing else of the product names
   }
 });
 
-describe('a name in backticks in ARCHITECTURE.md', () => {
+test('docs/metrics.md lists each metric of the service, and no other', () => {
+  const declared = filesBelow(['src/metrics']).flatMap((path) =>
+    [...read(path).matchAll(/\bname: (?:metricName\()?'(\w+)'/g)].map(([, name]) => name),
+  );
+  const rows = read('docs/metrics.md').match(/^\| `.*? \| /gm) ?? [];
+  const listed = rows.flatMap((row) => [...row.matchAll(/`(\w+)[{`]/g)].map(([, name]) => name));
+  expect(listed.toSorted()).toEqual(declared.toSorted());
+});
+
+/** The pages that say in the code's own names how the service is built. */
+const BUILT = ['ARCHITECTURE.md', 'docs/metrics.md', 'docs/who-writes-what.md'];
+
+describe(`a name in backticks in ${BUILT.join(', ')}`, () => {
   const code = filesBelow(['src', 'workflows', 'activities', 'dev', 'deploy']);
   const paths = [...code, ...filesBelow(['docs', 'test'])];
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
@@ -147,9 +159,11 @@ describe('a name in backticks in ARCHITECTURE.md', () => {
 
   const names = [
     ...new Set(
-      [...architecture.replaceAll(/```[^]*?```/g, '').matchAll(/`([^`]+)`/g)].map(
-        ([, name = '']) => name,
-      ),
+      BUILT.flatMap((page) => [
+        ...read(page)
+          .replaceAll(/```[^]*?```/g, '')
+          .matchAll(/`([^`]+)`/g),
+      ]).map(([, name = '']) => name),
     ),
   ];
 

@@ -31,8 +31,16 @@ const anchorsOf = (page: string) =>
       .replaceAll(' ', '-'),
   );
 
-test('the README has at most 900 words', () => {
-  expect(read('README.md').split(/\s+/).length).toBeLessThanOrEqual(900);
+test.each([
+  ['README.md', 900],
+  ['ARCHITECTURE.md', 2000],
+])('%s has at most %i words', (page, most) => {
+  expect(read(page).trim().split(/\s+/).length).toBeLessThanOrEqual(most);
+});
+
+test('ARCHITECTURE.md tells the life of one order before anything else', () => {
+  const [first] = read('ARCHITECTURE.md').match(/^## .*$/m) ?? [];
+  expect(first).toBe('## The lifecycle of an order, as data flows');
 });
 
 test('the index of the documents names each of them', () => {
