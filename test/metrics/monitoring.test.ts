@@ -40,6 +40,14 @@ describe('the files of deploy/monitoring', () => {
     }
   });
 
+  test('the page of what fails names every rule and every kind of alert, and no other', () => {
+    const page = contentOf('docs/failure-modes.md');
+    const named = page.match(/\b[A-Z][a-z]+([A-Z][a-z]+)+\b/g) ?? [];
+    const known = rules.map(({ alert }) => alert);
+    expect([...new Set(named)].toSorted()).toEqual(known.toSorted());
+    for (const kind of Object.keys(ALERT_KINDS)) expect(page, kind).toContain(`\`${kind}\``);
+  });
+
   test('the links of the runbook lead to its own sections', () => {
     for (const [, anchor = ''] of runbook.matchAll(/\]\(#([^)]+)\)/g)) {
       expect([...sections.keys()], anchor).toContain(anchor);

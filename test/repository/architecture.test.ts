@@ -121,8 +121,13 @@ test('docs/metrics.md lists each metric of the service, and no other', () => {
   expect(listed.toSorted()).toEqual(declared.toSorted());
 });
 
-/** The pages that say in the code's own names how the service is built. */
-const BUILT = ['ARCHITECTURE.md', 'docs/metrics.md', 'docs/who-writes-what.md'];
+/** The pages that say in the code's own names how the service is built and behaves. */
+const BUILT = [
+  'ARCHITECTURE.md',
+  'docs/metrics.md',
+  'docs/who-writes-what.md',
+  'docs/failure-modes.md',
+];
 
 describe(`a name in backticks in ${BUILT.join(', ')}`, () => {
   const code = filesBelow(['src', 'workflows', 'activities', 'dev', 'deploy']);
