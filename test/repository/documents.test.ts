@@ -43,6 +43,19 @@ test('ARCHITECTURE.md tells the life of one order before anything else', () => {
   expect(first).toBe('## The lifecycle of an order, as data flows');
 });
 
+test('test/README.md is one screen, and names each folder of test', () => {
+  const page = read('test/README.md');
+  expect(page.split('\n').length).toBeLessThanOrEqual(45);
+  const folders = readdirSync(`${root}test`, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+  const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+  const named = rows.flatMap((row) =>
+    [...(row.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name),
+  );
+  expect(named.toSorted()).toEqual(folders.toSorted());
+});
+
 test('the index of the documents names each of them', () => {
   const linked = linksOf('docs/README.md').map(({ target }) => target);
   const missing = documents.filter((path) => !linked.includes(path));
