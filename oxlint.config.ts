@@ -222,6 +222,22 @@ export default defineConfig({
       rules: { 'local/no-module-state': 'error' },
     },
     {
+      files: ['dev/**', 'bench/**'],
+      rules: {
+        'no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              {
+                regex: '^(\\.\\./)+test/',
+                message: 'Tests may import dev and bench, never the other way',
+              },
+            ],
+          },
+        ],
+      },
+    },
+    {
       files: ['dev/gateway-simulator/**'],
       rules: {
         'no-restricted-imports': [

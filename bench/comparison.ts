@@ -8,10 +8,10 @@ import { compareOrders } from '../src/orders/wake/compare-orders.ts';
 import type { OrderRow } from '../src/orders/rows.ts';
 import { findOrderByNumber } from '../src/orders/lists/find-orders.ts';
 import { createStepRecorder } from '../src/orders/steps/record-step.ts';
-import { backUp } from '../test/support/backup.ts';
+import { backUp } from '../dev/orders/backup.ts';
 import { writeOrder } from './fixtures.ts';
 import type { Benchmark } from './harness/benchmark.ts';
-import { openOrders } from './orders.ts';
+import { createClient, openOrders } from './orders.ts';
 import type { BenchService } from './servers.ts';
 import { withService } from './servers.ts';
 
@@ -77,10 +77,11 @@ export const benchmark: Benchmark = {
 type Bench = BenchService & ReturnType<typeof partsOf>;
 
 /** The parts of the service that compare orders, on the same database. */
-const partsOf = ({ sql, present, config }: BenchService) => ({
-  durations: config.durations,
-  paymentLinkMs: config.durations.paymentLinkMs,
-  recordStep: createStepRecorder({ sql, present }),
+const partsOf = (service: BenchService) => ({
+  durations: service.config.durations,
+  paymentLinkMs: service.config.durations.paymentLinkMs,
+  recordStep: createStepRecorder(service),
+  post: createClient(service),
   log: pino({ level: 'fatal' }),
 });
 
@@ -177,13 +178,10 @@ async function prepareRowAhead(bench: Bench, order: OrderRow) {
 }
 
 /** As if the database was restored from a backup older than the order's delivery. */
-async function prepareRowBehind({ ownerSql, sandbox }: Bench, { orderNumber }: OrderRow) {
-  const succeed = ({ status, body }: { status: number; body: unknown }) => {
-    if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
-  };
-  succeed(await sandbox.help({ order_number: orderNumber }, 'pay'));
+async function prepareRowBehind({ ownerSql, post }: Bench, { orderNumber }: OrderRow) {
+  await post(`/test-helpers/orders/${orderNumber}/pay`);
   const restore = await backUp({ sql: ownerSql }, orderNumber);
-  succeed(await sandbox.post(`/orders/${orderNumber}/deliver`));
+  await post(`/orders/${orderNumber}/deliver`);
   return async () => {
     await restore();
     const isRepaired = async () =>

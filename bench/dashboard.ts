@@ -10,8 +10,7 @@ import { connectDatabase } from '../src/db/client.ts';
 import { startHttpServer } from '../src/http/server/server.ts';
 import { composeApi } from '../src/main/compose/compose.ts';
 import { connectTemporal } from '../src/temporal/client.ts';
-import { SECRET_KEYS } from '../test/support/secret-keys.ts';
-import { merchantUser, operatorUser, signIn } from '../test/support/users.ts';
+import { openSessions, SECRET_KEYS } from './dashboard/sessions.ts';
 import { loadAudit } from './dashboard/audit.ts';
 import { loadOrders, orderNumberOf, runHousekeeping } from './dashboard/data.ts';
 import { deliveryIdOf, loadDeliveries, loadWholeOrder } from './dashboard/deliveries.ts';
@@ -112,10 +111,7 @@ async function startPages(url: string, sql: Sql) {
 
 async function measure(url: string, sql: Sql): Promise<Outcome> {
   const samples = await samplesOf(sql);
-  const sessions = {
-    merchant: await sessionOfMerchant(sql, samples.merchantId),
-    operator: (await operatorUser(sql, 'admin')).cookie,
-  };
+  const sessions = await openSessions(sql, samples.merchantId);
   // The service's own connections, with their time-out.
   const service = connectDatabase(url);
   const server = await startPages(url, service);
@@ -178,13 +174,6 @@ async function measureCsv(url: string, cookie: string): Promise<Measurement[]> {
     ),
     figure('csv-all', 'added by all of it', 'MB of memory', (most - before) / 1e6),
   ];
-}
-
-/** A merchant has one user, which an earlier run may have made. */
-async function sessionOfMerchant(sql: Sql, merchantId: string): Promise<string> {
-  const [user] = await sql<{ userId: string }[]>`
-    SELECT user_id FROM users WHERE merchant_id = ${merchantId}`;
-  return user ? signIn(sql, user.userId) : (await merchantUser(sql, merchantId)).cookie;
 }
 
 async function measurePage(url: string, cookie: string) {

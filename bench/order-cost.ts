@@ -1,15 +1,17 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { payAsBuyer } from '../dev/demo/buyer.ts';
-import type { OrderRef } from '../test/support/api-client.ts';
-import { billableActions, eventNames } from '../test/support/history.ts';
+import { billableActions, eventNames } from '../dev/orders/history.ts';
+import type { Order } from '../src/orders/schemas.ts';
+import { ORDER } from './fixtures.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { createLifecycleClient, newObservations } from './lifecycle/order-lifecycle.ts';
 import type { Receiver } from './lifecycle/receiver.ts';
 import { startReceiver } from './lifecycle/receiver.ts';
 import { saveWebhookUrl } from './lifecycle/side.ts';
 import { timed } from './load.ts';
-import { CONCURRENCY } from './orders.ts';
+import type { Post } from './orders.ts';
+import { CONCURRENCY, createClient } from './orders.ts';
 import { growthOf, readStorage, unitOf } from './storage.ts';
 import type { BenchService } from './servers.ts';
 import { withService } from './servers.ts';
@@ -51,48 +53,45 @@ export const benchmark: Benchmark = {
 };
 
 /** Runs an order of one kind to its end. */
-type Run = (service: BenchService, receiver: Receiver, order: OrderRef) => Promise<void>;
+type Run = (post: Post, receiver: Receiver, order: Order) => Promise<void>;
 
 const KINDS: Record<string, Run> = {
-  async completed(service, receiver, order) {
-    await payAndDeliver(service, receiver, order);
+  async completed(post, receiver, order) {
+    await payAndDeliver(post, receiver, order);
     await receiver.until(order.order_number, 'ORDER_COMPLETED');
   },
-  async disputed({ sandbox, ...service }, receiver, order) {
-    await payAndDeliver({ sandbox, ...service }, receiver, order);
-    succeed(await sandbox.help(order, 'dispute', { reason: REASON }));
-    await receiver.until(order.order_number, 'DISPUTE_RAISED');
-    succeed(await sandbox.command(order, 'dispute/accept'));
-    await receiver.until(order.order_number, 'REFUND_PROCESSED');
+  async disputed(post, receiver, order) {
+    const { order_number: id } = order;
+    await payAndDeliver(post, receiver, order);
+    await post(`/test-helpers/orders/${id}/dispute`, { reason: REASON });
+    await receiver.until(id, 'DISPUTE_RAISED');
+    await post(`/orders/${id}/dispute/accept`);
+    await receiver.until(id, 'REFUND_PROCESSED');
   },
-  async cancelled({ sandbox }, receiver, order) {
-    succeed(await sandbox.command(order, 'cancel'));
-    await receiver.until(order.order_number, 'ORDER_CANCELLED');
+  async cancelled(post, receiver, { order_number: id }) {
+    await post(`/orders/${id}/cancel`);
+    await receiver.until(id, 'ORDER_CANCELLED');
   },
 };
 
-async function payAndDeliver(service: BenchService, receiver: Receiver, order: OrderRef) {
-  const { sandbox } = service;
-  const { payment_url } = await sandbox.read(order);
+async function payAndDeliver(post: Post, receiver: Receiver, order: Order) {
+  const { order_number: id, payment_url } = order;
   await payAsBuyer(payment_url, AbortSignal.timeout(PAYMENT_TIMEOUT_MS));
-  await receiver.until(order.order_number, 'PAYMENT_SUCCESS');
-  succeed(await sandbox.command(order, 'deliver'));
-  await receiver.until(order.order_number, 'DELIVERY_CONFIRMED');
-}
-
-function succeed({ status, body }: { status: number; body: unknown }): void {
-  if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
+  await receiver.until(id, 'PAYMENT_SUCCESS');
+  await post(`/orders/${id}/deliver`);
+  await receiver.until(id, 'DELIVERY_CONFIRMED');
 }
 
 /** The histories of orders of each kind; a round is one order. */
 async function measureHistories(service: BenchService, receiver: Receiver): Promise<Measurement[]> {
   const measurements: Measurement[] = [];
+  const post = createClient(service);
   for (const [kind, run] of Object.entries(KINDS)) {
     const figures = { events: [] as number[], actions: [] as number[], bytes: [] as number[] };
     for (let index = 0; index < ORDERS_OF_EACH_KIND; index += 1) {
-      const order = await service.sandbox.create();
+      const order = await post('/orders', ORDER);
       await receiver.until(order.order_number, 'ORDER_CREATED');
-      await run(service, receiver, order);
+      await run(post, receiver, order);
       const handle = service.client.workflow.getHandle(order.order_number);
       await handle.result();
       const names = await eventNames(handle);

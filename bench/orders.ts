@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { OrderRow } from '../src/orders/rows.ts';
+import type { Order } from '../src/orders/schemas.ts';
 import { orderInputOf } from '../src/orders/wake/wake-order.ts';
 import { ORDER, writeOrder } from './fixtures.ts';
 import { timed } from './load.ts';
@@ -11,23 +12,32 @@ const POLL_MS = 50;
 /** The concurrent requests of a merchant, or starts of workflows. */
 export const CONCURRENCY = 32;
 
-/** @returns a function that creates an order over HTTP. It throws unless the response is 201 */
-export function createPost({ sandboxUrl, keys }: BenchService): () => Promise<void> {
+/** Sends a request of a merchant to the sandbox's API. @throws Error unless the response is 2xx */
+export type Post = (path: string, body?: object) => Promise<Order>;
+
+/** A merchant's client of a service. */
+export function createClient({ sandboxUrl, keys }: BenchService): Post {
   const dispatcher = new Agent({ connections: CONCURRENCY });
   const headers = {
     'content-type': 'application/json',
     'x-api-key': keys.apiKey,
     'x-api-secret': keys.apiSecret,
   };
-  const body = JSON.stringify(ORDER);
-  return async () => {
-    const url = `${sandboxUrl}/orders`;
-    const response = await request(url, { method: 'POST', dispatcher, headers, body });
-    const text = await response.body.text();
-    if (response.statusCode !== 201) {
-      throw new Error(`POST /orders: ${response.statusCode} ${text}`);
+  return async (path, body = {}) => {
+    const options = { method: 'POST', dispatcher, headers, body: JSON.stringify(body) } as const;
+    const { statusCode, body: response } = await request(`${sandboxUrl}${path}`, options);
+    const text = await response.text();
+    if (statusCode < 200 || statusCode > 299) {
+      throw new Error(`POST ${path}: ${statusCode} ${text}`);
     }
+    return (JSON.parse(text) as { data: Order }).data;
   };
+}
+
+/** @returns a function that creates an order over HTTP */
+export function createPost(service: BenchService): () => Promise<Order> {
+  const post = createClient(service);
+  return () => post('/orders', ORDER);
 }
 
 /** Inserts the rows of orders as POST /orders does, without their workflows. */

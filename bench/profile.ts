@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../dev/processes/ports.ts';
-import { billableActions, eventNames } from '../test/support/history.ts';
+import { billableActions, eventNames } from '../dev/orders/history.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { createLifecycleClient, newObservations } from './lifecycle/order-lifecycle.ts';
 import { startReceiver } from './lifecycle/receiver.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startGuard } from '../dev/processes/guard.ts';
 import { findProcesses } from '../dev/processes/process-table.ts';
 import { startServers } from '../dev/temporal-on-postgres/servers.ts';
-import { startWholeService } from '../test/conformance/whole-service.ts';
+import { startWholeService } from '../dev/start/whole-service.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..');
 

@@ -7,8 +7,10 @@ import { isRunning } from '../../dev/processes/process-table.ts';
 import { countOption, readCommandLine } from '../../src/main/process/command-line.ts';
 import type { Chance, Knowledge } from './fuzz-requests.ts';
 import { createChance, fuzzedBytes, fuzzedRequest } from './fuzz-requests.ts';
-import type { WholeService } from './whole-service.ts';
-import { startWholeService } from './whole-service.ts';
+import type { WholeService } from '../../dev/start/whole-service.ts';
+import { startWholeService } from '../../dev/start/whole-service.ts';
+import type { ApiClient } from '../support/api-client.ts';
+import { createApiClient } from '../support/api-client.ts';
 
 const { values: options } = readCommandLine({
   usage: 'npm run fuzz',
@@ -142,7 +144,7 @@ const median = (values: readonly number[]) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /** Sixty orders, two thirds of them paid. */
-async function makeOrders({ sandbox }: WholeService): Promise<Knowledge['orderNumbers']> {
+async function makeOrders(sandbox: ApiClient): Promise<Knowledge['orderNumbers']> {
   const orderNumbers: [string, ...string[]] = [(await sandbox.create()).order_number];
   while (orderNumbers.length < 60) {
     const order = await sandbox.create();
@@ -155,10 +157,12 @@ async function makeOrders({ sandbox }: WholeService): Promise<Knowledge['orderNu
 async function main(): Promise<number> {
   console.log(`${REQUESTS} requests, --seed=${options.seed}`);
   const service = await startWholeService({ RATE_LIMIT_PER_SECOND: '1000000', LOG_LEVEL: 'warn' });
+  const { apiBaseUrl, demoMerchant } = service.facts;
+  const sandbox = createApiClient(apiBaseUrl, demoMerchant.sandbox, 'sandbox');
   try {
     const known = {
-      ...service.facts.demoMerchant.sandbox,
-      orderNumbers: await makeOrders(service),
+      ...demoMerchant.sandbox,
+      orderNumbers: await makeOrders(sandbox),
     };
     const startedAtMs = performance.now();
     const { statuses, findings, memory } = await fuzz(service, known);
@@ -167,7 +171,7 @@ async function main(): Promise<number> {
     const before = median(warm.slice(0, 4));
     const after = median(warm.slice(-4));
     if (!isRunning(service.apiPid)) findings.push('The API process is gone');
-    if ((await service.sandbox.get('/orders')).status !== 200) findings.push('No service after it');
+    if ((await sandbox.get('/orders')).status !== 200) findings.push('No service after it');
     if (after > before * MOST_GROWTH) findings.push(`Memory grew from ${before} to ${after} MB`);
     console.log(
       `${seconds} s; ${before.toFixed(0)} MB after warm-up, ${after.toFixed(0)} MB at the end`,

@@ -4,8 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { countOption, readCommandLine } from '../../src/main/process/command-line.ts';
-import type { WholeService } from './whole-service.ts';
-import { startWholeService } from './whole-service.ts';
+import type { WholeService } from '../../dev/start/whole-service.ts';
+import { startWholeService } from '../../dev/start/whole-service.ts';
+import type { ApiClient } from '../support/api-client.ts';
+import { createApiClient } from '../support/api-client.ts';
 
 /** An independent generator of requests: https://schemathesis.io */
 const SCHEMATHESIS = 'schemathesis==4.32.5';
@@ -48,7 +50,7 @@ const WAYS: readonly (readonly string[])[] = [
 
 const ORDERS_PER_WAY = 5;
 
-async function makeOrder({ sandbox }: WholeService, way: readonly string[]): Promise<string> {
+async function makeOrder(sandbox: ApiClient, way: readonly string[]): Promise<string> {
   const order = await sandbox.create();
   const path = `/orders/${order.order_number}`;
   for (const step of way) {
@@ -91,10 +93,12 @@ expected-statuses = [400, 401, 403, 404, 405, 408, 413, 429, 431]
 }
 
 /** Orders in every kind of state, for generated requests to use. */
-async function makeOrders(service: WholeService): Promise<string[]> {
+async function makeOrders({ facts }: WholeService): Promise<string[]> {
+  const { apiBaseUrl, demoMerchant } = facts;
+  const sandbox = createApiClient(apiBaseUrl, demoMerchant.sandbox, 'sandbox');
   const orders: string[] = [];
   for (let round = 0; round < ORDERS_PER_WAY; round += 1) {
-    orders.push(...(await Promise.all(WAYS.map((way) => makeOrder(service, way)))));
+    orders.push(...(await Promise.all(WAYS.map((way) => makeOrder(sandbox, way)))));
   }
   return orders;
 }

@@ -2,7 +2,7 @@ import { createMailWorkflows } from '../../src/temporal/mail-workflows.ts';
 import { createWorkflowInspector } from '../../src/temporal/pending-activities.ts';
 import type { MailDeps } from '../../src/mail/public.ts';
 import { mailWorkflowId } from '../../src/contracts/ids.ts';
-import { payloadTexts } from '../support/history.ts';
+import { payloadTexts } from '../../dev/orders/history.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 

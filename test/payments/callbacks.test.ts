@@ -3,7 +3,7 @@ import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { askGateway, ledgerOf, madeAtGateway, payAtGateway } from '../support/gateway.ts';
-import { eventNames } from '../support/history.ts';
+import { eventNames } from '../../dev/orders/history.ts';
 import type { TestService } from '../support/service.ts';
 import { startApiWithSilentTemporal } from '../support/silent-temporal.ts';
 import { until } from '../support/until.ts';

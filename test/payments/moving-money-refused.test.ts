@@ -6,7 +6,7 @@ import type { Gateway } from '../support/gateway.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { alerts, madeAtGateway, simulator, sweep } from '../support/gateway.ts';
-import { eventNames } from '../support/history.ts';
+import { eventNames } from '../../dev/orders/history.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';

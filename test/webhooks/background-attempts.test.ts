@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
 import { createBackgroundAttempts } from '../../src/webhooks/schedule/background-attempts.ts';
 import { sweep } from '../support/gateway.ts';
-import { eventNames } from '../support/history.ts';
+import { eventNames } from '../../dev/orders/history.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

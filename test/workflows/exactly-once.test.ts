@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { writeDispute } from '../../src/orders/commands/command-queries.ts';
 import { anOrder } from '../support/api-client.ts';
 import { sweep } from '../support/gateway.ts';
-import { eventNames } from '../support/history.ts';
+import { eventNames } from '../../dev/orders/history.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { directOrder, writeOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';

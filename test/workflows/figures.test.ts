@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { billableActions, eventNames, payloadTexts } from '../support/history.ts';
+import { billableActions, eventNames, payloadTexts } from '../../dev/orders/history.ts';
 import { startOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';

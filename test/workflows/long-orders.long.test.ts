@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { CLOSING } from '../support/gateway.ts';
 import { liveThroughMessages } from '../support/long-order.ts';
-import { eventNames } from '../support/history.ts';
+import { eventNames } from '../../dev/orders/history.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 

@@ -3,7 +3,7 @@ import type { WorkerOptions } from '@temporalio/worker';
 import { expect, onTestFinished } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { atRazorpay } from '../support/gateway.ts';
-import { eventNames } from '../support/history.ts';
+import { eventNames } from '../../dev/orders/history.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { sweep } from '../support/gateway.ts';
-import { eventNames } from '../support/history.ts';
+import { eventNames } from '../../dev/orders/history.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';

@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ServiceFacts } from '../../dev/dev-facts.ts';
-import { readServiceFacts } from '../../dev/dev-facts.ts';
-import { startGuard } from '../../dev/processes/guard.ts';
-import { freePortSettings } from '../../dev/processes/ports.ts';
-import { findProcesses } from '../../dev/processes/process-table.ts';
-import { lastLines, startServerProcess } from '../../dev/processes/server-process.ts';
-import { createApiClient } from '../support/api-client.ts';
+import type { ServiceFacts } from '../dev-facts.ts';
+import { readServiceFacts } from '../dev-facts.ts';
+import { startGuard } from '../processes/guard.ts';
+import { freePortSettings } from '../processes/ports.ts';
+import { findProcesses } from '../processes/process-table.ts';
+import { lastLines, startServerProcess } from '../processes/server-process.ts';
+import { inheritedEnvironment, overridden } from '../../src/settings.ts';
 
 /** The first start on a machine builds Temporal. */
 const START_TIMEOUT_MS = 15 * 60_000;
@@ -19,7 +19,6 @@ export interface WholeService {
   readonly dataDir: string;
   /** The id of the API process. */
   readonly apiPid: number;
-  readonly sandbox: ReturnType<typeof createApiClient>;
   readonly logFile: (entry: string) => string;
   stop(): Promise<void>;
 }
@@ -34,7 +33,7 @@ export async function startWholeService(
   settings: Record<string, string> = {},
   repository = REPOSITORY,
 ): Promise<WholeService> {
-  const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-conformance-'));
+  const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-whole-'));
   const dataDir = join(folder, 'data');
   const logFile = join(folder, 'npm-start.log');
   const guard = await startGuard([folder]);
@@ -42,7 +41,11 @@ export async function startWholeService(
     guard,
     file: process.execPath,
     args: [join(repository, 'dev/start.ts')],
-    env: { ...process.env, ...(await freePortSettings()), DATA_DIR: dataDir, ...settings },
+    env: overridden(inheritedEnvironment(), {
+      ...(await freePortSettings()),
+      DATA_DIR: dataDir,
+      ...settings,
+    }),
     logFile,
     stopSteps: [{ signal: 'SIGTERM', waitMs: 20_000 }],
   });
@@ -55,10 +58,8 @@ export async function startWholeService(
     const facts = await untilReady(dataDir, service.exited);
     const [apiPid] = findProcesses(join(repository, 'src/main/api.ts'), `--run-of=${dataDir}`);
     if (apiPid === undefined) throw new Error('The API process is not to be found');
-    const { apiBaseUrl, demoMerchant } = facts;
-    const sandbox = createApiClient(apiBaseUrl, demoMerchant.sandbox, 'sandbox');
     const log = (entry: string) => join(dataDir, 'logs', `${entry}.log`);
-    return { facts, dataDir, apiPid, sandbox, logFile: log, stop };
+    return { facts, dataDir, apiPid, logFile: log, stop };
   } catch (error) {
     const lines = lastLines(logFile, 10).join('\n');
     await stop();

@@ -8,7 +8,7 @@ type HistoryEvent = proto.temporal.api.history.v1.IHistoryEvent;
 export async function eventNames(handle: WorkflowHandle): Promise<string[]> {
   const { events } = await handle.fetchHistory();
   return (events ?? []).map(({ eventType }) =>
-    EventType[eventType ?? 0]!.replace('EVENT_TYPE_', ''),
+    (EventType[eventType ?? 0] ?? '').replace('EVENT_TYPE_', ''),
   );
 }
 

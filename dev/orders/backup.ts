@@ -1,5 +1,4 @@
 import type { Sql } from '../../src/db/client.ts';
-import type { TestService } from './service.ts';
 
 const EVENTS = 'event_id IN (SELECT event_id FROM order_events WHERE order_number = $1)';
 
@@ -28,51 +27,62 @@ async function tablesOf(sql: Sql): Promise<{ table: string; columns: string; whe
 /**
  * Backs up the rows of one order, in every table.
  *
+ * @param sql a superuser's connection
  * @returns a function that restores them; everything written about the order since is lost then
  */
 export async function backUp(
-  { sql }: Pick<TestService, 'sql'>,
+  { sql }: { readonly sql: Sql },
   orderNumber: string,
 ): Promise<() => Promise<void>> {
   const tables = await tablesOf(sql);
   const rows = new Map<string, string>();
   for (const { table, where } of tables) {
-    const [row] = await sql.unsafe<{ rows: string }[]>(
-      `SELECT coalesce(jsonb_agg(t), '[]')::text AS rows FROM ${table} t WHERE ${where}`,
+    const [row] = await sql.unsafe<[{ rows: string }]>(
+      `SELECT quote_literal(coalesce(jsonb_agg(t), '[]')::text) AS rows FROM ${table} t WHERE ${where}`,
       [orderNumber],
     );
-    rows.set(table, row!.rows);
+    rows.set(table, row.rows);
   }
   return () => replaceRows(sql, orderNumber, tables, rows);
 }
 
-/** Deletes an order, as if the database had been restored from a backup made before it was created. */
+/**
+ * Deletes an order, as if the database had been restored from a backup made before it was created.
+ *
+ * @param sql a superuser's connection
+ */
 export async function loseOrder(
-  { sql }: Pick<TestService, 'sql'>,
+  { sql }: { readonly sql: Sql },
   orderNumber: string,
 ): Promise<void> {
   await replaceRows(sql, orderNumber, await tablesOf(sql), new Map());
 }
 
-/** @param rows by table, as a JSON array */
+/**
+ * Sends all statements as one message, which PostgreSQL carries out in one transaction.
+ *
+ * @param rows by table, as an SQL literal of a JSON array
+ */
 async function replaceRows(
   sql: Sql,
   orderNumber: string,
   tables: Awaited<ReturnType<typeof tablesOf>>,
   rows: ReadonlyMap<string, string>,
 ): Promise<void> {
-  await sql.begin(async (tx) => {
+  const [{ literal }] = await sql<
+    [{ literal: string }]
+  >`SELECT quote_literal(${orderNumber}) AS literal`;
+  const statements = [
     // Disables triggers and foreign keys, as a restore does.
-    await tx`SET LOCAL session_replication_role = replica`;
-    for (const { table, where } of tables) {
-      await tx.unsafe(`DELETE FROM ${table} WHERE ${where}`, [orderNumber]);
-    }
-    for (const { table, columns } of tables) {
-      await tx.unsafe(
+    'SET LOCAL session_replication_role = replica',
+    ...tables.map(
+      ({ table, where }) => `DELETE FROM ${table} WHERE ${where.replace('$1', literal)}`,
+    ),
+    ...tables.map(
+      ({ table, columns }) =>
         `INSERT INTO ${table} (${columns}) OVERRIDING SYSTEM VALUE
-          SELECT ${columns} FROM jsonb_populate_recordset(NULL::${table}, $1::text::jsonb)`,
-        [rows.get(table) ?? '[]'],
-      );
-    }
-  });
+          SELECT ${columns} FROM jsonb_populate_recordset(NULL::${table}, ${rows.get(table) ?? "'[]'"}::jsonb)`,
+    ),
+  ];
+  await sql.unsafe(statements.join(';\n'));
 }
