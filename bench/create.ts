@@ -16,7 +16,7 @@ const TARGET_RATIO = 0.8;
 /** POST /orders against a bare start of the same workflow on the same server. */
 export const benchmark: Benchmark = {
   description:
-    'POST /orders, against a bare `client.workflow.start` of the same workflow whose row was written before. Both sides use one service, with 32 calls at a time; the worker carries out the orders of both, and a side begins when the orders of the other one have begun.',
+    'POST /orders against a bare `client.workflow.start` of the same workflow whose row exists, 32 at a time.',
   run: ({ quick }) =>
     withService({ PAYMENT_LINK_SECONDS: '3600' }, async (service) => {
       const count = ORDERS_PER_ROUND[quick ? 'quick' : 'full'];

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { startGuard } from '../dev/processes/guard.ts';
 import { freePort } from '../dev/processes/ports.ts';
@@ -18,6 +17,7 @@ import type { Samples } from './dashboard/pages.ts';
 import { PAGES } from './dashboard/pages.ts';
 import { registerMerchant } from './fixtures.ts';
 import type { Benchmark, Measurement, Outcome, Target } from './harness/benchmark.ts';
+import { wholeNumber } from './harness/options.ts';
 import { ROUNDS } from './harness/rounds.ts';
 import { median, percentile } from './harness/statistics.ts';
 import type { Workplace } from './servers.ts';
@@ -29,25 +29,20 @@ const TARGET_MS = 100;
 const TARGET_BYTES = 50_000;
 const FIRST_BYTES = 50_000_000;
 
-/**
- * Every page of the dashboard. With `--data FOLDER` the loaded data stays in that folder for the next
- * run; `--orders` loads fewer.
- */
+/** Every page of the dashboard. */
 export const benchmark: Benchmark = {
   description:
-    'Every page of the dashboard, of a merchant with a million orders and 100,000 deliveries, on a PostgreSQL of its own: the time until the whole response is there, one request at a time over one connection, and its bytes.',
-  async run({ quick, args }) {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        data: { type: 'string' },
-        orders: { type: 'string', default: quick ? '50000' : '1000000' },
-      },
-    });
-    const orders = Number(values.orders);
-    if (values.data === undefined) return withWorkplace((place) => measureIn(place, orders));
+    'Every page of the dashboard of a merchant with a million orders, one request at a time.',
+  options: {
+    orders: 'the number of orders; 1000000 by default',
+    data: 'a folder in which the loaded data stays for the next run',
+  },
+  async run({ quick, values }) {
+    const orders = wholeNumber('orders', values['orders'] ?? (quick ? '50000' : '1000000'), 1000);
+    const folder = values['data'];
+    if (folder === undefined) return withWorkplace((place) => measureIn(place, orders));
     const guard = await startGuard();
-    const outcome = await measureIn({ folder: values.data, guard }, orders);
+    const outcome = await measureIn({ folder, guard }, orders);
     await guard.release();
     return outcome;
   },

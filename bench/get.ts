@@ -15,7 +15,7 @@ const TARGET_RATIO = 0.7;
 /** GET /orders/{id} against the smallest server that reads the same rows. */
 export const benchmark: Benchmark = {
   description:
-    'GET /orders/{id} of one API process, against the smallest server of Koa, its router and postgres.js that responds with the same bytes. A round reads orders of a merchant over 32 connections, from one side after the other.',
+    'GET /orders/{id} against the smallest server of Koa, its router and postgres.js that responds with the same bytes, 32 at a time.',
   run: ({ quick }) =>
     withService({}, (service) =>
       withWorkplace(async (place) => {
@@ -78,7 +78,7 @@ export const benchmark: Benchmark = {
           ],
           targets: [{ of: 'ratio', atLeast: TARGET_RATIO }],
           notes: [
-            'The bare server leaves out authentication, the rate limit, the check of the API version, the time limit, the validation of input, request ids, the log line of each request and the security headers.',
+            'The bare server leaves out authentication, limits of rate and time, validation, request ids, the log line and the security headers.',
           ],
         };
       }),

@@ -1,8 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { SetupError } from '../src/setup-error.ts';
 import type { Benchmark } from './harness/benchmark.ts';
+import { UsageError, wholeNumber } from './harness/options.ts';
 import { median } from './harness/statistics.ts';
 import type { LightLoad } from './lifecycle/light-load.ts';
 import { lightLoadMeasurements, measureLightLoad } from './lifecycle/light-load.ts';
@@ -36,9 +35,16 @@ const LIGHT_LIFECYCLES = { full: 200, quick: 30 };
  */
 export const benchmark: Benchmark = {
   description:
-    "Whole lifecycles over HTTP, 32 at a time: POST /orders, pay with the sandbox's test helper, deliver, advance a day, until the merchant has the ORDER_COMPLETED webhook. API, worker, Temporal, PostgreSQL, simulator and clients share this machine.",
-  async run({ quick, args }) {
-    const options = await readOptions(args, quick);
+    'Whole lifecycles over HTTP, from POST /orders to the ORDER_COMPLETED webhook: 32 at a time, one after the other, and beginning evenly at half the rate.',
+  options: {
+    against:
+      'the folder of another checkout with its own node_modules, with which this one is compared',
+    rounds: 'the number of rounds; 5 by default',
+    'at-once': 'the number of lifecycles at a time; 32 by default',
+    orders: 'the number of lifecycles of a round; 7 × --at-once by default',
+  },
+  async run({ quick, values }) {
+    const options = await readOptions(values, quick);
     const { folders, rounds, concurrency, orders } = options;
     const sides: Side[] = [];
     try {
@@ -83,34 +89,24 @@ function slowestRate(sides: readonly SideRounds[]): number {
   );
 }
 
-const positive = (name: string, text: string) => {
-  const value = Number(text);
-  if (Number.isInteger(value) && value > 0) return value;
-  throw new SetupError(`--${name} accepts a whole number from 1 on`);
-};
-
-async function readOptions(args: readonly string[], quick: boolean) {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      against: { type: 'string' },
-      rounds: { type: 'string', default: quick ? '2' : '5' },
-      'at-once': { type: 'string', default: '32' },
-      orders: { type: 'string' },
-    },
-  });
-  const concurrency = positive('at-once', values['at-once']);
+async function readOptions(values: Readonly<Record<string, string>>, quick: boolean) {
+  const rounds = wholeNumber('rounds', values['rounds'] ?? (quick ? '2' : '5'));
+  const concurrency = wholeNumber('at-once', values['at-once'] ?? '32');
   const perClient = LIFECYCLES_PER_CLIENT[quick ? 'quick' : 'full'];
-  const orders = positive('orders', values.orders ?? String(perClient * concurrency));
+  const orders = wholeNumber('orders', values['orders'] ?? String(perClient * concurrency));
   if (orders < 3 * concurrency) {
-    throw new SetupError(
+    throw new UsageError(
       `--orders has to be at least 3 × --at-once: the ends of a round are not measured`,
     );
   }
   const { against } = values;
   const here = join(import.meta.dirname, '..');
   const folders = await Promise.all(
-    [here, ...(against === undefined ? [] : [against])].map((folder) => realpath(folder)),
+    [here, ...(against === undefined ? [] : [against])].map((folder) =>
+      realpath(folder).catch(() => {
+        throw new UsageError(`--against: there is no folder ${folder}`);
+      }),
+    ),
   );
-  return { folders, rounds: positive('rounds', values.rounds), concurrency, orders };
+  return { folders, rounds, concurrency, orders };
 }

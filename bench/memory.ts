@@ -22,7 +22,7 @@ const MB = 1e6;
 /** The memory of a worker as it keeps more and more open orders. */
 export const benchmark: Benchmark = {
   description:
-    'The memory of a worker process (resident set) as it keeps more and more open orders in its cache of workflows, read five times a second apart after each step. The worker has a prebuilt bundle of the workflows, as in production.',
+    'The memory of a worker process as it keeps more and more open orders in its cache of workflows.',
   async run({ quick }) {
     const points: [number, number[]][] = [];
     const measureIn = async (service: BenchService) => {
@@ -68,9 +68,7 @@ export const benchmark: Benchmark = {
         { id: 'per-order', title: 'for each cached order', unit: 'MB for each', rounds: perOrder },
       ],
       curves: [curve],
-      notes: [
-        `The cache holds at most ${SDK_DEFAULT} orders, the SDK's own number on a machine with Node's default heap limit of about 4 GiB.`,
-      ],
+      notes: [`The cache holds at most ${SDK_DEFAULT} orders, the SDK's own number.`],
     };
   },
 };

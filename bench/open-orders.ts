@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util';
-import { SetupError } from '../src/setup-error.ts';
 import type { Benchmark } from './harness/benchmark.ts';
+import { wholeNumber } from './harness/options.ts';
 import { alternate, ratioOf } from './harness/rounds.ts';
 import { ratePerSecond, timed } from './load.ts';
 import { CONCURRENCY, createPost, openOrders, waitUntilStarted } from './orders.ts';
@@ -12,18 +11,14 @@ const ORDERS_PER_ROUND = { full: 500, quick: 200 };
 const TARGET_RATIO = 0.85;
 const PROGRESS_EVERY = 10_000;
 
-/** POST /orders beside many open orders, against none. `--orders` sets their number. */
+/** POST /orders beside many open orders, against none. */
 export const benchmark: Benchmark = {
   description:
-    'POST /orders of a service with 100,000 open orders, each with a running workflow that waits for a payment, against one with none beside those of the rounds. Both services run all the time; one of them is under load.',
-  async run({ quick, args }) {
+    'POST /orders of a service with 100,000 open orders against one with none, 32 at a time.',
+  options: { orders: 'the number of open orders; 100000 by default' },
+  async run({ quick, values }) {
     const size = quick ? 'quick' : 'full';
-    const { values } = parseArgs({
-      args: [...args],
-      options: { orders: { type: 'string', default: OPEN[size] } },
-    });
-    const open = Number(values.orders);
-    if (!(open >= 100)) throw new SetupError('--orders accepts a whole number from 100 on');
+    const open = wholeNumber('orders', values['orders'] ?? OPEN[size], 100);
     return withService({}, async (many) => {
       const seconds = await timed({ count: 1, concurrency: 1 }, () =>
         openOrders(many, open, (opened) => {

@@ -29,8 +29,7 @@ const REASON = 'The parcel never arrived, says the buyer.';
 
 /** What one order costs Temporal and PostgreSQL. */
 export const benchmark: Benchmark = {
-  description:
-    'What one order costs: history events, billable actions and bytes of history in Temporal, for orders that complete, that are disputed and refunded, and that are cancelled, with their webhooks delivered; and rows, disk space, write-ahead log and transactions in PostgreSQL, for whole lifecycles.',
+  description: 'What one order costs Temporal and PostgreSQL.',
   run: ({ quick }) =>
     withService(
       { COMPLETION_WINDOW_SECONDS: String(COMPLETION_WINDOW_SECONDS) },

@@ -26,7 +26,7 @@ const AFTERWARDS_MS = 3000;
 /** Where the time of a lifecycle goes, in each process. */
 export const benchmark: Benchmark = {
   description:
-    'Where the time of a whole lifecycle goes, 32 at a time: own time of each package and folder in the threads of API and worker (sampled, so waiting for a processor counts), of each statement in PostgreSQL, of each function in the Temporal server; and the events and actions of one order. Profiles slow the processes: the shares count, not the sums.',
+    'Where the time of a lifecycle goes: packages and folders in API and worker, statements in PostgreSQL, functions in Temporal.',
   run: ({ quick }) =>
     withWorkplace(async ({ folder }) => {
       const pprofPort = await freePort();

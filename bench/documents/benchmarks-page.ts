@@ -1,118 +1,116 @@
 import type { Measurement } from '../harness/benchmark.ts';
 import { numberText, spreadOf } from '../harness/report.ts';
-import type { Result } from '../harness/results.ts';
+import type { CheckedTarget, Result } from '../harness/results.ts';
 import { checkTargets } from '../harness/results.ts';
 
-/** A longer table is folded. */
-const ROWS_SHOWN = 20;
+const EVENLY = 'begun evenly at half the rate';
 
-const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-
-/** A table of Markdown. */
-export function tableOf(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [row(headings), row(headings.map(() => '---')), ...rows.map(row)].join('\n');
-}
-
-const spreadText = (measurement: Measurement) => {
-  const { least, most } = spreadOf(measurement);
-  return `${numberText(least)} – ${numberText(most)}`;
+/** The figures that the page shows of each benchmark: their ids, and what the page calls them. */
+const SHOWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  lifecycle: {
+    rate: '32 at a time',
+    'lifecycle-p50': 'half within',
+    'lifecycle-p99': '99 of 100 within',
+    'alone-create-p50': 'POST /orders alone, half within',
+    'alone-deliver-p50': 'deliver alone, half within',
+    [`${EVENLY}-create-p50`]: 'POST /orders beginning evenly, half within',
+    [`${EVENLY}-deliver-p50`]: 'deliver beginning evenly, half within',
+    [`${EVENLY}-deliver-p99`]: 'deliver beginning evenly, 99 of 100 within',
+    'cpu-service': 'the service, with Temporal and PostgreSQL',
+    'cpu-worker': 'its worker',
+  },
+  'order-cost': {
+    'actions-completed': 'completed',
+    'actions-disputed': 'disputed and refunded',
+    'actions-cancelled': 'cancelled',
+    'bytes-completed': 'completed',
+    'service: disk space': "service's disk",
+    'service: write-ahead log': "service's write-ahead log",
+    'Temporal: disk space': "Temporal's disk",
+    'Temporal: write-ahead log': "Temporal's write-ahead log",
+  },
+  create: { post: 'POST /orders', start: 'bare start', ratio: 'the first against the second' },
+  get: {
+    api: 'GET /orders/{id}',
+    bare: 'bare server',
+    ratio: 'the first against the second',
+  },
+  list: {
+    'few-COMPLETED, last page': 'last page, COMPLETED, ten thousand',
+    'many-COMPLETED, last page': 'the same, a million',
+    slowest: 'slowest page, 99 of 100 within',
+    'ratio-p99': 'most that a million costs a page',
+    'creating-ratio': 'creating, a million against ten thousand',
+  },
+  webhooks: {
+    deliveries: 'deliveries',
+    earlier: 'deliveries after 100,000',
+    bare: 'bare POSTs',
+    ratio: 'deliveries against bare POSTs',
+    flatness: 'after 100,000 against after none',
+  },
+  'cold-orders': {
+    'ratio-default': 'lifecycles, small against whole cache',
+    'cpu-worker': 'worker, small cache',
+    'cpu-worker-default': 'worker, whole cache',
+  },
+  'open-orders': { many: 'beside 100,000', none: 'beside none', ratio: 'ratio' },
+  repair: { comparison: 'comparing all of them', slowest: 'repaired, the slowest' },
+  memory: { 'at-0': 'no orders', 'at-2395': '2,395 orders', 'per-order': 'each order' },
+  dashboard: {
+    'home-p95': 'home, 95 of 100 within',
+    'orders-p95': 'orders',
+    'deliveries-p95': 'deliveries',
+    'operator: audit-p95': "operators' audit",
+    'csv-seconds': 'CSV of all orders',
+  },
 };
 
-/** Every target of every benchmark, with what was measured. */
-function targetTable(results: readonly Result[]): string {
-  const rows = results.flatMap((result) =>
-    checkTargets(result)
-      // The dashboard has one for each page: only those that are missed.
-      .filter(({ isMet }) => result.name !== 'dashboard' || !isMet)
-      .map((target) => {
-        const { title, atLeast, atMost, value, isMet, of } = target;
-        const measurement = result.measurements.find(({ id }) => id === of);
-        return [
-          `\`${result.name}\``,
-          title,
-          atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`,
-          numberText(value),
-          measurement ? spreadText(measurement) : '',
-          isMet ? 'met' : '**missed**',
-        ];
-      }),
-  );
-  const pages = results.find(({ name }) => name === 'dashboard');
-  const met = pages ? checkTargets(pages).filter(({ isMet }) => isMet).length : 0;
-  return [
-    tableOf(['Benchmark', 'What', 'Target', 'Median', 'Least – most', ''], rows),
-    ...(pages
-      ? [`\nOf the dashboard, ${met} of ${checkTargets(pages).length} targets are met.`]
-      : []),
-  ].join('\n');
+/** One figure: its median, the least and the most if they differ, and its target. */
+function rowOf(title: string, measurement: Measurement, target: CheckedTarget | undefined): string {
+  const { median, least, most } = spreadOf(measurement);
+  const spread = least === most ? '' : ` (${numberText(least)}–${numberText(most)})`;
+  const bound = target?.atLeast === undefined ? `≤ ${target?.atMost}` : `≥ ${target.atLeast}`;
+  const goal = target ? `; target ${bound}${target.isMet ? '' : ', **missed**'}` : '';
+  return `| ${title} | ${numberText(median)}${spread} ${measurement.unit}${goal} |`;
 }
 
-/** The percentiles of latencies that have a column each. */
-const SHARES = [50, 95, 99];
-
-/**
- * One row for each series of calls, if the benchmark has percentiles of any: `create-32` has `create-32-p50` and
- * so on beside it.
- *
- * @returns the table, and the measurements that are not in it
- */
-function seriesTable(measurements: readonly Measurement[]) {
-  const byId = new Map(measurements.map((measurement) => [measurement.id, measurement]));
-  const shown = new Set<string>();
-  const rows = measurements.flatMap(({ id, title }) => {
-    const ids = [...SHARES.map((share) => `${id}-p${share}`), id];
-    const found = ids.flatMap((one) => byId.get(one) ?? []);
-    if (found.length < ids.length) return [];
-    for (const one of ids) shown.add(one);
-    return [[title, ...found.map((one) => numberText(spreadOf(one).median))]];
+/** Shows what was chosen, without figures that an older result lacks, and every target that is missed. */
+function sectionOf(result: Result, shown: Readonly<Record<string, string>>): string {
+  const { name, description, measurements, notes = [], failures = [], machine } = result;
+  const targets = checkTargets(result);
+  const missed = targets.filter(({ of, isMet }) => !isMet && !(of in shown));
+  const titles = [...Object.entries(shown), ...missed.map(({ of, title }) => [of, title] as const)];
+  const rows = titles.flatMap(([id, title]) => {
+    const found = measurements.find((measurement) => measurement.id === id);
+    const target = targets.find(({ of }) => of === id);
+    return found ? [rowOf(title, found, target)] : [];
   });
-  const headings = ['', ...SHARES.map((share) => `${share} of 100 within, ms`), 'Calls a second'];
-  return {
-    series: rows.length === 0 ? [] : [tableOf(headings, rows), ''],
-    others: measurements.filter(({ id }) => !shown.has(id)),
-  };
-}
-
-function sectionOf(result: Result): string {
-  const { name, description, notes = [], failures = [], command, startedAt } = result;
-  const { series, others } = seriesTable(result.measurements);
-  const rows = others.map((measurement) => [
-    measurement.title,
-    numberText(spreadOf(measurement).median),
-    spreadText(measurement),
-    measurement.unit,
-  ]);
-  const table = tableOf(['', 'Median', 'Least – most', 'Unit'], rows);
-  const isFolded = rows.length > ROWS_SHOWN;
+  const failed = failures.length > 0 ? [`Failed: ${failures.length}, first: ${failures[0]}`] : [];
+  const { startedAt, othersPercent } = result;
   return [
     `## ${name}`,
-    '',
-    description,
-    '',
-    ...series,
-    isFolded
-      ? `<details><summary>${rows.length} figures</summary>\n\n${table}\n\n</details>`
-      : table,
-    '',
-    ...[...notes, ...failures.map((failure) => `Failed: ${failure}`)].flatMap((note) => [note, '']),
-    `![The rounds of ${name}](../bench/results/${name}.svg)`,
-    '',
-    `\`${command}\`, ${startedAt.slice(0, 10)}, ${result.seconds.toFixed(0)} s, commit ${result.machine.commit}. Everything else on the machine used ${result.othersPercent.toFixed(0)} % of one processor.`,
-  ].join('\n');
+    [description, ...notes].join(' '),
+    ['|  | Median (least–most) |', '|---|---|', ...rows].join('\n'),
+    ...failed,
+    `![${name}](../bench/results/${name}.svg)`,
+    `${startedAt.slice(0, 10)}, commit ${machine.commit}, other load ${othersPercent.toFixed(0)} %`,
+  ].join('\n\n');
 }
 
 /** The figures of docs/benchmarks.md. */
-export function benchmarkTables(results: readonly Result[]): string {
-  const machine = results[0]?.machine;
-  if (!machine) return 'There are no results yet.';
-  const { processors, processor, memoryGiB, system, node } = machine;
+export function figuresOf(results: readonly Result[]): string {
+  const sections = Object.entries(SHOWN).flatMap(([name, shown]) => {
+    const result = results.find((one) => one.name === name);
+    return result ? [{ result, text: sectionOf(result, shown) }] : [];
+  });
+  const [first] = sections;
+  if (!first) return 'There are no results yet.';
+  const { processors, processor, memoryGiB, system, node } = first.result.machine;
+  const targets = sections.flatMap(({ result }) => checkTargets(result));
+  const met = targets.filter(({ isMet }) => isMet).length;
   return [
-    `Machine: ${processors} processors (${processor}), ${memoryGiB} GiB of memory, ${system}, Node ${node}.`,
-    '',
-    '## Targets',
-    '',
-    targetTable(results),
-    '',
-    results.map(sectionOf).join('\n\n'),
-  ].join('\n');
+    `Machine: ${processors} processors (${processor}), ${memoryGiB} GiB, ${system}, Node ${node}. ${met} of ${targets.length} targets are met. "Other load" is what everything else on the machine used, in percent of one processor.`,
+    ...sections.map(({ text }) => text),
+  ].join('\n\n');
 }

@@ -38,13 +38,15 @@ export interface Outcome {
 export interface BenchmarkOptions {
   /** Smaller numbers, to try the benchmark; its figures are not for documents. */
   readonly quick: boolean;
-  /** The arguments after the benchmark's name, without `--quick`. */
-  readonly args: readonly string[];
+  /** The benchmark's own options that were given. */
+  readonly values: Readonly<Record<string, string>>;
 }
 
 /** A benchmark: a file of `bench` exports one. It starts what it needs, and removes it. */
 export interface Benchmark {
-  /** What is compared, and what a round does, in a sentence or two. */
+  /** What is measured, in one sentence. */
   readonly description: string;
+  /** What each of its own options does; each takes a value. */
+  readonly options?: Readonly<Record<string, string>>;
   run(options: BenchmarkOptions): Promise<Outcome>;
 }

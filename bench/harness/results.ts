@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { BenchmarkOptions, Measurement, Outcome, Target } from './benchmark.ts';
+import type { Measurement, Outcome, Target } from './benchmark.ts';
 import type { Machine } from './machine.ts';
 import { plotOf } from './plot.ts';
 import { median } from './statistics.ts';
@@ -20,9 +20,8 @@ export interface Result extends Outcome {
   readonly othersPercent: number;
 }
 
-/** The folder of results. Those of quick runs and of other arguments are not committed. */
-export const resultsFolder = ({ quick, args }: BenchmarkOptions) =>
-  quick || args.length > 0 ? join(RESULTS, 'local') : RESULTS;
+/** The folder of results. Local ones are not committed: those of quick runs, of options and of tools. */
+export const resultsFolder = (isLocal: boolean) => (isLocal ? join(RESULTS, 'local') : RESULTS);
 
 /** Writes a result as `<name>.json` and `<name>.svg`. */
 export function writeResult(folder: string, result: Result): void {

@@ -2,18 +2,19 @@ import { cpuMsOf, machineCpuMs } from './cpu-time.ts';
 import type { Benchmark, BenchmarkOptions } from './benchmark.ts';
 import { describeMachine } from './machine.ts';
 import type { Result } from './results.ts';
-import { resultsFolder, writeResult } from './results.ts';
+import { writeResult } from './results.ts';
 
 /**
- * Runs a benchmark and writes its result. The processes that it starts are descendants of this one:
+ * Runs a benchmark and writes its result into a folder. The processes that it starts are descendants of this one:
  * what the machine's CPU time has beyond theirs is other load, which disturbs the figures.
  */
 export async function runBenchmark(
   name: string,
   benchmark: Benchmark,
   options: BenchmarkOptions,
+  folder: string,
 ): Promise<Result> {
-  const { quick, args } = options;
+  const { quick, values } = options;
   const before = readTimes();
   const startedAt = new Date().toISOString();
   const outcome = await benchmark.run(options);
@@ -22,7 +23,12 @@ export async function runBenchmark(
   const result = {
     name,
     description: benchmark.description,
-    command: ['npm run bench --', name, ...(quick ? ['--quick'] : []), ...args].join(' '),
+    command: [
+      'npm run bench --',
+      name,
+      ...(quick ? ['--quick'] : []),
+      ...Object.entries(values).map(([option, value]) => `--${option} ${value}`),
+    ].join(' '),
     startedAt,
     seconds: ms / 1000,
     machine: describeMachine(),
@@ -30,7 +36,7 @@ export async function runBenchmark(
       (100 * Math.max(0, after.machine - before.machine - (after.own - before.own))) / ms,
     ...outcome,
   };
-  writeResult(resultsFolder(options), result);
+  writeResult(folder, result);
   return result;
 }
 

@@ -73,7 +73,7 @@ export async function saveWebhookUrl(
 }
 
 /** Waits until the side is idle, so that the rest of its round does not slow the other side. */
-export async function waitUntilIdle(cpuMs: () => Record<string, number>): Promise<void> {
+async function waitUntilIdle(cpuMs: () => Record<string, number>): Promise<void> {
   const total = () => Object.values(cpuMs()).reduce((sum, ms) => sum + ms, 0);
   const deadline = performance.now() + IDLE_TIMEOUT_MS;
   let before = total();

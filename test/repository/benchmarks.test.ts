@@ -1,8 +1,12 @@
+import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
+import { figuresOf } from '../../bench/documents/benchmarks-page.ts';
 import { ratioOf } from '../../bench/harness/rounds.ts';
 import { plotOf } from '../../bench/harness/plot.ts';
 import { isGood, reportText } from '../../bench/harness/report.ts';
 import type { Result } from '../../bench/harness/results.ts';
+import { readResults, resultsFolder } from '../../bench/harness/results.ts';
+import { read, root } from './files.ts';
 
 /** A result of two measurements and their ratio, of which the target is the ratio's. */
 function resultWith(target: { atLeast?: number; atMost?: number }, bare = [10, 20, 40]): Result {
@@ -58,4 +62,35 @@ test('the plot has a dot for each round and escapes its texts', () => {
   expect(plot.match(/class="dot"/g)).toHaveLength(9);
   expect(plot).toContain('ours &amp; theirs');
   expect(plot).toContain('class="target"');
+});
+
+test('docs/benchmarks.md has the figures of bench/results, and at most 1,500 words', () => {
+  const page = read('docs/benchmarks.md');
+  expect(page).toContain(figuresOf(readResults(resultsFolder(false))));
+  expect(page.split(/\s+/).length).toBeLessThanOrEqual(1500);
+});
+
+const bench = (...args: string[]) =>
+  spawnSync(process.execPath, ['bench/run.ts', ...args], { cwd: root, encoding: 'utf8' });
+
+test('bench --help names each benchmark that has a result, and the options', () => {
+  const { stdout, status } = bench('--help');
+  expect(status).toBe(0);
+  for (const { name } of readResults(resultsFolder(false))) {
+    expect(stdout).toMatch(new RegExp(`^${name} +\\S`, 'm'));
+  }
+  expect(stdout).toContain('--quick');
+  expect(stdout).toContain('--against');
+  expect(bench('repair', '--help').stdout).toContain('--orders');
+});
+
+test.each([
+  [['latency'], 'There is no benchmark latency'],
+  [['get', '--fast'], "Unknown option '--fast'"],
+  [['repair', '--orders', 'many'], '--orders accepts a whole number'],
+  [['--quick', 'get'], "Unexpected argument 'get'"],
+])('bench %j is refused with one line and 2', (args, text) => {
+  const { stderr, status } = bench(...args);
+  expect(status).toBe(2);
+  expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(text)]);
 });

@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { pino } from 'pino';
 import { createOrder, decide } from '../src/domain/index.ts';
-import { SetupError } from '../src/setup-error.ts';
 import { compareOrders } from '../src/orders/wake/compare-orders.ts';
 import type { OrderRow } from '../src/orders/rows.ts';
 import { findOrderByNumber } from '../src/orders/lists/find-orders.ts';
@@ -11,6 +9,7 @@ import { createStepRecorder } from '../src/orders/steps/record-step.ts';
 import { backUp } from '../dev/orders/backup.ts';
 import { writeOrder } from './fixtures.ts';
 import type { Benchmark } from './harness/benchmark.ts';
+import { wholeNumber } from './harness/options.ts';
 import { createClient, openOrders } from './orders.ts';
 import type { BenchService } from './servers.ts';
 import { withService } from './servers.ts';
@@ -26,17 +25,13 @@ const TARGET_SECONDS = 60;
 /** Longer than the target, to measure how far it was missed. */
 const GIVE_UP_SECONDS = 300;
 
-/** How soon the service repairs orders whose row and workflow differ. `--orders` sets their number. */
+/** How soon the service repairs orders whose row and workflow differ. */
 export const benchmark: Benchmark = {
   description:
-    'How soon the service repairs orders whose row and workflow differ, among 10,000 open orders: terminated workflows, workflows that were never started, and rows ahead of or behind their workflow, ten of each in a round. The Schedule of the service compares them. Also the duration of one comparison of all open orders.',
-  async run({ quick, args }) {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { orders: { type: 'string', default: quick ? '500' : '10000' } },
-    });
-    const count = Number(values.orders);
-    if (!(count >= 100)) throw new SetupError('--orders accepts a whole number from 100 on');
+    'How soon the service repairs orders whose row and workflow differ, among 10,000 open ones, ten of each kind in a round.',
+  options: { orders: 'the number of open orders; 10000 by default' },
+  async run({ quick, values }) {
+    const count = wholeNumber('orders', values['orders'] ?? (quick ? '500' : '10000'), 200);
     return withService({}, async (service) => {
       const bench = { ...service, ...partsOf(service) };
       const orders = await openOrders(service, count);

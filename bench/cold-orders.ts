@@ -15,7 +15,7 @@ const LIFECYCLES = { full: 320, quick: 192 };
 
 /** What a smaller cache of workflows costs. */
 export const benchmark: Benchmark = {
-  description: `Whole lifecycles of orders, ${CONCURRENCY} at a time, with a worker that keeps all of them in its cache (default), against one that keeps ${SMALL} (WORKER_MAX_CACHED_WORKFLOWS), beside ${OPEN_ORDERS} open orders: nearly every message then meets an order whose history the worker reads and replays.`,
+  description: `Whole lifecycles with a worker whose cache holds ${SMALL} orders beside ${OPEN_ORDERS} open ones, so that nearly every message meets an order that is read and replayed, against a cache that holds all.`,
   async run({ quick }) {
     const folder = join(import.meta.dirname, '..');
     const sides: Side[] = [];
