@@ -1,9 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readCommandLine } from '../../src/main/process/command-line.ts';
 import { figuresOf } from './benchmarks-page.ts';
 import { readResults, resultsFolder } from '../harness/results.ts';
 
-/** Writes the figures of bench/results into docs/benchmarks.md, between its two markers. */
+readCommandLine({
+  usage: 'npm run docs:benchmarks',
+  does: 'Writes the figures of bench/results into docs/benchmarks.md, between its two markers.',
+});
 const page = join(import.meta.dirname, '../../docs/benchmarks.md');
 const figures = figuresOf(readResults(resultsFolder(false)));
 const text = readFileSync(page, 'utf8').replace(

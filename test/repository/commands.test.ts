@@ -7,7 +7,7 @@ import { read, root } from './files.ts';
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
 /** The commands that are programs of this repository, by their file; those of tools are the tools'. */
 const programs = Object.entries(scripts)
-  .filter(([, command]) => command.startsWith('node ') && !command.startsWith('node bench/'))
+  .filter(([, command]) => command.startsWith('node '))
   .map(([name, command]) => ({ name, words: command.split(' ').slice(1) }));
 
 async function run(words: readonly string[]) {
