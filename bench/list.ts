@@ -90,7 +90,7 @@ async function loadOrders(sql: Sql, merchantId: string, orders: number): Promise
       ) AS numbers,
       LATERAL jsonb_populate_record(NULL::orders, ${common} || jsonb_build_object(
         'order_number', ${template.orderNumber} || i, 'payment_token', ${merchantId} || i,
-        'idempotency_key', i, 'step_number', 5, 'dispute_count', 0, 'created_at', at,
+        'idempotency_key', i, 'step_number', 5, 'dispute_count', 0, 'reversed_paise', 0, 'created_at', at,
         'updated_at', at, 'payment_link_expires_at', at, 'status', CASE
           WHEN i > ${orders} - 500 THEN 'PAID'
           WHEN i % 50 = 0 THEN 'REFUNDED'

@@ -28,6 +28,7 @@ export async function loadOrders(sql: Sql, merchantId: string, orders: number): 
     requestHash: '',
     stepNumber: 5,
     disputeCount: 0,
+    reversedPaise: 0,
   });
   for (let from = 0; from < orders; from += ORDERS_PER_STATEMENT) {
     await sql`
