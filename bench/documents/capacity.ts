@@ -1,7 +1,11 @@
+import { readCommandLine } from '../../src/main/process/command-line.ts';
 import { numberText } from '../harness/report.ts';
 import { medianOf, readResults, resultsFolder } from '../harness/results.ts';
 
-/** Prints the table of docs/capacity.md: what a cluster needs, from the medians of `bench/results`. */
+readCommandLine({
+  usage: 'npm run docs:capacity',
+  does: 'Prints the table of docs/capacity.md: what a cluster needs, from the medians of bench/results.',
+});
 const results = readResults(resultsFolder(false));
 function measured(benchmark: string, id: string): number {
   const result = results.find(({ name }) => name === benchmark);

@@ -16,7 +16,7 @@ interface Replay {
   replayed: number;
   statuses: Record<string, number>;
   gone: number;
-  failures: { orderNumber: string; error: string }[];
+  failures: { orderNumber: string; isRunning: boolean; error: string }[];
 }
 
 let service: TestService;
@@ -78,7 +78,8 @@ test('an order whose history another workflow has written is named, with exit co
   await worker.stop();
 
   const { failures } = await admin().jsonOfFailure<Replay>('worker', 'replay');
-  expect(failures.map(({ orderNumber }) => orderNumber)).toEqual([other.orderNumber]);
+  const { orderNumber } = other;
+  expect(failures).toMatchObject([{ orderNumber, isRunning: true }]);
   expect(failures[0]?.error).toMatch(/Nondeterminism|determinis/i);
   const { code, stdout } = await admin().run('worker', 'replay');
   expect(code).toBe(1);

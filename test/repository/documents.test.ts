@@ -51,7 +51,7 @@ test('test/README.md is one screen, and names each folder of test', () => {
     .map(({ name }) => name);
   const rows = page.split('\n').filter((line) => line.startsWith('| `'));
   const named = rows.flatMap((row) =>
-    [...(row.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name),
+    [...(row.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
   );
   expect(named.toSorted()).toEqual(folders.toSorted());
 });

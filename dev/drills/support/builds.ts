@@ -40,7 +40,12 @@ export async function promote(drill: Drill, build: string): Promise<void> {
 /** What `npm run check:replay` finds. */
 export interface Replayed {
   readonly replayed: number;
-  readonly failures: readonly { readonly orderNumber: string; readonly error: string }[];
+  readonly failures: readonly {
+    readonly orderNumber: string;
+    /** Its workflow still runs. */
+    readonly isRunning: boolean;
+    readonly error: string;
+  }[];
 }
 
 /** Runs `npm run check:replay` of a checkout: replays the newest orders of every status. */

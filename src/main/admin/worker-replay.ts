@@ -13,19 +13,23 @@ export const replayCommand = defineCommand({
   summary:
     "Replay a sample of live orders' histories with this checkout's workflows; exit 1 if one fails",
   notes: `Run it before a deploy: an order that fails here would be blocked with the new code until the code is fixed.
-The sample has the newest orders of every status, and the oldest ones that are not final. It changes nothing.`,
+The sample has the newest orders of every status, and the oldest ones that are not final. It changes nothing.
+RUNNING says whether the order's workflow still runs, also if the order is final: a closed one needs nothing.`,
   options: { count: { value: 'COUNT', help: 'The number of orders', fallback: '200' } },
   async run(service, { count }) {
     const sample = await sampleOrders(service.sql, countOf('count', count));
     const { replayed, gone } = await replayAll(service, sample);
-    const failures = replayed.flatMap(({ workflowId: orderNumber, error }) =>
-      error === undefined ? [] : [{ orderNumber, error: error.message.split('\n')[0] ?? '' }],
-    );
+    const failures = await failuresOf(service, replayed);
     const statusOf = new Map(sample.map(({ orderNumber, status }) => [orderNumber, status]));
     const statuses = replayed.map(({ workflowId }) => statusOf.get(workflowId));
     const data = { replayed: replayed.length, statuses: countEach(statuses), gone, failures };
-    const list = failures.map(({ orderNumber, error }) => [orderNumber, error]);
-    const text = blocks(figuresOf(data), list.length > 0 && table(['ORDER', 'ERROR'], list));
+    const list = failures.map(({ orderNumber, isRunning, error }) => [
+      orderNumber,
+      isRunning ? 'yes' : 'no',
+      error,
+    ]);
+    const columns = ['ORDER', 'RUNNING', 'ERROR'];
+    const text = blocks(figuresOf(data), list.length > 0 && table(columns, list));
     return { data, text, failed: failures.length > 0 };
   },
 });
@@ -48,6 +52,19 @@ async function replayAll(
   const results = replayHistories(histories, service.config);
   for await (const result of results) replayed.push(result);
   return { replayed, gone: sample.length - replayed.length };
+}
+
+/** The orders that this code cannot continue, and whether their workflows still run. */
+async function failuresOf(service: AdminService, replayed: readonly Replayed[]) {
+  const client = await service.temporal();
+  const failures: { orderNumber: string; isRunning: boolean; error: string }[] = [];
+  for (const { workflowId: orderNumber, error } of replayed) {
+    if (error === undefined) continue;
+    const { status } = await client.workflow.getHandle(orderNumber).describe();
+    const isRunning = status.name === 'RUNNING';
+    failures.push({ orderNumber, isRunning, error: error.message.split('\n')[0] ?? '' });
+  }
+  return failures;
 }
 
 function countEach(statuses: readonly (OrderStatus | undefined)[]) {
