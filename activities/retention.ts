@@ -9,7 +9,7 @@ export interface RetentionActivityDeps extends RetentionDeps {
   log: Logger;
 }
 
-/** The activity that deletes what has passed its time. */
+/** The activity that deletes what has expired. */
 export function createRetentionActivities(deps: RetentionActivityDeps): RetentionActivities {
   return {
     async deleteExpiredData() {

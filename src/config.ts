@@ -228,7 +228,7 @@ export const TRACING_SETTINGS = {
   }),
 };
 
-/** The version of a worker's code. Temporal joins the two by a colon or a point, of which the name is free. */
+/** The version of a worker's code. Temporal joins the two with a colon or a point, so the name has neither. */
 export const VERSION_SETTINGS = {
   TEMPORAL_DEPLOYMENT_NAME: text(undefined, {
     matches: /^[\w-]{1,100}$/,

@@ -112,7 +112,7 @@ export function databaseAddress(description: string, byDefault: string) {
   return setting(schema, undefined, { accepts, description, byDefault, secret: true });
 }
 
-/** Items separated by commas, of which empty ones do not count. */
+/** Items separated by commas; empty ones do not count. */
 export function list<Item>(
   item: z.ZodType<Item, string>,
   { fallback = '', length, ...texts }: Texts & { fallback?: string; length?: number },

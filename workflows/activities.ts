@@ -132,7 +132,7 @@ export const { verifyLedger } = proxyActivities<LedgerActivities>({
   retry: { maximumAttempts: 1 },
 });
 
-/** It heartbeats its progress after each page of payments, of which each may time out. */
+/** It heartbeats its progress after each page of payments, each of which may time out. */
 export const { compareWithGateway } = proxyActivities<CompareGatewayActivities>({
   startToCloseTimeout: '1 day',
   heartbeatTimeout: '30 minutes',

@@ -31,7 +31,7 @@ async function sendPage({ from, through, deliveryIds }: ResendPage): Promise<Res
   return done;
 }
 
-/** @returns the deliveries of which another attempt is under way: they were not attempted */
+/** @returns the deliveries that were not attempted, because another attempt of them is under way */
 async function sendAll(
   deliveryIds: readonly string[],
   done: Pick<ResendPageResult, 'accepted' | 'refused' | 'hasUrl'>,

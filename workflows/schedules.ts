@@ -49,7 +49,7 @@ export async function compareWithGateway(): Promise<{ differing: number }> {
   return activities.compareWithGateway();
 }
 
-/** Deletes what has passed its time. */
+/** Deletes what has expired. */
 export async function deleteExpiredData(): Promise<Record<string, number>> {
   return activities.deleteExpiredData();
 }

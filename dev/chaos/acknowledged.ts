@@ -2,7 +2,7 @@ import type { OrderStatus, StepKind } from '../../src/domain/index.ts';
 
 /** A command of a merchant, a buyer or an operator, with the answer that its sender got. */
 export interface AcknowledgedCommand {
-  /** The end of the command's path, of which its id is made: `deliver`, `dispute/accept`. */
+  /** The end of the command's path, from which its id is made: `deliver`, `dispute/accept`. */
   readonly operation: string;
   readonly idempotencyKey: string;
   /** The step that carries it out. */

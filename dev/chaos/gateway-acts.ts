@@ -36,7 +36,7 @@ export const GATEWAY_ACTS = {
   async endPendingRefund(order) {
     await endRefund(order, await untilRefund(order, 'pending'), 'processed');
   },
-  /** The refund that the service makes in its place is processed at once. */
+  /** The refund that the service makes instead is processed at once. */
   async failPendingRefund(order) {
     const refundId = await untilRefund(order, 'pending');
     await setRefundsPending(order, false);

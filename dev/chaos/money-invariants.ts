@@ -57,7 +57,7 @@ export interface LostTime {
  * 4. No refund and no release begins while the service knows of an open chargeback of the payment.
  * 5. No dispute was refunded by its deadline over an answer that was received before.
  *
- * @param lost what the service knew in these times cannot be told any more: the end of a chargeback may have
+ * @param lost what the service knew in these times cannot be read any more: the end of a chargeback may have
  *   been recorded, and is recorded again later
  */
 export async function brokenInvariants(

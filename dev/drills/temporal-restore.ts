@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
 
 /**
  * Restores Temporal's databases as they were at an earlier time, while the service's database is
- * current. Orders of which Temporal has lost everything get a new workflow; others adopt their steps.
+ * current. Orders that Temporal has lost entirely get a new workflow; others adopt their steps.
  */
 export function run(): Promise<void> {
   return withCluster(runOn, archiving(60));

@@ -25,7 +25,7 @@ function isAtLeast(version: string, oldest: string): boolean {
   return version.localeCompare(oldest, 'en', { numeric: true }) >= 0;
 }
 
-/** `temporal` of the PATH, unless it is too old, of which it logs a line. */
+/** `temporal` of the PATH, unless it is too old, which it logs. */
 async function onPath({ env, log, signal }: TemporalCliOptions): Promise<string | undefined> {
   const path = findOnPath(TEMPORAL_CLI.name, env);
   if (path === undefined) return undefined;

@@ -231,7 +231,7 @@ export interface CompareGatewayActivities {
 
 /** The retention of data. */
 export interface RetentionActivities {
-  /** Deletes what has passed its time, in batches. @returns how many rows, by what they are */
+  /** Deletes what has expired, in batches. @returns how many rows, by what they are */
   deleteExpiredData(): Promise<Record<string, number>>;
 }
 

@@ -35,7 +35,7 @@ export const VERIFY_LEDGER_WORKFLOW = 'verifyLedger';
 /** The workflow type that compares the ledger with the gateway's own figures. */
 export const COMPARE_GATEWAY_WORKFLOW = 'compareWithGateway';
 
-/** The workflow type that deletes what has passed its time. */
+/** The workflow type that deletes what has expired. */
 export const RETENTION_WORKFLOW = 'deleteExpiredData';
 
 /** The ids of the Schedules, by the workflow types that they start. */

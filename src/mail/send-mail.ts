@@ -59,7 +59,7 @@ export function startMail({ mails }: Pick<MailDeps, 'mails'>, { mailId }: Sealed
 
 /**
  * Writes a mail to the database and starts the workflow that sends it. Returns when the mail is
- * written, also when Temporal cannot be reached: the sweep starts the workflow then.
+ * written, even when Temporal cannot be reached: the sweep starts the workflow then.
  *
  * @throws DomainError `BAD_REQUEST` as `prepareMail`
  */

@@ -12,7 +12,7 @@ export interface ReadingOptions {
   /** What is read, for the log: `the orders`. */
   readonly what: string;
   readonly log: Logger;
-  /** How long a value is reported again before it is read anew; 0 ms if absent. */
+  /** How long a value is reported again before it is read again; 0 ms if absent. */
   readonly keepForMs?: number;
 }
 

@@ -58,7 +58,7 @@ function batchesOf({ sql, retention }: RetentionDeps): Record<string, DeleteBatc
 }
 
 /**
- * Deletes what has passed its time, a batch at a time, so that no statement holds locks for long.
+ * Deletes what has expired, a batch at a time, so that no statement holds locks for long.
  *
  * @param onBatch called after each batch
  * @returns how many rows, by what they are

@@ -114,7 +114,7 @@ test.for<[string, readonly CommandType[], object]>([
   ['not_resolved_in_time', ['expire', ...REFUND], { decision: null }],
   ['settled_by_operator', ['settleReleased'], { decision: null }],
   ['settled_by_operator', ['settleRefunded'], { decision: null }],
-  // The refund that has begun decides how the dispute ends, also if an operator then settles the order.
+  // The refund that has begun decides how the dispute ends, even if an operator then settles the order.
   ['decided_for_buyer', ['decideForBuyer', 'settleReleased'], { decision: by('buyer') }],
 ])('a dispute ends as %s by %j', async ([ending, commands, texts], { database }) => {
   const order = await deliveredOrder(database.serviceSql);

@@ -4,7 +4,7 @@
  * - `buyer`: a buyer's; `erase_order` empties it
  * - `derived`: made from a buyer's data, such as a hash of it; `erase_order` empties it, too
  * - `merchant`: of merchants, of their users and of operators, who are not buyers
- * - `passing`: of requests and mails; deleted when it has passed its time (docs/runbook/retention.md)
+ * - `passing`: of requests and mails; deleted when it has expired (docs/runbook/retention.md)
  * - `audit`: what operators have written, which stays
  * - `none`: ids, amounts, times, states and codes
  */

@@ -8,7 +8,7 @@ import type { Result } from '../../bench/harness/results.ts';
 import { readResults, resultsFolder } from '../../bench/harness/results.ts';
 import { read, root } from './files.ts';
 
-/** A result of two measurements and their ratio, of which the target is the ratio's. */
+/** A result of two measurements and their ratio, which has the target. */
 function resultWith(target: { atLeast?: number; atMost?: number }, bare = [10, 20, 40]): Result {
   const own = [8, 18, 20];
   return {

@@ -63,7 +63,7 @@ async function prepareTemplate(adminUrl: string): Promise<string> {
 
 /**
  * Starts one PostgreSQL and one Temporal server for the whole run, on free ports and with temporary
- * data, and removes all of it, also if the run is killed.
+ * data, and removes all of it, even if the run is killed.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { temporalCliPath, temporalTestServerPath, cacheHome } = loadDevConfig();

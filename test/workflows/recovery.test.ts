@@ -29,7 +29,7 @@ const test = serviceTest({
     await terminate(order);
     return order;
   })
-  /** An order that is backed up in a status; `restore` puts the backup in the place of its rows. */
+  /** An order that is backed up in a status; `restore` replaces its rows with the backup. */
   .extend('backedUp', ({ service, orders }) => async (status: OrderStatus) => {
     const order = await orders.in(status);
     return { order, restore: await backUp(service, order.orderNumber) };

@@ -9,7 +9,7 @@ export const REPOSITORY = join(import.meta.dirname, '../../..');
 /** What a worker and the operators' command line need. */
 const PARTS = ['package.json', 'tsconfig.json', 'src', 'workflows', 'activities', 'dev'];
 
-/** A change of one file: the text that is replaced, which occurs once, and the text in its place. */
+/** A change of one file: the text that is replaced, which occurs once, and the text that replaces it. */
 export interface Change {
   readonly file: string;
   readonly from: string;

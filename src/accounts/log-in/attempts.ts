@@ -101,7 +101,7 @@ export async function admitMail(sql: Sql, limits: readonly AttemptLimit[]): Prom
 
 /**
  * After a success: the attempts at this subject are forgotten, and those of an address at any
- * subject are one fewer, so that an own account does not admit guesses at others.
+ * subject are one fewer, so that a login to one's own account does not admit guesses at others.
  */
 export async function forgetAttempts(sql: Sql, limits: readonly AttemptLimit[]): Promise<void> {
   const keys = limits.map((limit) => ({ ...keyOf(limit), isOfAll: limit.subject === '' }));

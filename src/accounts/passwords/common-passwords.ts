@@ -1,6 +1,6 @@
 /**
  * The passwords of 12 and more characters in the list of common ones of zxcvbn-ts, in lower case and with the
- * commonest first. They are made anew with:
+ * most common first. They are made again with:
  *
  *   npm install --no-save @zxcvbn-ts/language-common@4.1.3
  *   node -p "require('@zxcvbn-ts/language-common').dictionary['passwords-common']

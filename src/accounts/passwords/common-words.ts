@@ -22,7 +22,7 @@ export const SEQUENCES: readonly string[] = RUNS.flatMap((run) => [
   [...run].toReversed().join(''),
 ]);
 
-/** The words that the commonest passwords are made of, and the words of this service. */
+/** The words that the most common passwords are made of, and the words of this service. */
 export const COMMON_WORDS: readonly string[] = `
   password passwort passcode pass word secret private access letmein login logmein signin welcome
   admin administrator root user username guest default changeme master system server computer

@@ -56,7 +56,7 @@ const inviting = (sql: Sql, token: string) => sql`
 
 /**
  * Invites an operator. One who is disabled, or has not accepted an invitation yet, is invited again
- * and begins anew, without password and two-factor.
+ * and begins again, without password and two-factor.
  *
  * @throws DomainError BAD_REQUEST for what is no address, INVALID_STATE when it is a user's
  */

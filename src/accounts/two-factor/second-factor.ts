@@ -43,7 +43,7 @@ export function stepOfCode({ nowMs }: AccountDeps, totp: TOTP, code: string): nu
 
 /**
  * Accepts a code, and none of its step or of an earlier one afterwards. A secret that was sealed with
- * an older key is sealed anew.
+ * an older key is sealed again.
  */
 async function acceptTotp(deps: AccountDeps, user: UserRow, code: string): Promise<boolean> {
   const { userId, email, totpSecretSealed: sealed } = user;

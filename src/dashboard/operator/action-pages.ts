@@ -70,7 +70,7 @@ function assertReason({ confirmation }: OrderAction, { reason }: ActionValues): 
   }
 }
 
-/** The form with what was typed and the refusal. @throws what is no refusal */
+/** The form with what was typed and the refusal. @throws every error that is no refusal */
 function refusedForm(
   name: ActionName,
   orderNumber: string,

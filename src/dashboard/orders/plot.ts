@@ -51,7 +51,7 @@ const WIDTH = 720;
 const HEIGHT = 260;
 /** At the left and below there is place for the larger labels of narrow screens. */
 const MARGIN = { top: 16, right: 36, bottom: 40, left: 72 };
-/** Every so many bars have their day below them, counted from the latest. */
+/** One of this many bars has its day below it, counted from the latest. */
 const DAYS_PER_LABEL = 7;
 
 /**

@@ -12,7 +12,7 @@ export interface Slots {
    * Takes a slot, or refuses the request.
    *
    * @param who the client or user
-   * @returns gives the slot back; further calls do nothing
+   * @returns releases the slot; further calls do nothing
    * @throws HttpRefusal TOO_MANY_REQUESTS with `Retry-After`
    */
   take(who: string): () => void;

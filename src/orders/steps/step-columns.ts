@@ -141,7 +141,7 @@ const ENDING_OF_REFUND: Partial<Record<RefundReason, DisputeEnding>> = {
   dispute_not_resolved_in_time: 'not_resolved_in_time',
 };
 
-/** A refund decides how the dispute ends when it begins, also if an operator then settles the order. */
+/** A refund decides how the dispute ends when it begins, even if an operator then settles the order. */
 function endingBy(before: StepContext, { kind, pendingOperation, details }: Step) {
   switch (kind) {
     case 'DISPUTE_RESOLVED':

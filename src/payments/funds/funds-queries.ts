@@ -18,7 +18,7 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   merchantEmail: string;
   merchantStatus: string;
   linkedAccountId: string | null;
-  /** Its transfers that have failed, as far as operators were told. */
+  /** Its transfers that have failed, as far as operators were notified. */
   transferFailures: number;
   /** The gateway's fee of its transfer is recorded. */
   hasTransferFee: boolean;

@@ -22,7 +22,7 @@ export class MoneyLeaseTaken extends Error {
 /** A random token: a statement that renews or ends a lease must match it. */
 export const newMoneyToken = (): string => randomUUID();
 
-/** True for a payment `p` without a lease. It uses real time, also when tests skip time. */
+/** True for a payment `p` without a lease. It uses real time, even when tests skip time. */
 export const isMoneyFree = (sql: Sql) => sql`
   (p.money_lease_ends_at IS NULL OR p.money_lease_ends_at < clock_timestamp())`;
 

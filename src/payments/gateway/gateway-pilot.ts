@@ -268,7 +268,7 @@ function refundSteps(pilot: Pilot, { gatewayPaymentId }: GatewayPayment): Step[]
 }
 
 /**
- * Asks again, also if the gateway was unavailable, until the answer is as wanted or the time is over.
+ * Asks again, even if the gateway was unavailable, until the answer is as wanted or the time is over.
  *
  * @returns the last answer
  * @throws GatewayUnavailable after the time; GatewayRefused and GatewayNotUnderstood immediately

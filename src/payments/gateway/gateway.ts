@@ -89,7 +89,7 @@ export interface OpenedSession {
 export interface GatewaySession {
   gatewaySessionId: string;
   state: 'open' | 'closed';
-  /** It was closed by a payment, also if that is not listed yet. */
+  /** It was closed by a payment, even if that is not listed yet. */
   isPaid: boolean;
   orderNumber: string | null;
   sessionId: string | null;
@@ -163,7 +163,7 @@ export interface RefundInput {
   amountPaise: number;
   /** `moneyKey(gatewayPaymentId, 'refund')`. */
   idempotencyKey: string;
-  /** A hold was tried: its transfer is taken back, also if the gateway lists it only later. */
+  /** A hold was tried: its transfer is taken back, even if the gateway lists it only later. */
   mayBeTransferred: boolean;
   beforeMoving: BeforeMoving;
   /** Stored by the gateway; must contain no personal data. */

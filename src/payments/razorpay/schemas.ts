@@ -135,7 +135,7 @@ export const accountActivationSchema = z.object({
   activation_details: z.object({ status: z.string() }),
 });
 
-/** The notes of a transfer or refund of which nothing else need have a known form. */
+/** The notes of a transfer or refund; everything else in it may have an unknown form. */
 export const keyedSchema = z.object({ notes: z.object({ idempotency_key: z.string() }) });
 
 /** `{entity: 'collection', count, items}`. */
