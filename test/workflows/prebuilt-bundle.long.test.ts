@@ -11,7 +11,7 @@ import { HANGS_MS } from '../support/time-limits.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
 const ENTRIES = join(import.meta.dirname, '../../src/main');
-/** What Temporal's SDK logs when it has bundled workflow code. */
+/** What Temporal's SDK logs when it has bundled workflow code: 100 ms later, or when the worker stops. */
 const BUNDLED = 'Workflow bundle created';
 
 const test = serviceTest({
@@ -58,6 +58,7 @@ test('a worker runs orders with the prebuilt bundle, and bundles nothing itself'
   const order = await orders.in('PAID');
   await order.update('deliver');
   await order.untilStatus('DELIVERED');
+  expect(await worker.stop()).toBe(0);
   const messages = linesIn(logFile).map(({ msg }) => msg);
   expect(messages).toContain('The worker polls for tasks');
   expect(messages).not.toContain(BUNDLED);
@@ -72,6 +73,7 @@ test('without a prebuilt bundle a worker bundles the workflows itself', async ({
     settings: { LOG_LEVEL: 'info', WORKFLOW_BUNDLE: '' },
   });
   onTestFinished(() => worker.kill());
+  expect(await worker.stop()).toBe(0);
   expect(linesIn(logFile).map(({ msg }) => msg)).toContain(BUNDLED);
 });
 
