@@ -1,31 +1,28 @@
 import type { IncomingMessage } from 'node:http';
-import Router from '@koa/router';
-import type { RouterMiddleware } from '@koa/router';
+import { Router } from '@koa/router';
+import type { RouterContext } from '@koa/router';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import { DomainError } from '../domain/errors.ts';
 import { ENVIRONMENTS, type Environment } from '../domain/order.ts';
+import { inServerSpan } from '../tracing/spans.ts';
 import { publishAnswered } from './answered-requests.ts';
-import { createClientIp } from './limits/client-ip.ts';
-import { createDeadline } from './limits/deadline.ts';
+import { BASE_PATHS, environmentOf } from './base-paths.ts';
 import type { Route } from './define-route.ts';
-import { createDispatch } from './dispatch.ts';
-import type { RequestState } from './dispatch.ts';
+import { createClientIp } from './limits/client-ip.ts';
+import type { ClientIp } from './limits/client-ip.ts';
+import { createDeadline } from './limits/deadline.ts';
+import type { RateLimiter } from './limits/rate-limit.ts';
+import { authenticateMerchant, limitRate, negotiateVersion } from './merchant-checks.ts';
+import type { Authenticate } from './merchant-checks.ts';
+import { requestFields, requestIdFrom, runWithRequestId } from './request-context.ts';
+import type { HttpMiddleware, HttpContext, RequestState } from './request-state.ts';
 import { HttpRefusal, errorOf, errorReply, logError } from './responses/errors.ts';
 import { COMMON_HEADERS } from './responses/headers.ts';
-import { BASE_PATHS, createMerchantGate, environmentOf } from './merchant-gate.ts';
-import type { Authenticate, MerchantGate } from './merchant-gate.ts';
-import type { RateLimiter } from './limits/rate-limit.ts';
+import { send } from './responses/send.ts';
+import { createRouteMiddlewares, describe } from './route-middlewares.ts';
 import { HEALTH_PATHS, healthRoutes } from './server/readiness.ts';
 import type { Readiness } from './server/readiness.ts';
-import {
-  addRequestFields,
-  requestFields,
-  requestIdFrom,
-  runWithRequestId,
-} from './request-context.ts';
-import { send } from './responses/send.ts';
-import { inServerSpan } from '../tracing/spans.ts';
 import { createVersionRegistry } from './versions.ts';
 import type { VersionRegistry } from './versions.ts';
 
@@ -63,7 +60,7 @@ function assertWellFormed({ headers, httpVersion, url = '' }: IncomingMessage): 
   }
 }
 
-function reportRequest(ctx: Koa.ParameterizedContext<RequestState>, startedAtMs: number): void {
+function reportRequest(ctx: HttpContext, startedAtMs: number): void {
   const { method, status, state } = ctx;
   const { log, operationId, route } = state;
   const elapsedMs = performance.now() - startedAtMs;
@@ -75,32 +72,8 @@ function reportRequest(ctx: Koa.ParameterizedContext<RequestState>, startedAtMs:
   log[state.isHealthCheck && status === 200 ? 'debug' : 'info'](line, 'request');
 }
 
-/** The outermost middleware: turns every error into a response of the specified form. */
-function errorHandler(version: string, log: Logger, now: () => Date): Koa.Middleware<RequestState> {
-  const handle = async (ctx: Koa.ParameterizedContext<RequestState>, next: Koa.Next) => {
-    const startedAtMs = performance.now();
-    try {
-      assertWellFormed(ctx.req);
-      await next();
-    } catch (error) {
-      logError(log, error);
-      send(ctx, errorReply(error, now()));
-    }
-    reportRequest(ctx, startedAtMs);
-  };
-  return (ctx, next) => {
-    const requestId = requestIdFrom(ctx.req.headers['x-request-id']);
-    Object.assign(ctx.state, { requestId, log });
-    ctx.set({ ...COMMON_HEADERS, 'X-API-Version': version, 'X-Request-Id': requestId });
-    return runWithRequestId(requestId, () => inRequestSpan(ctx, () => handle(ctx, next)));
-  };
-}
-
 /** Load balancers probe every few seconds: their requests have no span. */
-function inRequestSpan(
-  ctx: Koa.ParameterizedContext<RequestState>,
-  work: () => Promise<void>,
-): Promise<void> {
+function inRequestSpan(ctx: HttpContext, work: () => Promise<void>): Promise<void> {
   if (HEALTH_PATHS.includes(ctx.req.url ?? '')) return work();
   const { method } = ctx;
   const { traceparent } = ctx.req.headers;
@@ -112,31 +85,93 @@ function inRequestSpan(
   });
 }
 
+/** Gives a request its id and the common headers, and writes its span, its log line and its metrics. */
+const observe =
+  (apiVersion: string, log: Logger): HttpMiddleware =>
+  (ctx, next) => {
+    const startedAtMs = performance.now();
+    const requestId = requestIdFrom(ctx.req.headers['x-request-id']);
+    Object.assign(ctx.state, { requestId, log });
+    ctx.set({ ...COMMON_HEADERS, 'X-API-Version': apiVersion, 'X-Request-Id': requestId });
+    const answerAndReport = async () => {
+      await next();
+      reportRequest(ctx, startedAtMs);
+    };
+    return runWithRequestId(requestId, () => inRequestSpan(ctx, answerAndReport));
+  };
+
+/** Turns every error into a response of the specified form. A refused request gets its route's name, too. */
+const answerErrors =
+  (routers: Routers, now: () => Date): HttpMiddleware =>
+  async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      logError(ctx.state.log, error);
+      if (ctx.state.environment) routers.describe(ctx);
+      send(ctx, errorReply(error, now()));
+    }
+  };
+
+/** Finds client and environment of a request, and begins the time in which it must be answered. */
+const begin =
+  (clientIp: ClientIp, responseTimeoutMs: number | undefined): HttpMiddleware =>
+  async (ctx, next) => {
+    assertWellFormed(ctx.req);
+    ctx.state.clientIp = clientIp(ctx.req);
+    ctx.state.environment = environmentOf(ctx.path);
+    ctx.state.within = createDeadline(responseTimeoutMs);
+    await next();
+  };
+
 /** The environments that a route exists in; `undefined` for a public route. */
 function environmentsOf(route: Route): readonly (Environment | undefined)[] {
   if (route.base === 'merchant') return ENVIRONMENTS;
   return route.base === 'sandbox' ? ['sandbox'] : [undefined];
 }
 
+/** The routes of the application, by method and path. */
+interface Routers {
+  readonly middleware: HttpMiddleware;
+  /** Names the route of a request that was refused before its route was reached. */
+  describe(ctx: HttpContext): void;
+  /** See {@link HttpApp}. */
+  allowOf(path: string): string | undefined;
+}
+
 /**
  * Routes requests in two steps, because a router tries every one of its paths: the base path, then
  * the routes below it. The dashboard has more than a hundred.
  */
-function createRoutes(routes: readonly Route[], dispatch: ReturnType<typeof createDispatch>) {
+function createRouters(
+  routes: readonly Route[],
+  middlewaresOf: ReturnType<typeof createRouteMiddlewares>,
+): Routers {
   const newTable = () => {
     const router = new Router<RequestState>({ sensitive: true, strict: true });
     return { router, middleware: router.routes() };
   };
   const tables = { sandbox: newTable(), production: newTable(), public: newTable() };
+  const tableOf = (path: string) => tables[environmentOf(path) ?? 'public'];
   for (const route of routes) {
     const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
     for (const environment of environmentsOf(route)) {
       const base = environment ? BASE_PATHS[environment] : '';
       const { router } = tables[environment ?? 'public'];
-      router.register(base + path, [route.method], dispatch(route, environment));
+      const name = route.operationId;
+      router.register(base + path, [route.method], middlewaresOf(route, environment), { name });
     }
   }
-  return (path: string) => tables[environmentOf(path) ?? 'public'];
+  return {
+    middleware: (ctx, next) =>
+      tableOf(ctx.path).middleware(ctx as RouterContext<RequestState>, next),
+    describe({ path, method, state }) {
+      const [matched] = tableOf(path).router.match(path, method).pathAndMethod;
+      const route = routes.find(({ operationId }) => operationId === matched?.name);
+      if (route) describe(state, route, state.environment);
+    },
+    allowOf: (path) => allowOf(tableOf(path).router.match(path, '').path),
+  };
 }
 
 /** The `Allow` header of the matched routes; undefined if no route matches the path. */
@@ -146,23 +181,15 @@ function allowOf(layers: readonly { methods: readonly string[] }[]): string | un
 }
 
 /** Answers requests that no route matches: 405 if the path has other methods, else 404. */
-function refuseUnmatched(
-  gate: MerchantGate,
-  responseTimeoutMs: number | undefined,
-): RouterMiddleware<RequestState> {
-  return async (ctx) => {
-    const environment = environmentOf(ctx.path);
-    const within = createDeadline(responseTimeoutMs);
-    const entry = environment && (await within(() => gate(ctx.req, environment, ctx.state.log)));
-    ctx.set(entry?.version.headers ?? {});
-    if (entry) addRequestFields({ merchantId: entry.merchant.id });
-    const allow = allowOf(ctx.matched ?? []);
+const refuseUnmatched =
+  (routers: Routers): HttpMiddleware =>
+  (ctx) => {
+    const allow = routers.allowOf(ctx.path);
     if (allow === undefined) throw errorOf('NOT_FOUND');
     if (ctx.method !== 'OPTIONS') throw new HttpRefusal('METHOD_NOT_ALLOWED', { Allow: allow });
     ctx.set('Allow', allow);
     ctx.status = 204;
   };
-}
 
 /** The application, and what the server needs for requests that Koa never sees. */
 export type HttpApp = Koa<RequestState> & {
@@ -171,27 +198,28 @@ export type HttpApp = Koa<RequestState> & {
 };
 
 /**
- * Builds the HTTP application: errors, logging, routing, authentication, limits and versions.
+ * Builds the HTTP application: the middlewares of every request, in the order of the contract's checks.
  *
  * @throws Error if a trusted proxy is neither an address nor a CIDR range
  */
 export function createApp(options: AppOptions): HttpApp {
-  const { log, checkResponses, responseTimeoutMs, now = () => new Date() } = options;
+  const { authenticate, rateLimiter, limiterTimeoutMs, log, now = () => new Date() } = options;
   const versions = options.versions ?? createVersionRegistry();
-  const clientIp = createClientIp(options.trustedProxies);
-  const gate = createMerchantGate({ ...options, clientIp, versions, now });
-  const dispatch = createDispatch({ gate, clientIp, checkResponses, responseTimeoutMs, now });
-  const routesFor = createRoutes([...healthRoutes(options.readiness), ...options.routes], dispatch);
+  const routers = createRouters(
+    [...healthRoutes(options.readiness), ...options.routes],
+    createRouteMiddlewares({ checkResponses: options.checkResponses, now }),
+  );
   const app = new Koa<RequestState>();
-  app.on('error', (err: unknown, ctx?: Koa.ParameterizedContext<RequestState>) => {
+  app.on('error', (err: unknown, ctx?: HttpContext) => {
     log.warn({ err, requestId: ctx?.state.requestId }, 'A connection failed');
   });
-  app.use(errorHandler(versions.current, log, now));
-  const route: RouterMiddleware<RequestState> = (ctx, next) =>
-    routesFor(ctx.path).middleware(ctx, next);
-  app.use(route);
-  app.use(refuseUnmatched(gate, responseTimeoutMs));
-  return Object.assign(app, {
-    allowOf: (path: string) => allowOf(routesFor(path).router.match(path, '').path),
-  });
+  app.use(observe(versions.current, log));
+  app.use(answerErrors(routers, now));
+  app.use(begin(createClientIp(options.trustedProxies), options.responseTimeoutMs));
+  app.use(limitRate(rateLimiter, limiterTimeoutMs));
+  app.use(authenticateMerchant(authenticate));
+  app.use(negotiateVersion(versions, now));
+  app.use(routers.middleware);
+  app.use(refuseUnmatched(routers));
+  return Object.assign(app, { allowOf: routers.allowOf });
 }

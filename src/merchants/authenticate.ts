@@ -1,7 +1,7 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { errorOf } from '../http/responses/errors.ts';
-import type { Authenticate } from '../http/merchant-gate.ts';
+import type { Authenticate } from '../http/merchant-checks.ts';
 import { verifySecret } from './credentials.ts';
 import type { RecordKeyUse } from './key-use.ts';
 import type { RenewHmac } from './renew-hmac.ts';

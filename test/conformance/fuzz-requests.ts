@@ -1,4 +1,4 @@
-import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
+import { BASE_PATHS } from '../../src/http/base-paths.ts';
 
 /** Random choices that a seed reproduces. */
 export interface Chance {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, request as sendOn } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished } from 'vitest';
-import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
+import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import { writeDevFacts } from '../../dev/dev-facts.ts';
 import { runPart } from '../support/run-part.ts';
 import { serviceTest } from '../support/service-test.ts';

@@ -1,5 +1,5 @@
 import type { Environment, OrderStatus } from '../../src/domain/index.ts';
-import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
+import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/steps/timeline.ts';

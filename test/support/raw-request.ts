@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Environment } from '../../src/domain/index.ts';
-import { BASE_PATHS } from '../../src/http/merchant-gate.ts';
+import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import type { ApiAnswer } from './api-client.ts';
 

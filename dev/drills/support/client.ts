@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { BASE_PATHS } from '../../../src/http/merchant-gate.ts';
+import { BASE_PATHS } from '../../../src/http/base-paths.ts';
 import type { KeyPair } from '../../../src/merchants/credentials.ts';
 import type { Order } from '../../../src/orders/schemas.ts';
 

@@ -30,7 +30,7 @@ export function createClientIp(trustedProxies: readonly string[]): ClientIp {
     ranges.some(
       ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
     );
-  const find = (request: IncomingMessage) => {
+  return (request) => {
     const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',');
     const hops = forwarded.split(',').map((hop) => hop.trim());
     let client = parseAddress(request.socket.remoteAddress ?? '');
@@ -40,13 +40,6 @@ export function createClientIp(trustedProxies: readonly string[]): ClientIp {
       client = previous;
     }
     return client?.toString() ?? 'unknown';
-  };
-  // The limits, the log and the handler of a request ask for it.
-  const found = new WeakMap<IncomingMessage, string>();
-  return (request) => {
-    const ip = found.get(request) ?? find(request);
-    found.set(request, ip);
-    return ip;
   };
 }
 

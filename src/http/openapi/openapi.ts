@@ -8,7 +8,7 @@ import type {
 } from 'zod-openapi';
 import type { Route } from '../define-route.ts';
 import { ANY_TEXT } from '../input/fields.ts';
-import { BASE_PATHS } from '../merchant-gate.ts';
+import { BASE_PATHS } from '../base-paths.ts';
 import type { OperationNotes } from './openapi-responses.ts';
 import { responsesOf } from './openapi-responses.ts';
 import { acceptsUndefined } from '../input/validation.ts';

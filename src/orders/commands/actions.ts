@@ -3,7 +3,7 @@ import type { CommandType, Environment } from '../../domain/index.ts';
 import { transitionOf } from '../../domain/index.ts';
 import { parseInput } from '../../http/define-route.ts';
 import { keyHeaders } from '../../http/input/idempotency-key.ts';
-import { BASE_PATHS } from '../../http/merchant-gate.ts';
+import { BASE_PATHS } from '../../http/base-paths.ts';
 import { fieldsOf } from '../../http/input/validation.ts';
 import { curlOfPost } from '../routes/curl.ts';
 import type { DeclaredCommand } from '../routes/route-parts.ts';

@@ -1,5 +1,5 @@
 import type { Environment } from '../../domain/index.ts';
-import { BASE_PATHS } from '../../http/merchant-gate.ts';
+import { BASE_PATHS } from '../../http/base-paths.ts';
 
 const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 

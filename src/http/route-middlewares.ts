@@ -1,0 +1,173 @@
+import type { RouterContext } from '@koa/router';
+import type { Next } from 'koa';
+import type { Environment } from '../domain/order.ts';
+import { BASE_PATHS } from './base-paths.ts';
+import type { RawInput, Reply, Route } from './define-route.ts';
+import { readBody, assertContentLength } from './input/body.ts';
+import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './input/validation.ts';
+import { assertAdmitted } from './limits/admission.ts';
+import { limitKeyOf } from './limits/client-ip.ts';
+import { createDeadline } from './limits/deadline.ts';
+import type { RateLimiter } from './limits/rate-limit.ts';
+import { createSlots } from './limits/slots.ts';
+import type { Slots } from './limits/slots.ts';
+import { createTurns } from './limits/turns.ts';
+import type { Turns } from './limits/turns.ts';
+import { assertDocumented, assertDocumentedError } from './openapi/check-response.ts';
+import type { RequestState, RouteMiddleware } from './request-state.ts';
+import { errorReply, logError } from './responses/errors.ts';
+import { send } from './responses/send.ts';
+
+/** What the middlewares of every route need. */
+export interface RouteMiddlewareOptions {
+  /** Whether a response that its route does not declare becomes a 500. */
+  readonly checkResponses: boolean;
+  readonly now: () => Date;
+}
+
+/** A form with a file takes up to 20 MB while it is read, checked and encrypted. */
+const UPLOADS = { ofOne: 2, ofAll: 10 };
+
+type RouteContext = RouterContext<RequestState>;
+
+/** Names the route for log, metrics and trace. */
+export function describe(
+  state: RequestState,
+  { operationId, path, isHealthCheck }: Route,
+  environment: Environment | undefined,
+): void {
+  state.operationId = operationId;
+  state.route = (environment ? BASE_PATHS[environment] : '') + path;
+  state.isHealthCheck = isHealthCheck ?? false;
+}
+
+/** The declared headers, under their declared names; Node has them in lower case. */
+function pickHeaders({ req }: RouteContext, { headers }: Route): Record<string, unknown> {
+  const sent = (headers ? fieldsOf(headers) : []).map(
+    (name) => [name, req.headers[name.toLowerCase()]] as const,
+  );
+  return Object.fromEntries(sent.filter(([, value]) => value !== undefined));
+}
+
+async function readInput(ctx: RouteContext, route: Route) {
+  const bodyType = route.bodyType ?? 'json';
+  assertContentLength(ctx.req, bodyType);
+  const { rawBody, body } = route.body
+    ? await readBody(ctx.req, bodyType, acceptsUndefined(route.body))
+    : { rawBody: undefined, body: undefined };
+  const params = Object.entries(ctx.params).map(([name, text]) => [
+    name,
+    sanitizePathParameter(text),
+  ]);
+  const input: RawInput = {
+    params: Object.fromEntries(params),
+    query: { ...ctx.query },
+    headers: pickHeaders(ctx, route),
+    body,
+  };
+  return { input: { ...input, ...ctx.state.version?.upgrade(route.operationId, input) }, rawBody };
+}
+
+const callerOf = ({ state: { environment, merchant, clientIp } }: RouteContext) => ({
+  environment,
+  merchant,
+  clientIp,
+});
+
+const begin =
+  (route: Route, environment: Environment | undefined): RouteMiddleware =>
+  async ({ state }, next) => {
+    describe(state, route, environment);
+    const { responseTimeoutMs } = route;
+    if (responseTimeoutMs !== undefined) state.within = createDeadline(responseTimeoutMs);
+    await next();
+  };
+
+/** Sends the reply of the later middlewares, or that of their error. */
+const answer =
+  (route: Route, options: RouteMiddlewareOptions): RouteMiddleware =>
+  async (ctx, next) => {
+    const reply = await replyOf(ctx, next, route, options);
+    const downgraded = ctx.state.version?.downgrade(route.operationId, reply);
+    send(ctx, { ...reply, ...downgraded }, reply.contentType);
+  };
+
+async function replyOf(
+  { state }: RouteContext,
+  next: Next,
+  route: Route,
+  { checkResponses, now }: RouteMiddlewareOptions,
+): Promise<Reply> {
+  try {
+    await next();
+    const { reply } = state;
+    if (!reply) throw new Error(`${route.operationId} has no reply`);
+    if (checkResponses) assertDocumented(route, reply);
+    const contentType = reply.contentType ?? route.responses[reply.status]?.contentType;
+    return { ...reply, contentType };
+  } catch (error) {
+    logError(state.log, error);
+    const refusal = errorReply(error, now());
+    if (checkResponses) assertDocumentedError(route, refusal.status);
+    return { ...refusal, ...route.refusalPage?.(refusal, state.requestId) };
+  }
+}
+
+/** The limit of a public route; the merchant API has one for all of its routes. */
+const limitRate =
+  (limiter: RateLimiter): RouteMiddleware =>
+  async ({ state: { clientIp, log } }, next) => {
+    await assertAdmitted(limiter, clientIp, log);
+    await next();
+  };
+
+const limitUploads =
+  (uploads: Slots): RouteMiddleware =>
+  async ({ state }, next) => {
+    const release = uploads.take(limitKeyOf(state.clientIp));
+    try {
+      await next();
+    } finally {
+      release();
+    }
+  };
+
+const answerBeforeBody =
+  (route: Route, beforeBody: NonNullable<Route['beforeBody']>): RouteMiddleware =>
+  async (ctx, next) => {
+    const { state } = ctx;
+    const early = await state.within(() => beforeBody(pickHeaders(ctx, route), callerOf(ctx)));
+    if (early) state.reply = early;
+    else await next();
+  };
+
+/** Reads the input, and calls the handler, which validates it. */
+const handle =
+  (route: Route, turns: Turns | undefined): RouteMiddleware =>
+  async (ctx) => {
+    const { state } = ctx;
+    const { requestId, log } = state;
+    const { input, rawBody } = await readInput(ctx, route);
+    const work = () => route.handle(input, { ...callerOf(ctx), requestId, log, rawBody });
+    state.reply = await state.within((mayBegin) =>
+      turns ? turns(work, () => mayBegin() && !ctx.res.destroyed) : work(),
+    );
+  };
+
+/** Creates the function that lists the middlewares of a route in one environment. */
+export function createRouteMiddlewares(options: RouteMiddlewareOptions) {
+  const uploads = createSlots(UPLOADS, 'Too many files are uploaded at the same time: try again');
+  const turnsOf = createTurns();
+  return (route: Route, environment: Environment | undefined): RouteMiddleware[] => {
+    const { rateLimiter, bodyType, beforeBody } = route;
+    const changesOrders = environment && route.method !== 'GET';
+    return [
+      begin(route, environment),
+      answer(route, options),
+      ...(rateLimiter ? [limitRate(rateLimiter)] : []),
+      ...(bodyType === 'multipart' ? [limitUploads(uploads)] : []),
+      ...(beforeBody ? [answerBeforeBody(route, beforeBody)] : []),
+      handle(route, changesOrders ? turnsOf(environment) : undefined),
+    ];
+  };
+}
