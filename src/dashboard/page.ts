@@ -4,8 +4,8 @@ import type { OperatorAction, SignedInUser } from '../accounts/public.ts';
 import { SESSION_COOKIE } from '../accounts/public.ts';
 import type { Actor } from '../db/actor.ts';
 import type { BodyType } from '../http/input/body.ts';
-import type { Route } from '../http/define-route.ts';
-import { defineRoute, parseInput } from '../http/define-route.ts';
+import type { RawInput, Route } from '../http/define-route.ts';
+import { defineRoute } from '../http/define-route.ts';
 import { logError } from '../http/responses/errors.ts';
 import { createSlots } from '../http/limits/slots.ts';
 import { addRequestFields } from '../http/request-context.ts';
@@ -121,11 +121,13 @@ function routeOf<
     ...routeFacts(context, method, place),
     method,
     bodyType,
-    ...anyInput(params, body),
+    ...(params && { params }),
+    ...(query && { query }),
+    ...(body && { body }),
     ...(responseTimeoutMs && { responseTimeoutMs }),
     ...(bodyType === 'multipart' && { beforeBody: createUploadCheck(context, page, place) }),
-  }).handledBy(async (request) => {
-    const { requestId, log, clientIp: address, headers: given } = request;
+  }).handledUnvalidated(async ({ sent, requestId, log, clientIp: address }, validate) => {
+    const given = headers.parse(sent.headers);
     if (method === 'POST') assertOwnForm(given, context.publicBaseUrl);
     const cookie = (name: string) => readCookie(given.Cookie, name);
     const isFromElsewhere = given['Sec-Fetch-Site'] === 'cross-site';
@@ -136,14 +138,10 @@ function routeOf<
     const rendering = { context, place, user, downloads };
     try {
       const { environment } = place;
-      const viewer = viewerOf(user, page, environment, pathOf(place, request.params));
+      const viewer = viewerOf(user, page, environment, pathOf(place, sent));
       const actor = actorOf(user, address);
       const userAgent = given['User-Agent'] ?? '';
-      const parsed = parseInput(
-        { params, query, headers: undefined, body },
-        { params: request.params, query: request.query, headers: undefined, body: request.body },
-      );
-      const input = { ...parsed, viewer, actor, address, userAgent, cookie, requestId, log };
+      const input = { ...validate(), viewer, actor, address, userAgent, cookie, requestId, log };
       // The cast is safe: the types were inferred from the schemas and the audience.
       const reply = await handler(input as unknown as PageRequest<A, P, Q, B>);
       return await responseOf(rendering, reply);
@@ -152,20 +150,6 @@ function routeOf<
       return refusalOf(rendering, error, requestId);
     }
   });
-}
-
-/**
- * The schemas of a page's route, which accept every input: the page's own schemas are applied after
- * the session was read, so that input tells a stranger nothing.
- */
-function anyInput(params: ObjectSchema | undefined, body: z.ZodType | undefined) {
-  const names = Object.keys(params?.shape ?? {});
-  const strings = z.object(Object.fromEntries(names.map((name) => [name, z.string()])));
-  return {
-    ...(params && { params: strings }),
-    query: z.looseObject({}),
-    ...(body && { body: z.looseObject({}) }),
-  };
 }
 
 /**
@@ -198,8 +182,9 @@ function createUploadCheck(context: PageContext, page: AccessRule, place: Place)
 }
 
 /** The path of a request, without its query, which may contain what a buyer is searched by. */
-function pathOf({ path }: Place, params: Readonly<Record<string, unknown>> | undefined): string {
+function pathOf({ path }: Place, { params }: RawInput): string {
+  const values = new Map(Object.entries(params ?? {}));
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(params?.[name])),
+    encodeURIComponent(String(values.get(name))),
   );
 }

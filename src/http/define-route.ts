@@ -223,6 +223,18 @@ interface DeclaredRoute<
   B,
 > {
   handledBy(handler: (request: RouteRequest<C, P, Q, H, B>) => Promise<ReplyOf<R>>): Route;
+  /**
+   * For a handler that checks who asks before it validates the input, so that refused input tells a
+   * stranger nothing.
+   *
+   * @param handler gets what was sent, and a function that validates it
+   */
+  handledUnvalidated(
+    handler: (
+      request: RequestContext & { readonly sent: RawInput },
+      validate: () => Pick<RouteRequest<C, P, Q, H, B>, keyof RawInput>,
+    ) => Promise<ReplyOf<R>>,
+  ): Route;
 }
 
 /**
@@ -242,15 +254,24 @@ export function defineRoute<
   const { params, query, headers } = route;
   const body = route.body ?? (route.method === 'POST' ? OPTIONAL_BODY : undefined);
   const schemas: Schemas = { params, query, headers, body };
+  // The casts are safe: the types were inferred from the schemas that validate the input.
   return {
     handledBy: (handler) => ({
       ...route,
       ...schemas,
       handle: async (input, context) => {
-        // The cast is safe: the types were inferred from the schemas that validated the input.
         const request = { ...context, ...parseInput(schemas, input) };
         return handler(request as RouteRequest<C, P, Q, H, B>);
       },
+    }),
+    handledUnvalidated: (handler) => ({
+      ...route,
+      ...schemas,
+      handle: async (sent, context) =>
+        handler(
+          { ...context, sent },
+          () => parseInput(schemas, sent) as RouteRequest<C, P, Q, H, B>,
+        ),
     }),
   };
 }
