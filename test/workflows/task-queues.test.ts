@@ -114,8 +114,10 @@ test('money is moved even if an endpoint that does not respond has taken every w
   await endWindow(order);
   await order.untilStatus('COMPLETED');
 
-  // The first attempts were refused. The next ones hang in every slot, and the fourth webhook's in none.
-  expect((await webhooksOf(service, order)).join()).toBe(running.join());
+  // The first attempts were refused. The next ones hang in every slot: the fourth webhook has none, and is
+  // due as soon as its workflow waits for it.
+  const inSlots = (await webhooksOf(service, order)).filter((one) => one.endsWith('running'));
+  expect(inSlots).toEqual(running);
   await dead.receiver.until(2 * slots + 1);
   expect(await attemptsOf(service, order)).toBe(slots);
 });
