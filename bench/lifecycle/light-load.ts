@@ -28,7 +28,7 @@ export async function measureLightLoad(
   const startedAt = performance.now();
   const running: Promise<unknown>[] = [];
   for (let index = 0; index < count; index += 1) {
-    await delay(startedAt + (index * 1000) / perSecond - performance.now());
+    await delay(Math.max(0, startedAt + (index * 1000) / perSecond - performance.now()));
     running.push(run(evenly));
   }
   await Promise.all(running);

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
 /** A cancel by a merchant who retries after a 500 with the same key, as clients should. */
-async function cancelPatiently({ cancel }: OrderBeingPaid) {
+async function cancelUntilAnswered({ cancel }: OrderBeingPaid) {
   const headers = { 'Idempotency-Key': randomUUID() };
   for (;;) {
     const answer = await cancel(headers);
@@ -89,7 +89,7 @@ test('of 1,000 cancels that race a payment, each has one winner and no money is 
           () => true,
           () => false,
         );
-        const [cancelled, isPaid] = await Promise.all([cancelPatiently(race), paid]);
+        const [cancelled, isPaid] = await Promise.all([cancelUntilAnswered(race), paid]);
         if (cancelled.status === 200) {
           expect(cancelled.body.data.status).toBe('CANCELLED');
           cancelledOrders.push(race.order.order_number);
@@ -110,7 +110,7 @@ test('of 1,000 cancels that race a payment, each has one winner and no money is 
     FROM orders o LEFT JOIN payments p ON p.gateway_payment_id = o.gateway_payment_id
     WHERE o.order_number = ANY(${orderNumbers})`;
   expect(sums).toEqual({ paidWithoutCapture: 0, other: 0 });
-  await assertBooksAgree(service);
+  await assertLedgerMatchesGateway(service);
 });
 
 /** Checks that no cancelled order is also paid, and that every capture of it was refunded. */
@@ -128,7 +128,7 @@ async function assertCancelsWon(service: TestService, orders: string[]): Promise
 }
 
 /** Checks that the ledger adds up and agrees with the gateway. */
-async function assertBooksAgree(service: TestService): Promise<void> {
+async function assertLedgerMatchesGateway(service: TestService): Promise<void> {
   const { faults, accounts } = await verifyLedger(service.sql);
   expect(faults).toEqual([]);
   const balanceOf = (account: string) =>

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import type { OperatorAction } from '../../accounts/public.ts';
 import type { Actor } from '../../db/actor.ts';
-import { DomainError } from '../../domain/index.ts';
+import { DomainError, isFinal, transitionOf } from '../../domain/index.ts';
+import type { OrderRow } from '../../orders/public.ts';
 import {
   decideDispute,
   raiseDisputeForBuyer,
@@ -9,6 +10,7 @@ import {
   refundForMerchant,
 } from '../../orders/public.ts';
 import { rupeesText } from '../../pages/format.ts';
+import type { OrderView, OrderWorkflowsView } from '../../payments/public.ts';
 import {
   consequenceOfDecision,
   consequenceOfRefund,
@@ -35,12 +37,21 @@ export interface ActionValues {
   notChecked?: string | undefined;
 }
 
+/** What decides which actions fit an order. */
+export interface ShownState {
+  order: OrderRow;
+  view: OrderView;
+  workflows: OrderWorkflowsView;
+}
+
 /** An action of an operator on an order. */
 export interface OrderAction {
   readonly title: string;
   /** The button that carries it out. */
   readonly button: string;
   readonly permission: OperatorAction;
+  /** Whether it is offered; the action itself decides when it is carried out. */
+  readonly fits: (state: ShownState) => boolean;
   readonly fields: (state: FormState) => ComponentChildren[];
   /** What will happen, asked before an action that moves money. @throws DomainError */
   readonly confirmation?: (
@@ -69,6 +80,8 @@ export const ORDER_ACTIONS = {
     title: 'Retry now',
     button: 'Retry the call to the gateway now',
     permission: 'order.retry',
+    fits: ({ workflows }) =>
+      workflows.gatewayCalls.some(({ state }) => state === 'waiting' || state === 'paused'),
     fields: (state) => [auditReason(state)],
     carryOut: async (deps, orderNumber, { reason }) => {
       await retryGatewayCalls(deps, orderNumber, reason, RETRY_WAIT_MS);
@@ -79,6 +92,7 @@ export const ORDER_ACTIONS = {
     title: 'Recover',
     button: 'Compare the order with its workflow',
     permission: 'order.recover',
+    fits: ({ order }) => !isFinal(order.status),
     fields: () => [],
     carryOut: async (deps, orderNumber) => {
       await recoverForOperator(deps, orderNumber);
@@ -89,6 +103,7 @@ export const ORDER_ACTIONS = {
     title: 'Raise a dispute for the buyer',
     button: 'Raise the dispute',
     permission: 'dispute.raise',
+    fits: ({ order }) => transitionOf(order, 'dispute') !== undefined,
     fields: (state) => [buyersReason(state)],
     carryOut: async (deps, orderNumber, { reason }) => {
       await raiseDisputeForBuyer(deps, orderNumber, reason);
@@ -99,6 +114,7 @@ export const ORDER_ACTIONS = {
     title: 'Decide the dispute',
     button: 'Decide',
     permission: 'dispute.decide',
+    fits: ({ order }) => transitionOf(order, 'decideForBuyer') !== undefined,
     fields: (state) => [
       choice(
         {
@@ -123,6 +139,7 @@ export const ORDER_ACTIONS = {
     title: 'Refund for the merchant',
     button: 'Refund the buyer',
     permission: 'order.refund',
+    fits: ({ order }) => transitionOf(order, 'refund') !== undefined,
     fields: (state) => [timelineReason(state)],
     confirmation: async ({ sql }, orderNumber) =>
       (await consequenceOfRefund(sql, rupeesText, orderNumber)).sentence,
@@ -135,6 +152,13 @@ export const ORDER_ACTIONS = {
     title: 'Settle outside the gateway',
     button: 'Record the settlement',
     permission: 'order.settle',
+    fits: ({ order, view }) =>
+      order.pendingOperation?.kind === 'releasing' ||
+      order.pendingOperation?.kind === 'refunding' ||
+      (view.reversals.length > 0 && !isFinal(order.status)) ||
+      view.payments.some(
+        ({ surplusReason, refundedAt }) => surplusReason !== null && refundedAt === null,
+      ),
     fields: (state) => [
       choice(
         {
