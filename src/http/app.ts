@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { Router } from '@koa/router';
-import type { RouterContext } from '@koa/router';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import { DomainError } from '../domain/errors.ts';
@@ -13,10 +12,15 @@ import { createClientIp } from './limits/client-ip.ts';
 import type { ClientIp } from './limits/client-ip.ts';
 import { createDeadline } from './limits/deadline.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
-import { authenticateMerchant, limitRate, negotiateVersion } from './merchant-checks.ts';
+import { authenticateMerchant, limitMerchantRate, negotiateVersion } from './merchant-checks.ts';
 import type { Authenticate } from './merchant-checks.ts';
 import { requestFields, requestIdFrom, runWithRequestId } from './request-context.ts';
-import type { HttpMiddleware, HttpContext, RequestState } from './request-state.ts';
+import type {
+  HttpContext,
+  HttpMiddleware,
+  RequestState,
+  RouteMiddleware,
+} from './request-state.ts';
 import { HttpRefusal, errorOf, errorReply, logError } from './responses/errors.ts';
 import { COMMON_HEADERS } from './responses/headers.ts';
 import { send } from './responses/send.ts';
@@ -114,7 +118,7 @@ const answerErrors =
   };
 
 /** Finds client and environment of a request, and begins the time in which it must be answered. */
-const begin =
+const beginRequest =
   (clientIp: ClientIp, responseTimeoutMs: number | undefined): HttpMiddleware =>
   async (ctx, next) => {
     assertWellFormed(ctx.req);
@@ -132,7 +136,7 @@ function environmentsOf(route: Route): readonly (Environment | undefined)[] {
 
 /** The routes of the application, by method and path. */
 interface Routers {
-  readonly middleware: HttpMiddleware;
+  readonly middleware: RouteMiddleware;
   /** Names the route of a request that was refused before its route was reached. */
   describe(ctx: HttpContext): void;
   /** See {@link HttpApp}. */
@@ -163,8 +167,7 @@ function createRouters(
     }
   }
   return {
-    middleware: (ctx, next) =>
-      tableOf(ctx.path).middleware(ctx as RouterContext<RequestState>, next),
+    middleware: (ctx, next) => tableOf(ctx.path).middleware(ctx, next),
     describe({ path, method, state }) {
       const [matched] = tableOf(path).router.match(path, method).pathAndMethod;
       const route = routes.find(({ operationId }) => operationId === matched?.name);
@@ -215,8 +218,8 @@ export function createApp(options: AppOptions): HttpApp {
   });
   app.use(observe(versions.current, log));
   app.use(answerErrors(routers, now));
-  app.use(begin(createClientIp(options.trustedProxies), options.responseTimeoutMs));
-  app.use(limitRate(rateLimiter, limiterTimeoutMs));
+  app.use(beginRequest(createClientIp(options.trustedProxies), options.responseTimeoutMs));
+  app.use(limitMerchantRate(rateLimiter, limiterTimeoutMs));
   app.use(authenticateMerchant(authenticate));
   app.use(negotiateVersion(versions, now));
   app.use(routers.middleware);

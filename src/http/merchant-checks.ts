@@ -45,7 +45,7 @@ function check(
  *
  * @param timeoutMs replaces the 0.5 s for which a request waits for the limiter
  */
-export const limitRate = (limiter: RateLimiter, timeoutMs?: number) =>
+export const limitMerchantRate = (limiter: RateLimiter, timeoutMs?: number) =>
   check(({ state: { clientIp, log } }) => assertAdmitted(limiter, clientIp, log, timeoutMs));
 
 /** Finds the merchant of a request: its credentials, its status, then its Origin. */

@@ -74,7 +74,7 @@ const callerOf = ({ state: { environment, merchant, clientIp } }: RouteContext) 
   clientIp,
 });
 
-const begin =
+const beginRoute =
   (route: Route, environment: Environment | undefined): RouteMiddleware =>
   async ({ state }, next) => {
     describe(state, route, environment);
@@ -113,8 +113,8 @@ async function replyOf(
   }
 }
 
-/** The limit of a public route; the merchant API has one for all of its routes. */
-const limitRate =
+/** Counts a request against the limit of a public route; the merchant API has one for all of its routes. */
+const limitPublicRate =
   (limiter: RateLimiter): RouteMiddleware =>
   async ({ state: { clientIp, log } }, next) => {
     await assertAdmitted(limiter, clientIp, log);
@@ -162,9 +162,9 @@ export function createRouteMiddlewares(options: RouteMiddlewareOptions) {
     const { rateLimiter, bodyType, beforeBody } = route;
     const changesOrders = environment && route.method !== 'GET';
     return [
-      begin(route, environment),
+      beginRoute(route, environment),
       answer(route, options),
-      ...(rateLimiter ? [limitRate(rateLimiter)] : []),
+      ...(rateLimiter ? [limitPublicRate(rateLimiter)] : []),
       ...(bodyType === 'multipart' ? [limitUploads(uploads)] : []),
       ...(beforeBody ? [answerBeforeBody(route, beforeBody)] : []),
       handle(route, changesOrders ? turnsOf(environment) : undefined),
