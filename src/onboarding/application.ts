@@ -137,7 +137,7 @@ export function stateOf({
   }
 }
 
-/** Whether the merchant may edit and submit. `may_edit_application` is the same rule in SQL. */
+/** Whether the merchant may edit and submit. */
 export function mayEdit(state: ApplicationState): boolean {
   return state === 'draft' || state === 'rejected';
 }

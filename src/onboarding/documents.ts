@@ -49,7 +49,8 @@ export async function addDocument(
   const sha256 = createHash('sha256').update(content).digest();
   const sealed = dataBox.sealBytes(content, documentContext(merchantId, documentId));
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const { documents, edits: seenEdits } = await readEditable(sql, merchantId);
+    const application = await readEditable(sql, merchantId);
+    const { documents } = application;
     const hash = sha256.toString('hex');
     if (documents.some((document) => document.kind === kind && document.sha256 === hash)) return;
     if (documents.length >= MAX_DOCUMENTS) throw tooManyDocuments();
@@ -61,8 +62,8 @@ export async function addDocument(
       FROM edited RETURNING 1`;
     const details = { kind, sizeBytes: content.length, sha256: hash };
     const action = 'application.document.add';
-    const edit = { write, action, subject: documentId, details, seenEdits } as const;
-    if (await applyEdit(deps, merchantId, edit)) return;
+    const edit = { write, action, subject: documentId, details, isExclusive: true } as const;
+    if (await applyEdit(deps, application, edit)) return;
   }
   throw new DomainError('INVALID_STATE', CHANGED_MEANWHILE);
 }
@@ -84,8 +85,8 @@ export async function removeDocument(
   documentId: string,
 ): Promise<void> {
   const { sql } = deps;
-  const { documents } = await readEditable(sql, merchantId);
-  const document = documents.find((one) => one.documentId === documentId);
+  const application = await readEditable(sql, merchantId);
+  const document = application.documents.find((one) => one.documentId === documentId);
   if (!document) throw documentNotFound();
   const write = sql`
     DELETE FROM merchant_documents d USING edited
@@ -94,7 +95,7 @@ export async function removeDocument(
   const action = 'application.document.remove';
   const edit = { write, action, subject: documentId, details } as const;
   // Not made: it is no longer editable, or a second click has removed the document.
-  if (!(await applyEdit(deps, merchantId, edit))) await readEditable(sql, merchantId);
+  if (!(await applyEdit(deps, application, edit))) await readEditable(sql, merchantId);
 }
 
 /** A document with its content. */

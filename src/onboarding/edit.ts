@@ -22,26 +22,28 @@ interface Edit {
   action: `application.${string}`;
   subject?: string;
   details: Record<string, string | number | boolean>;
-  /** Refuses the edit when there were others since this count. */
-  seenEdits?: number;
+  /** Refuses the edit when there were others since the application was read. */
+  isExclusive?: boolean;
 }
 
 /**
- * Makes one change of an application, if it may be edited. The merchant's row stays locked until the
- * statement ends, so a submission or a decision comes before or after the whole edit.
+ * Makes one change of an application, unless it was submitted or decided since it was read. The
+ * merchant's row stays locked until the statement ends, so a submission or a decision comes before or
+ * after the whole edit.
  *
- * @returns whether it was made
+ * @param application as {@link readEditable} returned it
+ * @returns whether the change was made
  */
 export async function applyEdit(
   { sql, actor }: OnboardingDeps,
-  merchantId: string,
-  { write, action, subject, details, seenEdits }: Edit,
+  { merchantId, status, submissions, edits }: Application,
+  { write, action, subject, details, isExclusive = false }: Edit,
 ): Promise<boolean> {
   const written = await sql`
     WITH edited AS (
-      UPDATE merchants m SET application_edits = application_edits + 1
-      WHERE merchant_id = ${merchantId} AND may_edit_application(m)
-        ${seenEdits === undefined ? sql`` : sql`AND application_edits = ${seenEdits}`}
+      UPDATE merchants SET application_edits = application_edits + 1
+      WHERE merchant_id = ${merchantId} AND status = ${status} AND submissions = ${submissions}
+        ${isExclusive ? sql`AND application_edits = ${edits}` : sql``}
       RETURNING merchant_id
     ),
     written AS (${write}),

@@ -1,7 +1,7 @@
 import type { BankForm, BusinessForm } from './details.ts';
 import { readBankForm, readBusinessForm } from './details.ts';
 import type { OnboardingDeps } from './edit.ts';
-import { applyEdit, refuseEdit } from './edit.ts';
+import { applyEdit, readEditable, refuseEdit } from './edit.ts';
 
 /** What a sealed bank account number belongs to. */
 export const accountNumberContext = (merchantId: string) => [merchantId, 'account_number'];
@@ -19,6 +19,7 @@ export async function saveBusiness(
 ): Promise<void> {
   const { sql } = deps;
   const details = readBusinessForm(form);
+  const application = await readEditable(sql, merchantId);
   const write = sql`
     INSERT INTO merchant_applications (merchant_id, legal_name, business_kind, pan, gstin, phone,
       street, city, region, pin_code)
@@ -29,7 +30,7 @@ export async function saveBusiness(
     ON CONFLICT (merchant_id) DO UPDATE SET ${sql({ ...details })}
     RETURNING 1`;
   const edit = { write, action: 'application.save', details: { step: 'business' } } as const;
-  if (!(await applyEdit(deps, merchantId, edit))) return refuseEdit(sql, merchantId);
+  if (!(await applyEdit(deps, application, edit))) return refuseEdit(sql, merchantId);
 }
 
 /**
@@ -45,6 +46,7 @@ export async function saveBank(
 ): Promise<void> {
   const { sql, dataBox } = deps;
   const { accountHolder, accountNumber, ifsc } = readBankForm(form);
+  const application = await readEditable(sql, merchantId);
   const sealed = accountNumber && dataBox.seal(accountNumber, accountNumberContext(merchantId));
   const write = sql`
     INSERT INTO merchant_applications AS a
@@ -58,5 +60,5 @@ export async function saveBank(
     RETURNING 1`;
   const details = { step: 'bank', isNewAccountNumber: accountNumber !== null };
   const edit = { write, action: 'application.save', details } as const;
-  if (!(await applyEdit(deps, merchantId, edit))) return refuseEdit(sql, merchantId);
+  if (!(await applyEdit(deps, application, edit))) return refuseEdit(sql, merchantId);
 }

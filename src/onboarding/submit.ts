@@ -31,10 +31,10 @@ export async function submitApplication(
   };
   const submitted = await sql`
     WITH submitted AS (
-      UPDATE merchants m
+      UPDATE merchants
       SET status = 'PENDING', status_reason = NULL, submissions = submissions + 1
-      WHERE merchant_id = ${merchantId} AND may_edit_application(m)
-        AND status = ${status} AND submissions = ${submissions} AND application_edits = ${edits}
+      WHERE merchant_id = ${merchantId} AND status = ${status} AND submissions = ${submissions}
+        AND application_edits = ${edits}
       RETURNING merchant_id
     ),
     dated AS (

@@ -2,7 +2,7 @@
 export { authorizeOrder, orderErrors } from './commands/authorize-order.ts';
 export { curlOfFirstOrder } from './routes/curl.ts';
 export { exampleEventBody } from './routes/example-event.ts';
-export { ERASED, erasedKeyOf, markErased } from './erased.ts';
+export { ERASED, markErased } from './erased.ts';
 export { findOrder, findOrderAnywhere, findOrderByNumber } from './lists/find-orders.ts';
 export type {
   DisputeEnding,

@@ -50,7 +50,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   linked_accounts: {
     merchant: 'linked_account_id',
-    none: 'merchant_id environment gateway state transfers_from check_at',
+    none: 'merchant_id environment gateway state transfers_from receives_transfers check_at',
   },
   mails: { passing: 'sealed failure', none: 'mail_id created_at sent_at failed_at sweep_at' },
   merchant_applications: {

@@ -63,6 +63,8 @@ CREATE TABLE linked_accounts (
   transfers_from timestamptz NOT NULL DEFAULT service_now(),
   -- When reconciliation asks the gateway again.
   check_at timestamptz NOT NULL DEFAULT service_now(),
+  -- Once it is old enough.
+  receives_transfers boolean NOT NULL GENERATED ALWAYS AS (state IN ('activated', 'unknown')) STORED,
   PRIMARY KEY (merchant_id, environment, gateway)
 );
 CREATE INDEX linked_accounts_to_check ON linked_accounts (check_at) WHERE environment = 'production';
@@ -79,7 +81,7 @@ BEGIN
   END IF;
   RETURN EXISTS (SELECT FROM linked_accounts
     WHERE merchant_id = p_merchant_id AND environment = p_environment AND gateway = p_gateway
-      AND state IN ('activated', 'unknown') AND transfers_from <= service_now());
+      AND receives_transfers AND transfers_from <= service_now());
 END $$;
 
 -- Changes and their actors. Rows are never deleted, and contain no secret.

@@ -8,11 +8,6 @@ ALTER TABLE merchants
   -- Counts the edits of the application and its documents. A submission names the one that it checked.
   ADD COLUMN application_edits integer NOT NULL DEFAULT 0;
 
-CREATE FUNCTION may_edit_application(merchant merchants) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT merchant.status = 'REJECTED' OR (merchant.status = 'PENDING' AND merchant.submissions = 0)
-$$;
-
 -- What a merchant enters about its business, until it is complete step by step.
 CREATE TABLE merchant_applications (
   merchant_id text PRIMARY KEY REFERENCES merchants,

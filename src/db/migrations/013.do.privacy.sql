@@ -34,8 +34,8 @@ CREATE INDEX gateway_callbacks_not_understood ON gateway_callbacks (callback_id)
   WHERE event = 'not_understood';
 
 -- An Idempotency-Key may be a buyer's address. An erased order keeps a hash of it, by which a repeat
--- is recognised. No client can send such a key, because a key has no space. erasedKeyOf in
--- erasedKeyOf in src/orders/erased.ts is the same.
+-- is recognised. No client can send such a key, because a key has no space. The scope is the merchant id,
+-- or the order number for keys of one order.
 CREATE FUNCTION erased_key(scope text, key text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT 'erased ' || encode(sha256(convert_to(scope || ' ' || key, 'UTF8')), 'hex')
 $$;

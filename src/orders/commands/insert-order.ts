@@ -3,7 +3,6 @@ import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import { createOrder } from '../../domain/index.ts';
 import { ATTEMPT_LEASE_MS } from '../../webhooks/public.ts';
-import { erasedKeyOf } from '../erased.ts';
 import { eventOf } from '../steps/event-body.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { OrderRow } from '../rows.ts';
@@ -74,11 +73,11 @@ export type KeyOfOrder = Pick<NewOrder, 'merchantId' | 'environment' | 'idempote
 
 /** The number of the order with a key, also of an erased order; null if there is none. */
 const orderOfKey = (sql: Sql, { merchantId, environment, idempotencyKey }: KeyOfOrder) => {
-  const withKey = (key: string) => sql`
+  const withKey = (key: postgres.Fragment) => sql`
     SELECT order_number FROM orders
     WHERE merchant_id = ${merchantId} AND environment = ${environment} AND idempotency_key = ${key}`;
-  return sql`coalesce(
-    (${withKey(idempotencyKey)}), (${withKey(erasedKeyOf(merchantId, idempotencyKey))}))`;
+  const erasedKey = sql`erased_key(${merchantId}, ${idempotencyKey})`;
+  return sql`coalesce((${withKey(sql`${idempotencyKey}`)}), (${withKey(erasedKey)}))`;
 };
 
 /** Whether an order with this idempotency key exists. */

@@ -2,7 +2,10 @@ import type { Sql } from '../../db/client.ts';
 import type { CheckedAccount } from './linked-accounts.ts';
 
 /** A linked account of production that is due, as it was recorded last. */
-export type AccountToCheck = Omit<CheckedAccount, 'checkAgainMs'> & { merchantId: string };
+export type AccountToCheck = Omit<CheckedAccount, 'checkAgainMs'> & {
+  merchantId: string;
+  receivesTransfers: boolean;
+};
 
 /**
  * Takes the linked account of production that has been due for longest.
@@ -24,21 +27,25 @@ export async function takeAccountToCheck(
       WHERE environment = 'production' AND gateway = ANY(${[...gateways]})
         AND check_at <= service_now()
       ORDER BY check_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING merchant_id, gateway, linked_account_id, state, transfers_from`;
+    RETURNING merchant_id, gateway, linked_account_id, state, transfers_from, receives_transfers`;
   return row;
 }
 
-/** Records what the gateway reports of an account. @returns false if the merchant has another one by now */
+/**
+ * Records what the gateway reports of an account.
+ *
+ * @returns whether it receives transfers; undefined if the merchant has another account by now
+ */
 export async function recordAccountState(
   sql: Sql,
   account: CheckedAccount & { merchantId: string },
-): Promise<boolean> {
-  const rows = await sql`
+): Promise<boolean | undefined> {
+  const [row] = await sql<[{ receivesTransfers: boolean }?]>`
     UPDATE linked_accounts
     SET state = ${account.state}, transfers_from = ${account.transfersFrom},
       check_at = service_now() + ${account.checkAgainMs} * interval '1 millisecond'
     WHERE merchant_id = ${account.merchantId} AND environment = 'production'
       AND gateway = ${account.gateway} AND linked_account_id = ${account.linkedAccountId}
-    RETURNING 1`;
-  return rows.length > 0;
+    RETURNING receives_transfers`;
+  return row?.receivesTransfers;
 }

@@ -21,9 +21,6 @@ export interface CheckedAccount {
   checkAgainMs: number;
 }
 
-/** True of an account that receives transfers, once it is old enough. `is_merchant_ready` is the same in SQL. */
-const mayReceive = (state: LinkedAccountState) => state === 'activated' || state === 'unknown';
-
 const HOUR_MS = 3_600_000;
 /** An activated account can be suspended; every other one can be activated. */
 const checkAgainMs = (state: LinkedAccountState) => (state === 'activated' ? 24 : 1) * HOUR_MS;
@@ -98,18 +95,19 @@ export async function checkLinkedAccounts(deps: GatewayDeps): Promise<void> {
 }
 
 async function checkAgain(deps: GatewayDeps, account: queries.AccountToCheck): Promise<void> {
-  const { merchantId, gateway, linkedAccountId, state: before } = account;
+  const { merchantId, gateway, linkedAccountId, receivesTransfers: before } = account;
   const port = deps.gateways.forOrder({ gateway, environment: 'production' });
   const report = await reportOf(port, linkedAccountId).catch((error: unknown) => {
     if (!(error instanceof GatewayRefused) || error.code !== NO_SUCH_ACCOUNT) throw error;
     return { ...account, state: 'missing' as const, checkAgainMs: checkAgainMs('missing') };
   });
   const { state } = report;
-  if (!(await queries.recordAccountState(deps.sql, { ...account, ...report }))) return;
+  const receivesTransfers = await queries.recordAccountState(deps.sql, { ...account, ...report });
+  if (receivesTransfers === undefined) return;
   const subject = gatewaySubject(gateway, linkedAccountId);
-  if (mayReceive(state)) {
+  if (receivesTransfers) {
     await clearAlert(deps.sql, 'linked_account_unusable', subject, 'reconciliation');
-  } else if (state !== 'waiting' || mayReceive(before)) {
+  } else if (state !== 'waiting' || before) {
     await raiseAlert(deps, {
       kind: 'linked_account_unusable',
       subject,

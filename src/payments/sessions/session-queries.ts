@@ -1,7 +1,6 @@
 import type { Fragment } from 'postgres';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
-import { erasedKeyOf } from '../../orders/public.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
@@ -130,7 +129,7 @@ export function findSessionOfKey(sql: Sql, orderNumber: string, idempotencyKey: 
     sql,
     sql`s.session_id = (SELECT session_id FROM payment_session_keys
       WHERE order_number = ${orderNumber}
-        AND idempotency_key IN (${idempotencyKey}, ${erasedKeyOf(orderNumber, idempotencyKey)}))`,
+        AND idempotency_key IN (${idempotencyKey}, erased_key(${orderNumber}, ${idempotencyKey})))`,
   );
 }
 
