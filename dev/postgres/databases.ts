@@ -62,3 +62,25 @@ export async function ensureDatabase(
     ...users.map(({ name }) => `GRANT CONNECT ON DATABASE ${database} TO ${name}`),
   ]);
 }
+
+const SERVICE_DATABASE = 'merchant_orders';
+
+/**
+ * The service's database, with an owner for migrations and a login for everything else.
+ *
+ * @param passwords of these two
+ */
+export async function ensureServiceDatabase(
+  adminUrl: string,
+  passwords: { readonly owner: string; readonly service: string },
+) {
+  const owner = { name: `${SERVICE_DATABASE}_owner`, password: passwords.owner };
+  const service = { name: `${SERVICE_DATABASE}_service`, password: passwords.service };
+  await ensureLogin(adminUrl, owner);
+  await ensureLogin(adminUrl, service);
+  await ensureDatabase(adminUrl, SERVICE_DATABASE, { owner, users: [service] });
+  return {
+    databaseUrl: databaseUrl(adminUrl, SERVICE_DATABASE, service),
+    migrationDatabaseUrl: databaseUrl(adminUrl, SERVICE_DATABASE, owner),
+  };
+}

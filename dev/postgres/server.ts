@@ -9,7 +9,13 @@ import {
   isZombie,
   type StopStep,
 } from '../processes/process-table.ts';
-import { lastLines, startServerProcess, type ServerProcess } from '../processes/server-process.ts';
+import {
+  lastLines,
+  notStarted,
+  startServerProcess,
+  untilReady,
+  type ServerProcess,
+} from '../processes/server-process.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { dataDirArgument, postgresAccount } from './account.ts';
 import { preparePostgresBinaries } from './binaries.ts';
@@ -20,9 +26,6 @@ const STOP_STEPS: readonly StopStep[] = [
   { signal: 'SIGINT', waitMs: 4000 },
   { signal: 'SIGQUIT', waitMs: 2000 },
 ];
-
-/** A recovery after `kill -9` reads the whole log since the last checkpoint. */
-const START_TIMEOUT_MS = 60_000;
 
 /** How long the processes of a killed server may continue to use the data directory. */
 const DATA_DIR_RELEASE_TIMEOUT_MS = 15_000;
@@ -93,37 +96,28 @@ function isReady(dataDir: string, pid: number): boolean {
   return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
 }
 
-/** @returns whether the server is ready; false when it ended instead. */
-async function waitUntilReady(server: ServerProcess, options: EmbeddedPostgresOptions) {
-  let ended = false;
-  void server.exited.then(() => (ended = true));
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!ended && !isReady(options.dataDir, server.pid)) {
-    if (Date.now() > deadline || options.signal?.aborted === true) {
-      await server.stop();
-      options.signal?.throwIfAborted();
-      throw new SetupError(`PostgreSQL is not ready after a minute; its log: ${options.logFile}`);
-    }
-    await delay(15);
-  }
-  return !ended;
-}
-
 /** Starts the server; retries while processes of a killed one still use the data directory. */
 async function startWithRetry(
   options: EmbeddedPostgresOptions,
   start: () => Promise<ServerProcess>,
 ): Promise<ServerProcess> {
+  const { dataDir, logFile, signal } = options;
   const deadline = Date.now() + DATA_DIR_RELEASE_TIMEOUT_MS;
   for (;;) {
     const server = await start();
     options.onSpawn?.(server);
-    if (await waitUntilReady(server, options)) return server;
-    const lines = lastLines(options.logFile);
+    const isUp = await untilReady(server, {
+      name: 'PostgreSQL',
+      logFile,
+      isReady: () => isReady(dataDir, server.pid),
+      signal,
+    });
+    if (isUp) return server;
+    const lines = lastLines(logFile);
     const stillHeld = lines.some((line) => line.includes('is still in use'));
     if (!stillHeld || Date.now() > deadline) {
-      const reason = lines.filter((line) => /FATAL|ERROR|PANIC|HINT/.test(line)).join(' ');
-      throw new SetupError(`PostgreSQL did not start: ${reason} (its log: ${options.logFile})`);
+      const reasons = lines.filter((line) => /FATAL|ERROR|PANIC|HINT/.test(line));
+      throw notStarted('PostgreSQL', logFile, reasons);
     }
     await delay(200);
   }

@@ -1,9 +1,41 @@
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { listenErrorMessage, type ListenAddress } from '../../src/main/process/listen.ts';
 import { SetupError } from '../../src/setup-error.ts';
+
+/** Where the servers of a run listen, wherever the API does. */
+export const LOOPBACK = '127.0.0.1';
+
+/** The URL at which this machine reaches a server that listens on `host`. */
+export function localUrl(host: string, port: number): string {
+  if (host === '0.0.0.0') return `http://${LOOPBACK}:${port}`;
+  if (host === '::') return `http://[::1]:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** What {@link statusOf} returns if a server that accepts connections does not respond. */
+export const NO_ANSWER = 'no answer';
+
+/** The status with which a server responds to GET; `connection refused` or `no answer` without one. */
+export async function statusOf(url: string, timeoutMs = 3000): Promise<string> {
+  // Not fetch: when the server ends the connection of a response whose body is not read, an assertion
+  // of Node's own fails, which nothing can catch.
+  const request = get(url, { agent: false, signal: AbortSignal.timeout(timeoutMs) });
+  // Also after the response: the rest of its body may be cut off.
+  request.on('error', () => undefined);
+  try {
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.on('error', () => undefined).resume();
+    return String(response.statusCode);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED'
+      ? 'connection refused'
+      : NO_ANSWER;
+  }
+}
 
 /** Checks that a port can be listened on. @throws the system's error. */
 async function bind(host: string, port: number): Promise<void> {
@@ -24,7 +56,7 @@ async function bind(host: string, port: number): Promise<void> {
 async function reserve(port: number): Promise<void> {
   const socket = createSocket('udp4').unref();
   const listening = once(socket, 'listening'); // Rejects with the 'error' event.
-  socket.bind(port, '127.0.0.1');
+  socket.bind(port, LOOPBACK);
   await listening;
 }
 
@@ -42,7 +74,7 @@ export async function freePort(from = 20_000, to = 32_000): Promise<number> {
     const port = randomInt(from, to);
     try {
       await reserve(port);
-      await bind('127.0.0.1', port);
+      await bind(LOOPBACK, port);
       return port;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;

@@ -2,8 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Guard } from './guard.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SetupError } from '../../src/setup-error.ts';
 import { makePrivateFolder } from '../files/private-file.ts';
+import type { Guard } from './guard.ts';
 import { sendSignal, type StopStep } from './process-table.ts';
 
 /** How a process ended: one of the two is set. */
@@ -118,4 +120,57 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
     ready,
     stop: () => (stopping ??= stopChild(child, exited, stopSteps)),
   };
+}
+
+const READY_TIMEOUT_MS = 60_000;
+const POLL_MS = 25;
+
+/** How it shows that a process is ready. */
+export interface Readiness {
+  /** The name of the process in messages. */
+  readonly name: string;
+  readonly logFile: string;
+  readonly isReady: () => boolean | Promise<boolean>;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
+  /** A minute by default. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * Waits until a process that was started is ready.
+ *
+ * @returns false when it ended instead
+ * @throws SetupError when it is late, or the reason of `signal`; the process is stopped then
+ */
+export async function untilReady(
+  server: ServerProcess,
+  { name, logFile, isReady, signal, timeoutMs = READY_TIMEOUT_MS }: Readiness,
+): Promise<boolean> {
+  let hasEnded = false;
+  void server.exited.then(() => (hasEnded = true));
+  const deadline = Date.now() + timeoutMs;
+  try {
+    while (!(await isReady())) {
+      signal?.throwIfAborted();
+      if (hasEnded) return false;
+      if (Date.now() > deadline) {
+        throw new SetupError(`${name} is not ready after a minute; its log: ${logFile}`);
+      }
+      await delay(POLL_MS);
+    }
+    return true;
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+/** The error of a process that ended before it was ready. */
+export function notStarted(
+  name: string,
+  logFile: string,
+  lines = lastLines(logFile, 2),
+): SetupError {
+  return new SetupError(`${name} did not start: ${lines.join(' ')} (its log: ${logFile})`);
 }

@@ -1,18 +1,14 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Connection, type ConnectionOptions } from '@temporalio/client';
 import { SetupError } from '../../src/setup-error.ts';
 import { acceptsConnections } from './ports.ts';
 import { endProcess, findProcesses, type StopStep } from './process-table.ts';
-import { lastLines, type ServerProcess } from './server-process.ts';
+import { notStarted, untilReady, type ServerProcess } from './server-process.ts';
 
 /** Temporal listens only on the loopback interface. */
 export const TEMPORAL_HOST = '127.0.0.1';
 
 /** The server ends within about a second; every acknowledged write is already in its database. */
 export const TEMPORAL_STOP_STEPS: readonly StopStep[] = [{ signal: 'SIGTERM', waitMs: 3000 }];
-
-/** Long enough for a busy machine. */
-const START_TIMEOUT_MS = 60_000;
 
 /** A server that is frozen accepts calls and does not respond. */
 const CALL_TIMEOUT_MS = 3000;
@@ -93,24 +89,7 @@ export async function waitUntilServing(
   },
 ): Promise<void> {
   const { port, logFile, tls, signal } = options;
-  let ended = false;
-  void server.exited.then(() => (ended = true));
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  try {
-    while (!(await isTemporalServing(port, tls))) {
-      signal?.throwIfAborted();
-      if (ended) {
-        throw new SetupError(
-          `Temporal did not start: ${lastLines(logFile, 2).join(' ')} (its log: ${logFile})`,
-        );
-      }
-      if (Date.now() > deadline) {
-        throw new SetupError(`Temporal is not ready after a minute; its log: ${logFile}`);
-      }
-      await delay(50);
-    }
-  } catch (error) {
-    await server.stop();
-    throw error;
-  }
+  const isReady = () => isTemporalServing(port, tls);
+  const isUp = await untilReady(server, { name: 'Temporal', logFile, isReady, signal });
+  if (!isUp) throw notStarted('Temporal', logFile);
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ListenAddress } from '../../src/main/process/listen.ts';
-import { localUrl, NO_ANSWER, statusOf } from '../start/parts.ts';
+import { localUrl, NO_ANSWER, statusOf } from '../processes/ports.ts';
 
 type Place = Pick<ListenAddress, 'host' | 'port'>;
 

@@ -1,25 +1,43 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { join } from 'node:path';
 import postgres from 'postgres';
-import { SetupError } from '../../src/setup-error.ts';
-import { startEmbeddedPostgres, type EmbeddedPostgresOptions } from '../postgres/server.ts';
-import { acceptsConnections } from '../processes/ports.ts';
-import { describeExit, type ServerProcess } from '../processes/server-process.ts';
-import { launchEntry, LOOPBACK, statusOf, type Launcher } from '../start/parts.ts';
+import { cacheRoot } from '../files/cache.ts';
+import { acceptsConnections, localUrl, LOOPBACK } from '../processes/ports.ts';
+import type { Member as SupervisedMember, MemberPlan } from '../processes/supervisor.ts';
 import { isTemporalServing } from '../processes/temporal-process.ts';
+import { logFileOf, type Entry } from '../start/entries.ts';
+import type { PreparedRun } from '../start/run-service.ts';
+import { findTemporalServer, findTemporalUi } from '../temporal-on-postgres/programs.ts';
 import {
   launchTemporalServer,
-  type TemporalServerOptions,
+  markerOf,
+  prepareTemporalServer,
 } from '../temporal-on-postgres/server.ts';
-import { startTemporalUi, type TemporalUiOptions } from '../temporal-on-postgres/ui.ts';
-import type { MemberName, MemberPlan } from './member.ts';
+import { startTemporalUi } from '../temporal-on-postgres/ui.ts';
+import { throughProxy, type Links } from './links.ts';
+import type { Plan } from './plan.ts';
+
+/** A process of the production-like shape. */
+export type MemberName =
+  | 'postgres'
+  | 'temporal'
+  | 'temporal-ui'
+  | 'gateway-simulator'
+  | 'mailbox'
+  | `api-${number}`
+  | `worker-${number}`;
+
+/** A process that is started again when it ends. */
+export type Member = SupervisedMember<MemberName>;
+
+/** A run of the shape. */
+export type ShapeRun = PreparedRun<MemberName>;
 
 /** A frozen server accepts connections and does not respond. */
 const RESPONSE_TIMEOUT_MS = 2500;
 
-const POLL_MS = 50;
-
 /** Whether PostgreSQL answers a query within the time-out. */
-async function answersQuery(url: string): Promise<boolean> {
+export async function answersQuery(url: string): Promise<boolean> {
   const sql = postgres(url, { max: 1, connect_timeout: 2, onnotice: () => {} });
   const late = new AbortController();
   try {
@@ -35,78 +53,114 @@ async function answersQuery(url: string): Promise<boolean> {
   }
 }
 
-/** PostgreSQL, and the URL of its superuser once it has started. */
-export function postgresMember(
-  options: EmbeddedPostgresOptions,
-): MemberPlan & { adminUrl(): string } {
-  let adminUrl = '';
+/** The settings of Temporal's server and Web UI. */
+const temporalFolder = (dataDir: string) => join(dataDir, 'temporal');
+
+/** The arguments by which Temporal's processes of a data directory are found. */
+export const temporalMarker = (dataDir: string) => markerOf(temporalFolder(dataDir));
+
+/** What the options of Temporal's two processes have in common. */
+function temporalOptions({ config, env, log, supervisor }: ShapeRun, name: MemberName) {
+  const { temporalProgramsDir, cacheHome, dataDir } = config;
+  const { signal, guard } = supervisor;
   return {
-    name: 'postgres',
-    logFile: options.logFile,
-    async launch(_, onSpawn) {
-      const started = await startEmbeddedPostgres({ ...options, continueLog: true, onSpawn });
-      adminUrl = started.adminUrl;
-    },
-    responds: () => answersQuery(adminUrl),
-    adminUrl: () => adminUrl,
+    temporalProgramsDir,
+    cacheRoot: cacheRoot(cacheHome),
+    env,
+    log,
+    signal,
+    guard,
+    folder: temporalFolder(dataDir),
+    logFile: logFileOf(dataDir, name),
+    continueLog: true,
   };
 }
 
-/** The Temporal server, which must have been prepared. */
-export function temporalMember(options: TemporalServerOptions): MemberPlan {
+/** Prepares the Temporal server. @param adminUrl PostgreSQL's superuser */
+export async function temporalMember(
+  run: ShapeRun,
+  adminUrl: string,
+): Promise<MemberPlan<MemberName>> {
+  const { config, secrets, whenItEnds } = run;
+  const shared = temporalOptions(run, 'temporal');
+  const options = {
+    ...shared,
+    programs: await findTemporalServer(shared),
+    adminUrl,
+    login: { name: 'temporal', password: secrets.TEMPORAL_DATABASE_PASSWORD },
+    port: config.temporalPort,
+  };
+  await prepareTemporalServer(options);
   return {
     name: 'temporal',
     logFile: options.logFile,
-    launch: (_, onSpawn) => launchTemporalServer({ ...options, continueLog: true, onSpawn }),
+    whenItEnds,
+    launch: (_, onSpawn) => launchTemporalServer({ ...options, onSpawn }),
     responds: () => isTemporalServing(options.port),
   };
 }
 
-/** The Temporal Web UI. */
-export function temporalUiMember(options: TemporalUiOptions): MemberPlan {
+/** The Temporal Web UI; undefined when it cannot be installed. */
+export async function temporalUiMember(
+  run: ShapeRun,
+  temporalAddress: string,
+): Promise<MemberPlan<MemberName> | undefined> {
+  const { temporalNamespace: namespace, temporalUiPort: port } = run.config;
+  const shared = temporalOptions(run, 'temporal-ui');
+  const program = await findTemporalUi(shared);
+  if (program === undefined) return undefined;
+  const options = { ...shared, program, temporalAddress, namespace, port };
   return {
     name: 'temporal-ui',
     logFile: options.logFile,
-    launch: (_, onSpawn) => startTemporalUi({ ...options, continueLog: true, onSpawn }),
-    responds: () => acceptsConnections(LOOPBACK, options.port),
+    whenItEnds: run.whenItEnds,
+    launch: (_, onSpawn) => startTemporalUi({ ...options, onSpawn }),
+    responds: () => acceptsConnections(LOOPBACK, port),
   };
 }
 
-/** A process of this repository. */
-interface EntryMember {
-  readonly name: MemberName;
-  /** The file that it runs, relative to the repository. */
-  readonly entry: string;
-  readonly logFile: string;
-  readonly launcher: Launcher;
-  /** It is ready when it responds with 200 at this URL; otherwise when it reports it. */
-  readonly readyUrl?: string;
-}
-
-async function untilOk(url: string, { exited }: ServerProcess): Promise<void> {
-  let ended = false;
-  void exited.then(() => (ended = true));
-  while ((await statusOf(url, RESPONSE_TIMEOUT_MS)) !== '200') {
-    if (ended) return;
-    await delay(POLL_MS);
-  }
-}
-
-/** An API, a worker, the gateway simulator or the mailbox. */
-export function entryMember({ name, entry, logFile, launcher, readyUrl }: EntryMember): MemberPlan {
-  return {
-    name,
-    logFile,
-    async launch({ env, repository }, onSpawn) {
-      const changed = { ...launcher, env: { ...launcher.env, ...env } };
-      const place = { repository, logFile, continueLog: true };
-      const server = await launchEntry(changed, entry, place);
-      onSpawn(server);
-      const ready = readyUrl === undefined ? server.ready : untilOk(readyUrl, server);
-      const exit = await Promise.race([ready, server.exited]);
-      if (exit) throw new SetupError(describeExit(exit));
-    },
-    responds: async () =>
-      readyUrl === undefined || (await statusOf(readyUrl, RESPONSE_TIMEOUT_MS)) === '200',
+/**
+ * The APIs, the workers and what runs beside them. An API or a worker reaches the servers through its
+ * links.
+ */
+export function entriesOf(
+  { config, apiPorts, metricsPorts }: Plan,
+  links: Links,
+  shared: Record<string, string>,
+): Entry<MemberName>[] {
+  const logFile = (name: MemberName) => logFileOf(config.dataDir, name);
+  const port = (ports: ReadonlyMap<MemberName, number>, name: MemberName) => ports.get(name) ?? 0;
+  const readyUrl = (at: number) => `${localUrl(LOOPBACK, at)}/readyz`;
+  const linked = (name: MemberName) => {
+    const { DATABASE_URL = '', SANDBOX_RAZORPAY_BASE_URL = '' } = shared;
+    const gateway = links.link(name, 'gateway-simulator');
+    return {
+      DATABASE_URL: throughProxy(DATABASE_URL, links.link(name, 'postgres')),
+      SANDBOX_RAZORPAY_BASE_URL: throughProxy(SANDBOX_RAZORPAY_BASE_URL, gateway),
+      TEMPORAL_ADDRESS: links.link(name, 'temporal').address,
+      METRICS_PORT: String(port(metricsPorts, name)),
+    };
   };
+  const names = [...metricsPorts.keys()];
+  return [
+    ...names.map((name) =>
+      apiPorts.has(name)
+        ? {
+            name,
+            entry: 'src/main/api.ts',
+            logFile: logFile(name),
+            env: { ...linked(name), HOST: LOOPBACK, PORT: String(port(apiPorts, name)) },
+            readyUrl: readyUrl(port(apiPorts, name)),
+          }
+        : {
+            name,
+            entry: 'src/main/worker.ts',
+            logFile: logFile(name),
+            env: linked(name),
+            readyUrl: readyUrl(port(metricsPorts, name)),
+          },
+    ),
+    { name: 'gateway-simulator', entry: 'dev/gateway-simulator.ts' },
+    { name: 'mailbox', entry: 'dev/mailbox.ts' },
+  ];
 }

@@ -1,13 +1,45 @@
 import { fileVariable, inheritedEnvironment } from '../../src/settings.ts';
 import { loadDevConfig, type DevConfig } from '../config.ts';
-import { freePort, freePortSettings } from '../processes/ports.ts';
+import { freePort, freePortSettings, LOOPBACK } from '../processes/ports.ts';
 import { compileCache } from '../start/environment.ts';
-import { LOOPBACK } from '../start/parts.ts';
-import type { MemberName } from './member.ts';
-import { MACHINE_SETTINGS, serviceSettingNames } from './setting-names.ts';
+import type { MemberName } from './members.ts';
+import { SETTINGS_TABLES } from '../settings-table.ts';
 
 /** What every API and worker has, unless the settings say otherwise. */
 const SHAPE_SETTINGS = { RATE_LIMIT_STORE: 'postgres' };
+
+/** Settings that describe this machine. */
+const MACHINE_SETTINGS: readonly string[] = [
+  'XDG_CACHE_HOME',
+  'TEMPORAL_CLI_PATH',
+  'TEMPORAL_PROGRAMS_DIR',
+  'TEMPORAL_TEST_SERVER_PATH',
+];
+
+/** The addresses of servers that the shape starts itself. */
+const OWN_SERVERS: readonly string[] = [
+  'DATA_DIR',
+  'DATABASE_URL',
+  'MIGRATION_DATABASE_URL',
+  'TEMPORAL_ADDRESS',
+  'METRICS_PORT',
+];
+
+/** The names of all settings. */
+function serviceSettingNames(): string[] {
+  return Object.values(SETTINGS_TABLES).flatMap((table) => Object.keys(table));
+}
+
+/** The settings that a terminal gives to the production-like shape. */
+export function settingsGiven(env: NodeJS.ProcessEnv): Record<string, string> {
+  const names = serviceSettingNames().filter((name) => !OWN_SERVERS.includes(name));
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = env[name];
+      return value ? [[name, value] as const] : [];
+    }),
+  );
+}
 
 /** How the members are configured. */
 export interface Plan {
@@ -15,8 +47,6 @@ export interface Plan {
   readonly config: DevConfig;
   /** The environment to which each process's own settings are added. */
   readonly env: NodeJS.ProcessEnv;
-  readonly apis: readonly MemberName[];
-  readonly workers: readonly MemberName[];
   /** Where each API listens. */
   readonly apiPorts: ReadonlyMap<MemberName, number>;
   /** Where each API and worker serves its metrics. */
@@ -61,8 +91,6 @@ export async function makePlan(options: {
   return {
     config,
     env: { ...compileCache(config), ...env },
-    apis,
-    workers,
     apiPorts: await portEach(apis),
     metricsPorts: await portEach([...apis, ...workers]),
   };

@@ -1,37 +1,30 @@
-import { join } from 'node:path';
-import {
-  readDemoMerchant,
-  readDemoUsers,
-  removeDevFacts,
-  writeDevFacts,
-  type DevFacts,
-} from '../dev-facts.ts';
-import { startGuard } from '../processes/guard.ts';
-import { requireFreePorts } from '../processes/ports.ts';
+import type { DevFacts } from '../dev-facts.ts';
+import { localUrl, LOOPBACK } from '../processes/ports.ts';
+import { createSupervisor, type Supervisor } from '../processes/supervisor.ts';
 import type { TcpProxy } from '../processes/tcp-proxy.ts';
-import { claimDataDir, stopOrphans } from '../start/data-dir.ts';
-import { sharedEnvironment } from '../start/environment.ts';
-import { launchEntry, localUrl, LOOPBACK, logFileOf } from '../start/parts.ts';
-import { loadOrCreateSecrets } from '../start/secrets.ts';
 import {
-  postgresOptions,
-  serverPorts,
+  prepareRun,
+  publishFacts,
   serviceDatabase,
-  type ServerContext,
-  type Servers,
-} from '../start/servers.ts';
-import { factsOf } from '../start/start-all.ts';
-import { createSupervisor } from '../start/supervisor.ts';
-import { prepareTemporalServer } from '../temporal-on-postgres/server.ts';
+  startPostgres,
+  startService,
+} from '../start/run-service.ts';
 import { startBalancer } from './balancer.ts';
 import { startLinks, throughProxy, type Links, type LinkTarget } from './links.ts';
-import { createMember, type Member, type MemberName, type MemberPlan } from './member.ts';
-import { entryMember, postgresMember, temporalMember, temporalUiMember } from './members.ts';
+import {
+  answersQuery,
+  entriesOf,
+  temporalMarker,
+  temporalMember,
+  temporalUiMember,
+  type Member,
+  type MemberName,
+  type ShapeRun,
+} from './members.ts';
 import { apiPlaces, makePlan, type Plan } from './plan.ts';
-import { createTeardown, type Teardown } from './teardown.ts';
-import { temporalMarker, temporalOptions, temporalUiOptions } from './temporal.ts';
 
-export type { Member, MemberName, StartChanges } from './member.ts';
+export type { StartChanges } from '../processes/supervisor.ts';
+export type { Member, MemberName } from './members.ts';
 
 /** How to run the service in the shape of production. */
 export interface ProductionLikeOptions {
@@ -48,8 +41,8 @@ export interface ProductionLikeOptions {
   /** Settings of PostgreSQL itself, such as `archive_command`. */
   readonly postgresSettings?: Readonly<Record<string, string | number>>;
   readonly log?: (line: string) => void;
-  /** Ends a start that is under way. */
-  readonly signal?: AbortSignal;
+  /** Of the caller, who may end a start that is under way. */
+  readonly supervisor?: Supervisor<MemberName>;
 }
 
 /** The running service, with several processes of each kind. */
@@ -82,188 +75,75 @@ export interface ProductionLike {
   stop(): Promise<void>;
 }
 
-/** What the steps of a start share. */
-interface Run {
-  readonly options: ProductionLikeOptions;
-  readonly plan: Plan;
-  readonly context: ServerContext;
-  readonly links: Links;
-  readonly members: Map<MemberName, Member>;
-  readonly teardown: Teardown;
-}
-
-const logOf = (dataDir: string, name: string) => join(dataDir, 'logs', `${name}.log`);
-
-/** Starts members together, which also stop together. */
-async function startMembers(run: Run, plans: readonly MemberPlan[]): Promise<void> {
-  const members = plans.map((plan) => createMember(plan, run.context));
-  for (const member of members) run.members.set(member.name, member);
-  await run.teardown.defer(async () => {
-    await Promise.all(members.map((member) => member.stop()));
+/** Starts a proxy for each arrow of the network. */
+async function startNetwork({ config, metricsPorts }: Plan, supervisor: Supervisor<MemberName>) {
+  const at = (port: number) => `${LOOPBACK}:${port}`;
+  const links = await startLinks(['temporal', 'temporal-ui', ...metricsPorts.keys()], {
+    postgres: at(config.postgresPort),
+    temporal: at(config.temporalPort),
+    'gateway-simulator': at(config.gatewaySimulatorPort),
   });
-  await Promise.all(members.map((member) => member.start()));
+  await supervisor.defer(() => links.stop());
+  return links;
 }
 
-async function startServers(run: Run): Promise<Servers & { adminDatabaseUrl: string }> {
-  const { context, options, links } = run;
-  const own = postgresOptions(context);
-  const settings = { ...own.settings, ...options.postgresSettings };
-  const database = postgresMember({ ...own, settings });
-  await startMembers(run, [database]);
-  const adminDatabaseUrl = database.adminUrl();
-  const databases = await serviceDatabase(context, adminDatabaseUrl);
-  const temporal = await temporalOptions(
-    context,
-    throughProxy(adminDatabaseUrl, links.link('temporal', 'postgres')),
-  );
-  await prepareTemporalServer(temporal);
-  await startMembers(run, [temporalMember(temporal)]);
-  const temporalAddress = `${LOOPBACK}:${context.config.temporalPort}`;
-  const temporalUiUrl = options.temporalUi === true ? await startUi(run) : undefined;
-  return { ...databases, adminDatabaseUrl, temporalAddress, temporalUiUrl };
-}
-
-async function startUi(run: Run): Promise<string | undefined> {
-  const { context, links } = run;
-  const ui = await temporalUiOptions(context, links.link('temporal-ui', 'temporal').address);
-  if (ui === undefined) return undefined;
-  await startMembers(run, [temporalUiMember(ui)]);
-  return localUrl(LOOPBACK, ui.port);
-}
-
-/** Runs a process to its end, with a direct connection to the servers. */
-async function runTask(
-  { plan, context, teardown }: Run,
-  entry: string,
-  env: Record<string, string>,
-): Promise<void> {
-  const { dataDir } = plan.config;
-  const launcher = { dataDir, env: { ...plan.env, ...env }, guard: context.guard };
-  const supervisor = createSupervisor();
-  await teardown.defer(() => supervisor.stop());
-  const logFile = logFileOf(dataDir, entry);
-  await supervisor.runTask({ name: entry, kind: 'part', logFile }, () =>
-    launchEntry(launcher, entry, { logFile, continueLog: true }),
-  );
-}
-
-/** The settings with which an API or a worker reaches the servers: through its links. */
-function linkSettings({ links }: Run, name: MemberName, shared: Record<string, string>) {
-  const through = (setting: string, to: LinkTarget) => ({
-    [setting]: throughProxy(shared[setting] ?? '', links.link(name, to)),
-  });
+/** Starts PostgreSQL, and Temporal on it. */
+async function startServers(run: ShapeRun, links: Links, options: ProductionLikeOptions) {
+  const { supervisor, config } = run;
+  const { postgresSettings, temporalUi = false } = options;
+  const adminUrl = await startPostgres(run, 'postgres', postgresSettings, answersQuery);
+  const databases = await serviceDatabase(run, adminUrl);
+  const throughLink = throughProxy(adminUrl, links.link('temporal', 'postgres'));
+  await supervisor.start([await temporalMember(run, throughLink)]);
+  const ui = temporalUi
+    ? await temporalUiMember(run, links.link('temporal-ui', 'temporal').address)
+    : undefined;
+  if (ui !== undefined) await supervisor.start([ui]);
   return {
-    ...through('DATABASE_URL', 'postgres'),
-    ...through('SANDBOX_RAZORPAY_BASE_URL', 'gateway-simulator'),
-    TEMPORAL_ADDRESS: links.link(name, 'temporal').address,
+    ...databases,
+    adminDatabaseUrl: adminUrl,
+    temporalAddress: `${LOOPBACK}:${config.temporalPort}`,
+    temporalUiUrl: ui && localUrl(LOOPBACK, config.temporalUiPort),
   };
 }
 
-/** The APIs, the workers and what runs beside them. */
-function entryPlans(run: Run, shared: Record<string, string>): MemberPlan[] {
-  const { plan, context } = run;
-  const { config, apiPorts, metricsPorts } = plan;
-  const { dataDir } = config;
-  const planOf = (name: MemberName, entry: string, env: NodeJS.ProcessEnv, readyUrl?: string) =>
-    entryMember({
-      name,
-      entry,
-      logFile: logOf(dataDir, name),
-      launcher: { dataDir, env: { ...plan.env, ...shared, ...env }, guard: context.guard },
-      ...(readyUrl !== undefined && { readyUrl }),
-    });
-  const serviceOf = (name: MemberName) => ({
-    ...linkSettings(run, name, shared),
-    METRICS_PORT: String(metricsPorts.get(name)),
-  });
-  return [
-    ...plan.apis.map((name) => {
-      const port = apiPorts.get(name) ?? 0;
-      const env = { ...serviceOf(name), HOST: LOOPBACK, PORT: String(port) };
-      return planOf(name, 'src/main/api.ts', env, `${localUrl(LOOPBACK, port)}/readyz`);
-    }),
-    ...plan.workers.map((name) => {
-      const readyUrl = `${localUrl(LOOPBACK, metricsPorts.get(name) ?? 0)}/readyz`;
-      return planOf(name, 'src/main/worker.ts', serviceOf(name), readyUrl);
-    }),
-    planOf('gateway-simulator', 'dev/gateway-simulator.ts', {}),
-    planOf('mailbox', 'dev/mailbox.ts', {}),
-  ];
-}
-
-async function startEverything(run: Run): Promise<ProductionLike> {
-  const { plan, links, members } = run;
-  const { config } = plan;
-  const servers = await startServers(run);
-  const environment = sharedEnvironment(config, servers, run.context.secrets);
-  const { migrationDatabaseUrl = servers.databaseUrl } = servers;
-  await runTask(run, 'src/main/migrate.ts', {
-    ...environment,
-    MIGRATION_DATABASE_URL: migrationDatabaseUrl,
-  });
-  await Promise.all([
-    runTask(run, 'dev/seed.ts', environment),
-    startMembers(run, entryPlans(run, environment)),
-  ]);
+async function startEverything(
+  plan: Plan,
+  supervisor: Supervisor<MemberName>,
+  options: ProductionLikeOptions,
+): Promise<ProductionLike> {
+  const { config, env } = plan;
+  const { log = () => {} } = options;
+  const run = await prepareRun(
+    { config, env, supervisor, log, whenItEnds: 'start again' },
+    temporalMarker(config.dataDir),
+  );
+  const links = await startNetwork(plan, supervisor);
+  const { temporalUiUrl, ...servers } = await startServers(run, links, options);
+  const addresses = { ...servers, temporalUiUrl };
+  const environment = await startService(run, addresses, (shared) =>
+    entriesOf(plan, links, shared),
+  );
   const balancer = await startBalancer({ host: config.host, port: config.port }, apiPlaces(plan));
-  await run.teardown.defer(() => balancer.stop());
-  const facts = factsOf(config, servers, environment);
-  writeDevFacts(config.dataDir, facts);
-  await run.teardown.defer(async () => removeDevFacts(config.dataDir));
+  await supervisor.defer(() => balancer.stop());
+  const facts = publishFacts(run, addresses, environment);
   return {
+    ...servers,
+    ...(temporalUiUrl !== undefined && { temporalUiUrl }),
     apiBaseUrl: facts.apiBaseUrl,
     apiUrls: apiPlaces(plan).map(({ host, port }) => localUrl(host, port)),
     metricsUrls: Object.fromEntries(
       [...plan.metricsPorts].map(([name, port]) => [name, `${localUrl(LOOPBACK, port)}/metrics`]),
     ),
-    databaseUrl: servers.databaseUrl,
-    migrationDatabaseUrl,
-    adminDatabaseUrl: servers.adminDatabaseUrl,
-    temporalAddress: servers.temporalAddress,
     gatewayUrl: localUrl(LOOPBACK, config.gatewaySimulatorPort),
     mailboxUrl: localUrl(LOOPBACK, config.mailboxPort),
-    ...(servers.temporalUiUrl !== undefined && { temporalUiUrl: servers.temporalUiUrl }),
     facts,
-    members: [...members.values()],
-    member(name) {
-      const found = members.get(name);
-      if (found === undefined) throw new Error(`There is no member ${name}`);
-      return found;
-    },
+    members: supervisor.members,
+    member: (name) => supervisor.member(name),
     link: (from, to) => links.link(from, to),
     rotation: () => balancer.rotation.map(({ host, port }) => localUrl(host, port)),
-    stop: () => run.teardown.run(),
+    stop: () => supervisor.stop(),
   };
-}
-
-/** Claims the folder, ends what a killed run has left there, and starts the network. */
-async function prepareRun(options: ProductionLikeOptions, teardown: Teardown): Promise<Run> {
-  const { log = () => {}, signal = new AbortController().signal } = options;
-  const { dataDir, settings = {}, apis = 2, workers = 2 } = options;
-  const plan = await makePlan({ dataDir, settings, apis, workers });
-  const { config, env } = plan;
-  const claim = await claimDataDir(config.dataDir, log, signal);
-  await teardown.defer(async () => claim.release());
-  removeDevFacts(config.dataDir);
-  await stopOrphans(config.dataDir, temporalMarker(config.dataDir), log);
-  const balancer = { host: config.host, port: config.port, variable: 'PORT' };
-  await requireFreePorts([balancer, ...serverPorts(config)]);
-  const guard = await startGuard();
-  await teardown.defer(() => guard.release());
-  const secrets = loadOrCreateSecrets(config.dataDir);
-  // Report a damaged file before the servers are started.
-  readDemoMerchant(config.dataDir);
-  readDemoUsers(config.dataDir);
-  const targets = {
-    postgres: `${LOOPBACK}:${config.postgresPort}`,
-    temporal: `${LOOPBACK}:${config.temporalPort}`,
-    'gateway-simulator': `${LOOPBACK}:${config.gatewaySimulatorPort}`,
-  };
-  const names = ['temporal', 'temporal-ui', ...plan.apis, ...plan.workers] as const;
-  const links = await startLinks(names, targets);
-  await teardown.defer(() => links.stop());
-  const context = { config, env, secrets, guard, log, signal };
-  return { options, plan, context, links, members: new Map(), teardown };
 }
 
 /**
@@ -274,15 +154,13 @@ async function prepareRun(options: ProductionLikeOptions, teardown: Teardown): P
  * @throws SetupError with the cause and a remedy; then nothing is left running
  */
 export async function startProductionLike(options: ProductionLikeOptions): Promise<ProductionLike> {
-  const teardown = createTeardown();
-  const abort = () => void teardown.run();
-  options.signal?.addEventListener('abort', abort, { once: true });
+  const { log = () => {}, dataDir, settings = {}, apis = 2, workers = 2 } = options;
+  const plan = await makePlan({ dataDir, settings, apis, workers });
+  const supervisor = options.supervisor ?? (await createSupervisor<MemberName>(log));
   try {
-    return await startEverything(await prepareRun(options, teardown));
+    return await startEverything(plan, supervisor, options);
   } catch (error) {
-    await teardown.run();
+    await supervisor.stop();
     throw error;
-  } finally {
-    options.signal?.removeEventListener('abort', abort);
   }
 }

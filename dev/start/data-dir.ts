@@ -7,7 +7,7 @@ import { makePrivateFolder, writePrivateFile } from '../files/private-file.ts';
 import { endProcess, findProcesses } from '../processes/process-table.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { stopOrphanedTemporal } from '../processes/temporal-process.ts';
-import { runMarker } from './parts.ts';
+import { runMarker } from './entries.ts';
 
 /** The children of a killed run may hold its lock for a moment. */
 const LOCK_TIMEOUT_MS = 2000;
@@ -33,12 +33,6 @@ export function requireCurrentDataDir(dataDir: string): void {
 }
 
 const holderFile = (dataDir: string) => join(dataDir, 'npm-start.pid');
-
-/** The exclusive use of the data directory, until it is released. */
-export interface DataDirClaim extends FileLock {
-  /** Makes the next `npm start` wait for the end of this run instead of failing. */
-  announceStop(): void;
-}
 
 function readHolder(dataDir: string): { pid: string; stopping: boolean } {
   try {
@@ -73,24 +67,32 @@ async function waitForDataDirLock(
   }
 }
 
+/** Makes the next `npm start` wait for the end of this run instead of failing. */
+function announceStop(dataDir: string): void {
+  try {
+    writePrivateFile(holderFile(dataDir), `${process.pid} stopping\n`);
+  } catch {
+    // On a full disk the next start fails instead of waiting.
+  }
+}
+
 /**
- * Claims the data directory for this run, and creates it if necessary.
+ * Claims the data directory for this run until it is released, and creates it if necessary.
  *
+ * @param signal aborted when the run begins to stop
  * @throws SetupError in one line when another run uses it, or it cannot be written to.
  */
 export async function claimDataDir(
   dataDir: string,
   log: (line: string) => void,
   signal: AbortSignal,
-): Promise<DataDirClaim> {
+): Promise<FileLock> {
   try {
     makePrivateFolder(dataDir);
     const lock = await waitForDataDirLock(dataDir, log, signal);
     writePrivateFile(holderFile(dataDir), `${process.pid}\n`);
-    return {
-      release: () => lock.release(),
-      announceStop: () => writePrivateFile(holderFile(dataDir), `${process.pid} stopping\n`),
-    };
+    signal.addEventListener('abort', () => announceStop(dataDir));
+    return lock;
   } catch (error) {
     if (error instanceof SetupError || signal.aborted) throw error;
     throw new SetupError(`DATA_DIR ${dataDir} cannot be used: ${(error as Error).message}`, {

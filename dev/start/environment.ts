@@ -1,9 +1,19 @@
 import { join } from 'node:path';
 import type { DevConfig } from '../config.ts';
 import { cacheRoot } from '../files/cache.ts';
-import { keepsMails, localUrl, LOOPBACK, simulatesGateway } from './parts.ts';
+import { localUrl, LOOPBACK } from '../processes/ports.ts';
 import type { Secrets } from './secrets.ts';
-import type { Servers } from './servers.ts';
+import type { Servers } from './run-service.ts';
+
+/** Whether the sandbox uses the simulator: unless a gateway is configured for it. */
+export function simulatesGateway({ gateways }: DevConfig): boolean {
+  return gateways.sandbox.razorpay === undefined;
+}
+
+/** Whether mails stay on this machine: unless an SMTP server is configured. */
+export function keepsMails({ mail }: DevConfig): boolean {
+  return mail === undefined;
+}
 
 /** Allows webhook receivers on this machine. */
 const LOOPBACK_CIDRS = '127.0.0.0/8,::1/128';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { inheritedEnvironment } from '../../src/settings.ts';
 import { loadDevConfig } from '../config.ts';
 import { cacheRoot } from '../files/cache.ts';
-import { databaseUrl, ensureDatabase, ensureLogin } from '../postgres/databases.ts';
+import { ensureServiceDatabase } from '../postgres/databases.ts';
 import { startEmbeddedPostgres } from '../postgres/server.ts';
 import type { Guard } from '../processes/guard.ts';
 import { freePort } from '../processes/ports.ts';
@@ -32,8 +32,6 @@ export interface ServersOptions {
   readonly pprofPort?: number;
 }
 
-const NAME = 'merchant_orders';
-
 /** Starts both on free ports. @throws SetupError */
 export async function startServers(options: ServersOptions): Promise<Servers> {
   const { folder, guard, log, settings, pprofPort } = options;
@@ -47,11 +45,7 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
     settings: { max_connections: 200, ...settings },
   });
   const { adminUrl } = postgres;
-  const owner = { name: `${NAME}_owner`, password: 'owner' };
-  const service = { name: `${NAME}_service`, password: 'service' };
-  await ensureLogin(adminUrl, owner);
-  await ensureLogin(adminUrl, service);
-  await ensureDatabase(adminUrl, NAME, { owner, users: [service] });
+  const databases = await ensureServiceDatabase(adminUrl, { owner: 'owner', service: 'service' });
   const temporal = await startTemporalServer({
     ...shared,
     programs: await findTemporalServer({ ...shared, temporalProgramsDir }),
@@ -63,8 +57,7 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
     logFile: join(folder, 'logs', 'temporal.log'),
   });
   return {
-    databaseUrl: databaseUrl(adminUrl, NAME, service),
-    migrationDatabaseUrl: databaseUrl(adminUrl, NAME, owner),
+    ...databases,
     adminDatabaseUrl: adminUrl,
     temporalAddress: temporal.address,
     postgresPid: postgres.pid,

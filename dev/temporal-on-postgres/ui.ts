@@ -1,14 +1,15 @@
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Guard } from '../processes/guard.ts';
 import { acceptsConnections } from '../processes/ports.ts';
 import { writePrivateFile } from '../files/private-file.ts';
-import { lastLines, startServerProcess, type ServerProcess } from '../processes/server-process.ts';
-import { SetupError } from '../../src/setup-error.ts';
+import {
+  notStarted,
+  startServerProcess,
+  untilReady,
+  type ServerProcess,
+} from '../processes/server-process.ts';
 import { TEMPORAL_HOST, withoutTemporalSettings } from '../processes/temporal-process.ts';
 import { configArguments } from './server.ts';
-
-const START_TIMEOUT_MS = 30_000;
 
 /**
  * Disabled actions: terminating, pausing or resetting the workflow of an order would block its money.
@@ -80,18 +81,10 @@ export async function startTemporalUi(options: TemporalUiOptions): Promise<Tempo
     guard,
   });
   options.onSpawn?.(server);
-  let ended = false;
-  void server.exited.then(() => (ended = true));
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!(await acceptsConnections(TEMPORAL_HOST, port))) {
-    if (ended || Date.now() > deadline || signal?.aborted === true) {
-      await server.stop();
-      signal?.throwIfAborted();
-      throw new SetupError(
-        `The Temporal Web UI did not start: ${lastLines(logFile, 2).join(' ')} (its log: ${logFile})`,
-      );
-    }
-    await delay(50);
+  const name = 'The Temporal Web UI';
+  const isReady = () => acceptsConnections(TEMPORAL_HOST, port);
+  if (!(await untilReady(server, { name, logFile, isReady, signal }))) {
+    throw notStarted(name, logFile);
   }
   const { pid, exited, stop } = server;
   return { url: `http://${TEMPORAL_HOST}:${port}`, pid, exited, stop };

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { makePrivateFolder } from '../files/private-file.ts';
 import type { Guard } from '../processes/guard.ts';
-import { startServerProcess } from '../processes/server-process.ts';
+import { startServerProcess, type ServerProcess } from '../processes/server-process.ts';
 import {
   requireFreeTemporalPort,
   TEMPORAL_HOST,
@@ -32,6 +32,8 @@ export interface DevelopmentServerOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal | undefined;
   readonly guard?: Guard | undefined;
+  /** Called with the process before it is ready. */
+  readonly onSpawn?: ((process: ServerProcess) => void) | undefined;
 }
 
 /** The arguments by which the next run finds the server of a killed run. */
@@ -77,6 +79,7 @@ export async function startDevelopmentServer(
     stopSteps: TEMPORAL_STOP_STEPS,
     guard,
   });
+  options.onSpawn?.(server);
   await waitUntilServing(server, { port, logFile, signal });
   const { pid, exited, stop } = server;
   return { address: `${TEMPORAL_HOST}:${port}`, pid, exited, stop };

@@ -1,4 +1,6 @@
 import { openSync, readSync } from 'node:fs';
+import { SetupError } from '../../src/setup-error.ts';
+import { describeExit, lastLines, type ProcessExit } from './server-process.ts';
 
 const INTERVAL_MS = 500;
 const CHUNK_BYTES = 256 * 1024;
@@ -8,7 +10,7 @@ const ERROR_LEVEL = 50;
 const SHOWN_PER_MINUTE = 5;
 
 /** The message of a log line that reports an error, or undefined. */
-export function errorOf(line: string): string | undefined {
+function errorOf(line: string): string | undefined {
   // Parsing every line of a busy log as JSON would be slow.
   if (!/"level":[56]\d/.test(line)) return undefined;
   try {
@@ -23,6 +25,15 @@ export function errorOf(line: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Why a run or a member ends: its process has ended, with the last lines of its log. */
+export function endedError(name: string, logFile: string, exit: ProcessExit): SetupError {
+  const summary = `${name} ended (${describeExit(exit)}); its log: ${logFile}`;
+  // A process that was killed by a signal has not logged the reason.
+  const lines = exit.signal === null ? lastLines(logFile) : [];
+  const shown = lines.map((line) => `  ${(errorOf(line) ?? line).slice(0, 400)}`);
+  return new SetupError([summary, ...shown].join('\n'));
 }
 
 /** Returns a function that reads the complete lines added to a file since its last call. */

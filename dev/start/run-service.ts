@@ -1,0 +1,202 @@
+import type { ListenAddress } from '../../src/main/process/listen.ts';
+import { SetupError } from '../../src/setup-error.ts';
+import { overridden } from '../../src/settings.ts';
+import type { DevConfig } from '../config.ts';
+import { readDemoMerchant, readDemoUsers, removeDevFacts, writeDevFacts } from '../dev-facts.ts';
+import type { DevFacts } from '../dev-facts.ts';
+import { ensureServiceDatabase } from '../postgres/databases.ts';
+import { startEmbeddedPostgres } from '../postgres/server.ts';
+import { localUrl, LOOPBACK, requireFreePorts } from '../processes/ports.ts';
+import type { MemberPlan, Supervisor } from '../processes/supervisor.ts';
+import { cacheRoot } from '../files/cache.ts';
+import { claimDataDir, postgresFolder, stopOrphans } from './data-dir.ts';
+import { entryMember, entryTask, logFileOf, type Entry } from './entries.ts';
+import { compileCache, keepsMails, sharedEnvironment, simulatesGateway } from './environment.ts';
+import { loadOrCreateSecrets, type Secrets } from './secrets.ts';
+
+/** The service has 40; in the production-like shape Temporal has pools of 120 connections. */
+const MAX_CONNECTIONS = 200;
+
+/** What the start of a service needs. */
+export interface Run<Name extends string = string> {
+  readonly config: DevConfig;
+  /** The environment of every process, to which settings are added. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly supervisor: Supervisor<Name>;
+  readonly log: (line: string) => void;
+  /** What happens when a member ends by itself. */
+  readonly whenItEnds: MemberPlan['whenItEnds'];
+}
+
+/** A run that has its data directory. */
+export interface PreparedRun<Name extends string = string> extends Run<Name> {
+  readonly secrets: Secrets;
+}
+
+/** The addresses of the servers of this run, started by it or given in the settings. */
+export interface Servers {
+  /** For the API, the worker and `admin`: may change rows, not tables. */
+  readonly databaseUrl: string;
+  /** For migrations: owns the tables. Undefined when DATABASE_URL is given without it. */
+  readonly migrationDatabaseUrl: string | undefined;
+  readonly temporalAddress: string;
+  /** Undefined when TEMPORAL_ADDRESS is given. */
+  readonly temporalUiUrl: string | undefined;
+}
+
+/** Where a run listens; servers that the settings give are not its own. */
+function portsOf(config: DevConfig): ListenAddress[] {
+  const { host } = config;
+  const own = (port: number, variable: string) => ({ host: LOOPBACK, port, variable });
+  return [
+    { host, port: config.port, variable: 'PORT' },
+    ...(simulatesGateway(config)
+      ? [{ host, port: config.gatewaySimulatorPort, variable: 'GATEWAY_SIMULATOR_PORT' }]
+      : []),
+    ...(keepsMails(config)
+      ? [own(config.mailboxPort, 'MAILBOX_PORT'), own(config.mailboxSmtpPort, 'MAILBOX_SMTP_PORT')]
+      : []),
+    ...(config.databaseUrl === undefined ? [own(config.postgresPort, 'POSTGRES_PORT')] : []),
+    ...(config.temporalAddress === undefined
+      ? [own(config.temporalPort, 'TEMPORAL_PORT'), own(config.temporalUiPort, 'TEMPORAL_UI_PORT')]
+      : []),
+  ];
+}
+
+/**
+ * Claims the data directory, ends what a killed run has left there, and checks that all ports are free.
+ *
+ * @param temporalMarker arguments of the command line of the run's Temporal
+ * @throws SetupError
+ */
+export async function prepareRun<Name extends string>(
+  run: Run<Name>,
+  temporalMarker: readonly string[],
+): Promise<PreparedRun<Name>> {
+  const { config, supervisor, log } = run;
+  const { dataDir } = config;
+  const claim = await claimDataDir(dataDir, log, supervisor.signal);
+  await supervisor.defer(async () => claim.release());
+  supervisor.signal.addEventListener('abort', () => removeDevFacts(dataDir));
+  removeDevFacts(dataDir);
+  await stopOrphans(dataDir, temporalMarker, log);
+  await requireFreePorts(portsOf(config));
+  const secrets = loadOrCreateSecrets(dataDir);
+  // Report a damaged file before the servers take minutes to start.
+  readDemoMerchant(dataDir);
+  readDemoUsers(dataDir);
+  return { ...run, secrets };
+}
+
+/**
+ * Starts the PostgreSQL of a data directory.
+ *
+ * @param settings of PostgreSQL itself
+ * @param responds whether it answers at the superuser's URL
+ * @returns the URL of its superuser
+ */
+export async function startPostgres<Name extends string>(
+  { config, supervisor, log, whenItEnds }: PreparedRun<Name>,
+  name: Name,
+  settings: Readonly<Record<string, string | number>> = {},
+  responds: (adminUrl: string) => Promise<boolean> = async () => true,
+): Promise<string> {
+  const logFile = logFileOf(config.dataDir, 'postgres');
+  let adminUrl = '';
+  const plan: MemberPlan<Name> = {
+    name,
+    logFile,
+    whenItEnds,
+    async launch(_, onSpawn) {
+      const started = await startEmbeddedPostgres({
+        log,
+        signal: supervisor.signal,
+        guard: supervisor.guard,
+        dataDir: postgresFolder(config.dataDir),
+        port: config.postgresPort,
+        cacheRoot: cacheRoot(config.cacheHome),
+        logFile,
+        continueLog: whenItEnds === 'start again',
+        // Terse: PostgreSQL's own log would show the whole row that a constraint refuses.
+        settings: { max_connections: MAX_CONNECTIONS, log_error_verbosity: 'terse', ...settings },
+        onSpawn,
+      });
+      ({ adminUrl } = started);
+    },
+    responds: () => responds(adminUrl),
+  };
+  await supervisor.start([plan]);
+  return adminUrl;
+}
+
+/** The service's database on the PostgreSQL of a run. */
+export function serviceDatabase({ secrets }: PreparedRun, adminUrl: string) {
+  return ensureServiceDatabase(adminUrl, {
+    owner: secrets.DATABASE_OWNER_PASSWORD,
+    service: secrets.DATABASE_SERVICE_PASSWORD,
+  });
+}
+
+/**
+ * Runs the migrations, then makes the demo merchant while the members start.
+ *
+ * @param entriesOf the members; with the settings that they share
+ * @returns these settings
+ * @throws SetupError when a process cannot be started
+ */
+export async function startService<Name extends string>(
+  { config, env, supervisor, secrets, whenItEnds }: PreparedRun<Name>,
+  servers: Servers,
+  entriesOf: (shared: Record<string, string>) => readonly Entry<Name>[],
+): Promise<Record<string, string>> {
+  const shared = sharedEnvironment(config, servers, secrets);
+  const { guard, signal } = supervisor;
+  const launcher = {
+    dataDir: config.dataDir,
+    env: overridden({ ...compileCache(config), ...env }, shared),
+    guard,
+    signal,
+  };
+  const { migrationDatabaseUrl: url } = servers;
+  const continueLog = whenItEnds === 'start again';
+  const migration = {
+    name: 'Migration',
+    entry: 'src/main/migrate.ts',
+    // Only migrations receive the login that may change tables.
+    ...(url !== undefined && { env: { MIGRATION_DATABASE_URL: url } }),
+  };
+  const merchant = { name: 'Demo merchant', entry: 'dev/seed.ts' };
+  await supervisor.runTask(entryTask(launcher, migration, continueLog));
+  await Promise.all([
+    supervisor.runTask(entryTask(launcher, merchant, continueLog)),
+    supervisor.start(entriesOf(shared).map((entry) => entryMember(launcher, entry, whenItEnds))),
+  ]);
+  return shared;
+}
+
+/** Publishes that the run is ready. @throws SetupError without a demo merchant, or when it stops */
+export function publishFacts(
+  { config, supervisor }: Run,
+  servers: Servers,
+  environment: Record<string, string>,
+): DevFacts {
+  const demoMerchant = readDemoMerchant(config.dataDir);
+  const demoUsers = readDemoUsers(config.dataDir);
+  if (demoMerchant === undefined || demoUsers === undefined) {
+    throw new SetupError('The demo merchant was not saved');
+  }
+  supervisor.signal.throwIfAborted();
+  const facts = {
+    apiBaseUrl: localUrl(config.host, config.port),
+    sandboxBasePath: '/sandbox/api/merchant/v1',
+    productionBasePath: '/api/merchant/v1',
+    temporalAddress: servers.temporalAddress,
+    ...(servers.temporalUiUrl !== undefined && { temporalUiUrl: servers.temporalUiUrl }),
+    ...(keepsMails(config) && { mailboxUrl: localUrl(LOOPBACK, config.mailboxPort) }),
+    demoMerchant,
+    demoUsers,
+    environment,
+  };
+  writeDevFacts(config.dataDir, facts);
+  return facts;
+}
