@@ -237,15 +237,18 @@ export default defineConfig({
         ],
       },
     },
-    {
-      files: ['dev/gateway-simulator/**'],
+    ...[
+      { files: ['dev/gateway-simulator/*.ts'], regex: '^\\.\\./' },
+      { files: ['dev/gateway-simulator/*/**'], regex: '^\\.\\./\\.\\./' },
+    ].map(({ files, regex }): OxlintOverride => ({
+      files,
       rules: {
         'no-restricted-imports': [
           'error',
-          { patterns: [{ regex: '^\\.\\./', message: 'The simulator imports only itself' }] },
+          { patterns: [{ regex, message: 'The simulator imports only itself' }] },
         ],
       },
-    },
+    })),
     ...(['temporal', 'temporal-on-postgres'] as const).map(
       (folder, index, both): OxlintOverride => ({
         files: [`dev/${folder}/**`],

@@ -1,10 +1,10 @@
 import type { Context, Middleware, Next } from 'koa';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { badRequest, serverError } from './entities.ts';
+import { badRequest, serverError } from './state/entities.ts';
 import { type SimulatedGateway, requireRow, publish } from './gateway.ts';
 import { type Random, newId } from './random.ts';
-import type { Refusal } from './store.ts';
+import type { Refusal } from './state/store.ts';
 
 /** Permanent refusals, with the gateway's descriptions. */
 const REFUSAL_CAUSES = {

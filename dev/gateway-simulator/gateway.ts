@@ -1,6 +1,6 @@
-import type { NewEvent, Callbacks } from './callbacks.ts';
-import { badRequest } from './entities.ts';
-import type { Store, Changes, Row, Table } from './store.ts';
+import type { NewEvent, Callbacks } from './callbacks/callbacks.ts';
+import { badRequest } from './state/entities.ts';
+import type { Store, Changes, Row, Table } from './state/store.ts';
 
 /** The simulator's logger; pino implements it. */
 export interface SimulatorLog {

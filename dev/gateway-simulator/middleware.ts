@@ -2,7 +2,7 @@ import { Router, type RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { RazorpayError, badRequest, serverError } from './entities.ts';
+import { RazorpayError, badRequest, serverError } from './state/entities.ts';
 import type { SimulatorLog } from './gateway.ts';
 
 function isHttpError(error: unknown): error is Error & { status: number; expose: boolean } {

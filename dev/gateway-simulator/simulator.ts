@@ -1,15 +1,15 @@
 import { bodyParser } from '@koa/bodyparser';
 import Koa from 'koa';
 import { createServer } from 'node:http';
-import { createApiRouter } from './api-routes.ts';
-import { createCallbacks } from './callbacks.ts';
-import { type ControlDeps, createControlRouter } from './control-routes.ts';
+import { createApiRouter } from './api/routes.ts';
+import { createCallbacks } from './callbacks/callbacks.ts';
+import { type ControlDeps, createControlRouter } from './control/routes.ts';
 import { createFaults } from './faults.ts';
 import type { GatewaySimulatorOptions, SimulatorLog, SimulatedGateway } from './gateway.ts';
 import { createListener } from './listener.ts';
 import { formatErrors, logRequests, refuseCrossSite, requireKey } from './middleware.ts';
 import { createRandom } from './random.ts';
-import { openStore } from './store.ts';
+import { openStore } from './state/store.ts';
 import { createUpiRouter } from './upi.ts';
 
 /** The three parts of the simulator: Razorpay's API, the UPI app, and the control API. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type Transfer, badRequest } from './entities.ts';
+import { type Transfer, badRequest } from './state/entities.ts';
 import { type SimulatedGateway, publish, requireRow } from './gateway.ts';
-import type { Row } from './store.ts';
+import type { Row } from './state/store.ts';
 
 /** What a switch can be set for, beside everything: the tables of payments, accounts and QR codes. */
 const SUBJECT_TABLES = ['payments', 'accounts', 'qrCodes'] as const;

@@ -1,12 +1,18 @@
 import type { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
-import type { QrCode } from './entities.ts';
+import type { QrCode } from './state/entities.ts';
 import type { SimulatedGateway } from './gateway.ts';
 import { createRouter } from './middleware.ts';
-import { FAILURE_VPA, SUCCESS_VPA, failQrCode, payQrCode, paymentsOf } from './payments.ts';
-import { currentQrCode, expireQrCode } from './qr-codes.ts';
-import type { Row } from './store.ts';
+import {
+  FAILURE_VPA,
+  SUCCESS_VPA,
+  failQrCode,
+  payQrCode,
+  paymentsOf,
+} from './operations/payments.ts';
+import { currentQrCode, expireQrCode } from './operations/qr-codes.ts';
+import type { Row } from './state/store.ts';
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',

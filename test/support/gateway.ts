@@ -44,7 +44,7 @@ export async function askGateway<Answer>(
   return (await response.json()) as Answer;
 }
 
-/** Calls a control route of the simulator: see `dev/gateway-simulator/control-routes.ts`. */
+/** Calls a control route of the simulator: see `dev/gateway-simulator/control/routes.ts`. */
 export function simulator<Answer = unknown>(
   gateway: ConfiguredGateway,
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
@@ -156,7 +156,7 @@ export const withCallbacks = (service: TestService) =>
 /** The path of each call that closes a payment session. */
 export const CLOSING = '/v1/payments/qr_codes/*/close';
 
-/** A fault and the calls that it affects: see `dev/gateway-simulator/control-routes.ts`. */
+/** A fault and the calls that it affects: see `dev/gateway-simulator/control/routes.ts`. */
 interface GatewayFault {
   kind: 'reset' | 'error' | 'late' | 'held' | 'drop_answer';
   [lever: string]: unknown;

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import type { SimulatorLog } from './gateway.ts';
-import type { Store, CallbackEvent } from './store.ts';
-import { switchOf } from './switches.ts';
+import type { SimulatorLog } from '../gateway.ts';
+import type { Store, CallbackEvent } from '../state/store.ts';
+import { switchOf } from '../switches.ts';
 
 /** How callbacks are sent. */
 export interface SenderOptions {
@@ -71,7 +71,7 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
     // The second copy of an accepted event may fail; the event stays accepted.
     if (closing.signal.aborted || event === undefined || event.state === 'accepted') return;
     // If this change is lost, the event is sent again, which at-least-once delivery allows.
-    store.commitWithoutSync({ events: { [eventId]: { ...event, ...change } } });
+    store.commit({ events: { [eventId]: { ...event, ...change } } });
   }
 
   /** Never throws: on a full disk the event is sent again, at the latest after a restart. */

@@ -1,9 +1,9 @@
 import type { RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
-import { badRequest } from './entities.ts';
-import type { SimulatedGateway } from './gateway.ts';
-import { switchOf } from './switches.ts';
+import { badRequest } from '../state/entities.ts';
+import type { SimulatedGateway } from '../gateway.ts';
+import { switchOf } from '../switches.ts';
 
 /** The query of a list: 10 items by default, 100 at most; times in Unix seconds. */
 export const page = z.object({

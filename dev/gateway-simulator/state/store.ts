@@ -8,7 +8,7 @@ import type {
   Transfer,
 } from './entities.ts';
 import { openJournal } from './journal.ts';
-import type { SwitchSettings } from './switches.ts';
+import type { SwitchSettings } from '../switches.ts';
 
 /** A permanent refusal, until it is lifted. */
 export interface Refusal {
@@ -78,8 +78,6 @@ export interface Store {
   all<Name extends Table>(table: Name): Tables[Name][];
   /** @throws Error when the changes could not be stored: then nothing has changed. */
   commit(changes: Changes): void;
-  /** The same for changes that a power cut may lose. */
-  commitWithoutSync(changes: Changes): void;
   close(): void;
 }
 
@@ -110,32 +108,20 @@ function applyTable<Name extends Table>(
   for (const [id, row] of Object.entries(rows)) map.set(id, row);
 }
 
-function* linesOf(maps: Maps): Generator<string> {
-  for (const table of tableNames(maps)) {
-    for (const [id, row] of maps[table]) yield JSON.stringify({ [table]: { [id]: row } });
-  }
-}
-
 /** Opens the state: in memory, with a journal on disk if `dataFile` is given. */
 export function openStore(dataFile: string | undefined): Store {
   const maps = emptyMaps();
   const apply = (changes: Changes) => {
     for (const table of tableNames(maps)) applyTable(maps[table], changes[table]);
   };
-  const journal = openJournal(
-    dataFile,
-    (line) => apply(JSON.parse(line) as Changes),
-    () => linesOf(maps),
-  );
-  const commit = (changes: Changes, sync: boolean) => {
-    journal.append(JSON.stringify(changes), sync);
-    apply(changes);
-  };
+  const journal = openJournal(dataFile, (line) => apply(JSON.parse(line) as Changes));
   return {
     get: (table, id) => maps[table].get(id),
     all: (table) => [...maps[table].values()],
-    commit: (changes) => commit(changes, true),
-    commitWithoutSync: (changes) => commit(changes, false),
+    commit(changes) {
+      journal.append(JSON.stringify(changes));
+      apply(changes);
+    },
     close: () => journal.close(),
   };
 }

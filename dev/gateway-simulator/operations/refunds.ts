@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { balanceChange, platformBalancePaise, unreversedPaise } from './balance.ts';
-import type { NewEvent } from './callbacks.ts';
-import type { Notes, Payment, Refund, Transfer } from './entities.ts';
-import { RazorpayError, badRequest } from './entities.ts';
-import { assertNotRefused } from './faults.ts';
-import { type SimulatedGateway, publish, requireRow } from './gateway.ts';
-import { newId } from './random.ts';
-import { shownPayment } from './shown.ts';
-import type { Changes, Row } from './store.ts';
-import { subjectsOfPayment, switchOf } from './switches.ts';
+import type { NewEvent } from '../callbacks/callbacks.ts';
+import type { Notes, Payment, Refund, Transfer } from '../state/entities.ts';
+import { RazorpayError, badRequest } from '../state/entities.ts';
+import { assertNotRefused } from '../faults.ts';
+import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
+import { newId } from '../random.ts';
+import { shownPayment } from '../api/shown.ts';
+import type { Changes, Row } from '../state/store.ts';
+import { subjectsOfPayment, switchOf } from '../switches.ts';
 import { reverseTransfer, transfersOf } from './transfers.ts';
 
 /** The body of a refund request, amount in paise; without it, the rest of the payment. */

@@ -1,8 +1,8 @@
 import { balanceChange } from './balance.ts';
-import { type Dispute, badRequest } from './entities.ts';
-import { type SimulatedGateway, publish, requireRow } from './gateway.ts';
-import { newId } from './random.ts';
-import { shownPayment } from './shown.ts';
+import { type Dispute, badRequest } from '../state/entities.ts';
+import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
+import { newId } from '../random.ts';
+import { shownPayment } from '../api/shown.ts';
 
 /** How long the platform may respond to the buyer's bank. */
 const RESPOND_WITHIN_SECONDS = 7 * 24 * 3600;

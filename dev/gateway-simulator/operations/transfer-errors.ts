@@ -1,4 +1,4 @@
-import type { TransferError } from './entities.ts';
+import type { TransferError } from '../state/entities.ts';
 
 /** Of a transfer that has not failed. */
 export const NO_ERROR: Omit<TransferError, 'id'> = {

@@ -1,23 +1,23 @@
 import type { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
-import { changeAccount } from './accounts.ts';
-import { addToBalance, totals } from './balance.ts';
+import { changeAccount } from '../operations/accounts.ts';
+import { addToBalance, totals } from '../operations/balance.ts';
 import { ageEntities } from './clock.ts';
-import { openDispute, updateDisputeStatus } from './disputes.ts';
-import { ACCOUNT_STATUSES, ACTIVATIONS } from './entities.ts';
-import { type Faults, addRefusal, liftRefusal } from './faults.ts';
-import type { SimulatedGateway } from './gateway.ts';
-import { createRouter } from './middleware.ts';
-import { capturePayment, failQrCode, payQrCode, voidPayment } from './payments.ts';
+import { openDispute, updateDisputeStatus } from '../operations/disputes.ts';
+import { ACCOUNT_STATUSES, ACTIVATIONS } from '../state/entities.ts';
+import { type Faults, addRefusal, liftRefusal } from '../faults.ts';
+import type { SimulatedGateway } from '../gateway.ts';
+import { createRouter } from '../middleware.ts';
+import { capturePayment, failQrCode, payQrCode, voidPayment } from '../operations/payments.ts';
 import { pendingIds } from './pending.ts';
-import { expireQrCode } from './qr-codes.ts';
-import type { Random } from './random.ts';
-import { endRefund, refundPayment } from './refunds.ts';
-import { shownPayment, shownQrCode, shownTransfer } from './shown.ts';
-import { SWITCH_DEFAULTS, setSwitches, switchesBySubject } from './switches.ts';
-import { FAILURE_REASONS } from './transfer-errors.ts';
-import { endTransfer } from './transfers.ts';
+import { expireQrCode } from '../operations/qr-codes.ts';
+import type { Random } from '../random.ts';
+import { endRefund, refundPayment } from '../operations/refunds.ts';
+import { shownPayment, shownQrCode, shownTransfer } from '../api/shown.ts';
+import { SWITCH_DEFAULTS, setSwitches, switchesBySubject } from '../switches.ts';
+import { FAILURE_REASONS } from '../operations/transfer-errors.ts';
+import { endTransfer } from '../operations/transfers.ts';
 
 /** What the control routes change. */
 export interface ControlDeps {

@@ -1,6 +1,6 @@
-import type { Transfer } from './entities.ts';
-import { type SimulatedGateway, publish } from './gateway.ts';
-import type { Changes } from './store.ts';
+import type { Transfer } from '../state/entities.ts';
+import { type SimulatedGateway, publish } from '../gateway.ts';
+import type { Changes } from '../state/store.ts';
 
 const PLATFORM = 'platform';
 /** What the platform itself has added to its balance. */

@@ -1,13 +1,13 @@
 import { assertReceivesTransfers } from './accounts.ts';
 import { balanceChange, platformBalancePaise, unreversedPaise } from './balance.ts';
-import type { NewEvent } from './callbacks.ts';
-import { type Notes, type Payment, type Transfer, badRequest } from './entities.ts';
-import { assertNotRefused } from './faults.ts';
+import type { NewEvent } from '../callbacks/callbacks.ts';
+import { type Notes, type Payment, type Transfer, badRequest } from '../state/entities.ts';
+import { assertNotRefused } from '../faults.ts';
 import { NO_FEE, feeOfTransfer } from './fees.ts';
-import { type SimulatedGateway, publish, requireRow } from './gateway.ts';
-import { newId } from './random.ts';
-import { shownTransfer } from './shown.ts';
-import { subjectsOfTransfer, switchOf } from './switches.ts';
+import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
+import { newId } from '../random.ts';
+import { shownTransfer } from '../api/shown.ts';
+import { subjectsOfTransfer, switchOf } from '../switches.ts';
 import { type FailureReason, NO_ERROR, errorOf } from './transfer-errors.ts';
 
 /** A transfer in a request, amount in paise. */

@@ -1,4 +1,4 @@
-import { type SimulatedGateway, publish } from './gateway.ts';
+import { type SimulatedGateway, publish } from '../gateway.ts';
 
 const byId = <Row extends { entity: { id: string } }>(rows: readonly Row[]) =>
   Object.fromEntries(rows.map((row) => [row.entity.id, row]));

@@ -1,24 +1,24 @@
 import type { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
-import { betaAccount, createAccount } from './accounts.ts';
-import type { Transfer } from './entities.ts';
-import { type SimulatedGateway, requireRow } from './gateway.ts';
+import { betaAccount, createAccount } from '../operations/accounts.ts';
+import type { Transfer } from '../state/entities.ts';
+import { type SimulatedGateway, requireRow } from '../gateway.ts';
 import { WHOLE_LIST, listOf, page, refuseUnknownQuery } from './lists.ts';
-import { createRouter } from './middleware.ts';
-import { paymentsOf, qrCodesOfPayment } from './payments.ts';
-import { closeQrCode, createQrCode, currentQrCode } from './qr-codes.ts';
-import { refundPayment, refundsOf } from './refunds.ts';
+import { createRouter } from '../middleware.ts';
+import { paymentsOf, qrCodesOfPayment } from '../operations/payments.ts';
+import { closeQrCode, createQrCode, currentQrCode } from '../operations/qr-codes.ts';
+import { refundPayment, refundsOf } from '../operations/refunds.ts';
 import { shownPayment, shownQrCode, shownTransfer } from './shown.ts';
-import type { Row } from './store.ts';
-import { subjectsOfPayment, subjectsOfTransfer } from './switches.ts';
+import type { Row } from '../state/store.ts';
+import { subjectsOfPayment, subjectsOfTransfer } from '../switches.ts';
 import {
   createTransfers,
   currentTransfer,
   holdTransfer,
   takeBackTransfer,
   transfersOf,
-} from './transfers.ts';
+} from '../operations/transfers.ts';
 
 /** "Maximum 15 key-value pairs, 256 characters (maximum) each." */
 const notes = z

@@ -1,7 +1,7 @@
-import { type ACTIVATIONS, type LinkedAccount, badRequest } from './entities.ts';
-import { type SimulatedGateway, publish, requireRow } from './gateway.ts';
-import { newId } from './random.ts';
-import { switchOf } from './switches.ts';
+import { type ACTIVATIONS, type LinkedAccount, badRequest } from '../state/entities.ts';
+import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
+import { newId } from '../random.ts';
+import { switchOf } from '../switches.ts';
 
 /** The body of a request for a linked account. */
 export type NewAccount = Pick<

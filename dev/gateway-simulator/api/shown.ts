@@ -1,7 +1,7 @@
-import type { QrCode, Transfer } from './entities.ts';
-import type { SimulatedGateway } from './gateway.ts';
-import type { Row } from './store.ts';
-import { subjectsOfPayment, subjectsOfTransfer, switchOf } from './switches.ts';
+import type { QrCode, Transfer } from '../state/entities.ts';
+import type { SimulatedGateway } from '../gateway.ts';
+import type { Row } from '../state/store.ts';
+import { subjectsOfPayment, subjectsOfTransfer, switchOf } from '../switches.ts';
 
 /** A QR code as the API and callbacks show it. */
 export function shownQrCode(gateway: SimulatedGateway, qrCode: QrCode): object {

@@ -1,4 +1,4 @@
-import type { SimulatedGateway } from './gateway.ts';
+import type { SimulatedGateway } from '../gateway.ts';
 
 const idsOf = (entities: readonly { id: string; status: string }[], wanted: string) =>
   entities.filter(({ status }) => status === wanted).map(({ id }) => id);

@@ -1,9 +1,9 @@
-import { type Notes, type QrCode, badRequest } from './entities.ts';
-import { type SimulatedGateway, requireRow, publish } from './gateway.ts';
-import { newId } from './random.ts';
-import { shownQrCode } from './shown.ts';
-import type { Row } from './store.ts';
-import { switchOf } from './switches.ts';
+import { type Notes, type QrCode, badRequest } from '../state/entities.ts';
+import { type SimulatedGateway, requireRow, publish } from '../gateway.ts';
+import { newId } from '../random.ts';
+import { shownQrCode } from '../api/shown.ts';
+import type { Row } from '../state/store.ts';
+import { switchOf } from '../switches.ts';
 
 /** The body of api/qr-codes/create. */
 export interface NewQrCode {

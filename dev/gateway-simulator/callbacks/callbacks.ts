@@ -1,6 +1,6 @@
-import { type SenderOptions, createCallbackSender } from './callback-sender.ts';
-import { type Random, newId, shuffled } from './random.ts';
-import type { CallbackEvent } from './store.ts';
+import { type SenderOptions, createCallbackSender } from './sender.ts';
+import { type Random, newId, shuffled } from '../random.ts';
+import type { CallbackEvent } from '../state/store.ts';
 
 /** The disturbances of callbacks, drawn for each event from the seeded generator. */
 export interface CallbackSettings {
