@@ -1,16 +1,15 @@
 import { join } from 'node:path';
-import { reasonOf } from '../files/archives.ts';
-import { cachedFolder, isCached } from '../files/cache.ts';
+import { downloadRelease, reasonOf } from '../files/archives.ts';
+import { installed, type InstallOptions, type Way } from '../files/install.ts';
 import { findOnPath, isExecutable } from '../processes/executables.ts';
+import { runCommand } from '../processes/run-command.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { SERVER_ARTIFACT, UI_ARTIFACT, type Artifact } from './artifacts.ts';
-import { installRelease, type InstallOptions } from './install.ts';
 
 /** Where to search for Temporal's programs and how to install them. */
 export interface TemporalProgramsOptions extends InstallOptions {
   /** The setting TEMPORAL_PROGRAMS_DIR. */
   readonly temporalProgramsDir: string | undefined;
-  readonly cacheRoot: string;
 }
 
 /** The paths of the server and of the tool that creates its schema. */
@@ -37,33 +36,66 @@ function onPath({ programs }: Artifact, env: NodeJS.ProcessEnv): string[] | unde
   return paths.every((path) => path !== undefined) ? paths : undefined;
 }
 
-/** The programs of the first release that is cached or can be installed. @throws the last error */
-async function installInCache(
+/** Builds the programs of a pinned Go module. @throws SetupError with the end of what Go printed */
+async function build(
+  folder: string,
   artifact: Artifact,
-  options: TemporalProgramsOptions,
-): Promise<string[]> {
-  const { cacheRoot, log, signal } = options;
-  const nameOf = (version: string) => `${artifact.archiveName}-${version}`;
-  const kept = artifact.releases.find(({ version }) => isCached(cacheRoot, nameOf(version)));
-  const candidates = kept === undefined ? artifact.releases : [kept];
-  let failure: unknown;
-  for (const release of candidates) {
-    const fill = (folder: string) => installRelease(folder, artifact, release, options);
-    try {
-      const folder = await cachedFolder({
-        root: cacheRoot,
-        name: nameOf(release.version),
-        fill,
-        log,
-        signal,
-      });
-      return artifact.programs.map(({ name }) => join(folder, name));
-    } catch (error) {
-      signal?.throwIfAborted();
-      failure = error;
-    }
+  goModule: string,
+  options: InstallOptions,
+) {
+  const { env, signal, guard } = options;
+  const go = findOnPath('go', env);
+  if (go === undefined) throw new SetupError('Go is not on this machine');
+  for (const { name, goPackage } of artifact.programs) {
+    const flags = ['-trimpath', '-buildvcs=false', '-ldflags=-s -w'];
+    const args = ['build', ...flags, '-o', join(folder, name), goPackage];
+    const { succeeded, output } = await runCommand(go, args, {
+      // The flags of the official builds. Go downloads the toolchain that the module requires.
+      env: {
+        ...env,
+        GOFLAGS: '-mod=readonly',
+        GOTOOLCHAIN: 'auto',
+        GOWORK: 'off',
+        CGO_ENABLED: '0',
+      },
+      cwd: join(import.meta.dirname, 'go', goModule),
+      signal,
+      guard,
+    });
+    if (!succeeded) throw new SetupError(output.trim().split('\n').slice(-3).join(' '));
   }
-  throw failure;
+}
+
+/** The ways to a release: the official archive, then a build, which takes some minutes. */
+function waysTo(
+  artifact: Artifact,
+  { version, goModule }: Artifact['releases'][number],
+  options: InstallOptions,
+): Way[] {
+  const { repository, archiveName, programs } = artifact;
+  const checksumsFile = artifact.checksumsFile(version);
+  const names = programs.map(({ name }) => name);
+  const archive = { repository, version, archiveName, checksumsFile, programs: names };
+  return [
+    {
+      doing: 'downloading it',
+      failed: 'no download',
+      fill: (folder) => downloadRelease(folder, archive, options),
+    },
+    {
+      doing: 'building it with Go, some minutes, once for this machine',
+      failed: 'no build',
+      fill: (folder) => build(folder, artifact, goModule, options),
+    },
+  ];
+}
+
+/** The programs in the project's cache. @throws Error */
+async function inCache(artifact: Artifact, options: TemporalProgramsOptions): Promise<string[]> {
+  const { title, archiveName: name, releases, programs } = artifact;
+  const ways = (release: Artifact['releases'][number]) => waysTo(artifact, release, options);
+  const folder = await installed({ title, name, releases, waysTo: ways }, options);
+  return programs.map((program) => join(folder, program.name));
 }
 
 /**
@@ -82,7 +114,7 @@ function requireTemporalProgramsDir(temporalProgramsDir: string | undefined): vo
 async function find(artifact: Artifact, options: TemporalProgramsOptions): Promise<string[]> {
   const { temporalProgramsDir: folder, env } = options;
   const given = folder === undefined ? undefined : inFolder(folder, artifact);
-  return given ?? onPath(artifact, env) ?? (await installInCache(artifact, options));
+  return given ?? onPath(artifact, env) ?? (await inCache(artifact, options));
 }
 
 /**

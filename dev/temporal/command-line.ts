@@ -1,7 +1,8 @@
+import type { InstallOptions } from '../files/install.ts';
 import { findOnPath, isExecutable } from '../processes/executables.ts';
 import { runCommand } from '../processes/run-command.ts';
 import { SetupError } from '../../src/setup-error.ts';
-import { installProgram, type InstallOptions } from './install.ts';
+import { installProgram } from './install.ts';
 import { TEMPORAL_CLI } from './pinned-programs.ts';
 
 /** Where to search for Temporal's command line and how to install it. */

@@ -1,5 +1,6 @@
 import { isExecutable } from '../../dev/processes/executables.ts';
-import { installProgram, type InstallOptions } from '../../dev/temporal/install.ts';
+import type { InstallOptions } from '../../dev/files/install.ts';
+import { installProgram } from '../../dev/temporal/install.ts';
 import { TIME_SKIPPING_SERVER } from '../../dev/temporal/pinned-programs.ts';
 import { SetupError } from '../../src/setup-error.ts';
 
