@@ -1,6 +1,7 @@
 import type { Context, Middleware, Next } from 'koa';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
 import { badRequest, serverError } from './state/entities.ts';
 import { type SimulatedGateway, requireRow, publish } from './gateway.ts';
 import { type Random, newId } from './random.ts';
@@ -53,27 +54,31 @@ export function assertNotRefused(
   if (refusal !== undefined) throw badRequest(refusal.description);
 }
 
+/** A duration in a control call. */
+export const durationMs = z.number().int().min(0).max(3_600_000);
+
 /** A fault of the API. */
-export interface FaultSpec {
+export const faultSpec = z.strictObject({
   /**
    * `reset`: the connection is cut before the work. `error`: a 5xx or 429. `late`: the response comes
    * after the client's time-out. `held`: it comes when the fault is removed. `drop_answer`: the work is
    * done, and the response is lost.
    */
-  kind: 'reset' | 'error' | 'late' | 'held' | 'drop_answer';
-  method?: 'GET' | 'POST' | 'PATCH' | undefined;
+  kind: z.enum(['reset', 'error', 'late', 'held', 'drop_answer']),
+  method: z.enum(['GET', 'POST', 'PATCH']).optional(),
   /** A path in which `*` stands for one segment: `/v1/payments/*` + `/refund`. All by default. */
-  path?: string | undefined;
+  path: z.string().startsWith('/').optional(),
   /** For `error`: 503 by default. */
-  status?: number | undefined;
+  status: z.union([z.literal(429), z.number().int().min(500).max(599)]).optional(),
   /** For `error`, `late` and `held`: whether the work is done before the fault, after it, or never. */
-  work?: 'before' | 'after' | 'never' | undefined;
+  work: z.enum(['before', 'after', 'never']).optional(),
   /** For `late`: until the client closes the connection, by default. */
-  delayMs?: number | undefined;
+  delayMs: durationMs.optional(),
   /** How many requests it affects; all by default. */
-  count?: number | undefined;
-  probability?: number | undefined;
-}
+  count: z.number().int().min(1).optional(),
+  probability: z.number().min(0).max(1).optional(),
+});
+type FaultSpec = z.output<typeof faultSpec>;
 
 /** An active fault. */
 export interface Fault extends FaultSpec {

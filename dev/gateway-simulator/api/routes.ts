@@ -1,14 +1,14 @@
 import type { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
-import { betaAccount, createAccount } from '../operations/accounts.ts';
-import type { Transfer } from '../state/entities.ts';
+import { betaAccount, createAccount, newAccount } from '../operations/accounts.ts';
+import { type Transfer, notes } from '../state/entities.ts';
 import { type SimulatedGateway, requireRow } from '../gateway.ts';
 import { WHOLE_LIST, listOf, page, refuseUnknownQuery } from './lists.ts';
 import { createRouter } from '../middleware.ts';
 import { paymentsOf, qrCodesOfPayment } from '../operations/payments.ts';
-import { closeQrCode, createQrCode, currentQrCode } from '../operations/qr-codes.ts';
-import { refundPayment, refundsOf } from '../operations/refunds.ts';
+import { closeQrCode, createQrCode, currentQrCode, newQrCode } from '../operations/qr-codes.ts';
+import { newRefund, refundPayment, refundsOf } from '../operations/refunds.ts';
 import { shownPayment, shownQrCode, shownTransfer } from './shown.ts';
 import type { Row } from '../state/store.ts';
 import { subjectsOfPayment, subjectsOfTransfer } from '../switches.ts';
@@ -16,54 +16,15 @@ import {
   createTransfers,
   currentTransfer,
   holdTransfer,
+  newTransfer,
   takeBackTransfer,
   transfersOf,
 } from '../operations/transfers.ts';
 
-/** "Maximum 15 key-value pairs, 256 characters (maximum) each." */
-const notes = z
-  .record(z.string().max(256), z.string().max(256))
-  .refine((pairs) => Object.keys(pairs).length <= 15);
 const paise = z.number().int().min(1);
-
-const newQrCode = z.strictObject({
-  type: z.literal('upi_qr'),
-  usage: z.literal('single_use'),
-  fixed_amount: z.literal(true),
-  payment_amount: paise,
-  name: z.string().optional(),
-  description: z.string().optional(),
-  close_by: z.number().int().min(946_684_800).max(4_765_046_400).optional(),
-  notes: notes.optional(),
-});
-const newRefund = z.strictObject({
-  amount: paise.optional(),
-  speed: z.literal('normal').optional(),
-  notes: notes.optional(),
-  receipt: z.string().optional(),
-  reverse_all: z.boolean().optional(),
-});
-const newTransfer = z.strictObject({
-  account: z.string(),
-  amount: z.number().int().min(100),
-  currency: z.literal('INR'),
-  notes: notes.optional(),
-  linked_account_notes: z.array(z.string()).optional(),
-  on_hold: z.boolean().optional(),
-  on_hold_until: z.number().int().optional(),
-});
 const newTransfers = z.strictObject({ transfers: z.array(newTransfer).min(1) });
 const newReversal = z.strictObject({ amount: paise.optional(), notes: notes.optional() });
 const hold = z.strictObject({ on_hold: z.boolean(), on_hold_until: z.number().int().optional() });
-const newAccount = z.strictObject({
-  type: z.literal('route'),
-  email: z.email(),
-  phone: z.string().min(8).max(15),
-  legal_business_name: z.string().min(4).max(200),
-  business_type: z.string().min(1),
-  contact_name: z.string().min(4).max(255),
-  profile: z.looseObject({ category: z.string(), subcategory: z.string() }),
-});
 const qrCodePage = page.extend({ payment_id: z.string().optional() });
 
 type Params = Record<string, string>;
@@ -161,8 +122,7 @@ function addRouteRoutes(router: Router, gateway: SimulatedGateway): void {
     ctx.body = show(holdTransfer(gateway, param(ctx.params, 'id'), onHold));
   });
   router.post('/v2/accounts', (ctx) => {
-    const { type, ...input } = newAccount.parse(ctx.request.body);
-    ctx.body = { ...createAccount(gateway, input), type };
+    ctx.body = createAccount(gateway, newAccount.parse(ctx.request.body));
   });
   router.get('/v2/accounts/:id', (ctx) => {
     ctx.body = requireRow(gateway, 'accounts', param(ctx.params, 'id')).entity;

@@ -1,15 +1,22 @@
+import { z } from 'zod';
+import { durationMs } from '../faults.ts';
 import { type SenderOptions, createCallbackSender } from './sender.ts';
 import { type Random, newId, shuffled } from '../random.ts';
 import type { CallbackEvent } from '../state/store.ts';
 
-/** The disturbances of callbacks, drawn for each event from the seeded generator. */
-export interface CallbackSettings {
-  dropProbability: number;
-  duplicateProbability: number;
-  delayMs: { min: number; max: number };
+const probability = z.number().min(0).max(1);
+
+const disturbances = z.strictObject({
+  dropProbability: probability,
+  duplicateProbability: probability,
+  delayMs: z.strictObject({ min: durationMs, max: durationMs }),
   /** Events are not sent until `release`. */
-  hold: boolean;
-}
+  hold: z.boolean(),
+});
+/** The disturbances of callbacks, drawn for each event from the seeded generator. */
+type CallbackSettings = z.output<typeof disturbances>;
+/** A change of them. */
+export const callbackSettings = disturbances.partial();
 
 /** Every event arrives once, immediately. */
 const RELIABLE: Readonly<CallbackSettings> = {
@@ -98,7 +105,7 @@ export type ReleaseOrder = 'as_created' | 'reversed' | 'shuffled';
 /** The callbacks of a simulator. */
 export interface Callbacks {
   readonly settings: CallbackSettings;
-  update(settings: { [Name in keyof CallbackSettings]?: CallbackSettings[Name] | undefined }): void;
+  update(settings: z.output<typeof callbackSettings>): void;
   /** Whether an event of this name is sent at all. */
   isChosen(name: string): boolean;
   /** Creates an event, which the caller stores. */

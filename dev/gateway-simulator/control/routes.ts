@@ -1,15 +1,21 @@
 import type { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import { z } from 'zod';
-import { changeAccount } from '../operations/accounts.ts';
+import { accountChange, changeAccount } from '../operations/accounts.ts';
 import { addToBalance, totals } from '../operations/balance.ts';
 import { ageEntities } from './clock.ts';
 import { openDispute, updateDisputeStatus } from '../operations/disputes.ts';
-import { ACCOUNT_STATUSES, ACTIVATIONS } from '../state/entities.ts';
-import { type Faults, addRefusal, liftRefusal } from '../faults.ts';
+import { type Faults, addRefusal, durationMs, faultSpec, liftRefusal } from '../faults.ts';
+import { callbackSettings } from '../callbacks/callbacks.ts';
 import type { SimulatedGateway } from '../gateway.ts';
 import { createRouter } from '../middleware.ts';
-import { capturePayment, failQrCode, payQrCode, voidPayment } from '../operations/payments.ts';
+import {
+  capturePayment,
+  failQrCode,
+  paymentAttempt,
+  payQrCode,
+  voidPayment,
+} from '../operations/payments.ts';
 import { pendingIds } from './pending.ts';
 import { expireQrCode } from '../operations/qr-codes.ts';
 import type { Random } from '../random.ts';
@@ -28,38 +34,9 @@ export interface ControlDeps {
   refuseConnectionsFor: (durationMs: number) => void;
 }
 
-const probability = z.number().min(0).max(1);
-const durationMs = z.number().int().min(0).max(3_600_000);
-
-const attempt = z.strictObject({
-  vpa: z.string().max(256).optional(),
-  amountPaise: z.number().int().min(1).optional(),
-  late: z.boolean().optional(),
-});
-const fault = z.strictObject({
-  kind: z.enum(['reset', 'error', 'late', 'held', 'drop_answer']),
-  method: z.enum(['GET', 'POST', 'PATCH']).optional(),
-  path: z.string().startsWith('/').optional(),
-  status: z.union([z.literal(429), z.number().int().min(500).max(599)]).optional(),
-  work: z.enum(['before', 'after', 'never']).optional(),
-  delayMs: durationMs.optional(),
-  count: z.number().int().min(1).optional(),
-  probability: probability.optional(),
-});
-const callbackSettings = z.strictObject({
-  dropProbability: probability.optional(),
-  duplicateProbability: probability.optional(),
-  delayMs: z.strictObject({ min: durationMs, max: durationMs }).optional(),
-  hold: z.boolean().optional(),
-});
 const refusal = z.strictObject({
   cause: z.enum(['account_closed', 'refund_window_over']),
   subjectId: z.string().nullable().default(null),
-});
-const accountChange = z.strictObject({
-  status: z.enum(ACCOUNT_STATUSES).optional(),
-  activation: z.enum(ACTIVATIONS).optional(),
-  ageSeconds: z.number().int().min(0).optional(),
 });
 const transferEnd = z.strictObject({
   status: z.enum(['processed', 'failed']),
@@ -80,11 +57,11 @@ const idOf = (params: Record<string, string>) => params['id'] ?? '';
 
 function addBuyerControls(router: Router, { gateway }: ControlDeps): void {
   router.post('/simulator/qr_codes/:id/pay', (ctx) => {
-    const row = payQrCode(gateway, idOf(ctx.params), attempt.parse(ctx.request.body ?? {}));
+    const row = payQrCode(gateway, idOf(ctx.params), paymentAttempt.parse(ctx.request.body ?? {}));
     ctx.body = shownPayment(gateway, row);
   });
   router.post('/simulator/qr_codes/:id/fail', (ctx) => {
-    const row = failQrCode(gateway, idOf(ctx.params), attempt.parse(ctx.request.body ?? {}));
+    const row = failQrCode(gateway, idOf(ctx.params), paymentAttempt.parse(ctx.request.body ?? {}));
     ctx.body = shownPayment(gateway, row);
   });
   router.post('/simulator/qr_codes/:id/expire', (ctx) => {
@@ -103,7 +80,7 @@ function addFaultControls(router: Router, { faults, refuseConnectionsFor }: Cont
     ctx.body = { faults: faults.list() };
   });
   router.post('/simulator/faults', (ctx) => {
-    ctx.body = faults.add(fault.parse(ctx.request.body));
+    ctx.body = faults.add(faultSpec.parse(ctx.request.body));
   });
   router.delete('/simulator/faults', (ctx) => {
     faults.clear();

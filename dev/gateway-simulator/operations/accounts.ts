@@ -1,13 +1,25 @@
-import { type ACTIVATIONS, type LinkedAccount, badRequest } from '../state/entities.ts';
+import { z } from 'zod';
+import {
+  ACCOUNT_STATUSES,
+  ACTIVATIONS,
+  type LinkedAccount,
+  badRequest,
+} from '../state/entities.ts';
 import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
 import { newId } from '../random.ts';
 import { switchOf } from '../switches.ts';
 
 /** The body of a request for a linked account. */
-export type NewAccount = Pick<
-  LinkedAccount,
-  'email' | 'phone' | 'contact_name' | 'business_type' | 'legal_business_name' | 'profile'
->;
+export const newAccount = z.strictObject({
+  type: z.literal('route'),
+  email: z.email(),
+  phone: z.string().min(8).max(15),
+  legal_business_name: z.string().min(4).max(200),
+  business_type: z.string().min(1),
+  contact_name: z.string().min(4).max(255),
+  profile: z.looseObject({ category: z.string(), subcategory: z.string() }),
+});
+type NewAccount = z.output<typeof newAccount>;
 
 /** Opens a linked account. @throws RazorpayError 400 that names the account with this email */
 export function createAccount(gateway: SimulatedGateway, input: NewAccount): LinkedAccount {
@@ -18,7 +30,6 @@ export function createAccount(gateway: SimulatedGateway, input: NewAccount): Lin
   }
   const entity: LinkedAccount = {
     id: newId('acc_'),
-    type: 'route',
     status: 'created',
     ...input,
     notes: {},
@@ -29,18 +40,18 @@ export function createAccount(gateway: SimulatedGateway, input: NewAccount): Lin
 }
 
 /** What the gateway changes of a linked account. */
-export interface AccountChange {
-  status?: LinkedAccount['status'] | undefined;
-  activation?: (typeof ACTIVATIONS)[number] | undefined;
+export const accountChange = z.strictObject({
+  status: z.enum(ACCOUNT_STATUSES).optional(),
+  activation: z.enum(ACTIVATIONS).optional(),
   /** How long ago it was created, from now on. */
-  ageSeconds?: number | undefined;
-}
+  ageSeconds: z.number().int().min(0).optional(),
+});
 
 /** Changes what the API reports of a linked account, and its age. */
 export function changeAccount(
   gateway: SimulatedGateway,
   id: string,
-  { status, activation, ageSeconds }: AccountChange,
+  { status, activation, ageSeconds }: z.output<typeof accountChange>,
 ): LinkedAccount {
   const row = requireRow(gateway, 'accounts', id);
   const { entity } = row;

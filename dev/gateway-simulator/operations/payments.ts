@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { z } from 'zod';
 import { balanceChange } from './balance.ts';
 import { type Payment, type QrCode, badRequest } from '../state/entities.ts';
 import { NO_FEE, feeOfPayment } from './fees.ts';
@@ -15,13 +16,14 @@ export const SUCCESS_VPA = 'success@razorpay';
 export const FAILURE_VPA = 'failure@razorpay';
 
 /** A buyer's attempt to pay. */
-export interface Attempt {
-  vpa?: string | undefined;
+export const paymentAttempt = z.strictObject({
+  vpa: z.string().max(256).optional(),
   /** An amount other than the QR code's, which a real UPI app would not allow. */
-  amountPaise?: number | undefined;
+  amountPaise: z.number().int().min(1).optional(),
   /** Captures the payment even if the QR code is closed. */
-  late?: boolean | undefined;
-}
+  late: z.boolean().optional(),
+});
+type Attempt = z.output<typeof paymentAttempt>;
 
 const NO_ERROR = {
   error_code: null,

@@ -1,4 +1,5 @@
-import { type Notes, type QrCode, badRequest } from '../state/entities.ts';
+import { z } from 'zod';
+import { type QrCode, badRequest, notes } from '../state/entities.ts';
 import { type SimulatedGateway, requireRow, publish } from '../gateway.ts';
 import { newId } from '../random.ts';
 import { shownQrCode } from '../api/shown.ts';
@@ -6,12 +7,17 @@ import type { Row } from '../state/store.ts';
 import { switchOf } from '../switches.ts';
 
 /** The body of api/qr-codes/create. */
-export interface NewQrCode {
-  payment_amount: number;
-  description?: string | undefined;
-  close_by?: number | undefined;
-  notes?: Notes | undefined;
-}
+export const newQrCode = z.strictObject({
+  type: z.literal('upi_qr'),
+  usage: z.literal('single_use'),
+  fixed_amount: z.literal(true),
+  payment_amount: z.number().int().min(1),
+  name: z.string().optional(),
+  description: z.string().optional(),
+  close_by: z.number().int().min(946_684_800).max(4_765_046_400).optional(),
+  notes: notes.optional(),
+});
+type NewQrCode = z.output<typeof newQrCode>;
 
 /** api/qr-codes/create: a later `close_by` is reduced to 2 hours. */
 const MAX_LIFETIME_SECONDS = 7200;

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import { balanceChange, platformBalancePaise, unreversedPaise } from './balance.ts';
 import type { NewEvent } from '../callbacks/callbacks.ts';
-import type { Notes, Payment, Refund, Transfer } from '../state/entities.ts';
-import { RazorpayError, badRequest } from '../state/entities.ts';
+import type { Payment, Refund, Transfer } from '../state/entities.ts';
+import { RazorpayError, badRequest, notes } from '../state/entities.ts';
 import { assertNotRefused } from '../faults.ts';
 import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
 import { newId } from '../random.ts';
@@ -12,12 +13,14 @@ import { subjectsOfPayment, switchOf } from '../switches.ts';
 import { reverseTransfer, transfersOf } from './transfers.ts';
 
 /** The body of a refund request, amount in paise; without it, the rest of the payment. */
-export interface NewRefund {
-  amount?: number | undefined;
-  notes?: Notes | undefined;
-  receipt?: string | undefined;
-  reverse_all?: boolean | undefined;
-}
+export const newRefund = z.strictObject({
+  amount: z.number().int().min(1).optional(),
+  speed: z.literal('normal').optional(),
+  notes: notes.optional(),
+  receipt: z.string().optional(),
+  reverse_all: z.boolean().optional(),
+});
+type NewRefund = Omit<z.output<typeof newRefund>, 'speed'>;
 
 /** payments/refunds/errors: banks do not refund a payment that is more than 6 months old. */
 const REFUND_WINDOW_SECONDS = 180 * 24 * 3600;
@@ -53,7 +56,7 @@ function withRefunded(payment: Payment, deltaPaise: number): Payment {
   };
 }
 
-function newRefund(
+function madeRefund(
   gateway: SimulatedGateway,
   row: Row<'payments'>,
   amountPaise: number,
@@ -120,7 +123,7 @@ function createRefund(
       'Your account does not have enough balance to carry out the refund operation.',
     );
   }
-  const refund = newRefund(gateway, row, amountPaise, input);
+  const refund = madeRefund(gateway, row, amountPaise, input);
   const refunded = {
     ...row,
     entity: withRefunded(payment, amountPaise),

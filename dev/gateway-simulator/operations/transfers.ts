@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import { assertReceivesTransfers } from './accounts.ts';
 import { balanceChange, platformBalancePaise, unreversedPaise } from './balance.ts';
 import type { NewEvent } from '../callbacks/callbacks.ts';
-import { type Notes, type Payment, type Transfer, badRequest } from '../state/entities.ts';
+import { type Payment, type Transfer, badRequest, notes } from '../state/entities.ts';
 import { assertNotRefused } from '../faults.ts';
 import { NO_FEE, feeOfTransfer } from './fees.ts';
 import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
@@ -11,14 +12,16 @@ import { subjectsOfTransfer, switchOf } from '../switches.ts';
 import { type FailureReason, NO_ERROR, errorOf } from './transfer-errors.ts';
 
 /** A transfer in a request, amount in paise. */
-export interface NewTransfer {
-  account: string;
-  amount: number;
-  notes?: Notes | undefined;
-  linked_account_notes?: string[] | undefined;
-  on_hold?: boolean | undefined;
-  on_hold_until?: number | undefined;
-}
+export const newTransfer = z.strictObject({
+  account: z.string(),
+  amount: z.number().int().min(100),
+  currency: z.literal('INR'),
+  notes: notes.optional(),
+  linked_account_notes: z.array(z.string()).optional(),
+  on_hold: z.boolean().optional(),
+  on_hold_until: z.number().int().optional(),
+});
+type NewTransfer = z.output<typeof newTransfer>;
 
 /** payments/route/schedule-settlement: T+2; a later release is settled at once. */
 const SETTLED_AFTER_SECONDS = 2 * 24 * 3600;
@@ -80,7 +83,7 @@ function assertTransferable(
   }
 }
 
-function newTransfer(gateway: SimulatedGateway, source: string, input: NewTransfer): Transfer {
+function pendingTransfer(gateway: SimulatedGateway, source: string, input: NewTransfer): Transfer {
   const onHold = input.on_hold ?? false;
   const now = gateway.now();
   const id = newId('trf_');
@@ -167,7 +170,7 @@ export function createTransfers(
 ): Transfer[] {
   const row = requireRow(gateway, 'payments', paymentId);
   assertTransferable(gateway, row.entity, input);
-  const pending = input.map((one) => newTransfer(gateway, paymentId, one));
+  const pending = input.map((one) => pendingTransfer(gateway, paymentId, one));
   const beforePaise = platformBalancePaise(gateway);
   let balancePaise = beforePaise;
   const transfers = pending.map((transfer) => {

@@ -1,7 +1,15 @@
+import { z } from 'zod';
+
 /** Razorpay's entities as in its HTTP API: amounts in paise, times in Unix seconds. */
 
-/** Key-value pairs that the caller attaches to an entity. */
-export type Notes = Readonly<Record<string, string>>;
+/**
+ * Key-value pairs that the caller attaches to an entity: "Maximum 15 key-value pairs, 256 characters
+ * (maximum) each."
+ */
+export const notes = z
+  .record(z.string().max(256), z.string().max(256))
+  .refine((pairs) => Object.keys(pairs).length <= 15);
+type Notes = Readonly<z.output<typeof notes>>;
 
 /** A QR code for one payment. */
 export interface QrCode {
