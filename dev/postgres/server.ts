@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Guard } from '../processes/guard.ts';
 import {
   describeProcess,
   endProcess,
@@ -14,6 +13,7 @@ import {
   notStarted,
   startServerProcess,
   untilReady,
+  type LaunchOptions,
   type ServerProcess,
 } from '../processes/server-process.ts';
 import { SetupError } from '../../src/setup-error.ts';
@@ -31,21 +31,15 @@ const STOP_STEPS: readonly StopStep[] = [
 const DATA_DIR_RELEASE_TIMEOUT_MS = 15_000;
 
 /** Where the server stores its data, listens and logs. */
-export interface EmbeddedPostgresOptions {
+export interface EmbeddedPostgresOptions extends LaunchOptions {
   /** The server's own folder. Created on first use; under root it is given to another account. */
   readonly dataDir: string;
   readonly port: number;
-  readonly logFile: string;
-  readonly continueLog?: boolean | undefined;
   /** The cache for a copy of the binaries if they cannot run in place. */
   readonly cacheRoot: string;
   readonly log: (line: string) => void;
   /** Server settings, such as `{ fsync: 'off' }` for data that is thrown away. */
   readonly settings?: Readonly<Record<string, string | number>>;
-  readonly signal?: AbortSignal | undefined;
-  readonly guard?: Guard | undefined;
-  /** Called with the process before it is ready. */
-  readonly onSpawn?: ((process: ServerProcess) => void) | undefined;
 }
 
 /** A running server. */

@@ -24,21 +24,33 @@ export interface ServerProcess {
   readonly stop: () => Promise<void>;
 }
 
-/** What to start, where its output goes, and how to stop it. */
-export interface ServerProcessOptions {
-  readonly file: string;
-  readonly args: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
+/** Where the output of a process goes, and what ends it when its user is killed. */
+interface ProcessContext {
   /** Receives standard output and error. */
   readonly logFile: string;
   /** Continues the log; otherwise the log of the run before is renamed to `.previous`. */
   readonly continueLog?: boolean | undefined;
+  readonly guard?: Guard | undefined;
+}
+
+/** What to start, and how to stop it. */
+export interface ServerProcessOptions extends ProcessContext {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
   readonly stopSteps: readonly StopStep[];
   readonly cwd?: string;
   readonly uid?: number;
   readonly gid?: number;
   readonly reportsReady?: boolean;
-  readonly guard?: Guard | undefined;
+}
+
+/** How a server is started whose start is waited for. */
+export interface LaunchOptions extends ProcessContext {
+  /** Ends a start that is under way. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the process before it is ready. */
+  readonly onSpawn?: ((process: ServerProcess) => void) | undefined;
 }
 
 /** Resolves when a child has ended or could not be started. */
@@ -173,4 +185,23 @@ export function notStarted(
   lines = lastLines(logFile, 2),
 ): SetupError {
   return new SetupError(`${name} did not start: ${lines.join(' ')} (its log: ${logFile})`);
+}
+
+/**
+ * Starts a server and waits until it is ready.
+ *
+ * @param name of the server, in messages
+ * @throws SetupError when it ends instead, or is not ready within a minute
+ */
+export async function launchServer(
+  name: string,
+  what: Omit<ServerProcessOptions, keyof ProcessContext>,
+  { logFile, continueLog, guard, signal, onSpawn }: LaunchOptions,
+  isReady: Readiness['isReady'],
+): Promise<ServerProcess> {
+  const server = await startServerProcess({ ...what, logFile, continueLog, guard });
+  onSpawn?.(server);
+  const isUp = await untilReady(server, { name, logFile, isReady, signal });
+  if (!isUp) throw notStarted(name, logFile);
+  return server;
 }

@@ -2,7 +2,7 @@ import { Connection, type ConnectionOptions } from '@temporalio/client';
 import { SetupError } from '../../src/setup-error.ts';
 import { acceptsConnections } from './ports.ts';
 import { endProcess, findProcesses, type StopStep } from './process-table.ts';
-import { notStarted, untilReady, type ServerProcess } from './server-process.ts';
+import type { ServerProcess } from './server-process.ts';
 
 /** Temporal listens only on the loopback interface. */
 export const TEMPORAL_HOST = '127.0.0.1';
@@ -72,24 +72,4 @@ export async function requireFreeTemporalPort(port: number): Promise<void> {
   if (await acceptsConnections(TEMPORAL_HOST, port)) {
     throw new SetupError(`Temporal cannot start: port ${port} is already in use`);
   }
-}
-
-/**
- * Waits until a server that was started responds.
- *
- * @throws SetupError when it ends instead, or does not respond within a minute; it is stopped then
- */
-export async function waitUntilServing(
-  server: ServerProcess,
-  options: {
-    readonly port: number;
-    readonly logFile: string;
-    readonly tls?: TemporalClientTls;
-    readonly signal?: AbortSignal | undefined;
-  },
-): Promise<void> {
-  const { port, logFile, tls, signal } = options;
-  const isReady = () => isTemporalServing(port, tls);
-  const isUp = await untilReady(server, { name: 'Temporal', logFile, isReady, signal });
-  if (!isUp) throw notStarted('Temporal', logFile);
 }

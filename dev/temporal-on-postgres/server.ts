@@ -1,16 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import postgres from 'postgres';
-import type { Guard } from '../processes/guard.ts';
 import { freePort } from '../processes/ports.ts';
 import { writePrivateFile } from '../files/private-file.ts';
-import { startServerProcess, type ServerProcess } from '../processes/server-process.ts';
+import { launchServer, type LaunchOptions } from '../processes/server-process.ts';
 import {
+  isTemporalServing,
   requireFreeTemporalPort,
   stopOrphanedTemporal,
   TEMPORAL_HOST,
   TEMPORAL_STOP_STEPS,
-  waitUntilServing,
   withoutTemporalSettings,
   type TemporalClientTls,
   type TemporalServer,
@@ -27,20 +26,14 @@ import {
 } from './server-config.ts';
 
 /** How to run the server. */
-export interface TemporalServerOptions extends TemporalServerSettings {
+export interface TemporalServerOptions extends TemporalServerSettings, LaunchOptions {
   readonly programs: TemporalServerPrograms;
   /** The folder of the server's settings, by which the next run finds an orphan. */
   readonly folder: string;
   /** For namespaces that are used immediately after creation: see `temporalDynamicConfig`. */
   readonly immediateSearchAttributes?: boolean;
-  readonly logFile: string;
-  readonly continueLog?: boolean | undefined;
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
-  readonly signal?: AbortSignal | undefined;
-  readonly guard?: Guard | undefined;
-  /** Called with the process before it is ready. */
-  readonly onSpawn?: ((process: ServerProcess) => void) | undefined;
 }
 
 /** The arguments by which a server or Web UI of this folder is found. */
@@ -118,19 +111,19 @@ export async function prepareTemporalServer(options: TemporalServerOptions): Pro
 export async function launchTemporalServer(
   options: TemporalServerOptions,
 ): Promise<TemporalServer> {
-  const { programs, folder, port, logFile, continueLog, guard } = options;
-  const server = await startServerProcess({
-    file: programs.server,
-    args: [...configArguments(folder, 'server'), '--allow-no-auth', 'start'],
-    env: withoutTemporalSettings(options.env),
-    logFile,
-    continueLog,
-    stopSteps: TEMPORAL_STOP_STEPS,
-    guard,
-  });
-  options.onSpawn?.(server);
-  const { tls, signal } = options;
-  await waitUntilServing(server, { port, logFile, signal, ...(tls && { tls: clientTls(tls) }) });
+  const { programs, folder, port, tls } = options;
+  const asClient = tls && clientTls(tls);
+  const server = await launchServer(
+    'Temporal',
+    {
+      file: programs.server,
+      args: [...configArguments(folder, 'server'), '--allow-no-auth', 'start'],
+      env: withoutTemporalSettings(options.env),
+      stopSteps: TEMPORAL_STOP_STEPS,
+    },
+    options,
+    () => isTemporalServing(port, asClient),
+  );
   const { pid, exited, stop } = server;
   return { address: `${TEMPORAL_HOST}:${port}`, pid, exited, stop };
 }

@@ -1,11 +1,9 @@
 import { join } from 'node:path';
-import type { Guard } from '../processes/guard.ts';
 import { acceptsConnections } from '../processes/ports.ts';
 import { writePrivateFile } from '../files/private-file.ts';
 import {
-  notStarted,
-  startServerProcess,
-  untilReady,
+  launchServer,
+  type LaunchOptions,
   type ServerProcess,
 } from '../processes/server-process.ts';
 import { TEMPORAL_HOST, withoutTemporalSettings } from '../processes/temporal-process.ts';
@@ -26,7 +24,7 @@ const UI_RESTRICTIONS = {
 } as const;
 
 /** How to run the Web UI. */
-export interface TemporalUiOptions {
+export interface TemporalUiOptions extends LaunchOptions {
   readonly program: string;
   /** The folder for its settings: the one of the server. */
   readonly folder: string;
@@ -34,13 +32,7 @@ export interface TemporalUiOptions {
   readonly temporalAddress: string;
   readonly namespace: string;
   readonly port: number;
-  readonly logFile: string;
-  readonly continueLog?: boolean | undefined;
   readonly env: NodeJS.ProcessEnv;
-  readonly signal?: AbortSignal | undefined;
-  readonly guard?: Guard | undefined;
-  /** Called with the process before it is ready. */
-  readonly onSpawn?: ((process: ServerProcess) => void) | undefined;
 }
 
 /** A running Web UI. */
@@ -69,23 +61,19 @@ function uiConfig({ temporalAddress, namespace, port }: TemporalUiOptions): stri
  * @throws SetupError with the cause and a remedy.
  */
 export async function startTemporalUi(options: TemporalUiOptions): Promise<TemporalUi> {
-  const { program, folder, port, logFile, continueLog, env, signal, guard } = options;
+  const { program, folder, port, env } = options;
   writePrivateFile(join(folder, 'ui.yaml'), uiConfig(options));
-  const server = await startServerProcess({
-    file: program,
-    args: [...configArguments(folder, 'ui'), 'start'],
-    env: withoutTemporalSettings(env),
-    logFile,
-    continueLog,
-    stopSteps: [{ signal: 'SIGTERM', waitMs: 2000 }],
-    guard,
-  });
-  options.onSpawn?.(server);
-  const name = 'The Temporal Web UI';
-  const isReady = () => acceptsConnections(TEMPORAL_HOST, port);
-  if (!(await untilReady(server, { name, logFile, isReady, signal }))) {
-    throw notStarted(name, logFile);
-  }
+  const server = await launchServer(
+    'The Temporal Web UI',
+    {
+      file: program,
+      args: [...configArguments(folder, 'ui'), 'start'],
+      env: withoutTemporalSettings(env),
+      stopSteps: [{ signal: 'SIGTERM', waitMs: 2000 }],
+    },
+    options,
+    () => acceptsConnections(TEMPORAL_HOST, port),
+  );
   const { pid, exited, stop } = server;
   return { url: `http://${TEMPORAL_HOST}:${port}`, pid, exited, stop };
 }

@@ -1,12 +1,11 @@
 import { dirname, resolve } from 'node:path';
 import { makePrivateFolder } from '../files/private-file.ts';
-import type { Guard } from '../processes/guard.ts';
-import { startServerProcess, type ServerProcess } from '../processes/server-process.ts';
+import { launchServer, type LaunchOptions } from '../processes/server-process.ts';
 import {
+  isTemporalServing,
   requireFreeTemporalPort,
   TEMPORAL_HOST,
   TEMPORAL_STOP_STEPS,
-  waitUntilServing,
   withoutTemporalSettings,
   type TemporalServer,
 } from '../processes/temporal-process.ts';
@@ -19,7 +18,7 @@ const DYNAMIC_SETTINGS = {
 };
 
 /** How to run the development server. */
-export interface DevelopmentServerOptions {
+export interface DevelopmentServerOptions extends LaunchOptions {
   /** The path of Temporal's command line. */
   readonly cli: string;
   /** The SQLite file with everything; undefined: in memory, until the server ends. */
@@ -28,12 +27,7 @@ export interface DevelopmentServerOptions {
   readonly port: number;
   /** Of the Web UI; undefined: none runs. */
   readonly uiPort: number | undefined;
-  readonly logFile: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly signal?: AbortSignal | undefined;
-  readonly guard?: Guard | undefined;
-  /** Called with the process before it is ready. */
-  readonly onSpawn?: ((process: ServerProcess) => void) | undefined;
 }
 
 /** The arguments by which the next run finds the server of a killed run. */
@@ -49,38 +43,39 @@ export const developmentServerMarker = (databaseFile: string) =>
 export async function startDevelopmentServer(
   options: DevelopmentServerOptions,
 ): Promise<TemporalServer> {
-  const { cli, databaseFile, port, uiPort, logFile, env, signal, guard } = options;
+  const { cli, databaseFile, port, uiPort, env } = options;
   await requireFreeTemporalPort(port);
   if (databaseFile !== undefined) makePrivateFolder(dirname(databaseFile));
   const dynamicSettings = Object.entries(DYNAMIC_SETTINGS).flatMap(([name, value]) => [
     '--dynamic-config-value',
     `${name}=${value}`,
   ]);
-  const server = await startServerProcess({
-    file: cli,
-    args: [
-      'server',
-      'start-dev',
-      '--ip',
-      TEMPORAL_HOST,
-      '--port',
-      String(port),
-      ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]),
-      ...(databaseFile === undefined ? [] : developmentServerMarker(databaseFile)),
-      '--log-level',
-      'warn',
-      '--log-format',
-      'json',
-      '--ui-disable-news-fetch',
-      ...dynamicSettings,
-    ],
-    env: withoutTemporalSettings(env),
-    logFile,
-    stopSteps: TEMPORAL_STOP_STEPS,
-    guard,
-  });
-  options.onSpawn?.(server);
-  await waitUntilServing(server, { port, logFile, signal });
+  const server = await launchServer(
+    'Temporal',
+    {
+      file: cli,
+      args: [
+        'server',
+        'start-dev',
+        '--ip',
+        TEMPORAL_HOST,
+        '--port',
+        String(port),
+        ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]),
+        ...(databaseFile === undefined ? [] : developmentServerMarker(databaseFile)),
+        '--log-level',
+        'warn',
+        '--log-format',
+        'json',
+        '--ui-disable-news-fetch',
+        ...dynamicSettings,
+      ],
+      env: withoutTemporalSettings(env),
+      stopSteps: TEMPORAL_STOP_STEPS,
+    },
+    options,
+    () => isTemporalServing(port),
+  );
   const { pid, exited, stop } = server;
   return { address: `${TEMPORAL_HOST}:${port}`, pid, exited, stop };
 }
