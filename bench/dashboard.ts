@@ -16,8 +16,8 @@ import { deliveryIdOf, loadDeliveries, loadWholeOrder } from './dashboard/delive
 import type { Samples } from './dashboard/pages.ts';
 import { PAGES } from './dashboard/pages.ts';
 import { registerMerchant } from './fixtures.ts';
+import { countOption, textOption } from '../src/main/process/command-line.ts';
 import type { Benchmark, Measurement, Outcome, Target } from './harness/benchmark.ts';
-import { wholeNumber } from './harness/options.ts';
 import { ROUNDS } from './harness/rounds.ts';
 import { median, percentile } from './harness/statistics.ts';
 import type { Workplace } from './servers.ts';
@@ -29,17 +29,19 @@ const TARGET_MS = 100;
 const TARGET_BYTES = 50_000;
 const FIRST_BYTES = 50_000_000;
 
+const OPTIONS = {
+  orders: countOption(undefined, 'the number of orders; 1000000 by default', 1000),
+  data: textOption('a folder in which the loaded data stays for the next run'),
+} as const;
+
 /** Every page of the dashboard. */
-export const benchmark: Benchmark = {
+export const benchmark: Benchmark<typeof OPTIONS> = {
   description:
     'Every page of the dashboard of a merchant with a million orders, one request at a time.',
-  options: {
-    orders: 'the number of orders; 1000000 by default',
-    data: 'a folder in which the loaded data stays for the next run',
-  },
+  options: OPTIONS,
   async run({ quick, values }) {
-    const orders = wholeNumber('orders', values['orders'] ?? (quick ? '50000' : '1000000'), 1000);
-    const folder = values['data'];
+    const orders = values.orders ?? (quick ? 50_000 : 1_000_000);
+    const folder = values.data;
     if (folder === undefined) return withWorkplace((place) => measureIn(place, orders));
     const guard = await startGuard();
     const outcome = await measureIn({ folder, guard }, orders);

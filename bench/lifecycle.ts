@@ -1,7 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ValuesOf } from '../src/main/process/command-line.ts';
+import { countOption, refuseCommandLine, textOption } from '../src/main/process/command-line.ts';
 import type { Benchmark } from './harness/benchmark.ts';
-import { UsageError, wholeNumber } from './harness/options.ts';
 import { median } from './harness/statistics.ts';
 import type { LightLoad } from './lifecycle/light-load.ts';
 import { lightLoadMeasurements, measureLightLoad } from './lifecycle/light-load.ts';
@@ -21,6 +22,16 @@ const WARM_UP_LIFECYCLES_PER_CLIENT = 3;
 /** Lifecycles one after the other, and as many that begin evenly. */
 const LIGHT_LIFECYCLES = { full: 200, quick: 30 };
 
+const USAGE = 'npm run bench -- lifecycle';
+const OPTIONS = {
+  against: textOption(
+    'the folder of another checkout with its own node_modules, with which this one is compared',
+  ),
+  rounds: countOption(undefined, 'the number of rounds; 5 by default'),
+  'at-once': countOption(undefined, 'the number of lifecycles at a time; 32 by default'),
+  orders: countOption(undefined, 'the number of lifecycles of a round; 7 × --at-once by default'),
+} as const;
+
 /**
  * Whole lifecycles of orders. With `--against FOLDER` it compares them with another checkout, in
  * alternating rounds.
@@ -33,16 +44,10 @@ const LIGHT_LIFECYCLES = { full: 200, quick: 30 };
  *
  * Five rounds of both sides with a concurrency of 32 take 10 to 12 minutes on two processors.
  */
-export const benchmark: Benchmark = {
+export const benchmark: Benchmark<typeof OPTIONS> = {
   description:
     'Whole lifecycles over HTTP, from POST /orders to the ORDER_COMPLETED webhook: 32 at a time, one after the other, and beginning evenly at half the rate.',
-  options: {
-    against:
-      'the folder of another checkout with its own node_modules, with which this one is compared',
-    rounds: 'the number of rounds; 5 by default',
-    'at-once': 'the number of lifecycles at a time; 32 by default',
-    orders: 'the number of lifecycles of a round; 7 × --at-once by default',
-  },
+  options: OPTIONS,
   async run({ quick, values }) {
     const options = await readOptions(values, quick);
     const { folders, rounds, concurrency, orders } = options;
@@ -89,14 +94,15 @@ function slowestRate(sides: readonly SideRounds[]): number {
   );
 }
 
-async function readOptions(values: Readonly<Record<string, string>>, quick: boolean) {
-  const rounds = wholeNumber('rounds', values['rounds'] ?? (quick ? '2' : '5'));
-  const concurrency = wholeNumber('at-once', values['at-once'] ?? '32');
+async function readOptions(values: ValuesOf<typeof OPTIONS>, quick: boolean) {
+  const rounds = values.rounds ?? (quick ? 2 : 5);
+  const concurrency = values['at-once'] ?? 32;
   const perClient = LIFECYCLES_PER_CLIENT[quick ? 'quick' : 'full'];
-  const orders = wholeNumber('orders', values['orders'] ?? String(perClient * concurrency));
+  const orders = values.orders ?? perClient * concurrency;
   if (orders < 3 * concurrency) {
-    throw new UsageError(
-      `--orders has to be at least 3 × --at-once: the ends of a round are not measured`,
+    refuseCommandLine(
+      USAGE,
+      '--orders has to be at least 3 × --at-once: the ends of a round are not measured',
     );
   }
   const { against } = values;
@@ -104,7 +110,7 @@ async function readOptions(values: Readonly<Record<string, string>>, quick: bool
   const folders = await Promise.all(
     [here, ...(against === undefined ? [] : [against])].map((folder) =>
       realpath(folder).catch(() => {
-        throw new UsageError(`--against: there is no folder ${folder}`);
+        refuseCommandLine(USAGE, `--against: there is no folder ${folder}`);
       }),
     ),
   );

@@ -1,24 +1,27 @@
+import { countOption } from '../src/main/process/command-line.ts';
 import type { Benchmark } from './harness/benchmark.ts';
-import { wholeNumber } from './harness/options.ts';
 import { alternate, ratioOf } from './harness/rounds.ts';
 import { ratePerSecond, timed } from './load.ts';
 import { CONCURRENCY, createPost, openOrders, waitUntilStarted } from './orders.ts';
 import type { BenchService } from './servers.ts';
 import { withService } from './servers.ts';
 
-const OPEN = { full: '100000', quick: '1000' };
+const OPTIONS = {
+  orders: countOption(undefined, 'the number of open orders; 100000 by default', 100),
+} as const;
+const OPEN = { full: 100_000, quick: 1000 };
 const ORDERS_PER_ROUND = { full: 500, quick: 200 };
 const TARGET_RATIO = 0.85;
 const PROGRESS_EVERY = 10_000;
 
 /** POST /orders beside many open orders, against none. */
-export const benchmark: Benchmark = {
+export const benchmark: Benchmark<typeof OPTIONS> = {
   description:
     'POST /orders of a service with 100,000 open orders against one with none, 32 at a time.',
-  options: { orders: 'the number of open orders; 100000 by default' },
+  options: OPTIONS,
   async run({ quick, values }) {
     const size = quick ? 'quick' : 'full';
-    const open = wholeNumber('orders', values['orders'] ?? OPEN[size], 100);
+    const open = values.orders ?? OPEN[size];
     return withService({}, async (many) => {
       const seconds = await timed({ count: 1, concurrency: 1 }, () =>
         openOrders(many, open, (opened) => {

@@ -8,12 +8,15 @@ import { findOrderByNumber } from '../src/orders/lists/find-orders.ts';
 import { createStepRecorder } from '../src/orders/steps/record-step.ts';
 import { backUp } from '../dev/orders/backup.ts';
 import { writeOrder } from './fixtures.ts';
+import { countOption } from '../src/main/process/command-line.ts';
 import type { Benchmark } from './harness/benchmark.ts';
-import { wholeNumber } from './harness/options.ts';
 import { createClient, openOrders } from './orders.ts';
 import type { BenchService } from './servers.ts';
 import { withService } from './servers.ts';
 
+const OPTIONS = {
+  orders: countOption(undefined, 'the number of open orders; 10000 by default', 200),
+} as const;
 const COMPARISONS = 3;
 const ROUNDS = 3;
 /** The kinds of damage, in the order of {@link damageAndWait}. */
@@ -26,12 +29,12 @@ const TARGET_SECONDS = 60;
 const GIVE_UP_SECONDS = 300;
 
 /** How soon the service repairs orders whose row and workflow differ. */
-export const benchmark: Benchmark = {
+export const benchmark: Benchmark<typeof OPTIONS> = {
   description:
     'How soon the service repairs orders whose row and workflow differ, among 10,000 open ones, ten of each kind in a round.',
-  options: { orders: 'the number of open orders; 10000 by default' },
+  options: OPTIONS,
   async run({ quick, values }) {
-    const count = wholeNumber('orders', values['orders'] ?? (quick ? '500' : '10000'), 200);
+    const count = values.orders ?? (quick ? 500 : 10_000);
     return withService({}, async (service) => {
       const bench = { ...service, ...partsOf(service) };
       const orders = await openOrders(service, count);

@@ -2,9 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CommandOptions } from '../src/main/process/command-line.ts';
+import {
+  flagOption,
+  optionLines,
+  readCommandLine,
+  refuseCommandLine,
+} from '../src/main/process/command-line.ts';
 import { SetupError } from '../src/setup-error.ts';
 import type { Benchmark } from './harness/benchmark.ts';
-import { readOptions, UsageError } from './harness/options.ts';
 import { runBenchmark } from './harness/run-benchmark.ts';
 import { isGood, reportText, resultText } from './harness/report.ts';
 import { readResults, resultsFolder } from './harness/results.ts';
@@ -29,53 +35,58 @@ const BENCHMARKS: Loads = {
 /** Run only by their names; their results are not committed. */
 const TOOLS: Loads = { profile: () => import('./profile.ts') };
 
-const COLUMN = 22;
-const optionLine = (name: string, text: string) => `  ${`--${name}`.padEnd(COLUMN)}${text}`;
-const QUICK = optionLine('quick', 'smaller numbers, to try it; the result is not committed');
+const USAGE = 'npm run bench';
+const QUICK = flagOption('smaller numbers, to try it; the result is not committed');
 
 const [first = '', ...rest] = process.argv.slice(2);
 try {
-  const isGoodRun = await (first === '' || first.startsWith('-')
-    ? runAll(process.argv.slice(2))
-    : runOne(first, rest));
+  const isGoodRun = await (first === '' || first.startsWith('-') ? runAll() : runOne(first, rest));
   process.exit(isGoodRun ? 0 : 1);
 } catch (error) {
-  const isPlain = error instanceof UsageError || error instanceof SetupError;
-  console.error(isPlain ? error.message : error);
-  process.exit(error instanceof UsageError ? 2 : 1);
+  console.error(error instanceof SetupError ? error.message : error);
+  process.exit(1);
 }
 
 /** @returns whether every target is met */
-async function runOne(name: string, args: readonly string[]): Promise<boolean> {
+async function runOne(name: string, args: string[]): Promise<boolean> {
   const loads = { ...BENCHMARKS, ...TOOLS };
   const load = Object.hasOwn(loads, name) ? loads[name] : undefined;
   if (!load) {
-    throw new UsageError(`There is no benchmark ${name}, only ${Object.keys(loads).join(', ')}`);
+    const names = Object.keys(loads).join(', ');
+    return refuseCommandLine(USAGE, `There is no benchmark ${name}, only ${names}`);
   }
   const { benchmark } = await load();
-  const { quick, help, values } = readOptions(args, Object.keys(benchmark.options ?? {}));
-  if (help) {
-    console.log(`npm run bench -- ${name} [options]\n\n${benchmark.description}\n`);
-    console.log([...optionLines(benchmark), QUICK].join('\n'));
-    return true;
-  }
-  const isLocal = quick || Object.keys(values).length > 0 || Object.hasOwn(TOOLS, name);
+  const command = {
+    usage: `${USAGE} -- ${name}`,
+    does: benchmark.description,
+    options: { ...benchmark.options, quick: QUICK },
+  };
+  const { quick, ...values } = readCommandLine<CommandOptions & { quick: typeof QUICK }>(
+    command,
+    args,
+  ).values;
+  const isGiven = Object.values(values).some((value) => value !== undefined);
+  const isLocal = quick || isGiven || Object.hasOwn(TOOLS, name);
   const result = await runBenchmark(name, benchmark, { quick, values }, resultsFolder(isLocal));
   console.log(`\n${resultText(result)}`);
   return isGood(result);
 }
 
 /** Runs each benchmark in a process of its own, and writes one report of all. */
-async function runAll(args: readonly string[]): Promise<boolean> {
-  const { quick, help } = readOptions(args);
-  if (help) return printHelp();
+async function runAll(): Promise<boolean> {
+  const command = {
+    usage: `${USAGE} -- [NAME]`,
+    does: await describeAll(),
+    options: { quick: QUICK },
+  };
+  const { quick } = readCommandLine(command).values;
   const startedAt = new Date().toISOString();
   const folder = resultsFolder(quick);
   const names = Object.keys(BENCHMARKS);
   for (const name of names) {
     console.log(`\n${name}`);
-    const command = [import.meta.filename, name, ...args];
-    await once(spawn(process.execPath, command, { stdio: 'inherit' }), 'exit');
+    const one = [import.meta.filename, name, ...(quick ? ['--quick'] : [])];
+    await once(spawn(process.execPath, one, { stdio: 'inherit' }), 'exit');
   }
   const results = readResults(folder).filter((result) => result.startedAt >= startedAt);
   const missing = names.filter((name) => !results.some((one) => one.name === name));
@@ -86,19 +97,14 @@ async function runAll(args: readonly string[]): Promise<boolean> {
   return missing.length === 0 && results.every(isGood);
 }
 
-function optionLines({ options = {} }: Benchmark): string[] {
-  return Object.entries(options).map(([name, text]) => optionLine(name, text));
-}
-
 /** The names of all, and their options. */
-async function printHelp(): Promise<true> {
-  const lines = ['npm run bench [-- NAME] [options]', ''];
+async function describeAll(): Promise<string> {
+  const lines: string[] = [];
   for (const [name, load] of Object.entries({ ...BENCHMARKS, ...TOOLS })) {
     const { benchmark } = await load();
-    lines.push(`${name.padEnd(COLUMN / 2 + 1)} ${benchmark.description}`);
-    lines.push(...optionLines(benchmark));
+    lines.push(`${name.padEnd(12)} ${benchmark.description}`);
+    lines.push(...optionLines(benchmark.options ?? {}));
   }
-  lines.push('', QUICK, '', `Without a name, all run but ${Object.keys(TOOLS).join(', ')}.`);
-  console.log(lines.join('\n'));
-  return true;
+  const tools = Object.keys(TOOLS).join(', ');
+  return [...lines, '', `Without a name, all run but ${tools}.`].join('\n');
 }

@@ -1,3 +1,5 @@
+import type { CommandOptions, ValuesOf } from '../../src/main/process/command-line.ts';
+
 /** One measured quantity: a value for each round. */
 export interface Measurement {
   /** Names it in targets and documents; unique in its benchmark. */
@@ -35,18 +37,18 @@ export interface Outcome {
 }
 
 /** How a benchmark was asked to run. */
-export interface BenchmarkOptions {
+export interface BenchmarkOptions<Options extends CommandOptions = CommandOptions> {
   /** Smaller numbers, to try the benchmark; its figures are not for documents. */
   readonly quick: boolean;
-  /** The benchmark's own options that were given. */
-  readonly values: Readonly<Record<string, string>>;
+  /** The benchmark's own options; one that was not given is undefined. */
+  readonly values: ValuesOf<Options>;
 }
 
 /** A benchmark: a file of `bench` exports one. It starts what it needs, and removes it. */
-export interface Benchmark {
+export interface Benchmark<Options extends CommandOptions = CommandOptions> {
   /** What is measured, in one sentence. */
   readonly description: string;
-  /** What each of its own options does; each takes a value. */
-  readonly options?: Readonly<Record<string, string>>;
-  run(options: BenchmarkOptions): Promise<Outcome>;
+  /** Its own options, each of which takes a value and has none by default. */
+  readonly options?: Options;
+  run(options: BenchmarkOptions<Options>): Promise<Outcome>;
 }

@@ -15,6 +15,7 @@ export async function runBenchmark(
   folder: string,
 ): Promise<Result> {
   const { quick, values } = options;
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
   const before = readTimes();
   const startedAt = new Date().toISOString();
   const outcome = await benchmark.run(options);
@@ -27,7 +28,7 @@ export async function runBenchmark(
       'npm run bench --',
       name,
       ...(quick ? ['--quick'] : []),
-      ...Object.entries(values).map(([option, value]) => `--${option} ${value}`),
+      ...given.map(([option, value]) => `--${option} ${String(value)}`),
     ].join(' '),
     startedAt,
     seconds: ms / 1000,

@@ -11,13 +11,17 @@ export interface CommandOption<Value> {
   readonly accepts: string;
 }
 
-/** A whole number from 1 on. */
-export function countOption(fallback: number, does: string): CommandOption<number> {
+/** A whole number from `least` on. */
+export function countOption<Fallback extends number | undefined>(
+  fallback: Fallback,
+  does: string,
+  least = 1,
+): CommandOption<number | Fallback> {
   const read = (given: string | boolean) => {
     const value = Number(given);
-    return Number.isSafeInteger(value) && value > 0 ? value : undefined;
+    return Number.isSafeInteger(value) && value >= least ? value : undefined;
   };
-  return { type: 'string', fallback, does, read, accepts: 'a whole number from 1 on' };
+  return { type: 'string', fallback, does, read, accepts: `a whole number from ${least} on` };
 }
 
 /** A path or another text. */
@@ -41,8 +45,11 @@ export interface CommandLine<Options> {
   readonly operands?: string;
 }
 
+/** The options of a command, by name. */
+export type CommandOptions = Readonly<Record<string, CommandOption<unknown>>>;
+
 /** The values of a command's options. */
-type ValuesOf<Options> = {
+export type ValuesOf<Options> = {
   readonly [Name in keyof Options]: Options[Name] extends CommandOption<infer Value>
     ? Value
     : never;
@@ -54,11 +61,14 @@ const MARK = '--run-of=';
 /**
  * Reads the arguments of this process. `--help` prints what the command does and exits with 0; a wrong
  * argument prints one line and exits with 2.
+ *
+ * @param given the arguments behind the command, if the command is more than the program
  */
-export function readCommandLine<Options extends Record<string, CommandOption<unknown>>>(
+export function readCommandLine<Options extends CommandOptions>(
   command: CommandLine<Options>,
+  given = process.argv.slice(2),
 ): { values: ValuesOf<Options>; operands: string[] } {
-  const args = process.argv.slice(2).filter((arg) => !arg.startsWith(MARK));
+  const args = given.filter((arg) => !arg.startsWith(MARK));
   if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(helpOf(command));
     process.exit(0);
@@ -66,13 +76,18 @@ export function readCommandLine<Options extends Record<string, CommandOption<unk
   try {
     return parse(command, args);
   } catch (error) {
-    const [sentence] = (error as Error).message.split('. ');
-    process.stderr.write(`${command.usage}: ${sentence}; --help lists the options\n`);
-    process.exit(2);
+    const [sentence = ''] = (error as Error).message.split('. ');
+    refuseCommandLine(command.usage, `${sentence}; --help lists the options`);
   }
 }
 
-function parse<Options extends Record<string, CommandOption<unknown>>>(
+/** Says in one line what is wrong with the arguments of this process, and ends it with 2. */
+export function refuseCommandLine(usage: string, problem: string): never {
+  process.stderr.write(`${usage}: ${problem}\n`);
+  process.exit(2);
+}
+
+function parse<Options extends CommandOptions>(
   { options, operands }: CommandLine<Options>,
   args: string[],
 ) {
@@ -92,14 +107,17 @@ function parse<Options extends Record<string, CommandOption<unknown>>>(
   return { values: Object.fromEntries(values) as ValuesOf<Options>, operands: positionals };
 }
 
-function helpOf({ usage, does, options, operands }: CommandLine<object>): string {
-  const lines = Object.entries(options ?? {}).map(
-    ([name, { type, fallback, does: purpose }]: [string, CommandOption<unknown>]) => {
-      const byDefault = typeof fallback === 'number' ? ` (${fallback})` : '';
-      return `  --${type === 'string' ? `${name} …` : name}`.padEnd(18) + ` ${purpose}${byDefault}`;
-    },
-  );
-  const head = [usage, ...(usage.startsWith('npm') ? ['--'] : [])];
+/** A line for each option, as the help has it. */
+export function optionLines(options: CommandOptions): string[] {
+  return Object.entries(options).map(([name, { type, fallback, does }]) => {
+    const byDefault = typeof fallback === 'number' ? ` (${fallback})` : '';
+    return `  --${type === 'string' ? `${name} …` : name}`.padEnd(18) + ` ${does}${byDefault}`;
+  });
+}
+
+function helpOf({ usage, does, options = {}, operands }: CommandLine<CommandOptions>): string {
+  const lines = optionLines(options);
+  const head = [usage, ...(usage.startsWith('npm') && !usage.includes(' -- ') ? ['--'] : [])];
   const call = [
     ...head,
     ...(lines.length > 0 ? ['[options]'] : []),
