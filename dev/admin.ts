@@ -1,4 +1,4 @@
-import { adminMain } from '../src/main/admin/main.ts';
+import { adminMain } from '../src/main/admin/run.ts';
 import { inheritedEnvironment } from '../src/settings.ts';
 import { SetupError } from '../src/setup-error.ts';
 import { environmentOver, loadDevConfig } from './config.ts';

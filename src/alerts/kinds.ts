@@ -37,7 +37,7 @@ export const ALERT_KINDS = {
   unfit_capture:
     'Compare the payment with the order in the dashboard of the gateway. Refund the rest of the payment there: the service does not move it, and its order waits for another payment.',
   refunded_at_gateway:
-    "Find out who has refunded the payment in the dashboard of the gateway, and why. The order's funds are not released. Refund the rest with admin order refund, or end the order with admin order settle --released or --refunded.",
+    "Find out who has refunded the payment in the dashboard of the gateway, and why. The order's funds are not released. Refund the rest on the order's page of the dashboard, or end the order with admin order settle --released or --refunded.",
   refund_failed:
     "None: the refund is made again, and the alert is cleared when it has been. If it fails again, find the bank's reason in the dashboard of the gateway, send the money back outside the gateway and run admin order settle --refunded.",
   release_blocked:

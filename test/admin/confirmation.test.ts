@@ -107,22 +107,6 @@ describe('dispute decide asks for confirmation on a terminal', () => {
   });
 });
 
-test('order refund asks for confirmation on a terminal, showing the amount and the effect', async ({
-  service,
-  merchant,
-}) => {
-  const order = await merchant.sandbox.create();
-  const refund = ['order', 'refund', '--order', order.order_number, '--reason', 'Sold out'];
-  const tooEarly = await onTerminal(service, '', ...refund);
-  expect(tooEarly).toMatchObject({ code: 1, isAnswered: false });
-  expect(tooEarly.shown).toContain('Cannot refund; order must be in PAID or DELIVERED status');
-  await merchant.sandbox.help(order, 'pay');
-  const { shown } = await onTerminal(service, 'n\n', ...refund);
-  expect(shown).toContain('INR 499.50 goes back to the buyer, and the order becomes REFUNDED.');
-  expect(shown).toMatch(/Nothing was done\n$/);
-  expect((await merchant.sandbox.read(order)).refund).toBeNull();
-});
-
 describe('order settle asks for confirmation on a terminal', () => {
   const settle = ({ order_number }: Order) => {
     const command = ['order', 'settle', '--order', order_number];

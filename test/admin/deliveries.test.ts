@@ -89,7 +89,7 @@ test('the list can be filtered by order, environment and state, and limited', as
     /^DELIVERY +ORDER +EVENT +STATE +ATTEMPTS +LAST ATTEMPT +NEXT/,
   );
   expect(stdout).toContain('answered 500');
-  expect(await cli.refusal('delivery', 'list', '--limit', '0')).toContain('--limit must be');
+  expect(await cli.misuse('delivery', 'list', '--limit', '0')).toContain('--limit must be');
 });
 
 test('one delivery is shown with the responses, escaped for the terminal', async ({
@@ -151,7 +151,7 @@ test('all deliveries that failed since a time are retried', async ({ service, cl
   const { stdout } = await cli.run(...retry, before);
   expect(stdout).toContain('3 retried: 3 delivered, 0 refused.');
   expect((await list()).map(({ state }) => state)).toEqual(['DELIVERED', 'DELIVERED', 'DELIVERED']);
-  expect(await cli.refusal(...retry, 'yesterday')).toBe(
+  expect(await cli.misuse(...retry, 'yesterday')).toContain(
     '--since must be a time like 2026-11-20T08:00:00Z',
   );
 });

@@ -2,9 +2,7 @@ import { expect } from 'vitest';
 import { findDisputeHistory } from '../../src/orders/lists/dispute-history.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { decideDispute } from '../../src/orders/commands/operator-commands.ts';
-import { createOrderCommands } from '../../src/orders/commands/commands.ts';
-import { createOrderPresenter } from '../../src/orders/presenter.ts';
-import { TEST_ACTOR } from '../support/actor.ts';
+import { operatorOf } from '../support/operator-of.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
@@ -17,20 +15,13 @@ test('shows how earlier disputes between the same buyer and merchant ended', asy
   service,
   orders,
 }) => {
-  const { deps, config } = service;
   const buyerOf = (buyerEmail: string, buyerPhone: string) => ({ buyerEmail, buyerPhone });
   const decided = await orders.in(
     'DISPUTE_UNDER_REVIEW',
     buyerOf('Asha@Example.com', '+919000000001'),
   );
-  const present = createOrderPresenter(config.publicBaseUrl);
-  const commands = createOrderCommands({ ...deps, durations: config.durations, present });
   const decision = { winner: 'merchant', reason: 'The courier has a signature' } as const;
-  await decideDispute(
-    { sql: deps.sql, commands, actor: TEST_ACTOR },
-    decided.orderNumber,
-    decision,
-  );
+  await decideDispute(operatorOf(service), decided.orderNumber, decision);
   const accepted = await orders.in('REFUNDED', buyerOf('other@example.com', '+919000000002'));
   const stranger = await orders.in('DISPUTE_OPEN', buyerOf('x@example.com', '+919000000009'));
   const undisputed = await orders.in('PAID', buyerOf('asha@example.com', '+919000000002'));

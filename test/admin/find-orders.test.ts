@@ -143,11 +143,14 @@ describe('order find', () => {
     });
   });
 
-  test('requires a search term', async ({ cli }) => {
-    expect(await cli.refusal('order', 'find', '--merchant', 'mer_1')).toBe(
-      'Say what to look for: --order, --merchant-order-id, --email, --phone or --utr',
+  test('requires a search term', async ({ cli, database }) => {
+    expect(await cli.misuse('order', 'find', '--merchant', 'mer_1')).toContain(
+      'give --order, --merchant-order-id, --email, --phone or --utr',
     );
-    expect(await cli.refusal('order', 'find', '--order', 'O', '--limit', '0')).toBe(
+    await expect(findOrders(database.sql, { merchantId: 'mer_1' }, 1)).rejects.toMatchObject({
+      code: 'BAD_REQUEST',
+    });
+    expect(await cli.misuse('order', 'find', '--order', 'O', '--limit', '0')).toContain(
       '--limit must be a whole number from 1 to 9999',
     );
   });

@@ -266,6 +266,6 @@ describe('--pilot', () => {
 
   test('needs a linked account', async ({ cli }) => {
     const command = ['gateway', 'check', '--gateway', 'razorpay', '--pilot'];
-    expect(await cli.refusal(...command)).toBe('--pilot needs --linked-account ID');
+    expect(await cli.misuse(...command)).toContain('--pilot needs --linked-account ID');
   });
 });

@@ -1,8 +1,11 @@
 import { expect } from 'vitest';
-import type { ListedOperator, SignedInUser } from '../../src/accounts/public.ts';
+import type { SignedInUser } from '../../src/accounts/public.ts';
 import {
   acceptInvitation,
+  changeOperatorRole,
   confirmTwoFactor,
+  disableOperator,
+  listOperators,
   logIn,
   readSession,
   readTwoFactorSetUp,
@@ -17,6 +20,7 @@ import { auditOf } from '../support/audit.ts';
 import { mailsTo } from '../support/mails.ts';
 import { SECRET_KEYS } from '../support/secret-keys.ts';
 import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
 import { codeOf, merchantUser, operatorUser, PASSWORD, signIn } from '../support/users.ts';
 
 const CLIENT = { address: '127.0.0.1', userAgent: 'a test' };
@@ -42,10 +46,8 @@ const create = (cli: AdminCli, email: string, role = 'support') =>
   cli.json<Invited>('operator', 'create', '--email', email, '--role', role);
 const tokenIn = ({ link }: Invited) => link.split('/').at(-1) ?? '';
 
-async function stateOf(cli: AdminCli, email: string) {
-  const listed = await cli.json<ListedOperator[]>('operator', 'list');
-  return listed.find((one) => one.email === email);
-}
+const stateOf = async ({ sql }: TestService, email: string) =>
+  (await listOperators({ sql })).find((one) => one.email === email);
 
 test('an operator is invited by a link that sets the password once, and then needs two-factor', async ({
   service,
@@ -56,11 +58,11 @@ test('an operator is invited by a link that sets the password once, and then nee
   const invited = await create(cli, email.toUpperCase(), 'finance');
   expect(invited).toMatchObject({ email });
   expect(invited.link).toMatch(`${service.origin}/dashboard/invitation/`);
-  expect(await stateOf(cli, email)).toMatchObject({ role: 'finance', state: 'INVITED' });
+  expect(await stateOf(service, email)).toMatchObject({ role: 'finance', state: 'INVITED' });
   const session = await acceptInvitation(deps, tokenIn(invited), NEW_PASSWORD, CLIENT);
   const user = (await readSession(deps, session))!;
   expect(user).toMatchObject({ email, role: 'finance', hasTwoFactor: false, merchantId: null });
-  expect(await stateOf(cli, email)).toMatchObject({ state: 'WITHOUT_TWO_FACTOR' });
+  expect(await stateOf(service, email)).toMatchObject({ state: 'WITHOUT_TWO_FACTOR' });
   await expect(
     acceptInvitation(deps, tokenIn(invited), NEW_PASSWORD, CLIENT),
   ).rejects.toMatchObject({ code: 'NOT_FOUND' });
@@ -69,9 +71,9 @@ test('an operator is invited by a link that sets the password once, and then nee
   const { secret } = (await readTwoFactorSetUp(deps, user))!;
   const given = { password: NEW_PASSWORD, code: codeOf(secret) };
   await confirmTwoFactor(deps, user, given, CLIENT);
-  expect(await stateOf(cli, email)).toMatchObject({
+  expect(await stateOf(service, email)).toMatchObject({
     state: 'ACTIVE',
-    lastSeenAt: expect.any(String),
+    lastSeenAt: expect.any(Date),
   });
 });
 
@@ -108,14 +110,14 @@ test('an address of a user is refused, and so is what is no address', async ({
   expect(await cli.refusal('operator', 'create', '--email', 'x', '--role', 'admin')).toBe(
     'email must be a valid email address',
   );
-  expect(await cli.refusal('operator', 'create', '--email', newEmail(), '--role', 'owner')).toBe(
-    '--role must be support or finance or admin',
-  );
+  expect(
+    await cli.misuse('operator', 'create', '--email', newEmail(), '--role', 'owner'),
+  ).toContain('--role must be support or finance or admin');
 });
 
-test('a changed role counts from the next request on', async ({ cli, service, deps }) => {
+test('a changed role counts from the next request on', async ({ service, deps }) => {
   const { email, cookie } = await operatorUser(service.sql, 'support');
-  await cli.json('operator', 'role', '--email', email, '--role', 'finance');
+  await changeOperatorRole({ ...deps, actor: TEST_ACTOR }, email, 'finance');
   const token = cookie.split('=')[1] ?? '';
   expect(await readSession(deps, token)).toMatchObject({ role: 'finance' });
 });
@@ -128,17 +130,17 @@ test('a disabled operator is signed out and cannot come back but by another invi
   const { email, userId } = await operatorUser(service.sql, 'admin');
   const token = (await signIn(service.sql, userId)).split('=')[1] ?? '';
   await requestReset(deps, email, CLIENT);
-  await cli.json('operator', 'disable', '--email', email);
+  await disableOperator({ ...deps, actor: TEST_ACTOR }, email);
   expect(await readSession(deps, token)).toBeUndefined();
   await expect(logIn(deps, { email, password: PASSWORD }, CLIENT)).rejects.toThrow();
   const links = await service.sql`SELECT FROM one_time_links WHERE user_id = ${userId}`;
   expect(links).toHaveLength(0);
-  expect(await stateOf(cli, email)).toMatchObject({ state: 'DISABLED' });
-  for (const command of [
-    ['disable', '--email', email],
-    ['role', '--email', email, '--role', 'admin'],
+  expect(await stateOf(service, email)).toMatchObject({ state: 'DISABLED' });
+  for (const change of [
+    disableOperator({ ...deps, actor: TEST_ACTOR }, email),
+    changeOperatorRole({ ...deps, actor: TEST_ACTOR }, email, 'admin'),
   ]) {
-    expect(await cli.refusal('operator', ...command)).toBe(`There is no active operator ${email}`);
+    await expect(change).rejects.toThrow(`There is no active operator ${email}`);
   }
 
   const invited = await create(cli, email, 'support');
@@ -217,9 +219,9 @@ test('every change of an operator is in the audit log', async ({ cli, service, d
   const email = newEmail();
   const invited = await create(cli, email);
   await acceptInvitation(deps, tokenIn(invited), NEW_PASSWORD, CLIENT);
-  await cli.json('operator', 'role', '--email', email, '--role', 'admin');
+  await changeOperatorRole({ ...deps, actor: TEST_ACTOR }, email, 'admin');
   await cli.json('operator', 'reset-two-factor', '--email', email);
-  await cli.json('operator', 'disable', '--email', email);
+  await disableOperator({ ...deps, actor: TEST_ACTOR }, email);
   const rows = await service.sql`
     SELECT split_part(actor, ':', 1) AS actor, action, details FROM audit_log
     WHERE subject = ${invited.userId} ORDER BY audit_id`;
@@ -228,9 +230,9 @@ test('every change of an operator is in the audit log', async ({ cli, service, d
     { actor: 'cli', action: 'operator.create', details: { email, role: 'support' } },
     { actor: 'operator', action: 'invitation.accept', details: {} },
     { actor: 'operator', action: 'session.create', details: { sessionId, secondFactor: null } },
-    { actor: 'cli', action: 'operator.role', details: { email, role: 'admin' } },
+    { actor: 'test', action: 'operator.role', details: { email, role: 'admin' } },
     { actor: 'cli', action: 'two_factor.reset', details: { email } },
-    { actor: 'cli', action: 'operator.disable', details: { email } },
+    { actor: 'test', action: 'operator.disable', details: { email } },
   ]);
 });
 
@@ -238,5 +240,4 @@ test('the printed text has the link, and says how long it works', async ({ cli }
   const { stdout } = await cli.run('operator', 'create', '--email', newEmail(), '--role', 'admin');
   expect(stdout).toMatch(/^Link +http:\/\/127\.0\.0\.1:\d+\/dashboard\/invitation\/[\w-]{43}$/m);
   expect(stdout).toContain('The link works once, for 24 hours.');
-  expect((await cli.run('operator', 'list')).stdout).toMatch(/^E-MAIL +ROLE +STATE/);
 });

@@ -257,7 +257,7 @@ describe('a retry is refused in one line and leaves no audit row', () => {
     expect(await cli.refusal(...retry(order, ' '))).toBe(
       'The reason must be 1 to 1000 characters and not blank',
     );
-    expect(await cli.refusal('order', 'retry', '--order', order.order_number)).toContain(
+    expect(await cli.misuse('order', 'retry', '--order', order.order_number)).toContain(
       '--reason TEXT is missing',
     );
     expect(await audit(service, order)).toEqual([]);

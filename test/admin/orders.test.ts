@@ -1,14 +1,20 @@
 import { describe, expect, onTestFinished } from 'vitest';
-import { verifyLedger } from '../../src/ledger/verify.ts';
+import { showLedger, verifyLedger } from '../../src/ledger/verify.ts';
+import {
+  raiseDisputeForBuyer,
+  refundForMerchant,
+} from '../../src/orders/commands/operator-commands.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { refundOrder } from '../../src/payments/funds/funds.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import type { AuditRow } from '../support/audit.ts';
 import { auditOf } from '../support/audit.ts';
 import { alerts, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
+import { operatorOf } from '../support/operator-of.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -46,18 +52,18 @@ const auditOfOrder = async (
 
 test('a suspended merchant’s order is refunded by an operator, with a reason and an audit row', async ({
   service,
-  cli,
 }) => {
   const suspended = await service.newMerchant({ webhooks: false });
   const order = await paidOrder(suspended);
   await service.sql`
     UPDATE merchants SET status = 'SUSPENDED' WHERE merchant_id = ${suspended.merchantId}`;
-  const refund = ['order', 'refund', '--order', order.order_number, '--reason'];
-  expect(await cli.refusal(...refund, ' ')).toBe(
+  const refund = (reason: string) =>
+    refundForMerchant(operatorOf(service), order.order_number, reason);
+  await expect(refund(' ')).rejects.toThrow(
     'The reason must be 1 to 1000 characters and not blank',
   );
   expect(await auditOfOrder(service, suspended, order)).toHaveLength(0);
-  expect(await cli.json(...refund, 'The shop has closed')).toMatchObject({
+  expect(await refund('The shop has closed')).toMatchObject({
     refund: { amount: 499.5, reason: 'merchant_refund' },
   });
   const row = () => findOrderByNumber(service.sql, order.order_number);
@@ -65,7 +71,7 @@ test('a suspended merchant’s order is refunded by an operator, with a reason a
   expect(await auditOfOrder(service, suspended, order)).toMatchObject([
     { action: 'order.refund', details: { reason: 'The shop has closed' } },
   ]);
-  expect(await cli.refusal(...refund, 'Once more')).toBe(
+  await expect(refund('Once more')).rejects.toThrow(
     'Cannot refund; order must be in PAID or DELIVERED status',
   );
 });
@@ -74,20 +80,18 @@ describe('a dispute', () => {
   test('is raised for a buyer under the same rules, and audited in the same statement', async ({
     service,
     merchant,
-    cli,
   }) => {
     const order = await paidOrder(merchant);
-    const raise = ['dispute', 'raise', '--order', order.order_number];
-    const raised = await cli.json(...raise, '--reason', REASON);
+    const raised = await raiseDisputeForBuyer(operatorOf(service), order.order_number, REASON);
     expect(raised).toMatchObject({
-      orderNumber: order.order_number,
+      order_number: order.order_number,
       status: 'DISPUTE_OPEN',
-      disputeCount: 1,
+      dispute_count: 1,
     });
     const { data } = (await merchant.sandbox.get(`/orders/${order.order_number}`)).body;
     expect(data.dispute?.reason).toBe(REASON);
     const [audit] = await auditOfOrder(service, merchant, order);
-    expect(audit).toMatchObject({ action: 'dispute.raise', actor: expect.stringMatching(/^cli:/) });
+    expect(audit).toMatchObject({ action: 'dispute.raise', actor: TEST_ACTOR.name });
     const [step] = await service.sql<{ commandId: string }[]>`
       SELECT command_id FROM order_steps
       WHERE order_number = ${order.order_number} AND kind = 'DISPUTE_RAISED'`;
@@ -97,19 +101,17 @@ describe('a dispute', () => {
   test('cannot be raised if a buyer could not, and then leaves no audit row', async ({
     service,
     merchant,
-    cli,
   }) => {
     const order = await merchant.sandbox.create();
-    const raise = ['dispute', 'raise', '--order', order.order_number, '--reason'];
-    expect(await cli.refusal(...raise, REASON)).toBe(
+    const raise = (orderNumber: string, reason: string) =>
+      raiseDisputeForBuyer(operatorOf(service), orderNumber, reason);
+    await expect(raise(order.order_number, REASON)).rejects.toThrow(
       'Cannot raise dispute; order must be in PAID or DELIVERED status',
     );
-    expect(await cli.refusal(...raise, 'short')).toBe(
+    await expect(raise(order.order_number, 'short')).rejects.toThrow(
       'The reason must be 10 to 2000 characters and not blank',
     );
-    expect(await cli.refusal('dispute', 'raise', '--order', 'ORDX', '--reason', REASON)).toBe(
-      'Order not found: ORDX',
-    );
+    await expect(raise('ORDX', REASON)).rejects.toThrow('Order not found: ORDX');
     expect(await auditOfOrder(service, merchant, order)).toEqual([]);
   });
 
@@ -262,7 +264,7 @@ describe('a settlement made outside the gateway', () => {
       reference: referenceOf(order),
       warning: null,
     });
-    expect(await cli.json('ledger', 'show', '--order', order.order_number)).toMatchObject({
+    expect(await showLedger(service.sql, order.order_number)).toMatchObject({
       outsideReference: referenceOf(order),
       lines: [{ operation: 'capture' }, { operation: 'refund', from: 'merchant_held' }],
     });

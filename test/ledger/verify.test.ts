@@ -245,8 +245,8 @@ describe('the command', () => {
     const cli = adminCli({ DATABASE_URL: database.url });
     const sound = await cli.run('ledger', 'verify');
     expect(sound.code).toBe(0);
-    expect(sound.stdout).toMatch(/sandbox +gateway_clearing +-171111 +-171111 +-1711\.11/);
-    expect(sound.stdout).toMatch(/sandbox +sum +0 +0 +0\.00/);
+    expect(sound.stdout).toMatch(/sandbox +gateway_clearing +-1711\.11 +-1711\.11/);
+    expect(sound.stdout).toMatch(/sandbox +sum +0\.00 +0\.00/);
     expect(sound.stdout).toContain('The ledger is sound');
 
     const copy = await createTestDatabase();
@@ -280,10 +280,6 @@ describe('the command', () => {
       { account: 'merchant_held', balancePaise: 0 },
       { account: 'refunds', balancePaise: 30_000 },
     ]);
-    const cli = adminCli({ DATABASE_URL: database.url });
-    expect((await cli.run('ledger', 'show', '--order', 'ORD_REFUNDED')).stdout).toContain('300.00');
-    expect(await cli.refusal('ledger', 'show', '--order', 'ORD_NONE')).toBe(
-      'Order not found: ORD_NONE',
-    );
+    await expect(showLedger(database.sql, 'ORD_NONE')).rejects.toThrow('Order not found: ORD_NONE');
   });
 });

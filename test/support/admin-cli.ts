@@ -16,7 +16,7 @@ export const adminCli = (env: Settings, say?: (line: string) => void) =>
     return { code: exitCode, stdout: lineOf(stdout), stderr: lineOf(stderr) };
   });
 
-/** As `src/main/admin/main.ts` prints it. */
+/** As `src/main/admin.ts` prints it. */
 const lineOf = (text: string) => (text === '' ? '' : `${text}\n`);
 
 /** The same in a separate process. */
@@ -30,6 +30,16 @@ function commandsOf(run: (...args: string[]) => Promise<PartResult>) {
     return JSON.parse(stdout) as Data;
   }
 
+  async function lineWithCode(expected: 1 | 2, args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await run(...args);
+    expect({ code, stdout, lines: stderr.trim().split('\n').length }).toEqual({
+      code: expected,
+      stdout: '',
+      lines: 1,
+    });
+    return stderr.trim();
+  }
+
   return {
     run,
     /** Runs a command that must succeed, and parses its JSON output. */
@@ -38,15 +48,9 @@ function commandsOf(run: (...args: string[]) => Promise<PartResult>) {
     jsonOfFailure: <Data = Record<string, unknown>>(...args: string[]) =>
       jsonWithCode<Data>(1, args),
     /** Runs a command that must fail, and returns its one error line. */
-    async refusal(...args: string[]): Promise<string> {
-      const { code, stdout, stderr } = await run(...args);
-      expect({ code, stdout, lines: stderr.trim().split('\n').length }).toEqual({
-        code: 1,
-        stdout: '',
-        lines: 1,
-      });
-      return stderr.trim();
-    },
+    refusal: (...args: string[]) => lineWithCode(1, args),
+    /** The same for a command that is typed wrong. */
+    misuse: (...args: string[]) => lineWithCode(2, args),
   };
 }
 export type AdminCli = ReturnType<typeof adminCli>;

@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { createOrderCommands } from '../../src/orders/commands/commands.ts';
 import { decideDispute, refundForMerchant } from '../../src/orders/commands/operator-commands.ts';
-import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import { writeCommand } from '../../src/orders/commands/command-queries.ts';
+import { operatorOf } from '../support/operator-of.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
@@ -13,8 +12,18 @@ const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks:
 
 /** Each message that moves money, sent without a row, and the command that its refusal names. */
 const BARE: [OrderStatus, OrderMessageName, object, string][] = [
-  ['PAID', 'refund', {}, 'Cannot refund from here; use admin order refund'],
-  ['DELIVERED', 'refund', {}, 'Cannot refund from here; use admin order refund'],
+  [
+    'PAID',
+    'refund',
+    {},
+    "Cannot refund from here; use the order's page in the operators' dashboard",
+  ],
+  [
+    'DELIVERED',
+    'refund',
+    {},
+    "Cannot refund from here; use the order's page in the operators' dashboard",
+  ],
   [
     'DISPUTE_OPEN',
     'accept',
@@ -82,7 +91,7 @@ describe('a message that moves money, sent from the Temporal UI', () => {
     });
     for (const commandId of [anonymous, foreign]) {
       expect(await order.refusalOfBare('refund', { commandId })).toBe(
-        'Cannot refund from here; use admin order refund',
+        "Cannot refund from here; use the order's page in the operators' dashboard",
       );
     }
     expect(await order.row()).toMatchObject({ status: 'PAID', pendingOperation: null });
@@ -111,14 +120,7 @@ describe('the row of a command contains its actor and reason', () => {
   });
 
   test('an operator through admin', async ({ service, orders }) => {
-    const { deps, config } = service;
-    const present = createOrderPresenter(config.publicBaseUrl);
-    const commands = createOrderCommands({ ...deps, durations: config.durations, present });
-    const operator = {
-      sql: deps.sql,
-      commands,
-      actor: { name: 'cli:asha', address: '203.0.113.7' },
-    };
+    const operator = operatorOf(service, { name: 'cli:asha', address: '203.0.113.7' });
     const disputed = await orders.in('DISPUTE_UNDER_REVIEW');
     const decision = { winner: 'buyer', reason: 'The parcel was empty' } as const;
     await decideDispute(operator, disputed.orderNumber, decision);
@@ -134,7 +136,7 @@ describe('the row of a command contains its actor and reason', () => {
       { actor: 'cli:asha', reason: 'The shop has closed' },
     ]);
     expect(
-      await deps.sql`
+      await service.deps.sql`
         SELECT action, actor, address FROM audit_log
         WHERE subject IN (${disputed.orderNumber}, ${paid.orderNumber}) ORDER BY audit_id`,
     ).toEqual([

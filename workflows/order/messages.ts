@@ -127,7 +127,7 @@ function elsewhere(type: Command['type']): string {
     case 'decideForBuyer':
       return 'Cannot decide from here; use admin dispute decide';
     case 'refund':
-      return 'Cannot refund from here; use admin order refund';
+      return "Cannot refund from here; use the order's page in the operators' dashboard";
     default:
       return `${REFUSALS[type]}; no recorded command says who asks for it`;
   }

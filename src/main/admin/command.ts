@@ -86,6 +86,9 @@ export const YES = { flag: true, help: 'Do not ask for confirmation' } as const;
 /** The maximum number of rows of a list; {@link limitOf} parses it. */
 export const LIMIT = { value: 'COUNT', help: 'At most this many rows', fallback: '50' } as const;
 
+/** The reason of an action, for the audit log. */
+export const REASON = { value: 'TEXT', help: 'Why, for the audit log', required: true } as const;
+
 /** Parses --limit. @throws UsageError */
 export const limitOf = (text: string): number => countOf('limit', text);
 
@@ -121,7 +124,7 @@ export function parseArguments(command: AdminCommand, args: readonly string[]): 
     }
     const value = typeof given[name] === 'string' ? given[name] : spec.fallback;
     if (value === undefined && spec.required) {
-      throw new UsageError(`--${name} ${spec.value} is missing; see admin ${command.name} --help`);
+      throw new UsageError(`--${name} ${spec.value} is missing`);
     }
     if (value !== undefined && spec.choices?.includes(value) === false) {
       throw new UsageError(`--${name} must be ${spec.choices.join(' or ')}`);
@@ -153,4 +156,39 @@ function parseTyped(specs: OptionSpecs, args: readonly string[]) {
       : '';
     throw new UsageError(problem + advice, { cause: error });
   }
+}
+
+const RUN = 'npm run -s admin --';
+
+/** The help of commands that belong together: their name, and one line for each command. */
+export function helpOfAll(groups: Readonly<Record<string, readonly AdminCommand[]>>): string {
+  const names = Object.values(groups).flatMap((group) => group.map(({ name }) => name.length));
+  const width = Math.max(...names);
+  const lines = Object.entries(groups).flatMap(([title, group]) => [
+    title,
+    ...group.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+  ]);
+  return `Usage: ${RUN} <command> [options]
+
+${lines.join('\n')}
+
+<command> --help lists its options; --json prints one JSON document.
+The commands use the service that npm start runs in DATA_DIR, or that of DATABASE_URL.`;
+}
+
+/** The help of one command. */
+export function helpOfOne({ name, summary, notes, options }: AdminCommand): string {
+  const entries = Object.entries(options).map(([option, spec]) => {
+    if ('flag' in spec) return [`--${option}`, spec.help] as const;
+    const { value, help, required, fallback } = spec;
+    return [
+      `--${option} ${value}`,
+      required ? `${help} (required)` : fallback ? `${help} (default ${fallback})` : help,
+    ] as const;
+  });
+  const rows = [...entries, ['--json', 'Print one JSON document'] as const];
+  const width = Math.max(...rows.map(([option]) => option.length));
+  const lines = rows.map(([option, help]) => `  ${option.padEnd(width)}  ${help}`);
+  const usage = `Usage: ${RUN} ${name} [options]`;
+  return [usage, '', `${summary}.`, '', ...lines, ...(notes ? ['', notes] : [])].join('\n');
 }

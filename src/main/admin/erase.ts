@@ -4,15 +4,10 @@ import { eraseBuyer, findOrdersOfBuyer } from '../../privacy/erase-buyer.ts';
 import type { Erasure } from '../../privacy/erase-order.ts';
 import { eraseOrder } from '../../privacy/erase-order.ts';
 import type { AdminCommand } from './command.ts';
-import { defineCommand, ORDER, YES } from './command.ts';
-import { confirm } from './terminal.ts';
+import { defineCommand, ORDER, REASON, YES } from './command.ts';
 import { blocks, facts, table } from './text.ts';
 
-const REASON = {
-  value: 'TEXT',
-  help: "Why, for the audit log, without the buyer's data",
-  required: true,
-} as const;
+const WHY = { ...REASON, help: "Why, for the audit log, without the buyer's data" } as const;
 
 const FOREVER = 'The data cannot be brought back, and the webhooks cannot be sent again.';
 
@@ -28,10 +23,10 @@ const orderCommand = defineCommand({
   name: 'order erase',
   summary: "Erase the buyer's data of a final order, at the buyer's request",
   notes: `${WHAT_STAYS} On a terminal it asks for confirmation.`,
-  options: { order: ORDER, reason: REASON, yes: YES },
-  async run({ sql, actor, terminal }, { order: orderNumber, reason, yes }) {
+  options: { order: ORDER, reason: WHY, yes: YES },
+  async run({ sql, actor, confirm }, { order: orderNumber, reason, yes }) {
     if (!yes) {
-      await confirm(terminal, async () => {
+      await confirm(async () => {
         const { status, merchantId } = await findOrderAnywhere(sql, orderNumber);
         return blocks(facts({ Order: orderNumber, Status: status, Merchant: merchantId }), FOREVER);
       });
@@ -54,12 +49,12 @@ run it again when they are final. Exit 1 if there is one. On a terminal it asks 
   options: {
     email: { value: 'EMAIL', help: "The buyer's e-mail, in upper or lower case", required: true },
     phone: { value: 'PHONE', help: 'Also the orders with this phone number' },
-    reason: REASON,
+    reason: WHY,
     yes: YES,
   },
-  async run({ sql, actor, terminal }, { reason, yes, ...buyer }) {
+  async run({ sql, actor, confirm }, { reason, yes, ...buyer }) {
     if (!yes) {
-      await confirm(terminal, async () => {
+      await confirm(async () => {
         const found = await findOrdersOfBuyer(sql, buyer);
         return blocks(`Orders of this buyer: ${found.length}`, found.join('\n'), FOREVER);
       });
@@ -68,13 +63,16 @@ run it again when they are final. Exit 1 if there is one. On a terminal it asks 
     const countOf = (outcome: Erasure['outcome']) =>
       orders.filter((order) => order.outcome === outcome).length;
     const data = { erased: countOf('erased'), refused: countOf('refused'), orders };
-    const rows = orders.map((order) => [
-      order.orderNumber,
-      order.outcome,
-      order.reasons.join('; '),
-    ]);
+    const list = table(
+      orders,
+      {
+        ORDER: ({ orderNumber }) => orderNumber,
+        OUTCOME: ({ outcome }) => outcome,
+        WHY: ({ reasons }) => reasons.join('; '),
+      },
+      '',
+    );
     const summary = `${data.erased} erased, ${data.refused} refused.`;
-    const list = rows.length > 0 && table(['ORDER', 'OUTCOME', 'WHY'], rows);
     return { data, text: blocks(list, summary), failed: data.refused > 0 };
   },
 });

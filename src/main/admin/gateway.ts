@@ -1,18 +1,20 @@
+import { writeFileSync } from 'node:fs';
 import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
 import { GATEWAY_ADAPTERS } from '../../payments/gateway/adapters.ts';
 import type { GatewayCheck } from '../../payments/gateway/check-gateway.ts';
+import type { GatewayRecord } from '../../payments/gateway/gateway-record.ts';
+import type { OpenedSession, PaymentGateway } from '../../payments/gateway/gateway.ts';
 import type { OrderGateway } from '../../payments/gateway/gateways.ts';
+import { SetupError } from '../../setup-error.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand, ENVIRONMENT, UsageError } from './command.ts';
-import { pilotCommand } from './gateway-pilot.ts';
-import { blocks, table } from './text.ts';
+import { blocks, quoted, table } from './text.ts';
 
 const GATEWAYS = GATEWAY_ADAPTERS.map(({ name }) => name);
 
 const checkCommand = defineCommand({
   name: 'gateway check',
-  summary:
-    'Ask a payment gateway for everything that the service needs of it, without moving money',
+  summary: 'Ask a gateway for all that the service needs of it',
   notes: `It lists chargebacks and sessions, opens a payment session of INR 5 and closes it again, and asks for a linked
 account. Exit code 1 if something is missing. What else to do before going live: docs/go-live.md.
 --pilot moves money: it shows a payment session of INR 5 for you to pay, holds the payment for the linked account,
@@ -33,7 +35,7 @@ releases it and refunds it. Each step is printed to standard error as it ends.`,
     const open = async (onAnswer?: GatewayOptions['onAnswer']) => {
       const port = (await service.gateways(onAnswer)).find(at);
       if (port) return port;
-      throw new UsageError(`The gateway ${gateway} is not configured for ${environment}`);
+      throw new SetupError(`The gateway ${gateway} is not configured for ${environment}`);
     };
     if (!pilot) {
       const { checkGateway } = await import('../../payments/gateway/check-gateway.ts');
@@ -48,13 +50,79 @@ releases it and refunds it. Each step is printed to standard error as it ends.`,
 
 /** The checks as a table, with the remedies below it. */
 function resultOf(at: OrderGateway, checks: readonly GatewayCheck[], answers?: string) {
-  const rows = checks.map(({ what, isOk, found }) => [isOk ? 'ok' : 'FAILED', what, found]);
+  const list = table(checks, {
+    RESULT: ({ isOk }) => (isOk ? 'ok' : 'FAILED'),
+    WHAT: ({ what }) => what,
+    FOUND: ({ found }) => found,
+  });
   const remedies = checks.flatMap(({ what, remedy }) => (remedy ? [`${what}: ${remedy}`] : []));
   const written = answers !== undefined && `The gateway's answers are in ${answers}.`;
-  const text = blocks(table(['', 'WHAT', 'FOUND'], rows), remedies.join('\n'), written);
+  const text = blocks(list, remedies.join('\n'), written);
   const failed = checks.some(({ isOk }) => !isOk);
   return { data: { ...at, ok: !failed, checks, answers }, text, failed };
 }
+
+/** What a pilot needs of its command. */
+interface PilotCommand {
+  about: Pick<GatewayRecord, 'gateway' | 'environment' | 'linkedAccountId'>;
+  /** The file of the answers, which does not exist. */
+  file: string;
+  say: (line: string) => void;
+  /** Returns the gateway, whose answers are recorded. */
+  open: (onAnswer: GatewayOptions['onAnswer']) => Promise<PaymentGateway>;
+}
+
+/**
+ * Runs the pilot of a gateway: says each check as it ends, and writes each answer to the file as it
+ * comes, without personal data, so that an interrupted pilot has its answers too.
+ *
+ * @throws SetupError if the file exists already or cannot be created
+ */
+async function pilotCommand({ about, file, say, open }: PilotCommand) {
+  const { runPilot } = await import('../../payments/gateway/gateway-pilot.ts');
+  const { recorded } = await import('../../payments/gateway/gateway-record.ts');
+  const record: GatewayRecord = { ...about, checks: [], exchanges: [] };
+  const write = () => {
+    try {
+      writeFileSync(file, textOf(record));
+    } catch (error) {
+      // A full disk must not end the pilot between the hold and the refund.
+      say(`${file} cannot be written: ${(error as Error).message}`);
+    }
+  };
+  const port = await open((exchange) => {
+    record.exchanges.push(recorded(exchange));
+    write();
+  });
+  createFile(file, record);
+  return runPilot(port, {
+    linkedAccountId: about.linkedAccountId,
+    onOpened: (session) => say(invitation(session)),
+    onCheck(check) {
+      record.checks.push(check);
+      write();
+      say(lineOf(check));
+    },
+  });
+}
+
+const textOf = (record: GatewayRecord) => `${JSON.stringify(record, null, 2)}\n`;
+
+function createFile(file: string, record: GatewayRecord): void {
+  try {
+    writeFileSync(file, textOf(record), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const problem = code === 'EEXIST' ? 'exists already' : `cannot be created (${code})`;
+    throw new SetupError(`${file} ${problem}: name another file with --answers`, { cause: error });
+  }
+}
+
+const lineOf = ({ what, isOk, found }: GatewayCheck) =>
+  (isOk ? 'ok    ' : 'FAILED') + quoted(`${what}: ${found}`);
+
+const invitation = ({ pageUrl, upiIntent }: OpenedSession) =>
+  `Pay INR 5 by UPI within 15 minutes:\n${quoted(`${pageUrl}\n${upiIntent}`)}`;
 
 /** The commands for payment gateways. */
 export const GATEWAY_COMMANDS: readonly AdminCommand[] = [checkCommand];

@@ -24,20 +24,27 @@ const STATES = {
 } as const satisfies Record<KeyUsage['role'], (rows: number) => string>;
 
 function reportText({ keys, unusedApiKeys }: KeyReport): string {
-  const rows = keys.map((key) => [
-    key.setting,
-    key.keyId,
-    key.rows,
-    STATES[key.role](key.rows),
-    Object.entries(key.of)
-      .map(([name, count]) => `${count} ${name}`)
-      .join(', '),
-  ]);
-  const unused = unusedApiKeys.map((key) => [key.apiKey, key.merchantId, key.lastUsedAt]);
   return blocks(
-    table(['SETTING', 'KEY', 'ROWS', 'STATE', 'OF'], rows),
-    unused.length > 0 && 'API keys whose secret was not used since the pepper was replaced:',
-    unused.length > 0 && table(['API KEY', 'MERCHANT', 'LAST USED'], unused),
+    table(keys, {
+      SETTING: ({ setting }) => setting,
+      KEY: ({ keyId }) => keyId,
+      ROWS: ({ rows }) => rows,
+      STATE: ({ role, rows }) => STATES[role](rows),
+      OF: (key) =>
+        Object.entries(key.of)
+          .map(([name, count]) => `${count} ${name}`)
+          .join(', '),
+    }),
+    unusedApiKeys.length > 0 && 'API keys whose secret was not used since the pepper was replaced:',
+    table(
+      unusedApiKeys,
+      {
+        'API KEY': ({ apiKey }) => apiKey,
+        MERCHANT: ({ merchantId }) => merchantId,
+        'LAST USED': ({ lastUsedAt }) => lastUsedAt,
+      },
+      '',
+    ),
   );
 }
 
@@ -45,9 +52,8 @@ const isMissing = ({ role }: KeyUsage) => role === 'missing';
 
 const listCommand = defineCommand({
   name: 'keys list',
-  summary:
-    'Count what depends on each key of WEBHOOK_SECRET_KEYS, DATA_ENCRYPTION_KEYS and API_SECRET_PEPPER',
-  notes: `An older key may be removed once nothing depends on it. API_SECRET_PEPPER shows ids that are made from the
+  summary: 'Count what depends on each encryption key and pepper of the settings',
+  notes: `The keys of WEBHOOK_SECRET_KEYS, DATA_ENCRYPTION_KEYS and API_SECRET_PEPPER. An older key may be removed once nothing depends on it. API_SECRET_PEPPER shows ids that are made from the
 peppers. Exit 1 if rows need a key that no setting has.`,
   options: {},
   async run(service) {
@@ -58,7 +64,7 @@ peppers. Exit 1 if rows need a key that no setting has.`,
 
 const resealCommand = defineCommand({
   name: 'keys reseal',
-  summary: 'Encrypt everything again that an older key has encrypted, with the newest key',
+  summary: 'Encrypt again, with the newest key, what an older one has encrypted',
   notes: `Of webhook secrets, two-factor secrets, bank account numbers, documents and mails. First put the new key in
 front of the old ones, for every process of the service: docs/runbook/key-rotation.md. It can be interrupted and run
 again. Exit 1 if a value cannot be decrypted. API secrets are not encrypted: each moves to the newest pepper when it
@@ -70,10 +76,13 @@ is used.`,
     const { boxes } = await keysOf(service);
     const { resealed, unreadable } = await resealAll({ sql, actor, boxes });
     const { report } = await keysOf(service);
-    const rows = unreadable.map(({ what, row, reason }) => [what, row, reason]);
     const text = blocks(
       facts({ 'Encrypted again': resealed, 'Cannot be decrypted': unreadable.length }),
-      rows.length > 0 && table(['WHAT', 'ROW', 'REASON'], rows),
+      table(
+        unreadable,
+        { WHAT: ({ what }) => what, ROW: ({ row }) => row, REASON: ({ reason }) => reason },
+        '',
+      ),
       reportText(report),
     );
     return { data: { resealed, unreadable, ...report }, text, failed: unreadable.length > 0 };

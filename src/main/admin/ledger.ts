@@ -1,33 +1,28 @@
-import type { Verification } from '../../ledger/verify.ts';
 import { proveLedger } from '../../ledger/proofs.ts';
-import { showLedger } from '../../ledger/verify.ts';
-import type { GatewayComparison } from '../../payments/reconcile/compare-gateway.ts';
+import type { LedgerFault } from '../../ledger/queries.ts';
+import type { Verification } from '../../ledger/verify.ts';
+import type { Difference } from '../../orders/wake/compare-orders.ts';
 import { paymentSubject } from '../../payments/gateway/gateways.ts';
+import type { GatewayComparison } from '../../payments/reconcile/compare-gateway.ts';
 import type { AdminCommand } from './command.ts';
-import { defineCommand, ORDER } from './command.ts';
-import type { WorkflowComparison } from './ledger-workflows.ts';
-import { compareWithTemporal } from './ledger-workflows.ts';
+import { defineCommand } from './command.ts';
 import type { AdminService } from './service.ts';
+import { isTemporalError, temporalLineOf } from './service.ts';
 import { blocks, facts, rupees, table } from './text.ts';
+
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function verdictOf({ ok, faultCount }: Verification): string {
   if (ok) return 'The ledger is sound: it sums to zero, and agrees with every order and payment.';
-  return `The ledger is not sound: ${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}.`;
+  return `The ledger is not sound: ${counted(faultCount, 'fault')}.`;
 }
 
-/** The accounts of each environment, followed by their sum. */
-function accountRows({ accounts, sums }: Verification) {
+/** The accounts of each environment that are not empty, followed by their sum. */
+function accountsOf({ accounts, sums }: Verification) {
+  const used = accounts.filter((one) => one.balancePaise !== 0 || one.expectedPaise !== 0);
   return sums.flatMap(({ environment, sumPaise }) => [
-    ...accounts
-      .filter((one) => one.environment === environment)
-      .map(({ account, balancePaise, expectedPaise }) => [
-        environment,
-        account,
-        balancePaise,
-        expectedPaise,
-        rupees(balancePaise),
-      ]),
-    [environment, 'sum', sumPaise, 0, rupees(sumPaise)],
+    ...used.filter((one) => one.environment === environment),
+    { environment, account: 'sum', balancePaise: sumPaise, expectedPaise: 0 },
   ]);
 }
 
@@ -36,7 +31,12 @@ function figuresOf(
   { comparedCount, notCompared }: WorkflowComparison,
 ): string {
   return blocks(
-    table(['ENVIRONMENT', 'ACCOUNT', 'PAISE', 'EXPECTED', 'RUPEES'], accountRows(verification)),
+    table(accountsOf(verification), {
+      ENVIRONMENT: ({ environment }) => environment,
+      ACCOUNT: ({ account }) => account,
+      INR: ({ balancePaise }) => rupees(balancePaise),
+      'EXPECTED INR': ({ expectedPaise }) => rupees(expectedPaise),
+    }),
     facts({
       'Ledger lines': verification.lineCount,
       Orders: verification.orderCount,
@@ -49,6 +49,15 @@ function figuresOf(
       'Open orders compared with Temporal': notCompared === null ? comparedCount : undefined,
     }),
   );
+}
+
+function faultsText({ faults }: Verification): string {
+  const columns = {
+    RULE: ({ rule }: LedgerFault) => rule,
+    SUBJECT: ({ subject }: LedgerFault) => subject,
+    FAULT: ({ fault }: LedgerFault) => fault,
+  };
+  return table(faults, columns, '');
 }
 
 function withFaults(
@@ -68,34 +77,38 @@ async function askGateway(service: AdminService): Promise<GatewayComparison> {
   return compareWithGateway({ sql: service.sql, gateways: await service.gateways() });
 }
 
+const OF_PAYMENT = {
+  PAYMENT: paymentSubject,
+  ORDER: ({ orderNumber }: { orderNumber: string | null }) => orderNumber,
+};
+
 function comparisonText(compared: GatewayComparison): string {
   const { faults, notAsked } = compared;
-  const faultRows = faults.map((one) => [paymentSubject(one), one.orderNumber, one.fault]);
-  const notAskedRows = notAsked.map((one) => [paymentSubject(one), one.orderNumber, one.reason]);
   return blocks(
     facts({
       'Compared with the gateway': compared.comparedCount,
       'Not compared, operation pending': compared.movingCount,
       'Could not be compared': compared.notAskedCount,
     }),
-    faultRows.length > 0 && table(['PAYMENT', 'ORDER', 'DIFFERENCE'], faultRows),
-    notAskedRows.length > 0 && table(['PAYMENT', 'ORDER', 'NOT COMPARED, BECAUSE'], notAskedRows),
-    compared.faultCount === 0
-      ? 'The gateway agrees on every compared payment.'
-      : `The gateway differs: ${compared.faultCount} ${compared.faultCount === 1 ? 'figure' : 'figures'}.`,
+    table(faults, { ...OF_PAYMENT, DIFFERENCE: ({ fault }) => fault }, ''),
+    table(notAsked, { ...OF_PAYMENT, 'NOT COMPARED, BECAUSE': ({ reason }) => reason }, ''),
   );
+}
+
+function gatewayVerdictOf({ faultCount }: GatewayComparison): string {
+  if (faultCount === 0) return 'The gateway agrees on every compared payment.';
+  return `The gateway differs: ${counted(faultCount, 'figure')}.`;
 }
 
 const verifyCommand = defineCommand({
   name: 'ledger verify',
-  summary:
-    'Verify that the ledger balances and each open order has a running workflow; exit 1 if not',
-  notes: `Sums every account, and compares the ledger with every order, captured payment and surplus refund, in one
-snapshot, and records the result as a proof; a fault raises the alert ledger_fault. Then it checks that each order
-that is not final has a running workflow. It changes no order and no line. With --gateway
-it also compares what was captured, refunded, released and held with the gateway's own figures, with two calls for
-each payment of an order that is open or ended within a week. Of an order that is settled outside, it checks that the
-gateway has not moved the money as well.`,
+  summary: 'Verify that the ledger adds up and each open order has a workflow',
+  notes: `Exit 1 if not. It sums every account, compares the ledger with every order, captured payment and surplus refund
+in one snapshot, and records the result as a proof; a fault raises the alert ledger_fault. Then it checks that each
+order that is not final has a running workflow. It changes no order and no line. With --gateway it also compares what
+was captured, refunded, released and held with the gateway's own figures, with two calls for each payment of an order
+that is open or ended within a week. Of an order that is settled outside, it checks that the gateway has not moved the
+money as well.`,
   options: {
     gateway: { flag: true, help: "Also compare with the gateway's own figures" },
   },
@@ -103,60 +116,83 @@ gateway has not moved the money as well.`,
     const ledger = await proveLedger(service);
     const workflows = await compareWithTemporal(service);
     const verification = withFaults(ledger, workflows);
-    const faults = verification.faults.map(({ rule, subject, fault }) => [rule, subject, fault]);
-    const list = faults.length > 0 && table(['RULE', 'SUBJECT', 'FAULT'], faults);
+    const compared = gateway ? await askGateway(service) : undefined;
     const text = blocks(
       figuresOf(verification, workflows),
-      list,
+      compared && comparisonText(compared),
+      faultsText(verification),
       workflows.notCompared,
       verdictOf(verification),
+      compared && gatewayVerdictOf(compared),
     );
     const { comparedCount: openOrderCount, notCompared } = workflows;
-    const data = { ...verification, workflows: { openOrderCount, notCompared } };
-    const failed = !verification.ok || workflows.failed;
-    if (!gateway) return { data, text, failed };
-    const compared = await askGateway(service);
-    const isSame = compared.faultCount === 0 && compared.notAskedCount === 0;
-    return {
-      data: { ...data, gateway: compared },
-      text: blocks(text, comparisonText(compared)),
-      failed: failed || !isSame,
-    };
+    const data = { ...verification, workflows: { openOrderCount, notCompared }, gateway: compared };
+    const differs = compared !== undefined && compared.faultCount + compared.notAskedCount > 0;
+    return { data, text, failed: !verification.ok || workflows.failed || differs };
   },
 });
 
-const showCommand = defineCommand({
-  name: 'ledger show',
-  summary: "Show an order's lines in the ledger",
-  options: { order: ORDER },
-  async run({ sql }, { order }) {
-    const data = await showLedger(sql, order);
-    const head = facts({
-      Order: data.orderNumber,
-      Merchant: data.merchantId,
-      Environment: data.environment,
-      Status: data.status,
-      Amount: `INR ${rupees(data.amountPaise)}`,
-      Payment: data.gatewayPaymentId,
-      'Settled outside the gateway': data.outsideReference ?? undefined,
-    });
-    const lines = data.lines.map((line) => [
-      line.at,
-      line.operation,
-      line.from,
-      line.to,
-      rupees(line.amountPaise),
-      line.gatewayPaymentId,
-    ]);
-    const balances = data.balances.map((one) => [one.account, rupees(one.balancePaise)]);
-    const text = blocks(
-      head,
-      table(['AT', 'OPERATION', 'FROM', 'TO', 'INR', 'PAYMENT'], lines),
-      balances.length > 0 && table(['ACCOUNT', 'INR'], balances),
+/** The maximum number of faults listed: if Temporal has lost its data, every order has one. */
+const MAX_NAMED = 100;
+
+/** The timeout of the check whether Temporal is reachable; listing may take longer. */
+const ANSWER_TIMEOUT_MS = 5000;
+
+/** The open orders without a running workflow, as faults; or why they were not compared. */
+interface WorkflowComparison {
+  comparedCount: number;
+  faultCount: number;
+  faults: LedgerFault[];
+  /** Why the orders were not compared, in one line; null if they were. */
+  notCompared: string | null;
+  /** True if Temporal is configured and unreachable. */
+  failed: boolean;
+}
+
+const notCompared = (line: string): WorkflowComparison => ({
+  comparedCount: 0,
+  faultCount: 0,
+  faults: [],
+  notCompared: `Open orders are not compared with Temporal. ${line}`,
+  failed: false,
+});
+
+/**
+ * Finds open orders without a running workflow. An unreachable Temporal is reported, not thrown.
+ */
+async function compareWithTemporal(service: AdminService): Promise<WorkflowComparison> {
+  const { config, sql, log } = service;
+  if (config.temporalAddress === undefined) return notCompared('TEMPORAL_ADDRESS is not set.');
+  const { listDifferences } = await import('../../orders/wake/compare-orders.ts');
+  const client = await service.temporal();
+  const workflows = await service.workflows();
+  try {
+    await client.withDeadline(Date.now() + ANSWER_TIMEOUT_MS, () =>
+      client.workflowService.getSystemInfo({}),
     );
-    return { data, text };
-  },
-});
+    const { compared, differences } = await listDifferences({ sql, log, workflows });
+    const faults = differences.flatMap(faultsOf);
+    return {
+      comparedCount: compared,
+      faultCount: faults.length,
+      faults: faults.slice(0, MAX_NAMED),
+      notCompared: null,
+      failed: false,
+    };
+  } catch (error) {
+    if (!isTemporalError(error)) throw error;
+    return { ...notCompared(temporalLineOf(error)), failed: true };
+  }
+}
 
-/** The ledger: verify it, and show an order's lines. */
-export const LEDGER_COMMANDS: readonly AdminCommand[] = [verifyCommand, showCommand];
+/** Another status is no fault: the workflow may be recording a step at this moment. */
+function faultsOf(difference: Difference): LedgerFault[] {
+  const { orderNumber: subject, kind } = difference;
+  if (kind !== 'missing' && kind !== 'closed') return [];
+  const why = kind === 'closed' ? 'its workflow has ended' : 'it has no workflow';
+  const fault = `${difference.status}, but ${why}: run admin order recover`;
+  return [{ rule: 'workflow', subject, fault }];
+}
+
+/** The commands for the ledger. */
+export const LEDGER_COMMANDS: readonly AdminCommand[] = [verifyCommand];

@@ -18,21 +18,19 @@ const GATEWAYS = GATEWAY_ADAPTERS.map(({ name }) => name);
 
 const STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'SUSPENDED'] as const;
 
-function presentMerchant(row: MerchantRow) {
-  return {
-    merchantId: row.merchantId,
-    name: row.name,
-    email: row.email,
-    status: row.status,
-    statusReason: row.statusReason,
-    gateway: row.gateway,
-    linkedAccounts: row.linkedAccounts,
-    linkedAccountState: row.linkedAccountState,
-    transfersFrom: row.transfersFrom,
-    isReady: row.isReady,
-    createdAt: row.createdAt,
-  };
-}
+const presentMerchant = (row: MerchantRow) => ({
+  merchantId: row.merchantId,
+  name: row.name,
+  email: row.email,
+  status: row.status,
+  statusReason: row.statusReason,
+  gateway: row.gateway,
+  linkedAccounts: row.linkedAccounts,
+  linkedAccountState: row.linkedAccountState,
+  transfersFrom: row.transfersFrom,
+  isReady: row.isReady,
+  createdAt: row.createdAt,
+});
 
 /** Why the merchant cannot take payments in production; null if it can. */
 function reasonOf(row: MerchantRow): string | null {
@@ -44,20 +42,18 @@ function merchantResult(row: MerchantRow): CommandResult {
   const reason = row.status === 'APPROVED' ? reasonOf(row) : null;
   const warning =
     reason && `The merchant is not ready: production orders cannot be created, because ${reason}`;
-  const data = { ...presentMerchant(row), warning };
-  const { linkedAccounts, ...shown } = data;
   const text = facts({
-    Merchant: shown.merchantId,
-    Name: shown.name,
-    'E-mail': shown.email,
-    Status: shown.status,
-    Reason: shown.statusReason ?? undefined,
-    Gateway: shown.gateway,
-    'Linked account': linkedAccounts.production,
-    'Account state': shown.linkedAccountState ?? undefined,
-    Created: shown.createdAt,
+    Merchant: row.merchantId,
+    Name: row.name,
+    'E-mail': row.email,
+    Status: row.status,
+    Reason: row.statusReason ?? undefined,
+    Gateway: row.gateway,
+    'Linked account': row.linkedAccounts.production,
+    'Account state': row.linkedAccountState ?? undefined,
+    Created: row.createdAt,
   });
-  return { data, text: blocks(text, warning) };
+  return { data: { ...presentMerchant(row), warning }, text: blocks(text, warning) };
 }
 
 async function change(
@@ -86,15 +82,14 @@ const merchantCommands = [
     options: { status: { value: STATUSES.join('|'), help: 'Only this status', choices: STATUSES } },
     async run({ sql }, { status }) {
       const merchants = await listMerchants(sql, status);
-      const rows = merchants.map((row) => [
-        row.merchantId,
-        row.status,
-        row.name,
-        row.email,
-        reasonOf(row) ?? 'ready',
-      ]);
-      const titles = ['MERCHANT', 'STATUS', 'NAME', 'E-MAIL', 'PRODUCTION'];
-      return { data: merchants.map(presentMerchant), text: table(titles, rows) };
+      const text = table(merchants, {
+        MERCHANT: (row) => row.merchantId,
+        STATUS: (row) => row.status,
+        NAME: (row) => row.name,
+        'E-MAIL': (row) => row.email,
+        PRODUCTION: (row) => reasonOf(row) ?? 'ready',
+      });
+      return { data: merchants.map(presentMerchant), text };
     },
   }),
   defineCommand({
@@ -125,18 +120,8 @@ yet, cannot create orders: the API answers 403. The service asks again every hou
     },
   }),
   defineCommand({
-    name: 'merchant reject',
-    summary: 'Reject a merchant, or revoke an approval',
-    options: {
-      merchant: MERCHANT,
-      reason: { value: 'TEXT', help: 'Why, for the audit log', required: true },
-    },
-    run: async (service, { merchant, reason }) =>
-      merchantResult(await change(service, 'reject', merchant, { reason })),
-  }),
-  defineCommand({
     name: 'merchant suspend',
-    summary: 'Suspend a merchant: its API answers 403, payments continue, releases wait',
+    summary: 'Suspend a merchant: its API answers 403, its releases wait',
     options: { merchant: MERCHANT, reason: { value: 'TEXT', help: 'Why, for the audit log' } },
     run: async (service, { merchant, reason }) =>
       merchantResult(await change(service, 'suspend', merchant, { reason })),
@@ -184,15 +169,14 @@ const listKeysCommand = defineCommand({
   options: { merchant: MERCHANT },
   async run({ sql }, { merchant }) {
     const data = await listKeys(sql, merchant);
-    const rows = data.map((key) => [
-      key.environment,
-      key.apiKey,
-      key.createdAt,
-      key.rotatedAt,
-      key.lastUsedAt,
-    ]);
-    const titles = ['ENVIRONMENT', 'API KEY', 'CREATED', 'SECRET ROTATED', 'LAST USED'];
-    return { data, text: table(titles, rows) };
+    const text = table(data, {
+      ENVIRONMENT: (key) => key.environment,
+      'API KEY': (key) => key.apiKey,
+      CREATED: (key) => key.createdAt,
+      'SECRET ROTATED': (key) => key.rotatedAt,
+      'LAST USED': (key) => key.lastUsedAt,
+    });
+    return { data, text };
   },
 });
 
@@ -207,7 +191,7 @@ function originsResult(merchantId: string, environment: string, origins: string[
 const originCommands = [
   defineCommand({
     name: 'origins set',
-    summary: 'Set the origins that browsers may call the API from; an empty list allows all',
+    summary: 'Set the origins that browsers may call the API from; none allows all',
     options: {
       merchant: MERCHANT,
       environment: ENVIRONMENT,

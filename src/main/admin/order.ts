@@ -1,187 +1,268 @@
-import type { Settlement } from '../../domain/index.ts';
-import type { Order } from '../../orders/schemas.ts';
-import type { AdminCommand, CommandResult } from './command.ts';
-import { defineCommand, ORDER, UsageError, YES } from './command.ts';
-import { listDisputesCommand, showDisputeCommand } from './dispute-list.ts';
-import { findCommand } from './order-find.ts';
-import { recoverCommand } from './order-recover.ts';
-import { retryCommand } from './order-retry.ts';
-import { showCommand } from './order-show.ts';
+import { markErased } from '../../orders/erased.ts';
+import { findOrderAnywhere, findOrders } from '../../orders/lists/find-orders.ts';
+import type { OrderRow } from '../../orders/rows.ts';
+import type { DisputeEnding, DisputeRecord } from '../../orders/steps/disputes.ts';
+import type { CapturedPayment } from '../../payments/operators/operator-queries.ts';
+import type { OrderView, OrderWorkflowsView } from '../../payments/operators/order-view.ts';
+import type { AdminCommand } from './command.ts';
+import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, LIMIT, limitOf, ORDER } from './command.ts';
+import { UsageError } from './command.ts';
 import type { AdminService } from './service.ts';
-import { confirm } from './terminal.ts';
-import { blocks, facts, rupees } from './text.ts';
-import { describeDecision, describeRefund, describeSettlement } from './confirmation-text.ts';
+import { blocks, facts, inr, moreHint, quoted, rupees, table, timeText } from './text.ts';
 
-/** The dependencies of the order commands, loaded on demand. */
-async function operatorDeps(service: AdminService) {
-  const [{ createOrderCommands }, { createOrderPresenter }, { createOrderWorkflows }] =
-    await Promise.all([
-      import('../../orders/commands/commands.ts'),
-      import('../../orders/presenter.ts'),
-      import('../../temporal/order-workflows.ts'),
-    ]);
-  const { sql, actor, config, log } = service;
-  const workflows = createOrderWorkflows(await service.temporal());
-  const present = createOrderPresenter(config.publicBaseUrl);
-  const { durations } = config;
-  const commands = createOrderCommands({ sql, workflows, durations, present, log });
-  return { sql, actor, log, workflows, commands };
-}
-
-function orderResult(order: Order): CommandResult {
-  const { order_number: orderNumber, status, dispute, refund } = order;
-  const data = {
-    orderNumber,
-    status,
-    disputeCount: order.dispute_count,
-    respondBy: dispute?.respond_by ?? null,
-    completesAt: order.completes_at,
-    refund: refund && {
-      amount: refund.amount,
-      reason: refund.reason,
-      processedAt: refund.processed_at,
-    },
-  };
-  const text = facts({
-    Order: orderNumber,
-    Status: status,
-    Disputes: data.disputeCount,
-    'Merchant answers until': data.respondBy ?? undefined,
-    'Completes at': data.completesAt ?? undefined,
-    Refund: refund ? `INR ${refund.amount.toFixed(2)}, ${refund.reason}` : undefined,
-    Refunded: refund ? (refund.processed_at ?? 'under way') : undefined,
-  });
-  return { data, text };
-}
-
-const raiseCommand = defineCommand({
-  name: 'dispute raise',
-  summary: 'Raise a dispute for a buyer, on a PAID or DELIVERED order',
+const findCommand = defineCommand({
+  name: 'order find',
+  summary: 'Find orders of any merchant, the newest first',
+  notes:
+    'At least one of the first five options is required; orders that match all options are shown.',
   options: {
-    order: ORDER,
-    reason: { value: 'TEXT', help: "The buyer's reason, 10 to 2000 characters", required: true },
-  },
-  async run(service, { order, reason }) {
-    const { raiseDisputeForBuyer } = await import('../../orders/commands/operator-commands.ts');
-    return orderResult(await raiseDisputeForBuyer(await operatorDeps(service), order, reason));
-  },
-});
-
-const decideCommand = defineCommand({
-  name: 'dispute decide',
-  summary: 'Decide a dispute: for the merchant, or for the buyer, who is refunded',
-  notes: 'On a terminal it shows the consequences and asks for confirmation.',
-  options: {
-    order: ORDER,
-    for: {
-      value: 'merchant|buyer',
-      help: 'Who wins the dispute',
-      choices: ['merchant', 'buyer'],
-      required: true,
+    order: { value: 'N', help: 'The order number' },
+    'merchant-order-id': { value: 'ID', help: "The merchant's own id of the order" },
+    email: { value: 'EMAIL', help: "The buyer's email, in upper or lower case" },
+    phone: { value: 'PHONE', help: "The buyer's phone, with or without +91" },
+    utr: {
+      value: 'UTR',
+      help: "The payment's UTR, or the reference of a settlement outside the gateway",
     },
-    reason: {
-      value: 'TEXT',
-      help: 'Why, shown to both sides, 1 to 2000 characters',
-      required: true,
-    },
-    yes: YES,
+    merchant: ANY_MERCHANT,
+    environment: ANY_ENVIRONMENT,
+    limit: LIMIT,
   },
-  async run(service, { order, for: winner, reason, yes }) {
-    const { decideDispute } = await import('../../orders/commands/operator-commands.ts');
-    const decision = { winner, reason };
-    if (!yes) await confirm(service.terminal, () => describeDecision(service.sql, order, decision));
-    return orderResult(await decideDispute(await operatorDeps(service), order, decision));
-  },
-});
-
-const refundCommand = defineCommand({
-  name: 'order refund',
-  summary: 'Refund a PAID or DELIVERED order for its merchant, who cannot fulfil it',
-  notes: `For a merchant who cannot use the API, such as a suspended one. On a terminal it shows the consequences and
-asks for confirmation.`,
-  options: {
-    order: ORDER,
-    reason: {
-      value: 'TEXT',
-      help: 'Why, shown in the timeline, 1 to 1000 characters',
-      required: true,
-    },
-    yes: YES,
-  },
-  async run(service, { order, reason, yes }) {
-    const { refundForMerchant } = await import('../../orders/commands/operator-commands.ts');
-    if (!yes) await confirm(service.terminal, () => describeRefund(service.sql, order, reason));
-    return orderResult(await refundForMerchant(await operatorDeps(service), order, reason));
-  },
-});
-
-const settleCommand = defineCommand({
-  name: 'order settle',
-  summary: 'Record a settlement outside the gateway and end the order: as released, or as refunded',
-  notes: `For an order whose release, refund or surplus refund the gateway refuses: move the money first; the reference
-identifies the bank transfer, and belongs to one order. Also for an order whose payment was refunded or charged back at
-the gateway. --released makes the order COMPLETED, --refunded REFUNDED; without either, its pending operation decides.
-It reads the refunds and transfers of the payment at the gateway, and refuses what they contradict: --released while a
-refund is pending or made, --refunded while money is released to the merchant, a bank transfer of money that the gateway
-has moved. On a terminal it shows the consequences and asks for confirmation.`,
-  options: {
-    order: ORDER,
-    released: { flag: true, help: 'The money went to the merchant: COMPLETED' },
-    refunded: { flag: true, help: 'The money went back to the buyer: REFUNDED' },
-    reference: {
-      value: 'TEXT',
-      help: "The bank transfer's reference, such as its UTR, if there was one",
-    },
-    reason: {
-      value: 'TEXT',
-      help: 'Why the gateway did not do it, shown to both sides',
-      required: true,
-    },
-    'not-checked': {
-      flag: true,
-      help: 'Settle it also if the gateway cannot be read: you have looked there yourself',
-    },
-    yes: YES,
-  },
-  async run(
-    service,
-    { order: orderNumber, released, refunded, reference, reason, yes, 'not-checked': notChecked },
-  ) {
-    const { settleOutside } = await import('../../payments/settlement/settle-outside.ts');
-    const outcome = outcomeOf({ released, refunded });
-    const settlement = { orderNumber, outcome, reference, reason, notChecked };
-    if (!yes) await confirm(service.terminal, () => describeSettlement(service.sql, settlement));
-    const deps = { ...(await operatorDeps(service)), gateways: await service.gateways() };
-    const { order, warning } = await settleOutside(deps, settlement);
-    const { status, amountPaise } = order;
-    const text = facts({
-      Order: orderNumber,
-      Status: status,
-      Amount: `INR ${rupees(amountPaise)}`,
-      Reference: reference,
+  async run({ sql }, { order, merchant, 'merchant-order-id': merchantOrderId, limit, ...filters }) {
+    const { environment, ...buyer } = filters;
+    const what = { ...buyer, orderNumber: order, merchantOrderId };
+    if (Object.values(what).every((value) => value === undefined)) {
+      throw new UsageError('give --order, --merchant-order-id, --email, --phone or --utr');
+    }
+    const search = { ...what, environment, merchantId: merchant };
+    const data = await findOrders(sql, search, limitOf(limit));
+    const list = table(data.orders.map(markErased), {
+      ORDER: (found) => found.orderNumber,
+      CREATED: (found) => found.createdAt,
+      STATUS: (found) => found.status,
+      INR: (found) => rupees(found.amountPaise),
+      'E-MAIL': (found) => found.buyerEmail,
+      PHONE: (found) => found.buyerPhone,
+      "MERCHANT'S ID": (found) => found.merchantOrderId,
+      MERCHANT: (found) => found.merchantId,
+      ENVIRONMENT: (found) => found.environment,
     });
-    const data = { orderNumber, status, amountPaise, reference: reference ?? null, warning };
-    return { data, text: blocks(text, warning && `Warning: ${warning}`) };
+    return { data, text: blocks(list, moreHint(data.hasMore)) };
   },
 });
 
-/** @throws UsageError if both flags are set */
-function outcomeOf({ released, refunded }: Record<Settlement, boolean>): Settlement | undefined {
-  if (released && refunded) throw new UsageError('--released and --refunded exclude each other');
-  if (released) return 'released';
-  return refunded ? 'refunded' : undefined;
+const showCommand = defineCommand({
+  name: 'order show',
+  summary: 'Show what an order waits for, its money, disputes and webhooks',
+  notes: `The workflow and its gateway calls come from Temporal; if Temporal cannot be reached, the rest is still shown.`,
+  options: { order: ORDER },
+  async run(service, { order: orderNumber }) {
+    const order = await findOrderAnywhere(service.sql, orderNumber);
+    const { readOrderView } = await import('../../payments/operators/order-view.ts');
+    const shown = shownOf(await readOrderView(service.sql, order));
+    const data = { ...shown, ...(await readWorkflows(service, order)) };
+    return { data, text: textOf(data) };
+  },
+});
+
+type ShownOrder = ReturnType<typeof shownOf> & OrderWorkflowsView;
+
+/** The dashboard shows the lines of the ledger, and the details of each step. */
+function shownOf(view: OrderView) {
+  const { lines: _, timeline, ...order } = view;
+  return { ...order, timeline: timeline.map(({ kind, at, status }) => ({ kind, at, status })) };
 }
 
-/** The commands for orders and disputes. */
-export const ORDER_COMMANDS: readonly AdminCommand[] = [
-  showCommand,
-  findCommand,
-  retryCommand,
-  recoverCommand,
-  refundCommand,
-  settleCommand,
-  listDisputesCommand,
-  showDisputeCommand,
-  raiseCommand,
-  decideCommand,
-];
+/** The order's workflows and their unfinished gateway calls, or why Temporal cannot be read. */
+async function readWorkflows(
+  service: AdminService,
+  { orderNumber }: OrderRow,
+): Promise<OrderWorkflowsView> {
+  const { temporalUiUrl, temporalNamespace } = service.config;
+  const { readOrderWorkflows } = await import('../../payments/operators/order-view.ts');
+  try {
+    const deps = { ...(await inspectorDeps(service)), temporalUiUrl, temporalNamespace };
+    return await readOrderWorkflows(deps, orderNumber);
+  } catch (error) {
+    return { workflows: [], gatewayCalls: [], temporalProblem: (error as Error).message };
+  }
+}
+
+/** The dependencies for inspecting an order's workflows, loaded on demand. */
+export async function inspectorDeps({ sql, temporal }: Pick<AdminService, 'sql' | 'temporal'>) {
+  const { createWorkflowInspector } = await import('../../temporal/pending-activities.ts');
+  return { sql, inspector: createWorkflowInspector(await temporal()) };
+}
+
+function textOf(order: ShownOrder): string {
+  return blocks(
+    headText(order),
+    moneyText(order),
+    ...order.disputes.map(disputeText),
+    workflowText(order),
+    table(order.timeline, {
+      AT: ({ at }) => timeText(at),
+      STEP: ({ kind }) => kind,
+      STATUS: ({ status }) => status,
+    }),
+    table(
+      order.deliveries,
+      {
+        DELIVERY: ({ deliveryId }) => deliveryId,
+        EVENT: ({ event }) => event,
+        STATE: ({ state }) => state,
+        ATTEMPTS: ({ attempts }) => attempts.length,
+        'LAST ANSWER': ({ attempts }) => attempts.at(-1)?.error ?? attempts.at(-1)?.statusCode,
+        NEXT: ({ nextAttemptAt }) => nextAttemptAt && timeText(nextAttemptAt),
+      },
+      '',
+    ),
+  );
+}
+
+function headText(order: ShownOrder): string {
+  const { next, refund, buyer } = order;
+  return facts({
+    Order: order.orderNumber,
+    'Merchant order id': order.merchantOrderId ?? undefined,
+    Merchant: `${order.merchantId} (${order.environment})`,
+    Gateway: order.gateway,
+    Status: order.status,
+    'Pending operation': order.doing ?? undefined,
+    Now: order.inWords ?? undefined,
+    Next: next ? `${timeText(next.at)} ${next.action}` : undefined,
+    'Dispute waiting since': order.waitingDisputeSince ?? undefined,
+    Amount: inr(order.amountPaise),
+    Description: order.description,
+    Buyer: [buyer.name, buyer.email, buyer.phone].filter(Boolean).join(', '),
+    Refund: refund ? `${inr(refund.amountPaise)}, ${refund.reason}` : undefined,
+    Refunded: refund ? (refund.processedAt ?? 'under way') : undefined,
+    Created: order.createdAt,
+    Changed: order.updatedAt,
+  });
+}
+
+function moneyText(order: ShownOrder): string {
+  const { money, sessions } = order;
+  const last = sessions.at(-1);
+  return blocks(
+    table(
+      order.payments,
+      {
+        PAYMENT: (payment) => payment.gatewayPaymentId,
+        UTR: (payment) => payment.utr,
+        INR: (payment) => rupees(payment.amountPaise),
+        CAPTURED: (payment) => payment.capturedAt,
+        'AT THE GATEWAY': gatewayStateText,
+      },
+      '',
+    ),
+    table(
+      order.reversals,
+      {
+        REVERSAL: (one) => one.reversalId,
+        KIND: (one) => one.kind,
+        INR: (one) => rupees(one.amountPaise),
+        STATE: (one) => one.state,
+        RECORDED: (one) => one.recordedAt,
+        ENDED: (one) => one.endedAt,
+      },
+      '',
+    ),
+    facts({
+      Held: inr(money.heldPaise),
+      Released: inr(money.releasedPaise),
+      Refunded: inr(money.refundedPaise),
+      'Surplus to refund': money.surplusPaise > 0 ? inr(money.surplusPaise) : undefined,
+      'Settled outside': settlementText(order),
+      'Payment sessions': sessions.length,
+      'Latest session': last
+        ? `${last.sessionId} ${last.state}, until ${timeText(last.expiresAt)}`
+        : undefined,
+    }),
+  );
+}
+
+function settlementText({ settledOutside }: ShownOrder): string | undefined {
+  if (!settledOutside) return undefined;
+  const { outcome, reference, actor, checkedAt, reason } = settledOutside;
+  const what = [outcome, reference].filter(Boolean).join(', ');
+  return `${what}, by ${actor}${checkedAt ? '' : ', not checked at the gateway'}: ${reason}`;
+}
+
+function gatewayStateText(payment: CapturedPayment): string {
+  const { surplusReason, refundedAt, heldAt, holdRefusedAt, isWhole } = payment;
+  if (!isWhole) {
+    const { currency, refundedPaise } = payment;
+    return `not usable for the order: ${currency}, ${rupees(refundedPaise)} refunded at the gateway`;
+  }
+  if (surplusReason !== null) {
+    return `${surplusReason}, ${refundedAt ? `refunded ${timeText(refundedAt)}` : 'not refunded yet'}`;
+  }
+  if (heldAt) return `held ${timeText(heldAt)}`;
+  return holdRefusedAt ? `the hold was refused ${timeText(holdRefusedAt)}` : 'not held';
+}
+
+function workflowText({ workflows, gatewayCalls, temporalProblem }: ShownOrder): string {
+  if (temporalProblem !== null) return `Temporal cannot be read: ${temporalProblem}`;
+  return blocks(
+    table(
+      workflows,
+      {
+        WORKFLOW: ({ workflowId }) => workflowId,
+        STATE: ({ status }) => status,
+        RUN: ({ link, runId }) => link ?? runId,
+      },
+      'Temporal has no workflow of this order; it may have passed its retention.',
+    ),
+    table(
+      gatewayCalls,
+      {
+        'GATEWAY CALL': (call) => call.what,
+        STATE: (call) => call.state,
+        ATTEMPT: (call) => call.attempt,
+        'LAST TRY': (call) => call.lastTriedAt,
+        'NEXT TRY': (call) => call.nextTryAt,
+        'LAST ERROR': (call) => call.lastError,
+      },
+      '',
+    ),
+  );
+}
+
+const ENDINGS = {
+  resolved_by_merchant: 'resolved by the merchant',
+  decided_for_merchant: 'decided for the merchant',
+  decided_for_buyer: 'decided for the buyer, who is refunded',
+  accepted_by_merchant: 'accepted by the merchant: the buyer is refunded',
+  settled_by_operator: 'ended by an operator, who settled the order',
+  not_resolved_in_time: 'not resolved in time: the buyer is refunded',
+} as const satisfies Record<DisputeEnding, string>;
+
+/** One dispute as text: its state, reason, evidence, resolution and decision. */
+export function disputeText(dispute: DisputeRecord): string {
+  const { number, raisedAt, raisedBy, reason, evidence, evidenceAt, resolution } = dispute;
+  const by = raisedBy === 'buyer' ? '' : `, by ${raisedBy} for the buyer`;
+  return [
+    `Dispute ${number}: ${endText(dispute)}`,
+    `The buyer, ${timeText(raisedAt)}${by}:`,
+    quoted(reason),
+    ...(evidenceAt ? [`The merchant, ${timeText(evidenceAt)}:`, quoted(evidence ?? '')] : []),
+    ...(resolution === null ? [] : ['The merchant, to resolve it:', quoted(resolution)]),
+    ...decisionLines(dispute),
+  ].join('\n');
+}
+
+function endText({ ending, endedAt }: DisputeRecord): string {
+  if (ending === null) return 'not decided yet';
+  return `${ENDINGS[ending]} (${endedAt ? timeText(endedAt) : 'under way'})`;
+}
+
+function decisionLines({ decision }: DisputeRecord): string[] {
+  if (!decision) return [];
+  const { for: winner, actor, reason } = decision;
+  return [`Decided for the ${winner}${actor === null ? '' : ` by ${actor}`}:`, quoted(reason)];
+}
+
+/** The commands that look at orders. */
+export const ORDER_COMMANDS: readonly AdminCommand[] = [findCommand, showCommand];

@@ -1,51 +1,68 @@
-import { ConfigError } from '../../settings.ts';
 import { DomainError } from '../../domain/index.ts';
-import { SetupError } from '../../setup-error.ts';
 import { GatewayRefused, GatewayUnavailable } from '../../payments/gateway/gateway.ts';
 import { OrderNotNotifiedError } from '../../payments/settlement/settle-outside.ts';
-import { ALERT_COMMANDS } from './alert.ts';
-import { AUDIT_COMMANDS } from './audit.ts';
+import { ConfigError } from '../../settings.ts';
+import { SetupError } from '../../setup-error.ts';
+import { ALERT_AND_AUDIT_COMMANDS } from './alert-and-audit.ts';
 import type { AdminCommand } from './command.ts';
-import { parseArguments, UsageError } from './command.ts';
-import { DELIVERY_COMMANDS } from './delivery.ts';
+import { helpOfAll, helpOfOne, parseArguments, UsageError } from './command.ts';
 import { ERASE_COMMANDS } from './erase.ts';
 import { GATEWAY_COMMANDS } from './gateway.ts';
-import { helpOfAll, helpOfOne } from './help.ts';
 import { KEYS_COMMANDS } from './keys.ts';
 import { LEDGER_COMMANDS } from './ledger.ts';
 import { MERCHANT_COMMANDS } from './merchant.ts';
 import { OPERATOR_COMMANDS } from './operator.ts';
+import { ORDER_ACTIONS } from './order-actions.ts';
 import { ORDER_COMMANDS } from './order.ts';
-import { createAdminService } from './service.ts';
-import { isTemporalError, temporalLineOf } from './temporal-error.ts';
-import { NotConfirmedError } from './terminal.ts';
+import {
+  createAdminService,
+  isTemporalError,
+  NotConfirmedError,
+  temporalLineOf,
+} from './service.ts';
 import { WEBHOOK_COMMANDS } from './webhook.ts';
 import { WORKER_COMMANDS } from './worker.ts';
 
-const COMMANDS: readonly AdminCommand[] = [
-  ...MERCHANT_COMMANDS,
-  ...OPERATOR_COMMANDS,
-  ...WEBHOOK_COMMANDS,
-  ...DELIVERY_COMMANDS,
-  ...ORDER_COMMANDS,
-  ...ERASE_COMMANDS,
-  ...LEDGER_COMMANDS,
-  ...GATEWAY_COMMANDS,
-  ...ALERT_COMMANDS,
-  ...AUDIT_COMMANDS,
-  ...WORKER_COMMANDS,
-  ...KEYS_COMMANDS,
-];
+/** The commands as the help lists them. */
+const GROUPS = {
+  Orders: [...ORDER_COMMANDS, ...ORDER_ACTIONS, ...ERASE_COMMANDS],
+  'Merchants and operators': [...MERCHANT_COMMANDS, ...OPERATOR_COMMANDS],
+  Webhooks: WEBHOOK_COMMANDS,
+  'The service': [
+    ...LEDGER_COMMANDS,
+    ...ALERT_AND_AUDIT_COMMANDS,
+    ...GATEWAY_COMMANDS,
+    ...WORKER_COMMANDS,
+    ...KEYS_COMMANDS,
+  ],
+} as const satisfies Record<string, readonly AdminCommand[]>;
 
-/** The output and exit code of a command. */
+const COMMANDS: readonly AdminCommand[] = Object.values(GROUPS).flat();
+
+/** The output and exit code of a command: 1 if it was refused or has failed, 2 if it was typed wrong. */
 export interface Printed {
   stdout: string;
   stderr: string;
-  exitCode: 0 | 1;
+  exitCode: 0 | 1 | 2;
 }
 
 /**
- * Runs an admin command. Never throws: an error is one line on standard error and exit code 1.
+ * Runs the admin command line with this process's arguments, and sets its output and exit code.
+ *
+ * @param findSettings returns the service's environment variables; called if the command needs them
+ */
+export async function adminMain(findSettings: () => NodeJS.ProcessEnv): Promise<void> {
+  const say = (line: string) => void process.stderr.write(`${line}\n`);
+  const { stdout, stderr, exitCode } = await runAdmin(process.argv.slice(2), findSettings, say);
+  // A reader that closes the pipe early, such as head, is not an error.
+  process.stdout.on('error', () => undefined);
+  if (stdout !== '') process.stdout.write(`${stdout}\n`);
+  if (stderr !== '') process.stderr.write(`${stderr}\n`);
+  process.exitCode = exitCode;
+}
+
+/**
+ * Runs an admin command. Never throws: an error is one line on standard error.
  *
  * @param args the arguments behind `admin`
  * @param findSettings returns the service's environment variables; called if the command needs them
@@ -56,22 +73,28 @@ export async function runAdmin(
   findSettings: () => NodeJS.ProcessEnv,
   say: (line: string) => void = () => undefined,
 ): Promise<Printed> {
+  const [noun, verb, ...rest] = args;
+  const command = COMMANDS.find(({ name }) => name === `${noun} ${verb}`);
   try {
-    return await run(args, findSettings, say);
+    if (!command) return { stdout: helpFor(noun, verb), stderr: '', exitCode: 0 };
+    return await run(command, rest, findSettings, say);
   } catch (error) {
-    return { stdout: '', stderr: lineOf(error), exitCode: 1 };
+    if (!(error instanceof UsageError)) {
+      return { stdout: '', stderr: lineOf(error), exitCode: 1 };
+    }
+    const subject = command ? `admin ${command.name}` : 'admin';
+    const help = `--help lists the ${command ? 'options' : 'commands'}`;
+    return { stdout: '', stderr: `${subject}: ${error.message}; ${help}`, exitCode: 2 };
   }
 }
 
 async function run(
+  command: AdminCommand,
   args: readonly string[],
   findSettings: () => NodeJS.ProcessEnv,
   say: (line: string) => void,
 ): Promise<Printed> {
-  const [noun, verb, ...rest] = args;
-  const command = COMMANDS.find(({ name }) => name === `${noun} ${verb}`);
-  if (!command) return { stdout: helpFor(noun, verb), stderr: '', exitCode: 0 };
-  const { values, json, help } = parseArguments(command, rest);
+  const { values, json, help } = parseArguments(command, args);
   if (help) return { stdout: helpOfOne(command), stderr: '', exitCode: 0 };
   const service = createAdminService(findSettings(), say);
   try {
@@ -87,13 +110,13 @@ async function run(
 function helpFor(noun: string | undefined, verb: string | undefined): string {
   const isHelp = (word: string | undefined) =>
     word === '--help' || word === '-h' || word === 'help';
-  if (isHelp(noun)) return helpOfAll(COMMANDS);
+  if (isHelp(noun)) return helpOfAll(GROUPS);
   const ofNoun = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `));
-  if (ofNoun.length > 0 && isHelp(verb)) return helpOfAll(ofNoun);
+  if (ofNoun.length > 0 && isHelp(verb)) return helpOfAll({ [`${noun}`]: ofNoun });
   const typed = [noun, verb].filter((word) => word !== undefined).join(' ');
-  const problem = typed === '' ? 'No command given' : `Unknown command: ${typed}`;
+  if (typed === '') throw new UsageError('no command was given');
   const known = ofNoun.map(({ name }) => name).join(', ');
-  throw new UsageError(`${problem}; ${known === '' ? 'see admin --help' : `there are ${known}`}`);
+  throw new UsageError(`there is no command ${typed}${known === '' ? '' : `, only ${known}`}`);
 }
 
 const UNREACHABLE = /ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|CONNECT_TIMEOUT|CONNECTION_/;
@@ -105,7 +128,6 @@ const EXPECTED = [
   DomainError,
   SetupError,
   ConfigError,
-  UsageError,
   OrderNotNotifiedError,
   NotConfirmedError,
   GatewayUnavailable,

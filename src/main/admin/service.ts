@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline/promises';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { pino } from 'pino';
@@ -12,13 +13,17 @@ import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
 import type { Gateways } from '../../payments/gateway/gateways.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import { createSecretBox } from '../../secret-box.ts';
-import type { Terminal } from './terminal.ts';
-import { processTerminal } from './terminal.ts';
+import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 
 /** The timeout of one gateway call. */
 const GATEWAY_TIMEOUT_MS = 10_000;
 /** Long, because `ledger verify` reads every order. */
 const STATEMENT_TIMEOUT_MS = 30 * 60_000;
+
+/** The operator did not confirm; nothing was changed. */
+export class NotConfirmedError extends Error {
+  override readonly name = 'NotConfirmedError';
+}
 
 /** The resources of an admin command. */
 export interface AdminService {
@@ -38,10 +43,18 @@ export interface AdminService {
   mails(): Promise<MailDeps>;
   /** Prints a line while the command runs, to standard error: standard output is the command's result. */
   say(line: string): void;
-  /** The operator's terminal; undefined in scripts. */
-  readonly terminal: Terminal | undefined;
+  /**
+   * Shows the consequences of a command on the operator's terminal and asks for confirmation. In a
+   * script, which has no terminal, it does nothing.
+   *
+   * @param describe returns the consequences as text
+   * @throws NotConfirmedError unless the operator answers yes
+   */
+  confirm(describe: () => Promise<string>): Promise<void>;
   /** Connects on first use, because loading the client takes longer than most commands. */
   temporal(): Promise<Client>;
+  /** The workflows of orders, over the same connection. */
+  workflows(): Promise<OrderWorkflows>;
   /**
    * The configured gateways, loaded on demand.
    *
@@ -57,6 +70,22 @@ function actorOf(): string {
   } catch {
     // Containers run under user ids that have no name.
     return `cli:uid-${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+/** Asks on the terminal of this process, if it has one. */
+async function confirmOnTerminal(describe: () => Promise<string>): Promise<void> {
+  // The question goes to standard error: standard output is the command's result.
+  const { stdin: input, stderr: output } = process;
+  if (!input.isTTY || !output.isTTY) return;
+  const question = `${await describe()}\n\nContinue? [y/N] `;
+  const lines = createInterface({ input, output });
+  const ended = new Promise<''>((resolve) => lines.once('close', () => resolve('')));
+  try {
+    const answer = await Promise.race([lines.question(question), ended]);
+    if (!/^y(es)?$/i.test(answer.trim())) throw new NotConfirmedError('Nothing was done');
+  } finally {
+    lines.close();
   }
 }
 
@@ -81,7 +110,7 @@ export function createAdminService(env: NodeJS.ProcessEnv, say: AdminService['sa
     sql,
     actor: { name: actorOf(), address: null },
     say,
-    terminal: processTerminal(),
+    confirm: confirmOnTerminal,
     log,
     pepper: () => required(config, 'API_SECRET_PEPPER'),
     secretBox: () => createSecretBox(required(config, 'WEBHOOK_SECRET_KEYS')),
@@ -90,18 +119,36 @@ export function createAdminService(env: NodeJS.ProcessEnv, say: AdminService['sa
       const { openTemporal } = await import('../process/temporal.ts');
       return (await (opened ??= openTemporal(config, log))).client;
     },
+    async workflows() {
+      const { createOrderWorkflows } = await import('../../temporal/order-workflows.ts');
+      return createOrderWorkflows(await this.temporal());
+    },
     async gateways(onAnswer) {
       const { composeGateways } = await import('../compose/compose.ts');
       return composeGateways({ config, sql, log }, GATEWAY_TIMEOUT_MS, onAnswer);
     },
     async mails() {
-      const mailBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
       const { createMailWorkflows } = await import('../../temporal/mail-workflows.ts');
-      return { sql, mailBox, mails: createMailWorkflows(await this.temporal()) };
+      return { sql, mailBox: this.dataBox(), mails: createMailWorkflows(await this.temporal()) };
     },
     async close() {
       const client = await opened?.then((temporal) => temporal.client).catch(() => undefined);
       await Promise.all([sql.end({ timeout: 1 }), client?.connection.close()]);
     },
   };
+}
+
+/**
+ * True for a gRPC error, bare or wrapped by Temporal's client. It does not use the client's own
+ * check, because loading the client is slow.
+ */
+export function isTemporalError(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  const hasStatus = 'code' in error && typeof error.code === 'number';
+  return hasStatus || error.name === 'ServiceError' || isTemporalError(error.cause);
+}
+
+/** The line to print for a Temporal error. */
+export function temporalLineOf(error: Error): string {
+  return `Temporal cannot be reached: ${error.message.split('\n')[0] ?? ''}`;
 }

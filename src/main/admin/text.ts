@@ -22,27 +22,26 @@ export function timeText(time: Date | string): string {
   return iso.replace('T', ' ').replace(/\.\d+Z$/, 'Z');
 }
 
-/** Formats a table with aligned columns; columns of numbers are right-aligned. */
-export function table(titles: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  if (rows.length === 0) return 'None.';
-  const lines = [titles, ...rows.map((row) => row.map(textOf))];
-  const widths = titles.map((_, column) =>
-    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
-  );
-  const isNumber = titles.map((_, column) =>
-    rows.every((row) => /^-?\d+(\.\d+)?$/.test(textOf(row[column]))),
-  );
-  return lines
-    .map((line) =>
-      line
-        .map((text, column) => {
-          const width = widths[column] ?? 0;
-          return isNumber[column] ? text.padStart(width) : text.padEnd(width);
-        })
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+/**
+ * Formats rows as a table with aligned columns; columns of numbers are right-aligned.
+ *
+ * @param columns what each column shows of a row, by its title
+ * @param empty the text if there are no rows
+ */
+export function table<Row>(
+  rows: readonly Row[],
+  columns: Readonly<Record<string, (row: Row) => Cell>>,
+  empty = 'None.',
+): string {
+  if (rows.length === 0) return empty;
+  const shown = Object.entries(columns).map(([title, cellOf]) => {
+    const cells = rows.map((row) => textOf(cellOf(row)));
+    const width = Math.max(title.length, ...cells.map((cell) => cell.length));
+    const isNumber = cells.every((cell) => /^-?\d+(\.\d+)?$/.test(cell));
+    return [title, ...cells].map((cell) => (isNumber ? cell.padStart(width) : cell.padEnd(width)));
+  });
+  const lines = [-1, ...rows.keys()].map((row) => shown.map((cells) => cells[row + 1]).join('  '));
+  return lines.map((line) => line.trimEnd()).join('\n');
 }
 
 /** Formats name-value pairs, one per line; pairs with the value `undefined` are omitted. */
@@ -52,7 +51,7 @@ export function facts(pairs: Readonly<Record<string, Cell>>): string {
   return shown.map(([name, value]) => `${name.padEnd(width)}  ${textOf(value)}`).join('\n');
 }
 
-/** Joins blocks of text with an empty line between them; absent blocks are omitted. */
+/** Joins blocks of text with an empty line between them; absent and empty blocks are omitted. */
 export function blocks(...parts: readonly (string | false | null | undefined)[]): string {
   return parts.filter((part) => typeof part === 'string' && part !== '').join('\n\n');
 }
@@ -74,3 +73,6 @@ export function moreHint(hasMore: boolean): string | false {
 export function rupees(amountPaise: number): string {
   return (amountPaise / 100).toFixed(2);
 }
+
+/** `INR 499.50` */
+export const inr = (amountPaise: number): string => `INR ${rupees(amountPaise)}`;

@@ -1,16 +1,21 @@
+import type { ReplayResult } from '@temporalio/worker';
 import { TASK_QUEUES } from '../../contracts/ids.ts';
+import type { OrderStatus } from '../../domain/index.ts';
+import { ORDER_STATUSES } from '../../domain/index.ts';
+import type { SampledOrder } from '../../orders/wake/sample-orders.ts';
+import { sampleOrders } from '../../orders/wake/sample-orders.ts';
 import { SetupError } from '../../setup-error.ts';
 import type { AdminCommand } from './command.ts';
-import { defineCommand } from './command.ts';
-import { replayCommand } from './worker-replay.ts';
-import { facts } from './text.ts';
+import { countOf, defineCommand } from './command.ts';
+import type { AdminService } from './service.ts';
+import { blocks, facts, table } from './text.ts';
 
 /** A started worker polls its task queues within about a second. */
 const WAIT_FOR_WORKERS_MS = 10_000;
 
 const promoteCommand = defineCommand({
   name: 'worker promote',
-  summary: 'Make a version of the workers current: it then gets the tasks of all orders',
+  summary: 'Make a version of the workers current: it gets the tasks of all orders',
   notes: `The version is that of TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID. It must have a worker on every
 task queue. Workers of the previous version can be stopped once it is current. To roll back, promote the previous
 version, which needs running workers.`,
@@ -39,6 +44,86 @@ version, which needs running workers.`,
     return { data, text };
   },
 });
+
+const replayCommand = defineCommand({
+  name: 'worker replay',
+  summary: "Replay live orders' histories with this checkout's workflows",
+  notes: `Run it before a deploy: an order that fails here would be blocked with the new code until the code is fixed.
+The sample has the newest orders of every status, and the oldest ones that are not final. It changes nothing.
+RUNNING says whether the order's workflow still runs, also if the order is final: a closed one needs nothing.`,
+  options: { count: { value: 'COUNT', help: 'The number of orders', fallback: '200' } },
+  async run(service, { count }) {
+    const sample = await sampleOrders(service.sql, countOf('count', count));
+    const { replayed, gone } = await replayAll(service, sample);
+    const failures = await failuresOf(service, replayed);
+    const statusOf = new Map(sample.map(({ orderNumber, status }) => [orderNumber, status]));
+    const statuses = replayed.map(({ workflowId }) => statusOf.get(workflowId));
+    const data = { replayed: replayed.length, statuses: countEach(statuses), gone, failures };
+    const list = table(
+      failures,
+      {
+        ORDER: ({ orderNumber }) => orderNumber,
+        RUNNING: ({ isRunning }) => (isRunning ? 'yes' : 'no'),
+        ERROR: ({ error }) => error,
+      },
+      '',
+    );
+    const text = blocks(figuresOf(data), list);
+    return { data, text, failed: failures.length > 0 };
+  },
+});
+
+type Replayed = Pick<ReplayResult, 'workflowId' | 'error'>;
+
+/**
+ * Replays the sample.
+ *
+ * @returns the results, and the number of orders without a history in Temporal
+ */
+async function replayAll(
+  service: AdminService,
+  sample: readonly SampledOrder[],
+): Promise<{ replayed: Replayed[]; gone: number }> {
+  const { fetchHistories, replayHistories } = await import('../replay.ts');
+  const orderNumbers = sample.map(({ orderNumber }) => orderNumber);
+  const replayed: Replayed[] = [];
+  const histories = fetchHistories(await service.temporal(), orderNumbers);
+  const results = replayHistories(histories, service.config);
+  for await (const result of results) replayed.push(result);
+  return { replayed, gone: sample.length - replayed.length };
+}
+
+/** The orders that this code cannot continue, and whether their workflows still run. */
+async function failuresOf(service: AdminService, replayed: readonly Replayed[]) {
+  const client = await service.temporal();
+  const failures: { orderNumber: string; isRunning: boolean; error: string }[] = [];
+  for (const { workflowId: orderNumber, error } of replayed) {
+    if (error === undefined) continue;
+    const { status } = await client.workflow.getHandle(orderNumber).describe();
+    const isRunning = status.name === 'RUNNING';
+    failures.push({ orderNumber, isRunning, error: error.message.split('\n')[0] ?? '' });
+  }
+  return failures;
+}
+
+function countEach(statuses: readonly (OrderStatus | undefined)[]) {
+  const counts = ORDER_STATUSES.map(
+    (status) => [status, statuses.filter((other) => other === status).length] as const,
+  );
+  return Object.fromEntries(counts.filter(([, count]) => count > 0));
+}
+
+function figuresOf(data: {
+  replayed: number;
+  statuses: Record<string, number>;
+  gone: number;
+  failures: readonly unknown[];
+}): string {
+  const statuses = Object.entries(data.statuses).map(([status, count]) => `${count} ${status}`);
+  const of = statuses.length > 0 ? ` (${statuses.join(', ')})` : '';
+  const gone = data.gone > 0 ? `; ${data.gone} of the sample have no history in Temporal` : '';
+  return `${data.replayed} orders replayed${of}, ${data.failures.length} failed${gone}.`;
+}
 
 /** The commands for the versions of the workers. */
 export const WORKER_COMMANDS: readonly AdminCommand[] = [promoteCommand, replayCommand];

@@ -84,7 +84,8 @@ export async function findOrders(
     value === undefined ? [] : [{ kind, value } as SearchCriterion],
   );
   if (criteria.length === 0) {
-    const message = 'Say what to look for: --order, --merchant-order-id, --email, --phone or --utr';
+    const message =
+      "Give an order number, a merchant's id, an e-mail address, a phone number or a UTR";
     throw new DomainError('BAD_REQUEST', message);
   }
   const rows = await sql<FoundOrder[]>`

@@ -1,0 +1,95 @@
+import type { Alert } from '../../alerts/alerts.ts';
+import { clearAlertById, listAlerts } from '../../alerts/alerts.ts';
+import { DomainError } from '../../domain/index.ts';
+import { listAudit } from '../../merchants/audit-log.ts';
+import type { AdminCommand } from './command.ts';
+import { ANY_MERCHANT, countOf, defineCommand, LIMIT, limitOf, REASON, timeOf } from './command.ts';
+import { blocks, moreHint, table } from './text.ts';
+
+const alertsCommand = defineCommand({
+  name: 'alert list',
+  summary: 'List alerts, the latest first, each kind with its remedy',
+  options: {
+    kind: { value: 'NAME', help: 'Only of this kind, such as gateway_refused' },
+    subject: { value: 'TEXT', help: 'Only of this order number, gateway payment id, …' },
+    all: { flag: true, help: 'Include cleared alerts' },
+    limit: LIMIT,
+  },
+  async run({ sql }, { kind, subject, all, limit }) {
+    const data = await listAlerts(sql, { kind, subject, withCleared: all }, limitOf(limit));
+    const list = table(data.alerts, {
+      ID: ({ alertId }) => alertId,
+      'LAST AT': ({ lastAt }) => lastAt,
+      COUNT: ({ count }) => count,
+      KIND: (alert) => alert.kind,
+      OF: (alert) => alert.subject,
+      WHAT: ({ message }) => message,
+      ...(all && {
+        CLEARED: ({ clearedAt }: Alert) => clearedAt,
+        BY: (one: Alert) => one.clearedBy,
+      }),
+    });
+    const remedies = new Map(data.alerts.map(({ kind: of, remedy }) => [of, remedy]));
+    const help = [...remedies].map(([of, remedy]) => `${of}: ${remedy}`).join('\n');
+    return { data, text: blocks(list, help, moreHint(data.hasMore)) };
+  },
+});
+
+const clearCommand = defineCommand({
+  name: 'alert clear',
+  summary: 'Clear an alert whose cause is resolved',
+  notes: 'It is raised again if its cause recurs.',
+  options: {
+    id: { value: 'ID', help: 'The id that alert list shows', required: true },
+    reason: { ...REASON, help: 'What was done, for the audit log' },
+  },
+  async run({ sql, actor }, { id, reason }) {
+    const alertId = countOf('id', id);
+    if (!(await clearAlertById(sql, alertId, actor, reason))) {
+      const message = `There is no alert ${alertId}, or it is cleared already`;
+      throw new DomainError('NOT_FOUND', message);
+    }
+    return { data: { alertId }, text: `Alert ${alertId} is cleared.` };
+  },
+});
+
+const auditCommand = defineCommand({
+  name: 'audit list',
+  summary: 'List who did what, why and when, the latest first',
+  notes: `--order finds actions on the order, on its webhook deliveries and on its surplus payments. --json shows
+all details of each row, and whether there are more.`,
+  options: {
+    order: { value: 'N', help: 'Only of this order' },
+    merchant: ANY_MERCHANT,
+    actor: { value: 'NAME', help: 'Only by this actor, such as cli:asha' },
+    action: { value: 'NAME', help: 'Only this action, such as dispute.decide' },
+    since: { value: 'ISO', help: 'Only since this time, such as 2026-11-20T08:00:00Z' },
+    limit: LIMIT,
+  },
+  async run({ sql }, { order, merchant, actor, action, since, limit }) {
+    const filter = {
+      orderNumber: order,
+      merchantId: merchant,
+      actor,
+      action,
+      since: since === undefined ? undefined : timeOf('since', since),
+    };
+    const data = await listAudit(sql, filter, limitOf(limit));
+    const list = table(data.entries, {
+      AT: (entry) => entry.at,
+      WHO: (entry) => entry.actor,
+      WHAT: (entry) => entry.action,
+      MERCHANT: (entry) => entry.merchantId,
+      OF: (entry) => entry.subject,
+      WHY: (entry) => entry.reason,
+    });
+    return { data, text: blocks(list, moreHint(data.hasMore)) };
+  },
+});
+
+/** The commands for alerts and the audit log. */
+export const ALERT_AND_AUDIT_COMMANDS: readonly AdminCommand[] = [
+  alertsCommand,
+  clearCommand,
+  auditCommand,
+];
