@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/index.ts';
 import { listAudit } from '../../merchants/audit-log.ts';
 import type { AdminCommand } from './command.ts';
 import { ANY_MERCHANT, countOf, defineCommand, LIMIT, limitOf, REASON, timeOf } from './command.ts';
-import { blocks, moreHint, table } from './text.ts';
+import { blocks, list, moreHint } from './text.ts';
 
 const alertsCommand = defineCommand({
   name: 'alert list',
@@ -17,7 +17,7 @@ const alertsCommand = defineCommand({
   },
   async run({ sql }, { kind, subject, all, limit }) {
     const data = await listAlerts(sql, { kind, subject, withCleared: all }, limitOf(limit));
-    const list = table(data.alerts, {
+    const alerts = list(data.alerts, {
       ID: ({ alertId }) => alertId,
       'LAST AT': ({ lastAt }) => lastAt,
       COUNT: ({ count }) => count,
@@ -31,7 +31,7 @@ const alertsCommand = defineCommand({
     });
     const remedies = new Map(data.alerts.map(({ kind: of, remedy }) => [of, remedy]));
     const help = [...remedies].map(([of, remedy]) => `${of}: ${remedy}`).join('\n');
-    return { data, text: blocks(list, help, moreHint(data.hasMore)) };
+    return { data, text: blocks(alerts, help, moreHint(data.hasMore)) };
   },
 });
 
@@ -75,7 +75,7 @@ all details of each row, and whether there are more.`,
       since: since === undefined ? undefined : timeOf('since', since),
     };
     const data = await listAudit(sql, filter, limitOf(limit));
-    const list = table(data.entries, {
+    const entries = list(data.entries, {
       AT: (entry) => entry.at,
       WHO: (entry) => entry.actor,
       WHAT: (entry) => entry.action,
@@ -83,7 +83,7 @@ all details of each row, and whether there are more.`,
       OF: (entry) => entry.subject,
       WHY: (entry) => entry.reason,
     });
-    return { data, text: blocks(list, moreHint(data.hasMore)) };
+    return { data, text: blocks(entries, moreHint(data.hasMore)) };
   },
 });
 

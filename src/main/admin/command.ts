@@ -9,8 +9,8 @@ export class UsageError extends Error {
 
 /** An option that takes a value. */
 export interface OptionSpec {
-  /** The placeholder of the value in the help. */
-  readonly value: string;
+  /** The placeholder of the value in the help; the choices if absent. */
+  readonly value?: string;
   readonly help: string;
   readonly required?: true;
   readonly choices?: readonly string[];
@@ -66,7 +66,6 @@ export function defineCommand<const Specs extends OptionSpecs>(
 export const MERCHANT = { value: 'ID', help: 'The merchant', required: true } as const;
 /** The environment that a command is about; the sandbox if absent. */
 export const ENVIRONMENT = {
-  value: ENVIRONMENTS.join('|'),
   help: 'The environment',
   choices: ENVIRONMENTS,
   fallback: 'sandbox',
@@ -74,11 +73,7 @@ export const ENVIRONMENT = {
 /** Filters a list by merchant. */
 export const ANY_MERCHANT = { value: 'ID', help: 'Only of this merchant' } as const;
 /** Filters a list by environment. */
-export const ANY_ENVIRONMENT = {
-  value: ENVIRONMENTS.join('|'),
-  help: 'Only of this environment',
-  choices: ENVIRONMENTS,
-} as const;
+export const ANY_ENVIRONMENT = { help: 'Only of this environment', choices: ENVIRONMENTS } as const;
 /** The order that a command is about. */
 export const ORDER = { value: 'N', help: 'The order number', required: true } as const;
 /** Skips the confirmation of a command that moves money. */
@@ -124,7 +119,7 @@ export function parseArguments(command: AdminCommand, args: readonly string[]): 
     }
     const value = typeof given[name] === 'string' ? given[name] : spec.fallback;
     if (value === undefined && spec.required) {
-      throw new UsageError(`--${name} ${spec.value} is missing`);
+      throw new UsageError(`--${name} ${placeholderOf(spec)} is missing`);
     }
     if (value !== undefined && spec.choices?.includes(value) === false) {
       throw new UsageError(`--${name} must be ${spec.choices.join(' or ')}`);
@@ -160,6 +155,8 @@ function parseTyped(specs: OptionSpecs, args: readonly string[]) {
 
 const RUN = 'npm run -s admin --';
 
+const placeholderOf = ({ value, choices = [] }: OptionSpec) => value ?? choices.join('|');
+
 /** The help of commands that belong together: their name, and one line for each command. */
 export function helpOfAll(groups: Readonly<Record<string, readonly AdminCommand[]>>): string {
   const names = Object.values(groups).flatMap((group) => group.map(({ name }) => name.length));
@@ -180,9 +177,9 @@ The commands use the service that npm start runs in DATA_DIR, or that of DATABAS
 export function helpOfOne({ name, summary, notes, options }: AdminCommand): string {
   const entries = Object.entries(options).map(([option, spec]) => {
     if ('flag' in spec) return [`--${option}`, spec.help] as const;
-    const { value, help, required, fallback } = spec;
+    const { help, required, fallback } = spec;
     return [
-      `--${option} ${value}`,
+      `--${option} ${placeholderOf(spec)}`,
       required ? `${help} (required)` : fallback ? `${help} (default ${fallback})` : help,
     ] as const;
   });

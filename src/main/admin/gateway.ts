@@ -21,7 +21,7 @@ account. Exit code 1 if something is missing. What else to do before going live:
 releases it and refunds it. Each step is printed to standard error as it ends.`,
   options: {
     environment: ENVIRONMENT,
-    gateway: { value: GATEWAYS.join('|'), help: 'The gateway', choices: GATEWAYS, required: true },
+    gateway: { help: 'The gateway', choices: GATEWAYS, required: true },
     'linked-account': { value: 'ID', help: 'Also check this linked account (acc_…)' },
     pilot: { flag: true, help: 'Then follow one payment of INR 5, with --linked-account' },
     answers: {

@@ -36,15 +36,11 @@ function reportText({ keys, unusedApiKeys }: KeyReport): string {
           .join(', '),
     }),
     unusedApiKeys.length > 0 && 'API keys whose secret was not used since the pepper was replaced:',
-    table(
-      unusedApiKeys,
-      {
-        'API KEY': ({ apiKey }) => apiKey,
-        MERCHANT: ({ merchantId }) => merchantId,
-        'LAST USED': ({ lastUsedAt }) => lastUsedAt,
-      },
-      '',
-    ),
+    table(unusedApiKeys, {
+      'API KEY': ({ apiKey }) => apiKey,
+      MERCHANT: ({ merchantId }) => merchantId,
+      'LAST USED': ({ lastUsedAt }) => lastUsedAt,
+    }),
   );
 }
 
@@ -78,11 +74,11 @@ is used.`,
     const { report } = await keysOf(service);
     const text = blocks(
       facts({ 'Encrypted again': resealed, 'Cannot be decrypted': unreadable.length }),
-      table(
-        unreadable,
-        { WHAT: ({ what }) => what, ROW: ({ row }) => row, REASON: ({ reason }) => reason },
-        '',
-      ),
+      table(unreadable, {
+        WHAT: ({ what }) => what,
+        ROW: ({ row }) => row,
+        REASON: ({ reason }) => reason,
+      }),
       reportText(report),
     );
     return { data: { resealed, unreadable, ...report }, text, failed: unreadable.length > 0 };

@@ -57,7 +57,7 @@ function faultsText({ faults }: Verification): string {
     SUBJECT: ({ subject }: LedgerFault) => subject,
     FAULT: ({ fault }: LedgerFault) => fault,
   };
-  return table(faults, columns, '');
+  return table(faults, columns);
 }
 
 function withFaults(
@@ -90,8 +90,8 @@ function comparisonText(compared: GatewayComparison): string {
       'Not compared, operation pending': compared.movingCount,
       'Could not be compared': compared.notAskedCount,
     }),
-    table(faults, { ...OF_PAYMENT, DIFFERENCE: ({ fault }) => fault }, ''),
-    table(notAsked, { ...OF_PAYMENT, 'NOT COMPARED, BECAUSE': ({ reason }) => reason }, ''),
+    table(faults, { ...OF_PAYMENT, DIFFERENCE: ({ fault }) => fault }),
+    table(notAsked, { ...OF_PAYMENT, 'NOT COMPARED, BECAUSE': ({ reason }) => reason }),
   );
 }
 

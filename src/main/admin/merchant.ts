@@ -10,7 +10,7 @@ import { checkLinkedAccount } from '../../payments/funds/linked-accounts.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
 import { defineCommand, ENVIRONMENT, MERCHANT } from './command.ts';
 import type { AdminService } from './service.ts';
-import { blocks, facts, table, timeText } from './text.ts';
+import { blocks, facts, list, timeText } from './text.ts';
 
 const SHOWN_ONCE = 'The secret is shown only once: store it on your server.';
 
@@ -79,10 +79,10 @@ const merchantCommands = [
   defineCommand({
     name: 'merchant list',
     summary: 'List merchants, the newest first',
-    options: { status: { value: STATUSES.join('|'), help: 'Only this status', choices: STATUSES } },
+    options: { status: { help: 'Only this status', choices: STATUSES } },
     async run({ sql }, { status }) {
       const merchants = await listMerchants(sql, status);
-      const text = table(merchants, {
+      const text = list(merchants, {
         MERCHANT: (row) => row.merchantId,
         STATUS: (row) => row.status,
         NAME: (row) => row.name,
@@ -102,7 +102,6 @@ yet, cannot create orders: the API answers 403. The service asks again every hou
       merchant: MERCHANT,
       'linked-account': { value: 'ID', help: 'Where the gateway pays out in production (acc_…)' },
       gateway: {
-        value: GATEWAYS.join('|'),
         help: 'The payment gateway of its new orders; existing orders keep theirs',
         choices: GATEWAYS,
       },
@@ -169,7 +168,7 @@ const listKeysCommand = defineCommand({
   options: { merchant: MERCHANT },
   async run({ sql }, { merchant }) {
     const data = await listKeys(sql, merchant);
-    const text = table(data, {
+    const text = list(data, {
       ENVIRONMENT: (key) => key.environment,
       'API KEY': (key) => key.apiKey,
       CREATED: (key) => key.createdAt,

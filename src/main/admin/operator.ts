@@ -39,7 +39,6 @@ invitation, is invited anew. Two-factor authentication is set up after the passw
   options: {
     email: { value: 'EMAIL', help: "The operator's e-mail address", required: true },
     role: {
-      value: ROLES.join('|'),
       help: 'What the operator may do; admin may do everything',
       choices: ROLES,
       required: true,

@@ -113,7 +113,6 @@ const decideCommand = defineCommand({
   options: {
     order: ORDER,
     for: {
-      value: 'merchant|buyer',
       help: 'Who wins the dispute',
       choices: ['merchant', 'buyer'],
       required: true,

@@ -8,7 +8,7 @@ import type { AdminCommand } from './command.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, LIMIT, limitOf, ORDER } from './command.ts';
 import { UsageError } from './command.ts';
 import type { AdminService } from './service.ts';
-import { blocks, facts, inr, moreHint, quoted, rupees, table, timeText } from './text.ts';
+import { blocks, facts, inr, list, moreHint, quoted, rupees, table, timeText } from './text.ts';
 
 const findCommand = defineCommand({
   name: 'order find',
@@ -36,18 +36,18 @@ const findCommand = defineCommand({
     }
     const search = { ...what, environment, merchantId: merchant };
     const data = await findOrders(sql, search, limitOf(limit));
-    const list = table(data.orders.map(markErased), {
-      ORDER: (found) => found.orderNumber,
-      CREATED: (found) => found.createdAt,
-      STATUS: (found) => found.status,
+    const orders = list(data.orders.map(markErased), {
+      ORDER: (one) => one.orderNumber,
+      CREATED: (one) => one.createdAt,
+      STATUS: (one) => one.status,
       INR: (found) => rupees(found.amountPaise),
-      'E-MAIL': (found) => found.buyerEmail,
-      PHONE: (found) => found.buyerPhone,
-      "MERCHANT'S ID": (found) => found.merchantOrderId,
-      MERCHANT: (found) => found.merchantId,
-      ENVIRONMENT: (found) => found.environment,
+      'E-MAIL': (one) => one.buyerEmail,
+      PHONE: (one) => one.buyerPhone,
+      "MERCHANT'S ID": (one) => one.merchantOrderId,
+      MERCHANT: (one) => one.merchantId,
+      ENVIRONMENT: (one) => one.environment,
     });
-    return { data, text: blocks(list, moreHint(data.hasMore)) };
+    return { data, text: blocks(orders, moreHint(data.hasMore)) };
   },
 });
 
@@ -105,18 +105,14 @@ function textOf(order: ShownOrder): string {
       STEP: ({ kind }) => kind,
       STATUS: ({ status }) => status,
     }),
-    table(
-      order.deliveries,
-      {
-        DELIVERY: ({ deliveryId }) => deliveryId,
-        EVENT: ({ event }) => event,
-        STATE: ({ state }) => state,
-        ATTEMPTS: ({ attempts }) => attempts.length,
-        'LAST ANSWER': ({ attempts }) => attempts.at(-1)?.error ?? attempts.at(-1)?.statusCode,
-        NEXT: ({ nextAttemptAt }) => nextAttemptAt && timeText(nextAttemptAt),
-      },
-      '',
-    ),
+    table(order.deliveries, {
+      DELIVERY: ({ deliveryId }) => deliveryId,
+      EVENT: ({ event }) => event,
+      STATE: ({ state }) => state,
+      ATTEMPTS: ({ attempts }) => attempts.length,
+      'LAST ANSWER': ({ attempts }) => attempts.at(-1)?.error ?? attempts.at(-1)?.statusCode,
+      NEXT: ({ nextAttemptAt }) => nextAttemptAt && timeText(nextAttemptAt),
+    }),
   );
 }
 
@@ -146,29 +142,21 @@ function moneyText(order: ShownOrder): string {
   const { money, sessions } = order;
   const last = sessions.at(-1);
   return blocks(
-    table(
-      order.payments,
-      {
-        PAYMENT: (payment) => payment.gatewayPaymentId,
-        UTR: (payment) => payment.utr,
-        INR: (payment) => rupees(payment.amountPaise),
-        CAPTURED: (payment) => payment.capturedAt,
-        'AT THE GATEWAY': gatewayStateText,
-      },
-      '',
-    ),
-    table(
-      order.reversals,
-      {
-        REVERSAL: (one) => one.reversalId,
-        KIND: (one) => one.kind,
-        INR: (one) => rupees(one.amountPaise),
-        STATE: (one) => one.state,
-        RECORDED: (one) => one.recordedAt,
-        ENDED: (one) => one.endedAt,
-      },
-      '',
-    ),
+    table(order.payments, {
+      PAYMENT: (payment) => payment.gatewayPaymentId,
+      UTR: (payment) => payment.utr,
+      INR: (payment) => rupees(payment.amountPaise),
+      CAPTURED: (payment) => payment.capturedAt,
+      'AT THE GATEWAY': gatewayStateText,
+    }),
+    table(order.reversals, {
+      REVERSAL: (one) => one.reversalId,
+      KIND: (one) => one.kind,
+      INR: (one) => rupees(one.amountPaise),
+      STATE: (one) => one.state,
+      RECORDED: (one) => one.recordedAt,
+      ENDED: (one) => one.endedAt,
+    }),
     facts({
       Held: inr(money.heldPaise),
       Released: inr(money.releasedPaise),
@@ -206,27 +194,19 @@ function gatewayStateText(payment: CapturedPayment): string {
 function workflowText({ workflows, gatewayCalls, temporalProblem }: ShownOrder): string {
   if (temporalProblem !== null) return `Temporal cannot be read: ${temporalProblem}`;
   return blocks(
-    table(
-      workflows,
-      {
-        WORKFLOW: ({ workflowId }) => workflowId,
-        STATE: ({ status }) => status,
-        RUN: ({ link, runId }) => link ?? runId,
-      },
-      'Temporal has no workflow of this order; it may have passed its retention.',
-    ),
-    table(
-      gatewayCalls,
-      {
-        'GATEWAY CALL': (call) => call.what,
-        STATE: (call) => call.state,
-        ATTEMPT: (call) => call.attempt,
-        'LAST TRY': (call) => call.lastTriedAt,
-        'NEXT TRY': (call) => call.nextTryAt,
-        'LAST ERROR': (call) => call.lastError,
-      },
-      '',
-    ),
+    table(workflows, {
+      WORKFLOW: ({ workflowId }) => workflowId,
+      STATE: ({ status }) => status,
+      RUN: ({ link, runId }) => link ?? runId,
+    }) || 'Temporal has no workflow of this order; it may have passed its retention.',
+    table(gatewayCalls, {
+      'GATEWAY CALL': (call) => call.what,
+      STATE: (call) => call.state,
+      ATTEMPT: (call) => call.attempt,
+      'LAST TRY': (call) => call.lastTriedAt,
+      'NEXT TRY': (call) => call.nextTryAt,
+      'LAST ERROR': (call) => call.lastError,
+    }),
   );
 }
 

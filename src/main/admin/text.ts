@@ -22,18 +22,21 @@ export function timeText(time: Date | string): string {
   return iso.replace('T', ' ').replace(/\.\d+Z$/, 'Z');
 }
 
+/** What each column of a table shows of a row, by the column's title. */
+type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>;
+
+/** Formats the rows of a listing, which says so if there are none. */
+export function list<Row>(rows: readonly Row[], columns: Columns<Row>): string {
+  return table(rows, columns) || 'None.';
+}
+
 /**
  * Formats rows as a table with aligned columns; columns of numbers are right-aligned.
  *
- * @param columns what each column shows of a row, by its title
- * @param empty the text if there are no rows
+ * @returns '' if there are no rows
  */
-export function table<Row>(
-  rows: readonly Row[],
-  columns: Readonly<Record<string, (row: Row) => Cell>>,
-  empty = 'None.',
-): string {
-  if (rows.length === 0) return empty;
+export function table<Row>(rows: readonly Row[], columns: Columns<Row>): string {
+  if (rows.length === 0) return '';
   const shown = Object.entries(columns).map(([title, cellOf]) => {
     const cells = rows.map((row) => textOf(cellOf(row)));
     const width = Math.max(title.length, ...cells.map((cell) => cell.length));

@@ -16,7 +16,7 @@ import type { AdminCommand } from './command.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, ENVIRONMENT } from './command.ts';
 import { LIMIT, limitOf, MERCHANT, timeOf } from './command.ts';
 import type { AdminService } from './service.ts';
-import { blocks, facts, quoted, table, timeText } from './text.ts';
+import { blocks, facts, list, quoted, table, timeText } from './text.ts';
 
 const SHOWN_ONCE = 'The secret is shown only once. Its prefix whsec_ is part of the signing key.';
 
@@ -157,7 +157,6 @@ const listCommand = defineCommand({
     environment: ANY_ENVIRONMENT,
     order: { value: 'N', help: 'Only of this order' },
     state: {
-      value: DELIVERY_STATES.join('|'),
       help: 'Only deliveries in this state',
       choices: DELIVERY_STATES,
     },
@@ -166,7 +165,7 @@ const listCommand = defineCommand({
   async run({ sql }, { merchant: merchantId, environment, order: orderNumber, state, limit }) {
     const filter = { merchantId, environment, orderNumber, state };
     const data = await listDeliveries(sql, filter, limitOf(limit));
-    const text = table(data, {
+    const text = list(data, {
       DELIVERY: ({ deliveryId }) => deliveryId,
       ORDER: (delivery) => delivery.orderNumber,
       EVENT: ({ event }) => event,
@@ -237,17 +236,13 @@ const retryFailedCommand = defineCommand({
       notRetried: countOf('not_retried'),
       deliveries,
     };
-    const list = table(
-      deliveries,
-      {
-        DELIVERY: ({ deliveryId }) => deliveryId,
-        OUTCOME: ({ outcome }) => outcome,
-        REASON: ({ reason }) => reason,
-      },
-      '',
-    );
+    const retried = table(deliveries, {
+      DELIVERY: ({ deliveryId }) => deliveryId,
+      OUTCOME: ({ outcome }) => outcome,
+      REASON: ({ reason }) => reason,
+    });
     const summary = `${deliveries.length} retried: ${data.delivered} delivered, ${data.refused} refused.`;
-    return { data, text: blocks(list, summary), failed: data.refused + data.notRetried > 0 };
+    return { data, text: blocks(retried, summary), failed: data.refused + data.notRetried > 0 };
   },
 });
 

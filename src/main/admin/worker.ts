@@ -59,15 +59,11 @@ RUNNING says whether the order's workflow still runs, also if the order is final
     const statusOf = new Map(sample.map(({ orderNumber, status }) => [orderNumber, status]));
     const statuses = replayed.map(({ workflowId }) => statusOf.get(workflowId));
     const data = { replayed: replayed.length, statuses: countEach(statuses), gone, failures };
-    const list = table(
-      failures,
-      {
-        ORDER: ({ orderNumber }) => orderNumber,
-        RUNNING: ({ isRunning }) => (isRunning ? 'yes' : 'no'),
-        ERROR: ({ error }) => error,
-      },
-      '',
-    );
+    const list = table(failures, {
+      ORDER: ({ orderNumber }) => orderNumber,
+      RUNNING: ({ isRunning }) => (isRunning ? 'yes' : 'no'),
+      ERROR: ({ error }) => error,
+    });
     const text = blocks(figuresOf(data), list);
     return { data, text, failed: failures.length > 0 };
   },
