@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { payAsBuyer } from '../dev/demo/buyer.ts';
+import { startReceiver, type Receiver } from '../dev/load/receiver.ts';
 import { billableActions, eventNames } from '../dev/orders/history.ts';
 import type { Order } from '../src/orders/schemas.ts';
 import { ORDER } from './fixtures.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { createLifecycleClient, newObservations } from './lifecycle/order-lifecycle.ts';
-import type { Receiver } from './lifecycle/receiver.ts';
-import { startReceiver } from './lifecycle/receiver.ts';
 import { saveWebhookUrl } from './lifecycle/side.ts';
 import { timed } from './load.ts';
 import type { Post } from './orders.ts';
@@ -110,12 +109,12 @@ async function measureHistories(service: BenchService, receiver: Receiver): Prom
 
 /** What PostgreSQL writes for whole lifecycles of orders. */
 async function measureStorage(
-  { sandboxUrl, keys, ownerSql, config, sql }: BenchService,
+  { facts, keys, ownerSql, config, sql }: BenchService,
   receiver: Receiver,
   rounds: { count: number; lifecycles: number },
 ): Promise<Measurement[]> {
   const { runLifecycle: run } = createLifecycleClient(
-    { url: sandboxUrl, ...keys },
+    { origin: facts.apiBaseUrl, ...keys },
     receiver,
     CONCURRENCY,
   );

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Agent, request } from 'undici';
+import { createMerchantClient } from '../dev/load/client.ts';
 import type { OrderRow } from '../src/orders/rows.ts';
 import type { Order } from '../src/orders/schemas.ts';
 import { orderInputOf } from '../src/orders/wake/wake-order.ts';
@@ -16,21 +16,12 @@ export const CONCURRENCY = 32;
 export type Post = (path: string, body?: object) => Promise<Order>;
 
 /** A merchant's client of a service. */
-export function createClient({ sandboxUrl, keys }: BenchService): Post {
-  const dispatcher = new Agent({ connections: CONCURRENCY });
-  const headers = {
-    'content-type': 'application/json',
-    'x-api-key': keys.apiKey,
-    'x-api-secret': keys.apiSecret,
-  };
+export function createClient({ facts, keys }: BenchService): Post {
+  const client = createMerchantClient(facts.apiBaseUrl, keys, { connections: CONCURRENCY });
   return async (path, body = {}) => {
-    const options = { method: 'POST', dispatcher, headers, body: JSON.stringify(body) } as const;
-    const { statusCode, body: response } = await request(`${sandboxUrl}${path}`, options);
-    const text = await response.text();
-    if (statusCode < 200 || statusCode > 299) {
-      throw new Error(`POST ${path}: ${statusCode} ${text}`);
-    }
-    return (JSON.parse(text) as { data: Order }).data;
+    const { status, message, data } = await client.send({ method: 'POST', path, body });
+    if (data === null || status > 299) throw new Error(`POST ${path}: ${status} ${message}`);
+    return data;
   };
 }
 

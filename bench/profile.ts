@@ -5,7 +5,7 @@ import { freePort } from '../dev/processes/ports.ts';
 import { billableActions, eventNames } from '../dev/orders/history.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { createLifecycleClient, newObservations } from './lifecycle/order-lifecycle.ts';
-import { startReceiver } from './lifecycle/receiver.ts';
+import { startReceiver } from '../dev/load/receiver.ts';
 import { saveWebhookUrl } from './lifecycle/side.ts';
 import { timed } from './load.ts';
 import { CONCURRENCY } from './orders.ts';
@@ -65,12 +65,12 @@ async function measure(
   { pprofPort, goProfile }: { pprofPort: number; goProfile: string },
   count: number,
 ) {
-  const { client, ownerSql, dataDir, merchantId, sandboxUrl, keys } = service;
+  const { client, ownerSql, dataDir, merchantId, facts, keys } = service;
   const receiver = await startReceiver();
   try {
     await saveWebhookUrl(REPOSITORY, dataDir, merchantId, receiver.url);
     const { runLifecycle: run } = createLifecycleClient(
-      { url: sandboxUrl, ...keys },
+      { origin: facts.apiBaseUrl, ...keys },
       receiver,
       CONCURRENCY,
     );

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { cpuMsOf, HAS_CPU_TIMES } from '../harness/cpu-time.ts';
 import { startServiceOnPostgres } from '../service-on-postgres.ts';
 import { createLifecycleClient } from './order-lifecycle.ts';
-import { startReceiver } from './receiver.ts';
+import { startReceiver } from '../../dev/load/receiver.ts';
 
 const run = promisify(execFile);
 
@@ -37,9 +37,9 @@ export async function startSide(
     await service.stop();
   };
   try {
-    const { apiBaseUrl, sandboxBasePath, demoMerchant } = service.facts;
+    const { apiBaseUrl, demoMerchant } = service.facts;
     await saveWebhookUrl(folder, service.dataDir, demoMerchant.merchantId, receiver.url);
-    const merchant = { url: `${apiBaseUrl}${sandboxBasePath}`, ...demoMerchant.sandbox };
+    const merchant = { origin: apiBaseUrl, ...demoMerchant.sandbox };
     const cpuMs = () => cpuMsOf(service.pids);
     return {
       folder,

@@ -1,8 +1,8 @@
+import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import type { Order } from '../../src/orders/schemas.ts';
+import { exchange, type HttpAnswer } from '../load/client.ts';
 import type { Canaries } from './canary.ts';
-
-const TIMEOUT_MS = 20_000;
 
 /** What a request is made of; a text as body is sent as it is. */
 export interface CanaryRequest {
@@ -12,16 +12,9 @@ export interface CanaryRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An answer, of which an unreachable server has status 0. */
-export interface CanaryAnswer {
-  readonly status: number;
-  readonly text: string;
-  readonly headers: Headers;
-}
-
 /** Sends requests as clients do, with canaries in every header that a client may choose. */
 export interface CanaryClient {
-  send(path: string, request?: CanaryRequest): Promise<CanaryAnswer>;
+  send(path: string, request?: CanaryRequest): Promise<HttpAnswer>;
   /** A request of a merchant, below the sandbox's base path. @returns the order, if it is one */
   api(keys: KeyPair, path: string, request?: CanaryRequest): Promise<Order | undefined>;
   /** How many requests had each status. */
@@ -32,14 +25,12 @@ export interface CanaryClient {
 export function createCanaryClient(origin: string, canaries: Canaries): CanaryClient {
   const statuses = new Map<number, number>();
 
-  async function send(path: string, request: CanaryRequest = {}): Promise<CanaryAnswer> {
+  async function send(path: string, request: CanaryRequest = {}): Promise<HttpAnswer> {
     const { method = request.body || request.form ? 'POST' : 'GET', body, form, headers } = request;
     const content = form ? new URLSearchParams(form) : body;
     const type = form ? 'application/x-www-form-urlencoded' : 'application/json';
-    const answer = await fetch(origin + path, {
+    const answer = await exchange(origin + path, {
       method,
-      redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: {
         'User-Agent': canaries.word('User-Agent header'),
         'X-Customer': canaries.word('unknown header'),
@@ -48,17 +39,8 @@ export function createCanaryClient(origin: string, canaries: Canaries): CanaryCl
         ...(content !== undefined && { 'Content-Type': type }),
         ...headers,
       },
-      ...(content !== undefined && {
-        body: typeof content === 'object' && !form ? JSON.stringify(content) : (content as string),
-      }),
-    }).then(
-      async (response) => ({
-        status: response.status,
-        text: await response.text(),
-        headers: response.headers,
-      }),
-      () => ({ status: 0, text: '', headers: new Headers() }),
-    );
+      body: typeof content === 'object' ? textOf(content) : content,
+    });
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
     return answer;
   }
@@ -76,10 +58,13 @@ export function createCanaryClient(origin: string, canaries: Canaries): CanaryCl
       }),
       ...request.headers,
     };
-    const answer = await send(`/sandbox/api/merchant/v1${path}`, { ...request, headers });
+    const answer = await send(`${BASE_PATHS.sandbox}${path}`, { ...request, headers });
     if (answer.status >= 300 || answer.status === 0) return undefined;
     return (JSON.parse(answer.text) as { data: Order }).data;
   }
 
   return { send, api, statuses };
 }
+
+const textOf = (content: object | URLSearchParams) =>
+  content instanceof URLSearchParams ? content.toString() : JSON.stringify(content);

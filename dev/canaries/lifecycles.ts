@@ -1,7 +1,7 @@
 import { runAdmin } from '../../src/main/admin/run.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import { askSimulator, controlSimulator, type SimulatorAccess } from '../chaos/gateway.ts';
+import { askSimulator, controlSimulator, type SimulatorAccess } from '../load/simulator.ts';
 import type { Canaries } from './canary.ts';
 import type { CanaryClient } from './client.ts';
 

@@ -125,7 +125,7 @@ export async function signUpAndApply(deps: VisitorDeps): Promise<boolean> {
   canaries.add('token of a mail', token);
   await submit(`/confirm-email/${token}`, { password: word('failed log-in') });
   const confirmed = await submit(`/confirm-email/${token}`, { password });
-  const cookie = confirmed.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const cookie = String(confirmed.headers['set-cookie'] ?? '').split(';')[0] ?? '';
   canaries.add('session cookie', cookie.split('=')[1] ?? '');
   const account = canaries.digits('bank account number', 14);
   await submit(

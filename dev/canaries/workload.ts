@@ -1,15 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
-import { startEndpoint } from '../chaos/endpoints.ts';
-import { askSimulator, simulatorAccessOf } from '../chaos/gateway.ts';
-import { newAcknowledged } from '../chaos/acknowledged.ts';
-import { registerMerchant } from '../demo/merchant.ts';
-import { createRandom } from '../gateway-simulator/random.ts';
+import { askSimulator, simulatorAccessOf } from '../load/simulator.ts';
+import { startMerchant } from '../load/merchant.ts';
 import type { ProductionLike } from '../production-like/start.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import type { Canaries } from './canary.ts';
 import { createCanaryClient } from './client.ts';
-import { liveThrough, type LifecycleDeps } from './lifecycles.ts';
+import { liveThrough } from './lifecycles.ts';
 import { sendRefusedRequests, signUpAndApply, type VisitorDeps } from './visitors.ts';
 
 /** What was done with canaries. */
@@ -46,7 +43,7 @@ export async function runWorkload(
   const simulator = simulatorAccessOf(cluster);
   const deps = { canaries, client, simulator, environment };
   const visitors = { canaries, client, environment, dataDir, origin: cluster.apiBaseUrl };
-  const { merchants, stop } = await startMerchants(deps);
+  const { merchants, stop } = await startMerchants(cluster, canaries);
   const orderNumbers: string[] = [];
   const run = (from: number, to: number) =>
     inParallel(from, to, async (index) => {
@@ -82,22 +79,23 @@ export async function runWorkload(
 }
 
 /** Merchants whose webhook URLs have secrets in path and query; the second one's endpoint refuses. */
-async function startMerchants({ canaries, environment }: LifecycleDeps) {
-  const endpoints = await Promise.all(
-    (['answers 200', 'always answers 500', 'sometimes hangs'] as const).map((behaviour) =>
-      startEndpoint(behaviour, newAcknowledged(), createRandom(1)),
-    ),
+async function startMerchants({ facts, apiBaseUrl }: ProductionLike, canaries: Canaries) {
+  const service = { environment: facts.environment, apiBaseUrl };
+  const behaviours = ['answers 200', 'always answers 500', 'sometimes hangs'] as const;
+  const merchants = await Promise.all(
+    behaviours.map((behaviour) => {
+      const path = `/${canaries.word('path of a webhook URL')}?token=${canaries.word('query of a webhook URL')}`;
+      return startMerchant(service, { actor: 'canaries', behaviour, path });
+    }),
   );
-  const merchants: KeyPair[] = [];
-  for (const endpoint of endpoints) {
-    const url = `${endpoint.url}/${canaries.word('path of a webhook URL')}?token=${canaries.word('query of a webhook URL')}`;
-    const { keys, webhookSecret } = await registerMerchant(environment, url, 'canaries');
-    endpoint.useSecret(webhookSecret);
+  for (const { keys, webhookSecret } of merchants) {
     canaries.add('API secret', keys.apiSecret);
     canaries.add('webhook secret', webhookSecret);
-    merchants.push(keys);
   }
-  return { merchants, stop: () => endpoints.forEach((endpoint) => endpoint.stop()) };
+  return {
+    merchants: merchants.map(({ keys }) => keys),
+    stop: () => merchants.forEach(({ receiver }) => receiver.stop()),
+  };
 }
 
 /** @returns how many users could apply */

@@ -5,8 +5,8 @@ import type { Sql } from '../../src/db/client.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
 import type { DevFacts } from '../dev-facts.ts';
-import type { Acknowledged } from './acknowledged.ts';
-import { simulatorAccessOf } from './gateway.ts';
+import type { Memory } from '../load/memory.ts';
+import { simulatorAccessOf } from '../load/simulator.ts';
 import { gatewayViolations, ledgerViolations } from './money-checks.ts';
 import { acknowledgedViolations, transitionViolations } from './order-checks.ts';
 import type { Report, Violation } from './report.ts';
@@ -73,7 +73,7 @@ export async function withTemporal<Result>(
  */
 export async function checkEverything(
   service: CheckedService,
-  acknowledged: Acknowledged,
+  acknowledged: Memory,
 ): Promise<Report> {
   return withOwner(service, async (sql) => {
     const rows = await readRows(sql);
@@ -120,10 +120,10 @@ async function alertViolations(sql: Sql): Promise<Violation[]> {
     }));
 }
 
-function countsOf({ orders, steps, events }: Rows, acknowledged: Acknowledged) {
+function countsOf({ orders, steps, events }: Rows, acknowledged: Memory) {
   const allEvents = [...events.values()].flat();
   const inState = (wanted: string) => allEvents.filter(({ state }) => state === wanted).length;
-  const received = [...(acknowledged.received?.values() ?? [])];
+  const received = [...(acknowledged.received.values() ?? [])];
   return {
     'orders acknowledged': acknowledged.orders.filter(({ orderNumbers }) => orderNumbers.size > 0)
       .length,

@@ -5,7 +5,7 @@ import {
   controlSimulator,
   refundsAtGateway,
   untilAnswered,
-} from './gateway.ts';
+} from '../load/simulator.ts';
 import type { RunningOrder } from './running-order.ts';
 import { readOrder, untilFound } from './running-order.ts';
 
@@ -98,7 +98,7 @@ async function untilInTimeline(
   const path = `/orders/${orderNumber}/timeline`;
   await untilFound(order, `${wanted} in its timeline`, async () => {
     const { data } = await client.untilAnswered<Timeline>({ method: 'GET', path });
-    return data.entries.some(({ kind }) => kind === wanted) ? true : undefined;
+    return data?.entries.some(({ kind }) => kind === wanted) ? true : undefined;
   });
 }
 

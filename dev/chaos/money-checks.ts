@@ -2,9 +2,9 @@ import type { Sql } from '../../src/db/client.ts';
 import { STATUSES } from '../../src/domain/index.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import type { Acknowledged } from './acknowledged.ts';
-import type { GatewayMoney, SimulatorAccess } from './gateway.ts';
-import { askSimulator, lostPaise, moneyAtGateway } from './gateway.ts';
+import type { Memory } from '../load/memory.ts';
+import type { GatewayMoney, SimulatorAccess } from '../load/simulator.ts';
+import { askSimulator, lostPaise, moneyAtGateway } from '../load/simulator.ts';
 import { brokenInvariants, releasedPaise } from './money-invariants.ts';
 import type { Violation } from './report.ts';
 
@@ -53,7 +53,7 @@ export async function ledgerViolations(
 export async function gatewayViolations(
   sql: Sql,
   access: SimulatorAccess,
-  { orders }: Acknowledged,
+  { orders }: Memory,
 ): Promise<{ captures: number; movements: number; violations: Violation[] }> {
   const money = await moneyAtGateway(access);
   const rows = await sql<KnownPayment[]>`
@@ -135,10 +135,7 @@ function paymentViolations(money: GatewayMoney, known: KnownPayment | undefined)
 }
 
 /** A repeated command must not let the buyer pay twice. */
-function captureCounts(
-  money: readonly GatewayMoney[],
-  orders: Acknowledged['orders'],
-): Violation[] {
+function captureCounts(money: readonly GatewayMoney[], orders: Memory['orders']): Violation[] {
   const captures = Map.groupBy(money, ({ orderNumber }) => orderNumber);
   return orders.flatMap(({ orderNumbers, mostCaptures }) =>
     [...orderNumbers].flatMap((subject): Violation[] => {

@@ -1,7 +1,7 @@
 import type { Sql } from '../../src/db/client.ts';
 import { moneyKey } from '../../src/payments/gateway/gateway.ts';
-import type { GatewayMoney, GatewayRefund, SimulatorAccess } from './gateway.ts';
-import { moneyAtGateway } from './gateway.ts';
+import type { GatewayMoney, GatewayRefund, SimulatorAccess } from '../load/simulator.ts';
+import { moneyAtGateway } from '../load/simulator.ts';
 
 /** A broken invariant, about an order. */
 export interface BrokenInvariant {

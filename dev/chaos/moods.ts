@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type MoodName, MOODS } from '../gateway-simulator/moods.ts';
 import type { Random } from '../gateway-simulator/random.ts';
 import { shuffled } from '../gateway-simulator/random.ts';
-import { beginMood, endMoods } from './gateway-moods.ts';
-import type { SimulatorAccess } from './gateway.ts';
+import { beginMood, endMoods } from '../load/moods.ts';
+import type { SimulatorAccess } from '../load/simulator.ts';
 
 /** The moods that chaos does not set for all payments, and why. */
 export const NOT_IN_CHAOS = {

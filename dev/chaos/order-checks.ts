@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { commandIdOf } from '../../src/orders/commands/command-ids.ts';
-import type { Acknowledged, AcknowledgedOrder } from './acknowledged.ts';
+import type { Memory, AcknowledgedOrder } from '../load/memory.ts';
 import { replay } from './replay.ts';
 import type { Check, Violation } from './report.ts';
 import type { ComparedOrder, ComparedStep, Rows } from './rows.ts';
@@ -12,7 +12,7 @@ const violation = (check: Check, subject: string, fault: string): Violation => (
 });
 
 /** What merchants were answered, against the rows: orders, commands, and one order for each key. */
-export function acknowledgedViolations({ orders }: Acknowledged, rows: Rows): Violation[] {
+export function acknowledgedViolations({ orders }: Memory, rows: Rows): Violation[] {
   const keys = new Set(orders.map((order) => keyOf(order)));
   const merchants = new Set(orders.map(({ merchantId }) => merchantId));
   const byKey = Map.groupBy(rows.orders.values(), keyOf);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StepKind } from '../../src/domain/index.ts';
-import type { AcknowledgedOrder } from './acknowledged.ts';
-import type { Answer } from './client.ts';
+import type { AcknowledgedOrder } from '../load/memory.ts';
+import type { Answer } from '../load/client.ts';
 import { GATEWAY_ACTS } from './gateway-acts.ts';
 import { OPERATOR_ACTS } from './operator-acts.ts';
 import type { Act, OrderPlan } from './order-plan.ts';
@@ -107,8 +107,9 @@ async function create(
     },
   } as const;
   const remember = ({ status, message, data }: Answer) => {
-    if (status !== 201) throw new Error(`POST /orders: ${status} ${message}`);
+    if (status !== 201 || data === null) throw new Error(`POST /orders: ${status} ${message}`);
     memory.orderNumbers.add(data.order_number);
+    memory.createdAtMs ??= Date.now();
   };
   const answers = Array.from({ length: act === 'createTwice' ? 2 : 1 }, () =>
     client.untilAnswered(request),
@@ -151,7 +152,7 @@ async function send(
   const request = { method: 'POST', path, idempotencyKey, ...(body && { body }) } as const;
   const { status, message } = await client.untilAnswered(request);
   const result = status < 300 ? 'carried out' : 'refused';
-  memory.commands.push({ operation, idempotencyKey, step, result });
+  memory.commands.push({ operation, idempotencyKey, step, result, atMs: Date.now() });
   if (result === 'refused') return void surprise(order, `${operation}: ${status} ${message}`);
   if (!isRepeated) return;
   const again = await client.untilAnswered(request);

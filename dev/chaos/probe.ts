@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StepKind } from '../../src/domain/index.ts';
-import type { Acknowledged, AcknowledgedOrder } from './acknowledged.ts';
-import type { MerchantClient } from './client.ts';
-import type { RunMerchant } from './running-order.ts';
+import type { Memory, AcknowledgedOrder } from '../load/memory.ts';
+import type { MerchantClient } from '../load/client.ts';
+import type { LoadMerchant } from '../load/merchant.ts';
 
 const AGAIN_AFTER_MS = 250;
 const GIVEN_UP_AFTER_MS = 180_000;
@@ -16,8 +16,8 @@ const CALLS = [
 
 /** Makes orders until one was created, paid and delivered with only 2xx. */
 export async function untilServed(
-  { merchantId, client }: RunMerchant,
-  acknowledged: Acknowledged,
+  { merchantId, client }: LoadMerchant,
+  acknowledged: Memory,
 ): Promise<'served' | 'not served'> {
   const endsAt = performance.now() + GIVEN_UP_AFTER_MS;
   while (performance.now() < endsAt) {
@@ -47,7 +47,7 @@ async function isServed(client: MerchantClient, memory: AcknowledgedOrder): Prom
       description: 'Probe',
     },
   });
-  if (status !== 201) return false;
+  if (status !== 201 || data === null) return false;
   memory.orderNumbers.add(data.order_number);
   for (const { operation, path, step } of CALLS) {
     const idempotencyKey = randomUUID();
@@ -57,7 +57,13 @@ async function isServed(client: MerchantClient, memory: AcknowledgedOrder): Prom
       idempotencyKey,
     });
     if (answer.status !== 200) return false;
-    memory.commands.push({ operation, idempotencyKey, step, result: 'carried out' });
+    memory.commands.push({
+      operation,
+      idempotencyKey,
+      step,
+      result: 'carried out',
+      atMs: Date.now(),
+    });
   }
   return true;
 }

@@ -1,21 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { registerMerchant } from '../demo/merchant.ts';
 import { createRandom } from '../gateway-simulator/random.ts';
 import type { ProductionLike } from '../production-like/start.ts';
-import { newAcknowledged } from './acknowledged.ts';
+import { newMemory } from '../load/memory.ts';
 import { checkEverything } from './check-everything.ts';
-import { createMerchantClient } from './client.ts';
-import { BEHAVIOURS, startEndpoint, type Endpoint } from './endpoints.ts';
+import { startMerchant, type LoadMerchant } from '../load/merchant.ts';
 import { durationOf, faultText, planFaults, type Fault } from './fault-plan.ts';
 import { inflict } from './faults.ts';
-import { addBalance } from './gateway-moods.ts';
-import { simulatorAccessOf } from './gateway.ts';
+import { addBalance } from '../load/moods.ts';
+import { simulatorAccessOf } from '../load/simulator.ts';
 import { planMoods, startMoods } from './moods.ts';
 import { planOrders, type OrderPlan } from './order-plan.ts';
 import { runOrder } from './order-run.ts';
 import { untilServed } from './probe.ts';
 import type { Report } from './report.ts';
-import type { OrderRunDeps, RunMerchant } from './running-order.ts';
+import type { OrderRunDeps } from './running-order.ts';
 import { startSuspensions } from './suspensions.ts';
 import { compareWithGateway, untilNothingIsUnderWay } from './under-way.ts';
 
@@ -28,6 +26,16 @@ export const CHAOS_SETTINGS = {
   BUYER_RATE_LIMIT_PER_SECOND: '100000',
   WEBHOOK_RETRY_DELAYS_SECONDS: '2,4,8,16',
 } as const;
+
+/** Of each merchant; the last one is suspended again and again. */
+const ENDPOINTS = [
+  'answers 200',
+  'sometimes answers 500',
+  'sometimes hangs',
+  'is sometimes down',
+  'always answers 500',
+  'answers 200',
+] as const;
 
 /** The service must be back by then after a fault has ended. */
 export const BACK_WITHIN_MS = 30_000;
@@ -69,20 +77,18 @@ export async function runChaos(
   { orders, faults, seed }: ChaosOptions,
   log: Log,
 ): Promise<ChaosResult & Pick<OrderRunDeps, 'acknowledged'>> {
-  const acknowledged = newAcknowledged();
+  const acknowledged = newMemory();
   const random = createRandom(seed);
-  const orderPlans = planOrders(orders, BEHAVIOURS.length + 1, random);
+  const orderPlans = planOrders(orders, ENDPOINTS.length, random);
   const faultPlans = planFaults(faults, random);
   const moodPlan = planMoods(random);
-  const endpoints: Endpoint[] = [];
-  const merchants: RunMerchant[] = [];
-  // The last merchant is suspended again and again.
-  for (const behaviour of [...BEHAVIOURS, 'answers 200'] as const) {
-    const endpoint = await startEndpoint(behaviour, acknowledged, random);
-    endpoints.push(endpoint);
-    merchants.push(await newMerchant(cluster, endpoint));
-  }
   const { environment } = cluster.facts;
+  const service = { environment, apiBaseUrl: cluster.apiBaseUrl };
+  const merchants: LoadMerchant[] = [];
+  for (const behaviour of ENDPOINTS) {
+    const options = { actor: 'chaos', behaviour, memory: acknowledged, random };
+    merchants.push(await startMerchant(service, options));
+  }
   const simulator = simulatorAccessOf(cluster);
   await addBalance(simulator);
   const suspensions = startSuspensions({ environment }, merchants.at(-1)?.merchantId ?? '');
@@ -94,7 +100,9 @@ export async function runChaos(
     const backMs = await runFaults(cluster, deps, faultPlans, log);
     const failures = await allOrders;
     log('the faults are over, and the merchants and buyers have done everything');
-    for (const endpoint of endpoints) endpoint.recover();
+    for (const [index, { receiver }] of merchants.entries()) {
+      if (ENDPOINTS[index] !== 'always answers 500') receiver.behave('answers 200');
+    }
     await suspensions.end();
     await moods.end();
     await untilNothingIsUnderWay(cluster, ALL_DONE_WITHIN_MS, log);
@@ -108,19 +116,8 @@ export async function runChaos(
   } finally {
     await suspensions.end();
     await moods.end();
-    for (const endpoint of endpoints) endpoint.stop();
+    for (const { receiver } of merchants) receiver.stop();
   }
-}
-
-async function newMerchant(cluster: ProductionLike, endpoint: Endpoint): Promise<RunMerchant> {
-  const { environment } = cluster.facts;
-  const { merchantId, keys, webhookSecret } = await registerMerchant(
-    environment,
-    endpoint.url,
-    'chaos',
-  );
-  endpoint.useSecret(webhookSecret);
-  return { merchantId, client: createMerchantClient(cluster.apiBaseUrl, keys) };
 }
 
 const cycleMsOf = (faults: readonly Fault[]) => durationOf(faults) + BACK_AFTER_MS + PAUSE_MS;

@@ -1,23 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Order } from '../../src/orders/schemas.ts';
-import type { Acknowledged, AcknowledgedOrder } from './acknowledged.ts';
-import type { MerchantClient } from './client.ts';
-import type { SimulatorAccess } from './gateway.ts';
+import type { Memory, AcknowledgedOrder } from '../load/memory.ts';
+import type { MerchantClient } from '../load/client.ts';
+import type { LoadMerchant } from '../load/merchant.ts';
+import type { SimulatorAccess } from '../load/simulator.ts';
 import type { OrderPlan } from './order-plan.ts';
-
-/** A merchant of the run. */
-export interface RunMerchant {
-  readonly merchantId: string;
-  readonly client: MerchantClient;
-}
 
 /** What the orders of a run share. */
 export interface OrderRunDeps {
-  readonly merchants: readonly RunMerchant[];
+  readonly merchants: readonly LoadMerchant[];
   readonly simulator: SimulatorAccess;
   /** The settings of the operators' command line. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly acknowledged: Acknowledged;
+  readonly acknowledged: Memory;
 }
 
 /** An order while its plan is carried out. */
@@ -43,7 +38,9 @@ export const surprise = ({ deps, orderNumber }: RunningOrder, fault: string) =>
 
 /** The order as its merchant reads it. */
 export async function readOrder({ client, orderNumber }: RunningOrder): Promise<Order> {
-  const { data } = await client.untilAnswered({ method: 'GET', path: `/orders/${orderNumber}` });
+  const path = `/orders/${orderNumber}`;
+  const { status, message, data } = await client.untilAnswered({ method: 'GET', path });
+  if (data === null) throw new Error(`${path}: ${status} ${message}`);
   return data;
 }
 

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
 import { connectTemporal } from '../../src/temporal/client.ts';
 import type { ProductionLike } from '../production-like/start.ts';
-import type { Acknowledged, AcknowledgedOrder } from './acknowledged.ts';
+import type { Memory, AcknowledgedOrder } from '../load/memory.ts';
 import { checkEverything } from './check-everything.ts';
-import { askSimulator, simulatorAccessOf } from './gateway.ts';
+import { askSimulator, simulatorAccessOf } from '../load/simulator.ts';
 import type { Check } from './report.ts';
 import { keepTables } from './tables.ts';
 import { TAMPERINGS } from './tamperings.ts';
@@ -13,7 +13,7 @@ import { TAMPERINGS } from './tamperings.ts';
 type ExpectFound = (name: string, check: Check, says?: string) => Promise<void>;
 
 /** What merchants remember, changed so that a check must find it. */
-function falseMemories({ orders, surprises }: Acknowledged): [string, Check, () => () => void][] {
+function falseMemories({ orders, surprises }: Memory): [string, Check, () => () => void][] {
   const order = orders.find(({ commands }) => commands.length > 0);
   const [command] = order?.commands ?? [];
   if (!order || !command) throw new Error('A run has commands');
@@ -64,7 +64,7 @@ function falseMemories({ orders, surprises }: Acknowledged): [string, Check, () 
  */
 export async function testChecks(
   cluster: ProductionLike,
-  acknowledged: Acknowledged,
+  acknowledged: Memory,
   print: (line: string) => void,
 ): Promise<string[]> {
   const missed: string[] = [];
@@ -105,7 +105,7 @@ export async function testChecks(
 /** Changes that cannot be undone: a second refund at the gateway, a workflow that is terminated. */
 async function tamperElsewhere(
   cluster: ProductionLike,
-  { orders }: Acknowledged,
+  { orders }: Memory,
   expectFound: ExpectFound,
 ): Promise<void> {
   const numberOf = (status: string) =>

@@ -1,4 +1,4 @@
-import type { Acknowledged } from './acknowledged.ts';
+import type { Memory } from '../load/memory.ts';
 import type { Violation } from './report.ts';
 import type { ComparedEvent, Rows } from './rows.ts';
 
@@ -41,7 +41,7 @@ function bodyFaults(
 }
 
 /** Each due event was accepted, or is FAILED after exactly five attempts; its bytes never changed. */
-export function deliveryViolations({ received }: Acknowledged, rows: Rows): Violation[] {
+export function deliveryViolations({ received }: Memory, rows: Rows): Violation[] {
   const events = [...rows.events.values()].flat();
   const known = new Set(events.map(({ eventId }) => eventId));
   const strange = [...(received ?? [])]
@@ -59,13 +59,10 @@ export function deliveryViolations({ received }: Acknowledged, rows: Rows): Viol
   return [...strange, ...faults];
 }
 
-function deliveryFault(
-  event: ComparedEvent,
-  received: Acknowledged['received'],
-): string | undefined {
+function deliveryFault(event: ComparedEvent, received: Memory['received']): string | undefined {
   const { eventId, state, hasUrl, bodyHash } = event;
   if (state === null) return hasUrl ? 'has no delivery' : undefined;
-  const arrived = received?.get(eventId);
+  const arrived = received.get(eventId);
   const others = [...(arrived?.bodyHashes ?? [])].filter((hash) => hash !== bodyHash);
   if (others.length > 0) return 'arrived with other bytes than the database has';
   const counts = `after ${event.scheduled} scheduled attempts, ${event.accepted} accepted`;

@@ -1,4 +1,4 @@
-import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import type { Sql } from '../../src/db/client.ts';
 import { withCluster, type Drill } from './support/cluster.ts';
 import { proveMoney } from './support/proof.ts';
@@ -62,7 +62,7 @@ async function runOn(drill: Drill): Promise<void> {
 
 /** Makes a call that must succeed. */
 async function call({ api }: Drill, path: string, body: object) {
-  const { status, message, data } = await api.post(path, randomUUID(), body);
+  const { status, message, data } = await api.untilAnswered({ method: 'POST', path, body });
   if (data === null || status >= 300) throw new DrillFailure(`${path}: ${status} ${message}`);
   return data;
 }

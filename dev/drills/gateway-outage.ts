@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { loadConfig } from '../../src/config.ts';
-import type { Answer } from './support/client.ts';
+import type { SeenAnswer as Answer } from '../load/client.ts';
 import { withCluster, type Drill } from './support/cluster.ts';
 import { makeOrders, startLoad } from './support/load.ts';
 import { linksOf, namesOf } from './support/members.ts';

@@ -145,6 +145,6 @@ async function proveVerified({ withSql, merchantId, receiver }: Drill): Promise<
   prove(
     'The receiver has verified the signature of every webhook',
     refused.length === 0,
-    `${receiver.arrived.length} verified, ${refused.length} refused`,
+    `${receiver.received.size} verified, ${refused.length} refused`,
   );
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer } from './support/client.ts';
+import type { SeenAnswer as Answer } from '../load/client.ts';
 import { withCluster, type Drill } from './support/cluster.ts';
 import { startLoad } from './support/load.ts';
 import { kill } from './support/members.ts';

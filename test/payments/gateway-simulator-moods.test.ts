@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { beginMood, endMoods } from '../../dev/chaos/gateway-moods.ts';
+import { beginMood, endMoods } from '../../dev/load/moods.ts';
 import { type MoodName, MOODS } from '../../dev/gateway-simulator/moods.ts';
 import { harnessTest, KEYS } from './gateway-harness.ts';
 

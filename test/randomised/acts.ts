@@ -1,7 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { inspect } from 'node:util';
-import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
-import { until } from '../support/until.ts';
+import type { Answer, MerchantClient } from '../../dev/load/client.ts';
 import { atGateway, refundsOf } from './gateway.ts';
 import type { System } from './system.ts';
 
@@ -11,7 +8,7 @@ const SOME_PAISE = 150;
 
 /** One order, with the data that its merchant and its buyer have. */
 export interface TestOrder {
-  api: ApiClient;
+  api: MerchantClient;
   amountPaise: number;
   /** Set once the merchant has a response. */
   orderNumber: string | undefined;
@@ -21,7 +18,7 @@ export interface TestOrder {
   chargebackId: string | undefined;
 }
 
-export const newTestOrder = (api: ApiClient, amountPaise: number): TestOrder => ({
+export const newTestOrder = (api: MerchantClient, amountPaise: number): TestOrder => ({
   api,
   amountPaise,
   orderNumber: undefined,
@@ -29,40 +26,24 @@ export const newTestOrder = (api: ApiClient, amountPaise: number): TestOrder => 
   chargebackId: undefined,
 });
 
-/** Repeats a call after 500 and 502, as the specification asks of clients, and after a lost response. */
-async function withRetries<Data>(call: () => Promise<ApiAnswer<Data>>): Promise<ApiAnswer<Data>> {
-  let latest: unknown;
-  const answered = await until(async () => {
-    try {
-      const answer = await call();
-      latest = answer.body;
-      return answer.status < 500 ? answer : undefined;
-    } catch (error) {
-      latest = error;
-      return undefined;
-    }
-  }).catch((cause: unknown) => {
-    throw new Error(`No response below 500; the latest: ${inspect(latest)}`, { cause });
-  });
-  return answered!;
+/** A request of the merchant or of the buyer. */
+function post(
+  { api, orderNumber }: TestOrder,
+  action: string,
+  body?: object,
+  { isHelper = false } = {},
+): Promise<Answer> {
+  const path = `${isHelper ? '/test-helpers' : ''}/orders/${orderNumber}/${action}`;
+  return api.untilAnswered({ method: 'POST', path, ...(body && { body }) });
 }
 
-/** A request of the merchant or of the buyer, with one Idempotency-Key however often it is sent. */
-function post({ api, orderNumber }: TestOrder, action: string, body?: object): Promise<ApiAnswer> {
-  const headers = { 'Idempotency-Key': randomUUID() };
-  return withRetries(() => api.post(`/orders/${orderNumber}/${action}`, body, headers));
-}
-
-function help({ api, orderNumber }: TestOrder, helper: string, body?: object): Promise<ApiAnswer> {
-  const headers = { 'Idempotency-Key': randomUUID() };
-  const path = `/test-helpers/orders/${orderNumber}/${helper}`;
-  return withRetries(() => api.post(path, body, headers));
-}
+const help = (testOrder: TestOrder, helper: string, body?: object) =>
+  post(testOrder, helper, body, { isHelper: true });
 
 /** The buyer's app reads the QR code's id from its content, as UPI apps do. */
 async function openSession(_system: System, testOrder: TestOrder): Promise<void> {
-  const { body } = await post(testOrder, 'payment-sessions');
-  const { upi_intent: intent } = (body.data ?? {}) as { upi_intent?: string };
+  const { data } = await post(testOrder, 'payment-sessions');
+  const intent = data?.upi_intent;
   const reference = intent && new URL(intent).searchParams.get('tr');
   if (reference) testOrder.qrCodeId = `qr_${reference.slice('RZP'.length, -'qrv2'.length)}`;
 }
@@ -72,8 +53,8 @@ async function payQrCode(system: System, { qrCodeId }: TestOrder, attempt: objec
 }
 
 async function paymentOf({ api, orderNumber }: TestOrder): Promise<string | undefined> {
-  const { body } = await withRetries(() => api.get(`/orders/${orderNumber}`));
-  return body.data?.payment?.gateway_payment_id;
+  const { data } = await api.untilAnswered({ method: 'GET', path: `/orders/${orderNumber}` });
+  return data?.payment?.gateway_payment_id;
 }
 
 async function refundAtGateway(
@@ -92,18 +73,18 @@ async function setChargebackStatus(system: System, { chargebackId }: TestOrder, 
 /** All actions on one order. An action that no longer fits is refused and skipped. */
 const ACTS = {
   async create(_system: System, testOrder: TestOrder) {
-    const headers = { 'Idempotency-Key': randomUUID() };
     const order = {
       amount: testOrder.amountPaise / 100,
       buyerEmail: 'asha@example.com',
       buyerPhone: '+919876543210',
       description: 'Blue kurta, size M',
     };
-    const { status, body } = await withRetries(() => testOrder.api.post('/orders', order, headers));
+    const request = { method: 'POST', path: '/orders', body: order } as const;
+    const { status, message, data } = await testOrder.api.untilAnswered(request);
     // The merchant is suspended.
     if (status === 403) return;
-    if (status !== 201) throw new Error(`An order was not created: ${status} ${body.message}`);
-    testOrder.orderNumber = body.data.order_number;
+    if (status !== 201) throw new Error(`An order was not created: ${status} ${message}`);
+    testOrder.orderNumber = data?.order_number;
   },
   pay: (_system: System, testOrder: TestOrder) => help(testOrder, 'pay'),
   openSession,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { beginMood, endMoods } from '../../dev/chaos/gateway-moods.ts';
+import { beginMood, endMoods } from '../../dev/load/moods.ts';
 import type { MoodName } from '../../dev/gateway-simulator/moods.ts';
 import { MOODS } from '../../dev/gateway-simulator/moods.ts';
 import { atGateway, simulatorOf } from './gateway.ts';
@@ -25,7 +25,7 @@ export type Disturbance =
   /** What the gateway may do for a while, until what is pending ends: see dev/gateway-simulator/moods.ts. */
   | { kind: 'moodBegins' | 'moodEnds'; mood: MoodName }
   | { kind: 'shortMood'; mood: MoodName; durationMs: number }
-  | { kind: 'endpointFault'; merchant: number; fault: 'answers 500' | 'hangs' }
+  | { kind: 'endpointFault'; merchant: number; fault: 'always answers 500' | 'hangs' }
   | { kind: 'endpointMended'; merchant: number }
   | { kind: 'kill'; part: Part }
   | { kind: 'copy' | 'restore'; side: Side };
@@ -50,9 +50,9 @@ export async function disturb(system: System, disturbance: Disturbance): Promise
     case 'gatewayMended':
       return void (await atGateway(system, '/faults', {}, 'DELETE'));
     case 'endpointFault':
-      return system.endpoints[disturbance.merchant]!.fail(disturbance.fault);
+      return system.merchants[disturbance.merchant]!.receiver.behave(disturbance.fault);
     case 'endpointMended':
-      return system.endpoints[disturbance.merchant]!.recover();
+      return system.merchants[disturbance.merchant]!.receiver.behave('answers 200');
     case 'suspended':
     case 'activated':
       return system.setActive(disturbance.merchant, disturbance.kind === 'activated');
@@ -85,5 +85,5 @@ export async function endDisturbances(system: System): Promise<void> {
   await atGateway(system, '/callbacks', undisturbed, 'PATCH');
   for (const merchant of system.merchants.keys()) await system.setActive(merchant, true);
   await endMoods(simulatorOf(system), Object.keys(MOODS) as MoodName[], OUTCOMES);
-  for (const endpoint of system.endpoints) endpoint.recover();
+  for (const { receiver } of system.merchants) receiver.behave('answers 200');
 }

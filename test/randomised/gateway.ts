@@ -1,5 +1,5 @@
-import type { SimulatorAccess } from '../../dev/chaos/gateway.ts';
-import { refundsAtGateway, untilAnswered } from '../../dev/chaos/gateway.ts';
+import type { SimulatorAccess } from '../../dev/load/simulator.ts';
+import { refundsAtGateway, untilAnswered } from '../../dev/load/simulator.ts';
 import { simulator } from '../support/gateway.ts';
 import { until } from '../support/until.ts';
 import type { System } from './system.ts';

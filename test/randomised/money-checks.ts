@@ -1,7 +1,7 @@
 import type { GatewayComparison } from '../../src/payments/reconcile/compare-gateway.ts';
 import type { Verification } from '../../src/ledger/verify.ts';
-import type { GatewayCapture } from '../../dev/chaos/gateway.ts';
-import { capturedAtGateway } from '../../dev/chaos/gateway.ts';
+import type { GatewayCapture } from '../../dev/load/simulator.ts';
+import { capturedAtGateway } from '../../dev/load/simulator.ts';
 import { brokenInvariants } from '../../dev/chaos/money-invariants.ts';
 import { simulator } from '../support/gateway.ts';
 import type { OpenAlerts } from './alerts.ts';

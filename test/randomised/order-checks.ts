@@ -76,7 +76,7 @@ export async function workflowProblems(
 }
 
 /** Events that have neither arrived nor failed five times. */
-export async function webhookProblems({ sql, endpoints }: System): Promise<string[]> {
+export async function webhookProblems({ sql, merchants }: System): Promise<string[]> {
   const events = await sql<
     {
       eventId: string;
@@ -92,7 +92,7 @@ export async function webhookProblems({ sql, endpoints }: System): Promise<strin
       (SELECT count(*)::integer FROM webhook_attempts a
         WHERE a.delivery_id = d.delivery_id AND a.kind = 'scheduled') AS attempts
     FROM order_events e LEFT JOIN webhook_deliveries d USING (event_id)`;
-  const received = endpoints.map((endpoint) => endpoint.received());
+  const received = merchants.map(({ receiver }) => receiver.received);
   const isRight = ({ eventId: id, state, attempts }: (typeof events)[number]) =>
     state === 'DELIVERED'
       ? received.some((ids) => ids.has(id))

@@ -121,7 +121,7 @@ function gatewayFault(random: Random): Timed[] {
 
 function endpointFault(random: Random): Timed[] {
   const merchant = Math.floor(random.next() * MERCHANTS);
-  const fault = random.next() < 0.5 ? 'answers 500' : 'hangs';
+  const fault = random.next() < 0.5 ? 'always answers 500' : 'hangs';
   const at = random.next() * 0.7;
   return [
     { at, disturbance: { kind: 'endpointFault', merchant, fault } },

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { addBalance } from '../../dev/chaos/gateway-moods.ts';
+import { addBalance } from '../../dev/load/moods.ts';
 import { newTestOrder, perform, type TestOrder } from './acts.ts';
 import { openAlerts } from './alerts.ts';
 import { disturb, endDisturbances } from './disturbances.ts';
@@ -34,7 +34,7 @@ export async function runSeed(host: Host, seed: number, orderCount: number): Pro
   const system = await host.startSystem(seed);
   try {
     const testOrders = plan.orders.map(({ amountPaise, merchant }) =>
-      newTestOrder(system.merchants[merchant]!.sandbox, amountPaise),
+      newTestOrder(system.merchants[merchant]!.client, amountPaise),
     );
     const problems = await Promise.race([
       problemsAfter(system, plan, testOrders),

@@ -6,17 +6,16 @@ import { loadConfig } from '../../src/config.ts';
 import { COMPARE_GATEWAY_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import type { LostTime } from '../../dev/chaos/money-invariants.ts';
+import { startMerchant } from '../../dev/load/merchant.ts';
 import { createGatewaySimulator } from '../../dev/gateway-simulator/simulator.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { installTestClock } from '../support/database.ts';
-import { createTestMerchant } from '../support/merchant.ts';
 import { runPart } from '../support/run-part.ts';
 import { until } from '../support/until.ts';
 import type { Side } from './disturbances.ts';
-import { createEndpoint } from './endpoints.ts';
 import { MERCHANTS } from './plan.ts';
 import { createProcesses } from './processes.ts';
 import { startServers, type Servers } from './servers.ts';
@@ -35,6 +34,13 @@ const SHORT_DURATIONS = {
   RECONCILE_SECONDS: '3',
   WEBHOOK_RETRY_DELAYS_SECONDS: '1,1,2,2',
 };
+
+/** A merchant repeats soon, and gives up while it is suspended: the run activates it later. */
+const CLIENT = {
+  actor: 'randomised',
+  waitsMs: [100, 200, 400, 1000],
+  whileSuspended: 'gives up',
+} as const;
 
 function settingsOf(servers: Servers, port: number, gatewayPort: number) {
   return {
@@ -118,9 +124,9 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
     namespace: config.temporalNamespace,
   });
   const processes = createProcesses(folder, env, guard);
-  const parts = { config, sql, origin: config.publicBaseUrl, now: async () => Date.now() };
+  const used = { environment: env, apiBaseUrl: config.publicBaseUrl };
   const merchants = await Promise.all(
-    Array.from({ length: MERCHANTS }, () => createTestMerchant(parts, {})),
+    Array.from({ length: MERCHANTS }, () => startMerchant(used, CLIENT)),
   );
   await processes.start();
   const admin = adminCli(env);
@@ -147,7 +153,6 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
         : ['suspend', '--merchant', id, '--reason', 'A complaint'];
       await admin.run('merchant', ...change);
     },
-    endpoints: merchants.map(createEndpoint),
     /** Moves the database's clock forward, by which reconciliation checks sessions. */
     advance: (ms: number) => sql`
       UPDATE test_clock SET ahead = ahead + ${ms} * interval '1 millisecond'`,
@@ -183,7 +188,7 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
     },
     async stop() {
       await processes.kill();
-      await Promise.all(merchants.map(({ receiver }) => receiver.stop()));
+      for (const { receiver } of merchants) receiver.stop();
       await simulator.close();
       await temporal.connection.close();
       await sql.end({ timeout: 1 });

@@ -7,7 +7,7 @@ import { makePrivateFolder } from '../../files/private-file.ts';
 import { smallDiskOf } from '../../files/small-disk.ts';
 import { startEmbeddedPostgres } from '../../postgres/server.ts';
 import { freePort } from '../../processes/ports.ts';
-import type { Answer } from '../support/client.ts';
+import type { SeenAnswer as Answer } from '../../load/client.ts';
 import {
   postgresDataIn,
   withCluster,

@@ -7,8 +7,9 @@ import type { Client } from '@temporalio/client';
 import { loadConfig } from '../../../src/config.ts';
 import { connectDatabase, type Sql } from '../../../src/db/client.ts';
 import { connectTemporal } from '../../../src/temporal/client.ts';
-import { registerMerchant } from '../../demo/merchant.ts';
-import { startReceiver, type Receiver } from '../../demo/receiver.ts';
+import type { MerchantClient } from '../../load/client.ts';
+import { startMerchant } from '../../load/merchant.ts';
+import type { Receiver } from '../../load/receiver.ts';
 import {
   startProductionLike,
   type ProductionLike,
@@ -16,7 +17,6 @@ import {
 } from '../../production-like/start.ts';
 import { startGuard, type Guard } from '../../processes/guard.ts';
 import { postgresFolder } from '../../start/data-dir.ts';
-import { createClient, type Client as ApiClient } from './client.ts';
 import { DrillFailure, report } from './report.ts';
 
 const execute = promisify(execFile);
@@ -31,7 +31,7 @@ export interface Drill {
   /** A temporary folder that PostgreSQL's account can enter. */
   readonly folder: string;
   readonly guard: Guard;
-  readonly api: ApiClient;
+  readonly api: MerchantClient;
   readonly receiver: Receiver;
   readonly merchantId: string;
   /** The settings of the operators' command line. */
@@ -69,8 +69,8 @@ export async function withCluster(
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-drill-'));
   await chmod(folder, 0o755);
   const guard = await startGuard([folder]);
-  const receiver = await startReceiver(() => undefined);
   let cluster: ProductionLike | undefined;
+  let drill: Drill | undefined;
   try {
     const options = await optionsIn(folder);
     cluster = await startProductionLike({
@@ -78,11 +78,11 @@ export async function withCluster(
       dataDir: dataDirIn(folder),
       settings: { ...SETTINGS, ...options.settings },
     });
-    const drill = await prepareDrill({ cluster, folder, guard, receiver }, options.settings);
+    drill = await prepareDrill({ cluster, folder, guard }, options.settings);
     report(`${cluster.members.map(({ name }) => name).join(', ')} run`);
     await use(drill);
   } finally {
-    receiver.close();
+    drill?.receiver.stop();
     await cluster?.stop();
     await guard.release();
     await rm(folder, { recursive: true, force: true });
@@ -98,17 +98,18 @@ function onPort(url: string, port: number | undefined): string {
 }
 
 async function prepareDrill(
-  parts: Pick<Drill, 'cluster' | 'folder' | 'guard' | 'receiver'>,
+  parts: Pick<Drill, 'cluster' | 'folder' | 'guard'>,
   settings: ClusterOptions['settings'],
 ): Promise<Drill> {
-  const { cluster, receiver } = parts;
+  const { cluster } = parts;
   const { facts } = cluster;
-  const { merchantId, keys, webhookSecret } = await registerMerchant(
-    facts.environment,
-    receiver.url,
-    'drill',
-  );
-  receiver.useSecret(webhookSecret);
+  const { environment: used } = facts;
+  const { apiBaseUrl } = cluster;
+  const {
+    merchantId,
+    client: api,
+    receiver,
+  } = await startMerchant({ environment: used, apiBaseUrl }, { actor: 'drill' });
   let port: number | undefined;
   const environment = () => ({
     ...facts.environment,
@@ -120,7 +121,8 @@ async function prepareDrill(
     ...parts,
     ownerUrl,
     merchantId,
-    api: createClient(cluster.apiBaseUrl, keys),
+    api,
+    receiver,
     environment,
     useDatabaseOn(other) {
       port = other;

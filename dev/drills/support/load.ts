@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OrderStatus, StepKind } from '../../../src/domain/index.ts';
-import type { Client } from './client.ts';
+import type { MerchantClient } from '../../load/client.ts';
 
 const DAY_SECONDS = 24 * 3600;
 const READ_EVERY_MS = 250;
@@ -104,7 +104,7 @@ export interface Load {
  *
  * @param concurrency how many orders make their calls at the same time
  */
-export function startLoad(client: Client, concurrency: number): Load {
+export function startLoad(client: MerchantClient, concurrency: number): Load {
   const orders: LoadOrder[] = [];
   const kinds = Object.keys(KINDS) as Kind[];
   let isFinished = false;
@@ -119,7 +119,9 @@ export function startLoad(client: Client, concurrency: number): Load {
     for (let next = 0; !isFinished; next += 1) {
       const known = orders.filter(({ orderNumber }) => orderNumber !== undefined);
       const order = known[next % known.length];
-      if (order?.orderNumber) await client.get(`/orders/${order.orderNumber}`);
+      if (order?.orderNumber) {
+        await client.send({ method: 'GET', path: `/orders/${order.orderNumber}` });
+      }
       await delay(READ_EVERY_MS);
     }
   };
@@ -135,7 +137,7 @@ export function startLoad(client: Client, concurrency: number): Load {
 
 /** Makes a number of orders of the given kinds in turn, several at the same time. */
 export async function makeOrders(
-  client: Client,
+  client: MerchantClient,
   count: number,
   kinds: readonly Kind[],
   concurrency: number,
@@ -153,7 +155,7 @@ export async function makeOrders(
 
 /** Makes one more call of each order that was left open. */
 export async function continueOrders(
-  client: Client,
+  client: MerchantClient,
   orders: readonly LoadOrder[],
   concurrency: number,
 ): Promise<void> {
@@ -178,18 +180,23 @@ const newOrder = (kind: Kind): LoadOrder => ({
   refusal: undefined,
 });
 
-async function makeCalls(client: Client, order: LoadOrder): Promise<void> {
+async function makeCalls(client: MerchantClient, order: LoadOrder): Promise<void> {
   if (await create(client, order)) await makeMissingCalls(client, order, []);
 }
 
 /** Creates an order, again with the same key if it was lost. @returns whether it is created */
-async function create(client: Client, order: LoadOrder): Promise<boolean> {
+async function create(client: MerchantClient, order: LoadOrder): Promise<boolean> {
   const { idempotencyKey } = order;
-  const { status, message, data } = await client.post('/orders', idempotencyKey, {
-    amount: 499.5,
-    buyerEmail: 'asha@example.com',
-    buyerPhone: '+919876543210',
-    description: 'Blue kurta, size M',
+  const { status, message, data } = await client.untilAnswered({
+    method: 'POST',
+    path: '/orders',
+    idempotencyKey,
+    body: {
+      amount: 499.5,
+      buyerEmail: 'asha@example.com',
+      buyerPhone: '+919876543210',
+      description: 'Blue kurta, size M',
+    },
   });
   if (data === null) {
     order.refusal = `create: ${status} ${message}`;
@@ -203,7 +210,7 @@ async function create(client: Client, order: LoadOrder): Promise<boolean> {
 
 /** Makes the calls of an order whose steps are not recorded, in their order. @returns how many */
 async function makeMissingCalls(
-  client: Client,
+  client: MerchantClient,
   order: LoadOrder,
   recorded: readonly string[],
 ): Promise<number> {
@@ -219,10 +226,10 @@ async function makeMissingCalls(
  * The gateway kept a payment that the database lost: reconciliation records and then applies it, also
  * before the call.
  */
-async function isPaidAnyway(client: Client, order: LoadOrder): Promise<boolean> {
+async function isPaidAnyway(client: MerchantClient, order: LoadOrder): Promise<boolean> {
   const deadline = Date.now() + APPLIED_WITHIN_MS;
   for (;;) {
-    const { data } = await client.get(`/orders/${order.orderNumber}`);
+    const { data } = await client.send({ method: 'GET', path: `/orders/${order.orderNumber}` });
     if (data?.status === 'PAID') {
       order.refusal = undefined;
       return true;
@@ -240,7 +247,7 @@ async function isPaidAnyway(client: Client, order: LoadOrder): Promise<boolean> 
  * @returns how many orders were created again, and how many calls were made
  */
 export async function repeatLost(
-  client: Client,
+  client: MerchantClient,
   orders: readonly LoadOrder[],
   stepsOf: (order: LoadOrder) => readonly string[] | undefined,
 ): Promise<{ created: number; calls: number }> {
@@ -263,11 +270,20 @@ export async function repeatLost(
 }
 
 /** Makes a call of an order that was created. @returns whether the API carried it out */
-async function makeCall(client: Client, order: LoadOrder, name: CallName): Promise<boolean> {
+async function makeCall(
+  client: MerchantClient,
+  order: LoadOrder,
+  name: CallName,
+): Promise<boolean> {
   const { operation, isHelper = false, body, step }: Call = CALLS[name];
   const idempotencyKey = randomUUID();
   const path = `${isHelper ? '/test-helpers' : ''}/orders/${order.orderNumber}/${operation}`;
-  const { status, message } = await client.post(path, idempotencyKey, body);
+  const { status, message } = await client.untilAnswered({
+    method: 'POST',
+    path,
+    idempotencyKey,
+    ...(body && { body }),
+  });
   if (status !== 200) order.refusal = `${operation}: ${status} ${message}`;
   else order.acknowledged.push({ operation, idempotencyKey, step, atMs: Date.now() });
   return status === 200;

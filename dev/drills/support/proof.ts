@@ -53,6 +53,7 @@ async function proveEverythingFits(
       finalStatus: ends,
       mostCaptures: 1,
     })),
+    received: drill.receiver.received,
     surprises: [],
   });
   const compared = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
@@ -150,7 +151,7 @@ export async function proveEnded(drill: Drill, orders: readonly LoadOrder[]): Pr
   let missing: string[] = [];
   let total = 0;
   const arrived = waitFor('arrived', ENDED_WITHIN_MS, async () => {
-    const ids = new Set(drill.receiver.arrived.map(({ eventId }) => eventId));
+    const ids = drill.receiver.received;
     const events = await drill.withSql((sql) => eventsOf(sql, drill.merchantId));
     total = events.length;
     missing = events.filter((eventId) => !ids.has(eventId));

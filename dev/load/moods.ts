@@ -1,5 +1,10 @@
 import { type MoodName, MOODS } from '../gateway-simulator/moods.ts';
-import { askSimulator, controlSimulator, type SimulatorAccess, untilAnswered } from './gateway.ts';
+import {
+  askSimulator,
+  controlSimulator,
+  type SimulatorAccess,
+  untilAnswered,
+} from './simulator.ts';
 
 /** How a pending refund or transfer ends. */
 type Outcome = 'processed' | 'failed';

@@ -9,6 +9,8 @@ export interface AcknowledgedCommand {
   readonly step: StepKind;
   /** Whether the answer was 2xx or 4xx. */
   readonly result: 'carried out' | 'refused';
+  /** When the answer arrived. */
+  readonly atMs: number;
 }
 
 /** An order as its merchant knows it: only what was answered. */
@@ -18,6 +20,8 @@ export interface AcknowledgedOrder {
   readonly idempotencyKey: string;
   /** Each order number that an answer to this key named: more than one is a duplicate. */
   readonly orderNumbers: Set<string>;
+  /** When the first answer to its creation arrived. */
+  createdAtMs?: number;
   readonly commands: AcknowledgedCommand[];
   /** The status in which it must end; undefined if its merchant does not know. */
   finalStatus?: OrderStatus;
@@ -28,6 +32,12 @@ export interface AcknowledgedOrder {
 /** What a merchant's endpoint received of one event, in any number of attempts. */
 export interface ReceivedEvent {
   readonly orderNumber: string;
+  readonly type: string;
+  readonly sequence: number;
+  /** The order's, in the body. */
+  readonly status: string;
+  /** When the first attempt arrived. */
+  readonly atMs: number;
   /** SHA-256 of each different body, in hexadecimal. */
   readonly bodyHashes: Set<string>;
   attempts: number;
@@ -36,14 +46,13 @@ export interface ReceivedEvent {
 }
 
 /** Everything that merchants, buyers and endpoints remember of a run. */
-export interface Acknowledged {
+export interface Memory {
   readonly orders: AcknowledgedOrder[];
-  /** By event id. Undefined if no endpoint listened: then webhooks are compared with nothing. */
-  readonly received?: Map<string, ReceivedEvent>;
+  /** By event id. */
+  readonly received: Map<string, ReceivedEvent>;
   /** Answers and webhooks that must not be: each with its order number, if it has one. */
   readonly surprises: { readonly subject: string; readonly fault: string }[];
 }
 
 /** The memory of a run that begins. */
-export const newAcknowledged = () =>
-  ({ orders: [], received: new Map(), surprises: [] }) satisfies Acknowledged;
+export const newMemory = (): Memory => ({ orders: [], received: new Map(), surprises: [] });

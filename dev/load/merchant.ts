@@ -6,25 +6,54 @@ import type { KeyPair } from '../../src/merchants/credentials.ts';
 import { createKeyPair } from '../../src/merchants/keys.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
+import { createMerchantClient, type ClientOptions, type MerchantClient } from './client.ts';
+import { startReceiver, type Receiver, type ReceiverOptions } from './receiver.ts';
 
-/** An approved merchant with sandbox keys and a webhook endpoint. */
-export interface RegisteredMerchant {
+/** A service that merchants use. */
+export interface UsedService {
+  /** The settings of the service. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The origin of the API or its balancer. */
+  readonly apiBaseUrl: string;
+}
+
+/** An approved merchant with sandbox keys, its backend and its webhook endpoint. */
+export interface LoadMerchant {
   readonly merchantId: string;
   readonly keys: KeyPair;
   readonly webhookSecret: string;
+  readonly client: MerchantClient;
+  readonly receiver: Receiver;
 }
 
-/**
- * Registers and approves a merchant in the sandbox, as operators do.
- *
- * @param environment the settings of the service
- * @param actor who did it, in the audit log
- */
-export async function registerMerchant(
-  environment: NodeJS.ProcessEnv,
+/** Registers and approves a merchant in the sandbox, and starts its endpoint. */
+export async function startMerchant(
+  { environment, apiBaseUrl }: UsedService,
+  {
+    actor,
+    path = '',
+    ...options
+  }: ClientOptions &
+    ReceiverOptions & {
+      /** Who registers it, in the audit log. */
+      readonly actor: string;
+      /** What follows in its webhook URL. */
+      readonly path?: string;
+    },
+): Promise<LoadMerchant> {
+  const receiver = await startReceiver(options);
+  const merchant = await registerMerchant(environment, receiver.url + path, actor);
+  receiver.useSecret(merchant.webhookSecret);
+  const client = createMerchantClient(apiBaseUrl, merchant.keys, options);
+  return { ...merchant, client, receiver };
+}
+
+/** Does what operators do for a new merchant. */
+async function registerMerchant(
+  environment: UsedService['environment'],
   webhookUrl: string,
   actor: string,
-): Promise<RegisteredMerchant> {
+): Promise<Omit<LoadMerchant, 'client' | 'receiver'>> {
   const config = loadConfig(environment);
   const url = required(config, 'DATABASE_URL');
   const sealing = required(config, 'WEBHOOK_SECRET_KEYS');

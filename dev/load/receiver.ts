@@ -1,0 +1,217 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createRandom, type Random } from '../gateway-simulator/random.ts';
+import type { Memory, ReceivedEvent } from './memory.ts';
+
+/** How a merchant's endpoint behaves. */
+type Behaviour =
+  | 'answers 200'
+  | 'sometimes answers 500'
+  | 'sometimes hangs'
+  | 'is sometimes down'
+  | 'always answers 500'
+  | 'hangs';
+
+const HOST = '127.0.0.1';
+const PART_THAT_FAILS = 0.25;
+const PART_THAT_HANGS = 0.03;
+const UP_MS = 30_000;
+const DOWN_MS = 15_000;
+const MAX_AGE_SECONDS = 300;
+
+/** A merchant's endpoint, which verifies each webhook and remembers it. */
+export interface Receiver {
+  readonly url: string;
+  /** What arrived with a right signature, by event id. */
+  readonly received: Memory['received'];
+  /** Verifies signatures from now on. */
+  useSecret(webhookSecret: string): void;
+  /** Changes its behaviour; requests that hang fail. */
+  behave(behaviour: Behaviour): void;
+  /**
+   * Resolves when an event of an order has arrived, or when what has arrived of it is enough.
+   *
+   * @throws AbortError when `signal` aborts before
+   */
+  until(
+    orderNumber: string,
+    wanted: string | ((events: readonly ReceivedEvent[]) => boolean),
+    signal?: AbortSignal,
+  ): Promise<void>;
+  stop(): void;
+}
+
+/** What a receiver does, and where it remembers it; it answers 200 and remembers by itself by default. */
+export interface ReceiverOptions {
+  readonly behaviour?: Behaviour;
+  readonly memory?: Pick<Memory, 'received' | 'surprises'>;
+  readonly random?: Random;
+  /** Called with each webhook whose signature is right. */
+  readonly onWebhook?: (event: ReceivedEvent) => void;
+}
+
+/** Verifies a webhook. Source: the specification's "Signature verification rules". */
+function isAuthentic(secret: string, rawBody: Buffer, headers: IncomingMessage['headers']) {
+  const header = (name: string) => String(headers[name] ?? '');
+  const timestamp = header('x-service-timestamp');
+  const expected = createHmac('sha256', secret).update(`${timestamp}.`).update(rawBody).digest();
+  const given = Buffer.from(header('x-service-signature'), 'hex');
+  return (
+    Math.abs(Date.now() / 1000 - Number(timestamp)) <= MAX_AGE_SECONDS &&
+    given.length === expected.length &&
+    timingSafeEqual(given, expected)
+  );
+}
+
+/** An answer's status; undefined leaves the request without one. */
+function answerOf(behaviour: Behaviour, random: Random): 200 | 500 | undefined {
+  switch (behaviour) {
+    case 'always answers 500':
+      return 500;
+    case 'sometimes answers 500':
+      return random.next() < PART_THAT_FAILS ? 500 : 200;
+    case 'hangs':
+      return undefined;
+    case 'sometimes hangs':
+      return random.next() < PART_THAT_HANGS ? undefined : 200;
+    case 'answers 200':
+    case 'is sometimes down':
+      return 200;
+  }
+}
+
+/** Closes the server for a while, again and again, until the signal. */
+async function comeAndGo(server: Server, port: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await delay(UP_MS, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    server.close();
+    server.closeAllConnections();
+    await delay(DOWN_MS, undefined, { signal }).catch(() => undefined);
+    server.listen(port, HOST);
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+interface WebhookBody {
+  readonly event: string;
+  readonly event_id: string;
+  readonly sequence: number;
+  readonly data: { readonly order_number: string; readonly status: string };
+}
+
+/** Remembers the events of orders, and resolves who waits for them. */
+function createArrivals(received: Map<string, ReceivedEvent>) {
+  const ofOrders = new Map<string, ReceivedEvent[]>();
+  const waiting = new Map<string, Set<() => void>>();
+  return {
+    add(body: WebhookBody, rawBody: Buffer): ReceivedEvent {
+      const { event: type, event_id: eventId, sequence, data } = body;
+      const { order_number: orderNumber, status } = data;
+      let event = received.get(eventId);
+      if (event === undefined) {
+        const counts = {
+          bodyHashes: new Set<string>(),
+          atMs: Date.now(),
+          attempts: 0,
+          accepted: 0,
+        };
+        event = { orderNumber, type, sequence, status, ...counts };
+        received.set(eventId, event);
+        const known = ofOrders.get(orderNumber) ?? [];
+        ofOrders.set(orderNumber, [...known, event]);
+      }
+      event.attempts += 1;
+      event.bodyHashes.add(createHash('sha256').update(rawBody).digest('hex'));
+      return event;
+    },
+    wake(orderNumber: string) {
+      for (const look of waiting.get(orderNumber) ?? []) look();
+    },
+    async until(...[orderNumber, wanted, signal]: Parameters<Receiver['until']>): Promise<void> {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const isEnough =
+        typeof wanted === 'function'
+          ? wanted
+          : (events: readonly ReceivedEvent[]) => events.some(({ type }) => type === wanted);
+      const look = () => void (isEnough(ofOrders.get(orderNumber) ?? []) && resolve());
+      const abort = () => reject(signal?.reason as Error);
+      const looks = waiting.get(orderNumber) ?? new Set();
+      waiting.set(orderNumber, looks.add(look));
+      signal?.addEventListener('abort', abort);
+      look();
+      await promise.finally(() => {
+        looks.delete(look);
+        signal?.removeEventListener('abort', abort);
+      });
+    },
+  };
+}
+
+/** Starts an endpoint on a free port of the loopback interface. */
+export async function startReceiver({
+  behaviour: first = 'answers 200',
+  memory = { received: new Map(), surprises: [] },
+  random = createRandom(1),
+  onWebhook = () => undefined,
+}: ReceiverOptions = {}): Promise<Receiver> {
+  let secret: string | undefined;
+  let behaviour = first;
+  const hanging = new Set<ServerResponse>();
+  const troubled = new AbortController();
+  const arrivals = createArrivals(memory.received);
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const rawBody = await bodyOf(request);
+    const body = JSON.parse(rawBody.toString('utf8')) as WebhookBody;
+    const subject = body.data.order_number;
+    if (secret !== undefined && !isAuthentic(secret, rawBody, request.headers)) {
+      memory.surprises.push({ subject, fault: `the signature of ${body.event_id} is wrong` });
+      return void response.writeHead(401).end();
+    }
+    const event = arrivals.add(body, rawBody);
+    const status = answerOf(behaviour, random);
+    if (status === 200) event.accepted += 1;
+    // Without an answer the sender closes the connection once it has waited long enough.
+    if (status === undefined) hanging.add(response);
+    else response.writeHead(status).end();
+    onWebhook(event);
+    arrivals.wake(subject);
+  }
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  }).listen(0, HOST);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  if (behaviour === 'is sometimes down') void comeAndGo(server, port, troubled.signal);
+
+  return {
+    url: `http://${HOST}:${port}/webhooks`,
+    received: memory.received,
+    until: arrivals.until,
+    useSecret(webhookSecret) {
+      secret = webhookSecret;
+    },
+    behave(next) {
+      behaviour = next;
+      troubled.abort();
+      for (const response of hanging) response.destroy();
+      hanging.clear();
+    },
+    stop() {
+      troubled.abort();
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
