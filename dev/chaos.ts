@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { countOption, flagOption, readCommandLine } from '../src/main/process/command-line.ts';
-import { reportText } from './chaos/report.ts';
+import { reportText } from './load/oracle/report.ts';
 import { BACK_WITHIN_MS, CHAOS_SETTINGS, runChaos, type ChaosOptions } from './chaos/run.ts';
 import { testChecks } from './chaos/self-test.ts';
 import { startProductionLike } from './production-like/start.ts';

@@ -40,7 +40,7 @@ export async function runWorkload(
 ): Promise<Workload> {
   const client = createCanaryClient(cluster.apiBaseUrl, canaries);
   const { environment } = cluster.facts;
-  const simulator = simulatorAccessOf(cluster);
+  const simulator = simulatorAccessOf(cluster.facts);
   const deps = { canaries, client, simulator, environment };
   const visitors = { canaries, client, environment, dataDir, origin: cluster.apiBaseUrl };
   const { merchants, stop } = await startMerchants(cluster, canaries);

@@ -1,21 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../gateway-simulator/random.ts';
 import type { ProductionLike } from '../production-like/start.ts';
-import { newMemory } from '../load/memory.ts';
-import { checkEverything } from './check-everything.ts';
+import { checkWhenQuiet } from '../load/oracle/check-everything.ts';
 import { startMerchant, type LoadMerchant } from '../load/merchant.ts';
 import { durationOf, faultText, planFaults, type Fault } from './fault-plan.ts';
 import { inflict } from './faults.ts';
 import { addBalance } from '../load/moods.ts';
 import { simulatorAccessOf } from '../load/simulator.ts';
 import { planMoods, startMoods } from './moods.ts';
-import { planOrders, type OrderPlan } from './order-plan.ts';
-import { runOrder } from './order-run.ts';
+import { newMemory, type Memory } from '../load/memory.ts';
+import type { LoadDeps } from '../load/order.ts';
+import { ordersOf, perform, planOrders, type PlannedOrder } from '../load/plan.ts';
 import { untilServed } from './probe.ts';
-import type { Report } from './report.ts';
-import type { OrderRunDeps } from './running-order.ts';
+import type { Report } from '../load/oracle/report.ts';
+import type { CheckedService } from '../load/oracle/service.ts';
 import { startSuspensions } from './suspensions.ts';
-import { compareWithGateway, untilNothingIsUnderWay } from './under-way.ts';
+import { compareWithGateway, untilNothingIsUnderWay } from '../load/oracle/under-way.ts';
 
 /**
  * What a run sets, beside the defaults of the product: a client may send as fast as it likes, and the
@@ -48,8 +48,7 @@ const ALL_DONE_WITHIN_MS = 15 * 60_000;
 /** The alert of the comparison itself stays open meanwhile. */
 const REFUNDS_MADE_WITHIN_MS = 60_000;
 /** An alert may be cleared by a Schedule of every minute. */
-const CHECKED_AGAIN_AFTER_MS = 30_000;
-const MOST_CHECKS = 4;
+const RIGHT_WITHIN_MS = 90_000;
 
 /** The size of a run, and what determines it. */
 export interface ChaosOptions {
@@ -76,10 +75,13 @@ export async function runChaos(
   cluster: ProductionLike,
   { orders, faults, seed }: ChaosOptions,
   log: Log,
-): Promise<ChaosResult & Pick<OrderRunDeps, 'acknowledged'>> {
+): Promise<ChaosResult & { readonly acknowledged: Memory }> {
   const acknowledged = newMemory();
   const random = createRandom(seed);
-  const orderPlans = planOrders(orders, ENDPOINTS.length, random);
+  const orderPlans = planOrders(
+    { count: orders, merchants: ENDPOINTS.length, outcome: 'known' },
+    random,
+  );
   const faultPlans = planFaults(faults, random);
   const moodPlan = planMoods(random);
   const { environment } = cluster.facts;
@@ -89,15 +91,23 @@ export async function runChaos(
     const options = { actor: 'chaos', behaviour, memory: acknowledged, random };
     merchants.push(await startMerchant(service, options));
   }
-  const simulator = simulatorAccessOf(cluster);
+  const [first] = merchants;
+  if (!first) throw new Error('A run has merchants');
+  const checked = checkedServiceOf(cluster);
+  const simulator = simulatorAccessOf(checked);
   await addBalance(simulator);
   const suspensions = startSuspensions({ environment }, merchants.at(-1)?.merchantId ?? '');
   const moods = startMoods(simulator, moodPlan);
   try {
-    const deps = { merchants, simulator, environment, acknowledged };
+    const deps: LoadDeps = { simulator, environment, memory: acknowledged, outcome: 'known' };
     const overMs = faultPlans.reduce((sum, plan) => sum + cycleMsOf(plan), 0);
-    const allOrders = runOrders(deps, orderPlans, overMs);
-    const backMs = await runFaults(cluster, deps, faultPlans, log);
+    const allOrders = runOrders(ordersOf(deps, merchants, orderPlans), overMs);
+    const backMs = await runFaults(
+      cluster,
+      () => untilServed(deps, first, cluster.apiBaseUrl),
+      faultPlans,
+      log,
+    );
     const failures = await allOrders;
     log('the faults are over, and the merchants and buyers have done everything');
     for (const [index, { receiver }] of merchants.entries()) {
@@ -105,13 +115,7 @@ export async function runChaos(
     }
     await suspensions.end();
     await moods.end();
-    await untilNothingIsUnderWay(cluster, ALL_DONE_WITHIN_MS, log);
-    // It finds what a callback that was lost would have said, such as a refund that failed; the next one
-    // clears the alert about it.
-    await compareWithGateway(cluster);
-    await untilNothingIsUnderWay(cluster, REFUNDS_MADE_WITHIN_MS, log);
-    await compareWithGateway(cluster);
-    const report = await checkOnceNothingIsUnderWay(cluster, acknowledged, log);
+    const report = await checkAtTheEnd(checked, acknowledged, log);
     return { report, backMs, failures, acknowledged };
   } finally {
     await suspensions.end();
@@ -120,18 +124,35 @@ export async function runChaos(
   }
 }
 
+/** The service as the oracle needs it. */
+export const checkedServiceOf = ({
+  facts: { environment },
+  migrationDatabaseUrl,
+}: ProductionLike): CheckedService => ({ environment, migrationDatabaseUrl });
+
+/** Waits until everything is over, compares it with the gateway, and checks it. */
+async function checkAtTheEnd(checked: CheckedService, memory: Memory, log: Log): Promise<Report> {
+  await untilNothingIsUnderWay(checked, ALL_DONE_WITHIN_MS, log);
+  // It finds what a callback that was lost would have said, such as a refund that failed; the next one
+  // clears the alert about it.
+  await compareWithGateway(checked);
+  await untilNothingIsUnderWay(checked, REFUNDS_MADE_WITHIN_MS, log);
+  await compareWithGateway(checked);
+  const waits = { quietWithinMs: ALL_DONE_WITHIN_MS, rightWithinMs: RIGHT_WITHIN_MS, log };
+  return checkWhenQuiet(checked, memory, {}, waits);
+}
+
 const cycleMsOf = (faults: readonly Fault[]) => durationOf(faults) + BACK_AFTER_MS + PAUSE_MS;
 
 /** Runs all orders, begun evenly over the time. @returns the errors of those that could not be ended */
-async function runOrders(
-  deps: OrderRunDeps,
-  plans: readonly OrderPlan[],
-  overMs: number,
-): Promise<string[]> {
+async function runOrders(orders: readonly PlannedOrder[], overMs: number): Promise<string[]> {
   const ended = await Promise.allSettled(
-    plans.map(async (plan, index) => {
-      await delay((overMs * index) / plans.length);
-      await runOrder(deps, plan);
+    orders.map(async (order, place) => {
+      await delay((overMs * place) / orders.length);
+      for (const [index, { waitMs }] of order.plan.pauses.entries()) {
+        if (index > 0) await delay(waitMs);
+        await perform(order, index);
+      }
     }),
   );
   return ended
@@ -142,45 +163,22 @@ async function runOrders(
 /** Inflicts the faults one after the other. @returns how long the service was away after each */
 async function runFaults(
   cluster: ProductionLike,
-  { merchants, acknowledged }: OrderRunDeps,
+  untilBack: () => Promise<'served' | 'not served'>,
   plans: readonly Fault[][],
   log: Log,
 ): Promise<number[]> {
-  const [probed] = merchants;
-  if (!probed) throw new Error('A run has merchants');
-  await untilServed(probed, acknowledged);
+  await untilBack();
   const backMs: number[] = [];
   for (const [index, faults] of plans.entries()) {
     await delay(PAUSE_MS);
     const at = new Date().toISOString().slice(11, 19);
     await Promise.all(faults.map((fault) => inflict(cluster, fault)));
     const endedAt = performance.now();
-    const outcome = await untilServed(probed, acknowledged);
+    const outcome = await untilBack();
     const ms = outcome === 'served' ? performance.now() - endedAt : Infinity;
     backMs.push(ms);
     const what = faults.map(faultText).join(' and ');
     log(`${at} fault ${index + 1}: ${what}; ${outcome} after ${secondsText(ms)}`);
   }
   return backMs;
-}
-
-/** Checks, and again while there are violations: something may still have been under way. */
-async function checkOnceNothingIsUnderWay(
-  cluster: ProductionLike,
-  acknowledged: OrderRunDeps['acknowledged'],
-  log: Log,
-): Promise<Report> {
-  for (let count = 1; ; count += 1) {
-    await untilNothingIsUnderWay(cluster, ALL_DONE_WITHIN_MS, log);
-    const isLast = count === MOST_CHECKS;
-    try {
-      const report = await checkEverything(cluster, acknowledged);
-      if (report.violations.length === 0 || isLast) return report;
-      log(`${report.violations.length} violations; checked again in half a minute`);
-    } catch (error) {
-      if (isLast) throw error;
-      log(`${String(error)}; checked again in half a minute`);
-    }
-    await delay(CHECKED_AGAIN_AFTER_MS);
-  }
 }

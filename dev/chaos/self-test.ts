@@ -3,9 +3,10 @@ import postgres from 'postgres';
 import { connectTemporal } from '../../src/temporal/client.ts';
 import type { ProductionLike } from '../production-like/start.ts';
 import type { Memory, AcknowledgedOrder } from '../load/memory.ts';
-import { checkEverything } from './check-everything.ts';
+import { checkEverything } from '../load/oracle/check-everything.ts';
 import { askSimulator, simulatorAccessOf } from '../load/simulator.ts';
-import type { Check } from './report.ts';
+import type { Check } from '../load/oracle/report.ts';
+import { checkedServiceOf } from './run.ts';
 import { keepTables } from './tables.ts';
 import { TAMPERINGS } from './tamperings.ts';
 
@@ -70,11 +71,12 @@ export async function testChecks(
   const missed: string[] = [];
   const service = cluster.members.filter(({ name }) => /^(api|worker)-/.test(name));
   await Promise.all(service.map((member) => member.stop()));
-  const before = await checkEverything(cluster, acknowledged);
+  const checked = checkedServiceOf(cluster);
+  const before = await checkEverything(checked, acknowledged);
   if (before.violations.length > 0) return ['The self-test begins without violations'];
 
   const expectFound: ExpectFound = async (name, check, says = '') => {
-    const { violations } = await checkEverything(cluster, acknowledged);
+    const { violations } = await checkEverything(checked, acknowledged);
     const found = violations.find((one) => one.check === check && one.fault.includes(says));
     print(`${found ? 'found' : 'MISSED'} (${check}): ${name}: ${found?.fault ?? ''}`);
     if (!found) missed.push(`not found by the check ${check}: ${name}`);
@@ -119,7 +121,7 @@ async function tamperElsewhere(
   } finally {
     await temporal.connection.close();
   }
-  const simulator = simulatorAccessOf(cluster);
+  const simulator = simulatorAccessOf(cluster.facts);
   const paid = await paymentOf(cluster, numberOf('DELIVERED'));
   for (const amountPaise of [100, 101]) {
     await askSimulator(simulator, 'POST', `/simulator/payments/${paid}/refund`, { amountPaise });

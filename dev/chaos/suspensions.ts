@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { runAdmin } from '../../src/main/admin/run.ts';
-import type { OrderRunDeps } from './running-order.ts';
+import type { LoadDeps } from '../load/order.ts';
 
 const ACTIVE_MS = 25_000;
 const SUSPENDED_MS = 10_000;
@@ -14,7 +14,7 @@ export interface Suspensions {
 
 /** Begins to suspend a merchant and to activate it again, as operators do with the command line. */
 export function startSuspensions(
-  { environment }: Pick<OrderRunDeps, 'environment'>,
+  { environment }: Pick<LoadDeps, 'environment'>,
   merchantId: string,
 ): Suspensions {
   const end = new AbortController();

@@ -1,4 +1,4 @@
-import type { Check } from './report.ts';
+import type { Check } from '../load/oracle/report.ts';
 
 /** A change of the database that a check must find. */
 export interface Tampering {
@@ -133,7 +133,7 @@ export const TAMPERINGS: readonly Tampering[] = [
   {
     name: 'a release is missing in the ledger',
     finds: 'gateway',
-    says: 'releasedPaise',
+    says: 'released: ',
     statements: `DELETE FROM ledger_transfers
       WHERE order_number = ${COMPLETED} AND operation = 'release'`,
   },

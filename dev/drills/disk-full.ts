@@ -13,7 +13,7 @@ const DISK_KIB = 512 * 1024;
  * Runs the drill in a process that has a small disk of its own, which PostgreSQL uses: other processes
  * do not see it, and it disappears with the process.
  */
-export async function run(): Promise<void> {
+export async function runAlone(): Promise<void> {
   if (!canMount()) throw new SetupError('No disk can be mounted here: run this drill as root');
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-disk-'));
   const command = [process.execPath, join(import.meta.dirname, 'disk-full/main.ts'), folder];

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Sql } from '../../src/db/client.ts';
-import { withCluster, type Drill } from './support/cluster.ts';
-import { proveMoney } from './support/proof.ts';
+import type { Drill } from './support/cluster.ts';
+import { proveLedger } from './support/proof.ts';
 import { DrillFailure, prove, report } from './support/report.ts';
 import { waitFor } from './support/wait.ts';
 
@@ -9,11 +9,7 @@ const DAY_SECONDS = 24 * 3600;
 const ERASABLE_WITHIN_MS = 90_000;
 
 /** Erases a buyer's data in orders of every end, and searches the whole database for it. */
-export function run(): Promise<void> {
-  return withCluster(runOn);
-}
-
-async function runOn(drill: Drill): Promise<void> {
+export async function run(drill: Drill): Promise<void> {
   const canary = `cnry${randomBytes(8).toString('hex')}`;
   const digits = String(randomInt(10 ** 9, 10 ** 10));
   const email = `${canary}@example.com`;
@@ -57,12 +53,16 @@ async function runOn(drill: Drill): Promise<void> {
   await drill.admin('order', 'recover', '--all');
   const recovered = await find();
   prove('A recovery brings nothing back', recovered.length === 0, recovered.join(', '));
-  await proveMoney(drill);
+  await proveLedger(drill);
 }
 
 /** Makes a call that must succeed. */
-async function call({ api }: Drill, path: string, body: object) {
-  const { status, message, data } = await api.untilAnswered({ method: 'POST', path, body });
+async function call({ merchant }: Drill, path: string, body: object) {
+  const { status, message, data } = await merchant.client.untilAnswered({
+    method: 'POST',
+    path,
+    body,
+  });
   if (data === null || status >= 300) throw new DrillFailure(`${path}: ${status} ${message}`);
   return data;
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { loadConfig, required } from '../../src/config.ts';
 import { runAdmin } from '../../src/main/admin/run.ts';
 import type { KeyReport } from '../../src/privacy/key-usage.ts';
-import { withCluster, type Drill } from './support/cluster.ts';
+import type { Drill } from './support/cluster.ts';
 import { startLoad } from './support/load.ts';
 import { namesOf } from './support/members.ts';
 import { proveNothingLost } from './support/proof.ts';
@@ -19,11 +19,7 @@ const WORKER_STOPS = 6;
 type Settings = Readonly<Record<string, string>>;
 
 /** Replaces all keys and the pepper while orders and webhooks flow. */
-export function run(): Promise<void> {
-  return withCluster(runOn);
-}
-
-async function runOn(drill: Drill): Promise<void> {
+export async function run(drill: Drill): Promise<void> {
   const config = loadConfig(drill.environment());
   const keys = SETTINGS.map((name) => {
     const random = randomBytes(32).toString('base64');
@@ -36,7 +32,7 @@ async function runOn(drill: Drill): Promise<void> {
   const first = settingsOf(({ old, added }) => `${added},${old}`);
   const alone = settingsOf(({ added }) => added);
 
-  const load = startLoad(drill.api, CONCURRENCY);
+  const load = startLoad(drill, CONCURRENCY);
   await roll(drill, second, 'the new keys are the second ones');
   await roll(drill, first, 'the new keys are the first ones');
   await moveEverything(drill, first);
@@ -44,7 +40,7 @@ async function runOn(drill: Drill): Promise<void> {
   await load.finish();
 
   await proveAnswered(drill);
-  await proveNothingLost(drill, load.orders);
+  await proveNothingLost(drill);
   await proveVerified(drill);
   const left = await listKeys(drill, alone);
   const usage = left.map(({ setting, rows }) => `${setting} ${rows}`).join(', ');
@@ -57,7 +53,7 @@ async function runOn(drill: Drill): Promise<void> {
  * see docs/adr/0009. Such a request is answered 500 after 4.5 s, and its repeat succeeds.
  */
 async function proveAnswered(drill: Drill): Promise<void> {
-  const { answers } = drill.api;
+  const { answers } = drill.merchant.client;
   const failed = answers.filter(({ status }) => status < 200 || status > 299);
   const waiting = new Set<string>();
   const unexplained: string[] = [];
@@ -136,15 +132,15 @@ async function admin<Data>(drill: Drill, env: Settings, ...args: string[]): Prom
 }
 
 /** The receiver accepts only what it has verified, and every event has arrived there. */
-async function proveVerified({ withSql, merchantId, receiver }: Drill): Promise<void> {
+async function proveVerified({ withSql, merchant }: Drill): Promise<void> {
   const refused = await withSql(
     (sql) => sql<{ error: string }[]>`
       SELECT error FROM webhook_attempts
-      WHERE merchant_id = ${merchantId} AND status_code IS NOT NULL AND error IS NOT NULL`,
+      WHERE merchant_id = ${merchant.merchantId} AND status_code IS NOT NULL AND error IS NOT NULL`,
   );
   prove(
     'The receiver has verified the signature of every webhook',
     refused.length === 0,
-    `${receiver.received.size} verified, ${refused.length} refused`,
+    `${merchant.receiver.received.size} verified, ${refused.length} refused`,
   );
 }

@@ -80,6 +80,8 @@ export type SeenAnswer = Omit<Answer, 'data'>;
 /** How a client differs from what the specification asks of clients. */
 export interface ClientOptions {
   readonly waitsMs?: readonly number[];
+  /** How long it repeats; 0 sends each request once. */
+  readonly repeatedForMs?: number;
   /** What it does when its merchant is suspended, which a 403 says. */
   readonly whileSuspended?: 'repeats' | 'gives up';
   /** The most connections at a time. */
@@ -97,7 +99,7 @@ export interface MerchantClient {
    * or with a new one that it gets.
    *
    * @param onAnswer receives each answer
-   * @throws Error after five minutes
+   * @throws Error without such an answer, after five minutes
    */
   untilAnswered<Data = OrderData>(
     request: MerchantRequest,
@@ -109,7 +111,12 @@ export interface MerchantClient {
 export function createMerchantClient(
   origin: string,
   { apiKey, apiSecret }: KeyPair,
-  { waitsMs = WAITS_MS, whileSuspended = 'repeats', connections }: ClientOptions = {},
+  {
+    waitsMs = WAITS_MS,
+    repeatedForMs = REPEATED_FOR_MS,
+    whileSuspended = 'repeats',
+    connections,
+  }: ClientOptions = {},
 ): MerchantClient {
   const answers: SeenAnswer[] = [];
   const dispatcher = connections === undefined ? undefined : new Agent({ connections });
@@ -143,7 +150,7 @@ export function createMerchantClient(
     request: MerchantRequest,
     onAnswer?: (answer: Answer<Data>) => void,
   ): Promise<Answer<Data>> {
-    const endsAt = performance.now() + REPEATED_FOR_MS;
+    const endsAt = performance.now() + repeatedForMs;
     const key = request.method === 'POST' ? { idempotencyKey: randomUUID() } : {};
     const repeated = { ...key, ...request };
     for (let tries = 0; ; tries += 1) {
@@ -151,7 +158,7 @@ export function createMerchantClient(
       const { method, path, status, message } = answer;
       onAnswer?.(answer);
       if (status !== 0 && status < 500 && !again.includes(status)) return answer;
-      if (performance.now() > endsAt) {
+      if (performance.now() >= endsAt) {
         throw new Error(`${method} ${path} has no answer; the latest: ${status} ${message}`);
       }
       await delay(waitsMs[Math.min(tries, waitsMs.length - 1)]);

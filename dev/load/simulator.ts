@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DevFacts } from '../dev-facts.ts';
 
 /** Where the gateway simulator is, and the credentials of its API. */
 export interface SimulatorAccess {
@@ -10,15 +9,15 @@ export interface SimulatorAccess {
 
 /** The simulator of a service, with the credentials of the service's settings. */
 export function simulatorAccessOf({
-  gatewayUrl: baseUrl,
-  facts: { environment: settings },
+  environment: settings,
 }: {
-  readonly gatewayUrl: string;
-  readonly facts: Pick<DevFacts, 'environment'>;
+  readonly environment: Readonly<Record<string, string>>;
 }): SimulatorAccess {
-  const keyId = settings['SANDBOX_RAZORPAY_KEY_ID'] ?? '';
-  const keySecret = settings['SANDBOX_RAZORPAY_KEY_SECRET'] ?? '';
-  return { baseUrl, keyId, keySecret };
+  return {
+    baseUrl: settings['SANDBOX_RAZORPAY_BASE_URL'] ?? '',
+    keyId: settings['SANDBOX_RAZORPAY_KEY_ID'] ?? '',
+    keySecret: settings['SANDBOX_RAZORPAY_KEY_SECRET'] ?? '',
+  };
 }
 
 const ANSWER_TIMEOUT_MS = 10_000;
@@ -86,7 +85,7 @@ interface Listed<Item> {
 }
 
 /** A payment as the gateway shows it. */
-export interface GatewayCapture {
+interface GatewayCapture {
   readonly id: string;
   readonly amount: number;
   readonly captured: boolean;
@@ -94,7 +93,7 @@ export interface GatewayCapture {
 }
 
 /** Every payment that was captured at the gateway, whether the service has it or not. */
-export async function capturedAtGateway(access: SimulatorAccess): Promise<GatewayCapture[]> {
+async function capturedAtGateway(access: SimulatorAccess): Promise<GatewayCapture[]> {
   const captured: GatewayCapture[] = [];
   for (let skip = 0; ; skip += PAGE) {
     const { items } = await askSimulator<Listed<{ id: string; payments_count_received: number }>>(

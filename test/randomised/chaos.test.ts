@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { planFaults } from '../../dev/chaos/fault-plan.ts';
-import { planOrders } from '../../dev/chaos/order-plan.ts';
-import { replay } from '../../dev/chaos/replay.ts';
+import { planOrders } from '../../dev/load/plan.ts';
+import { actsWith } from '../../dev/load/acts.ts';
+import { replay } from '../../dev/load/oracle/replay.ts';
 import { createRandom } from '../../dev/gateway-simulator/random.ts';
 import type { Command, Step } from '../../src/domain/index.ts';
 import { createOrder, decide } from '../../src/domain/index.ts';
@@ -75,11 +76,26 @@ test('each step that is left out, doubled or changed is an illegal transition', 
 test('the same seed gives the same faults and orders; another seed gives others', () => {
   const planOf = (seed: number) => {
     const random = createRandom(seed);
-    return [planOrders(50, 5, random), planFaults(20, random)];
+    return [
+      planOrders({ count: 50, merchants: 5, outcome: 'known' }, random),
+      planFaults(20, random),
+    ];
   };
   expect(planOf(7)).toEqual(planOf(7));
   expect(planOf(8)).not.toEqual(planOf(7));
 });
+
+test.for(['known', 'open'] as const)(
+  'a plan has each act that is possible if its outcome is %s, and knows its end only then',
+  (outcome) => {
+    const possible = actsWith(outcome).map(({ name }) => name);
+    const plans = planOrders({ count: 100, merchants: 1, outcome }, createRandom(3));
+    const planned = new Set(plans.flatMap(({ acts }) => acts));
+    expect([...planned].toSorted()).toEqual(possible.toSorted());
+    const known = plans.filter(({ ends, acts }) => ends || acts.includes('endRefundedPayment'));
+    expect(known).toHaveLength(outcome === 'known' ? plans.length : 0);
+  },
+);
 
 test('a run has kills, freezes and cut-offs, at most a third of them freezes', () => {
   const faults = planFaults(20, createRandom(1)).flat();

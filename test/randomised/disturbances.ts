@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { beginMood, endMoods } from '../../dev/load/moods.ts';
 import type { MoodName } from '../../dev/gateway-simulator/moods.ts';
 import { MOODS } from '../../dev/gateway-simulator/moods.ts';
-import { atGateway, simulatorOf } from './gateway.ts';
+import { askSimulator, controlSimulator, untilAnswered } from '../../dev/load/simulator.ts';
 import type { System } from './system.ts';
 
 /** The side that is restored from an earlier copy: the service's database, or Temporal's. */
@@ -32,23 +32,25 @@ export type Disturbance =
 
 /** Starts a disturbance, and returns when everything that it killed or restored runs again. */
 export async function disturb(system: System, disturbance: Disturbance): Promise<void> {
+  const control = (method: 'POST' | 'PATCH', path: string, body: object) =>
+    controlSimulator(system.simulator, method, path, body);
   switch (disturbance.kind) {
     case 'callbackTrouble': {
       const { dropProbability, duplicateProbability, mostDelayMs } = disturbance;
       const delayMs = { min: 0, max: mostDelayMs };
       const settings = { dropProbability, duplicateProbability, delayMs };
-      return void (await atGateway(system, '/callbacks', settings, 'PATCH'));
+      return control('PATCH', '/callbacks', settings);
     }
     case 'gatewayOutage': {
       const { durationMs } = disturbance;
-      return void (await atGateway(system, '/outage', { durationMs }));
+      return control('POST', '/outage', { durationMs });
     }
     case 'gatewayFault': {
       const { fault, probability } = disturbance;
-      return void (await atGateway(system, '/faults', { kind: fault, probability }));
+      return control('POST', '/faults', { kind: fault, probability });
     }
     case 'gatewayMended':
-      return void (await atGateway(system, '/faults', {}, 'DELETE'));
+      return endFaults(system);
     case 'endpointFault':
       return system.merchants[disturbance.merchant]!.receiver.behave(disturbance.fault);
     case 'endpointMended':
@@ -57,14 +59,14 @@ export async function disturb(system: System, disturbance: Disturbance): Promise
     case 'activated':
       return system.setActive(disturbance.merchant, disturbance.kind === 'activated');
     case 'moodBegins':
-      return beginMood(simulatorOf(system), disturbance.mood);
+      return beginMood(system.simulator, disturbance.mood);
     case 'moodEnds':
-      return endMoods(simulatorOf(system), [disturbance.mood], OUTCOMES);
+      return endMoods(system.simulator, [disturbance.mood], OUTCOMES);
     case 'shortMood': {
       const { mood, durationMs } = disturbance;
-      await beginMood(simulatorOf(system), mood);
+      await beginMood(system.simulator, mood);
       await delay(durationMs);
-      return endMoods(simulatorOf(system), [mood]);
+      return endMoods(system.simulator, [mood]);
     }
     case 'kill':
       return system.processes.killAndStart(disturbance.part);
@@ -75,15 +77,18 @@ export async function disturb(system: System, disturbance: Disturbance): Promise
   }
 }
 
+const endFaults = async ({ simulator }: System) =>
+  void (await untilAnswered(() => askSimulator(simulator, 'DELETE', '/simulator/faults')));
+
 /** Of the refunds and transfers that a mood has left pending, every third one fails. */
 const OUTCOMES = ['processed', 'processed', 'failed'] as const;
 
 /** Ends every remaining fault. */
 export async function endDisturbances(system: System): Promise<void> {
-  await atGateway(system, '/faults', {}, 'DELETE');
+  await endFaults(system);
   const undisturbed = { dropProbability: 0, duplicateProbability: 0, delayMs: { min: 0, max: 0 } };
-  await atGateway(system, '/callbacks', undisturbed, 'PATCH');
+  await controlSimulator(system.simulator, 'PATCH', '/callbacks', undisturbed);
   for (const merchant of system.merchants.keys()) await system.setActive(merchant, true);
-  await endMoods(simulatorOf(system), Object.keys(MOODS) as MoodName[], OUTCOMES);
+  await endMoods(system.simulator, Object.keys(MOODS) as MoodName[], OUTCOMES);
   for (const { receiver } of system.merchants) receiver.behave('answers 200');
 }

@@ -1,18 +1,16 @@
 import type { Random } from '../../dev/gateway-simulator/random.ts';
 import { type MoodName, MOODS, WITHOUT_SESSIONS } from '../../dev/gateway-simulator/moods.ts';
 import { createRandom, shuffled } from '../../dev/gateway-simulator/random.ts';
-import type { Act } from './acts.ts';
+import { planOrders, type OrderPlan } from '../../dev/load/plan.ts';
 import type { Disturbance, Side } from './disturbances.ts';
-import { actsOf } from './order-plan.ts';
 
-/** The next action: on one order, by its index in the plan, or on the service as a whole. */
-export type Turn = { order: number; act: Act } | { disturbance: Disturbance };
+/** What is next: a part of the plan of one order, both by index, or something that happens to the service. */
+export type Turn = { order: number; part: number } | { disturbance: Disturbance };
 
 /** Everything that a seed determines. The same seed and number of orders give the same plan. */
 export interface Plan {
   seed: number;
-  /** The amount of each order in paise, and which merchant's it is. */
-  orders: { amountPaise: number; merchant: number }[];
+  orders: OrderPlan[];
   turns: Turn[];
 }
 
@@ -27,11 +25,8 @@ const ORDERS_FOR_BOTH_RESTORES = 100;
 /** Plans a run: each has a kill, a restore, and faults of every kind. */
 export function planOf(seed: number, orderCount: number): Plan {
   const random = createRandom(seed);
-  const orders = Array.from({ length: orderCount }, () => ({
-    amountPaise: 500 + Math.floor(random.next() * 999_500),
-    merchant: Math.floor(random.next() * MERCHANTS),
-  }));
-  const acts = mixedActs(orders.length, random);
+  const orders = planOrders({ count: orderCount, merchants: MERCHANTS, outcome: 'open' }, random);
+  const acts = mixedActs(orders, random);
   const disturbances = disturbancesOf(orderCount, random);
   const turns = acts.flatMap((act, place) => [
     ...disturbances
@@ -43,18 +38,15 @@ export function planOf(seed: number, orderCount: number): Plan {
 }
 
 /** The actions of each order in sequence, mixed with those of orders begun about the same time. */
-function mixedActs(orderCount: number, random: Random): Turn[] {
-  const waiting = Array.from({ length: orderCount }, (_, order) => ({
-    order,
-    acts: actsOf(random),
-  }));
+function mixedActs(orders: readonly OrderPlan[], random: Random): Turn[] {
+  const waiting = orders.map(({ pauses }, order) => ({ order, parts: [...pauses.keys()] }));
   const underWay = waiting.splice(0, ORDERS_UNDER_WAY);
   const turns: Turn[] = [];
   while (underWay.length > 0) {
     const place = Math.floor(random.next() * underWay.length);
-    const { order, acts } = underWay[place]!;
-    const act = acts.shift();
-    if (act) turns.push({ order, act });
+    const { order, parts } = underWay[place]!;
+    const part = parts.shift();
+    if (part !== undefined) turns.push({ order, part });
     else underWay.splice(place, 1, ...waiting.splice(0, 1));
   }
   return turns;

@@ -1,33 +1,16 @@
-import { openAlerts } from './alerts.ts';
+import { reportText, type Report } from '../../dev/load/oracle/report.ts';
 import type { Plan } from './plan.ts';
 import type { System } from './system.ts';
 
-const MOST_PROBLEMS = 20;
 const MOST_ORDERS = 5;
 
-/** Orders by status, open alerts by kind, webhooks by result. */
-export async function summaryOf(system: System): Promise<string> {
-  const { sql } = system;
-  const statuses = await sql<{ name: string; count: number }[]>`
-    SELECT status::text AS name, count(*)::integer AS count FROM orders GROUP BY status ORDER BY 1`;
-  const deliveries = await sql<{ name: string; count: number }[]>`
-    SELECT lower(state::text) AS name, count(*)::integer AS count
-    FROM webhook_deliveries GROUP BY state ORDER BY 1`;
-  const { counts } = await openAlerts(system);
-  const alerts = Object.entries(counts).map(([name, count]) => ({ name, count }));
-  const listOf = (parts: readonly { name: string; count: number | undefined }[]) =>
-    parts.map(({ name, count }) => `${count} ${name}`).join(', ') || 'none';
-  return `orders ${listOf(statuses)}; alerts ${listOf(alerts)}; webhooks ${listOf(deliveries)}`;
-}
-
 /** The faults, how to reproduce them, and the actions on the first orders that they concern. */
-export async function problemReport(
-  system: System,
-  plan: Plan,
-  problems: readonly string[],
-): Promise<string> {
+export async function violationReport(system: System, plan: Plan, report: Report): Promise<string> {
+  const { violations } = report;
   const orderNumbers = new Set(
-    problems.flatMap((problem) => problem.match(/ORD[0-9A-Z]{26}/g) ?? []),
+    violations.flatMap(
+      ({ subject, fault }) => `${subject} ${fault}`.match(/ORD[0-9A-Z]{26}/g) ?? [],
+    ),
   );
   const timelines = [...orderNumbers]
     .slice(0, MOST_ORDERS)
@@ -36,9 +19,9 @@ export async function problemReport(
     'disturbance' in turn ? `  ${place}: ${JSON.stringify(turn.disturbance)}` : [],
   );
   return [
-    `Seed ${plan.seed} with ${plan.orders.length} orders leaves ${problems.length} problems.`,
+    `Seed ${plan.seed} with ${plan.orders.length} orders leaves ${violations.length} violations.`,
     `Again: RANDOM_SEED=${plan.seed} RANDOM_ORDERS=${plan.orders.length} npx vitest run test/randomised`,
-    ...problems.slice(0, MOST_PROBLEMS),
+    reportText(report),
     `Of ${plan.turns.length} turns, disturbances were:`,
     ...disturbances,
     ...(await Promise.all(timelines)),

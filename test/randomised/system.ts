@@ -1,12 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
-import { COMPARE_GATEWAY_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { connectDatabase } from '../../src/db/client.ts';
-import type { LostTime } from '../../dev/chaos/money-invariants.ts';
+import { newMemory } from '../../dev/load/memory.ts';
 import { startMerchant } from '../../dev/load/merchant.ts';
+import { compareWithGateway } from '../../dev/load/oracle/under-way.ts';
+import type { Allowed, LostTime } from '../../dev/load/oracle/service.ts';
+import { simulatorAccessOf } from '../../dev/load/simulator.ts';
 import { createGatewaySimulator } from '../../dev/gateway-simulator/simulator.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
@@ -124,13 +125,17 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
     namespace: config.temporalNamespace,
   });
   const processes = createProcesses(folder, env, guard);
+  const memory = newMemory();
   const used = { environment: env, apiBaseUrl: config.publicBaseUrl };
   const merchants = await Promise.all(
-    Array.from({ length: MERCHANTS }, () => startMerchant(used, CLIENT)),
+    Array.from({ length: MERCHANTS }, () => startMerchant(used, { ...CLIENT, memory })),
   );
   await processes.start();
   const admin = adminCli(env);
+  const checked = { environment: env, migrationDatabaseUrl: servers.ownerUrl };
+  const access = simulatorAccessOf(checked);
   const lost: LostTime[] = [];
+  let isTemporalRestored = false;
   let copiedAtMs = 0;
   /** Repeated if the gateway does not respond: it is asked for what the database has lost. */
   async function recoverAll(): Promise<void> {
@@ -138,7 +143,11 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
   }
 
   return {
-    config,
+    /** What the orders of the run share. */
+    deps: { simulator: access, environment: env, memory, outcome: 'open' as const },
+    /** The service as the oracle needs it. */
+    checked,
+    simulator: access,
     /** Connects as the tables' owner. */
     sql,
     temporal,
@@ -156,8 +165,13 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
     /** Moves the database's clock forward, by which reconciliation checks sessions. */
     advance: (ms: number) => sql`
       UPDATE test_clock SET ahead = ahead + ${ms} * interval '1 millisecond'`,
-    /** What the service's database has lost by restores. */
-    lost,
+    /** What an operator would have to look at, or a restore explains. */
+    allowed: (): Allowed => ({
+      alerts: true,
+      lost,
+      missingWorkflows: isTemporalRestored,
+      restsIn: ['ACCEPTED', 'PAID'],
+    }),
     async copy(side: Side) {
       if (side === 'temporal') await servers.stopTemporal();
       else copiedAtMs = Date.now();
@@ -166,11 +180,7 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
     },
     recoverAll,
     /** Runs the comparison with the gateway, as its Schedule does once a day. */
-    compareWithGateway: () =>
-      temporal.workflow.execute(COMPARE_GATEWAY_WORKFLOW, {
-        workflowId: `compare-${randomUUID()}`,
-        taskQueue: TASK_QUEUE,
-      }),
+    compareWithGateway: () => compareWithGateway(checked),
     /** Restores a side as operators do, and then recovers both sides. */
     async restore(side: Side) {
       if (side === 'postgres') {
@@ -178,6 +188,7 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
         lost.push({ fromMs: copiedAtMs, toMs: Date.now() });
       } else {
         // A worker caches workflows as they were before the restore.
+        isTemporalRestored = true;
         await processes.kill();
         await servers.stopTemporal();
         await servers.restore(side, EARLIER);

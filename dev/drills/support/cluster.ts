@@ -1,15 +1,14 @@
-import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Client } from '@temporalio/client';
-import { loadConfig } from '../../../src/config.ts';
-import { connectDatabase, type Sql } from '../../../src/db/client.ts';
-import { connectTemporal } from '../../../src/temporal/client.ts';
-import type { MerchantClient } from '../../load/client.ts';
-import { startMerchant } from '../../load/merchant.ts';
-import type { Receiver } from '../../load/receiver.ts';
+import type { Sql } from '../../../src/db/client.ts';
+import { runAdmin } from '../../../src/main/admin/run.ts';
+import { newMemory } from '../../load/memory.ts';
+import { startMerchant, type LoadMerchant } from '../../load/merchant.ts';
+import { withOwner, withTemporal, type CheckedService } from '../../load/oracle/service.ts';
+import type { LoadDeps } from '../../load/order.ts';
+import { simulatorAccessOf } from '../../load/simulator.ts';
 import {
   startProductionLike,
   type ProductionLike,
@@ -17,10 +16,8 @@ import {
 } from '../../production-like/start.ts';
 import { startGuard, type Guard } from '../../processes/guard.ts';
 import { postgresFolder } from '../../start/data-dir.ts';
+import type { DrillOrder } from './load.ts';
 import { DrillFailure, report } from './report.ts';
-
-const execute = promisify(execFile);
-const ADMIN = join(import.meta.dirname, '../../../src/main/admin.ts');
 
 /** A merchant may send as fast as the machine answers. */
 const SETTINGS = { RATE_LIMIT_PER_SECOND: '100000', SWEEP_AFTER_SECONDS: '5' };
@@ -31,15 +28,17 @@ export interface Drill {
   /** A temporary folder that PostgreSQL's account can enter. */
   readonly folder: string;
   readonly guard: Guard;
-  readonly api: MerchantClient;
-  readonly receiver: Receiver;
-  readonly merchantId: string;
+  readonly merchant: LoadMerchant;
+  /** What its orders share. */
+  readonly deps: LoadDeps;
+  /** Every order that was made. */
+  readonly orders: DrillOrder[];
   /** The settings of the operators' command line. */
   environment(): Record<string, string>;
   /** From now on the service's database is on another port, also for the operators. */
   useDatabaseOn(port: number): void;
-  /** The URL of the service's database for the owner of its tables. */
-  ownerUrl(): string;
+  /** The service as the oracle needs it. */
+  checked(): CheckedService;
   /** Opens the service's database as the owner of its tables, for one use. */
   withSql<Result>(use: (sql: Sql) => Promise<Result>): Promise<Result>;
   /** A client of Temporal, connected directly, for one use. */
@@ -56,15 +55,16 @@ export const postgresDataIn = (folder: string) => postgresFolder(dataDirIn(folde
 /** How the production-like shape of a drill differs from the default. */
 export type ClusterOptions = Omit<ProductionLikeOptions, 'dataDir'>;
 
+/** The options, which may name files in the folder of the drill. */
+export type OptionsIn = (folder: string) => Promise<ClusterOptions>;
+
 /**
  * Starts the production-like shape in a temporary folder, with a merchant and its webhook endpoint.
  * Stops and removes everything after use.
- *
- * @param optionsIn the options, which may name files in the folder
  */
 export async function withCluster(
   use: (drill: Drill) => Promise<void>,
-  optionsIn: (folder: string) => Promise<ClusterOptions> = async () => ({}),
+  optionsIn: OptionsIn = async () => ({}),
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-drill-'));
   await chmod(folder, 0o755);
@@ -82,7 +82,7 @@ export async function withCluster(
     report(`${cluster.members.map(({ name }) => name).join(', ')} run`);
     await use(drill);
   } finally {
-    drill?.receiver.stop();
+    drill?.merchant.receiver.stop();
     await cluster?.stop();
     await guard.release();
     await rm(folder, { recursive: true, force: true });
@@ -103,55 +103,42 @@ async function prepareDrill(
 ): Promise<Drill> {
   const { cluster } = parts;
   const { facts } = cluster;
-  const { environment: used } = facts;
-  const { apiBaseUrl } = cluster;
-  const {
-    merchantId,
-    client: api,
-    receiver,
-  } = await startMerchant({ environment: used, apiBaseUrl }, { actor: 'drill' });
+  const memory = newMemory();
+  const merchant = await startMerchant(
+    { environment: facts.environment, apiBaseUrl: cluster.apiBaseUrl },
+    { actor: 'drill', memory },
+  );
   let port: number | undefined;
   const environment = () => ({
     ...facts.environment,
     ...settings,
     DATABASE_URL: onPort(cluster.databaseUrl, port),
   });
-  const ownerUrl = () => onPort(cluster.migrationDatabaseUrl, port);
+  const checked = () => ({
+    environment: environment(),
+    migrationDatabaseUrl: onPort(cluster.migrationDatabaseUrl, port),
+  });
   return {
     ...parts,
-    ownerUrl,
-    merchantId,
-    api,
-    receiver,
+    checked,
+    merchant,
+    deps: {
+      simulator: simulatorAccessOf(facts),
+      environment: facts.environment,
+      memory,
+      outcome: 'open',
+    },
+    orders: [],
     environment,
     useDatabaseOn(other) {
       port = other;
     },
-    async withSql(use) {
-      const sql = connectDatabase(ownerUrl(), { maxConnections: 1, name: 'drill' });
-      try {
-        return await use(sql);
-      } finally {
-        await sql.end({ timeout: 1 });
-      }
-    },
-    async withTemporal(use) {
-      const { temporalNamespace: namespace } = loadConfig(environment());
-      const client = connectTemporal({ address: cluster.temporalAddress, namespace });
-      try {
-        return await use(client);
-      } finally {
-        await client.connection.close();
-      }
-    },
+    withSql: (use) => withOwner(checked(), use),
+    withTemporal: (use) => withTemporal(checked(), use),
     async admin(...args) {
-      const env = { PATH: '/usr/bin:/bin', ...environment() };
-      try {
-        return (await execute(process.execPath, [ADMIN, ...args], { env })).stdout.trimEnd();
-      } catch (error) {
-        const { stdout, stderr } = error as { stdout?: string; stderr?: string };
-        throw new DrillFailure(`admin ${args.join(' ')} failed: ${stderr}\n${stdout}`);
-      }
+      const { stdout, stderr, exitCode } = await runAdmin(args, environment);
+      if (exitCode === 0) return stdout.trimEnd();
+      throw new DrillFailure(`admin ${args.join(' ')} failed: ${stderr}\n${stdout}`);
     },
   };
 }

@@ -1,11 +1,20 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { SetupError } from '../../../src/setup-error.ts';
+import { withCluster, type Drill, type OptionsIn } from './cluster.ts';
 import { report, requireProved } from './report.ts';
 
 const FOLDER = join(import.meta.dirname, '..');
 
-/** The names of the drills: each is a file of `dev/drills` that exports `run`. */
+/** What a file of `dev/drills` exports. */
+interface DrillFile {
+  run(drill: Drill): Promise<void>;
+  readonly options?: OptionsIn;
+  /** Instead of `run`, of a drill that starts its cluster by itself. */
+  readonly runAlone?: () => Promise<void>;
+}
+
+/** The names of the drills: each is a file of `dev/drills`. */
 export function drillNames(): string[] {
   return readdirSync(FOLDER)
     .flatMap((file) => /^([\w-]+)\.ts$/.exec(file)?.[1] ?? [])
@@ -16,8 +25,9 @@ export function drillNames(): string[] {
 async function passes(name: string): Promise<boolean> {
   report(name);
   try {
-    const { run } = (await import(join(FOLDER, `${name}.ts`))) as { run(): Promise<void> };
-    await run();
+    const { run, options, runAlone } = (await import(join(FOLDER, `${name}.ts`))) as DrillFile;
+    if (runAlone) await runAlone();
+    else await withCluster(run, options);
     requireProved();
     process.stdout.write(`${name}: passed\n`);
     return true;

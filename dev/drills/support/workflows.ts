@@ -1,45 +1,8 @@
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
-import { ORDER_WORKFLOW } from '../../../src/contracts/ids.ts';
-import { isFinal, type OrderStatus } from '../../../src/domain/index.ts';
 import type { Drill } from './cluster.ts';
-import { firstOf, prove } from './report.ts';
-import { waitFor } from './wait.ts';
 
-/** Temporal's list of workflows lags behind, and the service compares both sides every 30 s. */
-const AGREED_WITHIN_MS = 90_000;
 const FETCHED_AT_ONCE = 8;
-
-/**
- * Proves that every open order has a running workflow, and that no other workflow runs, except those
- * that an alert names because the database has lost their rows.
- */
-export async function proveWorkflows(drill: Drill): Promise<void> {
-  let differing: string[] = [];
-  let open = 0;
-  const agreed = waitFor('rows and workflows agree', AGREED_WITHIN_MS, async () => {
-    const rows = await drill.withSql(
-      (sql) => sql<{ orderNumber: string; status: OrderStatus }[]>`
-        SELECT order_number, status FROM orders`,
-    );
-    const alerted = new Set(await ordersWithoutRow(drill));
-    const isOpen = new Map(rows.map((row) => [row.orderNumber, !isFinal(row.status)]));
-    const running = new Set(await drill.withTemporal(runningOrders));
-    open = [...isOpen.values()].filter(Boolean).length;
-    differing = [
-      ...[...isOpen].flatMap(([id, opens]) => (opens && !running.has(id) ? `${id} has none` : [])),
-      ...[...running].flatMap((id) => (isOpen.get(id) || alerted.has(id) ? [] : `${id} runs`)),
-    ];
-    return differing.length === 0;
-  });
-  await agreed.catch(() => undefined);
-  const figures = `${open} open orders ${firstOf(differing)}`.trim();
-  prove(
-    'Every open order has a running workflow, and no other order',
-    differing.length === 0,
-    figures,
-  );
-}
 
 /** The orders that an alert names because the database has lost their rows. */
 export function ordersWithoutRow({ withSql }: Drill): Promise<string[]> {
@@ -49,13 +12,6 @@ export function ordersWithoutRow({ withSql }: Drill): Promise<string[]> {
       WHERE kind IN ('order_without_row', 'payment_without_order') AND cleared_at IS NULL`;
     return alerts.map(({ orderNumber }) => orderNumber);
   });
-}
-
-async function runningOrders(client: Client): Promise<string[]> {
-  const query = `WorkflowType = "${ORDER_WORKFLOW}" AND ExecutionStatus = "Running"`;
-  const ids: string[] = [];
-  for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId);
-  return ids;
 }
 
 const { EventType, WorkflowTaskFailedCause } = proto.temporal.api.enums.v1;

@@ -1,12 +1,13 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { ORDER_WORKFLOW } from '../../src/contracts/ids.ts';
-import type { OrderResult } from '../../src/contracts/order-workflow.ts';
-import { isFinal } from '../../src/domain/index.ts';
-import { recordedSteps } from '../temporal/recorded-steps.ts';
-import type { Violation } from './report.ts';
+import { ORDER_WORKFLOW } from '../../../src/contracts/ids.ts';
+import type { OrderResult } from '../../../src/contracts/order-workflow.ts';
+import { isFinal } from '../../../src/domain/index.ts';
+import { recordedSteps } from '../../temporal/recorded-steps.ts';
+import { subjectOf, type Violation } from './report.ts';
 import type { ComparedOrder, Rows } from './rows.ts';
+import type { Allowed } from './service.ts';
 
 const ORDERS_AT_ONCE = 16;
 const STATUS = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
@@ -14,20 +15,18 @@ const STATUS = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
 /**
  * The workflow of each order: closed with the row's status and step number if the status is final, and
  * otherwise running with them. No other workflow still runs.
- *
- * @param mayLackClosed whether a final order may have no workflow; it counts as closed
  */
 export async function workflowViolations(
   temporal: Client,
   { orders }: Rows,
-  mayLackClosed: boolean,
+  { missingWorkflows = false }: Allowed,
 ): Promise<{ closed: number; running: number; violations: Violation[] }> {
   const violations: Violation[] = [];
   const counts = { closed: 0, running: 0 };
   const queue = orders.values();
   const compare = async () => {
     for (const row of queue) {
-      const fault = await faultOf(temporal, row, mayLackClosed);
+      const fault = await faultOf(temporal, row, missingWorkflows);
       if (fault) violations.push({ check: 'workflow', subject: row.orderNumber, fault });
       else counts[isFinal(row.status) ? 'closed' : 'running'] += 1;
     }
@@ -38,7 +37,8 @@ export async function workflowViolations(
     const row = orders.get(workflowId);
     if (type === ORDER_WORKFLOW && row && !isFinal(row.status)) continue;
     const fault = `the workflow ${type} still runs, and has nothing to wait for`;
-    violations.push({ check: 'workflow', subject: workflowId, fault });
+    const about = [subjectOf({ workflowId, type })];
+    violations.push({ check: 'workflow', subject: workflowId, fault, about });
   }
   return { ...counts, violations };
 }

@@ -5,30 +5,39 @@ import {
   controlSimulator,
   refundsAtGateway,
   untilAnswered,
-} from '../load/simulator.ts';
-import type { RunningOrder } from './running-order.ts';
-import { readOrder, untilFound } from './running-order.ts';
+} from './simulator.ts';
+import type { LoadOrder } from './order.ts';
+import { readOrder, surprise, untilFound } from './order.ts';
+
+/** Less than the amount of any order: the minimum is INR 5. */
+const SOME_PAISE = 150;
 
 /** What the buyer and the buyer's bank do at the gateway, and what its dashboard does. */
 export const GATEWAY_ACTS = {
-  async payAtGateway(order) {
+  async pay(order) {
     await payQrCode(order);
     await untilStatus(order, 'PAID');
   },
-  async payTwiceAtGateway(order) {
+  async payTwice(order) {
     await Promise.all([payQrCode(order), payQrCode(order, { late: true })]);
     await untilStatus(order, 'PAID');
   },
   /** The payment waits for its capture at the gateway. */
-  async payAuthorizedAtGateway(order) {
+  async payAuthorized(order) {
     const path = `/switches/${order.qrCodeId}`;
     await controlSimulator(order.deps.simulator, 'PATCH', path, { paymentsStartAuthorized: true });
     await payQrCode(order);
     for (const id of await untilPayments(order)) await control(order, `/payments/${id}/capture`);
     await untilStatus(order, 'PAID');
   },
-  payLateAtGateway: (order) => payQrCode(order, { late: true }),
-  failAtGateway: (order) => control(order, `/qr_codes/${order.qrCodeId}/fail`),
+  payWrongAmount: (order) => payQrCode(order, { amountPaise: order.amountPaise - SOME_PAISE }),
+  payLate: (order) => payQrCode(order, { late: true }),
+  async fail(order) {
+    if (order.qrCodeId) await control(order, `/qr_codes/${order.qrCodeId}/fail`);
+  },
+  /** The gateway's dashboard refunds the payment. */
+  refundAll: (order) => controlPayment(order, 'refund'),
+  refundSome: (order) => controlPayment(order, 'refund', { amountPaise: SOME_PAISE }),
   /** Its refund is pending until it ends. */
   async refundsPend(order) {
     await setRefundsPending(order, true);
@@ -48,7 +57,7 @@ export const GATEWAY_ACTS = {
     await endRefund(order, await untilRefund(order, 'processed'), 'failed');
   },
   async chargeBack(order) {
-    await control(order, `/payments/${await paymentOf(order)}/disputes`);
+    await controlPayment(order, 'disputes');
     await untilInTimeline(order, 'CHARGEBACK_OPENED');
   },
   async winChargeback(order) {
@@ -60,20 +69,28 @@ export const GATEWAY_ACTS = {
     await untilInTimeline(order, 'CHARGEBACK_LOST');
   },
   /** The gateway's dashboard refunds the payment as soon as it is captured. */
-  async payAndRefundAtGateway(order) {
+  async payAndRefund(order) {
     await payQrCode(order);
     for (const id of await untilPayments(order)) await control(order, `/payments/${id}/refund`);
   },
-} as const satisfies Record<string, (order: RunningOrder) => Promise<void>>;
+} as const satisfies Record<string, (order: LoadOrder) => Promise<void>>;
 
-const control = ({ deps }: RunningOrder, path: string, body: object = {}) =>
+const control = ({ deps }: LoadOrder, path: string, body: object = {}) =>
   controlSimulator(deps.simulator, 'POST', path, body);
 
-const payQrCode = (order: RunningOrder, body: object = {}) =>
-  control(order, `/qr_codes/${order.qrCodeId}/pay`, body);
+async function payQrCode(order: LoadOrder, body: object = {}): Promise<void> {
+  if (order.qrCodeId) await control(order, `/qr_codes/${order.qrCodeId}/pay`, body);
+}
+
+/** Does something to the order's payment, if it has one. */
+async function controlPayment(order: LoadOrder, what: string, body: object = {}): Promise<void> {
+  const paymentId = await paymentOf(order);
+  if (paymentId !== undefined) await control(order, `/payments/${paymentId}/${what}`, body);
+}
 
 /** The ids of the payments of its QR code, once they are listed. */
-async function untilPayments(order: RunningOrder): Promise<string[]> {
+async function untilPayments(order: LoadOrder): Promise<string[]> {
+  if (order.qrCodeId === '') return [];
   const path = `/v1/payments/qr_codes/${order.qrCodeId}/payments`;
   const ids = await untilFound(order, 'payment at the gateway', async () => {
     const { items } = await untilAnswered(() =>
@@ -84,42 +101,43 @@ async function untilPayments(order: RunningOrder): Promise<string[]> {
   return ids ?? [];
 }
 
-async function untilStatus(order: RunningOrder, wanted: 'PAID' | 'REFUNDED'): Promise<void> {
+async function untilStatus(order: LoadOrder, wanted: 'PAID' | 'REFUNDED'): Promise<void> {
   await untilFound(order, `status ${wanted}`, async () =>
-    (await readOrder(order)).status === wanted ? true : undefined,
+    (await readOrder(order))?.status === wanted ? true : undefined,
   );
 }
 
 async function untilInTimeline(
-  order: RunningOrder,
+  order: LoadOrder,
   wanted: Timeline['entries'][number]['kind'],
 ): Promise<void> {
-  const { client, orderNumber } = order;
+  const { merchant, orderNumber } = order;
   const path = `/orders/${orderNumber}/timeline`;
   await untilFound(order, `${wanted} in its timeline`, async () => {
-    const { data } = await client.untilAnswered<Timeline>({ method: 'GET', path });
-    return data?.entries.some(({ kind }) => kind === wanted) ? true : undefined;
+    const { data } = await merchant.client.untilAnswered<Timeline>({ method: 'GET', path });
+    return data?.entries.some(({ kind }) => kind === wanted) === true ? true : undefined;
   });
 }
 
-async function paymentOf(order: RunningOrder): Promise<string> {
-  const { payment } = await readOrder(order);
-  if (!payment) throw new Error(`${order.orderNumber} has no payment`);
-  return payment.gateway_payment_id;
+async function paymentOf(order: LoadOrder): Promise<string | undefined> {
+  const paymentId = (await readOrder(order))?.payment?.gateway_payment_id;
+  if (paymentId === undefined) surprise(order, 'has no payment');
+  return paymentId;
 }
 
-async function setRefundsPending(order: RunningOrder, isPending: boolean): Promise<void> {
+async function setRefundsPending(order: LoadOrder, isPending: boolean): Promise<void> {
   const path = `/switches/${await paymentOf(order)}`;
   await controlSimulator(order.deps.simulator, 'PATCH', path, { refundsStartPending: isPending });
 }
 
 /** The id of the payment's refund that the service has made. */
 async function untilRefund(
-  order: RunningOrder,
+  order: LoadOrder,
   wanted: 'pending' | 'processed',
 ): Promise<string | undefined> {
   const paymentId = await paymentOf(order);
   const { simulator } = order.deps;
+  if (paymentId === undefined) return undefined;
   return untilFound(order, `refund that is ${wanted}`, async () => {
     const refunds = await untilAnswered(() => refundsAtGateway(simulator, paymentId));
     return refunds.find(({ status }) => status === wanted)?.id;
@@ -127,7 +145,7 @@ async function untilRefund(
 }
 
 async function endRefund(
-  order: RunningOrder,
+  order: LoadOrder,
   refundId: string | undefined,
   status: 'processed' | 'failed',
 ): Promise<void> {
@@ -135,7 +153,7 @@ async function endRefund(
 }
 
 /** A chargeback without an answer may have been opened twice: at most one of them is lost. */
-async function endChargebacks(order: RunningOrder, status: 'won' | 'lost'): Promise<void> {
+async function endChargebacks(order: LoadOrder, status: 'won' | 'lost'): Promise<void> {
   const paymentId = await paymentOf(order);
   const opened = await untilFound(order, 'chargeback at the gateway', async () => {
     const all = await untilAnswered(() => chargebacksAtGateway(order.deps.simulator));

@@ -1,6 +1,6 @@
 import { runAdmin } from '../../src/main/admin/run.ts';
-import type { RunningOrder } from './running-order.ts';
-import { readOrder, untilFound } from './running-order.ts';
+import type { LoadOrder } from './order.ts';
+import { readOrder, untilFound } from './order.ts';
 
 /** What operators do with the command line, and repeat until it is done. */
 export const OPERATOR_ACTS = {
@@ -15,7 +15,8 @@ export const OPERATOR_ACTS = {
   /** The payment was refunded at the gateway before or after it made the order PAID. */
   async endRefundedPayment(order) {
     const ending = await untilFound(order, 'alert about its refunded payment', async () => {
-      const [alerts, { payment }] = [await alertsOf(order), await readOrder(order)];
+      const alerts = await alertsOf(order);
+      const payment = (await readOrder(order))?.payment;
       if (!alerts.some(({ kind }) => kind === 'refunded_at_gateway')) return undefined;
       if (payment) return 'settle';
       return alerts.some(({ kind }) => kind === 'unfit_capture') ? alerts : undefined;
@@ -23,13 +24,13 @@ export const OPERATOR_ACTS = {
     if (ending === 'settle') await OPERATOR_ACTS.settleRefunded(order);
     else if (ending) await clearAlerts(order, ending);
   },
-} as const satisfies Record<string, (order: RunningOrder) => Promise<void>>;
+} as const satisfies Record<string, (order: LoadOrder) => Promise<void>>;
 
 type OrderNow = Awaited<ReturnType<typeof readOrder>>;
 
 /** Runs a command until it succeeds, or an earlier try is seen to have succeeded. */
 async function untilDone(
-  order: RunningOrder,
+  order: LoadOrder,
   command: readonly string[],
   isDone: (now: OrderNow) => boolean,
 ): Promise<void> {
@@ -39,13 +40,13 @@ async function untilDone(
   });
 }
 
-function decide(order: RunningOrder, winner: 'merchant' | 'buyer'): Promise<void> {
+function decide(order: LoadOrder, winner: 'merchant' | 'buyer'): Promise<void> {
   const reason = 'The evidence decides it';
   const args = ['--order', order.orderNumber, '--for', winner, '--reason', reason, '--yes'];
   return untilDone(
     order,
     ['dispute', 'decide', ...args],
-    ({ status, refund }) => status !== 'DISPUTE_UNDER_REVIEW' || refund !== null,
+    (now) => now?.status !== 'DISPUTE_UNDER_REVIEW' || now.refund !== null,
   );
 }
 
@@ -56,7 +57,7 @@ interface Listed {
 }
 
 /** The order's open alerts; none while the database does not answer. */
-async function alertsOf({ deps: { environment }, orderNumber }: RunningOrder): Promise<Listed[]> {
+async function alertsOf({ deps: { environment }, orderNumber }: LoadOrder): Promise<Listed[]> {
   const list = ['alert', 'list', '--limit', '9999', '--json'];
   const { stdout, exitCode } = await runAdmin(list, () => environment);
   if (exitCode !== 0) return [];
@@ -65,7 +66,7 @@ async function alertsOf({ deps: { environment }, orderNumber }: RunningOrder): P
 }
 
 /** The gateway has refunded the payment in full, and the order waits for another one. */
-async function clearAlerts(order: RunningOrder, alerts: readonly Listed[]): Promise<void> {
+async function clearAlerts(order: LoadOrder, alerts: readonly Listed[]): Promise<void> {
   const reason = 'The gateway has refunded the payment in full';
   for (const { alertId } of alerts) {
     const args = ['alert', 'clear', '--id', String(alertId), '--reason', reason];

@@ -1,6 +1,7 @@
-import type { Memory } from '../load/memory.ts';
+import type { Memory } from '../memory.ts';
 import type { Violation } from './report.ts';
 import type { ComparedEvent, Rows } from './rows.ts';
+import { isLost, type Allowed } from './service.ts';
 
 /** An event that is not accepted by then is FAILED. Source: the specification's "Retry policy". */
 const MOST_ATTEMPTS = 5;
@@ -41,37 +42,44 @@ function bodyFaults(
 }
 
 /** Each due event was accepted, or is FAILED after exactly five attempts; its bytes never changed. */
-export function deliveryViolations({ received }: Memory, rows: Rows): Violation[] {
+export function deliveryViolations(
+  { received }: Memory,
+  rows: Rows,
+  allowed: Allowed,
+): Violation[] {
   const events = [...rows.events.values()].flat();
   const known = new Set(events.map(({ eventId }) => eventId));
-  const strange = [...(received ?? [])]
-    .filter(([eventId]) => !known.has(eventId))
+  const strange = [...received]
+    .filter(([eventId, { atMs }]) => !known.has(eventId) && !isLost(allowed, atMs))
     .map(([eventId, { orderNumber }]) => ({
       check: 'lost' as const,
       subject: orderNumber,
       fault: `its endpoint received ${eventId}, which the database does not have`,
     }));
   const faults = events.flatMap((event) => {
-    const fault = deliveryFault(event, received);
+    const fault = deliveryFault(event, received, allowed);
     const subject = event.orderNumber;
     return fault ? [{ check: 'delivery' as const, subject, fault: `${event.type} ${fault}` }] : [];
   });
   return [...strange, ...faults];
 }
 
-function deliveryFault(event: ComparedEvent, received: Memory['received']): string | undefined {
+function deliveryFault(
+  event: ComparedEvent,
+  received: Memory['received'],
+  allowed: Allowed,
+): string | undefined {
   const { eventId, state, hasUrl, bodyHash } = event;
   if (state === null) return hasUrl ? 'has no delivery' : undefined;
   const arrived = received.get(eventId);
   const others = [...(arrived?.bodyHashes ?? [])].filter((hash) => hash !== bodyHash);
-  if (others.length > 0) return 'arrived with other bytes than the database has';
+  if (others.length > 0 && !isLost(allowed, arrived?.atMs ?? 0))
+    return 'arrived with other bytes than the database has';
   const counts = `after ${event.scheduled} scheduled attempts, ${event.accepted} accepted`;
   switch (state) {
     case 'DELIVERED':
       if (event.accepted === 0) return `is DELIVERED ${counts}`;
-      return received && !arrived?.accepted
-        ? 'is DELIVERED, but its endpoint accepted none'
-        : undefined;
+      return !arrived?.accepted ? 'is DELIVERED, but its endpoint accepted none' : undefined;
     case 'FAILED':
       return event.scheduled === MOST_ATTEMPTS && event.accepted === 0
         ? undefined

@@ -6,14 +6,14 @@ import type {
   OrderTerms,
   Settlement,
   Step,
-} from '../../src/domain/index.ts';
+} from '../../../src/domain/index.ts';
 import {
   createOrder,
   decide,
   REFUSALS,
   SETTLE_COMMANDS,
   stateAfter,
-} from '../../src/domain/index.ts';
+} from '../../../src/domain/index.ts';
 
 /** A recorded step, with the time at which the database received its command, if it has one. */
 export interface RecordedStep {

@@ -1,11 +1,11 @@
-import type { Sql } from '../../src/db/client.ts';
+import type { Sql } from '../../../src/db/client.ts';
 import type {
   PendingOperation,
   OrderStatus,
   OrderTerms,
   Settlement,
   Step,
-} from '../../src/domain/index.ts';
+} from '../../../src/domain/index.ts';
 
 /** An order's row, as far as the checks compare it. */
 export interface ComparedOrder {

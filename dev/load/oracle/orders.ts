@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { commandIdOf } from '../../src/orders/commands/command-ids.ts';
-import type { Memory, AcknowledgedOrder } from '../load/memory.ts';
+import { isFinal } from '../../../src/domain/index.ts';
+import { commandIdOf } from '../../../src/orders/commands/command-ids.ts';
+import type { Memory, AcknowledgedOrder } from '../memory.ts';
 import { replay } from './replay.ts';
 import type { Check, Violation } from './report.ts';
 import type { ComparedOrder, ComparedStep, Rows } from './rows.ts';
+import { isLost, type Allowed } from './service.ts';
 
 const violation = (check: Check, subject: string, fault: string): Violation => ({
   check,
@@ -12,7 +14,11 @@ const violation = (check: Check, subject: string, fault: string): Violation => (
 });
 
 /** What merchants were answered, against the rows: orders, commands, and one order for each key. */
-export function acknowledgedViolations({ orders }: Memory, rows: Rows): Violation[] {
+export function acknowledgedViolations(
+  { orders }: Memory,
+  rows: Rows,
+  allowed: Allowed,
+): Violation[] {
   const keys = new Set(orders.map((order) => keyOf(order)));
   const merchants = new Set(orders.map(({ merchantId }) => merchantId));
   const byKey = Map.groupBy(rows.orders.values(), keyOf);
@@ -24,13 +30,17 @@ export function acknowledgedViolations({ orders }: Memory, rows: Rows): Violatio
   const several = [...byKey]
     .filter(([, found]) => found.length > 1)
     .map(([key, found]) => violation('duplicate', key, `the key has ${found.length} orders`));
-  return [...unknown, ...several, ...orders.flatMap((order) => violationsOfOrder(order, rows))];
+  return [
+    ...unknown,
+    ...several,
+    ...orders.flatMap((order) => violationsOfOrder(order, rows, allowed)),
+  ];
 }
 
 const keyOf = ({ merchantId, idempotencyKey }: ComparedOrder | AcknowledgedOrder) =>
   `${merchantId} ${idempotencyKey}`;
 
-function violationsOfOrder(order: AcknowledgedOrder, rows: Rows): Violation[] {
+function violationsOfOrder(order: AcknowledgedOrder, rows: Rows, allowed: Allowed): Violation[] {
   const { orderNumbers, finalStatus } = order;
   const [orderNumber] = orderNumbers;
   if (orderNumber === undefined) return [];
@@ -44,7 +54,9 @@ function violationsOfOrder(order: AcknowledgedOrder, rows: Rows): Violation[] {
     finalStatus !== undefined &&
       row.status !== finalStatus &&
       violation('status', orderNumber, `is ${row.status}, and must be ${finalStatus}`),
-    ...order.commands.map((command) => violationOfCommand(command, row, rows)),
+    ...order.commands
+      .filter(({ atMs }) => !isLost(allowed, atMs))
+      .map((command) => violationOfCommand(command, row, rows)),
   ].filter((found) => found !== false);
 }
 
@@ -88,6 +100,13 @@ export function transitionViolations(rows: Rows): Violation[] {
     const differing = differenceOf(row, steps) ?? (state ? undefined : 'has no step');
     return differing === undefined ? [] : violation('illegal', orderNumber, differing);
   });
+}
+
+/** Orders that wait for nothing that a run would bring. */
+export function restViolations({ orders }: Rows, { restsIn }: Allowed): Violation[] {
+  return [...orders.values()]
+    .filter(({ status }) => restsIn !== undefined && !isFinal(status) && !restsIn.includes(status))
+    .map(({ orderNumber, status }) => violation('under way', orderNumber, `is still ${status}`));
 }
 
 /** How the row differs from its last step; undefined if it does not. */

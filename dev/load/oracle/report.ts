@@ -1,5 +1,8 @@
+import { SEND_MAIL_WORKFLOW } from '../../../src/contracts/ids.ts';
+
 /** The checks, each with what it says when it finds nothing. */
 const CHECKS = {
+  'under way': 'operations, deliveries and workflows still under way',
   lost: 'acknowledged orders, commands and captures lost',
   duplicate: 'duplicates: orders of a key, steps, events, money movements',
   illegal: 'illegal transitions',
@@ -8,6 +11,7 @@ const CHECKS = {
   delivery: 'due events neither accepted nor FAILED after exactly five attempts',
   ledger: 'faults of the ledger',
   gateway: 'differences between gateway and ledger',
+  invariant: 'broken invariants of money',
   workflow: 'orders whose workflow differs from the row',
   alert: 'unexpected open alerts',
   surprise: 'answers and webhooks that must not be',
@@ -21,6 +25,10 @@ export interface Violation {
   /** An order number, an event id or a payment id. */
   readonly subject: string;
   readonly fault: string;
+  /** What else it is about: `razorpay:<payment id>`. */
+  readonly about?: readonly string[];
+  /** Whether it is a total, which differs by the faults of single orders. */
+  readonly isTotal?: boolean;
 }
 
 /** The result of the checks. */
@@ -30,11 +38,21 @@ export interface Report {
   readonly violations: readonly Violation[];
 }
 
+/** What alerts call the subject of a workflow. */
+export const subjectOf = ({ workflowId, type }: { workflowId: string; type: string }) =>
+  type === SEND_MAIL_WORKFLOW ? 'SMTP_URL' : workflowId.replace(/^refund-(\w+)-/, '$1:');
+
+/** What was compared, on one line. */
+export const countsText = ({ counts }: Report) =>
+  Object.entries(counts)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', ');
+
 const MOST_LISTED = 20;
 
 /** The report as text: the counts, then the number of findings of each check, then the first findings. */
-export function reportText({ counts, violations }: Report): string {
-  const compared = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+export function reportText(report: Report): string {
+  const { violations } = report;
   const found = Object.entries(CHECKS).map(([check, text]) => {
     const count = violations.filter((one) => one.check === check).length;
     return `${String(count).padStart(6)} ${text}`;
@@ -44,7 +62,7 @@ export function reportText({ counts, violations }: Report): string {
     .map(({ check, subject, fault }) => `  ${check}: ${subject}: ${fault}`);
   const more = violations.length - listed.length;
   return [
-    `Compared: ${compared.join(', ')}`,
+    `Compared: ${countsText(report)}`,
     ...found,
     ...listed,
     ...(more > 0 ? [`  and ${more} more`] : []),

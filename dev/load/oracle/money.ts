@@ -1,12 +1,16 @@
-import type { Sql } from '../../src/db/client.ts';
-import { STATUSES } from '../../src/domain/index.ts';
-import type { OrderStatus } from '../../src/domain/index.ts';
-import { verifyLedger } from '../../src/ledger/verify.ts';
-import type { Memory } from '../load/memory.ts';
-import type { GatewayMoney, SimulatorAccess } from '../load/simulator.ts';
-import { askSimulator, lostPaise, moneyAtGateway } from '../load/simulator.ts';
+import type { Sql } from '../../../src/db/client.ts';
+import { STATUSES } from '../../../src/domain/index.ts';
+import type { OrderStatus } from '../../../src/domain/index.ts';
+import type { Verification } from '../../../src/ledger/verify.ts';
+import { runAdmin } from '../../../src/main/admin/run.ts';
+import type { GatewayComparison } from '../../../src/payments/reconcile/compare-gateway.ts';
+import type { Memory } from '../memory.ts';
+import type { GatewayMoney, SimulatorAccess } from '../simulator.ts';
+import { askSimulator, lostPaise, moneyAtGateway } from '../simulator.ts';
 import { brokenInvariants, releasedPaise } from './money-invariants.ts';
+import type { OpenAlerts } from './alerts.ts';
 import type { Violation } from './report.ts';
+import type { Allowed, CheckedService } from './service.ts';
 
 /** A payment in the database. */
 interface KnownPayment {
@@ -21,31 +25,42 @@ interface KnownPayment {
   readonly isWhole: boolean;
 }
 
-/** The ledger's own proof: zero in sum, and no contradiction to orders and payments. */
-export async function ledgerViolations(
-  sql: Sql,
-): Promise<{ lines: number; violations: Violation[] }> {
-  const { lineCount, sums, faults, faultCount } = await verifyLedger(sql);
-  const violations = faults.map(({ rule, subject, fault }): Violation => ({
+/** What `admin ledger verify --gateway` prints. */
+type Verified = Verification & { readonly gateway: GatewayComparison };
+
+/** The service's own proof of the ledger, which also compares it with the gateway and with workflows. */
+export async function ledgerViolations({
+  environment,
+}: CheckedService): Promise<{ lines: number; violations: Violation[] }> {
+  const command = ['ledger', 'verify', '--gateway', '--json'];
+  const { stdout, stderr, exitCode } = await runAdmin(command, () => environment);
+  const found = (subject: string, fault: string, more: Partial<Violation> = {}): Violation => ({
     check: 'ledger',
     subject,
-    fault: `${rule}: ${fault}`,
-  }));
-  const isListed = faultCount === faults.length;
-  const unlisted = isListed ? [] : [`${faultCount} faults, of which ${faults.length} are listed`];
-  const notZero = sums
-    .filter(({ sumPaise }) => sumPaise !== 0)
-    .map(({ environment, sumPaise }) => `${environment} sums to ${sumPaise} paise`);
+    fault,
+    ...more,
+  });
+  if (stdout === '') return { lines: 0, violations: [found('ledger', `not verified: ${stderr}`)] };
+  const { lineCount, faults, faultCount, gateway } = JSON.parse(stdout) as Verified;
+  const violations = [
+    ...faults.map(({ rule, subject, fault }) =>
+      // The balance of an account differs by the faults of single orders.
+      found(subject, `${rule}: ${fault}`, { isTotal: rule === 'account' }),
+    ),
+    ...[
+      ...gateway.faults,
+      ...gateway.notAsked.map(({ reason, ...payment }) => ({ ...payment, fault: reason })),
+    ].map(({ orderNumber, gateway: name, gatewayPaymentId, fault }) =>
+      found(orderNumber, `at the gateway: ${fault}`, { about: [`${name}:${gatewayPaymentId}`] }),
+    ),
+    ...(faultCount > faults.length
+      ? [found('ledger', `${faultCount} faults, of which ${faults.length} are listed`)]
+      : []),
+  ];
+  const isSilent = exitCode !== 0 && violations.length === 0;
   return {
     lines: lineCount,
-    violations: [
-      ...violations,
-      ...[...unlisted, ...notZero].map((fault): Violation => ({
-        check: 'ledger',
-        subject: 'ledger',
-        fault,
-      })),
-    ],
+    violations: isSilent ? [found('ledger', `exit code ${exitCode}: ${stderr}`)] : violations,
   };
 }
 
@@ -54,6 +69,7 @@ export async function gatewayViolations(
   sql: Sql,
   access: SimulatorAccess,
   { orders }: Memory,
+  { allowed, alerts }: { readonly allowed: Allowed; readonly alerts: OpenAlerts },
 ): Promise<{ captures: number; movements: number; violations: Violation[] }> {
   const money = await moneyAtGateway(access);
   const rows = await sql<KnownPayment[]>`
@@ -69,6 +85,7 @@ export async function gatewayViolations(
       check: 'gateway',
       subject: orderNumber,
       fault: `the gateway has not captured ${gatewayPaymentId}`,
+      about: [aboutPayment(gatewayPaymentId)],
     }));
   const movements = money.reduce(
     (sum, { refunds, transfers }) => sum + refunds.length + transfers.length,
@@ -80,18 +97,32 @@ export async function gatewayViolations(
     violations: [
       ...invented,
       ...money.flatMap((one) => paymentViolations(one, known.get(one.paymentId))),
+      ...(allowed.alerts ? unfitWithoutAlert(rows, alerts) : []),
       ...captureCounts(money, orders),
       ...(await totalViolations(sql, access, money)),
-      ...(await ledgerTotalViolations(
-        sql,
-        money.filter(({ paymentId }) => known.get(paymentId)?.isWhole),
-      )),
-      ...(await brokenInvariants(sql, access)).map((broken): Violation => ({
-        check: 'gateway',
+      ...(await lineViolations(sql, money, known)),
+      ...(await brokenInvariants(sql, money, allowed)).map((broken): Violation => ({
+        check: 'invariant',
         ...broken,
       })),
     ],
   };
+}
+
+/** What alerts call a payment. */
+const aboutPayment = (paymentId: string) => `razorpay:${paymentId}`;
+
+/** Captures that do not fit, of which operators have not been alerted. */
+function unfitWithoutAlert(rows: readonly KnownPayment[], { has }: OpenAlerts): Violation[] {
+  return rows
+    .filter(
+      ({ isWhole, gatewayPaymentId }) =>
+        !isWhole && !has('unfit_capture', aboutPayment(gatewayPaymentId)),
+    )
+    .map(({ orderNumber: subject, gatewayPaymentId }) => {
+      const fault = `no alert says that ${gatewayPaymentId} does not fit`;
+      return { check: 'gateway', subject, fault };
+    });
 }
 
 const sumOf = <Item>(items: readonly Item[], paiseOf: (item: Item) => number) =>
@@ -105,18 +136,18 @@ const toBuyerPaise = (money: GatewayMoney) =>
 
 function paymentViolations(money: GatewayMoney, known: KnownPayment | undefined): Violation[] {
   const { paymentId, orderNumber = paymentId, amountPaise, refunds, transfers } = money;
+  const about = [aboutPayment(paymentId)];
   if (!known) {
     const fault = `captured ${paymentId} at the gateway, and the service does not have it`;
-    return [{ check: 'lost', subject: orderNumber, fault }];
+    return [{ check: 'lost', subject: orderNumber, fault, about }];
   }
   const made = `${paymentId}: ${refunds.length} refunds, ${transfers.length} transfers`;
-  const live = refunds.filter(isLive);
-  if (live.length > 1 || transfers.length > 1) {
-    return [{ check: 'duplicate', subject: orderNumber, fault: made }];
+  const [transfer, ...others] = transfers.filter(isLive);
+  if (refunds.filter(isLive).length > 1 || others.length > 0) {
+    return [{ check: 'duplicate', subject: orderNumber, fault: made, about }];
   }
   const funds = known.isOwn ? STATUSES[known.status].funds : 'refunded';
   const buyerPaise = toBuyerPaise(money);
-  const [transfer] = transfers;
   const transferredPaise = transfer ? transfer.amount - transfer.amount_reversed : 0;
   const isHeld = transfer !== undefined && transfer.on_hold;
   const isRight = {
@@ -131,7 +162,7 @@ function paymentViolations(money: GatewayMoney, known: KnownPayment | undefined)
   if (isRight && known.amountPaise === amountPaise) return [];
   const what = known.isOwn ? `the order is ${known.status}` : 'surplus';
   const fault = `${made}, ${buyerPaise} paise with the buyer, ${transferredPaise} transferred of ${amountPaise}; ${what}`;
-  return [{ check: 'gateway', subject: orderNumber, fault }];
+  return [{ check: 'gateway', subject: orderNumber, fault, about }];
 }
 
 /** A repeated command must not let the buyer pay twice. */
@@ -171,31 +202,40 @@ async function totalViolations(
   ];
   return faults
     .filter((fault) => fault !== false)
-    .map((fault) => ({ check: 'gateway', subject: 'totals', fault }));
+    .map((fault) => ({ check: 'gateway', subject: 'totals', fault, isTotal: true }));
 }
 
-/** The totals of the payments that the ledger must have, at the gateway and in the ledger. */
-async function ledgerTotalViolations(
+/** What the ledger has of each payment, against the gateway. */
+async function lineViolations(
   sql: Sql,
   money: readonly GatewayMoney[],
+  known: ReadonlyMap<string, KnownPayment>,
 ): Promise<Violation[]> {
-  const atGateway = {
-    captured: sumOf(money, ({ amountPaise }) => amountPaise),
-    'with buyers': sumOf(money, toBuyerPaise),
-    released: sumOf(money, releasedPaise),
-  };
-  const [inLedger] = await sql<(typeof atGateway)[]>`
-    SELECT coalesce(sum(amount_paise) FILTER (WHERE operation = 'capture'), 0)::bigint AS captured,
+  const lines = await sql<
+    { paymentId: string; captured: number; toBuyer: number; released: number }[]
+  >`
+    SELECT gateway_payment_id AS payment_id,
+      coalesce(sum(amount_paise) FILTER (WHERE operation = 'capture'), 0)::bigint AS captured,
       coalesce(sum(CASE operation WHEN 'refund_failed' THEN -amount_paise ELSE amount_paise END)
         FILTER (WHERE operation IN ('refund', 'refund_failed', 'reversal', 'loss')), 0)::bigint
-        AS "with buyers",
+        AS to_buyer,
       coalesce(sum(amount_paise) FILTER (WHERE operation = 'release'), 0)::bigint AS released
-    FROM ledger_transfers`;
-  return (['captured', 'with buyers', 'released'] as const)
-    .filter((name) => atGateway[name] !== inLedger?.[name])
-    .map((name) => ({
-      check: 'gateway',
-      subject: 'totals',
-      fault: `${name}: ${atGateway[name]} paise at the gateway, ${inLedger?.[name]} in the ledger`,
-    }));
+    FROM ledger_transfers GROUP BY gateway_payment_id`;
+  const inLedger = new Map(lines.map((line) => [line.paymentId, line]));
+  return money.flatMap((one) => {
+    const { paymentId, orderNumber = paymentId } = one;
+    const isBooked = known.get(paymentId)?.isWhole === true;
+    const atGateway = {
+      captured: isBooked ? one.amountPaise : 0,
+      toBuyer: isBooked ? toBuyerPaise(one) : 0,
+      released: isBooked ? releasedPaise(one) : 0,
+    };
+    const about = [aboutPayment(paymentId)];
+    return (['captured', 'toBuyer', 'released'] as const).flatMap((name): Violation[] => {
+      const paise = inLedger.get(paymentId)?.[name] ?? 0;
+      if (atGateway[name] === paise) return [];
+      const fault = `${paymentId}, ${name}: ${atGateway[name]} paise at the gateway, ${paise} in the ledger`;
+      return [{ check: 'gateway', subject: orderNumber, fault, about }];
+    });
+  });
 }

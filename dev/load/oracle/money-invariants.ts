@@ -1,7 +1,7 @@
-import type { Sql } from '../../src/db/client.ts';
-import { moneyKey } from '../../src/payments/gateway/gateway.ts';
-import type { GatewayMoney, GatewayRefund, SimulatorAccess } from '../load/simulator.ts';
-import { moneyAtGateway } from '../load/simulator.ts';
+import type { Sql } from '../../../src/db/client.ts';
+import { moneyKey } from '../../../src/payments/gateway/gateway.ts';
+import type { GatewayMoney, GatewayRefund } from '../simulator.ts';
+import { isLost, type Allowed } from './service.ts';
 
 /** A broken invariant, about an order. */
 export interface BrokenInvariant {
@@ -41,12 +41,6 @@ interface ReversalNow {
 /** The gateway gives its times in whole seconds. */
 const ROUNDING_MS = 1000;
 
-/** What the database got between these times was lost by a restore. Unix milliseconds. */
-export interface LostTime {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
 /**
  * The invariants of money at the gateway, of every payment, also of orders with an alert or a settlement:
  *
@@ -57,15 +51,14 @@ export interface LostTime {
  * 4. No refund and no release begins while the service knows of an open chargeback of the payment.
  * 5. No dispute was refunded by its deadline over an answer that was received before.
  *
- * @param lost what the service knew in these times cannot be read any more: the end of a chargeback may have
- *   been recorded, and is recorded again later
+ * @param allowed what the service knew in lost times cannot be read any more: the end of a chargeback may
+ *   have been recorded, and is recorded again later
  */
 export async function brokenInvariants(
   sql: Sql,
-  access: SimulatorAccess,
-  lost: readonly LostTime[] = [],
+  money: readonly GatewayMoney[],
+  allowed: Allowed,
 ): Promise<BrokenInvariant[]> {
-  const money = await moneyAtGateway(access);
   const payments = new Map((await readPayments(sql)).map((row) => [row.gatewayPaymentId, row]));
   const reversals = Map.groupBy(await readReversals(sql), (row) => row.gatewayPaymentId);
   const ofPayments = money.flatMap((atGateway) => {
@@ -80,7 +73,7 @@ export async function brokenInvariants(
       ...overpaid(atGateway, taken, known, recorded),
       ...opposite(atGateway, known),
       ...paidThoughRefunded(atGateway, known),
-      ...movedWhileCharged(atGateway, known, recorded, lost),
+      ...movedWhileCharged(atGateway, known, recorded, allowed),
     ].map((fault) => ({ subject: known.orderNumber, fault: `${paymentId}: ${fault}` }));
   });
   return [...ofPayments, ...(await answersOverruled(sql))];
@@ -151,10 +144,8 @@ function movedWhileCharged(
   { paymentId, refunds }: GatewayMoney,
   { releaseStartedAtMs, releaseRecordedAtMs }: PaymentNow,
   recorded: readonly ReversalNow[],
-  lost: readonly LostTime[],
+  allowed: Allowed,
 ): string[] {
-  const isLost = (ms: number) =>
-    lost.some(({ fromMs, toMs }) => ms > fromMs - ROUNDING_MS && ms < toMs);
   const released = [releaseStartedAtMs, releaseRecordedAtMs].filter((ms) => ms !== null);
   return recorded
     .filter(({ kind }) => kind === 'chargeback')
@@ -162,7 +153,7 @@ function movedWhileCharged(
       const isOpenAt = (ms: number) =>
         ms > recordedAtMs + ROUNDING_MS &&
         ms < (endedAtMs ?? Infinity) - ROUNDING_MS &&
-        !isLost(ms);
+        !isLost(allowed, ms, ROUNDING_MS);
       const made = refunds.filter(isOurs(paymentId)).map(({ created_at: at }) => at * 1000);
       const at = made.find(isOpenAt) ?? (released.every(isOpenAt) ? released[0] : undefined);
       const time = (ms: number | null) => (ms === null ? 'now' : new Date(ms).toISOString());

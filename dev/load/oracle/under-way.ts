@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  COMPARE_GATEWAY_WORKFLOW,
+  ORDER_WORKFLOW,
+  TASK_QUEUE,
+} from '../../../src/contracts/ids.ts';
+import type { Sql } from '../../../src/db/client.ts';
+import { HOLDING_STATUSES } from '../../../src/domain/index.ts';
+import { readAlerts } from './alerts.ts';
+import { subjectOf, type Violation } from './report.ts';
+import { withOwner, withTemporal, type Allowed, type CheckedService } from './service.ts';
+
+const LOOK_EVERY_MS = 2000;
+
+/**
+ * What is still under way, or will be: operations at the gateway, deadlines that have passed, deliveries,
+ * captures that no order has applied, refunds of surplus, holds, mails, workflows other than those of orders,
+ * and alerts that may not stay.
+ */
+export async function underWay(service: CheckedService, allowed: Allowed): Promise<Violation[]> {
+  const { rows, alerts } = await withOwner(service, async (sql) => ({
+    rows: await readUnderWay(sql),
+    alerts: await readAlerts(sql, allowed),
+  }));
+  const found = [...rows, ...(await otherWorkflows(service))];
+  return [
+    ...alerts.violations,
+    ...found
+      .filter(({ subject, about }) => ![subject, about ?? ''].some(alerts.isAbout))
+      .map(({ what, subject }): Violation => ({ check: 'under way', subject, fault: what })),
+  ];
+}
+
+/**
+ * Waits until nothing is under way.
+ *
+ * @returns what is still under way when the time is up
+ */
+export async function untilNothingIsUnderWay(
+  service: CheckedService,
+  withinMs: number,
+  log: (line: string) => void,
+  allowed: Allowed = {},
+): Promise<Violation[]> {
+  const endsAt = performance.now() + withinMs;
+  let latest = '';
+  for (;;) {
+    const left = await underWay(service, allowed).catch(unanswered);
+    const kinds = Map.groupBy(left, ({ check, fault }) =>
+      check === 'alert' ? 'open alerts' : fault,
+    );
+    const text = [...kinds].map(([what, { length }]) => `${length} ${what}`).join(', ');
+    if (text === '' || performance.now() > endsAt) return left;
+    if (text !== latest) log(`under way: ${text}`);
+    latest = text;
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+/** A server that has just been started again may not answer yet. */
+const unanswered = (error: unknown): Violation[] => [
+  {
+    check: 'under way',
+    subject: 'a server',
+    fault: `servers without an answer (${String(error)})`,
+  },
+];
+
+interface Item {
+  readonly what: string;
+  readonly subject: string;
+  /** The payment. */
+  readonly about?: string | null;
+}
+
+async function readUnderWay(sql: Sql): Promise<Item[]> {
+  return sql<Item[]>`
+    SELECT 'pending operations' AS what, order_number AS subject, NULL AS about FROM orders
+      WHERE pending_operation IS NOT NULL
+    UNION ALL SELECT 'waiting disputes', order_number, NULL FROM orders
+      WHERE waiting_dispute_id IS NOT NULL
+    UNION ALL SELECT 'passed deadlines', order_number, NULL FROM orders_with_dispute
+      WHERE pending_operation IS NULL AND (
+        (status = 'ACCEPTED' AND payment_link_expires_at < service_now())
+        OR (status = 'DELIVERED' AND completes_at < service_now())
+        OR (status IN ('DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW') AND dispute_respond_by < service_now()))
+    UNION ALL SELECT 'orders to wake', order_number, NULL FROM wakeups
+    UNION ALL SELECT 'deliveries', e.order_number, NULL FROM webhook_deliveries
+      JOIN order_events e USING (event_id) WHERE state = 'PENDING'
+    UNION ALL SELECT 'unapplied captures', order_number, gateway_subject(gateway, gateway_payment_id)
+      FROM payments p WHERE is_whole AND NOT EXISTS (
+        SELECT FROM ledger_transfers t WHERE t.gateway = p.gateway AND t.operation = 'capture'
+          AND t.gateway_payment_id = p.gateway_payment_id)
+    UNION ALL SELECT 'surplus refunds', p.order_number, gateway_subject(p.gateway, p.gateway_payment_id)
+      FROM surplus_refunds s JOIN payments p USING (gateway, gateway_payment_id)
+      WHERE processed_at IS NULL
+    UNION ALL SELECT 'refunds to make again', order_number, NULL FROM orders o
+      WHERE has_failed_refund(o)
+    UNION ALL SELECT 'holds', order_number, gateway_subject(p.gateway, p.gateway_payment_id)
+      FROM payments p JOIN orders o USING (order_number)
+      WHERE p.held_at IS NULL AND o.gateway_payment_id = p.gateway_payment_id
+        AND o.status = ANY(${HOLDING_STATUSES})
+    UNION ALL SELECT 'mails', 'SMTP_URL', NULL FROM mails WHERE sealed IS NOT NULL`;
+}
+
+/** Workflows that should end by themselves: all but those of orders. */
+async function otherWorkflows(service: CheckedService): Promise<Item[]> {
+  const query = `ExecutionStatus = 'Running' AND WorkflowType != '${ORDER_WORKFLOW}'`;
+  return withTemporal(service, async ({ workflow }) => {
+    const items: Item[] = [];
+    for await (const found of workflow.list({ query })) {
+      items.push({ what: 'other workflows', subject: subjectOf(found) });
+    }
+    return items;
+  });
+}
+
+/** Compares every payment with the gateway, as the Schedule does once a day. */
+export async function compareWithGateway(service: CheckedService): Promise<void> {
+  const options = { workflowId: `compare-${randomUUID()}`, taskQueue: TASK_QUEUE };
+  await withTemporal(service, ({ workflow }) =>
+    workflow.execute(COMPARE_GATEWAY_WORKFLOW, options),
+  );
+}
