@@ -170,6 +170,8 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
       alerts: true,
       lost,
       missingWorkflows: isTemporalRestored,
+      laterHolds: true,
+      laterPayments: true,
       restsIn: ['ACCEPTED', 'PAID'],
     }),
     async copy(side: Side) {

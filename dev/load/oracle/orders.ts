@@ -56,6 +56,10 @@ function violationsOfOrder(order: AcknowledgedOrder, rows: Rows, allowed: Allowe
       violation('status', orderNumber, `is ${row.status}, and must be ${finalStatus}`),
     ...order.commands
       .filter(({ atMs }) => !isLost(allowed, atMs))
+      .filter(
+        ({ operation, result }) =>
+          allowed.laterPayments !== true || operation !== 'pay' || result !== 'refused',
+      )
       .map((command) => violationOfCommand(command, row, rows)),
   ].filter((found) => found !== false);
 }

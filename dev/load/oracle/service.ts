@@ -29,6 +29,10 @@ export interface Allowed {
   readonly lost?: readonly LostTime[];
   /** Temporal was restored from an older copy: final orders may have lost their closed workflows. */
   readonly missingWorkflows?: boolean;
+  /** A payment may wait for its hold: a transfer that the gateway failed is made again an hour later. */
+  readonly laterHolds?: boolean;
+  /** The helper `pay` may be refused and pay later: the gateway captures a payment that it only authorized. */
+  readonly laterPayments?: boolean;
   /** The statuses in which an order may rest that is not final; by default all. */
   readonly restsIn?: readonly OrderStatus[];
 }

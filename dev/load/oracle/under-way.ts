@@ -23,7 +23,9 @@ export async function underWay(service: CheckedService, allowed: Allowed): Promi
     rows: await readUnderWay(sql),
     alerts: await readAlerts(sql, allowed),
   }));
-  const found = [...rows, ...(await otherWorkflows(service))];
+  const found = [...rows, ...(await otherWorkflows(service))].filter(
+    ({ what }) => what !== 'holds' || allowed.laterHolds !== true,
+  );
   return [
     ...alerts.violations,
     ...found
