@@ -6,6 +6,7 @@ import { DomainError } from '../domain/index.ts';
 import type { SealedMail } from '../mail/public.ts';
 import { mailRow } from '../mail/public.ts';
 import type { CheckedAccount } from '../payments/public.ts';
+import { givingAccount } from './linked-accounts.ts';
 import type { MerchantRow, MerchantStatus } from './queries.ts';
 import { merchantNotFound, requireMerchant } from './queries.ts';
 
@@ -87,7 +88,7 @@ export interface StatusDetails {
  * created or paid (`is_merchant_ready`). Orders keep the gateway that they were created with, so the linked
  * account there is kept when the merchant gets another gateway.
  *
- * @throws DomainError `NOT_FOUND`, `INVALID_STATE`
+ * @throws DomainError `NOT_FOUND`, `INVALID_STATE`, `BAD_REQUEST` if another merchant has the linked account
  */
 export async function changeMerchantStatus(
   { sql, actor }: MerchantAdminDeps,
@@ -102,7 +103,9 @@ export async function changeMerchantStatus(
     linkedAccounts: linkedAccount ? { production: linkedAccount.linkedAccountId } : {},
     ...(gateway && { gateway }),
   };
-  const changed = await sql`
+  const changed = await givingAccount(
+    linkedAccount,
+    () => sql`
     WITH changed AS (
       UPDATE merchants SET status = ${to}, status_reason = ${reason ?? null},
         gateway = coalesce(${gateway ?? null}, gateway)
@@ -116,7 +119,8 @@ export async function changeMerchantStatus(
     ${linkedAccount ? sql`, linked AS (${linkAccount(sql, linkedAccount, 'changed')})` : sql``}
     ${to === 'APPROVED' ? sql`, woken AS (${wakeWaitingReleases(sql)})` : sql``}
     ${mail ? sql`, mailed AS (${mailRow(sql, mail, 'changed')})` : sql``}
-    SELECT FROM changed`;
+    SELECT FROM changed`,
+  );
   if (changed.length === 0) return refuseChange(sql, merchantId, change, seen);
   return requireMerchant(sql, merchantId);
 }
@@ -166,7 +170,7 @@ async function refuseChange(
  * Sets where a gateway pays out to in production, whatever the merchant's status.
  *
  * @param account by `checkLinkedAccount`, which asks the gateway
- * @throws DomainError `NOT_FOUND`
+ * @throws DomainError `NOT_FOUND`, `BAD_REQUEST` if another merchant has the account
  */
 export async function setLinkedAccount(
   { sql, actor }: MerchantAdminDeps,
@@ -174,7 +178,9 @@ export async function setLinkedAccount(
   account: CheckedAccount,
 ): Promise<void> {
   const { gateway, linkedAccountId } = account;
-  const rows = await sql`
+  const rows = await givingAccount(
+    account,
+    () => sql`
     WITH merchant AS (
       SELECT merchant_id FROM merchants WHERE merchant_id = ${merchantId}
     ), linked AS (${linkAccount(sql, account, 'merchant')}),
@@ -184,6 +190,7 @@ export async function setLinkedAccount(
         ${sql.json({ gateway, linkedAccountId })}
       FROM merchant
     )
-    SELECT FROM merchant`;
+    SELECT FROM merchant`,
+  );
   if (rows.length === 0) throw merchantNotFound(merchantId);
 }

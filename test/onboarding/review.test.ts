@@ -13,7 +13,7 @@ import {
 import { setLinkedAccount } from '../../src/merchants/public.ts';
 import { auditOf } from '../support/audit.ts';
 import { inParallel } from '../support/in-parallel.ts';
-import { usableAccount } from '../support/linked-accounts.ts';
+import { anAccountId, usableAccount } from '../support/linked-accounts.ts';
 import {
   AN_ACCOUNT,
   aSignedUpMerchant,
@@ -158,7 +158,7 @@ describe('the mail about a decision', () => {
     underReview,
     decide,
   }) => {
-    await setLinkedAccount(operator, underReview, usableAccount('acc_1'));
+    await setLinkedAccount(operator, underReview, usableAccount(anAccountId()));
     await decide(underReview, {});
     const { merchant, application } = await readReview(deps.sql, underReview);
     const [mail] = await mailsTo(deps, merchant.email);
@@ -280,15 +280,16 @@ test('the linked account is set whatever the status, with an audit row', async (
   operator,
   applicant,
 }) => {
-  await setLinkedAccount(operator, applicant, usableAccount('acc_1'));
-  await setLinkedAccount(operator, applicant, usableAccount('acc_2'));
+  const [first, second] = [anAccountId(), anAccountId()];
+  await setLinkedAccount(operator, applicant, usableAccount(first));
+  await setLinkedAccount(operator, applicant, usableAccount(second));
   const { merchant } = await readReview(deps.sql, applicant);
-  expect(merchant).toMatchObject({ status: 'PENDING', linkedAccounts: { production: 'acc_2' } });
+  expect(merchant).toMatchObject({ status: 'PENDING', linkedAccounts: { production: second } });
   expect((await auditOf(deps.sql, applicant)).at(-1)).toMatchObject({
     action: 'merchant.linkedAccount',
-    details: { gateway: 'razorpay', linkedAccountId: 'acc_2' },
+    details: { gateway: 'razorpay', linkedAccountId: second },
   });
   await expect(
-    setLinkedAccount(operator, 'mer_unknown', usableAccount('acc_1')),
+    setLinkedAccount(operator, 'mer_unknown', usableAccount(anAccountId())),
   ).rejects.toMatchObject({ code: 'NOT_FOUND' });
 });

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { MERCHANT_COMMANDS } from '../../src/main/admin/merchant.ts';
 import type { AdminService } from '../../src/main/admin/service.ts';
@@ -11,15 +10,13 @@ import { browserOf } from '../dashboard/browsing.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { anOrder } from '../support/api-client.ts';
 import { alerts, simulator } from '../support/gateway.ts';
-import { changeAccount } from '../support/linked-accounts.ts';
+import { changeAccount, newAccount } from '../support/linked-accounts.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { merchantUser } from '../support/users.ts';
-import { accountInput } from './gateway-harness.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const DAY_SECONDS = 86_400;
 const PRODUCTION = { gateway: 'razorpay', environment: 'production' } as const;
 
 const test = dashboardTest({
@@ -30,19 +27,6 @@ const test = dashboardTest({
 });
 
 test.beforeEach(({ service }) => service.clock.set(0));
-
-/** An account at production's gateway; as old as it must be, unless `change` says otherwise. */
-async function anAccount(
-  service: TestService,
-  change: Parameters<typeof changeAccount>[2] = {},
-): Promise<string> {
-  const port = service.deps.gateways.forOrder(PRODUCTION);
-  const { linkedAccountId } = await port.createLinkedAccount(
-    accountInput(`${randomUUID()}@example.com`),
-  );
-  await changeAccount(service, linkedAccountId, { ageSeconds: DAY_SECONDS, ...change });
-  return linkedAccountId;
-}
 
 /** Runs `merchant approve`; the command line cannot be given the simulator as production's gateway. */
 function approve({ sql, deps }: TestService, merchantId: string, linkedAccount: string) {
@@ -58,7 +42,7 @@ async function approvedWith(
   change: Parameters<typeof changeAccount>[2],
 ): Promise<Merchant & { linkedAccountId: string }> {
   const merchant = await service.newMerchant({ webhooks: false });
-  const linkedAccountId = await anAccount(service, change);
+  const linkedAccountId = await newAccount(service, change);
   await approve(service, merchant.merchantId, linkedAccountId);
   return { ...merchant, linkedAccountId };
 }
@@ -148,7 +132,7 @@ test('while the gateway cannot be asked, the account is refused on the page and 
   operators: { finance },
 }) => {
   const merchant = await service.newMerchant({ webhooks: false });
-  const linkedAccountId = await anAccount(service);
+  const linkedAccountId = await newAccount(service);
   const path = `/operator/merchants/${merchant.merchantId}/linked-account`;
   const production = { config: service.config, environment: 'production' } as const;
   await simulator(production, 'POST', '/faults', { kind: 'error', path: '/v2/accounts/*' });
@@ -284,7 +268,7 @@ describe('reconciliation', () => {
     service,
   }) => {
     const merchant = await approvedWith(service, { status: 'suspended' });
-    const another = await anAccount(service);
+    const another = await newAccount(service);
     const fetchLinkedAccount = async (id: string) => {
       await approve(service, merchant.merchantId, another);
       return service.deps.gateways.forOrder(PRODUCTION).fetchLinkedAccount(id);

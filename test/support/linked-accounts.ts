@@ -1,6 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { CheckedAccount } from '../../src/payments/public.ts';
+import { accountInput } from '../payments/gateway-harness.ts';
 import { simulator } from './gateway.ts';
 import type { TestService } from './service.ts';
+
+/** The id of an account that no merchant has: in production an account belongs to one merchant. */
+export const anAccountId = (): string => `acc_${randomUUID().replaceAll('-', '').slice(0, 14)}`;
 
 /** An account that receives transfers, as if its gateway had just said so; the gateway need not have it. */
 export const usableAccount = (linkedAccountId: string, gateway = 'razorpay'): CheckedAccount => ({
@@ -25,3 +30,16 @@ export const changeAccount = (
   change: AccountChange,
 ) =>
   simulator({ config, environment: 'production' }, 'PATCH', `/accounts/${linkedAccountId}`, change);
+
+/** An account at production's gateway, a day old unless `change` says otherwise. */
+export async function newAccount(
+  service: TestService,
+  change: AccountChange = {},
+): Promise<string> {
+  const at = { gateway: 'razorpay', environment: 'production' } as const;
+  const { linkedAccountId } = await service.deps.gateways
+    .forOrder(at)
+    .createLinkedAccount(accountInput(`${randomUUID()}@example.com`));
+  await changeAccount(service, linkedAccountId, { ageSeconds: 86_400, ...change });
+  return linkedAccountId;
+}
