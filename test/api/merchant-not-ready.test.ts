@@ -6,7 +6,7 @@ import { browserOf } from '../dashboard/browsing.ts';
 import { dashboardTest } from '../dashboard/dashboard-test.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { anOrder } from '../support/api-client.ts';
-import { anAccountId, usableAccount } from '../support/linked-accounts.ts';
+import { anAccountId, loseAccounts, usableAccount } from '../support/linked-accounts.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { merchantUser } from '../support/users.ts';
@@ -26,15 +26,12 @@ const withKey = (key: string) => ({ 'Idempotency-Key': key });
 const giveAccount = ({ sql }: TestService, { merchantId }: Merchant) =>
   setLinkedAccount({ sql, actor: TEST_ACTOR }, merchantId, usableAccount(anAccountId()));
 
-const loseAccount = ({ sql }: TestService, { merchantId }: Merchant) =>
-  sql`DELETE FROM linked_accounts WHERE merchant_id = ${merchantId}`;
-
 /** A merchant that had an account, and its order with the key of its request. */
 async function onceReady(service: TestService) {
   const merchant = await service.newMerchant({ webhooks: false, linkedAccountId: anAccountId() });
   const key = randomUUID();
   const order = await merchant.production.create({}, withKey(key));
-  await loseAccount(service, merchant);
+  await loseAccounts(service, merchant);
   return { merchant, key, order };
 }
 

@@ -6,7 +6,7 @@ import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { alerts, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
-import { usableAccount } from '../support/linked-accounts.ts';
+import { loseAccounts, usableAccount } from '../support/linked-accounts.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { startOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -107,21 +107,18 @@ describe('in production, a merchant without a linked account', () => {
     expect((await openInProduction(without, order)).status).toBe(201);
   });
 
-  test('that loses it after a payment gets no release, which raises an alert', async ({
+  test('that loses it before the capture gets no release, which raises an alert', async ({
     service,
   }) => {
-    const { merchantId, production } = await service.newMerchant({
-      webhooks: false,
-      linkedAccountId: 'acc_Lost',
-    });
+    const merchant = await service.newMerchant({ webhooks: false, linkedAccountId: 'acc_Lost' });
+    const { production } = merchant;
     const order = await production.create();
     await production.post(`/orders/${order.order_number}/payment-sessions`);
     const { gatewaySessionId } = await sessionOf(service, order);
+    await loseAccounts(service, merchant);
     await payAtGateway(service, gatewaySessionId, {}, 'production');
     const path = `/orders/${order.order_number}`;
     await until(async () => (await production.get(path)).body.data.status === 'PAID');
-    await service.sql`
-      DELETE FROM linked_accounts WHERE merchant_id = ${merchantId}`;
     await reconcilePayments(service.deps);
     expect(refusals(service, order)).toHaveLength(1);
     await expect(releaseFunds(service.deps, order.order_number)).rejects.toThrow(GatewayRefused);

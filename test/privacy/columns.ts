@@ -105,6 +105,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
       pay_command_id created_at next_check_at looked_at`,
   },
   payments: {
+    merchant: 'linked_account_id',
     none: `gateway gateway_payment_id environment order_number session_id amount_paise currency
       gateway_status refunded_paise is_whole utr captured_at confirmed_at money_lease_token money_lease_ends_at notified_at
       hold_started_at hold_refused_at held_at transfer_failures lacks_balance fee_paise tax_paise

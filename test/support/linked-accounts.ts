@@ -43,3 +43,11 @@ export async function newAccount(
   await changeAccount(service, linkedAccountId, { ageSeconds: 86_400, ...change });
   return linkedAccountId;
 }
+
+/** Damages the database: the merchant has no account any more. */
+export const loseAccounts = async (
+  { sql }: TestService,
+  { merchantId }: { merchantId: string },
+): Promise<void> => {
+  await sql`DELETE FROM linked_accounts WHERE merchant_id = ${merchantId}`;
+};

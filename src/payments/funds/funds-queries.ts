@@ -9,7 +9,7 @@ import { isMoneyFree, leaseColumns, newMoneyToken } from './money-lease.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
-/** What moving the money of an order needs: its payment, and the merchant's linked account. */
+/** What moving the money of an order needs: its payment, and the linked account that it goes to. */
 export interface FundsRow extends OrderGateway, PaymentRef {
   orderNumber: string;
   amountPaise: number;
@@ -17,6 +17,7 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   merchantName: string;
   merchantEmail: string;
   merchantStatus: string;
+  /** The payment's, whatever account the merchant has now; null if the merchant had none at the capture. */
   linkedAccountId: string | null;
   /** Its transfers that have failed, as far as operators were notified. */
   transferFailures: number;
@@ -32,35 +33,45 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
     SELECT o.order_number, o.gateway, o.environment, o.amount_paise, o.gateway_payment_id,
       o.merchant_id,
       m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
-      a.linked_account_id, p.transfer_failures,
+      p.linked_account_id, p.transfer_failures,
       p.transfer_fee_paise IS NOT NULL AS has_transfer_fee,
       p.hold_started_at IS NOT NULL AS may_be_transferred
     FROM orders o JOIN merchants m USING (merchant_id)
     JOIN payments p ON p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id
-    LEFT JOIN linked_accounts a ON a.merchant_id = o.merchant_id
-      AND a.environment = o.environment AND a.gateway = o.gateway
     WHERE o.order_number = ${orderNumber}`;
   return row;
 }
 
 /**
- * Records the account that a gateway pays a merchant's money to, unless one is recorded.
+ * Freezes the merchant's present account on a payment of a merchant that had none at the capture.
  *
- * @returns the recorded account: the existing one, if there is one
+ * @returns the account that the payment has; null if the merchant still has none
  */
+export async function freezeLinkedAccount(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<string | null> {
+  const [row] = await sql<{ linkedAccountId: string | null }[]>`
+    UPDATE payments p SET linked_account_id = coalesce(p.linked_account_id, (
+      SELECT a.linked_account_id
+      FROM orders o, active_linked_account(o.merchant_id, o.environment, o.gateway) a
+      WHERE o.order_number = p.order_number))
+    WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
+    RETURNING p.linked_account_id`;
+  return row?.linkedAccountId ?? null;
+}
+
+/** Records the account that a gateway has made for a merchant, unless the merchant has one. */
 export async function saveLinkedAccount(
   sql: Sql,
   merchantId: string,
   { gateway, environment }: OrderGateway,
   linkedAccountId: string,
-): Promise<string> {
-  const [row] = await sql<{ linkedAccountId: string }[]>`
+): Promise<void> {
+  await sql`
     INSERT INTO linked_accounts (merchant_id, environment, gateway, linked_account_id)
     VALUES (${merchantId}, ${environment}, ${gateway}, ${linkedAccountId})
-    ON CONFLICT (merchant_id, environment, gateway)
-      DO UPDATE SET linked_account_id = linked_accounts.linked_account_id
-    RETURNING linked_account_id`;
-  return row?.linkedAccountId ?? linkedAccountId;
+    ON CONFLICT (merchant_id, environment, gateway) DO NOTHING`;
 }
 
 /** True for a payment `p` without reversals whose hold was not refused within the last hour. */

@@ -315,20 +315,25 @@ async function transferWith(
   }
 }
 
-/** A sandbox account is created when first needed; in production an operator adds the real one. */
+/**
+ * The account that was active when the payment was captured. A sandbox account is created when first needed;
+ * in production an operator adds the real one.
+ */
 async function linkedAccountOf(
   { sql }: GatewayDeps,
   gateway: PaymentGateway,
   funds: FundsRow,
   operation: string,
 ): Promise<string> {
-  if (funds.linkedAccountId !== null) return funds.linkedAccountId;
+  const known = funds.linkedAccountId ?? (await queries.freezeLinkedAccount(sql, funds));
+  if (known !== null) return known;
   if (funds.environment === 'production') {
     const remedy = `merchant ${funds.merchantId} has none: merchant approve --linked-account`;
     throw new GatewayRefused(operation, 'NO_LINKED_ACCOUNT', remedy);
   }
   const { linkedAccountId } = await gateway.createLinkedAccount(sandboxAccount(funds));
-  return queries.saveLinkedAccount(sql, funds.merchantId, funds, linkedAccountId);
+  await queries.saveLinkedAccount(sql, funds.merchantId, funds, linkedAccountId);
+  return (await queries.freezeLinkedAccount(sql, funds)) ?? linkedAccountId;
 }
 
 function sandboxAccount(funds: FundsRow) {
