@@ -276,6 +276,10 @@ export const DURATION_SETTINGS = {
     'how often the sweep runs, and when it wakes an order whose creation, command or dispute nothing has confirmed',
   ),
   RECONCILE_SECONDS: seconds(60, 'how often the gateway is asked for payments without a callback'),
+  LINKED_ACCOUNT_CHANGE_SECONDS: seconds(
+    72 * HOUR,
+    'a linked account that replaces another one is active then; what is captured before goes to the old one',
+  ),
 };
 
 const days = (least: number, fallback: number, description: string) =>

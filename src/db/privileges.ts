@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 
 /** Tables whose rows are never updated or deleted. */
-const APPEND_ONLY = ['audit_log', 'ledger_transfers', 'webhook_attempts'];
+const APPEND_ONLY = ['audit_log', 'ledger_transfers', 'linked_account_changes', 'webhook_attempts'];
 
 /** The only tables whose rows may be deleted. */
 const MAY_DELETE = [
@@ -24,6 +24,7 @@ const MAY_DELETE = [
 const OWNERS_FUNCTIONS = [
   'erase_order(text, text, text, text)',
   'erase_old_answers(timestamptz, integer)',
+  'set_linked_account(text, environment, jsonb, bigint, jsonb)',
 ];
 
 /** Only migrations write to it. */

@@ -6,7 +6,8 @@ import { DomainError } from '../domain/index.ts';
 import type { SealedMail } from '../mail/public.ts';
 import { mailRow } from '../mail/public.ts';
 import type { CheckedAccount } from '../payments/public.ts';
-import { givingAccount } from './linked-accounts.ts';
+import type { AccountChange, AccountChangeDeps } from './linked-accounts.ts';
+import { accountChange, givingAccount, prepareAccountChange } from './linked-accounts.ts';
 import type { MerchantRow, MerchantStatus } from './queries.ts';
 import { merchantNotFound, requireMerchant } from './queries.ts';
 
@@ -61,7 +62,8 @@ export async function createMerchant(
     )
     INSERT INTO merchants (merchant_id, name, email) VALUES (${merchantId}, ${name}, ${email})
     RETURNING *, '{}'::jsonb AS linked_accounts, false AS is_ready,
-      NULL AS linked_account_state, NULL AS transfers_from`;
+      NULL AS linked_account_state, NULL AS transfers_from, NULL AS waiting_account_id,
+      NULL AS waiting_until`;
   if (!row) throw new Error('INSERT … RETURNING returns a row');
   return row;
 }
@@ -70,8 +72,8 @@ export async function createMerchant(
 export interface StatusDetails {
   /** For the audit log. */
   reason?: string | undefined;
-  /** Where the merchant's gateway pays out to in production, by `checkLinkedAccount`. */
-  linkedAccount?: CheckedAccount | undefined;
+  /** Where the merchant's gateway pays out to in production, by `prepareAccountChange`. */
+  linkedAccount?: AccountChange | undefined;
   /** The payment gateway of the merchant's orders from now on. */
   gateway?: string | undefined;
   /** What the operator has seen: if the merchant is no longer like this, the change is refused. */
@@ -88,6 +90,9 @@ export interface StatusDetails {
  * created or paid (`is_merchant_ready`). Orders keep the gateway that they were created with, so the linked
  * account there is kept when the merchant gets another gateway.
  *
+ * The first account of a merchant at a gateway is active at once, another one after
+ * LINKED_ACCOUNT_CHANGE_SECONDS.
+ *
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE`, `BAD_REQUEST` if another merchant has the linked account
  */
 export async function changeMerchantStatus(
@@ -100,11 +105,11 @@ export async function changeMerchantStatus(
   const details = {
     status: to,
     reason: reason ?? null,
-    linkedAccounts: linkedAccount ? { production: linkedAccount.linkedAccountId } : {},
+    linkedAccounts: linkedAccount ? { production: linkedAccount.account.linkedAccountId } : {},
     ...(gateway && { gateway }),
   };
   const changed = await givingAccount(
-    linkedAccount,
+    linkedAccount?.account,
     () => sql`
     WITH changed AS (
       UPDATE merchants SET status = ${to}, status_reason = ${reason ?? null},
@@ -116,10 +121,10 @@ export async function changeMerchantStatus(
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
       SELECT ${actor.name}, ${actor.address}, ${`merchant.${change}`}, merchant_id, ${sql.json(details)} FROM changed
     )
-    ${linkedAccount ? sql`, linked AS (${linkAccount(sql, linkedAccount, 'changed')})` : sql``}
+    ${linkedAccount ? sql`, linked AS (${accountChange(sql, linkedAccount, 'changed')})` : sql``}
     ${to === 'APPROVED' ? sql`, woken AS (${wakeWaitingReleases(sql)})` : sql``}
     ${mail ? sql`, mailed AS (${mailRow(sql, mail, 'changed')})` : sql``}
-    SELECT FROM changed`,
+    SELECT FROM changed ${linkedAccount ? sql`, linked` : sql``}`,
   );
   if (changed.length === 0) return refuseChange(sql, merchantId, change, seen);
   return requireMerchant(sql, merchantId);
@@ -134,20 +139,6 @@ function wakeWaitingReleases(sql: Sql) {
     WHERE o.environment IN ('sandbox', 'production') AND o.status = 'DELIVERED'
       AND o.pending_operation IS NULL AND o.completes_at <= service_now()
     ON CONFLICT DO NOTHING`;
-}
-
-/** Writes the linked account of each merchant of the table `of`. */
-function linkAccount(sql: Sql, account: CheckedAccount, of: 'changed' | 'merchant') {
-  const { gateway, linkedAccountId, state, transfersFrom, checkAgainMs } = account;
-  return sql`
-    INSERT INTO linked_accounts
-      (merchant_id, environment, gateway, linked_account_id, state, transfers_from, check_at)
-    SELECT merchant_id, 'production', ${gateway}, ${linkedAccountId}, ${state}, ${transfersFrom},
-      service_now() + ${checkAgainMs} * interval '1 millisecond'
-    FROM ${sql(of)}
-    ON CONFLICT (merchant_id, environment, gateway) DO UPDATE
-    SET linked_account_id = excluded.linked_account_id, state = excluded.state,
-      transfers_from = excluded.transfers_from, check_at = excluded.check_at`;
 }
 
 async function refuseChange(
@@ -166,31 +157,42 @@ async function refuseChange(
   throw new DomainError('INVALID_STATE', message);
 }
 
+/** What {@link setLinkedAccount} needs. */
+export interface LinkedAccountDeps extends MerchantAdminDeps, AccountChangeDeps {}
+
 /**
- * Sets where a gateway pays out to in production, whatever the merchant's status.
+ * Sets where a gateway pays out to in production, whatever the merchant's status. The merchant's first account
+ * there is active at once. Another one waits for LINKED_ACCOUNT_CHANGE_SECONDS, and replaces one that
+ * waits; to set the active one again withdraws it.
  *
  * @param account by `checkLinkedAccount`, which asks the gateway
- * @throws DomainError `NOT_FOUND`, `BAD_REQUEST` if another merchant has the account
+ * @returns when the account becomes active, or since when it is
+ * @throws DomainError `NOT_FOUND`, `BAD_REQUEST` if another merchant has the account, `INVALID_STATE` if
+ *   the merchant's account was changed at the same moment
  */
 export async function setLinkedAccount(
-  { sql, actor }: MerchantAdminDeps,
+  deps: LinkedAccountDeps,
   merchantId: string,
   account: CheckedAccount,
-): Promise<void> {
+): Promise<{ activeFrom: Date }> {
+  const { sql, actor } = deps;
   const { gateway, linkedAccountId } = account;
-  const rows = await givingAccount(
+  const change = await prepareAccountChange(deps, merchantId, account);
+  const details = { gateway, linkedAccountId, ...change.seen };
+  const [changed] = await givingAccount(
     account,
-    () => sql`
+    () => sql<{ activeFrom: Date }[]>`
     WITH merchant AS (
       SELECT merchant_id FROM merchants WHERE merchant_id = ${merchantId}
-    ), linked AS (${linkAccount(sql, account, 'merchant')}),
+    ), linked AS (${accountChange(sql, change, 'merchant')}),
     audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
       SELECT ${actor.name}, ${actor.address}, 'merchant.linkedAccount', merchant_id,
-        ${sql.json({ gateway, linkedAccountId })}
-      FROM merchant
+        ${sql.json(details)} || jsonb_build_object('activeFrom', active_from)
+      FROM merchant, linked
     )
-    SELECT FROM merchant`,
+    SELECT active_from FROM linked`,
   );
-  if (rows.length === 0) throw merchantNotFound(merchantId);
+  if (!changed) throw merchantNotFound(merchantId);
+  return changed;
 }

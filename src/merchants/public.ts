@@ -4,6 +4,8 @@ export type { AuditEntry, AuditFilter } from './audit-log.ts';
 export { listAudit } from './audit-log.ts';
 export type { StatusChange } from './commands.ts';
 export { changeMerchantStatus, newMerchantSchema, setLinkedAccount } from './commands.ts';
+export type { AccountChangeDeps } from './linked-accounts.ts';
+export { prepareAccountChange } from './linked-accounts.ts';
 export type { KeyPair } from './credentials.ts';
 export type { ListedKey } from './keys.ts';
 export { createKeyPair, listKeys, rotateSecret } from './keys.ts';

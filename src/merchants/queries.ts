@@ -15,8 +15,11 @@ export interface MerchantRow extends Readiness {
   statusReason: string | null;
   /** How often the merchant has submitted its application for review. */
   submissions: number;
-  /** Where that gateway pays out to. */
+  /** Where that gateway pays out to now. */
   linkedAccounts: Partial<Record<Environment, string>>;
+  /** The account to which production will pay out, and from when; null if no change waits. */
+  waitingAccountId: string | null;
+  waitingUntil: Date | null;
   createdAt: Date;
 }
 
@@ -74,15 +77,17 @@ export const readinessColumns = (sql: Sql) => sql`
 
 /** Joins the linked account that the present gateway of a merchant `m` pays out to in production. */
 export const readinessJoin = (sql: Sql) => sql`
-  LEFT JOIN linked_accounts paid_to ON paid_to.merchant_id = m.merchant_id
-    AND paid_to.environment = 'production' AND paid_to.gateway = m.gateway`;
+  LEFT JOIN LATERAL active_linked_account(m.merchant_id, 'production', m.gateway) paid_to ON true`;
 
 const merchantRows = (sql: Sql) => sql`
   SELECT m.*, coalesce((SELECT jsonb_object_agg(a.environment, a.linked_account_id)
-      FROM linked_accounts a WHERE a.merchant_id = m.merchant_id AND a.gateway = m.gateway),
+      FROM (VALUES ('sandbox'::environment), ('production')) AS of (environment),
+        active_linked_account(m.merchant_id, of.environment, m.gateway) a),
     '{}') AS linked_accounts,
+    waiting.linked_account_id AS waiting_account_id, waiting.active_from AS waiting_until,
     ${readinessColumns(sql)}
-  FROM merchants m ${readinessJoin(sql)}`;
+  FROM merchants m ${readinessJoin(sql)}
+  LEFT JOIN LATERAL waiting_linked_account(m.merchant_id, 'production', m.gateway) waiting ON true`;
 
 /** @returns undefined when no merchant has this id */
 export async function findMerchant(sql: Sql, merchantId: string): Promise<MerchantRow | undefined> {

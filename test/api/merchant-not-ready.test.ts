@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import { setLinkedAccount } from '../../src/merchants/commands.ts';
 import { open, post, textOf } from '../checkout/buyer.ts';
 import { browserOf } from '../dashboard/browsing.ts';
 import { dashboardTest } from '../dashboard/dashboard-test.ts';
-import { TEST_ACTOR } from '../support/actor.ts';
 import { anOrder } from '../support/api-client.ts';
-import { anAccountId, loseAccounts, usableAccount } from '../support/linked-accounts.ts';
-import type { Merchant } from '../support/merchant.ts';
+import { anAccountId, giveAccount, loseAccounts } from '../support/linked-accounts.ts';
 import type { TestService } from '../support/service.ts';
 import { merchantUser } from '../support/users.ts';
 import { expectRefusal, expectViolations } from './expectations.ts';
@@ -22,9 +19,6 @@ const test = dashboardTest({
 });
 
 const withKey = (key: string) => ({ 'Idempotency-Key': key });
-
-const giveAccount = ({ sql }: TestService, { merchantId }: Merchant) =>
-  setLinkedAccount({ sql, actor: TEST_ACTOR }, merchantId, usableAccount(anAccountId()));
 
 /** A merchant that had an account, and its order with the key of its request. */
 async function onceReady(service: TestService) {
@@ -47,7 +41,7 @@ describe('without a linked account, in production', () => {
     expectRefusal(await production.post('/orders', { amount: 1 }), 403, REFUSED);
     const tooLong = withKey('x'.repeat(300));
     expectRefusal(await production.post('/orders', anOrder(), tooLong), 403, REFUSED);
-    await giveAccount(service, merchant);
+    await giveAccount(service, merchant, anAccountId());
     const created = await production.post('/orders', anOrder(), key);
     expect([created.status, created.headers.get('Idempotent-Replayed')]).toEqual([201, null]);
   });
@@ -103,7 +97,7 @@ test('the buyer’s page has no button to pay, and says why; the button comes wi
   expect(textOf(page.html)).toContain('Asha Textiles cannot take payments now.');
   const pressed = await post(`${order.payment_url}/sessions`);
   expect([pressed.status, pressed.html.includes('<button')]).toEqual([403, false]);
-  await giveAccount(service, merchant);
+  await giveAccount(service, merchant, anAccountId());
   expect((await open(order.payment_url)).html).toContain('Pay now');
 });
 
@@ -118,7 +112,7 @@ test('the merchant reads that its account cannot take payments yet, and why', as
   const application = await read('/dashboard/production/onboarding');
   expect(application).toContain('Approved, cannot take payments yet');
   expect(application).toContain('it has no linked account to be paid out to');
-  await giveAccount(service, merchant);
+  await giveAccount(service, merchant, anAccountId());
   for (const path of ['', '/onboarding']) {
     expect(await read(`/dashboard/production${path}`)).not.toContain('cannot take payments');
   }
@@ -134,7 +128,7 @@ test('every operator sees it on the merchant’s page and in the list', async ({
   const list = `/operator/merchants?q=${merchant.merchantId}`;
   expect(await read(path)).toContain('it has no linked account to be paid out to');
   expect(await read(list)).toContain('Approved, cannot take payments yet');
-  await giveAccount(service, merchant);
+  await giveAccount(service, merchant, anAccountId());
   for (const place of [path, list]) {
     expect(await read(place)).not.toContain('cannot take payments');
   }

@@ -10,6 +10,8 @@ test.for([
   ['delete from the ledger', 'DELETE FROM ledger_transfers', 'permission denied'],
   ['rewrite the audit log', "UPDATE audit_log SET actor = ''", 'permission denied'],
   ['delete an order', 'DELETE FROM orders', 'permission denied'],
+  ['delete a change of an account', 'DELETE FROM linked_account_changes', 'permission denied'],
+  ['rewrite it', 'UPDATE linked_account_changes SET active_from = now()', 'permission denied'],
   ['empty a table', 'TRUNCATE webhook_attempts', 'permission denied'],
   ['say that a migration has run', 'DELETE FROM schema_version', 'permission denied'],
 ] as const)("the service's login cannot %s", async ([_what, statement, refusal], { database }) => {

@@ -284,7 +284,11 @@ test('the linked account is set whatever the status, with an audit row', async (
   await setLinkedAccount(operator, applicant, usableAccount(first));
   await setLinkedAccount(operator, applicant, usableAccount(second));
   const { merchant } = await readReview(deps.sql, applicant);
-  expect(merchant).toMatchObject({ status: 'PENDING', linkedAccounts: { production: second } });
+  expect(merchant).toMatchObject({
+    status: 'PENDING',
+    linkedAccounts: { production: first },
+    waitingAccountId: second,
+  });
   expect((await auditOf(deps.sql, applicant)).at(-1)).toMatchObject({
     action: 'merchant.linkedAccount',
     details: { gateway: 'razorpay', linkedAccountId: second },

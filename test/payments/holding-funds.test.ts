@@ -1,12 +1,10 @@
 import { describe, expect } from 'vitest';
-import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { releaseFunds } from '../../src/payments/funds/funds.ts';
 import { GatewayRefused } from '../../src/payments/gateway/gateway.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
-import { TEST_ACTOR } from '../support/actor.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { alerts, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
-import { loseAccounts, usableAccount } from '../support/linked-accounts.ts';
+import { giveAccount, loseAccounts } from '../support/linked-accounts.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { startOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -23,11 +21,6 @@ const refusals = (service: TestService, { order_number }: OrderRef) =>
   alerts(service, 'gateway_refused', order_number);
 const openInProduction = (by: Merchant, { order_number }: OrderRef) =>
   by.production.post(`/orders/${order_number}/payment-sessions`);
-const giveAccount = (service: TestService, { merchantId }: Merchant) =>
-  changeMerchantStatus({ sql: service.sql, actor: TEST_ACTOR }, merchantId, 'approve', {
-    linkedAccount: usableAccount('acc_Late'),
-  });
-
 async function aPaidOrder(service: TestService, merchant: Merchant) {
   const order = await merchant.sandbox.create();
   await merchant.sandbox.help(order, 'pay');
@@ -103,7 +96,7 @@ describe('in production, a merchant without a linked account', () => {
     expect((await openInProduction(without, order)).status).toBe(502);
     expect(alerts(service, 'no_linked_account', order.order_number)).toHaveLength(1);
     await expect(sessionOf(service, order)).rejects.toThrow('has no session');
-    await giveAccount(service, without);
+    await giveAccount(service, without, 'acc_Late');
     expect((await openInProduction(without, order)).status).toBe(201);
   });
 

@@ -1,14 +1,18 @@
 import { describe, expect } from 'vitest';
-import { changeMerchantStatus, setLinkedAccount } from '../../src/merchants/commands.ts';
+import { changeMerchantStatus } from '../../src/merchants/commands.ts';
+import { prepareAccountChange } from '../../src/merchants/linked-accounts.ts';
 import { requireMerchant } from '../../src/merchants/queries.ts';
 import { releaseFunds } from '../../src/payments/funds/funds.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { textOf } from '../checkout/buyer.ts';
 import { dashboardTest } from '../dashboard/dashboard-test.ts';
-import { TEST_ACTOR } from '../support/actor.ts';
+import { anOrder } from '../support/api-client.ts';
 import { askGateway, orderBeingPaid } from '../support/gateway.ts';
 import {
+  accountDeps,
   anAccountId,
+  changeAccount,
+  giveAccount,
   loseAccounts,
   newAccount,
   usableAccount,
@@ -22,9 +26,10 @@ const test = dashboardTest({
   merchant: { webhooks: false },
 });
 
-test.beforeEach(({ service }) => service.clock.set(0));
+const HOUR_MS = 3_600_000;
+const DELAY_MS = 72 * HOUR_MS;
 
-const adminOf = ({ sql }: TestService) => ({ sql, actor: TEST_ACTOR });
+test.beforeEach(({ service }) => service.clock.set(0));
 
 const accountOf = async ({ sql }: TestService, merchantId: string) =>
   (await requireMerchant(sql, merchantId)).linkedAccounts.production;
@@ -52,21 +57,23 @@ describe('an account of another merchant', () => {
     await service.newMerchant({ webhooks: false, linkedAccountId });
     const { merchantId } = await service.newMerchant({ webhooks: false });
     await service.sql`UPDATE merchants SET status = 'PENDING' WHERE merchant_id = ${merchantId}`;
-    const linkedAccount = usableAccount(linkedAccountId);
+    const deps = accountDeps(service);
+    const account = usableAccount(linkedAccountId);
+    const linkedAccount = await prepareAccountChange(deps, merchantId, account);
     await expect(
-      changeMerchantStatus(adminOf(service), merchantId, 'approve', { linkedAccount }),
+      changeMerchantStatus(deps, merchantId, 'approve', { linkedAccount }),
     ).rejects.toMatchObject({ code: 'BAD_REQUEST' });
     expect((await requireMerchant(service.sql, merchantId)).status).toBe('PENDING');
   });
 
   test('is refused to one of two merchants that get it at the same time', async ({ service }) => {
-    const account = usableAccount(anAccountId());
+    const account = anAccountId();
     const merchants = [
       await service.newMerchant({ webhooks: false }),
       await service.newMerchant({ webhooks: false }),
     ];
     const set = await Promise.allSettled(
-      merchants.map(({ merchantId }) => setLinkedAccount(adminOf(service), merchantId, account)),
+      merchants.map((merchant) => giveAccount(service, merchant, account)),
     );
     expect(set.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   });
@@ -107,7 +114,7 @@ describe('the account of a payment', () => {
     const [first, second] = [await newAccount(service), await newAccount(service)];
     const merchant = await service.newMerchant({ webhooks: false, linkedAccountId: first });
     const { orderNumber, recipients } = await aPaidOrder(service, merchant);
-    await setLinkedAccount(adminOf(service), merchant.merchantId, usableAccount(second));
+    await giveAccount(service, merchant, second);
     await reconcilePayments(service.deps);
     expect(await recipients()).toEqual([[first, 'held']]);
     await releaseFunds(service.deps, orderNumber);
@@ -121,7 +128,7 @@ describe('the account of a payment', () => {
     await loseAccounts(service, merchant);
     const paymentId = await order.pay();
     await order.untilStatus('PAID');
-    await setLinkedAccount(adminOf(service), merchant.merchantId, usableAccount(first));
+    await giveAccount(service, merchant, first);
     await reconcilePayments(service.deps);
     const accounts = await service.sql`
       SELECT linked_account_id FROM payments WHERE gateway_payment_id = ${paymentId}`;
@@ -135,5 +142,133 @@ describe('the account of a payment', () => {
     await expect(service.sql`
       UPDATE payments SET linked_account_id = ${account}
       WHERE gateway_payment_id = ${paymentId}`).rejects.toThrow('does not change');
+  });
+});
+
+/** A merchant with an active account, and another account that no merchant has. */
+async function aMerchantWithTwo(service: TestService) {
+  const [first, second] = [await newAccount(service), await newAccount(service)];
+  const merchant = await service.newMerchant({ webhooks: false, linkedAccountId: first });
+  return { merchant, first, second };
+}
+
+const accountsOf = async ({ sql }: TestService, { merchantId }: Merchant) => {
+  const { linkedAccounts, waitingAccountId } = await requireMerchant(sql, merchantId);
+  return [linkedAccounts.production, waitingAccountId];
+};
+
+describe('a changed account', () => {
+  test('is active after 72 hours: what is captured until then goes to the old one', async ({
+    service,
+  }) => {
+    const { merchant, first, second } = await aMerchantWithTwo(service);
+    await giveAccount(service, merchant, second);
+    expect(await accountsOf(service, merchant)).toEqual([first, second]);
+    await service.clock.set(DELAY_MS - HOUR_MS);
+    const before = await aPaidOrder(service, merchant);
+    await service.clock.set(DELAY_MS + HOUR_MS);
+    expect(await accountsOf(service, merchant)).toEqual([second, null]);
+    const after = await aPaidOrder(service, merchant);
+    await reconcilePayments(service.deps);
+    expect(await before.recipients()).toEqual([[first, 'held']]);
+    expect(await after.recipients()).toEqual([[second, 'held']]);
+  });
+
+  test('that is set and set back gets nothing of what is captured between', async ({ service }) => {
+    const { merchant, first, second } = await aMerchantWithTwo(service);
+    await giveAccount(service, merchant, second);
+    const paid = await aPaidOrder(service, merchant);
+    await giveAccount(service, merchant, first);
+    await reconcilePayments(service.deps);
+    await releaseFunds(service.deps, paid.orderNumber);
+    expect(await paid.recipients()).toEqual([[first, 'released']]);
+    expect(await accountsOf(service, merchant)).toEqual([first, null]);
+    await service.clock.set(DELAY_MS + HOUR_MS);
+    expect(await accountsOf(service, merchant)).toEqual([first, null]);
+  });
+
+  test('replaces one that waits, and the 72 hours start again', async ({ service }) => {
+    const { merchant, first, second } = await aMerchantWithTwo(service);
+    const third = await newAccount(service);
+    await giveAccount(service, merchant, second);
+    await service.clock.set(DELAY_MS - HOUR_MS);
+    await giveAccount(service, merchant, third);
+    expect(await accountsOf(service, merchant)).toEqual([first, third]);
+    await service.clock.set(DELAY_MS + HOUR_MS);
+    expect(await accountsOf(service, merchant)).toEqual([first, third]);
+    await service.clock.set(2 * DELAY_MS);
+    expect(await accountsOf(service, merchant)).toEqual([third, null]);
+    const history = await service.sql`
+      SELECT linked_account_id FROM linked_account_changes
+      WHERE merchant_id = ${merchant.merchantId} ORDER BY active_from`;
+    expect(history.map(({ linkedAccountId }) => linkedAccountId)).toEqual([first, third]);
+  });
+
+  test('that is set again while it waits is active at the same time', async ({ service }) => {
+    const { merchant, second } = await aMerchantWithTwo(service);
+    const set = await giveAccount(service, merchant, second);
+    await service.clock.set(HOUR_MS);
+    expect(await giveAccount(service, merchant, second)).toEqual(set);
+  });
+
+  test('that was withdrawn can be the account of another merchant; one that was active cannot', async ({
+    service,
+  }) => {
+    const { merchant, first, second } = await aMerchantWithTwo(service);
+    const [third, other] = [await newAccount(service), await service.newMerchant()];
+    await giveAccount(service, merchant, second);
+    await giveAccount(service, merchant, third);
+    await giveAccount(service, other, second);
+    expect(await accountsOf(service, other)).toEqual([second, null]);
+    await service.clock.set(DELAY_MS + HOUR_MS);
+    expect(await accountsOf(service, merchant)).toEqual([third, null]);
+    await expect(giveAccount(service, other, first)).rejects.toThrow('belongs to another merchant');
+  });
+
+  test('is set by one of two operators at the same moment: the other looks again', async ({
+    service,
+  }) => {
+    const { merchant, second } = await aMerchantWithTwo(service);
+    const deps = accountDeps(service);
+    const prepared = await prepareAccountChange(deps, merchant.merchantId, usableAccount(second));
+    await giveAccount(service, merchant, await newAccount(service));
+    await expect(
+      changeMerchantStatus(deps, merchant.merchantId, 'approve', { linkedAccount: prepared }),
+    ).rejects.toMatchObject({ code: 'INVALID_STATE' });
+  });
+
+  test('is asked for while it waits: one that receives no transfers is an alert', async ({
+    service,
+  }) => {
+    const { merchant, second } = await aMerchantWithTwo(service);
+    await giveAccount(service, merchant, second);
+    await changeAccount(service, second, { activation: 'verification_pending' });
+    await service.clock.set(25 * HOUR_MS);
+    await reconcilePayments(service.deps);
+    const open = () => service.sql`
+      SELECT details->>'state' AS state, details->>'activeFrom' IS NOT NULL AS waits FROM alerts
+      WHERE kind = 'linked_account_unusable' AND subject = ${`razorpay:${second}`}
+        AND cleared_at IS NULL`;
+    expect(await open()).toEqual([{ state: 'waiting', waits: true }]);
+    // The active one still takes payments.
+    expect((await merchant.production.post('/orders', anOrder())).status).toBe(201);
+    await service.clock.set(DELAY_MS + HOUR_MS);
+    expect((await merchant.production.post('/orders', anOrder())).status).toBe(403);
+    await changeAccount(service, second, { activation: 'activated' });
+    await reconcilePayments(service.deps);
+    expect(await open()).toEqual([]);
+    expect((await merchant.production.post('/orders', anOrder())).status).toBe(201);
+  });
+
+  test('is on the page of the merchant, with its time', async ({
+    service,
+    operators: { finance },
+  }) => {
+    const { merchant, first, second } = await aMerchantWithTwo(service);
+    const { activeFrom } = await giveAccount(service, merchant, second);
+    const { body } = await finance.get(`/operator/merchants/${merchant.merchantId}`);
+    expect(textOf(body)).toContain(`Production pays out to ${first}`);
+    expect(textOf(body)).toContain(`It changes to ${second}`);
+    expect(body).toContain(activeFrom.toISOString().slice(0, 16));
   });
 });

@@ -29,9 +29,10 @@ const test = dashboardTest({
 test.beforeEach(({ service }) => service.clock.set(0));
 
 /** Runs `merchant approve`; the command line cannot be given the simulator as production's gateway. */
-function approve({ sql, deps }: TestService, merchantId: string, linkedAccount: string) {
+function approve({ sql, deps, config }: TestService, merchantId: string, linkedAccount: string) {
   const command = MERCHANT_COMMANDS.find(({ name }) => name === 'merchant approve');
-  const service = { sql, actor: TEST_ACTOR, gateways: async () => deps.gateways } as AdminService;
+  const gateways = async () => deps.gateways;
+  const service = { sql, actor: TEST_ACTOR, config, gateways } as AdminService;
   const values = { merchant: merchantId, 'linked-account': linkedAccount };
   return command?.run(service, values as never);
 }
@@ -264,13 +265,14 @@ describe('reconciliation', () => {
     expect(await stateOf(service, merchant)).toBe('suspended');
   });
 
-  test('does not record its answer for an account that was replaced meanwhile', async ({
+  test('does not record its answer for a change that was withdrawn meanwhile', async ({
     service,
   }) => {
-    const merchant = await approvedWith(service, { status: 'suspended' });
-    const another = await newAccount(service);
+    const merchant = await approvedWith(service, {});
+    const another = await newAccount(service, { status: 'suspended' });
+    await approve(service, merchant.merchantId, another);
     const fetchLinkedAccount = async (id: string) => {
-      await approve(service, merchant.merchantId, another);
+      await approve(service, merchant.merchantId, merchant.linkedAccountId);
       return service.deps.gateways.forOrder(PRODUCTION).fetchLinkedAccount(id);
     };
     const port = { ...service.deps.gateways.forOrder(PRODUCTION), fetchLinkedAccount };
@@ -278,8 +280,10 @@ describe('reconciliation', () => {
     await service.clock.set(HOUR_MS);
     await checkLinkedAccounts({ ...service.deps, gateways });
     expect(await requireMerchant(service.sql, merchant.merchantId)).toMatchObject({
-      linkedAccounts: { production: another },
+      linkedAccounts: { production: merchant.linkedAccountId },
       linkedAccountState: 'activated',
+      waitingAccountId: null,
     });
+    expect(await openAlerts(service, { linkedAccountId: another })).toEqual([]);
   });
 });

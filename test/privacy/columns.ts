@@ -48,6 +48,10 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     none: `transfer_id gateway gateway_payment_id operation order_number merchant_id environment
       debit_account credit_account amount_paise at reversal_id refund_try`,
   },
+  linked_account_changes: {
+    merchant: 'linked_account_id',
+    none: 'change_id merchant_id environment gateway set_at active_from',
+  },
   linked_accounts: {
     merchant: 'linked_account_id',
     none: 'merchant_id environment gateway state transfers_from receives_transfers check_at',

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { setLinkedAccount } from '../../src/merchants/commands.ts';
 import type { CheckedAccount } from '../../src/payments/public.ts';
 import { accountInput } from '../payments/gateway-harness.ts';
+import { TEST_ACTOR } from './actor.ts';
 import { simulator } from './gateway.ts';
 import type { TestService } from './service.ts';
 
@@ -49,5 +51,20 @@ export const loseAccounts = async (
   { sql }: TestService,
   { merchantId }: { merchantId: string },
 ): Promise<void> => {
+  await sql`DELETE FROM linked_account_changes WHERE merchant_id = ${merchantId}`;
   await sql`DELETE FROM linked_accounts WHERE merchant_id = ${merchantId}`;
 };
+
+/** What `setLinkedAccount` needs, as an operator has it. */
+export const accountDeps = ({ sql, config }: TestService) => ({
+  sql,
+  actor: TEST_ACTOR,
+  linkedAccountChangeMs: config.durations.linkedAccountChangeMs,
+});
+
+/** Sets an account that receives transfers. */
+export const giveAccount = (
+  service: TestService,
+  { merchantId }: { merchantId: string },
+  linkedAccountId: string,
+) => setLinkedAccount(accountDeps(service), merchantId, usableAccount(linkedAccountId));

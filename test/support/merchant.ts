@@ -3,6 +3,7 @@ import type { Sql } from '../../src/db/client.ts';
 import type { Environment } from '../../src/domain/index.ts';
 import { createUrlCheck } from '../../src/main/compose/webhook-rules.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
+import { prepareAccountChange } from '../../src/merchants/linked-accounts.ts';
 import { createKeyPair } from '../../src/merchants/keys.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
@@ -41,9 +42,16 @@ export async function createTestMerchant(
     name,
     email: 'owner@example.com',
   });
+  const { linkedAccountChangeMs } = config.durations;
   await changeMerchantStatus(admin, merchantId, 'approve', {
     linkedAccount:
-      linkedAccountId === undefined ? undefined : usableAccount(linkedAccountId, gateway),
+      linkedAccountId === undefined
+        ? undefined
+        : await prepareAccountChange(
+            { sql, linkedAccountChangeMs },
+            merchantId,
+            usableAccount(linkedAccountId, gateway),
+          ),
     gateway,
   });
   const keys = {

@@ -2,10 +2,12 @@ import type { StatusChange, StatusDetails } from '../../merchants/commands.ts';
 import { changeMerchantStatus, createMerchant } from '../../merchants/commands.ts';
 import { createKeyPair, listKeys, rotateSecret } from '../../merchants/keys.ts';
 import { findOrigins, setOrigins } from '../../merchants/origins.ts';
+import { prepareAccountChange } from '../../merchants/linked-accounts.ts';
 import type { MerchantRow } from '../../merchants/queries.ts';
 import { listMerchants, requireMerchant } from '../../merchants/queries.ts';
 import { whyNotReady } from '../../merchants/readiness.ts';
 import { GATEWAY_ADAPTERS } from '../../payments/gateway/adapters.ts';
+import type { CheckedAccount } from '../../payments/funds/linked-accounts.ts';
 import { checkLinkedAccount } from '../../payments/funds/linked-accounts.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
 import { defineCommand, ENVIRONMENT, MERCHANT } from './command.ts';
@@ -26,6 +28,8 @@ const presentMerchant = (row: MerchantRow) => ({
   statusReason: row.statusReason,
   gateway: row.gateway,
   linkedAccounts: row.linkedAccounts,
+  waitingAccountId: row.waitingAccountId,
+  waitingUntil: row.waitingUntil,
   linkedAccountState: row.linkedAccountState,
   transfersFrom: row.transfersFrom,
   isReady: row.isReady,
@@ -50,6 +54,8 @@ function merchantResult(row: MerchantRow): CommandResult {
     Reason: row.statusReason ?? undefined,
     Gateway: row.gateway,
     'Linked account': row.linkedAccounts.production,
+    'Changes to': row.waitingAccountId ?? undefined,
+    'Active from': row.waitingUntil ?? undefined,
     'Account state': row.linkedAccountState ?? undefined,
     Created: row.createdAt,
   });
@@ -63,6 +69,11 @@ async function change(
   details: StatusDetails = {},
 ): Promise<MerchantRow> {
   return changeMerchantStatus({ sql, actor }, merchant, kind, details);
+}
+
+function changeTo({ sql, config }: AdminService, merchant: string, account: CheckedAccount) {
+  const { linkedAccountChangeMs } = config.durations;
+  return prepareAccountChange({ sql, linkedAccountChangeMs }, merchant, account);
 }
 
 const merchantCommands = [
@@ -97,7 +108,8 @@ const merchantCommands = [
     summary: 'Approve a merchant, or set the linked account of an approved one',
     notes: `The sandbox creates linked accounts automatically. In production the gateway is asked for the account:
 one that it does not have is refused. A merchant without an account, or whose account receives no transfers
-yet, cannot create orders: the API answers 403. The service asks again every hour.`,
+yet, cannot create orders: the API answers 403. The service asks again every hour. An account that replaces
+another one is active after LINKED_ACCOUNT_CHANGE_SECONDS; the old one given again withdraws it.`,
     options: {
       merchant: MERCHANT,
       'linked-account': { value: 'ID', help: 'Where the gateway pays out in production (acc_…)' },
@@ -110,10 +122,14 @@ yet, cannot create orders: the API answers 403. The service asks again every hou
       const linkedAccount =
         linkedAccountId === undefined
           ? undefined
-          : await checkLinkedAccount(
-              await service.gateways(),
-              gateway ?? (await requireMerchant(service.sql, merchant)).gateway,
-              linkedAccountId,
+          : await changeTo(
+              service,
+              merchant,
+              await checkLinkedAccount(
+                await service.gateways(),
+                gateway ?? (await requireMerchant(service.sql, merchant)).gateway,
+                linkedAccountId,
+              ),
             );
       return merchantResult(await change(service, 'approve', merchant, { linkedAccount, gateway }));
     },

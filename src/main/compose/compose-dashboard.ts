@@ -71,6 +71,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
       mails: createMailWorkflows(temporal),
       publicBaseUrl,
       gateways: shared.gateways,
+      linkedAccountChangeMs: config.durations.linkedAccountChangeMs,
     },
     operator: {
       sql,

@@ -1,4 +1,5 @@
 import type { Sql } from '../../db/client.ts';
+import { jsonRow } from '../../db/client.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
 import { feeColumns } from './fee-queries.ts';
@@ -68,10 +69,11 @@ export async function saveLinkedAccount(
   { gateway, environment }: OrderGateway,
   linkedAccountId: string,
 ): Promise<void> {
+  const account = { gateway, linkedAccountId, state: 'unknown', transfersFrom: new Date(0) };
   await sql`
-    INSERT INTO linked_accounts (merchant_id, environment, gateway, linked_account_id)
-    VALUES (${merchantId}, ${environment}, ${gateway}, ${linkedAccountId})
-    ON CONFLICT (merchant_id, environment, gateway) DO NOTHING`;
+    SELECT set_linked_account(${merchantId}, ${environment},
+      ${jsonRow(sql, { ...account, checkAgainMs: 0 })}, 0, NULL)
+    WHERE NOT EXISTS (SELECT FROM active_linked_account(${merchantId}, ${environment}, ${gateway}))`;
 }
 
 /** True for a payment `p` without reversals whose hold was not refused within the last hour. */

@@ -5,10 +5,12 @@ import type { CheckedAccount } from './linked-accounts.ts';
 export type AccountToCheck = Omit<CheckedAccount, 'checkAgainMs'> & {
   merchantId: string;
   receivesTransfers: boolean;
+  /** When a changed account becomes active; null of the active one. */
+  activeFrom: Date | null;
 };
 
 /**
- * Takes the linked account of production that has been due for longest.
+ * Takes the linked account of production that has been due for longest: one that is active, or that will be.
  *
  * @param gateways the names of the gateways that can be asked
  * @param retryMs after this time it is due again, if no answer is recorded
@@ -20,21 +22,31 @@ export async function takeAccountToCheck(
   retryMs: number,
 ): Promise<AccountToCheck | undefined> {
   const [row] = await sql<AccountToCheck[]>`
-    UPDATE linked_accounts
+    UPDATE linked_accounts a
     SET check_at = service_now() + ${retryMs} * interval '1 millisecond'
-    WHERE environment = 'production' AND (merchant_id, gateway) = (
-      SELECT merchant_id, gateway FROM linked_accounts
-      WHERE environment = 'production' AND gateway = ANY(${[...gateways]})
-        AND check_at <= service_now()
-      ORDER BY check_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING merchant_id, gateway, linked_account_id, state, transfers_from, receives_transfers`;
+    FROM (
+      SELECT due.merchant_id, due.gateway, due.linked_account_id, waiting.active_from
+      FROM linked_accounts due
+      LEFT JOIN LATERAL active_linked_account(due.merchant_id, 'production', due.gateway) active
+        ON active.linked_account_id = due.linked_account_id
+      LEFT JOIN LATERAL waiting_linked_account(due.merchant_id, 'production', due.gateway) waiting
+        ON waiting.linked_account_id = due.linked_account_id
+      WHERE due.environment = 'production' AND due.gateway = ANY(${[...gateways]})
+        AND due.check_at <= service_now()
+        AND num_nonnulls(active.linked_account_id, waiting.linked_account_id) > 0
+      ORDER BY due.check_at LIMIT 1 FOR UPDATE OF due SKIP LOCKED
+    ) AS due
+    WHERE a.environment = 'production' AND a.merchant_id = due.merchant_id
+      AND a.gateway = due.gateway AND a.linked_account_id = due.linked_account_id
+    RETURNING a.merchant_id, a.gateway, a.linked_account_id, a.state, a.transfers_from,
+      a.receives_transfers, due.active_from`;
   return row;
 }
 
 /**
  * Records what the gateway reports of an account.
  *
- * @returns whether it receives transfers; undefined if the merchant has another account by now
+ * @returns whether it receives transfers; undefined if the account is no longer the merchant's
  */
 export async function recordAccountState(
   sql: Sql,

@@ -76,8 +76,9 @@ const RUN_FOR_MS = 15_000;
 
 /**
  * Asks the gateways again for the linked accounts of production that are due: once an hour, and once a
- * day for an activated one. So a merchant becomes ready, or is no longer, without an operator. A failure is
- * logged, and does not stop the rest.
+ * day for an activated one. So a merchant becomes ready, or is no longer, without an operator. One that waits
+ * to become active is asked for, too, so that an operator knows before. A failure is logged, and does not stop the
+ * rest.
  */
 export async function checkLinkedAccounts(deps: GatewayDeps): Promise<void> {
   const endsAtMs = performance.now() + RUN_FOR_MS;
@@ -95,7 +96,7 @@ export async function checkLinkedAccounts(deps: GatewayDeps): Promise<void> {
 }
 
 async function checkAgain(deps: GatewayDeps, account: queries.AccountToCheck): Promise<void> {
-  const { merchantId, gateway, linkedAccountId, receivesTransfers: before } = account;
+  const { merchantId, gateway, linkedAccountId, activeFrom, receivesTransfers: before } = account;
   const port = deps.gateways.forOrder({ gateway, environment: 'production' });
   const report = await reportOf(port, linkedAccountId).catch((error: unknown) => {
     if (!(error instanceof GatewayRefused) || error.code !== NO_SUCH_ACCOUNT) throw error;
@@ -107,12 +108,17 @@ async function checkAgain(deps: GatewayDeps, account: queries.AccountToCheck): P
   const subject = gatewaySubject(gateway, linkedAccountId);
   if (receivesTransfers) {
     await clearAlert(deps.sql, 'linked_account_unusable', subject, 'reconciliation');
-  } else if (state !== 'waiting' || before) {
+  } else if (state !== 'waiting' || before || activeFrom !== null) {
+    const message =
+      activeFrom === null
+        ? 'A merchant cannot take payments, because its linked account receives no transfers'
+        : 'A merchant will not take payments, because the linked account that it changes to receives no transfers';
+    const fields = { merchantId, gateway, linkedAccountId, state };
     await raiseAlert(deps, {
       kind: 'linked_account_unusable',
       subject,
-      message: 'A merchant cannot take payments, because its linked account receives no transfers',
-      fields: { merchantId, gateway, linkedAccountId, state },
+      message,
+      fields: { ...fields, ...(activeFrom && { activeFrom: activeFrom.toISOString() }) },
     });
   }
 }

@@ -1,8 +1,9 @@
+import type { AccountChangeDeps } from '../../../merchants/public.ts';
 import type { OnboardingDeps, ReviewDeps } from '../../../onboarding/public.ts';
 import type { Gateways } from '../../../payments/public.ts';
 
 /** What the pages of the review of merchants call. */
-export type MerchantReviewDeps = Omit<OnboardingDeps & ReviewDeps, 'actor'> & {
+export type MerchantReviewDeps = Omit<OnboardingDeps & ReviewDeps & AccountChangeDeps, 'actor'> & {
   gateways: Gateways;
 };
 

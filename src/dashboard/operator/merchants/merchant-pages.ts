@@ -29,7 +29,7 @@ const DONE = {
   reject: 'The merchant is rejected.',
   suspend: 'The merchant is suspended.',
   activate: 'The merchant is active again.',
-  linkedAccount: 'The linked account is set.',
+  linkedAccount: 'The linked account is set. One that replaces another is active later: see below.',
 } as const;
 
 /** The page of one merchant, its downloads, and what an operator may do with it. */
@@ -125,7 +125,7 @@ function linkedAccountForm(context: PageContext, deps: MerchantReviewDeps): Rout
     try {
       const { gateway } = await requireMerchant(deps.sql, merchant);
       const account = await checkLinkedAccount(deps.gateways, gateway, linkedAccountId);
-      await setLinkedAccount({ sql: deps.sql, actor }, merchant, account);
+      await setLinkedAccount({ ...deps, actor }, merchant, account);
     } catch (error) {
       const linkedAccount = { values: { linkedAccountId } };
       return refusedReply(deps, viewer, merchant, error, { linkedAccount });

@@ -112,6 +112,7 @@ function linkedAccountSection({ merchant }: Review, { linkedAccount }: Shown) {
         ? ['Production pays out to ', h('code', null, current), '. ', accountText(merchant)]
         : 'Without one, production orders cannot be created or paid.',
     ),
+    waitingText(merchant),
     form(
       merchantPath(merchant.merchantId, '/linked-account'),
       { 'aria-label': 'Linked account' },
@@ -121,14 +122,30 @@ function linkedAccountSection({ merchant }: Review, { linkedAccount }: Shown) {
           label: `Linked account at ${merchant.gateway}`,
           hint:
             'The id that the gateway gave the account, such as acc_GRWKk7qQsLnDjX. The gateway is ' +
-            'asked for it.',
+            'asked for it. The first account is active at once, another one later.',
           required: true,
           autocomplete: 'off',
         },
-        linkedAccount ?? { values: { linkedAccountId: current } },
+        linkedAccount ?? { values: { linkedAccountId: merchant.waitingAccountId ?? current } },
       ),
       submit('Set the linked account', 'second'),
     ),
+  );
+}
+
+/** The account that is not active yet. */
+function waitingText({ waitingAccountId, waitingUntil, linkedAccounts }: Review['merchant']) {
+  if (waitingAccountId === null || waitingUntil === null) return null;
+  return h(
+    'p',
+    null,
+    'It changes to ',
+    h('code', null, waitingAccountId),
+    ': what is captured from ',
+    moment(waitingUntil),
+    ' on goes there. To withdraw the change, set ',
+    h('code', null, linkedAccounts.production),
+    ' again.',
   );
 }
 

@@ -1,0 +1,114 @@
+-- Which account of a merchant is active when. The first one at a gateway is active at once; a changed one later, so
+-- that the merchant can object before money goes there.
+ALTER TABLE linked_accounts DROP CONSTRAINT linked_accounts_pkey,
+  ADD PRIMARY KEY (merchant_id, environment, gateway, linked_account_id);
+
+-- At most one of a merchant, environment and gateway waits: set_linked_account removes it when another is set.
+-- The others are history.
+CREATE TABLE linked_account_changes (
+  change_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  merchant_id text NOT NULL,
+  environment environment NOT NULL,
+  gateway text NOT NULL,
+  linked_account_id text NOT NULL,
+  set_at timestamptz NOT NULL DEFAULT service_now(),
+  -- The account is active from this time, until another one is.
+  active_from timestamptz NOT NULL,
+  FOREIGN KEY (merchant_id, environment, gateway, linked_account_id) REFERENCES linked_accounts
+);
+CREATE INDEX linked_account_changes_by_time
+  ON linked_account_changes (merchant_id, environment, gateway, active_from, change_id);
+
+INSERT INTO linked_account_changes (merchant_id, environment, gateway, linked_account_id, active_from)
+SELECT merchant_id, environment, gateway, linked_account_id, service_now() FROM linked_accounts;
+
+CREATE OR REPLACE FUNCTION active_linked_account(
+  p_merchant_id text, p_environment environment, p_gateway text
+) RETURNS SETOF linked_accounts LANGUAGE sql STABLE ROWS 1 AS $$
+  SELECT a.* FROM linked_account_changes c
+  JOIN linked_accounts a USING (merchant_id, environment, gateway, linked_account_id)
+  WHERE c.merchant_id = p_merchant_id AND c.environment = p_environment AND c.gateway = p_gateway
+    AND c.active_from <= service_now()
+  ORDER BY c.active_from DESC, c.change_id DESC LIMIT 1
+$$;
+
+-- The change that is not active yet; no row without one.
+CREATE FUNCTION waiting_linked_account(
+  p_merchant_id text, p_environment environment, p_gateway text
+) RETURNS SETOF linked_account_changes LANGUAGE sql STABLE ROWS 1 AS $$
+  SELECT * FROM linked_account_changes
+  WHERE merchant_id = p_merchant_id AND environment = p_environment AND gateway = p_gateway
+    AND active_from > service_now()
+  ORDER BY active_from DESC, change_id DESC LIMIT 1
+$$;
+
+CREATE OR REPLACE FUNCTION is_merchant_ready(
+  p_merchant_id text, p_environment environment, p_gateway text
+) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF p_environment = 'sandbox' THEN
+    RETURN true;
+  END IF;
+  RETURN EXISTS (SELECT FROM active_linked_account(p_merchant_id, p_environment, p_gateway)
+    WHERE receives_transfers AND transfers_from <= service_now());
+END $$;
+
+-- Sets where a gateway pays a merchant out to. The first account is active at once, another one after the delay.
+-- An account that waits is removed; to set the active one again removes it, too, and does nothing else.
+--
+-- Runs with the privileges of the tables' owner: the service's login cannot delete a change, and so no history.
+-- Returns the time from which the account is active.
+CREATE FUNCTION set_linked_account(
+  p_merchant_id text, p_environment environment,
+  p_account jsonb,    -- gateway, linked_account_id, and what the gateway reports: state, transfers_from, check_again_ms
+  p_delay_ms bigint,
+  p_seen jsonb        -- the accounts that the caller has seen: active_id, waiting_id; null if it has seen none
+) RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  p_gateway CONSTANT text := p_account->>'gateway';
+  account_id CONSTANT text := p_account->>'linked_account_id';
+  called_at CONSTANT timestamptz := service_now();
+  active_id text;
+  waiting linked_account_changes;
+  new_active_from timestamptz := called_at;
+BEGIN
+  -- Changes of one merchant are made one after the other.
+  PERFORM FROM merchants WHERE merchant_id = p_merchant_id FOR NO KEY UPDATE;
+  SELECT linked_account_id INTO active_id
+  FROM active_linked_account(p_merchant_id, p_environment, p_gateway);
+  SELECT * INTO waiting FROM waiting_linked_account(p_merchant_id, p_environment, p_gateway);
+  IF p_seen IS NOT NULL AND ((p_seen->>'active_id') IS DISTINCT FROM active_id
+      OR (p_seen->>'waiting_id') IS DISTINCT FROM waiting.linked_account_id) THEN
+    RAISE serialization_failure USING MESSAGE = 'The linked account has changed meanwhile';
+  END IF;
+
+  INSERT INTO linked_accounts
+    (merchant_id, environment, gateway, linked_account_id, state, transfers_from, check_at)
+  VALUES (p_merchant_id, p_environment, p_gateway, account_id,
+    (p_account->>'state')::linked_account_state, (p_account->>'transfers_from')::timestamptz,
+    called_at + (p_account->>'check_again_ms')::bigint * interval '1 millisecond')
+  ON CONFLICT (merchant_id, environment, gateway, linked_account_id) DO UPDATE
+  SET state = excluded.state, transfers_from = excluded.transfers_from, check_at = excluded.check_at;
+
+  IF waiting.linked_account_id = account_id THEN
+    RETURN waiting.active_from;
+  END IF;
+  DELETE FROM linked_account_changes WHERE change_id = waiting.change_id;
+  -- Another merchant may have an account that was never active.
+  DELETE FROM linked_accounts a
+  WHERE a.merchant_id = p_merchant_id AND a.environment = p_environment AND a.gateway = p_gateway
+    AND a.linked_account_id = waiting.linked_account_id
+    AND NOT EXISTS (SELECT FROM linked_account_changes c
+      WHERE c.merchant_id = a.merchant_id AND c.environment = a.environment
+        AND c.gateway = a.gateway AND c.linked_account_id = a.linked_account_id);
+  IF active_id = account_id THEN
+    RETURN called_at;
+  ELSIF active_id IS NOT NULL THEN
+    new_active_from := called_at + p_delay_ms * interval '1 millisecond';
+  END IF;
+  INSERT INTO linked_account_changes
+    (merchant_id, environment, gateway, linked_account_id, set_at, active_from)
+  VALUES (p_merchant_id, p_environment, p_gateway, account_id, called_at, new_active_from);
+  RETURN new_active_from;
+END $$;
+REVOKE EXECUTE ON FUNCTION set_linked_account(text, environment, jsonb, bigint, jsonb) FROM PUBLIC;
