@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
-import type { SealedMail } from '../mail/public.ts';
-import { mailRow } from '../mail/public.ts';
+import type { MailDeps, SealedMail } from '../mail/public.ts';
+import { mailRow, startMail } from '../mail/public.ts';
 import type { CheckedAccount } from '../payments/public.ts';
 import type { AccountChange, AccountChangeDeps } from './linked-accounts.ts';
 import { accountChange, givingAccount, prepareAccountChange } from './linked-accounts.ts';
@@ -91,7 +91,7 @@ export interface StatusDetails {
  * account there is kept when the merchant gets another gateway.
  *
  * The first account of a merchant at a gateway is active at once, another one after
- * LINKED_ACCOUNT_CHANGE_SECONDS.
+ * LINKED_ACCOUNT_CHANGE_SECONDS. The statement also writes the mail about the account, which the sweep sends.
  *
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE`, `BAD_REQUEST` if another merchant has the linked account
  */
@@ -121,7 +121,7 @@ export async function changeMerchantStatus(
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
       SELECT ${actor.name}, ${actor.address}, ${`merchant.${change}`}, merchant_id, ${sql.json(details)} FROM changed
     )
-    ${linkedAccount ? sql`, linked AS (${accountChange(sql, linkedAccount, 'changed')})` : sql``}
+    ${linkedAccount ? accountChange(sql, linkedAccount, 'changed') : sql``}
     ${to === 'APPROVED' ? sql`, woken AS (${wakeWaitingReleases(sql)})` : sql``}
     ${mail ? sql`, mailed AS (${mailRow(sql, mail, 'changed')})` : sql``}
     SELECT FROM changed ${linkedAccount ? sql`, linked` : sql``}`,
@@ -158,12 +158,13 @@ async function refuseChange(
 }
 
 /** What {@link setLinkedAccount} needs. */
-export interface LinkedAccountDeps extends MerchantAdminDeps, AccountChangeDeps {}
+export interface LinkedAccountDeps
+  extends MerchantAdminDeps, AccountChangeDeps, Pick<MailDeps, 'mails'> {}
 
 /**
  * Sets where a gateway pays out to in production, whatever the merchant's status. The merchant's first account
  * there is active at once. Another one waits for LINKED_ACCOUNT_CHANGE_SECONDS, and replaces one that
- * waits; to set the active one again withdraws it.
+ * waits; to set the active one again withdraws it. The merchant gets a mail about each change.
  *
  * @param account by `checkLinkedAccount`, which asks the gateway
  * @returns when the account becomes active, or since when it is
@@ -184,7 +185,8 @@ export async function setLinkedAccount(
     () => sql<{ activeFrom: Date }[]>`
     WITH merchant AS (
       SELECT merchant_id FROM merchants WHERE merchant_id = ${merchantId}
-    ), linked AS (${accountChange(sql, change, 'merchant')}),
+    )
+    ${accountChange(sql, change, 'merchant')},
     audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
       SELECT ${actor.name}, ${actor.address}, 'merchant.linkedAccount', merchant_id,
@@ -194,5 +196,6 @@ export async function setLinkedAccount(
     SELECT active_from FROM linked`,
   );
   if (!changed) throw merchantNotFound(merchantId);
+  if (change.mail) startMail(deps, change.mail);
   return changed;
 }

@@ -1,12 +1,17 @@
 import type { Sql } from '../db/client.ts';
 import { jsonRow } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
+import type { MailDeps, SealedMail } from '../mail/public.ts';
+import { mailRow, prepareMail } from '../mail/public.ts';
 import type { CheckedAccount } from '../payments/public.ts';
+import { accountMail } from './mails.ts';
 import { merchantNotFound } from './queries.ts';
 
 /** What a change of a merchant's account in production needs. */
-export interface AccountChangeDeps {
+export interface AccountChangeDeps extends Pick<MailDeps, 'mailBox'> {
   sql: Sql;
+  /** Where the merchant reaches its dashboard, for the mail. */
+  publicBaseUrl: string;
   /** After this time a changed account is active: LINKED_ACCOUNT_CHANGE_SECONDS. */
   linkedAccountChangeMs: number;
 }
@@ -17,45 +22,63 @@ interface PresentAccounts {
   waitingId: string | null;
 }
 
+interface Facts extends PresentAccounts {
+  name: string;
+  email: string;
+  now: Date;
+}
+
 /** A change that is ready to be made: see {@link prepareAccountChange}. */
 export interface AccountChange {
   account: CheckedAccount;
   delayMs: number;
   /** If the merchant has other accounts by now, the change is refused. */
   seen: PresentAccounts;
+  /** To the merchant, written with the change; null if nothing changes. */
+  mail: SealedMail | null;
 }
 
 /**
- * Reads what a change of a merchant's account depends on. The statement that makes the change has
- * {@link accountChange}, and runs in {@link givingAccount}.
+ * Reads what a change of a merchant's account depends on, and seals the mail about it. The statement that makes
+ * the change has {@link accountChange} and runs in {@link givingAccount}.
  *
  * @param account by `checkLinkedAccount`, which asks the gateway
  * @throws DomainError `NOT_FOUND`
  */
 export async function prepareAccountChange(
-  { sql, linkedAccountChangeMs: delayMs }: AccountChangeDeps,
+  deps: AccountChangeDeps,
   merchantId: string,
   account: CheckedAccount,
 ): Promise<AccountChange> {
-  const [seen] = await sql<PresentAccounts[]>`
-    SELECT active.linked_account_id AS active_id, waiting.linked_account_id AS waiting_id
+  const { gateway, linkedAccountId } = account;
+  const { linkedAccountChangeMs: delayMs } = deps;
+  const [facts] = await deps.sql<Facts[]>`
+    SELECT m.name, m.email, active.linked_account_id AS active_id,
+      waiting.linked_account_id AS waiting_id, service_now() AS now
     FROM merchants m
-    LEFT JOIN LATERAL active_linked_account(m.merchant_id, 'production', ${account.gateway}) active ON true
-    LEFT JOIN LATERAL waiting_linked_account(m.merchant_id, 'production', ${account.gateway}) waiting ON true
+    LEFT JOIN LATERAL active_linked_account(m.merchant_id, 'production', ${gateway}) active ON true
+    LEFT JOIN LATERAL waiting_linked_account(m.merchant_id, 'production', ${gateway}) waiting ON true
     WHERE m.merchant_id = ${merchantId}`;
-  if (!seen) throw merchantNotFound(merchantId);
-  return { account, delayMs, seen };
+  if (!facts) throw merchantNotFound(merchantId);
+  const { name: merchantName, email: to, now, ...seen } = facts;
+  const activeFrom = new Date(now.getTime() + delayMs);
+  const notice = { merchantName, gateway, linkedAccountId, activeFrom, ...seen };
+  const content = accountMail(notice, deps.publicBaseUrl);
+  return { account, delayMs, seen, mail: content && prepareMail(deps, { to, ...content }) };
 }
 
 /**
- * The query that makes a change for each merchant of the table `of`, and returns `active_from`. The
- * statement must read its rows.
+ * The queries that make a change for each merchant of the table `of`, and write the mail about it: neither happens
+ * without the other. They follow other queries of a WITH, and `linked` has the time `active_from`; the statement
+ * must read it.
  */
 export function accountChange(sql: Sql, change: AccountChange, of: 'changed' | 'merchant') {
-  const { account, delayMs, seen } = change;
-  return sql`
-    SELECT set_linked_account(merchant_id, 'production', ${jsonRow(sql, account)}, ${delayMs},
-      ${jsonRow(sql, seen)}) AS active_from FROM ${sql(of)}`;
+  const { account, delayMs, seen, mail } = change;
+  return sql`, linked AS (
+      SELECT set_linked_account(merchant_id, 'production', ${jsonRow(sql, account)}, ${delayMs},
+        ${jsonRow(sql, seen)}) AS active_from FROM ${sql(of)}
+    )
+    ${mail ? sql`, notified AS (${mailRow(sql, mail, 'linked')})` : sql``}`;
 }
 
 /** The index by which an account of production belongs to one merchant. */

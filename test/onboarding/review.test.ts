@@ -161,7 +161,7 @@ describe('the mail about a decision', () => {
     await setLinkedAccount(operator, underReview, usableAccount(anAccountId()));
     await decide(underReview, {});
     const { merchant, application } = await readReview(deps.sql, underReview);
-    const [mail] = await mailsTo(deps, merchant.email);
+    const [, mail] = await mailsTo(deps, merchant.email);
     expect(mail?.text).toContain('accept payments in production now');
     expect(application.state).toBe('approved');
   });

@@ -7,11 +7,13 @@ import { checkLinkedAccounts } from '../../src/payments/funds/linked-accounts.ts
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { dashboardTest } from '../dashboard/dashboard-test.ts';
 import { browserOf } from '../dashboard/browsing.ts';
+import { createSecretBox } from '../../src/secret-box.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { anOrder } from '../support/api-client.ts';
 import { alerts, simulator } from '../support/gateway.ts';
 import { changeAccount, newAccount } from '../support/linked-accounts.ts';
 import type { Merchant } from '../support/merchant.ts';
+import { SECRET_KEYS } from '../support/secret-keys.ts';
 import type { TestService } from '../support/service.ts';
 import { merchantUser } from '../support/users.ts';
 
@@ -32,7 +34,8 @@ test.beforeEach(({ service }) => service.clock.set(0));
 function approve({ sql, deps, config }: TestService, merchantId: string, linkedAccount: string) {
   const command = MERCHANT_COMMANDS.find(({ name }) => name === 'merchant approve');
   const gateways = async () => deps.gateways;
-  const service = { sql, actor: TEST_ACTOR, config, gateways } as AdminService;
+  const dataBox = () => createSecretBox(SECRET_KEYS);
+  const service = { sql, actor: TEST_ACTOR, config, gateways, dataBox } as AdminService;
   const values = { merchant: merchantId, 'linked-account': linkedAccount };
   return command?.run(service, values as never);
 }

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setLinkedAccount } from '../../src/merchants/commands.ts';
 import type { CheckedAccount } from '../../src/payments/public.ts';
 import { accountInput } from '../payments/gateway-harness.ts';
+import { createSecretBox } from '../../src/secret-box.ts';
 import { TEST_ACTOR } from './actor.ts';
 import { simulator } from './gateway.ts';
+import { SECRET_KEYS } from './secret-keys.ts';
 import type { TestService } from './service.ts';
 
 /** The id of an account that no merchant has: in production an account belongs to one merchant. */
@@ -60,6 +62,10 @@ export const accountDeps = ({ sql, config }: TestService) => ({
   sql,
   actor: TEST_ACTOR,
   linkedAccountChangeMs: config.durations.linkedAccountChangeMs,
+  publicBaseUrl: config.publicBaseUrl,
+  mailBox: createSecretBox(SECRET_KEYS),
+  // As when Temporal cannot be reached: the mails are written.
+  mails: { start: () => Promise.reject(new Error('Temporal is away')) },
 });
 
 /** Sets an account that receives transfers. */

@@ -42,18 +42,22 @@ export async function createTestMerchant(
     name,
     email: 'owner@example.com',
   });
-  const { linkedAccountChangeMs } = config.durations;
-  await changeMerchantStatus(admin, merchantId, 'approve', {
-    linkedAccount:
-      linkedAccountId === undefined
-        ? undefined
-        : await prepareAccountChange(
-            { sql, linkedAccountChangeMs },
-            merchantId,
-            usableAccount(linkedAccountId, gateway),
-          ),
-    gateway,
-  });
+  const linkedAccount =
+    linkedAccountId === undefined
+      ? undefined
+      : await prepareAccountChange(
+          {
+            sql,
+            linkedAccountChangeMs: config.durations.linkedAccountChangeMs,
+            publicBaseUrl: config.publicBaseUrl,
+            mailBox: createSecretBox(config.dataEncryptionKeys ?? ''),
+          },
+          merchantId,
+          usableAccount(linkedAccountId, gateway),
+        );
+  await changeMerchantStatus(admin, merchantId, 'approve', { linkedAccount, gateway });
+  // Without a mail server it would be an alert.
+  await sql`DELETE FROM mails WHERE mail_id = ${linkedAccount?.mail?.mailId ?? ''}`;
   const keys = {
     sandbox: await createKeyPair(admin, merchantId, 'sandbox'),
     production: await createKeyPair(admin, merchantId, 'production'),

@@ -71,9 +71,11 @@ async function change(
   return changeMerchantStatus({ sql, actor }, merchant, kind, details);
 }
 
-function changeTo({ sql, config }: AdminService, merchant: string, account: CheckedAccount) {
+function changeTo(service: AdminService, merchant: string, account: CheckedAccount) {
+  const { sql, config } = service;
   const { linkedAccountChangeMs } = config.durations;
-  return prepareAccountChange({ sql, linkedAccountChangeMs }, merchant, account);
+  const mailDeps = { mailBox: service.dataBox(), publicBaseUrl: config.publicBaseUrl };
+  return prepareAccountChange({ sql, linkedAccountChangeMs, ...mailDeps }, merchant, account);
 }
 
 const merchantCommands = [
