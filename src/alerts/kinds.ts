@@ -18,7 +18,7 @@ export const ALERT_KINDS = {
   ledger_fault:
     'Read the faults on the ledger page or with admin ledger verify. Each names an order or a payment: compare it with the dashboard of the gateway, and move no money of it until the cause is found. The alert is cleared by the next proof without a fault.',
   linked_account_unusable:
-    'Find the reason in the dashboard of the gateway, and correct it there; or give the merchant another account: admin merchant approve --linked-account. The service asks the gateway every hour, and clears the alert once the account receives transfers.',
+    'Find the reason in the dashboard of the gateway, and correct it there; or give the merchant another account, which is active after 72 hours: admin merchant approve --linked-account. The service asks the gateway every hour, and clears the alert once the account receives transfers.',
   mail_failed:
     'Read the failure in the alert. The content of the mail is deleted: fix the cause, and have its sender send it again.',
   mail_not_configured:
@@ -47,6 +47,8 @@ export const ALERT_KINDS = {
   step_not_recorded:
     'Read the error: the database is unavailable, or it refuses the step permanently. The order continues by itself once the cause is fixed.',
   surplus_capture: 'None: the capture is refunded, and the alert is cleared when it has been.',
+  transfer_recipient_differs:
+    'Stop the payouts of the account that the alert names in the dashboard of the gateway, reverse the transfer there, and find out who made it: the service makes transfers only to the account that was active when the payment was captured. Then move the money outside the gateway and run admin order settle. The comparison clears the alert when no transfer goes to another account.',
   workflow_missing:
     "None: the order's workflow was started again. Find out why it was missing: terminated by an operator, or Temporal restored from a backup.",
   wrong_amount: 'None: the capture is refunded, and the alert is cleared when it has been.',

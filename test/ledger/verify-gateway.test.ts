@@ -1,10 +1,16 @@
 import { describe, expect } from 'vitest';
 import { COMPARE_GATEWAY_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
-import { compareWithGateway } from '../../src/payments/reconcile/compare-gateway.ts';
+import { releaseFunds } from '../../src/payments/funds/funds.ts';
+import { moneyKey } from '../../src/payments/gateway/gateway.ts';
+import {
+  alertOnDifferences,
+  compareWithGateway,
+} from '../../src/payments/reconcile/compare-gateway.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { recordRefundsOf } from '../../src/payments/reversals/reversals.ts';
+import { accountInput } from '../payments/gateway-harness.ts';
 import { adminCli } from '../support/admin-cli.ts';
-import { SANDBOX, simulator } from '../support/gateway.ts';
+import { askGateway, SANDBOX, simulator } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
@@ -14,6 +20,41 @@ const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webho
 
 /** The time-skipping server has no list of workflows to compare the open orders with. */
 const cliOf = ({ env: { TEMPORAL_ADDRESS: _address, ...env } }: TestService) => adminCli(env);
+
+const linkedAccountOf = async ({ sql }: TestService, gatewayPaymentId: string) => {
+  const [payment] = await sql<{ linkedAccountId: string }[]>`
+    SELECT linked_account_id FROM payments WHERE gateway_payment_id = ${gatewayPaymentId}`;
+  return payment?.linkedAccountId ?? '';
+};
+
+/** Someone with the keys of the gateway transfers a payment to another account, under the service's key. */
+async function transferElsewhere(service: TestService, gatewayPaymentId: string) {
+  const { linkedAccountId: account } = await service.deps.gateways
+    .forOrder(SANDBOX)
+    .createLinkedAccount(accountInput(`${gatewayPaymentId}@example.com`.toLowerCase()));
+  const { items } = await askGateway<{ items: { id: string }[] }>(
+    service,
+    'POST',
+    `/v1/payments/${gatewayPaymentId}/transfers`,
+    {
+      transfers: [
+        {
+          account,
+          amount: AMOUNT_PAISE,
+          currency: 'INR',
+          on_hold: true,
+          notes: { idempotency_key: moneyKey(gatewayPaymentId, 'transfer') },
+        },
+      ],
+    },
+  );
+  const id = items[0]?.id ?? '';
+  return {
+    account,
+    reverse: () =>
+      askGateway(service, 'POST', `/v1/transfers/${id}/reversals`, { amount: AMOUNT_PAISE }),
+  };
+}
 
 describe("the ledger and the gateway's own figures", () => {
   test('agree on orders in every status, whose money is held, released, refunded and reversed', async ({
@@ -56,7 +97,7 @@ describe("the ledger and the gateway's own figures", () => {
     await gateway.releaseFunds({
       gatewayPaymentId,
       amountPaise: AMOUNT_PAISE,
-      linkedAccountId: 'acc_any',
+      linkedAccountId: await linkedAccountOf(service, gatewayPaymentId),
       idempotencyKey: `${gatewayPaymentId}-transfer`,
       knownFailures: 0,
       beforeMoving: async () => undefined,
@@ -68,6 +109,22 @@ describe("the ledger and the gateway's own figures", () => {
     expect(stdout).toContain('The gateway differs: 2 figures.');
     // Without --gateway the command does not ask the gateway.
     expect((await cli.run('ledger', 'verify')).code).toBe(0);
+  });
+
+  test('differ if a transfer went to another account, which is not released', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('PAID');
+    const gatewayPaymentId = await order.paymentId();
+    const { account } = await transferElsewhere(service, gatewayPaymentId);
+    await reconcilePayments(service.deps);
+    const own = await linkedAccountOf(service, gatewayPaymentId);
+    await expect(releaseFunds(service.deps, order.orderNumber)).rejects.toThrow('OTHER_RECIPIENT');
+    expect(await order.made('transfers')).toMatchObject([{ on_hold: true }]);
+    const { code, stdout } = await cliOf(service).run('ledger', 'verify', '--gateway');
+    expect(code).toBe(1);
+    expect(stdout).toContain(`a transfer to ${account} instead of ${own}`);
   });
 
   test('are compared for all payments except those that the gateway does not return', async ({
@@ -118,4 +175,25 @@ test('the daily comparison alerts about a payment that differs, until it agrees 
   await compare('compare-with-gateway-2');
   expect(await alertsAbout(paymentId)).toEqual([{ isOpen: false }]);
   expect(await alertsAbout(await sound.paymentId())).toEqual([]);
+});
+
+test('the daily comparison alerts about a transfer to another account, until it is reversed', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  const paymentId = await order.paymentId();
+  const isOpen = async () => {
+    const [alert] = await service.sql<{ isOpen: boolean }[]>`
+      SELECT cleared_at IS NULL AS is_open FROM alerts
+      WHERE kind = 'transfer_recipient_differs' AND subject = ${`razorpay:${paymentId}`}`;
+    return alert?.isOpen;
+  };
+  const { reverse } = await transferElsewhere(service, paymentId);
+  await reconcilePayments(service.deps);
+  expect((await alertOnDifferences(service.deps)).differing).toBeGreaterThan(0);
+  expect(await isOpen()).toBe(true);
+  await reverse();
+  await alertOnDifferences(service.deps);
+  expect(await isOpen()).toBe(false);
 });

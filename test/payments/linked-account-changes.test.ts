@@ -3,6 +3,7 @@ import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { prepareAccountChange } from '../../src/merchants/linked-accounts.ts';
 import { requireMerchant } from '../../src/merchants/queries.ts';
 import { releaseFunds } from '../../src/payments/funds/funds.ts';
+import { compareWithGateway } from '../../src/payments/reconcile/compare-gateway.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { textOf } from '../checkout/buyer.ts';
 import { dashboardTest } from '../dashboard/dashboard-test.ts';
@@ -182,6 +183,8 @@ describe('a changed account', () => {
     await reconcilePayments(service.deps);
     await releaseFunds(service.deps, paid.orderNumber);
     expect(await paid.recipients()).toEqual([[first, 'released']]);
+    const { faults } = await compareWithGateway(service.deps);
+    expect(faults.filter(({ fault }) => fault.includes('a transfer to'))).toEqual([]);
     expect(await accountsOf(service, merchant)).toEqual([first, null]);
     await service.clock.set(DELAY_MS + HOUR_MS);
     expect(await accountsOf(service, merchant)).toEqual([first, null]);

@@ -128,6 +128,7 @@ describe('a transfer', () => {
       heldPaise: 100,
       releasedPaise: 0,
       fee: null,
+      recipients: [null],
     });
   });
 

@@ -183,7 +183,7 @@ async function move(
 async function readTransferred(
   { gateway, transferWithinMs, intervalMs }: Pilot,
   gatewayPaymentId: string,
-  wanted: Omit<TransferredFunds, 'fee'>,
+  wanted: Pick<TransferredFunds, 'heldPaise' | 'releasedPaise'>,
 ): Promise<string> {
   const read = () => gateway.fetchTransferred(gatewayPaymentId);
   const isWanted = ({ heldPaise, releasedPaise }: TransferredFunds) =>

@@ -155,6 +155,8 @@ export interface TransferredFunds {
   releasedPaise: number;
   /** Of the transfers that have not failed; null if the gateway does not report it. */
   fee: GatewayFee | null;
+  /** The linked account of each transfer of which money is there; null if the gateway does not report it. */
+  recipients: (string | null)[];
 }
 
 /** The refund of a payment. */
@@ -288,7 +290,7 @@ export interface PaymentGateway {
   /**
    * Transfers the funds of a captured payment to the linked account on hold.
    *
-   * @throws TransferFailed once for each transfer that failed later; the call after it makes another one
+   * @throws GatewayRefused if a transfer with the same key went to another account; TransferFailed once for each transfer that failed later; the call after it makes another one
    */
   holdFunds(input: TransferInput): Promise<GatewayTransfer>;
   /**

@@ -21,6 +21,8 @@ export function idsNamedIn(body: string): string[] {
   return [...ids].slice(0, MOST_IDS);
 }
 
+/** A transfer's linked account. */
+const ACCOUNT_FIELD = /^recipient$/;
 const STATE_FIELD = /^(entity|currency)$|(^|_)status$/;
 const STATE = /^[A-Za-z0-9_.]{1,64}$/;
 const AMOUNT_FIELD = /(^|_)(amount|fees?|tax|count)(_|$)/;
@@ -48,7 +50,8 @@ function isKeptInAlert(path: Path, value: unknown): boolean {
   if (path.slice(0, -1).includes('notes')) return false;
   if (typeof value === 'number') return AMOUNT_FIELD.test(name);
   if (typeof value !== 'string') return true;
-  return (ID_FIELD.test(name) && isId(value)) || (STATE_FIELD.test(name) && STATE.test(value));
+  const isIdField = ID_FIELD.test(name) || ACCOUNT_FIELD.test(name);
+  return (isIdField && isId(value)) || (STATE_FIELD.test(name) && STATE.test(value));
 }
 
 /**

@@ -88,6 +88,8 @@ export type Dispute = z.infer<typeof disputeSchema>;
 const transfer = z.object({
   ...entity('transfer'),
   status: z.enum(['created', 'pending', 'processed', 'failed', 'reversed', 'partially_reversed']),
+  /** The linked account. */
+  recipient: orNull(z.string()),
   amount: paise,
   amount_reversed: paise.nullish(),
   fees: orNull(paise),

@@ -82,7 +82,21 @@ async function fetchTransferred(
     releasedPaise: sumOf(made.filter(({ on_hold }) => !on_hold)),
     // A payment has one transfer that has not failed.
     fee: fees.length === 1 ? (fees[0] ?? null) : null,
+    recipients: made
+      .filter((transfer) => unreversedPaise(transfer) > 0)
+      .map(({ recipient }) => recipient),
   };
+}
+
+/** A transfer that someone else has made under the key is neither held nor released. */
+function assertSameRecipient(
+  operation: string,
+  { id, recipient }: Transfer,
+  { linkedAccountId }: TransferInput,
+): void {
+  if (recipient === null || recipient === linkedAccountId) return;
+  const description = `the transfer ${id} went to ${recipient} instead of ${linkedAccountId}`;
+  throw new GatewayRefused(operation, 'OTHER_RECIPIENT', description);
 }
 
 /** The transfer under the key. @throws TransferFailed if it has failed, and the caller does not know that */
@@ -97,6 +111,7 @@ async function findMade(
   const live = made.find(({ status }) => status !== 'failed');
   if (live !== undefined) {
     assertSameAmount(operation, live.amount, input.amountPaise);
+    assertSameRecipient(operation, live, input);
     return live;
   }
   // A failure that the caller does not know comes first: it has a reason that operators need.

@@ -40,7 +40,7 @@ export interface GatewayComparison {
 
 /**
  * Compares the ledger with the gateways' figures: the amounts captured, refunded, released and held
- * of each payment whose order is open, or ended within a week. It reads pages and fetches a few
+ * of each payment whose order is open, or ended within a week, and the accounts of its transfers. It reads pages and fetches a few
  * payments at a time; a failed fetch does not stop the others.
  */
 export async function compareWithGateway(deps: {
@@ -114,14 +114,21 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
   const subject = paymentSubject(read);
   try {
     if (read.isMoving) return false;
-    let { faults, fees } = await compareFigures(deps.gateways.forOrder(read), read);
-    if (faults.length > 0) {
+    let { faults, recipientFaults, fees } = await compareFigures(
+      deps.gateways.forOrder(read),
+      read,
+    );
+    if (faults.length + recipientFaults.length > 0) {
       const again = await findFigures(deps.sql, read);
       if (!again || again.isMoving) return false;
-      ({ faults, fees } = await compareFigures(deps.gateways.forOrder(again), again));
+      ({ faults, recipientFaults, fees } = await compareFigures(
+        deps.gateways.forOrder(again),
+        again,
+      ));
     }
     // The gateway may not have reported them at first.
     if (isNews(read, fees)) await writeFees(deps.sql, read, fees);
+    await alertOnRecipients(deps, read, recipientFaults);
     if (faults.length === 0) await clearAlert(deps.sql, 'gateway_differs', subject, 'comparison');
     else {
       await raiseAlert(deps, {
@@ -135,11 +142,28 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
       await refundAgainIfBooked(deps, read);
       await lookAtHoldAgain(deps, { gateway, gatewayPaymentId, hasFailed: true });
     }
-    return faults.length > 0;
+    return faults.length + recipientFaults.length > 0;
   } catch (err) {
     deps.log.warn({ err, orderNumber }, 'A payment was not compared with the gateway');
     return false;
   }
+}
+
+async function alertOnRecipients(
+  deps: CaptureDeps,
+  payment: PaymentFigures,
+  faults: readonly string[],
+): Promise<void> {
+  const { gateway, gatewayPaymentId, orderNumber } = payment;
+  const kind = 'transfer_recipient_differs';
+  const subject = paymentSubject(payment);
+  if (faults.length === 0) return clearAlert(deps.sql, kind, subject, 'comparison');
+  return raiseAlert(deps, {
+    kind,
+    subject,
+    message: `Money of a payment went to another account: ${faults.join('; ')}`,
+    fields: { gateway, gatewayPaymentId, orderNumber },
+  });
 }
 
 async function compareOne(
@@ -153,7 +177,8 @@ async function compareOne(
     return;
   }
   try {
-    const { faults } = await compareFigures(gateways.forOrder(payment), payment);
+    const compared = await compareFigures(gateways.forOrder(payment), payment);
+    const faults = [...compared.faults, ...compared.recipientFaults];
     comparison.comparedCount += 1;
     comparison.faultCount += faults.length;
     for (const fault of faults) {
@@ -169,11 +194,11 @@ async function compareOne(
   }
 }
 
-/** @returns in what the gateway differs, and the fees that it reports */
+/** @returns in what figures and accounts the gateway differs, and the fees that it reports */
 async function compareFigures(
   gateway: PaymentGateway,
   payment: PaymentFigures,
-): Promise<{ faults: string[]; fees: FeesOfPayment }> {
+): Promise<{ faults: string[]; recipientFaults: string[]; fees: FeesOfPayment }> {
   const { gatewayPaymentId } = payment;
   const atGateway = await gateway.fetchPayment(gatewayPaymentId);
   const transferred = await gateway.fetchTransferred(gatewayPaymentId);
@@ -184,8 +209,23 @@ async function compareFigures(
   const fees = { ofPayment: atGateway.fee, ofTransfer: transferred.fee };
   return {
     faults: [...captureFaults(payment, atGateway), ...moved, ...feeFaults(payment, fees)],
+    recipientFaults: faultsOfRecipients(payment, transferred),
     fees,
   };
+}
+
+/** Also of a payment that is settled outside: no transfer of it may go to another account. */
+function faultsOfRecipients(
+  { linkedAccountId }: PaymentFigures,
+  { recipients }: TransferredFunds,
+): string[] {
+  if (linkedAccountId === null) return [];
+  return recipients
+    .filter((recipient) => recipient !== linkedAccountId)
+    .map(
+      (recipient) =>
+        `a transfer to ${recipient ?? 'an account that the gateway does not report'} instead of ${linkedAccountId}`,
+    );
 }
 
 /** Whether the gateway reports a fee that is not recorded. */

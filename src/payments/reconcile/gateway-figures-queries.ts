@@ -26,6 +26,8 @@ export interface PaymentFigures extends OrderGateway, PaymentRef {
   /** What the gateway has charged for it and for its transfer; null if that is not recorded. */
   feePaise: number | null;
   transferFeePaise: number | null;
+  /** Where its transfers go; null if that was never recorded. */
+  linkedAccountId: string | null;
 }
 
 const PAGE_SIZE = 200;
@@ -60,7 +62,7 @@ export async function findFigures(
 
 const figures = (sql: Sql) => sql`
     SELECT p.gateway, p.gateway_payment_id, p.order_number, p.environment, p.currency,
-      p.amount_paise, p.fee_paise, p.transfer_fee_paise,
+      p.amount_paise, p.fee_paise, p.transfer_fee_paise, p.linked_account_id,
       coalesce(l.refunded, 0)::bigint + r.refunded::bigint AS refunded_paise,
       coalesce(l.released, 0)::bigint AS released_paise,
       r.reversed::bigint AS reversed_paise,

@@ -83,7 +83,8 @@ function createOtherpay(given: Given, { timeoutMs }: GatewayOptions): PaymentGat
         payouts
           .filter((payout) => payout.held === isHeld)
           .reduce((paise, payout) => paise + payout.paise, 0);
-      return { heldPaise: sum(true), releasedPaise: sum(false), fee: null };
+      const recipients = payouts.map(({ account }) => account);
+      return { heldPaise: sum(true), releasedPaise: sum(false), fee: null, recipients };
     },
     holdFunds: (input) => payOut(api, input, true),
     releaseFunds: (input) => payOut(api, input, false),
