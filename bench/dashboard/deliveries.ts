@@ -37,8 +37,8 @@ export async function loadDeliveries(
           generate_series(${from}::integer, ${to}::integer) AS i
         WHERE order_number = 'ORD' || lpad(i::text, 10, '0') || ${merchantId.slice(-16)}::text
       ), steps AS (
-        INSERT INTO order_steps (order_number, step_number, kind, at, status, step)
-        SELECT order_number, 1, 'ORDER_CREATED', created_at, 'ACCEPTED', '{}' FROM own
+        INSERT INTO order_steps (order_number, step_number, merchant_id, kind, at, status, step)
+        SELECT order_number, 1, ${merchantId}, 'ORDER_CREATED', created_at, 'ACCEPTED', '{}' FROM own
       ), events AS (
         INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
         SELECT 'evt_' || substr(order_number, 4), order_number, 1, 1, 'ORDER_CREATED', created_at,
@@ -67,8 +67,9 @@ export async function loadDeliveries(
 /** Adds the further steps of one order, as if it had been disputed and then completed. */
 export async function loadWholeOrder(sql: Sql, orderNumber: string): Promise<void> {
   await sql`
-    INSERT INTO order_steps (order_number, step_number, kind, at, status, step, details)
-    SELECT order_number, 1 + number, kind, created_at + number * interval '1 minute', status, '{}',
+    INSERT INTO order_steps
+      (order_number, step_number, merchant_id, kind, at, status, step, details)
+    SELECT order_number, 1 + number, merchant_id, kind, created_at + number * interval '1 minute', status, '{}',
       jsonb_build_object('reason', repeat('A sentence of somewhat usual length. ', 10))
     FROM orders, unnest(${WHOLE_ORDER}::text[]) WITH ORDINALITY AS steps (kind, number)
     WHERE order_number = ${orderNumber}`;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 import type { Page } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/responses/errors.ts';
@@ -34,7 +35,12 @@ export interface CheckoutDeps {
    *
    * @throws DomainError `INVALID_STATE`
    */
-  raiseDispute(dispute: { order: OrderRow; commandId: string; reason: string }): Promise<unknown>;
+  raiseDispute(dispute: {
+    order: OrderRow;
+    commandId: string;
+    reason: string;
+    actor: Actor;
+  }): Promise<unknown>;
 }
 
 /** Allows resources of this origin only, and nothing inline. */

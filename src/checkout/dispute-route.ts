@@ -28,7 +28,7 @@ export function disputeRoute(context: CheckoutContext): Route {
     // The handler validates the text, so that the error page contains it.
     body: z.object({ reason: z.string().default('') }),
     responses: { 303: seeOther, 400: html, 500: html },
-  }).handledBy(async ({ params, headers, body, log }) => {
+  }).handledBy(async ({ params, headers, body, log, clientIp: address }) => {
     assertSameOrigin(headers);
     const checkout = await checkoutOf(context, params.token);
     // A browser sends each line break of a form as CR LF; JSON clients count it as one character.
@@ -38,7 +38,9 @@ export function disputeRoute(context: CheckoutContext): Route {
     if (refusal) return show(context, 400, checkout, refusal);
     try {
       const commandId = disputeIdOf(checkout, reason);
-      await context.raiseDispute({ order: checkout.order, commandId, reason });
+      // The holder of the payment token is the buyer.
+      const actor = { name: 'buyer', address };
+      await context.raiseDispute({ order: checkout.order, commandId, reason, actor });
     } catch (error) {
       const now = await checkoutOf(context, params.token);
       if (error instanceof DomainError && error.code === 'INVALID_STATE') {

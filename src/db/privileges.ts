@@ -1,7 +1,14 @@
 import postgres from 'postgres';
 
 /** Tables whose rows are never updated or deleted. */
-const APPEND_ONLY = ['audit_log', 'ledger_transfers', 'linked_account_changes', 'webhook_attempts'];
+const APPEND_ONLY = [
+  'audit_log',
+  'ledger_transfers',
+  'linked_account_changes',
+  'order_commands',
+  'order_steps',
+  'webhook_attempts',
+];
 
 /** The only tables whose rows may be deleted. */
 const MAY_DELETE = [
@@ -12,7 +19,6 @@ const MAY_DELETE = [
   'mails',
   'merchant_documents',
   'one_time_links',
-  'order_commands',
   'order_wakeups',
   'pending_logins',
   'rate_limits',
@@ -25,6 +31,7 @@ const OWNERS_FUNCTIONS = [
   'erase_order(text, text, text, text)',
   'erase_old_answers(timestamptz, integer)',
   'set_linked_account(text, environment, jsonb, bigint, jsonb)',
+  'end_command(text, text, command_state, integer)',
 ];
 
 /** Only migrations write to it. */

@@ -18,6 +18,8 @@ export type Base = 'merchant' | 'sandbox' | 'root';
 export interface Merchant {
   readonly id: string;
   readonly name: string;
+  /** The key of the request, which names the caller; it is no secret. */
+  readonly apiKey: string;
 }
 
 /** A merchant as its credentials were checked. */

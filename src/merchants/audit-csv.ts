@@ -5,11 +5,13 @@ import { auditPages } from './audit-log.ts';
 
 /** The columns of the file, in their order. An absent value is empty. */
 const COLUMNS = {
-  audit_id: (entry) => String(entry.auditId),
+  id: (entry) => entry.id,
   at: (entry) => entry.at.toISOString(),
   who: (entry) => entry.actor,
   address: (entry) => entry.address ?? '',
+  request_id: (entry) => entry.requestId ?? '',
   action: (entry) => entry.action,
+  outcome: (entry) => entry.outcome ?? '',
   merchant_id: (entry) => entry.merchantId ?? '',
   subject: (entry) => entry.subject ?? '',
   reason: (entry) => entry.reason ?? '',
@@ -17,7 +19,7 @@ const COLUMNS = {
 } as const satisfies Record<string, (entry: AuditEntry) => string>;
 
 /**
- * Writes the audit rows that match as CSV, the latest first. It reads a thousand rows at a time, each
+ * Writes the lines that match as CSV, the latest first. It reads a thousand rows at a time, each
  * when the reader asks for more, so neither memory nor a connection is held.
  */
 export async function* auditCsv(sql: Sql, filter: AuditFilter): AsyncGenerator<string> {

@@ -1,32 +1,60 @@
+import type { Fragment } from 'postgres';
+import type { OrderMessageName } from '../contracts/order-workflow.ts';
 import type { Sql } from '../db/client.ts';
+import type { StepKind } from '../domain/index.ts';
+import { STEP_KINDS } from '../domain/index.ts';
 
 /** The rows of each statement of {@link auditPages}. */
 const ROWS_PER_PAGE = 1000;
 
-/** Which audit rows to list; an absent field matches all. */
+/** The actor of the steps that no person has caused: payments, deadlines, the gateway's results. */
+const NO_PERSON = 'service';
+
+/** How the list names the commands on orders. A step without a command has its kind as its action. */
+const COMMAND_ACTIONS = {
+  deliver: 'order.deliver',
+  cancel: 'order.cancel',
+  refund: 'order.refund',
+  settle: 'order.settle',
+  pay: 'order.pay',
+  failPayment: 'order.fail_payment',
+  advance: 'order.advance',
+  dispute: 'dispute.raise',
+  submitEvidence: 'dispute.evidence',
+  resolve: 'dispute.resolve',
+  accept: 'dispute.accept',
+  decide: 'dispute.decide',
+} as const satisfies Record<OrderMessageName, string>;
+
+/** Which lines to list; an absent field matches all. */
 export interface AuditFilter {
-  /** Rows about this order, its webhook deliveries or its surplus payments. */
+  /** Lines about this order, its webhook deliveries or its surplus payments. */
   orderNumber?: string | undefined;
-  /** Rows about exactly this: an order number, a delivery id, an API key, … */
+  /** Lines about exactly this: an order number, a delivery id, an API key, … */
   subject?: string | undefined;
   merchantId?: string | undefined;
   actor?: string | undefined;
   action?: string | undefined;
   since?: Date | undefined;
-  /** Rows before this time. */
+  /** Lines before this time. */
   until?: Date | undefined;
-  /** Rows older than the one with this id: the next page. */
-  olderThan?: number | undefined;
+  /** Lines older than the one with this id: the next page. */
+  olderThan?: string | undefined;
 }
 
-/** One row of the audit log: who did what, why, when and from where. */
+/** One line: who did what, why, when and from where, and what came of it. */
 export interface AuditEntry {
-  auditId: number;
+  /** Unique, and in the order of the list: it begins with the time in microseconds. */
+  id: string;
   at: Date;
   actor: string;
-  /** The client's IP address; null on the command line. */
+  /** The client's IP address; null on the command line, and empty once it is erased. */
   address: string | null;
+  /** The request of a command; null of any other line. */
+  requestId: string | null;
   action: string;
+  /** The outcome of a command; null of a line whose row was written with the change itself. */
+  outcome: 'WAITING' | 'DONE' | 'REFUSED' | null;
   merchantId: string | null;
   /** The order number, delivery id, gateway and its payment id, … */
   subject: string | null;
@@ -34,53 +62,133 @@ export interface AuditEntry {
   details: Record<string, unknown>;
 }
 
-/** Audit rows, latest first. @returns at most `limit`, and whether there are more */
+/** The form of {@link AuditEntry}'s id. */
+export const AUDIT_ID = /^\d{1,17}\.[\x21-\x7e]{1,600}$/;
+
+/**
+ * Lists what was done, latest first: the commands on orders (`order_commands`), the steps that no person
+ * has caused (`order_steps`), and everything else (`audit_log`).
+ *
+ * @returns at most `limit`, and whether there are more
+ */
 export async function listAudit(
   sql: Sql,
   filter: AuditFilter,
   limit: number,
 ): Promise<{ entries: AuditEntry[]; hasMore: boolean }> {
-  const { orderNumber, subject, merchantId, actor, action, since, until, olderThan } = filter;
+  // Each source reads its own index and stops after `limit` rows.
+  const latestOf = (lines: Fragment) => sql`
+    (SELECT * FROM (${lines}) AS line ORDER BY at DESC, id COLLATE "C" DESC LIMIT ${limit + 1})`;
+  const others = [commandLines(sql, filter), stepLines(sql, filter)].map((lines) =>
+    lines === undefined ? sql`` : sql`UNION ALL ${latestOf(lines)}`,
+  );
   const rows = await sql<AuditEntry[]>`
-    SELECT audit_id, at, actor, address, action, merchant_id, subject,
-      coalesce(details->>'reason', (
-        SELECT body->>'reason' FROM order_commands r
-        WHERE r.order_number = subject AND r.command_id = details->>'commandId'
-          AND r.state <> 'REFUSED')) AS reason, details
-    FROM audit_log
-    WHERE true
-      ${orderNumber ? sql`AND subject = ANY (${subjectsOf(sql, orderNumber)})` : sql``}
-      ${subject ? sql`AND subject = ${subject}` : sql``}
-      ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
-      ${actor ? sql`AND actor = ${actor}` : sql``}
-      ${action ? sql`AND action = ${action}` : sql``}
-      ${since ? sql`AND at >= ${since}` : sql``}
-      ${until ? sql`AND at < ${until}` : sql``}
-      ${olderThan === undefined ? sql`` : sql`AND (at, audit_id) < (${timeOf(sql, olderThan)}, ${olderThan})`}
-    ORDER BY at DESC, audit_id DESC LIMIT ${limit + 1}`;
-  return { entries: rows.slice(0, limit), hasMore: rows.length > limit };
+    SELECT * FROM (${latestOf(logLines(sql, filter))} ${others}) AS line
+    ORDER BY at DESC, id COLLATE "C" DESC LIMIT ${limit + 1}`;
+  return { entries: rows.slice(0, limit).map(withAction), hasMore: rows.length > limit };
 }
 
+/** Names the action of a command. */
+const withAction = (entry: AuditEntry): AuditEntry =>
+  entry.outcome === null
+    ? entry
+    : { ...entry, action: COMMAND_ACTIONS[entry.action as OrderMessageName] };
+
 /**
- * Yields all audit rows that match, latest first, in pages of 1,000: each page is one statement, which
- * begins after the last row of the page before it.
+ * Yields all lines that match, latest first, in pages of 1,000: each page is one statement, which
+ * begins after the last line of the page before it.
  */
 export async function* auditPages(sql: Sql, filter: AuditFilter): AsyncGenerator<AuditEntry[]> {
   let page = await listAudit(sql, filter, ROWS_PER_PAGE);
   while (page.entries.length > 0) {
     yield page.entries;
     if (!page.hasMore) return;
-    const olderThan = page.entries.at(-1)?.auditId;
+    const olderThan = page.entries.at(-1)?.id;
     page = await listAudit(sql, { ...filter, olderThan }, ROWS_PER_PAGE);
   }
 }
 
-/** The time of an audit row, by which its older rows are found in an index. */
-function timeOf(sql: Sql, auditId: number) {
-  return sql`(SELECT at FROM audit_log WHERE audit_id = ${auditId})`;
+/** The rows of `audit_log`. */
+function logLines(sql: Sql, filter: AuditFilter) {
+  const { orderNumber, subject, actor, action } = filter;
+  const id = lineId(sql, sql`at`, sql`lpad(audit_id::text, 19, '0')`);
+  return sql`
+    SELECT ${id} AS id, at, actor, address, NULL AS request_id, action, NULL AS outcome, merchant_id,
+      subject, details->>'reason' AS reason, details
+    FROM audit_log
+    WHERE ${commonConditions(sql, filter, { at: sql`at`, id })}
+      ${orderNumber ? sql`AND subject = ANY (${subjectsOf(sql, orderNumber)})` : sql``}
+      ${subject ? sql`AND subject = ${subject}` : sql``}
+      ${actor ? sql`AND actor = ${actor}` : sql``}
+      ${action ? sql`AND action = ${action}` : sql``}`;
 }
 
-/** The subjects of audit rows that concern an order. */
+/** The commands on orders; undefined if the filter's action is none. */
+function commandLines(sql: Sql, filter: AuditFilter) {
+  const { orderNumber, subject, actor, action } = filter;
+  const names = Object.entries(COMMAND_ACTIONS);
+  const name = action && names.find(([, known]) => known === action)?.[0];
+  if (action && name === undefined) return undefined;
+  const id = lineId(
+    sql,
+    sql`written_at`,
+    sql`order_number || '.' || command_id || '.' || lpad(try_number::text, 6, '0')`,
+  );
+  return sql`
+    SELECT ${id} AS id, written_at AS at, actor, address, request_id, name AS action,
+      state::text AS outcome, merchant_id, order_number AS subject, reason,
+      jsonb_build_object('commandId', command_id) || body AS details
+    FROM order_commands
+    WHERE ${commonConditions(sql, filter, { at: sql`written_at`, id })}
+      ${orderNumber ? sql`AND order_number = ${orderNumber}` : sql``}
+      ${subject ? sql`AND order_number = ${subject}` : sql``}
+      ${actor ? sql`AND actor = ${actor}` : sql``}
+      ${name ? sql`AND name = ${name}` : sql``}`;
+}
+
+/** The steps that no person has caused; undefined if the filter excludes them all. */
+function stepLines(sql: Sql, filter: AuditFilter) {
+  const { orderNumber, subject, actor, action } = filter;
+  if (actor && actor !== NO_PERSON) return undefined;
+  if (action && !STEP_KINDS.includes(action as StepKind)) return undefined;
+  const id = lineId(
+    sql,
+    sql`recorded_at`,
+    sql`order_number || '.' || lpad(step_number::text, 10, '0')`,
+  );
+  return sql`
+    SELECT ${id} AS id, recorded_at AS at, ${NO_PERSON}::text AS actor, NULL AS address,
+      NULL AS request_id, kind AS action, NULL AS outcome, merchant_id, order_number AS subject,
+      details->>'reason' AS reason, coalesce(details, '{}') AS details
+    FROM order_steps
+    WHERE is_line AND ${commonConditions(sql, filter, { at: sql`recorded_at`, id })}
+      ${orderNumber ? sql`AND order_number = ${orderNumber}` : sql``}
+      ${subject ? sql`AND order_number = ${subject}` : sql``}
+      ${action ? sql`AND kind = ${action}` : sql``}`;
+}
+
+/** The id of a line: its time in microseconds, and what tells it from others of the same time. */
+const lineId = (sql: Sql, at: Fragment, key: Fragment) =>
+  sql`((extract(epoch FROM ${at}) * 1000000)::bigint || '.' || ${key})`;
+
+/** The conditions that every source has, in the terms of its columns. */
+function commonConditions(
+  sql: Sql,
+  { merchantId, since, until, olderThan }: AuditFilter,
+  { at, id }: { at: Fragment; id: Fragment },
+) {
+  const micros = olderThan?.split('.')[0] ?? '0';
+  // The first of the two conditions is one of the index.
+  const isOlder = sql`AND ${at} <= timestamptz 'epoch' + ${micros}::bigint * interval '1 microsecond'
+    AND ${id} COLLATE "C" < ${olderThan ?? ''}`;
+  return sql`true
+    ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
+    ${since ? sql`AND ${at} >= ${since}` : sql``}
+    ${until ? sql`AND ${at} < ${until}` : sql``}
+    ${olderThan === undefined ? sql`` : isOlder}`;
+}
+
+/** The subjects of rows of `audit_log` that concern an order. */
 function subjectsOf(sql: Sql, orderNumber: string) {
   return sql`ARRAY(
     SELECT ${orderNumber}::text

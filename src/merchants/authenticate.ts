@@ -33,7 +33,7 @@ export function createAuthenticate(deps: {
     if (holder.status === 'SUSPENDED') throw errorOf('MERCHANT_NOT_ACTIVE');
     if (holder.status !== 'APPROVED') throw errorOf('MERCHANT_NOT_APPROVED');
     if (!isOriginAllowed(origin, holder.allowedOrigins)) throw errorOf('ORIGIN_NOT_ALLOWED');
-    return { id: holder.merchantId, name: holder.name, isReady: holder.isReady };
+    return { id: holder.merchantId, name: holder.name, apiKey, isReady: holder.isReady };
   };
 }
 

@@ -1,7 +1,7 @@
 /** What other features may use of the merchants. */
 export { auditCsv } from './audit-csv.ts';
 export type { AuditEntry, AuditFilter } from './audit-log.ts';
-export { listAudit } from './audit-log.ts';
+export { AUDIT_ID, listAudit } from './audit-log.ts';
 export type { StatusChange } from './commands.ts';
 export { changeMerchantStatus, newMerchantSchema, setLinkedAccount } from './commands.ts';
 export type { AccountChangeDeps } from './linked-accounts.ts';

@@ -35,19 +35,21 @@ test('the list shows the actor, action, reason and time, latest first', async ({
     'merchant.create',
   ]);
   expect(entries[0]).toEqual({
-    auditId: expect.any(Number),
+    id: expect.stringMatching(/^\d{16}\.\d{19}$/),
     at: expect.stringMatching(/^20.*Z$/),
     actor: expect.stringMatching(/^cli:/),
     address: null,
+    requestId: null,
     action: 'merchant.suspend',
+    outcome: null,
     merchantId,
     subject: null,
     reason: 'Too many disputes',
     details: expect.objectContaining({ reason: 'Too many disputes' }),
   });
   const { stdout } = await cli.run('audit', 'list');
-  expect(stdout.split('\n')[0]).toMatch(/^AT +WHO +WHAT +MERCHANT +OF +WHY$/);
-  expect(stdout).toMatch(/Z +cli:\S+ +merchant\.suspend +mer_\S+ +- +Too many disputes$/m);
+  expect(stdout.split('\n')[0]).toMatch(/^AT +WHO +WHAT +OUTCOME +MERCHANT +OF +WHY$/);
+  expect(stdout).toMatch(/Z +cli:\S+ +merchant\.suspend +- +mer_\S+ +- +Too many disputes$/m);
 });
 
 test('the list can be filtered by actor, action and time, and limited', async ({ cli }) => {
@@ -77,8 +79,8 @@ test('the list of an order has the actions on its deliveries and the texts of it
     VALUES ('ORD1', ${merchantId}, 'sandbox', 'razorpay', 'k', '\\x00', 500, 'd', 'b', 'p', 't', now(), '{}',
       now(), now())`;
   await sql`
-    INSERT INTO order_commands (order_number, command_id, name, body)
-    VALUES ('ORD1', 'cmd_1', 'dispute', '{"reason": "It never arrived"}')`;
+    INSERT INTO order_commands (order_number, command_id, name, body, actor, reason, written_at)
+    VALUES ('ORD1', 'cmd_1', 'dispute', '{}', 'cli:asha', 'It never arrived', now() - interval '1 day')`;
   await sql`
     INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
     VALUES ('evt_1', 'ORD1', 1, 1, 'ORDER_CREATED', now(), '{}')`;
@@ -87,7 +89,6 @@ test('the list of an order has the actions on its deliveries and the texts of it
     VALUES ('dlv_1', 'evt_1', ${merchantId}, 'sandbox', 'ORDER_CREATED')`;
   await sql`
     INSERT INTO audit_log (actor, action, merchant_id, subject, details) VALUES
-      ('cli:asha', 'dispute.raise', ${merchantId}, 'ORD1', '{"commandId": "cmd_1"}'),
       ('cli:asha', 'delivery.retry', ${merchantId}, 'dlv_1', '{}'),
       ('cli:asha', 'order.retry', ${merchantId}, 'ORD2', '{"reason": "Another order"}')`;
   const { entries } = await audit(cli, '--order', 'ORD1');
@@ -109,12 +110,12 @@ describe('in pages', () => {
     const { sql, serviceSql } = database;
     await write(sql, 'test.pages', 60);
     const filter = { action: 'test.pages' };
-    const all = (await listAudit(serviceSql, filter, 100)).entries.map(({ auditId }) => auditId);
-    expect(all).toEqual(all.toSorted((one, other) => other - one));
-    const found: number[] = [];
-    for (let olderThan: number | undefined, hasMore = true; hasMore;) {
+    const all = (await listAudit(serviceSql, filter, 100)).entries.map(({ id }) => id);
+    expect(all).toEqual(all.toSorted().toReversed());
+    const found: string[] = [];
+    for (let olderThan: string | undefined, hasMore = true; hasMore;) {
       const page = await listAudit(serviceSql, { ...filter, olderThan }, 25);
-      found.push(...page.entries.map(({ auditId }) => auditId));
+      found.push(...page.entries.map(({ id }) => id));
       olderThan = found.at(-1);
       ({ hasMore } = page);
     }
@@ -139,7 +140,7 @@ describe('in pages', () => {
     const pages: AuditEntry[][] = [];
     for await (const page of auditPages(serviceSql, { action: 'test.all' })) pages.push(page);
     expect(pages.map((page) => page.length)).toEqual([1000, 1000, 500]);
-    expect(new Set(pages.flat().map(({ auditId }) => auditId)).size).toBe(2500);
+    expect(new Set(pages.flat().map(({ id }) => id)).size).toBe(2500);
     expect(pages[0]?.[0]).toMatchObject({ address: '203.0.113.7', subject: 'subject 0' });
   });
 });

@@ -9,6 +9,7 @@ import { PART_ENVIRONMENT } from '../support/part-environment.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { listAudit } from '../../src/merchants/audit-log.ts';
 
 const REASON = 'The parcel holds a brick instead of a kurta';
 const ADMIN = join(import.meta.dirname, '../../src/main/admin.ts');
@@ -40,8 +41,8 @@ async function onTerminal(service: TestService, answer: string, ...args: string[
   return { code, shown: shown.replaceAll('\r', ''), isAnswered };
 }
 
-const audits = (service: TestService, { order_number }: Order, action: string) => service.sql`
-  SELECT 1 FROM audit_log WHERE subject = ${order_number} AND action = ${action}`;
+const audits = async ({ sql }: TestService, { order_number: subject }: Order, action: string) =>
+  (await listAudit(sql, { subject, action }, 10)).entries;
 
 async function orderUnderReview(merchant: Merchant): Promise<Order> {
   const order = await merchant.sandbox.create();

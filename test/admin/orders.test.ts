@@ -10,7 +10,7 @@ import type { Order } from '../../src/orders/schemas.ts';
 import { refundOrder } from '../../src/payments/funds/funds.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { adminCli } from '../support/admin-cli.ts';
-import type { AuditRow } from '../support/audit.ts';
+import type { AuditEntry } from '../../src/merchants/audit-log.ts';
 import { auditOf } from '../support/audit.ts';
 import { alerts, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -45,7 +45,7 @@ const auditOfOrder = async (
   service: TestService,
   merchant: Merchant,
   { order_number }: Order,
-): Promise<AuditRow[]> =>
+): Promise<AuditEntry[]> =>
   (await auditOf(service.sql, merchant.merchantId)).filter(
     ({ subject }) => subject === order_number,
   );
@@ -95,10 +95,10 @@ describe('a dispute', () => {
     const [step] = await service.sql<{ commandId: string }[]>`
       SELECT command_id FROM order_steps
       WHERE order_number = ${order.order_number} AND kind = 'DISPUTE_RAISED'`;
-    expect(audit?.details).toEqual({ commandId: step?.commandId });
+    expect(audit?.details).toEqual({ commandId: step?.commandId, reason: REASON });
   });
 
-  test('cannot be raised if a buyer could not, and then leaves no audit row', async ({
+  test('cannot be raised if a buyer could not, and then its line says that it was refused', async ({
     service,
     merchant,
   }) => {
@@ -112,7 +112,9 @@ describe('a dispute', () => {
       'The reason must be 10 to 2000 characters and not blank',
     );
     await expect(raise('ORDX', REASON)).rejects.toThrow('Order not found: ORDX');
-    expect(await auditOfOrder(service, merchant, order)).toEqual([]);
+    expect(await auditOfOrder(service, merchant, order)).toMatchObject([
+      { action: 'dispute.raise', outcome: 'REFUSED', reason: REASON },
+    ]);
   });
 
   const decide = ({ order_number }: Order, winner: string, reason: string) => {

@@ -65,7 +65,7 @@ test('the path determines the environment, so a sandbox key is unknown under the
 
 test('a test helper does not exist under the production path', async () => {
   await using server = await serve({
-    authenticate: async () => ({ id: 'M1', name: 'M', isReady: true }),
+    authenticate: async () => ({ id: 'M1', name: 'M', apiKey: 'mk_test_1', isReady: true }),
   });
   const inSandbox = await server.call(`${SANDBOX}/test-helpers/pay`, { method: 'POST' });
   const inProduction = await server.call(`${PRODUCTION}/test-helpers/pay`, { method: 'POST' });

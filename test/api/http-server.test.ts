@@ -140,7 +140,7 @@ test('sockets that send slowly, and never stop to send, are closed with a 408', 
   let heads = 0;
   const authenticate = async () => {
     heads += 1;
-    return { id: 'M1', name: 'Merchant', isReady: true };
+    return { id: 'M1', name: 'Merchant', apiKey: 'mk_test_1', isReady: true };
   };
   await using server = await serve({ slowClientLimits, authenticate });
   const dripping = await Promise.all(

@@ -112,7 +112,7 @@ const authenticate: AppOptions['authenticate'] = async (credentials) => {
   }
   if (apiKey === 'mk_test_suspended') throw errorOf('MERCHANT_NOT_APPROVED');
   if (origin === 'https://evil.example') throw errorOf('ORIGIN_NOT_ALLOWED');
-  return { id: 'M1', name: 'Merchant', isReady: true };
+  return { id: 'M1', name: 'Merchant', apiKey: 'mk_test_1', isReady: true };
 };
 
 /** Starts a real server with example routes; any part of it can be replaced. */

@@ -50,7 +50,12 @@ function slowRoutes() {
 
 async function serveSlowRoutes() {
   const { routes, begun, finish } = slowRoutes();
-  const authenticate = async () => ({ id: 'M1', name: 'Merchant', isReady: true });
+  const authenticate = async () => ({
+    id: 'M1',
+    name: 'Merchant',
+    apiKey: 'mk_test_1',
+    isReady: true,
+  });
   const server = await serve({ routes, authenticate, responseTimeoutMs: HANGS_MS });
   const change = (base: string, name: string) =>
     server.call(`${base}/slow`, { method: 'POST', headers: { Name: name } });

@@ -4,6 +4,7 @@ import { listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
 import type { ActionName } from '../../src/dashboard/operator/action-declarations.ts';
 import { ORDER_ACTIONS } from '../../src/dashboard/operator/action-declarations.ts';
 import type { Sql } from '../../src/db/client.ts';
+import { listAudit } from '../../src/merchants/audit-log.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import { until } from '../support/until.ts';
 import { dashboardTest } from './dashboard-test.ts';
@@ -22,9 +23,12 @@ test.beforeEach(async ({ service: { sql, clock } }) => {
   await sql`DELETE FROM order_wakeups`;
 });
 
-const auditOf = (sql: Sql, subject: string) =>
-  sql<{ action: string; actor: string; address: string | null }[]>`
-    SELECT action, actor, address FROM audit_log WHERE subject = ${subject} ORDER BY audit_id`;
+/** What operators have done, oldest first. */
+const auditOf = async (sql: Sql, subject: string) =>
+  (await listAudit(sql, { subject }, 100)).entries
+    .filter(({ actor }) => actor.startsWith('operator:'))
+    .map(({ action, actor, address }) => ({ action, actor, address }))
+    .toReversed();
 const pathOf = (orderNumber: string, name: string) => `/operator/orders/${orderNumber}/${name}`;
 const byOperator = (action: string) => ({
   action,

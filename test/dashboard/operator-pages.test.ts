@@ -160,7 +160,7 @@ test('the audit log is filtered, read in pages, and saved as CSV', async ({
   const day = (since: string, until: string) =>
     support.get(`${path}&since=${since}&until=${until}`);
   expect((await day('2026-11-01', '2026-11-02')).body).toContain('203.0.113.7');
-  expect((await day('2026-11-02', '2026-11-03')).body).toContain('No change matches.');
+  expect((await day('2026-11-02', '2026-11-03')).body).toContain('Nothing matches.');
   const wrong = await support.get('/operator/audit?since=yesterday');
   expect(wrong.status).toBe(400);
   expect(wrong.body).toContain('Since must be a day like 2026-11-20');
@@ -170,8 +170,10 @@ test('the audit log is filtered, read in pages, and saved as CSV', async ({
   expect(headers.get('content-disposition')).toBe('attachment; filename="audit.csv"');
   const lines = body.split('\r\n');
   expect(lines).toHaveLength(32);
-  expect(lines[0]).toBe('audit_id,at,who,address,action,merchant_id,subject,reason,details');
-  expect(lines[1]).toContain(`test.csv,,'=HYPERLINK(1),"A ""quoted"" reason, with a comma"`);
+  expect(lines[0]).toBe(
+    'id,at,who,address,request_id,action,outcome,merchant_id,subject,reason,details',
+  );
+  expect(lines[1]).toContain(`test.csv,,,'=HYPERLINK(1),"A ""quoted"" reason, with a comma"`);
 });
 
 test('without Temporal, pages show what the database has, and the rest as unknown', async ({

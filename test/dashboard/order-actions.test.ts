@@ -11,6 +11,7 @@ import { createSandboxPayment } from '../../src/payments/sessions/sandbox-paymen
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { EXAMPLE_ROW } from './example-row.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 
 /** The actions by the commands of this service, as the API has them. */
 function actionsOf({ deps, config, origin, log }: TestService) {
@@ -124,7 +125,12 @@ test('an action is carried out by the declaration of the API: once for each key,
   const order = await orders.in('PAID');
   const row = await order.row();
   const carryOut = (id: string, values: Record<string, string>, idempotencyKey: string) =>
-    actions.carryOut(actions.find(id, 'sandbox')!, { order: row, values, idempotencyKey });
+    actions.carryOut(actions.find(id, 'sandbox')!, {
+      order: row,
+      values,
+      idempotencyKey,
+      actor: TEST_ACTOR,
+    });
   const deliver = { trackingId: 'TRK-1', note: '' };
   await Promise.all([
     carryOut('deliverOrder', deliver, 'k1'),

@@ -47,9 +47,8 @@ async function deliveredOrder(sql: Sql, isRewritten = false) {
       const decision = decide(state, command, nowMs);
       if (decision.outcome === 'refused') throw decision.error;
       const commandId = `cmd_${state.stepNumber}`;
-      const origin = actor === undefined ? {} : { origin: { actor, reason: 'R' } };
-      if (body)
-        await writeCommand(sql, { orderNumber, commandId, name: 'resolve', body, ...origin });
+      const origin = { actor: { name: actor ?? 'buyer', address: null }, reason: 'R' };
+      if (body) await writeCommand(sql, { orderNumber, commandId, name: 'resolve', body, origin });
       const { step } = decision;
       const result = await recordStep({ orderNumber, step, commandId, isRewritten }, 0);
       expect(result.outcome).toBe('recorded');

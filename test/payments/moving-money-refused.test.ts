@@ -12,6 +12,7 @@ import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { A_BUYER } from '../support/actor.ts';
 
 const HOUR_MS = 3_600_000;
 const AMOUNT_PAISE = 49_950;
@@ -89,7 +90,11 @@ describe('a suspended merchant', () => {
   }) => {
     const order = await anUnreleasedOrder(service, orders);
     await service.skip(5 * HOUR_MS);
-    const dispute = { commandId: 'dispute:late', reason: 'It never arrived at all' };
+    const dispute = {
+      commandId: 'dispute:late',
+      reason: 'It never arrived at all',
+      actor: A_BUYER,
+    };
     const written = await writeDispute(service.sql, order.orderNumber, dispute);
     // Active again before the workflow gets the dispute, which was received in time.
     await become(service, 'APPROVED');

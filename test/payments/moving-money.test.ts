@@ -6,6 +6,7 @@ import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { A_BUYER } from '../support/actor.ts';
 
 const HOUR_MS = 3_600_000;
 const AMOUNT_PAISE = 49_950;
@@ -184,6 +185,7 @@ describe('a dispute that the database received', () => {
     writeDispute(service.sql, order.orderNumber, {
       commandId,
       reason: 'It never arrived at all',
+      actor: A_BUYER,
     });
 
   // Everything that happens while no worker runs reaches the order in one activation later.

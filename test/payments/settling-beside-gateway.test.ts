@@ -249,6 +249,7 @@ test('if the gateway cannot be read, the operator confirms that, and it is recor
     ({ subject, action }) => subject === order.orderNumber && action === 'order.settle',
   );
   expect(audit?.details).toEqual({
+    commandId: `settle:${order.orderNumber}`,
     outcome: 'refunded',
     reference: 'UTR unread',
     reason: 'R',

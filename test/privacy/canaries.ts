@@ -130,6 +130,7 @@ export async function plantElsewhere(
   await sql`
     UPDATE payment_sessions SET upi_intent = upi_intent || ${`&tn=${canary}`},
       page_url = page_url || ${`#${canary}`} WHERE order_number = ${order_number}`;
+  await sql`UPDATE order_commands SET address = ${canary} WHERE order_number = ${order_number}`;
   await sql`
     INSERT INTO outside_settlements (order_number, outcome, amount_paise, reason, actor)
     VALUES (${order_number}, 'refunded', 500, ${`${canary} gave an account`}, 'cli:asha')`;

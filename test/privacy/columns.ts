@@ -77,15 +77,17 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   one_time_links: { passing: 'token_hash', none: 'user_id purpose expires_at' },
   order_blocks: { none: 'merchant_id environment ends_at orders by_status' },
   order_commands: {
-    buyer: 'body reason',
+    buyer: 'body reason address',
     merchant: 'actor',
-    none: 'order_number command_id try_number name state received_at',
+    none: `order_number command_id try_number name state request_id merchant_id written_at
+      received_at`,
   },
   order_events: { buyer: 'body', none: 'event_id order_number sequence step_number type at' },
   order_steps: {
     // `step` is what the workflow has, which is never personal: docs/adr/0011.
     buyer: 'details',
-    none: 'order_number step_number kind at recorded_at status step command_id',
+    none: `order_number step_number merchant_id kind at recorded_at status step command_id
+      is_line`,
   },
   orders: {
     buyer: 'idempotency_key description buyer_email buyer_phone buyer_name cancel_reason',

@@ -125,7 +125,7 @@ test('the timeline keeps every step without its texts, and ends with the erasure
   expect(delivered?.details).toBeNull();
 });
 
-test('the audit log says who erased each order and why, and keeps operators’ reasons', async ({
+test('the audit list says who erased each order and why, and who has given it which command', async ({
   service,
   merchant,
   erased: { orders, refunded },
@@ -142,7 +142,16 @@ test('the audit log says who erased each order and why, and keeps operators’ r
   const decision = audit.find(
     ({ action, subject }) => action === 'dispute.decide' && subject === refunded.order_number,
   );
-  expect(decision?.details).toMatchObject({ reason: DECISION });
+  expect(decision).toMatchObject({
+    actor: expect.stringMatching(/^cli:/),
+    outcome: 'DONE',
+    reason: '',
+    details: { commandId: expect.any(String) },
+  });
+  const ofKey = await service.sql`
+    SELECT DISTINCT body, reason, address FROM order_commands
+    WHERE order_number = ${refunded.order_number} AND actor LIKE 'key:%'`;
+  expect(ofKey).toEqual([{ body: {}, reason: '', address: '' }]);
 });
 
 test('a repeated request with an Idempotency-Key is answered with the erased order', async ({

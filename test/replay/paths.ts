@@ -13,6 +13,7 @@ import {
 } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { A_BUYER } from '../support/actor.ts';
 
 /** The environment of the paths: a service in real time whose worker can be stopped. */
 export interface PathContext {
@@ -249,7 +250,11 @@ export const PATHS: Record<string, Path> = {
   'dispute-found-at-the-release': async (context) => {
     const { service } = context;
     const order = await start(context, 'DELIVERED', { terms: endsSoon });
-    const dispute = { commandId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
+    const dispute = {
+      commandId: `dispute:${randomUUID()}`,
+      reason: 'It never arrived',
+      actor: A_BUYER,
+    };
     await writeDispute(service.sql, order.orderNumber, dispute);
     await order.untilStatus('DISPUTE_OPEN');
     await order.update('accept');
@@ -302,7 +307,11 @@ export const PATHS: Record<string, Path> = {
   'refund-refused-while-a-dispute-waits': async (context) => {
     const { service } = context;
     const order = await start(context, 'PAID');
-    const dispute = { commandId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
+    const dispute = {
+      commandId: `dispute:${randomUUID()}`,
+      reason: 'It never arrived',
+      actor: A_BUYER,
+    };
     await writeDispute(service.sql, order.orderNumber, dispute);
     await order.refusalOf('refund');
     await order.update('dispute', { commandId: dispute.commandId });

@@ -23,6 +23,7 @@ import {
 import type { Merchant } from './merchant.ts';
 import type { TestService } from './service.ts';
 import { until } from './until.ts';
+import { TEST_ACTOR } from './actor.ts';
 
 export type OrderOverrides = Partial<NewOrder> & { merchantId: string; paymentLinkMs?: number };
 
@@ -93,7 +94,7 @@ export function directOrder(service: TestService, order: OrderRow) {
     }
     const commandId = `cmd_${randomUUID()}`;
     if (NEEDS_COMMAND_ROW.includes(name)) {
-      const origin = { actor: 'test', reason: 'A test asks for it' };
+      const origin = { actor: TEST_ACTOR, reason: 'A test asks for it' };
       await writeCommand(sql, { orderNumber, commandId, name, body: {}, origin });
     }
     return { message: { ...message, commandId }, commandId };

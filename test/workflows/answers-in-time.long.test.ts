@@ -6,6 +6,7 @@ import { serviceTest } from '../support/service-test.ts';
 import type { TestWorker } from '../support/restartable-worker.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
@@ -16,9 +17,9 @@ async function answeredWithoutWorker(service: TestService, orders: Orders, worke
     await worker.start();
     const order = await orders.in('DISPUTE_OPEN', { terms });
     await worker.stop();
-    const { orderNumber, merchantId: actor, disputeRespondBy } = await order.row();
+    const { orderNumber, disputeRespondBy } = await order.row();
     const commandId = `cmd_${randomUUID()}`;
-    const origin = { actor, reason: 'Evidence' };
+    const origin = { actor: TEST_ACTOR, reason: 'Evidence' };
     const body = { text: 'Signed for' };
     await writeCommand(service.sql, {
       orderNumber,

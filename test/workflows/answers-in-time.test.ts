@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 
 const ANSWER_MS = 72 * 3_600_000;
 const PAST_THE_DEADLINE_MS = ANSWER_MS + 1000;
@@ -18,10 +18,9 @@ type AnswerName = 'submitEvidence' | 'resolve' | 'accept';
 
 /** The API has written an answer and died before it notified the workflow. */
 async function writeOnly(service: TestService, { orderNumber }: DirectOrder, name: AnswerName) {
-  const { merchantId: actor } = await findOrderByNumber(service.sql, orderNumber);
   const commandId = `cmd_${randomUUID()}`;
   const body = name === 'resolve' ? { resolution: 'A new one' } : { text: 'Signed for' };
-  const origin = { actor, reason: 'An answer' };
+  const origin = { actor: TEST_ACTOR, reason: 'An answer' };
   await writeCommand(service.sql, { orderNumber, commandId, name, body, origin });
   return commandId;
 }

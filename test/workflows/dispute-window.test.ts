@@ -9,6 +9,7 @@ import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { A_BUYER } from '../support/actor.ts';
 
 const HOUR_MS = 3_600_000;
 const REASON = 'It never arrived at my door';
@@ -82,6 +83,7 @@ const writeDownOnly = (service: TestService, { order_number }: Order) =>
   writeDispute(service.sql, order_number, {
     commandId: `dispute:${randomUUID()}`,
     reason: REASON,
+    actor: A_BUYER,
   });
 
 describe('a dispute near the end of the window, by the database’s clock', () => {

@@ -16,6 +16,7 @@ import {
   waitsForItsWorkflow,
   withKey,
 } from './created-orders.ts';
+import { A_BUYER } from '../support/actor.ts';
 
 const CANNOT_CANCEL = 'Cannot cancel; order must be in ACCEPTED status';
 const CANNOT_DELIVER = 'Cannot mark as delivered; order must be in PAID status';
@@ -68,7 +69,8 @@ describe('what an API process leaves when it dies', () => {
     const order = await paidOrder(merchant);
     const direct = await orders.in('PAID');
     const commandId = `dispute:${randomUUID()}`;
-    await writeDispute(service.sql, direct.orderNumber, { commandId, reason: 'It never came' });
+    const dispute = { commandId, reason: 'It never came', actor: A_BUYER };
+    await writeDispute(service.sql, direct.orderNumber, dispute);
     await Promise.all([sweep(service), sweep(service)]);
     await direct.untilStatus('DISPUTE_OPEN');
     await sweep(service);

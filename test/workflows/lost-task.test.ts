@@ -6,6 +6,7 @@ import { writeCommand, writeDispute } from '../../src/orders/commands/command-qu
 import { changeOf, writeAsLost } from '../support/differing-sides.ts';
 import { atRazorpay, CLOSING, sweep } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
+import { A_BUYER, TEST_ACTOR } from '../support/actor.ts';
 
 const DAY_SECONDS = 24 * 3600;
 
@@ -64,7 +65,9 @@ test('a repeat of a command whose workflow task was lost leaves the order to the
   const key = randomUUID();
   const commandId = commandIdOf(await order.row(), 'refund', key);
   const body = { reason: 'Out of stock' };
-  await writeCommand(service.sql, { orderNumber, commandId, name: 'refund', body, wakeAfterMs: 0 });
+  const origin = { actor: TEST_ACTOR, ...body };
+  const command = { orderNumber, commandId, name: 'refund', body, origin, wakeAfterMs: 0 } as const;
+  await writeCommand(service.sql, command);
   const change = await changeOf(service, order, { type: 'refund' });
   await writeAsLost(service, order, change, { commandId });
   const path = `/orders/${orderNumber}/refund`;
@@ -126,7 +129,8 @@ test('a cancel succeeds even if the workflow task that wrote its last step is lo
 test('a dispute that was raised does not wait a second time', async ({ service, orders }) => {
   const order = await orders.in('DELIVERED');
   const commandId = `dispute:${randomUUID()}`;
-  const raise = () => writeDispute(service.sql, order.orderNumber, { commandId, reason: 'Torn' });
+  const raise = () =>
+    writeDispute(service.sql, order.orderNumber, { commandId, reason: 'Torn', actor: A_BUYER });
   const received = await raise();
   await order.update('dispute', { commandId, receivedAtMs: received?.receivedAt.getTime() });
   await order.update('resolve');

@@ -5,6 +5,7 @@ import { madeAtGateway } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
+import { A_BUYER } from '../support/actor.ts';
 
 const test = serviceTest({ time: 'skipping', callbacks: false, merchant: { webhooks: false } });
 
@@ -37,7 +38,11 @@ test('a refund is refused while a dispute received in time is waiting, and the d
   orders,
 }) => {
   const order = await orders.in('DELIVERED');
-  const dispute = { commandId: `dispute:${randomUUID()}`, reason: 'It never arrived' };
+  const dispute = {
+    commandId: `dispute:${randomUUID()}`,
+    reason: 'It never arrived',
+    actor: A_BUYER,
+  };
   await writeDispute(service.sql, order.orderNumber, dispute);
   const { status, body } = await refund(merchant, order);
   expect(status).toBe(400);

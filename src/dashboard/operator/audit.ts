@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { AuditEntry, AuditFilter } from '../../merchants/public.ts';
-import { auditCsv, listAudit } from '../../merchants/public.ts';
+import { AUDIT_ID, auditCsv, listAudit } from '../../merchants/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { textField } from '../view/fields.ts';
@@ -26,22 +26,19 @@ const filterSchema = z.object({
 });
 type Filter = z.output<typeof filterSchema>;
 
-/** The audit log with its filter, and the same rows as a file. */
+/** Who did what, with its filter, and the same lines as a file. */
 export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Route[] {
   const list = definePage(context, {
     audience: 'operator',
     method: 'GET',
     path: '/audit',
     query: filterSchema.extend({
-      before: z
-        .string()
-        .regex(/^\d{1,15}$/)
-        .optional(),
+      before: z.string().regex(AUDIT_ID).optional(),
     }),
   }).handledBy(async ({ query: { before, ...filter } }) => {
-    const olderThan = before === undefined ? undefined : Number(before);
-    const found = await listAudit(sql, { ...auditFilterOf(filter), olderThan }, ROWS_PER_PAGE);
-    const next = found.hasMore ? String(found.entries.at(-1)?.auditId) : undefined;
+    const asked = { ...auditFilterOf(filter), olderThan: before };
+    const found = await listAudit(sql, asked, ROWS_PER_PAGE);
+    const next = found.hasMore ? found.entries.at(-1)?.id : undefined;
     const content = [
       auditForm(filter),
       h(
@@ -103,18 +100,23 @@ function auditForm(filter: Filter) {
 
 function auditTable(entries: readonly AuditEntry[]) {
   return dataTable({
-    caption: 'Changes, the latest first',
+    caption: 'Who did what, the latest first',
     rows: entries,
-    empty: 'No change matches.',
+    empty: 'Nothing matches.',
     columns: [
       { title: 'At', cell: ({ at }) => moment(at) },
       { title: 'Who', cell: ({ actor }) => actor },
-      { title: 'From', cell: ({ address }) => address ?? 'command line' },
+      { title: 'From', cell: fromOf },
       { title: 'Action', cell: ({ action }) => h('code', null, action) },
+      { title: 'Outcome', cell: ({ outcome }) => outcome?.toLowerCase() ?? '–' },
       { title: 'About', cell: aboutOf },
-      { title: 'Why', cell: ({ reason }) => h('span', { dir: 'auto' }, reason ?? '–') },
+      { title: 'Why', cell: ({ reason }) => h('span', { dir: 'auto' }, reason || '–') },
     ],
   });
+}
+
+function fromOf({ actor, address }: AuditEntry): string {
+  return address || (actor.startsWith('cli:') ? 'command line' : '–');
 }
 
 function aboutOf({ subject, merchantId }: AuditEntry) {

@@ -61,7 +61,7 @@ function actionPage(context: PageContext, deps: OrderPagesDeps): Route[] {
     params: actionParams,
     body: actionBody,
   }).handledBy(async (request) => {
-    const { viewer, params } = request;
+    const { viewer, params, actor } = request;
     // Another merchant's order is unknown here, while the API says that it is another's.
     const order = await deps.orders.find(ownerOf(viewer), params.id);
     const action = deps.actions.find(params.action, viewer.environment);
@@ -70,7 +70,7 @@ function actionPage(context: PageContext, deps: OrderPagesDeps): Route[] {
     const values = valuesOf(request.body);
     const idempotencyKey = values[KEY_FIELD] ?? '';
     try {
-      await deps.actions.carryOut(action, { order, values, idempotencyKey });
+      await deps.actions.carryOut(action, { order, values, idempotencyKey, actor });
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       return refusedReply(deps, request, error, { values, idempotencyKey });

@@ -135,6 +135,8 @@ CREATE INDEX order_wakeups_due ON order_wakeups (due_at);
 CREATE TABLE order_steps (
   order_number text NOT NULL REFERENCES orders,
   step_number integer NOT NULL,
+  -- The order's, for the indexes.
+  merchant_id text NOT NULL REFERENCES merchants,
   kind text NOT NULL,
   at timestamptz NOT NULL,
   recorded_at timestamptz NOT NULL DEFAULT service_now(),
@@ -143,13 +145,25 @@ CREATE TABLE order_steps (
   step jsonb NOT NULL,
   command_id text,
   details jsonb,
+  -- No command's row says who caused it: a payment, a deadline or a result of the gateway, which is a line
+  -- of the audit list by itself.
+  is_line boolean NOT NULL DEFAULT false,
   PRIMARY KEY (order_number, step_number)
 );
 CREATE UNIQUE INDEX order_steps_by_command ON order_steps (order_number, command_id)
   WHERE command_id IS NOT NULL;
+-- Every filter of the audit list (src/merchants/audit-log.ts) has an index in the order of the list.
+CREATE INDEX order_steps_by_time ON order_steps (recorded_at)
+  WHERE is_line;
+CREATE INDEX order_steps_by_merchant ON order_steps (merchant_id, recorded_at)
+  WHERE is_line;
+CREATE INDEX order_steps_by_kind ON order_steps (kind, recorded_at)
+  WHERE is_line;
 
 -- A command of a client or an operator, written before the workflow receives it: so nothing
--- personal enters Temporal, and a repeat of the command is recognised.
+-- personal enters Temporal, and a repeat of the command is recognised. The row is the command's line in the
+-- audit list. The service's login may only insert rows; end_command writes the outcome, and erase_order
+-- empties body, reason and address.
 CREATE TYPE command_state AS ENUM ('WAITING', 'DONE', 'REFUSED');
 CREATE TABLE order_commands (
   order_number text NOT NULL REFERENCES orders,
@@ -162,13 +176,25 @@ CREATE TABLE order_commands (
   -- DONE once its step is recorded.
   state command_state NOT NULL DEFAULT 'WAITING',
   body jsonb NOT NULL,
-  -- A merchant's id, or cli: and an operator's name, and the reason. A command that moves money
-  -- needs both; other commands may have neither.
-  actor text,
-  reason text,
+  -- Who gave it: key: and an API key, merchant: or operator: and the e-mail address of a user, cli: and a
+  -- login name, buyer (the holder of the payment token), or gateway for a failed payment.
+  actor text NOT NULL,
+  reason text NOT NULL,
+  -- The client's IP address and request; null on the command line.
+  address text,
+  request_id text,
+  -- The order's, for the indexes.
+  merchant_id text NOT NULL REFERENCES merchants,
+  written_at timestamptz NOT NULL DEFAULT service_now(),
+  -- When it counts as received: that of a dispute may be earlier, see receivedAtOf.
   received_at timestamptz NOT NULL DEFAULT service_now(),
   PRIMARY KEY (order_number, command_id, try_number)
 );
+-- Every filter of the audit list has an index in the order of the list; an order has few commands.
+CREATE INDEX order_commands_by_time ON order_commands (written_at);
+CREATE INDEX order_commands_by_merchant ON order_commands (merchant_id, written_at);
+CREATE INDEX order_commands_by_actor ON order_commands (actor, written_at);
+CREATE INDEX order_commands_by_name ON order_commands (name, written_at);
 
 -- GET /orders: exact totals and deep pages without counting a million rows, while creating an order
 -- locks nothing that another order needs: docs/adr/0006-listing-a-million-orders.md.

@@ -77,6 +77,24 @@ CREATE FUNCTION waiting_answer_of(o orders) RETURNS jsonb LANGUAGE sql STABLE AS
   ORDER BY c.received_at, c.command_id LIMIT 1
 $$;
 
+-- Writes the outcome of a command that waits. The service's login may change nothing else of a command, so
+-- this runs with the privileges of the table's owner. Returns whether the command has a row.
+CREATE FUNCTION end_command(
+  p_order_number text, p_command_id text, p_state command_state,
+  p_try_number integer DEFAULT NULL -- null: the latest, the only one that can wait
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  UPDATE order_commands SET state = p_state
+  WHERE order_number = p_order_number AND command_id = p_command_id
+    AND try_number = coalesce(p_try_number, try_number) AND state = 'WAITING';
+  IF FOUND THEN
+    RETURN true;
+  END IF;
+  RETURN EXISTS (SELECT FROM order_commands
+    WHERE order_number = p_order_number AND command_id = p_command_id AND state <> 'REFUSED');
+END $$;
+REVOKE EXECUTE ON FUNCTION end_command(text, text, command_state, integer) FROM PUBLIC;
+
 -- Records one step of an order atomically, once for each step number: the row, the timeline, the
 -- webhook event with its delivery, and the ledger line. It locks the order's row first, so that
 -- every condition is checked on current data and concurrent writers come before or after it. For
@@ -101,6 +119,7 @@ DECLARE
   paise bigint;
   wait jsonb;
   answer jsonb;
+  is_by_command boolean := false;
   at timestamptz := (p_step->>'at')::timestamptz;
 BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
@@ -142,9 +161,6 @@ BEGIN
   IF 'no_chargeback_open' = ANY (p_requires) AND is_charged_back(o) THEN
     RETURN '{"outcome": "chargeback_open"}';
   END IF;
-  IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN
-    RETURN '{"outcome": "session_open"}';
-  END IF;
   -- An order that is not delivered has no window: any waiting dispute counts.
   IF 'no_dispute_waiting' = ANY (p_requires)
       AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity') THEN
@@ -162,9 +178,13 @@ BEGIN
   IF 'command_recorded' = ANY (p_requires) THEN
     IF NOT EXISTS (SELECT FROM order_commands r
         WHERE r.order_number = p_order_number AND r.command_id = p_command->>'command_id'
-          AND r.state <> 'REFUSED' AND r.actor IS NOT NULL AND r.reason IS NOT NULL) THEN
+          AND r.state <> 'REFUSED') THEN
       RETURN '{"outcome": "command_not_recorded"}';
     END IF;
+  END IF;
+  -- After the command's row was found: the step that closes the session does not look for it again.
+  IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN
+    RETURN '{"outcome": "session_open"}';
   END IF;
   IF 'release_allowed' = ANY (p_requires) THEN
     wait := CASE
@@ -212,15 +232,14 @@ BEGIN
     WHERE session_id = o.open_session_id;
   END IF;
 
-  INSERT INTO order_steps
-    (order_number, step_number, kind, at, status, step, command_id, details)
-  VALUES (p_order_number, number, p_step->>'kind', at, changed.status, p_step->'whole',
-    p_command->>'command_id', nullif(p_command->'details', 'null'));
   IF p_command->>'command_id' IS NOT NULL THEN
-    UPDATE order_commands SET state = 'DONE'
-    WHERE order_number = p_order_number AND command_id = p_command->>'command_id'
-      AND state = 'WAITING';
+    is_by_command := end_command(p_order_number, p_command->>'command_id', 'DONE');
   END IF;
+  INSERT INTO order_steps
+    (order_number, step_number, merchant_id, kind, at, status, step, command_id, details, is_line)
+  VALUES (p_order_number, number, o.merchant_id, p_step->>'kind', at, changed.status,
+    p_step->'whole', p_command->>'command_id', nullif(p_command->'details', 'null'),
+    NOT is_by_command);
   -- The dispute that waited is recorded, or the order can no longer take it.
   IF o.waiting_dispute_id IS NOT NULL AND changed.status NOT IN ('PAID', 'DELIVERED') THEN
     DELETE FROM order_wakeups WHERE order_number = p_order_number AND cause = 'dispute';

@@ -277,16 +277,12 @@ BEGIN
     WHERE reference = p_reference AND order_number <> p_order_number);
 END $$;
 
--- Writes the audit row of a settlement outside.
-CREATE FUNCTION audit_settlement(
-  p_action text, p_merchant_id text, p_subject text, p_settlement jsonb, p_actor jsonb
-) RETURNS void LANGUAGE sql AS $$
-  INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
-  VALUES (p_actor->>'name', p_actor->>'address', p_action, p_merchant_id, p_subject,
-    jsonb_strip_nulls(jsonb_build_object('orderNumber', p_settlement->'order_number',
-      'outcome', p_settlement->'outcome', 'reference', p_settlement->'reference',
-      'reason', p_settlement->'reason', 'gateway',
-      CASE WHEN NOT (p_settlement->>'is_checked')::boolean THEN 'not checked' END)))
+-- What an operator has said of a settlement outside.
+CREATE FUNCTION settlement_facts(p_settlement jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+  SELECT jsonb_strip_nulls(jsonb_build_object(
+    'outcome', p_settlement->'outcome', 'reference', p_settlement->'reference',
+    'reason', p_settlement->'reason', 'gateway',
+    CASE WHEN NOT (p_settlement->>'is_checked')::boolean THEN 'not checked' END))
 $$;
 
 -- Records how an operator has settled an order. The caller has the money lease of its payment, and has
@@ -296,7 +292,7 @@ $$;
 CREATE FUNCTION write_settlement(
   p_order_number text,
   p_settlement jsonb,  -- outcome, reference, reason, is_checked, and the figures of settlement_figures
-  p_actor jsonb,       -- name, address
+  p_actor jsonb,       -- name, address, request_id
   p_statuses text[]    -- in which an order without a pending operation can be settled with this outcome
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -324,7 +320,12 @@ BEGIN
   INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
   VALUES (p_order_number, 'command', 'settle:' || p_order_number, service_now())
   ON CONFLICT DO NOTHING;
-  PERFORM audit_settlement('order.settle', o.merchant_id, p_order_number, p_settlement, p_actor);
+  -- The command is done with its record: the order may find that before it gets the message.
+  INSERT INTO order_commands
+    (order_number, command_id, name, state, body, actor, reason, address, request_id)
+  VALUES (p_order_number, 'settle:' || p_order_number, 'settle', 'DONE',
+    settlement_facts(p_settlement), p_actor->>'name', p_settlement->>'reason',
+    p_actor->>'address', p_actor->>'request_id');
   RETURN 'recorded';
 END $$;
 
@@ -351,9 +352,10 @@ BEGIN
   IF NOT FOUND THEN
     RETURN 'refused';
   END IF;
-  PERFORM audit_settlement('surplus.settle', o.merchant_id,
+  INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+  VALUES (p_actor->>'name', p_actor->>'address', 'surplus.settle', o.merchant_id,
     gateway_subject(p_gateway, p_gateway_payment_id),
-    p_settlement || jsonb_build_object('order_number', o.order_number), p_actor);
+    settlement_facts(p_settlement) || jsonb_build_object('orderNumber', o.order_number));
   RETURN 'recorded';
 END $$;
 

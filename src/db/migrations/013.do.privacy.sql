@@ -40,22 +40,23 @@ CREATE FUNCTION erased_key(scope text, key text) RETURNS text LANGUAGE sql IMMUT
   SELECT 'erased ' || encode(sha256(convert_to(scope || ' ' || key, 'UTF8')), 'hex')
 $$;
 
--- A command of an erased order is refused, but its row is written first: without its texts. The lock
--- makes it wait for an erasure that is under way.
-CREATE FUNCTION blank_command_of_erased_order() RETURNS trigger LANGUAGE plpgsql AS $$
+-- A command has the merchant of its order. That of an erased order is refused, but its row is written first:
+-- without its texts. The lock makes it wait for an erasure that is under way.
+CREATE FUNCTION complete_command() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   order_erased_at timestamptz;
 BEGIN
-  SELECT erased_at INTO order_erased_at FROM orders
+  SELECT merchant_id, erased_at INTO NEW.merchant_id, order_erased_at FROM orders
   WHERE order_number = NEW.order_number FOR KEY SHARE;
   IF order_erased_at IS NOT NULL THEN
     NEW.body := '{}';
-    NEW.reason := left(NEW.reason, 0);
+    NEW.reason := '';
+    NEW.address := left(NEW.address, 0);
   END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER commands_of_erased_orders BEFORE INSERT ON order_commands
-  FOR EACH ROW EXECUTE FUNCTION blank_command_of_erased_order();
+CREATE TRIGGER complete_command BEFORE INSERT ON order_commands
+  FOR EACH ROW EXECUTE FUNCTION complete_command();
 
 -- As the CHECK of orders: no text of an erased order's dispute has a value from then on.
 CREATE FUNCTION refuse_text_of_erased_order() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -165,7 +166,7 @@ BEGIN
     SELECT jsonb_object_agg(key, value) FROM jsonb_each(details)
     WHERE key IN ('gateway_payment_id', 'utr', 'recovered', 'by', 'for', 'seconds'))
   WHERE order_number = p_order_number AND jsonb_typeof(details) = 'object';
-  UPDATE order_commands SET body = '{}', reason = left(reason, 0)
+  UPDATE order_commands SET body = '{}', reason = '', address = left(address, 0)
   WHERE order_number = p_order_number;
   UPDATE order_events SET body = '' WHERE order_number = p_order_number;
   UPDATE webhook_deliveries d SET is_erased = true FROM order_events e

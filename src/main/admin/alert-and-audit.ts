@@ -56,12 +56,13 @@ const clearCommand = defineCommand({
 const auditCommand = defineCommand({
   name: 'audit list',
   summary: 'List who did what, why and when, the latest first',
-  notes: `--order finds actions on the order, on its webhook deliveries and on its surplus payments. --json shows
-all details of each row, and whether there are more.`,
+  notes: `Commands on orders with their outcome, payments and deadlines (by "service"), and everything else that was
+changed or looked at. --order finds actions on the order, on its webhook deliveries and on its surplus payments.
+--json shows all details of each line, and whether there are more.`,
   options: {
     order: { value: 'N', help: 'Only of this order' },
     merchant: ANY_MERCHANT,
-    actor: { value: 'NAME', help: 'Only by this actor, such as cli:asha' },
+    actor: { value: 'NAME', help: 'Only by this actor, such as cli:asha or key:mk_live_…' },
     action: { value: 'NAME', help: 'Only this action, such as dispute.decide' },
     since: { value: 'ISO', help: 'Only since this time, such as 2026-11-20T08:00:00Z' },
     limit: LIMIT,
@@ -79,6 +80,7 @@ all details of each row, and whether there are more.`,
       AT: (entry) => entry.at,
       WHO: (entry) => entry.actor,
       WHAT: (entry) => entry.action,
+      OUTCOME: (entry) => entry.outcome?.toLowerCase(),
       MERCHANT: (entry) => entry.merchantId,
       OF: (entry) => entry.subject,
       WHY: (entry) => entry.reason,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Actor } from '../../db/actor.ts';
 import type { CommandType, Environment } from '../../domain/index.ts';
 import { transitionOf } from '../../domain/index.ts';
 import { parseInput } from '../../http/define-route.ts';
@@ -109,6 +110,8 @@ export interface ActionRequest {
   values: FormValues;
   /** The same for a repeat of the same form. */
   idempotencyKey: string;
+  /** The merchant's user. */
+  actor: Actor;
 }
 
 /** A page does not know the secret, and each new request needs a new key. */
@@ -144,7 +147,7 @@ export function createOrderActions(
         ({ id }) => transitionOf(order, ACTIONS[id].command) !== undefined,
       ),
     find: (id, environment) => inEnvironment(environment).find((action) => action.id === id),
-    carryOut: async (action, { order, values, idempotencyKey }) => {
+    carryOut: async (action, { order, values, idempotencyKey, actor }) => {
       const command = commandOf(action);
       const { body } = parseInput(
         { params: undefined, query: undefined, headers: keyHeaders, body: command.body },
@@ -155,7 +158,8 @@ export function createOrderActions(
           body: bodyOf(action, values),
         },
       );
-      await command.carryOut(order, commandIdOf(order, command.action, idempotencyKey), body);
+      const commandId = commandIdOf(order, command.action, idempotencyKey);
+      await command.carryOut({ order, commandId, actor }, body);
     },
     curlOf: (action, order, values) => {
       const path = commandPath(commandOf(action), order.orderNumber);

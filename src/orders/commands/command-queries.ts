@@ -2,6 +2,7 @@ import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderMessageName } from '../../contracts/order-workflow.ts';
 import { statusesThatTake } from '../../domain/index.ts';
+import { requestFields } from '../../http/request-context.ts';
 import { disputeLimitOf } from '../steps/disputes.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
 
@@ -17,11 +18,13 @@ export interface ReplayState {
 export interface RecordedCommand extends ReplayState {
   /** How often it was refused before. */
   tryNumber: number;
+  /** By the database's clock; of a repeat, when the first one was received. */
+  receivedAt: Date;
 }
 
-/** Who gave a command, and why: the columns `actor` and `reason` of the table. */
+/** Who gave a command, and why. */
 export interface CommandOrigin {
-  actor: string;
+  actor: Actor;
   reason: string;
 }
 
@@ -33,39 +36,59 @@ export interface NewCommand {
   commandId: string;
   name: OrderMessageName;
   body: CommandBody;
-  origin?: CommandOrigin;
+  origin: CommandOrigin;
 }
 
 /**
- * Records a command before the workflow receives its message. A repeat keeps the first row, unless that
- * was refused: then the repeat is a command of its own.
+ * Records a command before the workflow receives its message: the row is the command's line in the audit
+ * list. A repeat keeps the first row, unless that was refused: then the repeat is a command of its own.
  */
 export async function writeCommand(sql: Sql, command: NewCommand): Promise<RecordedCommand> {
   const { orderNumber, commandId, name, body, origin, wakeAfterMs } = command;
-  const { actor = null, reason = null } = origin ?? {};
   // A command whose step is recorded keeps the line that it has: the workflow may lack the step.
   const wakeup = sql`
-    WITH wakeup AS (
+    wakeup AS (
       INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
       SELECT ${orderNumber}, 'command', ${commandId},
         service_now() + ${wakeAfterMs ?? 0} * interval '1 millisecond'
       WHERE NOT EXISTS (SELECT FROM order_steps
         WHERE order_number = ${orderNumber} AND command_id = ${commandId})
       ON CONFLICT DO NOTHING
-    )`;
-  // `xmax` is 0 in a row that this statement inserted, and not 0 in one that it updated.
-  const [{ isRefused, ...recorded }] = await sql<[RecordedCommand & { isRefused: boolean }]>`
-    ${wakeAfterMs === undefined ? sql`` : wakeup}
-    INSERT INTO order_commands AS kept (order_number, command_id, try_number, name, body, actor, reason)
-    VALUES (${orderNumber}, ${commandId}, ${triesOf(sql, { orderNumber, commandId })}, ${name},
-      ${sql.json(body)}, ${actor}, ${reason})
-    ON CONFLICT (order_number, command_id, try_number) DO UPDATE SET body = kept.body
-    RETURNING kept.try_number, kept.state = 'REFUSED' AS is_refused, kept.xmax <> 0 AS replayed,
-      kept.body <> ${sql.json(body)} AND NOT EXISTS (SELECT FROM orders o
-        WHERE o.order_number = kept.order_number AND o.erased_at IS NOT NULL) AS mismatch`;
-  // It was refused since this statement began.
-  return isRefused ? writeCommand(sql, command) : recorded;
+    ),`;
+  const [recorded] = await sql<RecordedCommand[]>`
+    WITH ${wakeAfterMs === undefined ? sql`` : wakeup} inserted AS (
+      INSERT INTO order_commands
+        (order_number, command_id, try_number, name, body, ${originColumns(sql)})
+      VALUES (${orderNumber}, ${commandId}, ${triesOf(sql, { orderNumber, commandId })}, ${name},
+        ${sql.json(body)}, ${originOf(sql, origin)})
+      ON CONFLICT DO NOTHING
+      RETURNING try_number, received_at
+    )
+    ${insertedOrKept(sql, command)}`;
+  // Another request wrote the row, or it was refused, since this statement began.
+  return recorded ?? writeCommand(sql, command);
 }
+
+/** The columns of {@link originOf}. */
+const originColumns = (sql: Sql) => sql`actor, reason, address, request_id`;
+/** Who gave a command, why, from where and in which request. */
+const originOf = (sql: Sql, { actor, reason }: CommandOrigin) => sql`
+  ${actor.name}, ${reason}, ${actor.address}, ${requestFields().requestId ?? null}`;
+
+/**
+ * The row that the statement's `inserted` has written, or else the one that is not refused. The service's
+ * login may not update rows, so a repeat reads the row of the first call.
+ */
+const insertedOrKept = (
+  sql: Sql,
+  { orderNumber, commandId, body }: Pick<NewCommand, 'orderNumber' | 'commandId' | 'body'>,
+) => sql`
+  SELECT try_number, received_at, false AS replayed, false AS mismatch FROM inserted
+  UNION ALL
+  SELECT kept.try_number, kept.received_at, true, kept.body <> ${sql.json(body)} AND erased_at IS NULL
+  FROM order_commands kept JOIN orders USING (order_number)
+  WHERE kept.order_number = ${orderNumber} AND kept.command_id = ${commandId}
+    AND kept.state <> 'REFUSED' AND NOT EXISTS (SELECT FROM inserted)`;
 
 /** How often a command was refused: the number of its next try. */
 const triesOf = (sql: Sql, { orderNumber, commandId }: CommandRef) => sql`
@@ -95,30 +118,20 @@ export async function isMismatch(
  * Records a buyer's dispute and marks on the order's row that it waits, in one statement. The dispute
  * is valid if this statement locks the row before the release or a refund starts.
  *
- * @param dispute.operator who raises it for the buyer, for the audit log
- * @returns the time of receipt by the database's clock, or `undefined` when the order cannot take a
+ * @returns `undefined` when the order cannot take a
  *   dispute now or has a step for this one
  */
 export async function writeDispute(
   sql: Sql,
   orderNumber: string,
-  dispute: {
-    commandId: string;
-    reason: string;
-    operator?: Actor | undefined;
-    wakeAfterMs?: number;
-  },
-): Promise<(RecordedCommand & { receivedAt: Date }) | undefined> {
-  const { commandId, reason, operator, wakeAfterMs = 0 } = dispute;
-  const audited = sql`, audited AS (
-      INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
-      SELECT ${operator?.name ?? ''}, ${operator?.address ?? null}, 'dispute.raise', merchant_id, order_number, ${sql.json({ commandId })}
-      FROM waiting
-    )`;
+  dispute: NewDispute,
+): Promise<RecordedCommand | undefined> {
+  const { commandId, reason, isForBuyer = false, wakeAfterMs = 0 } = dispute;
+  const body = { reason };
   const reached = disputeLimitOf(sql, sql`orders`);
   // An operator may raise one after a decision for the merchant.
-  const limit = operator === undefined ? reached : sql`nullif(${reached}, 'decided')`;
-  const [row] = await sql<(RecordedCommand & { receivedAt: Date; isRefused: boolean })[]>`
+  const limit = isForBuyer ? sql`nullif(${reached}, 'decided')` : reached;
+  const [row] = await sql<(RecordedCommand | { tryNumber: null })[]>`
     WITH waiting AS (
       UPDATE orders SET
         waiting_dispute_id = coalesce(waiting_dispute_id, ${commandId}),
@@ -128,24 +141,50 @@ export async function writeDispute(
         AND ${limit} IS NULL
         AND NOT EXISTS (SELECT FROM order_steps s
           WHERE s.order_number = orders.order_number AND s.command_id = ${commandId})
-      RETURNING order_number, merchant_id, ${receivedAtOf(sql)} AS received_at
+      RETURNING order_number, ${receivedAtOf(sql)} AS received_at
     ), wakeups AS (
       INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
       SELECT order_number, cause, ${commandId}, service_now() + ${wakeAfterMs} * interval '1 millisecond'
       FROM waiting, unnest('{command,dispute}'::wakeup_cause[]) AS cause
       ON CONFLICT DO NOTHING
-    )${operator === undefined ? sql`` : audited}
-    INSERT INTO order_commands AS kept
-      (order_number, command_id, try_number, name, body, actor, received_at)
-    SELECT order_number, ${commandId}, ${triesOf(sql, { orderNumber, commandId })}, 'dispute',
-      ${sql.json({ reason })}, ${operator?.name ?? null}, received_at
-    FROM waiting
-    ON CONFLICT (order_number, command_id, try_number) DO UPDATE SET body = kept.body
-    RETURNING received_at, kept.try_number, kept.state = 'REFUSED' AS is_refused,
-      kept.xmax <> 0 AS replayed, kept.body <> ${sql.json({ reason })} AS mismatch`;
+    ), inserted AS (
+      INSERT INTO order_commands
+        (order_number, command_id, try_number, name, body, received_at, ${originColumns(sql)})
+      SELECT order_number, ${commandId}, ${triesOf(sql, { orderNumber, commandId })}, 'dispute',
+        ${sql.json(body)}, received_at, ${originOf(sql, dispute)}
+      FROM waiting
+      ON CONFLICT DO NOTHING
+      RETURNING try_number, received_at
+    )
+    SELECT recorded.* FROM waiting
+    LEFT JOIN (${insertedOrKept(sql, { orderNumber, commandId, body })}) recorded ON true`;
   if (!row) return undefined;
-  const { isRefused, ...recorded } = row;
-  return isRefused ? writeDispute(sql, orderNumber, dispute) : recorded;
+  // Another request wrote the row, or it was refused, since this statement began.
+  return row.tryNumber === null ? writeDispute(sql, orderNumber, dispute) : row;
+}
+
+/** A dispute to record. */
+export interface NewDispute extends CommandOrigin {
+  commandId: string;
+  /** An operator raises it for the buyer. */
+  isForBuyer?: boolean;
+  wakeAfterMs?: number;
+}
+
+/** Records a dispute that the order could not take: its row is the line of the refused command. */
+export async function writeRefusedDispute(
+  sql: Sql,
+  orderNumber: string,
+  dispute: NewDispute,
+): Promise<void> {
+  const { commandId, reason } = dispute;
+  await sql`
+    INSERT INTO order_commands
+      (order_number, command_id, try_number, name, state, body, ${originColumns(sql)})
+    VALUES (${orderNumber}, ${commandId}, ${triesOf(sql, { orderNumber, commandId })}, 'dispute',
+      'REFUSED', ${sql.json({ reason })}, ${originOf(sql, dispute)})
+    -- The same dispute was refused, or accepted, at the same moment.
+    ON CONFLICT DO NOTHING`;
 }
 
 /**
@@ -172,9 +211,7 @@ export async function refuseCommand(
       DELETE FROM order_wakeups WHERE order_number = ${orderNumber}
         AND cause IN ('command', 'dispute') AND cause_id = ${commandId}
     )
-    UPDATE order_commands SET state = 'REFUSED'
-    WHERE order_number = ${orderNumber} AND command_id = ${commandId}
-      AND try_number = ${tryNumber} AND state = 'WAITING'`;
+    SELECT end_command(${orderNumber}, ${commandId}, 'REFUSED', ${tryNumber})`;
 }
 
 /** @returns the order as it is now; undefined unless this command was carried out */

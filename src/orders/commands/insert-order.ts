@@ -119,8 +119,8 @@ async function insert(
       ON CONFLICT (merchant_id, environment, idempotency_key) DO NOTHING
       RETURNING order_number, merchant_id, environment, status, created_at
     ), first_step AS (
-      INSERT INTO order_steps (order_number, step_number, kind, at, status, step)
-      SELECT order_number, ${step.number}, ${step.kind}, created_at, status,
+      INSERT INTO order_steps (order_number, step_number, merchant_id, kind, at, status, step)
+      SELECT order_number, ${step.number}, merchant_id, ${step.kind}, created_at, status,
         ${sql.json(step as object as postgres.JSONValue)}
       FROM inserted
     ), event AS (

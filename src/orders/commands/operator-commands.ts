@@ -5,7 +5,6 @@ import { DomainError } from '../../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
 import { findOrderAnywhere } from '../lists/find-orders.ts';
 import { newCommandId } from './command-ids.ts';
-import type { OrderRow } from '../rows.ts';
 import type { Order } from '../schemas.ts';
 import type { WakeDeps } from '../wake/wake-order.ts';
 import { wakeOrder } from '../wake/wake-order.ts';
@@ -15,7 +14,7 @@ import { decisionSchema, disputeSchema, refundSchema } from '../schemas.ts';
 export interface OperatorDeps {
   sql: Sql;
   commands: OrderCommands;
-  /** The operator, for the audit log. */
+  /** The operator. */
   actor: Actor;
 }
 
@@ -36,7 +35,8 @@ export async function raiseDisputeForBuyer(
     order,
     commandId,
     reason: dispute.reason,
-    operator: actor,
+    actor,
+    isForBuyer: true,
   });
   return result.order;
 }
@@ -49,8 +49,7 @@ export interface DisputeDecision {
 }
 
 /**
- * Decides a dispute, with or without evidence. The audit row is inserted first. The order has applied the decision
- * when it has a step with the command id of that row.
+ * Decides a dispute, with or without evidence.
  *
  * @returns the order; after a decision for the buyer it is REFUNDED once the gateway has refunded
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
@@ -64,21 +63,18 @@ export async function decideDispute(
   const { reason } = parseReason(decisionSchema, decision.reason);
   const order = await findOrderAnywhere(sql, orderNumber);
   const commandId = newCommandId();
-  const audited = { actor, action: 'dispute.decide', details: { commandId, for: winner, reason } };
-  await writeAudit(sql, order, audited);
   const result = await commands.send({
     order,
     name: 'decide',
     message: { commandId, for: winner },
-    body: { reason },
-    actor: actor.name,
+    body: { reason, for: winner },
+    actor,
   });
   return result.order;
 }
 
 /**
- * Refunds an order that its merchant can neither fulfil nor refund, such as a suspended merchant. The
- * audit row is inserted first, as in {@link decideDispute}.
+ * Refunds an order that its merchant can neither fulfil nor refund, such as a suspended merchant.
  *
  * @returns the order; it is REFUNDED once the gateway has refunded
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
@@ -90,14 +86,12 @@ export async function refundForMerchant(
 ): Promise<Order> {
   const { reason } = parseReason(refundSchema, givenReason);
   const order = await findOrderAnywhere(sql, orderNumber);
-  const commandId = newCommandId();
-  await writeAudit(sql, order, { actor, action: 'order.refund', details: { commandId, reason } });
   const result = await commands.send({
     order,
     name: 'refund',
-    message: { commandId },
+    message: { commandId: newCommandId() },
     body: { reason },
-    actor: actor.name,
+    actor,
   });
   return result.order;
 }
@@ -106,8 +100,8 @@ export async function refundForMerchant(
 export type RecoverDeps = WakeDeps & Pick<OperatorDeps, 'actor'>;
 
 /**
- * Wakes an order at an operator's request: see {@link wakeOrder}. The audit
- * row is inserted first.
+ * Wakes an order at an operator's request: see {@link wakeOrder}. This is no command, so it has a row in the
+ * audit log, which is inserted first.
  *
  * @throws DomainError `ORDER_NOT_FOUND`
  */
@@ -115,19 +109,12 @@ export async function recoverForOperator(
   deps: RecoverDeps,
   orderNumber: string,
 ): Promise<Awaited<ReturnType<typeof wakeOrder>>> {
-  const order = await findOrderAnywhere(deps.sql, orderNumber);
-  await writeAudit(deps.sql, order, { actor: deps.actor, action: 'order.recover', details: {} });
+  const { sql, actor } = deps;
+  const { merchantId } = await findOrderAnywhere(sql, orderNumber);
+  await sql`
+    INSERT INTO audit_log (actor, address, action, merchant_id, subject)
+    VALUES (${actor.name}, ${actor.address}, 'order.recover', ${merchantId}, ${orderNumber})`;
   return wakeOrder(deps, orderNumber);
-}
-
-function writeAudit(
-  sql: Sql,
-  order: OrderRow,
-  { actor, action, details }: { actor: Actor; action: string; details: Record<string, string> },
-) {
-  return sql`
-    INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
-    VALUES (${actor.name}, ${actor.address}, ${action}, ${order.merchantId}, ${order.orderNumber}, ${sql.json(details)})`;
 }
 
 /** @throws DomainError `BAD_REQUEST` with the message of the violated rule */

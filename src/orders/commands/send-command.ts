@@ -7,7 +7,13 @@ import { findOrderByNumber } from '../lists/find-orders.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { CommandMessage, UpdateDeps } from './update-order.ts';
 import { updateOrder } from './update-order.ts';
-import { findCarriedOut, isMismatch, writeDispute, writeCommand } from './command-queries.ts';
+import {
+  findCarriedOut,
+  isMismatch,
+  writeCommand,
+  writeDispute,
+  writeRefusedDispute,
+} from './command-queries.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
 import type { Order } from '../schemas.ts';
 
@@ -30,17 +36,19 @@ export interface OrderCommand<Name extends OrderMessageName> extends Pick<
   order: OrderRow;
   /** The client's texts, which Temporal must not receive, and its numbers. */
   body?: CommandBody;
-  /** Who gave the command; by default the order's merchant. */
-  actor?: string;
+  /** Who gives the command. */
+  actor: Actor;
 }
 
-/** A dispute, raised by the buyer or by an operator for the buyer. */
+/** A dispute, raised by the buyer, a sandbox helper, or an operator for the buyer. */
 export interface DisputeCommand {
   order: OrderRow;
   commandId: string;
   reason: string;
-  /** The operator who raises it, for the audit log; absent for the buyer. */
-  operator?: Actor;
+  /** Who raises it. */
+  actor: Actor;
+  /** An operator raises it for the buyer. */
+  isForBuyer?: boolean;
 }
 
 /** The result of a command, whether it was carried out now or before. */
@@ -54,12 +62,12 @@ export interface CommandResult {
 }
 
 /** The recorded reason of a command that has none, such as the acceptance of a dispute. */
-const DEFAULT_REASON = 'Asked for through the API';
+const DEFAULT_REASON = 'Asked for by the merchant';
 
 /** Records the command, then sends its message to the order's workflow, unless it is a repeat. */
 export async function sendCommand<Name extends OrderMessageName>(
   deps: SendDeps,
-  { order, name, message, body = {}, actor = order.merchantId }: OrderCommand<Name>,
+  { order, name, message, body = {}, actor }: OrderCommand<Name>,
 ): Promise<CommandResult> {
   const { sql, durations } = deps;
   const wakeAfterMs = durations.sweepAfterMs;
@@ -68,23 +76,24 @@ export async function sendCommand<Name extends OrderMessageName>(
   const reason = String(body['reason'] ?? DEFAULT_REASON);
   const origin = { actor, reason };
   const command = { orderNumber, commandId, name, body, origin, wakeAfterMs };
-  const { tryNumber, ...replay } = await writeCommand(sql, command);
-  const before = replay.replayed && (await findCarriedOut(sql, { orderNumber, commandId }));
+  const { tryNumber, replayed, mismatch } = await writeCommand(sql, command);
+  const before = replayed && (await findCarriedOut(sql, { orderNumber, commandId }));
   const after = before || (await updateOrder(deps, { orderNumber, name, message, tryNumber }));
-  return { order: deps.present(after), ...replay };
+  return { order: deps.present(after), replayed, mismatch };
 }
 
 /** Records a dispute, then sends it to the order's workflow. A recorded dispute is valid. */
 export async function raiseDispute(
   deps: SendDeps,
-  { order: { orderNumber }, ...dispute }: DisputeCommand,
+  { order: { orderNumber }, ...given }: DisputeCommand,
 ): Promise<CommandResult> {
-  const { commandId, reason } = dispute;
-  const wakeAfterMs = deps.durations.sweepAfterMs;
-  const written = await writeDispute(deps.sql, orderNumber, { ...dispute, wakeAfterMs });
+  const { commandId, reason } = given;
+  const dispute = { ...given, wakeAfterMs: deps.durations.sweepAfterMs };
+  const written = await writeDispute(deps.sql, orderNumber, dispute);
   if (!written) {
     const repeated = await findRepeated(deps, orderNumber, commandId, { reason });
     if (repeated) return repeated;
+    await writeRefusedDispute(deps.sql, orderNumber, dispute);
     throw await disputeRefusal(deps.sql, orderNumber);
   }
   const { receivedAt, tryNumber, ...replay } = written;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import type { ErrorCode } from '../../domain/index.ts';
 import type { Route, RouteRequest } from '../../http/define-route.ts';
@@ -52,12 +53,19 @@ interface CommandDeclaration<Body extends z.ZodType | undefined> {
   errors?: readonly ErrorCode[] | undefined;
   /** The `message` of the envelope. */
   done: string;
-  carryOut(order: OrderRow, commandId: string, body: BodyOf<Body>): Promise<CommandResult>;
+  carryOut(given: GivenCommand, body: BodyOf<Body>): Promise<CommandResult>;
+}
+
+/** What each command has: its order, its id, and who gives it. */
+export interface GivenCommand {
+  order: OrderRow;
+  commandId: string;
+  actor: Actor;
 }
 
 /** A declared command whose body has been checked by its schema before `carryOut` is called. */
 export type DeclaredCommand = Omit<CommandDeclaration<z.ZodType | undefined>, 'carryOut'> & {
-  carryOut(order: OrderRow, commandId: string, body: unknown): Promise<CommandResult>;
+  carryOut(given: GivenCommand, body: unknown): Promise<CommandResult>;
 };
 
 /** Declares a command. TypeScript infers the type of the body from its schema. */
@@ -81,10 +89,11 @@ export function commandRoute(sql: Sql, command: DeclaredCommand): Route {
     headers: keyHeaders,
     responses: { 200: { ...orderResponse, headers: replayHeaders } },
     errors: [...orderErrors, 'INVALID_STATE', ...errors],
-  }).handledBy(async ({ params, headers, merchant, environment, body }) => {
+  }).handledBy(async ({ params, headers, merchant, environment, body, clientIp: address }) => {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);
     const commandId = commandIdOf(order, action, headers['Idempotency-Key']);
-    const result = await carryOut(order, commandId, body);
+    const actor = { name: `key:${merchant.apiKey}`, address };
+    const result = await carryOut({ order, commandId, actor }, body);
     return { status: 200, body: success(done, result.order), headers: replayHeadersOf(result) };
   });
 }

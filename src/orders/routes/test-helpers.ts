@@ -33,12 +33,13 @@ export function testHelpers({ commands, pay }: TestHelperDeps): DeclaredCommand[
       description: 'The order stays ACCEPTED; PAYMENT_FAILED is sent.',
       done: 'Payment failed',
       body: undefined,
-      carryOut: (order, commandId) =>
+      carryOut: ({ order, commandId, actor }) =>
         commands.send({
           order,
           name: 'failPayment',
           message: { commandId },
           body: { reason: DECLINED },
+          actor,
         }),
     }),
     declareCommand({
@@ -49,8 +50,7 @@ export function testHelpers({ commands, pay }: TestHelperDeps): DeclaredCommand[
       description: 'PAID or DELIVERED → DISPUTE_OPEN.',
       done: 'Dispute raised',
       body: disputeSchema,
-      carryOut: (order, commandId, { reason }) =>
-        commands.raiseDispute({ order, commandId, reason }),
+      carryOut: (given, { reason }) => commands.raiseDispute({ ...given, reason }),
     }),
     declareCommand({
       ...helper,
@@ -61,12 +61,13 @@ export function testHelpers({ commands, pay }: TestHelperDeps): DeclaredCommand[
         'Moves its deadlines closer by the given number of seconds; past times do not change.',
       done: 'Clock advanced',
       body: advanceSchema,
-      carryOut: (order, commandId, { seconds }) =>
+      carryOut: ({ order, commandId, actor }, { seconds }) =>
         commands.send({
           order,
           name: 'advance',
           message: { commandId, seconds },
           body: { seconds },
+          actor,
         }),
     }),
   ];
@@ -82,12 +83,13 @@ function payHelper({ commands, pay }: TestHelperDeps): DeclaredCommand {
     errors: ['GATEWAY_UNAVAILABLE', 'PAYMENTS_NOT_AVAILABLE'],
     done: 'Order paid',
     body: undefined,
-    carryOut: async (order, commandId) =>
+    carryOut: async ({ order, commandId, actor }) =>
       (await commands.findRepeated(order, commandId)) ??
       commands.send({
         order,
         name: 'pay',
         message: { commandId, ...(await pay(order, commandId)) },
+        actor,
       }),
   });
 }

@@ -41,8 +41,10 @@ export function createStepRecorder(deps: RecorderDeps): StepRecorder {
       : write(deps, usual, wakeAfterMs, usual.requires));
     if (result.outcome !== 'session_open') return result;
     // The session is closed first: the command id of a cancel belongs to the later step that answers it.
-    const { commandId: _, ...closing } = usual;
-    return recordStep(closing, wakeAfterMs);
+    const { commandId: _, requires, ...closing } = usual;
+    // Its row was found before the session.
+    const others = requires?.filter((one) => one !== 'command_recorded');
+    return recordStep({ ...closing, ...(others && { requires: others }) }, wakeAfterMs);
   };
 }
 
@@ -137,6 +139,8 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
     FROM orders_with_dispute o
     LEFT JOIN order_commands r
       ON r.order_number = o.order_number AND r.command_id = ${commandId} AND r.state <> 'REFUSED'
+      -- The timeline reads what was said of a settlement from its own table.
+      AND r.name <> 'settle'
     LEFT JOIN payments p
       ON p.gateway = ${payment?.gateway ?? null} AND p.gateway = o.gateway
       AND p.gateway_payment_id = ${payment?.gatewayPaymentId ?? null}

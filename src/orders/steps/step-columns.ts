@@ -113,8 +113,7 @@ export function disputeAfter(before: StepContext, step: Step): object | undefine
 function saidIn(before: StepContext, { kind, details }: Step, at: Date) {
   switch (kind) {
     case 'DISPUTE_RAISED': {
-      const raisedBy = before.commandActor ?? 'buyer';
-      return { reason: textIn(before, 'reason') ?? '', raisedBy, raisedAt: at };
+      return { reason: textIn(before, 'reason') ?? '', raisedBy: raisedBy(before), raisedAt: at };
     }
     case 'EVIDENCE_SUBMITTED':
       return { evidence: textIn(before, 'text') ?? '', evidenceAt: at };
@@ -123,6 +122,11 @@ function saidIn(before: StepContext, { kind, details }: Step, at: Date) {
     default:
       return {};
   }
+}
+
+/** The operator who raised a dispute for the buyer; a sandbox helper acts as the buyer. */
+function raisedBy({ commandActor }: StepContext): string {
+  return commandActor !== null && /^(operator|cli):/.test(commandActor) ? commandActor : 'buyer';
 }
 
 function decisionIn(before: StepContext, { details }: Step, at: Date) {

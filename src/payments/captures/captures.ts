@@ -293,7 +293,9 @@ async function recordFailure(
   const command = { orderNumber, commandId: `failed:${gatewayPaymentId}` };
   const reason = failure?.description || failure?.code;
   // Without a reason too: the erasure of an order finds the payment's id in its commands.
-  await writeCommand(deps.sql, { ...command, name, body: reason ? { reason } : {} });
+  const body = reason ? { reason } : {};
+  const origin = { actor: { name: 'gateway', address: null }, reason: reason ?? '' };
+  await writeCommand(deps.sql, { ...command, name, body, origin });
   if (status !== 'ACCEPTED' || (await findCarriedOut(deps.sql, command))) return;
   await signalOrder(deps, orderNumber, name, { commandId: command.commandId });
 }

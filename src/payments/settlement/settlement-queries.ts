@@ -4,6 +4,7 @@ import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Settlement } from '../../domain/index.ts';
 import { SETTLE_COMMANDS, statusesThatTake } from '../../domain/index.ts';
+import { requestFields } from '../../http/request-context.ts';
 
 /** What the database has of a payment's money, in paise. */
 export interface SettlementFigures {
@@ -49,7 +50,7 @@ export async function findSettlementFigures(
   return row;
 }
 
-/** Records the settlement of an order, with its audit row, under the money lease of its payment. */
+/** Records the settlement of an order, with its command, under the money lease of its payment. */
 export async function writeSettlement(
   sql: Sql,
   actor: Actor,
@@ -57,8 +58,9 @@ export async function writeSettlement(
   settlement: NewSettlement,
 ): Promise<SettlementResult> {
   const statuses = statusesThatTake(SETTLE_COMMANDS[settlement.outcome]);
+  const by = { ...actor, requestId: requestFields().requestId ?? null };
   const [row] = await sql<[{ result: SettlementResult }]>`
-    SELECT write_settlement(${orderNumber}, ${jsonRow(sql, settlement)}, ${jsonRow(sql, actor)},
+    SELECT write_settlement(${orderNumber}, ${jsonRow(sql, settlement)}, ${jsonRow(sql, by)},
       ${statuses}::text[]) AS result`;
   return row.result;
 }
