@@ -42,10 +42,7 @@ export interface OrderResult {
   run: EarlierRun;
 }
 
-/**
- * Fields of every message. They are optional, so an operator can send `deliver` without input from
- * the Temporal UI.
- */
+/** Fields of every message. A message of a person is refused unless the row of its command exists. */
 export interface OrderMessage {
   /** Id of the API request: names its texts in the database, and answers a repeat of it. */
   commandId?: string;

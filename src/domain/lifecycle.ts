@@ -57,7 +57,7 @@ export type Requirement =
   | 'payment_not_gone'
   /** The buyer's bank has not opened a chargeback that is undecided. */
   | 'no_chargeback_open'
-  /** The command moves money for a person: its row names the person and the reason. */
+  /** A person asks for it: the command's row names the person and the reason. */
   | 'command_recorded';
 
 /**
@@ -71,6 +71,8 @@ export type Transition = { step: StepKind; requires?: readonly Requirement[] } &
   | object
 );
 
+/** What a person asks for needs a row: a bare message from the Temporal UI moves no order. */
+const BY_A_PERSON = { requires: ['command_recorded'] } as const;
 const EXTEND = { step: 'DEADLINE_EXTENDED' } as const;
 const ACCEPT = {
   begins: { kind: 'refunding', reason: 'dispute_accepted' },
@@ -111,26 +113,34 @@ const LIFECYCLE = {
   ACCEPTED: {
     pay: { to: 'PAID', step: 'PAYMENT_SUCCESS' },
     failPayment: { step: 'PAYMENT_FAILED' },
-    cancel: { begins: { kind: 'closing', cause: 'cancel' }, step: 'CLOSING_PAYMENT' },
+    cancel: {
+      begins: { kind: 'closing', cause: 'cancel' },
+      step: 'CLOSING_PAYMENT',
+      ...BY_A_PERSON,
+    },
     expire: {
       begins: { kind: 'closing', cause: 'expiry' },
       step: 'CLOSING_PAYMENT',
       requires: ['deadline_on_time'],
     },
     extend: EXTEND,
-    advance: { step: 'CLOCK_ADVANCED' },
+    advance: { step: 'CLOCK_ADVANCED', ...BY_A_PERSON },
   },
   PAID: {
-    deliver: { to: 'DELIVERED', step: 'DELIVERY_CONFIRMED', requires: ['payment_not_gone'] },
+    deliver: {
+      to: 'DELIVERED',
+      step: 'DELIVERY_CONFIRMED',
+      requires: ['command_recorded', 'payment_not_gone'],
+    },
     refund: {
       begins: { kind: 'refunding', reason: 'merchant_refund' },
       step: 'REFUND_STARTED',
       requires: ['no_dispute_waiting', 'command_recorded', 'no_chargeback_open'],
     },
-    dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
+    dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED', ...BY_A_PERSON },
     // The order was not delivered, so its money cannot be settled as released to the merchant.
     settleRefunded: SETTLE_REFUNDED,
-    advance: { step: 'CLOCK_ADVANCED' },
+    advance: { step: 'CLOCK_ADVANCED', ...BY_A_PERSON },
   },
   DELIVERED: {
     refund: {
@@ -138,7 +148,7 @@ const LIFECYCLE = {
       step: 'REFUND_STARTED',
       requires: ['no_dispute_waiting', 'command_recorded', 'no_chargeback_open'],
     },
-    dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED' },
+    dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED', ...BY_A_PERSON },
     expire: {
       begins: { kind: 'releasing' },
       step: 'RELEASE_STARTED',
@@ -146,11 +156,11 @@ const LIFECYCLE = {
     },
     extend: EXTEND,
     ...SETTLED,
-    advance: { step: 'CLOCK_ADVANCED' },
+    advance: { step: 'CLOCK_ADVANCED', ...BY_A_PERSON },
   },
   DISPUTE_OPEN: {
-    submitEvidence: { to: 'DISPUTE_UNDER_REVIEW', step: 'EVIDENCE_SUBMITTED' },
-    resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
+    submitEvidence: { to: 'DISPUTE_UNDER_REVIEW', step: 'EVIDENCE_SUBMITTED', ...BY_A_PERSON },
+    resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED', ...BY_A_PERSON },
     ...DECISIONS,
     accept: ACCEPT,
     expire: {
@@ -160,10 +170,10 @@ const LIFECYCLE = {
     },
     extend: EXTEND,
     ...SETTLED,
-    advance: { step: 'CLOCK_ADVANCED' },
+    advance: { step: 'CLOCK_ADVANCED', ...BY_A_PERSON },
   },
   DISPUTE_UNDER_REVIEW: {
-    resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED' },
+    resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED', ...BY_A_PERSON },
     ...DECISIONS,
     accept: ACCEPT,
     expire: {
@@ -173,7 +183,7 @@ const LIFECYCLE = {
     },
     extend: EXTEND,
     ...SETTLED,
-    advance: { step: 'CLOCK_ADVANCED' },
+    advance: { step: 'CLOCK_ADVANCED', ...BY_A_PERSON },
   },
   COMPLETED: {},
   REFUNDED: {},

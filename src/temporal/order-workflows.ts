@@ -42,9 +42,8 @@ const MAX_CONCURRENT_UPDATES = 4;
 const DETAILS_FOR_OPERATORS = `One payment order. It waits for the buyer's payment, the merchant's delivery
 and 24 hours without a dispute, then releases the funds. **Current details** say what it waits for now.
 
-Updates that operators may send: \`cancel\`, \`deliver\` and \`resolve\`. The order refuses an Update that is not allowed in its status.
-Here it also refuses decisions that move money, which need a name and a reason: use the order's page in the
-operators' dashboard, or \`admin dispute decide\` and \`admin order settle\`.`;
+No Signal or Update from here moves the order: what a person asks for needs a name and a reason. Use the
+order's page in the operators' dashboard, or \`admin dispute decide\` and \`admin order settle\`.`;
 
 /** The workflows of orders. */
 export interface OrderWorkflows {

@@ -64,7 +64,18 @@ interface Commanded {
   commandId?: string;
 }
 
-const NEEDS_COMMAND_ROW: readonly OrderMessageName[] = ['accept', 'decide', 'refund'];
+/** Messages of a person; a settlement has its row in `outside_settlements`. */
+const NEEDS_COMMAND_ROW: readonly OrderMessageName[] = [
+  'deliver',
+  'cancel',
+  'refund',
+  'dispute',
+  'submitEvidence',
+  'resolve',
+  'accept',
+  'decide',
+  'advance',
+];
 
 const FAILED_PRECONDITION = 9;
 
@@ -85,8 +96,8 @@ export function directOrder(service: TestService, order: OrderRow) {
     WHERE order_number = ${orderNumber} ORDER BY step_number`;
 
   /**
-   * Gives a message a command id, unless it is malformed or has one, and writes the row that a command which
-   * moves money needs, as the API does.
+   * Gives a message a command id, unless it is malformed or has one, and writes the row that a
+   * person's command needs, as the API does.
    */
   async function asCommand(name: OrderMessageName, message: unknown): Promise<Commanded> {
     if (typeof message !== 'object' || message === null || 'commandId' in message) {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
-import type { OrderStatus } from '../../src/domain/index.ts';
+import type { CommandType, OrderStatus } from '../../src/domain/index.ts';
+import { REFUSALS } from '../../src/domain/index.ts';
 import { decideDispute, refundForMerchant } from '../../src/orders/commands/operator-commands.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
 import { writeCommand } from '../../src/orders/commands/command-queries.ts';
@@ -12,8 +13,19 @@ import type { TestService } from '../support/service.ts';
 
 const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
 
-/** Each message that moves money, sent without a row, and the command that its refusal names. */
+const NO_COMMAND = 'no recorded command says who asks for it';
+const refused = (type: CommandType) => `${REFUSALS[type]}; ${NO_COMMAND}`;
+
+/** Each message of a person, sent without a row, and its refusal. */
 const BARE: [OrderStatus, OrderMessageName, object, string][] = [
+  ['PAID', 'deliver', {}, refused('deliver')],
+  ['ACCEPTED', 'cancel', {}, refused('cancel')],
+  ['PAID', 'dispute', {}, refused('dispute')],
+  ['DELIVERED', 'dispute', {}, refused('dispute')],
+  ['DISPUTE_OPEN', 'submitEvidence', {}, refused('submitEvidence')],
+  ['DISPUTE_OPEN', 'resolve', {}, refused('resolve')],
+  ['DISPUTE_UNDER_REVIEW', 'resolve', {}, refused('resolve')],
+  ['ACCEPTED', 'advance', { seconds: 60 }, refused('advance')],
   [
     'PAID',
     'refund',
@@ -53,7 +65,7 @@ const BARE: [OrderStatus, OrderMessageName, object, string][] = [
   ],
 ];
 
-describe('a message that moves money, sent from the Temporal UI', () => {
+describe('a message of a person, sent from the Temporal UI', () => {
   test.for(BARE)(
     '%s · %s %o is refused: %s',
     async ([status, name, message, words], { orders }) => {
@@ -71,6 +83,16 @@ describe('a message that moves money, sent from the Temporal UI', () => {
       expect((await order.kinds()).at(-1)).toBe('CLOCK_ADVANCED');
     },
   );
+
+  test('a cancel without a row closes no payment session', async ({ orders }) => {
+    const { order_number } = await orders.beingPaid();
+    const order = await orders.workflowOf({ order_number });
+    const before = await order.row();
+    for (const message of [{}, { commandId: `cmd_${randomUUID()}` }]) {
+      expect(await order.refusalOfBare('cancel', message)).toBe(refused('cancel'));
+    }
+    expect(await order.row()).toEqual(before);
+  });
 
   test('a command without a name is not recorded, and one of another order is refused', async ({
     service,
