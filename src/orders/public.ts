@@ -17,7 +17,7 @@ export {
   readDisputes,
 } from './steps/disputes.ts';
 export type { Timeline, TimelineRow } from './steps/timeline.ts';
-export { presentTimeline, readTimeline } from './steps/timeline.ts';
+export { presentToOperator, readTimeline } from './steps/timeline.ts';
 export type { OrderCommands } from './commands/commands.ts';
 export type { DisputedOrder } from './lists/dispute-history.ts';
 export { findDisputeHistory } from './lists/dispute-history.ts';

@@ -90,6 +90,14 @@ describe('each command has one line that names its person', () => {
       ['dispute.raise', 'buyer', 'DONE'],
       ['dispute.decide', expect.stringMatching(/^operator:.*@ops\.example$/), 'DONE'],
     ]);
+    const admin = (await operators.support.get(`/operator/orders/${paid.orderNumber}`)).body;
+    for (const { actor } of lines) expect(admin).toContain(` · by ${actor}`);
+    // The merchant reads which user it was, but no operator's name.
+    const { body } = await owner.get(`/dashboard/sandbox/orders/${paid.orderNumber}`);
+    expect(body).toMatch(/by [^<]*@shop\.example</);
+    expect(body).toContain('by the buyer<');
+    expect(body).toContain('by an operator<');
+    expect(body).not.toContain('@ops.example');
     for (const line of lines) {
       expect(line).toMatchObject({ address: '127.0.0.1', requestId: expect.any(String) });
     }

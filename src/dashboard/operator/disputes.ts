@@ -11,7 +11,7 @@ import {
   findDisputeHistory,
   findOrderAnywhere,
   listRunningDisputes,
-  presentTimeline,
+  presentToOperator,
   readDisputes,
   readTimeline,
 } from '../../orders/public.ts';
@@ -88,7 +88,7 @@ async function disputeContent(
     readTimeline(sql, order.orderNumber),
     findDisputeHistory(sql, order, EARLIER_ORDERS),
   ]);
-  const { entries } = presentTimeline(order, rows);
+  const { entries } = presentToOperator(order, rows);
   return [
     section(
       'order',

@@ -52,9 +52,28 @@ function entry(order: OrderRow, row: TimelineRow, now: Date) {
     'li',
     null,
     h('p', null, h('strong', null, LABELS[row.kind]), ' ', moment(row.at, now)),
+    row.actor !== null && h('p', { class: 'hint' }, `by ${whoOf(row.actor)}`),
     ...Object.entries(row.details ?? {}).map(([name, value]) => detail(name, value)),
     webhookLine(order, row, now),
   );
+}
+
+/** Who did it, as the merchant may read it: a user or key of the merchant, but no operator's name. */
+function whoOf(actor: string): string {
+  const [kind = '', ...rest] = actor.split(':');
+  const name = rest.join(':');
+  switch (kind) {
+    case 'merchant':
+      return name;
+    case 'key':
+      return `API key ${name}`;
+    case 'buyer':
+      return 'the buyer';
+    case 'gateway':
+      return 'the payment gateway';
+    default:
+      return 'an operator';
+  }
 }
 
 function detail(name: string, value: string | number | boolean | null) {

@@ -70,7 +70,8 @@ type ShownOrder = ReturnType<typeof shownOf> & OrderWorkflowsView;
 /** The dashboard shows the lines of the ledger, and the details of each step. */
 function shownOf(view: OrderView) {
   const { lines: _, timeline, ...order } = view;
-  return { ...order, timeline: timeline.map(({ kind, at, status }) => ({ kind, at, status })) };
+  const steps = timeline.map(({ kind, at, status, actor }) => ({ kind, at, status, actor }));
+  return { ...order, timeline: steps };
 }
 
 /** The order's workflows and their unfinished gateway calls, or why Temporal cannot be read. */
@@ -104,6 +105,7 @@ function textOf(order: ShownOrder): string {
       AT: ({ at }) => timeText(at),
       STEP: ({ kind }) => kind,
       STATUS: ({ status }) => status,
+      BY: ({ actor }) => actor,
     }),
     table(order.deliveries, {
       DELIVERY: ({ deliveryId }) => deliveryId,

@@ -77,6 +77,8 @@ export interface TimelineRow {
   at: Date;
   status: OrderRow['status'];
   details: Record<string, string | number | boolean | null> | null;
+  /** The actor of the command that caused the step; null of a payment, a deadline and the gateway. */
+  actor: string | null;
   eventId: string | null;
   sequence: number | null;
   /** Null without a webhook URL. */
@@ -94,17 +96,21 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
   return sql<TimelineRow[]>`
     WITH steps AS (
       SELECT step_number, kind, at, status,
-        coalesce(nullif(s.details, 'null'), outside.details) AS details
+        coalesce(nullif(s.details, 'null'), outside.details) AS details,
+        coalesce(c.actor, outside.actor) AS actor
       FROM order_steps s
+      LEFT JOIN order_commands c ON c.order_number = s.order_number
+        AND c.command_id = s.command_id AND c.state <> 'REFUSED'
       -- The settlement outside the gateway, if it ended the order.
       LEFT JOIN LATERAL (
-        SELECT jsonb_build_object('reference', o.reference, 'reason', o.reason) AS details
+        SELECT jsonb_build_object('reference', o.reference, 'reason', o.reason) AS details,
+          o.actor
         FROM outside_settlements o
         WHERE o.order_number = s.order_number
           AND s.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')
           AND (o.found_at IS NOT NULL OR s.command_id IS NOT NULL)
       ) outside ON true
-      WHERE order_number = ${orderNumber}
+      WHERE s.order_number = ${orderNumber}
     ), surplus AS (
       SELECT m.kind, m.at, jsonb_build_object('reason', r.reason,
         'amount', r.amount_paise / 100.0) AS details
@@ -132,12 +138,12 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
     ), entries AS (
       SELECT * FROM steps
       UNION ALL
-      SELECT step.step_number, s.kind, s.at, step.status, s.details
+      SELECT step.step_number, s.kind, s.at, step.status, s.details, NULL
       FROM (TABLE surplus UNION ALL TABLE refunds UNION ALL TABLE reversals UNION ALL TABLE erasure) s CROSS JOIN LATERAL (
         SELECT step_number, status FROM steps WHERE steps.at <= s.at
         ORDER BY step_number DESC LIMIT 1) step
     )
-    SELECT s.kind, s.at, s.status, s.details, e.event_id, e.sequence, d.delivery_id, d.state,
+    SELECT s.kind, s.at, s.status, s.details, s.actor, e.event_id, e.sequence, d.delivery_id, d.state,
       d.next_attempt_at,
       (SELECT count(*) FROM webhook_attempts a WHERE a.delivery_id = d.delivery_id) AS attempts
     FROM entries s
@@ -162,6 +168,14 @@ export function presentTimeline(order: OrderRow, rows: readonly TimelineRow[]): 
     })),
     next: presentNext(order),
   };
+}
+
+/** The same for operators: each entry also names the actor of its command. */
+export function presentToOperator(order: OrderRow, rows: readonly TimelineRow[]) {
+  const { entries, ...timeline } = presentTimeline(order, rows);
+  const actorOf = (index: number) => rows[index]?.actor ?? null;
+  const named = entries.map((entry, index) => ({ ...entry, actor: actorOf(index) }));
+  return { ...timeline, entries: named };
 }
 
 function presentWebhook(row: TimelineRow): Timeline['entries'][number]['webhook'] {

@@ -5,7 +5,7 @@ import type { OrderRow } from '../../orders/public.ts';
 import {
   ERASED,
   markErased,
-  presentTimeline,
+  presentToOperator,
   readDisputes,
   readTimeline,
 } from '../../orders/public.ts';
@@ -40,7 +40,7 @@ export async function readOrderView(sql: Sql, order: OrderRow) {
       readDisputes(sql, orderNumber),
       listDeliveries(sql, { orderNumber }, MAX_DELIVERIES),
     ]);
-  const { doing, next, entries } = presentTimeline(order, timelineRows);
+  const { doing, next, entries } = presentToOperator(order, timelineRows);
   return {
     ...presentRow(order),
     doing,
