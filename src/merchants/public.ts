@@ -2,6 +2,7 @@
 export { auditCsv } from './audit-csv.ts';
 export type { AuditEntry, AuditFilter } from './audit-log.ts';
 export { AUDIT_ID, listAudit } from './audit-log.ts';
+export { writeBuyerView, writeLook } from './looks.ts';
 export type { StatusChange } from './commands.ts';
 export { changeMerchantStatus, newMerchantSchema, setLinkedAccount } from './commands.ts';
 export type { AccountChangeDeps } from './linked-accounts.ts';

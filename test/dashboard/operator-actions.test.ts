@@ -26,7 +26,7 @@ test.beforeEach(async ({ service: { sql, clock } }) => {
 /** What operators have done, oldest first. */
 const auditOf = async (sql: Sql, subject: string) =>
   (await listAudit(sql, { subject }, 100)).entries
-    .filter(({ actor }) => actor.startsWith('operator:'))
+    .filter(({ actor, action }) => actor.startsWith('operator:') && action !== 'buyer.view')
     .map(({ action, actor, address }) => ({ action, actor, address }))
     .toReversed();
 const pathOf = (orderNumber: string, name: string) => `/operator/orders/${orderNumber}/${name}`;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { AuditEntry, AuditFilter } from '../../merchants/public.ts';
-import { AUDIT_ID, auditCsv, listAudit } from '../../merchants/public.ts';
+import { AUDIT_ID, auditCsv, listAudit, writeLook } from '../../merchants/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { textField } from '../view/fields.ts';
@@ -56,11 +56,17 @@ export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Rou
     method: 'GET',
     path: '/audit.csv',
     query: filterSchema,
-  }).handledBy(async ({ query }) => ({
-    file: Readable.from(auditCsv(sql, auditFilterOf(query))),
-    contentType: 'text/csv; charset=utf-8',
-    headers: { 'Content-Disposition': 'attachment; filename="audit.csv"' },
-  }));
+  }).handledBy(async ({ query, actor }) => {
+    const filter = auditFilterOf(query);
+    const given = Object.entries(query).flatMap(([name, text]) => (text ? [[name, text]] : []));
+    const details: Record<string, string> = Object.fromEntries(given);
+    await writeLook(sql, { actor, action: 'audit.export', details });
+    return {
+      file: Readable.from(auditCsv(sql, filter)),
+      contentType: 'text/csv; charset=utf-8',
+      headers: { 'Content-Disposition': 'attachment; filename="audit.csv"' },
+    };
+  });
   return [...list, ...file];
 }
 

@@ -5,6 +5,7 @@ import { mayDo } from '../../accounts/public.ts';
 import type { DisputeStatus } from '../../domain/index.ts';
 import { DISPUTE_STATUSES, transitionOf } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
+import { writeBuyerView } from '../../merchants/public.ts';
 import type { DisputedOrder, OrderRow } from '../../orders/public.ts';
 import {
   ERASED,
@@ -69,8 +70,9 @@ export function disputePages(context: PageContext, deps: OperatorPageDeps): Rout
     path: '/disputes/{order}',
     params: z.object({ order: z.string() }),
     query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ params, query, viewer }) => {
+  }).handledBy(async ({ params, query, viewer, actor }) => {
     const order = await findOrderAnywhere(deps.sql, params.order);
+    await writeBuyerView(deps.sql, actor, order);
     const mayDecide = mayDo(viewer.role, 'dispute.decide');
     const content = [actionNotice(query.done), ...(await disputeContent(deps, order, mayDecide))];
     return { view: { title: `Dispute of ${order.orderNumber}`, content } };

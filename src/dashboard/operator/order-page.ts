@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { OperatorRole } from '../../accounts/public.ts';
+import type { Actor } from '../../db/actor.ts';
 import type { Route } from '../../http/define-route.ts';
+import { writeBuyerView } from '../../merchants/public.ts';
 import { findOrderAnywhere } from '../../orders/public.ts';
 import { readOrderView, readOrderWorkflows } from '../../payments/public.ts';
 import { deliveryNotFound, listDeliveries, retryDelivery } from '../../webhooks/public.ts';
@@ -26,8 +28,8 @@ export function orderPage(context: PageContext, deps: OperatorPageDeps): Route[]
     path: '/orders/{order}',
     params: z.object({ order: z.string() }),
     query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ params, query, viewer: { role } }) => ({
-    view: await orderPageView(deps, params.order, { role, done: query.done }),
+  }).handledBy(async ({ params, query, viewer: { role }, actor }) => ({
+    view: await orderPageView(deps, params.order, { role, done: query.done, actor }),
   }));
 }
 
@@ -52,9 +54,10 @@ export function deliveryRetry(context: PageContext, deps: OperatorPageDeps): Rou
 async function orderPageView(
   deps: OperatorPageDeps,
   orderNumber: string,
-  { role, done }: { role: OperatorRole; done: string | undefined },
+  { role, done, actor }: { role: OperatorRole; done: string | undefined; actor: Actor },
 ) {
   const order = await findOrderAnywhere(deps.sql, orderNumber);
+  await writeBuyerView(deps.sql, actor, order);
   const [view, workflows] = await Promise.all([
     readOrderView(deps.sql, order),
     readOrderWorkflows(deps, orderNumber, TEMPORAL_TIMEOUT_MS),

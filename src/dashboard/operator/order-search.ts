@@ -2,6 +2,7 @@ import { h } from 'preact';
 import { z } from 'zod';
 import type { Route } from '../../http/define-route.ts';
 import type { FoundOrder } from '../../orders/public.ts';
+import { writeLook } from '../../merchants/public.ts';
 import { markErased, searchAllOrders } from '../../orders/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
@@ -25,9 +26,14 @@ export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps)
     method: 'GET',
     path: '/orders',
     query: searchSchema.extend({ before: z.string().max(64).optional() }),
-  }).handledBy(async ({ query: { before, ...search } }) => {
+  }).handledBy(async ({ query: { before, ...search }, actor }) => {
     const { text, merchant: merchantId } = search;
     const found = await searchAllOrders(sql, { text, merchantId, before }, ROWS_PER_PAGE);
+    const shown = found.orders.map(({ orderNumber }) => orderNumber);
+    // Not what was searched, which may be an address.
+    if (shown.length > 0) {
+      await writeLook(sql, { actor, action: 'buyer.search', details: { orders: shown } });
+    }
     const next = found.hasMore ? found.orders.at(-1)?.orderNumber : undefined;
     const content = [
       filterForm(

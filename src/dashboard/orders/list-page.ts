@@ -49,13 +49,13 @@ function csvFile(context: PageContext, { orders }: OrderPagesDeps): Route[] {
     method: 'GET',
     path: '/orders.csv',
     query: filterQuery,
-  }).handledBy(async ({ viewer, query }) => {
+  }).handledBy(async ({ viewer, query, actor }) => {
     const { search, isValid } = filterOf(query);
     if (!isValid) return { seeOther: pathWith(pathOf(viewer, '/orders'), query) };
     const today = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length);
     const name = `orders-${viewer.environment}-${today}.csv`;
     return {
-      file: Readable.from(orders.csv(ownerOf(viewer), search)),
+      file: Readable.from(await orders.csv(ownerOf(viewer), search, actor)),
       contentType: 'text/csv',
       headers: { 'Content-Disposition': `attachment; filename="${name}"` },
     };

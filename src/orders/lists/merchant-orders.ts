@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import { addRequestFields } from '../../http/request-context.ts';
+import { writeLook } from '../../merchants/public.ts';
 import { readOrderAttention } from './attention.ts';
 import { countOrdersByDay } from './daily-outcomes.ts';
 import type { DisputeRecord } from '../steps/disputes.ts';
@@ -36,7 +38,8 @@ export function createMerchantOrders(sql: Sql) {
   return {
     search: (owner: OrderOwner, search: MerchantSearch, part: SearchPart) =>
       searchOrders(sql, owner, search, part),
-    csv: (owner: OrderOwner, search: MerchantSearch) => ordersCsv(sql, owner, search),
+    csv: (owner: OrderOwner, search: MerchantSearch, actor: Actor) =>
+      exportOrders(sql, owner, search, actor),
     find: (owner: OrderOwner, orderNumber: string) => findOwnOrder(sql, owner, orderNumber),
     read: (owner: OrderOwner, orderNumber: string) => readOrder(sql, owner, orderNumber),
     listDisputes: (owner: OrderOwner, list: DisputeList, part: SearchPart) =>
@@ -44,6 +47,22 @@ export function createMerchantOrders(sql: Sql) {
     readAttention: (owner: OrderOwner) => readOrderAttention(sql, owner),
     countByDay: (owner: OrderOwner, days: number) => countOrdersByDay(sql, owner, days),
   };
+}
+
+/** The file, once the audit log has a line that says who saves it. The line does not have what was searched. */
+async function exportOrders(
+  sql: Sql,
+  owner: OrderOwner,
+  search: MerchantSearch,
+  actor: Actor,
+): Promise<AsyncGenerator<string>> {
+  const { merchantId, environment } = owner;
+  const filters = Object.entries(search).flatMap(([name, value]) =>
+    value === undefined ? [] : [name],
+  );
+  const details = { environment, filters };
+  await writeLook(sql, { actor, action: 'orders.export', merchantId, details });
+  return ordersCsv(sql, owner, search);
 }
 
 /** @throws DomainError `ORDER_NOT_FOUND`, also for another merchant's order */

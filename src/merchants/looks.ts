@@ -1,0 +1,43 @@
+import type { Actor } from '../db/actor.ts';
+import type { Sql } from '../db/client.ts';
+
+/** That a person has seen or saved data: a line of the audit log, which holds no buyer's data itself. */
+export interface Look {
+  actor: Actor;
+  action: 'audit.export' | 'buyer.search' | 'buyer.view' | 'orders.export';
+  merchantId?: string;
+  /** The order, if it is one. */
+  subject?: string;
+  details?: Record<string, string | string[]>;
+}
+
+/** Writes the line, before the data is sent. */
+export async function writeLook(sql: Sql, look: Look): Promise<void> {
+  await sql`
+    INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+    SELECT ${valuesOf(sql, look)}`;
+}
+
+/**
+ * Writes that an operator sees the buyer of an order, once an hour for each order, operator and address: the
+ * page may be loaded again and again.
+ */
+export async function writeBuyerView(
+  sql: Sql,
+  actor: Actor,
+  { merchantId, orderNumber: subject }: { merchantId: string; orderNumber: string },
+): Promise<void> {
+  const action = 'buyer.view';
+  const look: Look = { actor, action, merchantId, subject };
+  await sql`
+    INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+    SELECT ${valuesOf(sql, look)}
+    WHERE NOT EXISTS (SELECT FROM audit_log
+      WHERE subject = ${subject} AND at > clock_timestamp() - interval '1 hour'
+        AND actor = ${actor.name} AND action = ${action}
+        AND address IS NOT DISTINCT FROM ${actor.address})`;
+}
+
+const valuesOf = (sql: Sql, { actor, action, merchantId, subject, details = {} }: Look) => sql`
+  ${actor.name}, ${actor.address}, ${action}, ${merchantId ?? null}, ${subject ?? null},
+  ${sql.json(details)}::jsonb`;
