@@ -118,6 +118,34 @@ test('the addresses of one IPv6 network count as one', async ({
   expect(await waitOf(admitAttempt(sql, passwordLimits(email, '2001:db8::6')))).toBe(15);
 });
 
+test('an IPv6 /56 network has four times the free attempts of a /64, and a /48 sixteen times', async ({
+  database: { serviceSql: sql },
+  email,
+}) => {
+  const attempt = (subnet: number) =>
+    waitOf(admitAttempt(sql, passwordLimits(email, `2001:db8:1:${subnet.toString(16)}::1`)));
+  const admitted = async (subnets: number[]) => {
+    const waits: number[] = [];
+    for (const subnet of subnets) waits.push(await attempt(subnet));
+    return waits.filter((seconds) => seconds === 0).length;
+  };
+  // 256 networks of /64 are one /56, and so are the next 256.
+  expect(await admitted(Array.from({ length: 30 }, (_, index) => index))).toBe(20);
+  expect(await admitted(Array.from({ length: 100 }, (_, index) => (index + 1) << 8))).toBe(60);
+  expect(await waitOf(admitAttempt(sql, passwordLimits(email, '2001:db8:2::1')))).toBe(0);
+});
+
+test('a success gives a wider IPv6 network back one attempt only', async ({
+  database: { serviceSql: sql },
+  email,
+}) => {
+  const at = (subnet: number) => passwordLimits(email, `2001:db8:1:${subnet.toString(16)}::1`);
+  for (let subnet = 1; subnet <= 20; subnet += 1) await admitAttempt(sql, at(subnet));
+  await forgetAttempts(sql, at(20));
+  expect(await waitOf(admitAttempt(sql, at(21)))).toBe(0);
+  expect(await waitOf(admitAttempt(sql, at(22)))).toBe(15);
+});
+
 test('five failures in more than 15 minutes slow nothing down', async ({
   database: { serviceSql: sql },
   email,

@@ -77,6 +77,23 @@ test('each address has its own limit, an IPv6 client one for the whole /64', asy
   expect(await admit('2001:db8:1:3::1')).toBe(true);
 });
 
+test('where wider IPv6 networks count, a /56 has four times the limit and a /48 sixteen times', async () => {
+  const limiter = createMemoryRateLimiter({
+    limitPerSecond: 1,
+    limitsWiderNetworks: true,
+    nowMs: () => 0,
+  });
+  const admitted = async (addresses: string[]) => {
+    const admissions = await Promise.all(addresses.map((ip) => limiter.admit(ip)));
+    return admissions.filter((admission) => admission.admitted).length;
+  };
+  const subnets = (count: number, shift: number) =>
+    Array.from({ length: count }, (_, index) => `2001:db8:1:${(index << shift).toString(16)}::1`);
+  expect(await admitted(subnets(256, 0))).toBe(4);
+  expect(await admitted(subnets(256, 8))).toBe(12);
+  expect(await admitted(['2001:db8:2::1', '192.0.2.1', '192.0.2.2'])).toBe(3);
+});
+
 test('an IPv4-mapped IPv6 address is the IPv4 address', async () => {
   const { admit } = limiterAt(1);
   expect(await admit('::ffff:192.0.2.1')).toBe(true);

@@ -9,6 +9,7 @@ const test = serviceTest({
   settings: {
     BUYER_RATE_LIMIT_PER_SECOND: '3',
     PUBLIC_BASE_URL: 'https://shop.example/orders/',
+    TRUSTED_PROXIES: '127.0.0.1',
   },
 });
 
@@ -38,6 +39,22 @@ test('many buyers may share an address, up to a limit: 429 as a page, and only t
   expect((await open(localUrl(service, new URL(style, service.origin).href))).status).toBe(200);
   const orders = await Promise.all(Array.from({ length: 10 }, () => sandbox.get('/orders')));
   expect(orders.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
+});
+
+test('buyers of one IPv6 /56 network share a limit, merchants have one for each /64', async ({
+  service,
+}) => {
+  const { sandbox } = await service.newMerchant({ webhooks: false });
+  const url = localUrl(service, (await sandbox.create()).payment_url);
+  const clients = Array.from({ length: 60 }, (_, index) => ({
+    'X-Forwarded-For': `2001:db8:1:${index.toString(16)}::1`,
+  }));
+  const list = (headers: Record<string, string>) =>
+    sandbox.call('GET', '/orders', undefined, headers);
+  const merchants = await Promise.all(clients.map(list));
+  expect(new Set(merchants.map(({ status }) => status))).toEqual(new Set([200]));
+  const buyers = await Promise.all(clients.map((headers) => fetch(url, { headers })));
+  expect(buyers.some(({ status }) => status === 429)).toBe(true);
 });
 
 test('behind a path prefix every address of the page has the prefix', async ({ service }) => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Sql } from '../../db/client.ts';
-import { limitKeyOf } from '../../http/limits/client-ip.ts';
+import { networksOf } from '../../http/limits/client-ip.ts';
 import { HttpRefusal } from '../../http/responses/errors.ts';
 
 /**
@@ -27,12 +27,12 @@ const FREE = {
   mailOfAll: 50,
 } as const;
 
-/** One count of attempts. */
+/** What an attempt counts against. */
 export interface AttemptLimit {
   purpose: keyof typeof FREE;
   /** What is guessed at; '' counts for all of them. Only its hash is stored. */
   subject: string;
-  /** The client's IP address; '' counts for all of them. */
+  /** The client's IP address, whose wider networks count, too; '' counts for all of them. */
   address: string;
 }
 
@@ -68,16 +68,24 @@ export const mailLimits = (
   { purpose: 'mailOfAll', subject: email, address: '' },
 ];
 
-const keyOf = ({ purpose, subject, address }: AttemptLimit) => ({
-  purpose,
-  subject: createHash('sha256').update(subject).digest('hex'),
-  address: address === '' ? '' : limitKeyOf(address),
-});
+/** The rows of `account_attempts` of a limit: an IPv6 client has one for each of its networks. */
+function countsOf({ purpose, subject, address }: AttemptLimit) {
+  const networks = address === '' ? [{ key: '', limitFactor: 1 }] : networksOf(address);
+  const hash = createHash('sha256').update(subject).digest('hex');
+  return networks.map(({ key, limitFactor }) => ({
+    purpose,
+    subject: hash,
+    address: key,
+    free: FREE[purpose] * limitFactor,
+    /** Of one subject and one client, so a success of this client forgets it. */
+    isOfOne: subject !== '' && limitFactor === 1,
+  }));
+}
 
 async function secondsToWait(sql: Sql, limits: readonly AttemptLimit[]): Promise<number> {
-  const counted = limits.map((limit) => ({ ...keyOf(limit), free: FREE[limit.purpose] }));
+  const counts = limits.flatMap(countsOf);
   const [row] = await sql<[{ seconds: number }]>`
-    SELECT admit_attempt(${sql.json(counted)}) AS seconds`;
+    SELECT admit_attempt(${sql.json(counts)}) AS seconds`;
   return row.seconds;
 }
 
@@ -100,23 +108,23 @@ export async function admitMail(sql: Sql, limits: readonly AttemptLimit[]): Prom
 }
 
 /**
- * After a success: the attempts at this subject are forgotten, and those of an address at any
- * subject are one fewer, so that a login to one's own account does not admit guesses at others.
+ * After a success: the attempts of this client at this subject are forgotten. Those of a wider network,
+ * and those at any subject, are one fewer, so that a login does not admit guesses of others, or at others.
  */
 export async function forgetAttempts(sql: Sql, limits: readonly AttemptLimit[]): Promise<void> {
-  const keys = limits.map((limit) => ({ ...keyOf(limit), isOfAll: limit.subject === '' }));
+  const counts = limits.flatMap(countsOf);
   await sql`
     WITH keys AS (
-      SELECT purpose, decode(subject, 'hex') AS subject, address, "isOfAll" AS is_of_all
-      FROM jsonb_to_recordset(${sql.json(keys)})
-        AS k (purpose text, subject text, address text, "isOfAll" boolean)
+      SELECT purpose, decode(subject, 'hex') AS subject, address, "isOfOne" AS is_of_one
+      FROM jsonb_to_recordset(${sql.json(counts)})
+        AS k (purpose text, subject text, address text, "isOfOne" boolean)
     ), forgotten AS (
       DELETE FROM account_attempts a USING keys k
       WHERE (a.purpose, a.subject, a.address) = (k.purpose, k.subject, k.address)
-        AND NOT k.is_of_all
+        AND k.is_of_one
     )
     UPDATE account_attempts a SET attempts = greatest(a.attempts - 1, 0) FROM keys k
-    WHERE (a.purpose, a.subject, a.address) = (k.purpose, k.subject, k.address) AND k.is_of_all`;
+    WHERE (a.purpose, a.subject, a.address) = (k.purpose, k.subject, k.address) AND NOT k.is_of_one`;
 }
 
 /** After a new password was set by mail: no address has to wait because of earlier failures. */

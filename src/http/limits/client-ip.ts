@@ -43,9 +43,43 @@ export function createClientIp(trustedProxies: readonly string[]): ClientIp {
   };
 }
 
+/** What counts as one client, and how many times the limit of an address it has. */
+export interface ClientNetwork {
+  /** The key of the count: `192.0.2.1`, or `2001:db8:1:2::/64`. */
+  readonly key: string;
+  readonly limitFactor: number;
+}
+
+/**
+ * The IPv6 networks that count beside a client's /64. One customer has a /64 of a provider, often a /56, and a company a /48,
+ * which has 65,536 of the first. The limits of wider networks are larger, because a provider may give each
+ * customer of a /48 only a /64.
+ */
+const WIDER_NETWORKS = [
+  { bits: 56, limitFactor: 4 },
+  { bits: 48, limitFactor: 16 },
+] as const;
+
+function networkOf(address: ipaddr.IPv6, bits: number): string {
+  const network = ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/${bits}`);
+  return `${network.toString()}/${bits}`;
+}
+
+/** The IPv4 address, or the /64, /56 and /48 networks of an IPv6 address: the narrowest comes first. */
+export function networksOf(ip: string): readonly [ClientNetwork, ...ClientNetwork[]] {
+  const own = { key: limitKeyOf(ip), limitFactor: 1 };
+  const address = parseAddress(ip);
+  if (!(address instanceof ipaddr.IPv6)) return [own];
+  const wider = WIDER_NETWORKS.map(({ bits, limitFactor }) => ({
+    key: networkOf(address, bits),
+    limitFactor,
+  }));
+  return [own, ...wider];
+}
+
 /** The key of a rate limit: the IPv4 address, or the /64 network of an IPv6 address. */
 export function limitKeyOf(ip: string): string {
   const address = parseAddress(ip);
-  if (address?.kind() !== 'ipv6') return address?.toString() ?? ip;
-  return `${ipaddr.IPv6.networkAddressFromCIDR(`${address.toString()}/64`).toString()}/64`;
+  if (!(address instanceof ipaddr.IPv6)) return address?.toString() ?? ip;
+  return networkOf(address, 64);
 }

@@ -1,4 +1,4 @@
-import { limitKeyOf } from './client-ip.ts';
+import { networksOf } from './client-ip.ts';
 
 /** The limit applies to every trailing window of this length. Source: the contract. */
 const WINDOW_MS = 1000;
@@ -19,7 +19,7 @@ export interface RateLimiter {
   /**
    * Admits the request, and counts it, or refuses it.
    *
-   * @param ip IPv6 addresses are counted by their /64 network.
+   * @param ip IPv6 addresses are counted by their /64 network, and by wider ones if the limiter says so.
    */
   admit(ip: string): Promise<Admission>;
 }
@@ -29,8 +29,9 @@ export function admissionOf(admitted: boolean): Admission {
   return admitted ? { admitted } : { admitted, retryAfterSeconds: RETRY_AFTER_SECONDS };
 }
 
-/** A ring buffer of one client's last admissions, as many as the limit. */
+/** A ring buffer of one client's last admissions, as many as its limit. */
 interface AdmissionRing {
+  readonly limit: number;
   readonly admittedAtMs: number[];
   next: number;
   lastAdmittedAtMs: number;
@@ -40,13 +41,15 @@ interface AdmissionRing {
 const isInWindow = (atMs: number | undefined, nowMs: number) =>
   atMs !== undefined && nowMs - atMs <= WINDOW_MS;
 
-/** Overwrites the oldest admission, unless it is still in the window. */
-function tryAdmit(ring: AdmissionRing, limit: number, nowMs: number): boolean {
-  if (isInWindow(ring.admittedAtMs[ring.next], nowMs)) return false;
+/** Whether the oldest admission is no longer in the window. */
+const hasRoom = ({ admittedAtMs, next }: AdmissionRing, nowMs: number) =>
+  !isInWindow(admittedAtMs[next], nowMs);
+
+/** Overwrites the oldest admission. */
+function count(ring: AdmissionRing, nowMs: number): void {
   ring.admittedAtMs[ring.next] = nowMs;
-  ring.next = (ring.next + 1) % limit;
+  ring.next = (ring.next + 1) % ring.limit;
   ring.lastAdmittedAtMs = nowMs;
-  return true;
 }
 
 /** Removes idle clients, and the least recently admitted ones when there are too many. */
@@ -60,6 +63,8 @@ function evict(rings: Map<string, AdmissionRing>, nowMs: number, maxClients: num
 /** The settings of a limiter of one process. */
 export interface MemoryRateLimiterOptions {
   readonly limitPerSecond: number;
+  /** The /56 and /48 networks of an IPv6 address have limits, too. Not in the API, by the contract. */
+  readonly limitsWiderNetworks?: true;
   /** A monotonic clock, in milliseconds. */
   readonly nowMs?: () => number;
   readonly maxClients?: number;
@@ -74,19 +79,30 @@ export interface MemoryRateLimiter extends RateLimiter {
 /** Creates a sliding window log in the memory of this process, bounded by `maxClients`. */
 export function createMemoryRateLimiter(options: MemoryRateLimiterOptions): MemoryRateLimiter {
   const { limitPerSecond, nowMs = () => performance.now(), maxClients = MAX_CLIENTS } = options;
+  const networksCounted = options.limitsWiderNetworks ? Infinity : 1;
   // A map keeps the order of insertion: the least recently admitted client comes first.
   const rings = new Map<string, AdmissionRing>();
   return {
     countClients: () => rings.size,
     async admit(ip) {
       const now = nowMs();
-      const key = limitKeyOf(ip);
-      const ring = rings.get(key) ?? { admittedAtMs: [], next: 0, lastAdmittedAtMs: now };
-      if (!tryAdmit(ring, limitPerSecond, now)) return admissionOf(false);
-      rings.delete(key);
-      rings.set(key, ring);
+      const networks = networksOf(ip).slice(0, networksCounted);
+      const counted = networks.map(({ key, limitFactor }): [string, AdmissionRing] => {
+        const limit = limitPerSecond * limitFactor;
+        return [key, rings.get(key) ?? { limit, admittedAtMs: [], next: 0, lastAdmittedAtMs: now }];
+      });
+      if (!counted.every(([, ring]) => hasRoom(ring, now))) return admissionOf(false);
+      for (const [key, ring] of counted) {
+        count(ring, now);
+        rings.delete(key);
+        rings.set(key, ring);
+      }
       evict(rings, now, maxClients);
       return admissionOf(true);
     },
   };
 }
+
+/** Creates the limiter of pages for people: those of buyers, or the dashboard. */
+export const createPageRateLimiter = (limitPerSecond: number): RateLimiter =>
+  createMemoryRateLimiter({ limitPerSecond, limitsWiderNetworks: true });

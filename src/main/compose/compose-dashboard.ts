@@ -3,7 +3,7 @@ import { required } from '../../config.ts';
 import { dashboardRoutes } from '../../dashboard/routes.ts';
 import { webhookAttention, webhookBanner } from '../../dashboard/settings/banner.ts';
 import type { Route } from '../../http/define-route.ts';
-import { createMemoryRateLimiter } from '../../http/limits/rate-limit.ts';
+import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { API_VERSION } from '../../http/versions.ts';
 import { readMerchantMoney, runningLedger, showLedger } from '../../ledger/public.ts';
 import { readApplication } from '../../onboarding/public.ts';
@@ -48,7 +48,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
   return dashboardRoutes({
     pages: {
       publicBaseUrl,
-      rateLimiter: createMemoryRateLimiter({ limitPerSecond }),
+      rateLimiter: createPageRateLimiter(limitPerSecond),
       log,
       readSession: (token, isActivity) => readSession({ sql }, token, isActivity),
       readBanners: (merchantId, environment) => webhookBanner({ sql }, { merchantId, environment }),

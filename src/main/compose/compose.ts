@@ -9,7 +9,7 @@ import { connectDatabase } from '../../db/client.ts';
 import { createApp } from '../../http/app.ts';
 import { createPostgresRateLimiter } from '../../http/limits/rate-limit-postgres.ts';
 import type { RateLimiter } from '../../http/limits/rate-limit.ts';
-import { createMemoryRateLimiter } from '../../http/limits/rate-limit.ts';
+import { createMemoryRateLimiter, createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { createReadiness } from '../../http/server/readiness.ts';
 import { securityTxtRoutes } from '../../http/server/security-txt.ts';
 import { createVersionRegistry } from '../../http/versions.ts';
@@ -111,7 +111,7 @@ export async function composeApi(resources: Resources) {
     ...checkoutRoutes({
       sql,
       publicBaseUrl: config.publicBaseUrl,
-      rateLimiter: createMemoryRateLimiter({ limitPerSecond: config.buyerRateLimitPerSecond }),
+      rateLimiter: createPageRateLimiter(config.buyerRateLimitPerSecond),
       openSession: (order) => openSession(sessions, order),
       refreshSession: (...session) => refreshSession(sessions, ...session),
       raiseDispute: commands.raiseDispute,
