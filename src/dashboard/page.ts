@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { OperatorAction, SignedInUser } from '../accounts/public.ts';
 import { SESSION_COOKIE } from '../accounts/public.ts';
 import type { Actor } from '../db/actor.ts';
-import type { BodyType } from '../http/input/body.ts';
 import type { RawInput, Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { logError } from '../http/responses/errors.ts';
@@ -52,7 +51,7 @@ export interface PageDeclaration<A extends Audience, P, Q, B> {
   readonly query?: Q;
   /** The fields of the form. The handler checks their values, to show what was typed. */
   readonly body?: B;
-  readonly bodyType?: Exclude<BodyType, 'json'>;
+  readonly bodyType?: 'form' | 'multipart';
   /** How long the handler may take, where 4.5 s are not enough. */
   readonly responseTimeoutMs?: number;
   /** Also for an operator who has not set up two-factor authentication yet. */

@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { CALLBACKS_AT_ONCE } from '../../src/payments/captures/callback-route.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import type { OrderRef } from '../support/api-client.ts';
@@ -48,6 +49,39 @@ describe('a callback', () => {
     expect(answer.headers.get('WWW-Authenticate')).toContain('X-Razorpay-Signature');
     expect(await kit.stored(paymentId)).toBe(0);
     expect((await kit.read(order)).status).toBe('ACCEPTED');
+  });
+
+  test.for([
+    ['that is no JSON', '{"event":'],
+    ['that is deeply nested', '['.repeat(32_000)],
+    ['of 5 MB', 'x'.repeat(5_000_000)],
+    ['without bytes', ''],
+  ])('with a forged body %s is a bad signature', async ([, body = ''], { kit }) => {
+    for (const signature of [null, 'f'.repeat(64)]) {
+      const answer = await kit.callBack(body, { signature });
+      expect(answer.status).toBe(401);
+      expect(await answer.json()).toMatchObject({ message: 'Invalid signature' });
+    }
+  });
+
+  test('beyond 32 at the same time is 429, while the API is served', async ({
+    merchant,
+    kit,
+    gateway,
+  }) => {
+    const { body } = await kit.aPaymentNotYetHeardOf();
+    await gateway.addFault({ kind: 'held', method: 'GET', path: '/v1/payments/*' });
+    const answers = await Promise.all(Array.from({ length: 100 }, () => kit.callBack(body)));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(
+      CALLBACKS_AT_ONCE.ofOne,
+    );
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused[0]?.headers.get('Retry-After')).toBe('10');
+    expect((await merchant.sandbox.get('/orders')).status).toBe(200);
+    expect((await kit.callBack('forged', { signature: null })).status).toBe(401);
+    await gateway.endFaults();
+    await until(async () => (await kit.callBack(body)).status === 200);
   });
 
   test.for([

@@ -4,8 +4,11 @@ import { errorOf } from '../responses/errors.ts';
 
 const badRequest = (message: string) => new DomainError('BAD_REQUEST', message);
 
-/** API clients send JSON; pages send HTML forms, and `multipart` ones if they have files. */
-export type BodyType = 'json' | 'form' | 'multipart';
+/**
+ * API clients send JSON; pages send HTML forms, and `multipart` ones if they have files. Of an `unparsed`
+ * body the handler gets the bytes: it checks their signature first.
+ */
+export type BodyType = 'json' | 'form' | 'multipart' | 'unparsed';
 
 /** The largest request body without files. Source: the contract. */
 const BODY_LIMIT_BYTES = 32 * 1024;
@@ -18,6 +21,7 @@ const MULTIPART_OVERHEAD_BYTES = 64 * 1024;
 
 /** @throws DomainError BODY_TOO_LARGE if `Content-Length` is over the limit of the body type. */
 export function assertContentLength(request: IncomingMessage, bodyType: BodyType): void {
+  if (bodyType === 'unparsed') return;
   const { limitBytes, tooLarge } = BODY_FORMS[bodyType];
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
 }
@@ -40,11 +44,16 @@ function assertReadable(request: IncomingMessage, mediaType: string): void {
   }
 }
 
-/** @throws DomainError BODY_TOO_LARGE, or BAD_REQUEST if the client disconnected early. */
+/**
+ * Reads the bytes of a body up to the limit.
+ *
+ * @returns undefined if there are more
+ * @throws DomainError BAD_REQUEST if the client disconnected early
+ */
 async function readBytes(
   request: IncomingMessage,
-  { limitBytes, tooLarge }: BodyForm,
-): Promise<Buffer<ArrayBuffer>> {
+  limitBytes: number,
+): Promise<Buffer<ArrayBuffer> | undefined> {
   const chunks: Buffer[] = [];
   let lengthBytes = 0;
   try {
@@ -61,7 +70,7 @@ async function readBytes(
   }
   if (lengthBytes <= limitBytes) return Buffer.concat(chunks);
   request.resume();
-  throw tooLarge();
+  return undefined;
 }
 
 /** Finds texts that may contain a number with more digits than a JavaScript number can hold. */
@@ -210,7 +219,7 @@ const BODY_FORMS = {
     tooLarge: () => new DomainError('BODY_TOO_LARGE', 'The file is larger than 5 MB'),
     parse: parseMultipart,
   },
-} as const satisfies Record<BodyType, BodyForm>;
+} as const satisfies Record<Exclude<BodyType, 'unparsed'>, BodyForm>;
 
 /** The bytes of a body and the parsed object; both undefined if the request has no body. */
 export interface ParsedBody {
@@ -219,7 +228,8 @@ export interface ParsedBody {
 }
 
 /**
- * Reads a JSON object or the fields of a form, of at most 32 KiB; with a file, of at most 5 MB.
+ * Reads a JSON object or the fields of a form, of at most 32 KiB; with a file, of at most 5 MB. An
+ * `unparsed` body has no bytes if it is longer than 32 KiB.
  *
  * @param optional whether a request may omit the body, and then also the Content-Type.
  * @throws DomainError BODY_TOO_LARGE (413) or BAD_REQUEST (400).
@@ -229,8 +239,12 @@ export async function readBody(
   bodyType: BodyType,
   optional: boolean,
 ): Promise<ParsedBody> {
+  // The signature of a longer one is never checked, so it is as good as none.
+  if (bodyType === 'unparsed')
+    return { rawBody: await readBytes(request, BODY_LIMIT_BYTES), body: {} };
   const form: BodyForm = BODY_FORMS[bodyType];
-  const rawBody = await readBytes(request, form);
+  const rawBody = await readBytes(request, form.limitBytes);
+  if (!rawBody) throw form.tooLarge();
   if (rawBody.length === 0 && optional) return { rawBody: undefined, body: undefined };
   assertReadable(request, form.mediaType);
   const body = await form.parse(rawBody, request.headers['content-type'] ?? '');

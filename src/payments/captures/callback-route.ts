@@ -6,6 +6,8 @@ import type { Route } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { envelopeOf, success } from '../../http/responses/envelope.ts';
 import { HttpRefusal } from '../../http/responses/errors.ts';
+import type { Slots } from '../../http/limits/slots.ts';
+import { createSlots } from '../../http/limits/slots.ts';
 import type { GatewayAdapter } from '../gateway/adapter.ts';
 import type { CaptureDeps } from './captures.ts';
 import { recordGatewayPayment, recordSessionClosed } from './captures.ts';
@@ -24,18 +26,32 @@ import {
 const RESPOND_WITHIN_MS = 1500;
 
 /**
+ * How many signed callbacks are worked on at the same time, of one gateway in one environment and of all.
+ * The gateway repeats the others, and reconciliation asks about their payments.
+ */
+export const CALLBACKS_AT_ONCE = { ofOne: 32, ofAll: 64 };
+
+/**
  * The routes of gateway callbacks. Each checks the signature over the raw bytes, stores the
  * callback, then processes it. Reconciliation finds what is lost after that.
  */
 export function callbackRoutes(deps: CaptureDeps, adapters: readonly GatewayAdapter[]): Route[] {
-  return adapters.flatMap((adapter) =>
-    ENVIRONMENTS.map((environment) => callbackRoute(deps, adapter, environment)),
+  const slots = createSlots(
+    CALLBACKS_AT_ONCE,
+    'Too many callbacks at the same time: send it again',
   );
+  return adapters.flatMap((adapter) =>
+    ENVIRONMENTS.map((environment) => callbackRoute({ ...deps, slots }, adapter, environment)),
+  );
+}
+
+interface CallbackDeps extends CaptureDeps {
+  slots: Slots;
 }
 
 /** The path contains the environment, so any other path is unknown. */
 function callbackRoute(
-  deps: CaptureDeps,
+  deps: CallbackDeps,
   { name: gateway, callback }: GatewayAdapter,
   environment: Environment,
 ): Route {
@@ -51,9 +67,10 @@ function callbackRoute(
     description: `Signed with \`${signatureHeader}\`; called by the gateway alone.`,
     tags: ['Gateway'],
     headers: z.object(Object.fromEntries(names.map((name) => [name, z.string().optional()]))),
+    bodyType: 'unparsed',
     body: z.looseObject({}),
     responses: { 200: { description: 'Received', schema: envelopeOf(z.null()) } },
-    errors: ['UNAUTHORIZED'],
+    errors: ['UNAUTHORIZED', 'TOO_MANY_REQUESTS'],
   }).handledBy(async ({ headers, rawBody = Buffer.alloc(0) }) => {
     const from = { gateway, environment };
     // A gateway that is not configured has no secret, so no signature is valid.
@@ -75,17 +92,26 @@ function lowerCased(headers: CallbackHeaders): CallbackHeaders {
   return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
+/** Takes a slot until the callback is processed, also when the response is sent earlier. */
 async function receive(
-  deps: CaptureDeps,
+  deps: CallbackDeps,
   from: OrderGateway,
   event: GatewayEvent,
   body: string,
 ): Promise<void> {
   const { eventId, name } = event;
-  await writeCallback(deps.sql, { ...from, eventId, event: name, body });
-  const processing = processEvent(deps, from, event).catch((err: unknown) =>
-    deps.log.error({ err, event: name }, 'A callback failed: reconciliation processes it'),
-  );
+  const release = deps.slots.take(gatewaySubject(from.gateway, from.environment));
+  try {
+    await writeCallback(deps.sql, { ...from, eventId, event: name, body });
+  } catch (error) {
+    release();
+    throw error;
+  }
+  const processing = processEvent(deps, from, event)
+    .catch((err: unknown) =>
+      deps.log.error({ err, event: name }, 'A callback failed: reconciliation processes it'),
+    )
+    .finally(release);
   await Promise.race([processing, sleep(RESPOND_WITHIN_MS, undefined, { ref: false })]);
 }
 
