@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { findDisputeHistory } from '../../src/orders/lists/dispute-history.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { decideDispute } from '../../src/orders/commands/operator-commands.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import { operatorOf } from '../support/operator-of.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -48,7 +49,7 @@ test('shows how earlier disputes between the same buyer and merchant ended', asy
       disputes: [
         {
           ending: 'decided_for_merchant',
-          decision: { for: 'merchant', reason: decision.reason, actor: 'test' },
+          decision: { for: 'merchant', reason: decision.reason, actor: TEST_ACTOR.name },
         },
       ],
     },

@@ -230,9 +230,9 @@ test('every change of an operator is in the audit log', async ({ cli, service, d
     { actor: 'cli', action: 'operator.create', details: { email, role: 'support' } },
     { actor: 'operator', action: 'invitation.accept', details: {} },
     { actor: 'operator', action: 'session.create', details: { sessionId, secondFactor: null } },
-    { actor: 'test', action: 'operator.role', details: { email, role: 'admin' } },
+    { actor: 'cli', action: 'operator.role', details: { email, role: 'admin' } },
     { actor: 'cli', action: 'two_factor.reset', details: { email } },
-    { actor: 'test', action: 'operator.disable', details: { email } },
+    { actor: 'cli', action: 'operator.disable', details: { email } },
   ]);
 });
 

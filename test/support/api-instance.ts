@@ -32,7 +32,11 @@ export async function startApiInstance(
   const { log, logged } = keepingLog();
   const { connection } = service.temporal.client;
   const temporal = new Client({ connection, namespace: config.temporalNamespace });
-  const patience = { responseTimeoutMs: UNTIL_MS, limiterTimeoutMs: UNTIL_MS };
+  const patience = {
+    responseTimeoutMs: UNTIL_MS,
+    limiterTimeoutMs: UNTIL_MS,
+    gatewayTimeoutMs: UNTIL_MS,
+  };
   const { app, readiness } = await composeApi({ config, sql, temporal, log, ...patience });
   const place = { host: '127.0.0.1', port: 0, readinessGraceMs: 0 };
   const server = await startHttpServer(app, { ...place, ...limits, readiness, log });

@@ -52,6 +52,8 @@ export interface Resources {
   responseTimeoutMs?: number;
   /** Raises the 0.5 s for which a request waits for the rate limiter, for the same reason. */
   limiterTimeoutMs?: number;
+  /** Raises the 3 s for which the API waits for a gateway's answer, for the same reason. */
+  gatewayTimeoutMs?: number;
   /** The payment gateways. Tests add one. */
   adapters?: readonly GatewayAdapter[];
 }
@@ -90,13 +92,13 @@ function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sq
  */
 export async function composeApi(resources: Resources) {
   const { config, sql, temporal, log, responseTimeoutMs, adapters = GATEWAY_ADAPTERS } = resources;
-  const { limiterTimeoutMs } = resources;
+  const { limiterTimeoutMs, gatewayTimeoutMs = API_GATEWAY_TIMEOUT_MS } = resources;
   const pepper = required(config, 'API_SECRET_PEPPER');
   const workflows = createOrderWorkflows(temporal, responseTimeoutMs);
   const present = createOrderPresenter(config.publicBaseUrl);
   const { durations } = config;
   const commands = createOrderCommands({ sql, workflows, durations, present, log });
-  const gateways = await composeGateways(resources, API_GATEWAY_TIMEOUT_MS);
+  const gateways = await composeGateways(resources, gatewayTimeoutMs);
   const sessionMs = durations.paymentSessionMs;
   const sessions = { sql, workflows, gateways, sessionMs, log };
   const helpers = testHelpers({ commands, pay: createSandboxPayment(sessions) });

@@ -29,7 +29,7 @@ const RESPOND_WITHIN_MS = 1500;
  * How many signed callbacks are worked on at the same time, of one gateway in one environment and of all.
  * The gateway repeats the others, and reconciliation asks about their payments.
  */
-export const CALLBACKS_AT_ONCE = { ofOne: 32, ofAll: 64 };
+const CALLBACKS_AT_ONCE = { ofOne: 32, ofAll: 64 };
 
 /**
  * The routes of gateway callbacks. Each checks the signature over the raw bytes, stores the
@@ -76,13 +76,13 @@ function callbackRoute(
     // A gateway that is not configured has no secret, so no signature is valid.
     const result = deps.gateways.find(from)?.parseCallback(rawBody, lowerCased(headers));
     const body = rawBody.toString('utf8');
-    if (result?.verified) await receive(deps, from, result.event, body);
-    else if (result?.reason === 'body_malformed') {
-      await storeMalformed(deps, from, result.eventId, body);
-    } else {
+    if (result === undefined || (!result.verified && result.reason !== 'body_malformed')) {
       const challenge = { 'WWW-Authenticate': `Signature header="${signatureHeader}"` };
       throw new HttpRefusal('UNAUTHORIZED', challenge, 'Invalid signature');
     }
+    const release = deps.slots.take(gatewaySubject(gateway, environment));
+    if (result.verified) await receive(deps, from, { event: result.event, body, release });
+    else await storeMalformed(deps, from, result.eventId, body).finally(release);
     return { status: 200, body: success('Received', null) };
   });
 }
@@ -92,15 +92,20 @@ function lowerCased(headers: CallbackHeaders): CallbackHeaders {
   return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Takes a slot until the callback is processed, also when the response is sent earlier. */
+interface Received {
+  event: GatewayEvent;
+  body: string;
+  /** Releases the callback's slot. */
+  release: () => void;
+}
+
+/** Has its slot until the callback is processed, also when the response is sent earlier. */
 async function receive(
   deps: CallbackDeps,
   from: OrderGateway,
-  event: GatewayEvent,
-  body: string,
+  { event, body, release }: Received,
 ): Promise<void> {
   const { eventId, name } = event;
-  const release = deps.slots.take(gatewaySubject(from.gateway, from.environment));
   try {
     await writeCallback(deps.sql, { ...from, eventId, event: name, body });
   } catch (error) {
