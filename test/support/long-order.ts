@@ -1,5 +1,6 @@
 import { ServiceError } from '@temporalio/client';
 import { expect } from 'vitest';
+import { TEST_ACTOR } from './actor.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Merchant } from './merchant.ts';
 import type { DirectOrder, Orders } from './orders.ts';
@@ -39,9 +40,12 @@ export async function liveThroughMessages(
   const runIds = new Set([await runIdOf(order)]);
   const advance = (commandId: string) => ({ seconds: 1, commandId });
   for (let round = 0; round < rounds; round += 1) {
+    const updateIds = idsOf(`u-${round}`, updates / rounds);
+    const signalIds = idsOf(`s-${round}`, signals / rounds);
+    await recordAdvances(service, order, [...updateIds, ...signalIds]);
     await Promise.all([
-      times(updates / rounds, (index) => order.update('advance', advance(`u-${round}-${index}`))),
-      times(signals / rounds, (index) => order.signal('advance', advance(`s-${round}-${index}`))),
+      inTurn(updateIds, (commandId) => order.update('advance', advance(commandId))),
+      inTurn(signalIds, (commandId) => order.signal('advance', advance(commandId))),
     ]);
     const soFar = ((round + 1) * (updates + signals)) / rounds;
     await until(async () => (await countAdvances(service, order)) === soFar);
@@ -98,8 +102,21 @@ const withRetries = (work: () => Promise<unknown>) =>
     ),
   );
 
-/** Repeats an action `count` times, a few in parallel. */
-async function times(count: number, work: (index: number) => Promise<unknown>): Promise<void> {
-  const indexes = Array.from({ length: count }, (_, index) => index);
-  await inParallel(indexes, 4, (index) => withRetries(() => work(index)));
+const idsOf = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+
+/** Records the commands, as the API does before it sends their messages. */
+async function recordAdvances(
+  { sql }: TestService,
+  { orderNumber }: DirectOrder,
+  commandIds: string[],
+): Promise<void> {
+  await sql`
+    INSERT INTO order_commands (order_number, command_id, name, body, actor, reason)
+    SELECT ${orderNumber}, command_id, 'advance', '{"seconds": 1}', ${TEST_ACTOR.name}, 'A long order'
+    FROM unnest(${commandIds}::text[]) AS command_id`;
 }
+
+/** Sends the command of each id, a few in parallel. */
+const inTurn = (commandIds: string[], work: (commandId: string) => Promise<unknown>) =>
+  inParallel(commandIds, 4, (commandId) => withRetries(() => work(commandId)));
