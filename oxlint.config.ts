@@ -12,6 +12,7 @@ const FEATURES = [
   'mail',
   'onboarding',
   'privacy',
+  'proposals',
   'dashboard',
 ] as const;
 const PLATFORM = ['alerts', 'http', 'pages', 'db', 'metrics', 'temporal', 'tracing'] as const;

@@ -8,6 +8,9 @@ import { findUnstartedMails } from '../src/mail/queries.ts';
 import type { WakeDeps } from '../src/orders/wake/wake-order.ts';
 import { wakeDueOrders } from '../src/orders/wake/wakeups.ts';
 import type { MailDeps } from '../src/mail/public.ts';
+import { carryOutUnfinished } from '../src/proposals/carry-out.ts';
+import type { ProposalDeps } from '../src/proposals/context.ts';
+import { warnOfDeadlines } from '../src/proposals/deadlines.ts';
 import { sendMail } from '../src/mail/public.ts';
 import { warnOfLastAttempts } from '../src/webhooks/schedule/last-attempts.ts';
 import { findUnfinishedResends } from '../src/webhooks/resend/resend.ts';
@@ -25,8 +28,7 @@ const COMPARISON_SHARE = 0.25;
 const MAX_PAUSE_MS = 10_000;
 
 /** The dependencies of the activities that the Schedules run. */
-export interface SweepDeps extends WakeDeps, MailDeps {
-  publicBaseUrl: string;
+export interface SweepDeps extends WakeDeps, MailDeps, ProposalDeps {
   retries: DeliveryRetries;
   /** The minimum age of a mail or a resend before the sweep handles it. */
   sweepAfterMs: number;
@@ -66,6 +68,11 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
     return { sealed: await sealOrderBlocks(sql) };
   }
 
+  async function sweepProposals() {
+    const { carriedOut } = await carryOutUnfinished(deps, sweepAfterMs);
+    return { carriedOut, ...(await warnOfDeadlines(deps)) };
+  }
+
   return {
     wakeDueOrders: () => withHeartbeats(() => wakeDueOrders(deps)),
     startUnstartedMails: () => withHeartbeats(startUnstartedMails),
@@ -74,6 +81,8 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
       withHeartbeats(() =>
         warnOfLastAttempts({ ...deps, sendMail: (mail) => sendMail(deps, mail) }),
       ),
+
+    sweepProposals: () => withHeartbeats(sweepProposals),
 
     async compareOrders() {
       // The last heartbeat of the previous attempt contains its progress.

@@ -182,6 +182,15 @@ export const SERVICE_SETTINGS = {
     20,
     'requests per second of the dashboard, for each IP address, in each API process',
   ),
+  PROPOSAL_ABOVE_PAISE: setting(
+    z.coerce.number<string>().int().min(0).max(100_000_000_000),
+    500_000,
+    {
+      accepts: 'a whole number of paise from 0 to 100000000000',
+      description:
+        "an operator's refund or decision of an order above this amount needs a second operator",
+    },
+  ),
   TRUSTED_PROXIES: list(ITEMS.addressOrCidr, {
     accepts: 'addresses or CIDR ranges separated by commas',
     description: 'proxies whose `X-Forwarded-For` is trusted',

@@ -105,6 +105,7 @@ export const {
   startUnstartedMails,
   startUnfinishedResends,
   warnOfLastAttempts,
+  sweepProposals,
   sealOrderBlocks,
 } = proxyActivities<SweepActivities & ListingActivities>({
   startToCloseTimeout: '5 minutes',

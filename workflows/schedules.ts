@@ -2,7 +2,8 @@ import * as activities from './activities.ts';
 
 /**
  * Wakes the orders that something waits for, starts what has a row and no workflow, because a process
- * died between the two, and writes the mails about webhooks that have one attempt left.
+ * died between the two, writes the mails about webhooks that have one attempt left, and carries out the proposals
+ * that are approved and not done.
  */
 export async function sweep(): Promise<{ woken: number; mails: number }> {
   const [orders, mails] = await Promise.all([
@@ -10,6 +11,7 @@ export async function sweep(): Promise<{ woken: number; mails: number }> {
     activities.startUnstartedMails(),
     activities.startUnfinishedResends(),
     activities.warnOfLastAttempts(),
+    activities.sweepProposals(),
   ]);
   return { woken: orders.woken, mails: mails.started };
 }

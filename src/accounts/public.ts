@@ -5,18 +5,26 @@ export type { LinkPurpose, OpenLink } from './people/links.ts';
 export { acceptInvitation, findLink, requestReset, resetPassword } from './people/links.ts';
 export type { LogInResult } from './log-in/log-in.ts';
 export { isCodeAwaited, logIn, LOGIN_COOKIE, logInWithCode } from './log-in/log-in.ts';
-export type { Invitation, ListedOperator, UserAdminDeps } from './people/operators.ts';
+export type {
+  Invitation,
+  ListedOperator,
+  OperatorState,
+  UserAdminDeps,
+} from './people/operators.ts';
 export {
   changeOperatorRole,
   createOperator,
   disableOperator,
   inviteMerchant,
+  listActiveOperators,
   listOperators,
+  readOperatorState,
   resetTwoFactor,
 } from './people/operators.ts';
 export { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './passwords/password-rules.ts';
-export type { OperatorAction, OperatorRole } from './people/permissions.ts';
-export { mayDo } from './people/permissions.ts';
+export type { OperatorAction, OperatorRole, ProposedAction } from './people/permissions.ts';
+export { ACTION_RULES, mayDo, rolesFor } from './people/permissions.ts';
+export { emailKeyOf } from './people/users.ts';
 export { totpContext } from './two-factor/second-factor.ts';
 export type { ListedSession, SignedInUser } from './log-in/sessions.ts';
 export {

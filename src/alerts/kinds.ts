@@ -1,5 +1,7 @@
 /** Every kind of alert, with the operator's remedy. */
 export const ALERT_KINDS = {
+  break_glass_used:
+    'Read the line break-glass of the audit list: who did what alone on the command line, and why. Ask that operator, and clear the alert once it is understood. If it was not that operator: disable the operator, and undo the act.',
   callback_not_understood:
     'Read the body in the table gateway_callbacks: the gateway may have changed its format.',
   clock_skew: "Set this machine's clock right. No webhook is sent until then.",
@@ -44,6 +46,10 @@ export const ALERT_KINDS = {
     'Some of the payment was refunded or charged back at the gateway: admin order show. End the order with admin order settle --released or --refunded; once a chargeback is won, the release continues by itself.',
   session_refused:
     "Read the gateway's reason: a feature of the account may be missing. Ask the gateway to enable it. The alert is cleared once a payment session has opened.",
+  proposal_near_deadline:
+    'Approve or reject the proposal before the deadline that the alert names: a proposal does not stop it. The alert is cleared once the proposal has ended.',
+  proposal_not_carried_out:
+    'Read the error. The act is tried again every half minute, and is done once; the alert is cleared when it is, or when it is refused.',
   step_not_recorded:
     'Read the error: the database is unavailable, or it refuses the step permanently. The order continues by itself once the cause is fixed.',
   surplus_capture: 'None: the capture is refunded, and the alert is cleared when it has been.',

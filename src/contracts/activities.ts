@@ -204,6 +204,8 @@ export interface SweepActivities {
   startUnfinishedResends(): Promise<{ unfinished: number }>;
   /** Writes the mails about webhooks that have one attempt left. */
   warnOfLastAttempts(): Promise<{ mails: number }>;
+  /** Carries out approved proposals that are not done, and warns of those whose order has a deadline soon. */
+  sweepProposals(): Promise<{ carriedOut: number; warned: number }>;
   /** Compares the rows of open orders with running workflows, and wakes orders that differ. */
   compareOrders(): Promise<{ compared: number; woken: number }>;
 }

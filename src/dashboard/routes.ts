@@ -39,7 +39,7 @@ export function dashboardRoutes(deps: DashboardDeps): Route[] {
     ...onboardingPages(context, deps.onboarding),
     ...operatorPages(context, deps.operator),
     ...merchantReviewPages(context, deps.onboarding),
-    ...operatorsRoutes(context, deps.accounts),
+    ...operatorsRoutes(context, deps.accounts, deps.operator),
     ...routes,
   ];
 }

@@ -32,10 +32,15 @@ const OWNERS_FUNCTIONS = [
   'erase_old_answers(timestamptz, integer)',
   'set_linked_account(text, environment, jsonb, bigint, jsonb)',
   'end_command(text, text, command_state, integer)',
+  'open_proposal(jsonb, bigint, text[], jsonb)',
+  'approve_proposal(text, text, text[], jsonb)',
+  'close_proposal(text, text, proposal_status, text[], jsonb)',
+  'finish_proposal(text, text)',
+  'mark_proposal_warned(text)',
 ];
 
-/** Only migrations write to it. */
-const READ_ONLY = ['schema_version'];
+/** Only migrations, or functions and triggers of the tables' owner, write to them. */
+const READ_ONLY = ['confirmed_admins', 'proposals', 'schema_version'];
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 

@@ -1,6 +1,8 @@
 import { ulid } from 'ulid';
 import { z } from 'zod';
 import type { Actor } from '../db/actor.ts';
+import type { Alongside } from '../db/alongside.ts';
+import { alongsideQuery, andAlongside } from '../db/alongside.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { MailDeps, SealedMail } from '../mail/public.ts';
@@ -15,6 +17,7 @@ import { merchantNotFound, requireMerchant } from './queries.ts';
 export interface MerchantAdminDeps {
   sql: Sql;
   actor: Actor;
+  alongside?: Alongside | undefined;
 }
 
 /** What a merchant is registered with. */
@@ -96,7 +99,7 @@ export interface StatusDetails {
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE`, `BAD_REQUEST` if another merchant has the linked account
  */
 export async function changeMerchantStatus(
-  { sql, actor }: MerchantAdminDeps,
+  { sql, actor, alongside }: MerchantAdminDeps,
   merchantId: string,
   change: StatusChange,
   { reason, linkedAccount, gateway, seen, mail }: StatusDetails = {},
@@ -124,7 +127,8 @@ export async function changeMerchantStatus(
     ${linkedAccount ? accountChange(sql, linkedAccount, 'changed') : sql``}
     ${to === 'APPROVED' ? sql`, woken AS (${wakeWaitingReleases(sql)})` : sql``}
     ${mail ? sql`, mailed AS (${mailRow(sql, mail, 'changed')})` : sql``}
-    SELECT FROM changed ${linkedAccount ? sql`, linked` : sql``}`,
+    ${alongsideQuery(sql, alongside, 'changed')}
+    SELECT FROM changed ${linkedAccount ? sql`, linked` : sql``} ${andAlongside(sql, alongside)}`,
   );
   if (changed.length === 0) return refuseChange(sql, merchantId, change, seen);
   return requireMerchant(sql, merchantId);
@@ -176,7 +180,7 @@ export async function setLinkedAccount(
   merchantId: string,
   account: CheckedAccount,
 ): Promise<{ activeFrom: Date }> {
-  const { sql, actor } = deps;
+  const { sql, actor, alongside } = deps;
   const { gateway, linkedAccountId } = account;
   const change = await prepareAccountChange(deps, merchantId, account);
   const details = { gateway, linkedAccountId, ...change.seen };
@@ -192,8 +196,8 @@ export async function setLinkedAccount(
       SELECT ${actor.name}, ${actor.address}, 'merchant.linkedAccount', merchant_id,
         ${sql.json(details)} || jsonb_build_object('activeFrom', active_from)
       FROM merchant, linked
-    )
-    SELECT active_from FROM linked`,
+    ) ${alongsideQuery(sql, alongside, 'linked')}
+    SELECT active_from FROM linked ${andAlongside(sql, alongside)}`,
   );
   if (!changed) throw merchantNotFound(merchantId);
   if (change.mail) startMail(deps, change.mail);

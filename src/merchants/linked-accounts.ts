@@ -81,6 +81,23 @@ export function accountChange(sql: Sql, change: AccountChange, of: 'changed' | '
     ${mail ? sql`, notified AS (${mailRow(sql, mail, 'linked')})` : sql``}`;
 }
 
+/**
+ * Refuses an account that another merchant has. The index decides when the account is set.
+ *
+ * @throws DomainError `BAD_REQUEST`
+ */
+export async function assertAccountIsFree(
+  sql: Sql,
+  merchantId: string,
+  account: CheckedAccount,
+): Promise<void> {
+  const { gateway, linkedAccountId } = account;
+  const taken = await sql`
+    SELECT FROM linked_accounts WHERE environment = 'production' AND gateway = ${gateway}
+      AND linked_account_id = ${linkedAccountId} AND merchant_id <> ${merchantId}`;
+  if (taken.length > 0) throw ofAnotherMerchant(account);
+}
+
 /** The index by which an account of production belongs to one merchant. */
 const ONE_MERCHANT = 'linked_accounts_of_one_merchant';
 /** How `set_linked_account` refuses a change of accounts that the caller has not seen. */
@@ -103,16 +120,18 @@ export async function givingAccount<Result>(
   }
 }
 
-function refusalOf(
+function ofAnotherMerchant(
   { gateway, linkedAccountId }: CheckedAccount,
-  error: unknown,
-): DomainError | undefined {
+  cause?: unknown,
+): DomainError {
+  // It does not name the other merchant: a DomainError may be shown to a merchant.
+  const message = `The linked account ${linkedAccountId} belongs to another merchant: copy the id of this merchant's account from the dashboard of ${gateway}`;
+  return new DomainError('BAD_REQUEST', message, { cause });
+}
+
+function refusalOf(account: CheckedAccount, error: unknown): DomainError | undefined {
   const { constraint_name: constraint, code } = Object(error) as Record<string, unknown>;
-  if (constraint === ONE_MERCHANT) {
-    // It does not name the other merchant: a DomainError may be shown to a merchant.
-    const message = `The linked account ${linkedAccountId} belongs to another merchant: copy the id of this merchant's account from the dashboard of ${gateway}`;
-    return new DomainError('BAD_REQUEST', message, { cause: error });
-  }
+  if (constraint === ONE_MERCHANT) return ofAnotherMerchant(account, error);
   if (code === SERIALIZATION_FAILURE) {
     const message = 'The linked account of the merchant has changed meanwhile: look at it again';
     return new DomainError('INVALID_STATE', message, { cause: error });

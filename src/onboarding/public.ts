@@ -38,6 +38,6 @@ export {
   searchMerchants,
 } from './review-queries.ts';
 export type { Decision, ReviewDeps } from './review.ts';
-export { decideMerchant, decisionsOf } from './review.ts';
+export { assertDecisionFits, decideMerchant, decisionsOf } from './review.ts';
 export { accountNumberContext, saveBank, saveBusiness } from './save.ts';
 export { submitApplication } from './submit.ts';

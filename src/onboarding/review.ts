@@ -1,7 +1,8 @@
+import type { Alongside } from '../db/alongside.ts';
 import { DomainError } from '../domain/index.ts';
 import type { MailDeps } from '../mail/public.ts';
 import { prepareMail, startMail } from '../mail/public.ts';
-import type { StatusChange } from '../merchants/public.ts';
+import type { AccountChange, StatusChange } from '../merchants/public.ts';
 import { changeMerchantStatus } from '../merchants/public.ts';
 import type { ApplicationState } from './application.ts';
 import { versionOf } from './application.ts';
@@ -49,11 +50,22 @@ const STATE_TEXTS = {
   suspended: 'is suspended',
 } as const satisfies Record<ApplicationState, string>;
 
+/** @throws DomainError `INVALID_STATE` if the decision cannot be made about the merchant now */
+export function assertDecisionFits(
+  review: Pick<Review, 'application' | 'hasUser'>,
+  change: StatusChange,
+): void {
+  if (decisionsOf(review).includes(change)) return;
+  const message = `Cannot ${change}; the merchant ${STATE_TEXTS[review.application.state]}`;
+  throw new DomainError('INVALID_STATE', message);
+}
+
 /** What a decision needs. */
 export interface ReviewDeps
   extends Pick<OnboardingDeps, 'sql' | 'actor'>, Pick<MailDeps, 'mailBox' | 'mails'> {
   /** Where the merchant reaches its dashboard, for the mail. */
   publicBaseUrl: string;
+  alongside?: Alongside | undefined;
 }
 
 /** An operator's decision about a merchant. */
@@ -63,6 +75,8 @@ export interface Decision {
   reason: string;
   /** `versionOf` the application that the operator has seen. */
   seenVersion: string;
+  /** The first linked account, which an approval may set, and its gateway: `prepareAccountChange`. */
+  linkedAccount?: AccountChange | undefined;
 }
 
 /**
@@ -75,7 +89,7 @@ export interface Decision {
 export async function decideMerchant(
   deps: ReviewDeps,
   merchantId: string,
-  { change, reason: given, seenVersion }: Decision,
+  { change, reason: given, seenVersion, linkedAccount }: Decision,
 ): Promise<void> {
   const reason = given.trim();
   if (reason === '' || [...reason].length > MAX_REASON_LENGTH) {
@@ -84,24 +98,27 @@ export async function decideMerchant(
       `The reason must have 1 to ${MAX_REASON_LENGTH} characters`,
     );
   }
-  const { sql, actor } = deps;
+  const { sql, actor, alongside } = deps;
   const review = await readReview(sql, merchantId);
   const { application, merchant } = review;
   if (versionOf(application) !== seenVersion) {
     throw new DomainError('INVALID_STATE', CHANGED_MEANWHILE);
   }
-  if (!decisionsOf(review).includes(change)) {
-    const message = `Cannot ${change}; the merchant ${STATE_TEXTS[application.state]}`;
-    throw new DomainError('INVALID_STATE', message);
-  }
+  assertDecisionFits(review, change);
   const { status, submissions } = application;
-  const { isReady } = merchant;
+  const isReady = linkedAccount ? receivesTransfers(linkedAccount) : merchant.isReady;
   const content = decisionMail({ change, reason, isReady }, merchant.name, deps.publicBaseUrl);
   const mail = prepareMail(deps, { to: merchant.email, ...content });
-  await changeMerchantStatus({ sql, actor }, merchantId, change, {
+  await changeMerchantStatus({ sql, actor, alongside }, merchantId, change, {
     reason,
     seen: { status, submissions },
     mail,
+    linkedAccount,
   });
   startMail(deps, mail);
+}
+
+/** Whether its merchant can be paid out to at once. */
+function receivesTransfers({ account: { state, transfersFrom } }: AccountChange): boolean {
+  return (state === 'activated' || state === 'unknown') && transfersFrom.getTime() <= Date.now();
 }

@@ -41,4 +41,4 @@ export { MOST_COUNTED } from './lists/attention.ts';
 export type { DayOfOrders } from './lists/daily-outcomes.ts';
 export type { MerchantOrders, OrderDetails } from './lists/merchant-orders.ts';
 export type { MerchantSearch, OrderOwner } from './lists/search-orders.ts';
-export { waitingOf } from './waiting.ts';
+export { deadlineOf, waitingOf } from './waiting.ts';

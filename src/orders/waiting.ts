@@ -18,6 +18,10 @@ export function nextActionOf(order: OrderRow): { at: Date; action: string } | nu
   return at && { at, action: AT_DEADLINE[deadline].client };
 }
 
+/** The next deadline of an order; null without one, and while an operation is pending at the gateway. */
+export const deadlineOf = (order: OrderRow): Date | null =>
+  order.pendingOperation ? null : (nextActionOf(order)?.at ?? null);
+
 /**
  * What an order waits for, as its merchant reads it, and until when.
  *
@@ -28,7 +32,7 @@ export function waitingOf(
   circumstances: MerchantCircumstances,
 ): { until: Date | null; sentence: Sentence } {
   const { pendingOperation, waitingDisputeId, status } = order;
-  const until = pendingOperation ? null : (nextActionOf(order)?.at ?? null);
+  const until = deadlineOf(order);
   const isReceived = waitingDisputeId !== null && STATUSES[status].funds === 'held';
   if (isReceived && !pendingOperation) return { until, sentence: DISPUTE_RECEIVED };
   return { until, sentence: WAITING[phaseOf(order)].merchant(order, circumstances) };

@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { PERMISSIONS } from '../../src/accounts/people/permissions.ts';
+import { PERMISSIONS_PAGE, withPermissionsTable } from '../../dev/permissions-table.ts';
+import { ACTION_RULES } from '../../src/accounts/people/permissions.ts';
 import type { OperatorAction } from '../../src/accounts/public.ts';
 import { mayDo } from '../../src/accounts/public.ts';
 
-const actions = Object.keys(PERMISSIONS) as OperatorAction[];
+const actions = Object.keys(ACTION_RULES) as OperatorAction[];
 const allowed = (role: Parameters<typeof mayDo>[0]) =>
   actions.filter((action) => mayDo(role, action)).toSorted();
 
@@ -17,6 +19,7 @@ const SUPPORT = [
 ];
 const FINANCE = [
   ...SUPPORT,
+  'accountNumber.read',
   'dispute.decide',
   'merchant.linkedAccount',
   'order.refund',
@@ -29,6 +32,12 @@ test('support may repair and raise disputes, but moves no money', () => {
 
 test('finance may also move money, but neither review merchants nor manage operators', () => {
   expect(allowed('finance')).toEqual(FINANCE.toSorted());
+});
+
+test('docs/security/who-may-do-what.md has what the rules say: npm run docs:permissions writes it', () => {
+  const page = readFileSync(PERMISSIONS_PAGE, 'utf8');
+  expect(page).toContain('| finance, admin | Record that money was moved outside the gateway |');
+  expect(page).toBe(withPermissionsTable(page));
 });
 
 test('an admin may do everything', () => {

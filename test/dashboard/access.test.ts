@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import { expect } from 'vitest';
 import type { OperatorAction, OperatorRole } from '../../src/accounts/public.ts';
-import { PERMISSIONS } from '../../src/accounts/people/permissions.ts';
+import { rolesFor } from '../../src/accounts/people/permissions.ts';
 import type { Route } from '../../src/http/define-route.ts';
 import type { TestUser } from '../support/users.ts';
 import { merchantUser, operatorUser, signIn } from '../support/users.ts';
@@ -21,12 +21,16 @@ const FORM_PERMISSIONS: Readonly<Record<string, OperatorAction | 'own account'>>
   '/operator/orders/{order}/deliveries/{delivery}/retry': 'delivery.retry',
   '/operator/alerts/{alert}/clear': 'alert.clear',
   '/operator/merchants/{merchant}/linked-account': 'merchant.linkedAccount',
-  '/operator/merchants/{merchant}/account-number': 'merchant.linkedAccount',
+  '/operator/merchants/{merchant}/account-number': 'accountNumber.read',
   '/operator/merchants/{merchant}/decision': 'merchant.review',
-  '/operator/operators/invite': 'operator.manage',
-  '/operator/operators/{id}/role': 'operator.manage',
-  '/operator/operators/{id}/disable': 'operator.manage',
-  '/operator/operators/{id}/reset-two-factor': 'operator.manage',
+  '/operator/operators/invite': 'operator.create',
+  '/operator/operators/{id}/role': 'operator.role',
+  '/operator/operators/{id}/disable': 'operator.disable',
+  '/operator/operators/{id}/reset-two-factor': 'operator.reset',
+  // The kind of the proposal decides who may.
+  '/operator/proposals/{proposal}/approve': 'merchant.linkedAccount',
+  '/operator/proposals/{proposal}/reject': 'merchant.linkedAccount',
+  '/operator/proposals/{proposal}/withdraw': 'read',
 };
 
 const test = allPagesTest()
@@ -122,7 +126,7 @@ test.for(ROLES)(
     for (const page of forms.filter(({ route }) => !route.path.startsWith('/operator/account'))) {
       const permission = FORM_PERMISSIONS[page.route.path];
       expect([page.name, permission]).not.toEqual([page.name, undefined]);
-      const roles: readonly OperatorRole[] = PERMISSIONS[permission as OperatorAction];
+      const roles: readonly OperatorRole[] = rolesFor(permission as OperatorAction);
       const { status } = await request(page, operator);
       const isRefused = status === 403;
       expect([page.name, isRefused]).toEqual([page.name, !roles.includes(role)]);

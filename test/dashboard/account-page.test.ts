@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { mailsTo } from '../support/mails.ts';
 import { codeOf, merchantUser, operatorUser, PASSWORD, signIn } from '../support/users.ts';
 import type { TestUser } from '../support/users.ts';
+import { carriedOutBy } from '../support/proposals.ts';
 import { dashboardTest } from './dashboard-test.ts';
 import { visitorOf } from './visitor.ts';
 
@@ -160,7 +161,7 @@ test('the account of one kind of user does not exist for the other', async ({
   }
 });
 
-test('an admin invites an operator, who chooses a password and sets two-factor up', async ({
+test('two admins invite an operator, who chooses a password and sets two-factor up', async ({
   service,
   operators,
 }) => {
@@ -170,17 +171,19 @@ test('an admin invites an operator, who chooses a password and sets two-factor u
   const refused = await operators.admin.post('/operator/operators/invite', {
     email: 'x',
     role: 'finance',
+    reason: 'A new colleague',
   });
   expect(refused.status).toBe(400);
   expect(refused.body).toContain('value="x"');
   const invited = await operators.admin.post('/operator/operators/invite', {
     email,
     role: 'finance',
+    reason: 'A new colleague',
   });
-  expect(invited.status).toBe(200);
-  expect(invited.headers.get('cache-control')).toBe('no-store');
-  const [link = ''] = /\/dashboard\/invitation\/[\w-]{43}/.exec(invited.body) ?? [];
-  expect((await operators.admin.get('/operator/operators')).body).not.toContain(link);
+  expect((await operators.admin.get('/operator/operators')).body).not.toContain(email);
+  await carriedOutBy(operators.otherAdmin, invited);
+  const [mail] = await mailsTo(service.sql, email);
+  const [link = ''] = /\/dashboard\/invitation\/[\w-]{43}/.exec(mail?.text ?? '') ?? [];
 
   const visitor = visitorOf(service.origin);
   expect((await visitor.get(link)).body).toContain(email);
@@ -192,19 +195,21 @@ test('an admin invites an operator, who chooses a password and sets two-factor u
   expect((await visitor.get(link)).status).toBe(404);
 });
 
-test('an admin changes, resets and disables operators, but not the own account', async ({
+test('two admins change and reset operators, one disables them, and none the own account', async ({
   service,
   browserOf,
 }) => {
   const admin = await operatorUser(service.sql, 'admin');
   const other = await operatorUser(service.sql, 'support');
   const browser = browserOf(admin);
+  const second = await operatorUser(service.sql, 'admin');
+  const approver = browserOf(second);
   const path = `/operator/operators/${other.userId}`;
   expect((await browser.get(path)).body).toContain(other.email);
-  expect((await browser.post(`${path}/role`, { role: 'finance' })).location).toBe(
-    `${path}?done=role`,
-  );
-  expect((await browser.post(`${path}/reset-two-factor`)).location).toBe(`${path}?done=reset`);
+  const role = { role: 'finance', roleReason: 'Moves to finance' };
+  await carriedOutBy(approver, await browser.post(`${path}/role`, role));
+  const resetReason = 'The phone is lost';
+  await carriedOutBy(approver, await browser.post(`${path}/reset-two-factor`, { resetReason }));
   const account = await browserOf(other).get('/operator/account');
   expect(account.location).toContain('/dashboard/login');
   expect((await browser.post(`${path}/disable`)).location).toBe(`${path}?done=disabled`);
@@ -212,11 +217,11 @@ test('an admin changes, resets and disables operators, but not the own account',
   const rows = await service.sql`
     SELECT actor, action FROM audit_log WHERE subject = ${other.userId}
       AND action <> 'session.create' ORDER BY audit_id`;
-  const actor = `operator:${admin.email}`;
+  const approved = `operator:${second.email}`;
   expect(rows).toEqual([
-    { actor, action: 'operator.role' },
-    { actor, action: 'two_factor.reset' },
-    { actor, action: 'operator.disable' },
+    { actor: approved, action: 'operator.role' },
+    { actor: approved, action: 'two_factor.reset' },
+    { actor: `operator:${admin.email}`, action: 'operator.disable' },
   ]);
 
   const own = `/operator/operators/${admin.userId}`;

@@ -1,9 +1,12 @@
 import type { Audience } from '../../src/dashboard/viewer.ts';
 import type { Route } from '../../src/http/define-route.ts';
+import { propose } from '../../src/proposals/public.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { createMailWorkflows } from '../../src/temporal/mail-workflows.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { complete } from '../support/applications.ts';
+import { anAccountId } from '../support/linked-accounts.ts';
+import { aProposer } from '../support/proposals.ts';
 import { ordersOf } from '../support/orders.ts';
 import { SECRET_KEYS } from '../support/secret-keys.ts';
 import type { TestService } from '../support/service.ts';
@@ -35,7 +38,15 @@ async function objectsOf(service: TestService, merchantId: string) {
   const [alert] = await sql<{ alertId: number }[]>`
     INSERT INTO alerts (kind, subject, details) VALUES ('gateway_refused', 'ORD', '{"message": "The gateway refuses the release"}')
     RETURNING alert_id`;
+  const operator = await aProposer(service, 'admin');
+  const proposal = await propose(service.deps, operator, {
+    kind: 'merchant.linkedAccount',
+    subject: merchantId,
+    parameters: { linkedAccountId: anAccountId() },
+    reason: 'The merchant has opened it',
+  });
   return {
+    proposal,
     document: document!.documentId,
     delivery: delivery!.deliveryId,
     alert: String(alert!.alertId),
@@ -71,6 +82,7 @@ export function allPagesTest() {
           .replace('{merchant}', objects.merchant)
           .replace('{document}', objects.document)
           .replace('{alert}', objects.alert)
+          .replace('{proposal}', objects.proposal)
           .replace('{action}', 'deliverOrder')
           .replace('{token}', 'A'.repeat(43));
       const routes = service.pages.filter(({ path }) => !path.startsWith('/dashboard/files/'));

@@ -7,7 +7,8 @@ import { browserOf } from './browsing.ts';
  * The `test` of a file about pages: {@link serviceTest} with browsers.
  *
  * - `owner`: the browser of the user of the file's merchant
- * - `operators.support`, `.finance`, `.admin`: the browser of an operator with each role
+ * - `operators.support`, `.finance`, `.admin`: the browser of an operator with each role; `.otherAdmin` approves what
+ *   the admin proposes
  * - `visitor`: a browser without a session
  */
 export function dashboardTest(options: ServiceTestOptions) {
@@ -23,6 +24,7 @@ export function dashboardTest(options: ServiceTestOptions) {
         support: await browserWith('support'),
         finance: await browserWith('finance'),
         admin: await browserWith('admin'),
+        otherAdmin: await browserWith('admin'),
       };
     });
 }

@@ -68,13 +68,18 @@ async function apply(page: Page): Promise<void> {
   await finishApplication(page);
 }
 
-async function approve(operator: Page): Promise<void> {
+/** One admin proposes it, another one approves it. */
+async function approve(operator: Page, second: Page): Promise<void> {
   await operator.goto('/operator/merchants');
   const waiting = operator.getByRole('region', { name: 'Waiting for a decision' });
   await waiting.getByRole('link').last().click();
   await operator.getByLabel('Reason').fill('All documents fit');
-  await press(operator, 'Approve');
-  await operator.getByText('The merchant is approved.').waitFor();
+  await press(operator, 'Propose to approve');
+  await operator.getByText('Another operator has to approve it within 24 hours.').waitFor();
+  await second.goto('/operator');
+  await follow(second, 'Approve a merchant');
+  await press(second, 'Approve');
+  await second.getByText('It is approved and carried out.').waitFor();
 }
 
 /** Generates the sandbox's key. @returns the credentials as they are shown, once */
@@ -127,15 +132,19 @@ export async function journeyWith(
     const email = `asha-${String(javaScriptEnabled)}@shop.example`;
     const options = { ...SCREEN, javaScriptEnabled, baseURL: service.origin };
     const { page } = await newPhone(options);
-    const { page: operator, context } = await newPhone(options);
-    const { cookie } = await operatorUser(service.sql, 'admin');
-    const value = cookie.slice(SESSION_COOKIE.length + 1);
     const url = service.origin.replace('http:', 'https:');
-    await context.addCookies([{ name: SESSION_COOKIE, value, url, sameSite: 'Strict' }]);
+    const operatorPage = async () => {
+      const { page: of, context } = await newPhone(options);
+      const { cookie } = await operatorUser(service.sql, 'admin');
+      const value = cookie.slice(SESSION_COOKIE.length + 1);
+      await context.addCookies([{ name: SESSION_COOKIE, value, url, sameSite: 'Strict' }]);
+      return of;
+    };
+    const operator = await operatorPage();
 
     await signUp(smtp, page, email);
     await apply(page);
-    await approve(operator);
+    await approve(operator, await operatorPage());
     await smtp.received(email, 2);
 
     const credentials = await generateKey(page);

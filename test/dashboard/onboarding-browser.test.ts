@@ -7,7 +7,7 @@ import { ONE_SCREEN } from './screens.ts';
 
 const test = onboardingTest();
 
-test('without JavaScript and on a phone, a merchant applies and an operator approves', async ({
+test('without JavaScript and on a phone, a merchant applies and two operators approve', async ({
   service,
   deps,
   applicant,
@@ -39,8 +39,14 @@ test('without JavaScript and on a phone, a merchant applies and an operator appr
   await review.getByRole('link', { name: 'bank.pdf' }).click();
   expect((await downloading).suggestedFilename()).toBe('bank.pdf');
   await review.getByLabel('Reason').fill('All documents fit');
-  await review.getByRole('button', { name: 'Approve' }).click();
-  await review.getByText('The merchant is approved.').waitFor();
+  await review.getByRole('button', { name: 'Propose to approve' }).click();
+  await review.getByText('Another operator has to approve it within 24 hours.').waitFor();
+  const second = await signedIn(await operatorUser(service.sql, 'admin'), {
+    javaScriptEnabled: false,
+  });
+  await second.page.goto(new URL(review.url()).pathname);
+  await second.page.getByRole('button', { name: 'Approve' }).click();
+  await second.page.getByText('It is approved and carried out.').waitFor();
   expect((await readApplication(deps.sql, applicant.merchantId)).state).toBe('not_ready');
   await page.reload();
   await page.getByText('Your business is approved.').waitFor();

@@ -13,6 +13,7 @@ import {
   submit,
 } from '../support/applications.ts';
 import { auditOf } from '../support/audit.ts';
+import { carriedOutBy, proposalOf } from '../support/proposals.ts';
 import { SECRET_KEYS } from '../support/secret-keys.ts';
 import { dashboardTest } from './dashboard-test.ts';
 
@@ -66,14 +67,16 @@ describe('the list of merchants', () => {
 describe('a decision', () => {
   test('approves, suspends, activates and rejects, and the history shows each with its reason', async ({
     deps,
-    operators: { support },
+    operators: { support, otherAdmin },
     waiting,
     decide,
   }) => {
     const states: string[] = [];
     for (const change of ['approve', 'suspend', 'activate', 'reject']) {
-      const { status, location } = await decide(waiting, change, `Because of ${change}`);
-      expect([status, location]).toEqual([303, `${pathOf(waiting)}?done=${change}`]);
+      const decided = await decide(waiting, change, `Because of ${change}`);
+      expect(decided.status).toBe(303);
+      if (change === 'approve' || change === 'activate') await carriedOutBy(otherAdmin, decided);
+      else expect(decided.location).toBe(`${pathOf(waiting)}?done=${change}`);
       states.push((await readApplication(deps.sql, waiting)).state);
     }
     expect(states).toEqual(['not_ready', 'suspended', 'not_ready', 'rejected']);
@@ -85,11 +88,11 @@ describe('a decision', () => {
   });
 
   test('says before a suspension what it stops', async ({
-    operators: { admin },
+    operators: { admin, otherAdmin },
     waiting,
     decide,
   }) => {
-    await decide(waiting, 'approve');
+    await carriedOutBy(otherAdmin, await decide(waiting, 'approve'));
     const text = textOf((await admin.get(pathOf(waiting))).body);
     expect(text).toContain('The API answers 403 and buyers cannot start payments. Releases wait');
     expect(text).toContain('disputes, refunds and webhooks continue');
@@ -175,14 +178,23 @@ describe('the account number', () => {
 });
 
 describe('the linked account', () => {
-  test('is set by finance, and shown', async ({ operators: { finance }, waiting }) => {
+  test('is proposed by finance, set once an admin has approved it, and shown', async ({
+    operators: { finance, admin },
+    waiting,
+  }) => {
     const path = `${pathOf(waiting)}/linked-account`;
-    const { location } = await finance.post(path, { linkedAccountId: ' acc_GRWKk7qQsLnDjX ' });
-    expect(location).toBe(`${pathOf(waiting)}?done=linkedAccount`);
+    const accountReason = 'The merchant has opened it';
+    const fields = { linkedAccountId: ' acc_GRWKk7qQsLnDjX ', accountReason };
+    const proposed = await finance.post(path, fields);
+    const shown = textOf((await admin.get(proposalOf(proposed))).body);
+    expect(shown).toContain('none acc_GRWKk7qQsLnDjX');
+    expect(shown).toContain(accountReason);
+    expect(textOf((await finance.get(pathOf(waiting))).body)).toContain('Without one, production');
+    await carriedOutBy(admin, proposed);
     expect(textOf((await finance.get(pathOf(waiting))).body)).toContain(
       'Production pays out to acc_GRWKk7qQsLnDjX',
     );
-    const wrong = await finance.post(path, { linkedAccountId: 'a b' });
+    const wrong = await finance.post(path, { linkedAccountId: 'a b', accountReason });
     expect([wrong.status, wrong.body]).toEqual([400, expect.stringContaining('value="a b"')]);
   });
 

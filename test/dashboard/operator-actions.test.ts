@@ -4,8 +4,10 @@ import { listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
 import type { ActionName } from '../../src/dashboard/operator/action-declarations.ts';
 import { ORDER_ACTIONS } from '../../src/dashboard/operator/action-declarations.ts';
 import type { Sql } from '../../src/db/client.ts';
+import { carryOutUnfinished } from '../../src/proposals/carry-out.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
+import { approvedBy, proposalOf } from '../support/proposals.ts';
 import { until } from '../support/until.ts';
 import { dashboardTest } from './dashboard-test.ts';
 
@@ -207,16 +209,21 @@ test('a stuck refund is on the work queue, is retried now, and is settled with i
   const confirmation = await operators.finance.post(path, fields);
   expect(confirmation.body).toContain('₹499.50 counts as sent back to the buyer by you');
   expect(confirmation.body).toContain('<code>UTR 4711</code>');
-  // Between two tries: while one runs, the settlement is refused.
+  expect(confirmation.body).toContain('This needs a second operator');
+  // Between two tries of the refund; while one runs, the sweep settles it later.
+  const proposed = await operators.finance.post(path, { ...fields, confirmed: 'yes' });
+  const { location } = await approvedBy(operators.admin, proposed);
+  expect(location).toMatch(/done=(approved|waiting)$/);
   await until(async () => {
-    const settled = await operators.finance.post(path, { ...fields, confirmed: 'yes' });
-    return settled.location === `/operator/orders/${orderNumber}?done=settle`;
+    await carryOutUnfinished(service.deps, 0);
+    return (await order.row()).status === 'REFUNDED';
   });
-  await order.untilStatus('REFUNDED');
   expect(await page()).toContain('refunded, UTR 4711');
   expect(await auditOf(service.sql, orderNumber)).toEqual([
     byOperator('order.retry'),
-    byOperator('order.settle'),
+    byOperator('proposal.open'),
+    byOperator('proposal.approve'),
+    { ...byOperator('order.settle'), address: expect.toBeOneOf(['127.0.0.1', null]) },
   ]);
 });
 
@@ -245,15 +252,22 @@ test('a settlement that the gateway cannot be asked about needs a second confirm
   const confirmation = await operators.finance.post(path, ticked);
   expect(confirmation.body).toContain('If the gateway cannot be read, this is not checked');
   expect(confirmation.body).toContain('<input type="hidden" name="notChecked" value="on"');
+  const proposed = await operators.finance.post(path, { ...ticked, confirmed: 'yes' });
+  const shown = await operators.admin.get(proposalOf(proposed));
+  expect(shown.body).toContain('If the gateway cannot be read, this is not checked');
+  await approvedBy(operators.admin, proposed);
   await until(async () => {
-    const settled = await operators.finance.post(path, { ...ticked, confirmed: 'yes' });
-    return settled.location === `/operator/orders/${orderNumber}?done=settle`;
+    await carryOutUnfinished(service.deps, 0);
+    return (await order.row()).status === 'REFUNDED';
   });
-  await order.untilStatus('REFUNDED');
   const { body } = await operators.finance.get(`/operator/orders/${orderNumber}`);
   expect(body).toContain('refunded, UTR 4712');
   expect(body).toContain('not checked at the gateway');
-  expect(await auditOf(service.sql, orderNumber)).toEqual([byOperator('order.settle')]);
+  expect((await auditOf(service.sql, orderNumber)).map(({ action }) => action)).toEqual([
+    'proposal.open',
+    'proposal.approve',
+    'order.settle',
+  ]);
 });
 
 test('an order without its workflow is on the work queue until it is recovered', async ({

@@ -204,7 +204,7 @@ describe('a settlement that the gateway contradicts is refused', () => {
       chargedBackPaise: PART_PAISE,
     } as const;
     const write = (settlement: NewSettlement) =>
-      writeSettlement(service.sql, TEST_ACTOR, orderNumber, settlement);
+      writeSettlement(service.sql, { actor: TEST_ACTOR }, orderNumber, settlement);
     expect(await write(checked)).toBe('changed');
     expect(await settlementOf(service, order)).toBeUndefined();
     expect(await write({ ...checked, chargedBackPaise: 0 })).toBe('recorded');

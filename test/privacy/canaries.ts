@@ -1,3 +1,4 @@
+import { ulid } from 'ulid';
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Sql } from '../../src/db/client.ts';
 import { writeCallback } from '../../src/payments/queries.ts';
@@ -7,6 +8,7 @@ import { payAtGateway, sessionOf } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { operatorUser } from '../support/users.ts';
 
 /** A buyer whose every text can be searched. */
 export function canaryBuyer() {
@@ -138,6 +140,13 @@ export async function plantElsewhere(
     INSERT INTO alerts (kind, subject, details, cleared_at, cleared_by)
     VALUES ('gateway_refused', ${order_number}, ${sql.json({ message: 'Refused', error })},
       clock_timestamp(), 'worker')`;
+  const { userId } = await operatorUser(sql, 'finance');
+  await sql`
+    INSERT INTO proposals (proposal_id, kind, order_number, merchant_id, parameters, before, reason, proposed_by,
+      expires_at)
+    SELECT ${`prp_${ulid()}`}, 'order.refund', order_number, merchant_id, '{}', '{}', ${`${canary} asks`}, ${userId},
+      service_now()
+    FROM orders WHERE order_number = ${order_number}`;
   const [payment] = await sql<{ gatewayPaymentId: string }[]>`
     SELECT gateway_payment_id FROM payments WHERE order_number = ${order_number}`;
   await writeCallback(sql, {

@@ -23,6 +23,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     none: 'merchant_id environment created_at rotated_at last_used_at pepper_id',
   },
   audit_log: { audit: 'actor address details', none: 'audit_id at action merchant_id subject' },
+  confirmed_admins: { none: 'user_id confirmed_at' },
   dashboard_sessions: {
     passing: 'token_hash address user_agent',
     none: 'session_id user_id created_at last_seen_at expires_at',
@@ -118,6 +119,13 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
       transfer_fee_paise transfer_tax_paise`,
   },
   pending_logins: { passing: 'token_hash', none: 'user_id expires_at' },
+  proposals: {
+    // Of a proposal about an order.
+    buyer: 'reason',
+    merchant: 'operator_email parameters before outcome',
+    none: `proposal_id kind order_number merchant_id subject proposed_by proposed_at expires_at status decided_by
+      decided_at carried_out_at warned_at`,
+  },
   rate_limits: { passing: 'client', none: 'admitted_at' },
   recovery_codes: { merchant: 'code_hash', none: 'user_id used_at' },
   schema_version: { none: 'version name md5 run_at' },

@@ -1,6 +1,8 @@
 import { ulid } from 'ulid';
 import { z } from 'zod';
 import type { Actor } from '../../db/actor.ts';
+import type { Alongside } from '../../db/alongside.ts';
+import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { AccountDeps } from '../context.ts';
@@ -19,6 +21,7 @@ export interface UserAdminDeps {
   /** The origin of the links of invitations. */
   publicBaseUrl: string;
   actor: Actor;
+  alongside?: Alongside | undefined;
 }
 
 /** A link with which a new user sets a password. It works once. */
@@ -64,7 +67,7 @@ export async function createOperator(
   deps: UserAdminDeps,
   { email: typed, role }: { email: string; role: OperatorRole },
 ): Promise<Invitation> {
-  const { sql, actor } = deps;
+  const { sql, actor, alongside } = deps;
   const email = emailKeyOf(typed);
   if (!z.email().max(254).safeParse(email).success) {
     throw new DomainError('BAD_REQUEST', 'email must be a valid email address');
@@ -86,8 +89,8 @@ export async function createOperator(
       INSERT INTO audit_log (actor, address, action, subject, details)
       SELECT ${actor.name}, ${actor.address}, 'operator.create', user_id, ${sql.json({ email, role })}
       FROM invited
-    )
-    SELECT user_id FROM invited`;
+    ) ${alongsideQuery(sql, alongside, 'invited')}
+    SELECT user_id FROM invited ${andAlongside(sql, alongside)}`;
   if (invited) return { userId: invited.userId, email, link: linkOf(deps, token) };
   throw new DomainError('INVALID_STATE', `There is a user with the e-mail address ${email}`);
 }
@@ -140,7 +143,7 @@ function operatorNotFound(email: string): never {
 
 /** Changes what an operator may do, from the next request on. @throws DomainError NOT_FOUND */
 export async function changeOperatorRole(
-  { sql, actor }: UserAdminDeps,
+  { sql, actor, alongside }: UserAdminDeps,
   email: string,
   role: OperatorRole,
 ): Promise<void> {
@@ -154,13 +157,16 @@ export async function changeOperatorRole(
       SELECT ${actor.name}, ${actor.address}, 'operator.role', user_id,
         ${sql.json({ email: emailKeyOf(email), role })}
       FROM changed
-    )
-    SELECT FROM changed`;
+    ) ${alongsideQuery(sql, alongside, 'changed')}
+    SELECT FROM changed ${andAlongside(sql, alongside)}`;
   if (changed.length === 0) operatorNotFound(email);
 }
 
 /** Ends an operator's sessions, and refuses every login. @throws DomainError NOT_FOUND */
-export async function disableOperator({ sql, actor }: UserAdminDeps, email: string): Promise<void> {
+export async function disableOperator(
+  { sql, actor, alongside }: UserAdminDeps,
+  email: string,
+): Promise<void> {
   const changed = await sql`
     WITH changed AS (
       UPDATE users SET disabled_at = service_now()
@@ -177,8 +183,8 @@ export async function disableOperator({ sql, actor }: UserAdminDeps, email: stri
       SELECT ${actor.name}, ${actor.address}, 'operator.disable', user_id,
         jsonb_build_object('email', email)
       FROM changed
-    )
-    SELECT FROM changed`;
+    ) ${alongsideQuery(sql, alongside, 'changed')}
+    SELECT FROM changed ${andAlongside(sql, alongside)}`;
   if (changed.length === 0) operatorNotFound(email);
 }
 
@@ -192,7 +198,7 @@ export async function resetTwoFactor(
   deps: UserAdminDeps & Pick<AccountDeps, 'sendMail'>,
   typed: string,
 ): Promise<void> {
-  const { sql, actor } = deps;
+  const { sql, actor, alongside } = deps;
   const email = emailKeyOf(typed);
   const user = await findUserByEmail(sql, email);
   const reset = await sql`
@@ -203,8 +209,35 @@ export async function resetTwoFactor(
       SELECT ${actor.name}, ${actor.address}, 'two_factor.reset', merchant_id, user_id,
         jsonb_build_object('email', email)
       FROM changed
-    )
-    SELECT FROM changed`;
+    ) ${alongsideQuery(sql, alongside, 'changed')}
+    SELECT FROM changed ${andAlongside(sql, alongside)}`;
   if (reset.length === 0) throw new DomainError('NOT_FOUND', `There is no active user ${email}`);
   await deps.sendMail(noticeMail(deps, email, 'two_factor.reset'));
+}
+
+/** What an e-mail address is, to those who manage operators. */
+export interface OperatorState {
+  state: 'NONE' | 'MERCHANT' | ListedOperator['state'];
+  role: OperatorRole | null;
+}
+
+/** Whose an address is. */
+export async function readOperatorState(sql: Sql, email: string): Promise<OperatorState> {
+  const key = emailKeyOf(email);
+  const known = (await listOperators({ sql })).find((one) => one.email === key);
+  if (known) return { state: known.state, role: known.role };
+  const user = await findUserByEmail(sql, key);
+  return { state: user ? 'MERCHANT' : 'NONE', role: null };
+}
+
+/** The addresses of the active operators with one of these roles. */
+export async function listActiveOperators(
+  sql: Sql,
+  roles: readonly OperatorRole[],
+): Promise<{ userId: string; email: string }[]> {
+  return sql<{ userId: string; email: string }[]>`
+    SELECT user_id, email FROM users
+    WHERE operator_role::text = ANY (${[...roles]}) AND disabled_at IS NULL
+      AND totp_confirmed_at IS NOT NULL
+    ORDER BY email`;
 }

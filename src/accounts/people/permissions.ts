@@ -5,32 +5,137 @@ const EVERY_ROLE = ['support', 'finance', 'admin'] as const;
 const MONEY_ROLES = ['finance', 'admin'] as const;
 const ADMIN_ONLY = ['admin'] as const;
 
-/** The roles that may do each action of an operator. Pages and commands ask it before they act. */
-export const PERMISSIONS = {
-  /** See merchants, orders, disputes, deliveries, the ledger, alerts and the audit log. */
-  read: EVERY_ROLE,
-  'order.retry': EVERY_ROLE,
-  'order.recover': EVERY_ROLE,
-  'delivery.retry': EVERY_ROLE,
-  /** Raise a dispute for a buyer. */
-  'dispute.raise': EVERY_ROLE,
-  'alert.clear': EVERY_ROLE,
-  'dispute.decide': MONEY_ROLES,
-  'order.refund': MONEY_ROLES,
-  /** Record that money was moved outside the gateway. */
-  'order.settle': MONEY_ROLES,
-  /** Set where a merchant's money is paid out to. */
-  'merchant.linkedAccount': MONEY_ROLES,
-  /** Approve, reject, suspend or activate a merchant. */
-  'merchant.review': ADMIN_ONLY,
-  'operator.manage': ADMIN_ONLY,
-} as const satisfies Record<string, readonly OperatorRole[]>;
+/**
+ * When an action is carried out only once a second operator has approved it: a proposal (src/proposals).
+ *
+ * - `above`: of an order whose amount is above PROPOSAL_ABOVE_PAISE
+ * - `last_admin`: if no other active admin would remain beside the one who asks
+ */
+export type SecondPerson = 'never' | 'above' | 'last_admin' | 'always';
+
+/** The rule of one action. */
+interface ActionRule {
+  readonly roles: readonly OperatorRole[];
+  readonly secondPerson: SecondPerson;
+  /** What it does, for docs/security/who-may-do-what.md. */
+  readonly does: string;
+  /** Who gets a mail when it is done. */
+  readonly mail?: string;
+}
+
+/**
+ * The rule of each action of an operator. Pages and commands ask it before they act. Who proposes or approves what
+ * needs a second person is asked again for password and second factor.
+ */
+export const ACTION_RULES = {
+  read: {
+    roles: EVERY_ROLE,
+    secondPerson: 'never',
+    does: 'See merchants, orders, disputes, deliveries, the ledger, alerts, proposals and the audit list',
+  },
+  'order.retry': {
+    roles: EVERY_ROLE,
+    secondPerson: 'never',
+    does: 'Retry a call to the gateway now',
+  },
+  'order.recover': {
+    roles: EVERY_ROLE,
+    secondPerson: 'never',
+    does: 'Compare an order with its workflow',
+  },
+  'delivery.retry': { roles: EVERY_ROLE, secondPerson: 'never', does: 'Send a webhook again' },
+  'dispute.raise': {
+    roles: EVERY_ROLE,
+    secondPerson: 'never',
+    does: 'Raise a dispute for a buyer',
+  },
+  'alert.clear': { roles: EVERY_ROLE, secondPerson: 'never', does: 'Clear an alert' },
+  'dispute.decide': { roles: MONEY_ROLES, secondPerson: 'above', does: 'Decide a dispute' },
+  'order.refund': {
+    roles: MONEY_ROLES,
+    secondPerson: 'above',
+    does: 'Refund an order for its merchant',
+  },
+  'order.settle': {
+    roles: MONEY_ROLES,
+    secondPerson: 'always',
+    does: 'Record that money was moved outside the gateway',
+  },
+  'accountNumber.read': {
+    roles: MONEY_ROLES,
+    secondPerson: 'never',
+    does: "See a merchant's whole bank account number",
+  },
+  'merchant.linkedAccount': {
+    roles: MONEY_ROLES,
+    secondPerson: 'always',
+    does: "Set or change the linked account that a merchant's money is paid out to",
+    mail: 'the merchant',
+  },
+  'merchant.review': {
+    roles: ADMIN_ONLY,
+    secondPerson: 'never',
+    does: 'Reject or suspend a merchant',
+    mail: 'the merchant',
+  },
+  'merchant.approve': {
+    roles: ADMIN_ONLY,
+    secondPerson: 'always',
+    does: 'Approve a merchant, with its first linked account',
+    mail: 'the merchant',
+  },
+  'merchant.activate': {
+    roles: ADMIN_ONLY,
+    secondPerson: 'always',
+    does: "End a merchant's suspension",
+    mail: 'the merchant',
+  },
+  'operator.manage': { roles: ADMIN_ONLY, secondPerson: 'never', does: 'See the operators' },
+  'operator.create': {
+    roles: ADMIN_ONLY,
+    secondPerson: 'always',
+    does: 'Invite an operator',
+    mail: 'the operator',
+  },
+  'operator.role': {
+    roles: ADMIN_ONLY,
+    secondPerson: 'always',
+    does: "Change an operator's role",
+  },
+  'operator.reactivate': {
+    roles: ADMIN_ONLY,
+    secondPerson: 'always',
+    does: 'Invite a disabled operator again',
+    mail: 'the operator',
+  },
+  'operator.reset': {
+    roles: ADMIN_ONLY,
+    secondPerson: 'always',
+    does: "Remove an operator's second factor",
+    mail: 'the operator',
+  },
+  'operator.disable': {
+    roles: ADMIN_ONLY,
+    secondPerson: 'last_admin',
+    does: 'Disable an operator',
+  },
+} as const satisfies Record<string, ActionRule>;
 
 /** Something that only some operators may do. */
-export type OperatorAction = keyof typeof PERMISSIONS;
+export type OperatorAction = keyof typeof ACTION_RULES;
+
+/** The actions that may need a proposal: each is a kind of proposal. */
+export type ProposedAction = {
+  [Action in OperatorAction]: (typeof ACTION_RULES)[Action]['secondPerson'] extends 'never'
+    ? never
+    : Action;
+}[OperatorAction];
+
+/** The roles that may do an action. */
+export const rolesFor = (action: OperatorAction): readonly OperatorRole[] =>
+  ACTION_RULES[action].roles;
 
 /** Whether an operator with this role may do it. A merchant's user, who has no role, may not. */
 export function mayDo(role: OperatorRole | null, action: OperatorAction): boolean {
-  const roles: readonly OperatorRole[] = PERMISSIONS[action];
-  return role !== null && roles.includes(role);
+  return role !== null && rolesFor(action).includes(role);
 }

@@ -17,8 +17,8 @@ import {
   consequenceOfSettlement,
   NOT_CHECKED,
   retryGatewayCalls,
-  settleOutside,
 } from '../../payments/public.ts';
+import type { Proposed } from '../../proposals/public.ts';
 import type { FormState } from '../view/fields.ts';
 import { checkBox, choice, textArea, textField } from '../view/fields.ts';
 import type { OperatorPageDeps } from './context.ts';
@@ -59,8 +59,10 @@ export interface OrderAction {
     orderNumber: string,
     values: ActionValues,
   ) => Promise<string>;
-  /** @throws DomainError */
-  readonly carryOut: (
+  /** What is proposed where the action needs a second person. @throws DomainError */
+  readonly proposed?: (values: ActionValues) => Pick<Proposed, 'kind' | 'parameters'>;
+  /** Absent where the action always needs one. @throws DomainError */
+  readonly carryOut?: (
     deps: OperatorPageDeps & { actor: Actor },
     orderNumber: string,
     values: ActionValues,
@@ -130,6 +132,10 @@ export const ORDER_ACTIONS = {
     ],
     confirmation: async ({ sql }, orderNumber, { winner }) =>
       (await consequenceOfDecision(sql, rupeesText, orderNumber, winnerOf(winner))).sentence,
+    proposed: ({ winner }) => ({
+      kind: 'dispute.decide',
+      parameters: { winner: winnerOf(winner) },
+    }),
     carryOut: async (deps, orderNumber, { winner, reason }) => {
       await decideDispute(deps, orderNumber, { winner: winnerOf(winner), reason });
       return 'decide';
@@ -143,6 +149,7 @@ export const ORDER_ACTIONS = {
     fields: (state) => [timelineReason(state)],
     confirmation: async ({ sql }, orderNumber) =>
       (await consequenceOfRefund(sql, rupeesText, orderNumber)).sentence,
+    proposed: () => ({ kind: 'order.refund', parameters: {} }),
     carryOut: async (deps, orderNumber, { reason }) => {
       await refundForMerchant(deps, orderNumber, reason);
       return 'refund';
@@ -198,16 +205,14 @@ export const ORDER_ACTIONS = {
       const { sentence } = await consequenceOfSettlement(sql, rupeesText, orderNumber, asked);
       return notChecked === 'on' ? `${sentence} ${NOT_CHECKED}` : sentence;
     },
-    carryOut: async (deps, orderNumber, { outcome, reference, reason, notChecked }) => {
-      const { warning } = await settleOutside(deps, {
-        orderNumber,
-        outcome: outcomeOf(outcome),
-        reference: reference.trim() === '' ? undefined : reference.trim(),
-        reason,
+    proposed: ({ outcome, reference, notChecked }) => ({
+      kind: 'order.settle',
+      parameters: {
+        outcome: outcomeOf(outcome) ?? null,
+        reference: reference.trim() === '' ? null : reference.trim(),
         notChecked: notChecked === 'on',
-      });
-      return warning === null ? 'settle' : 'settled_before';
-    },
+      },
+    }),
   },
 } as const satisfies Record<string, OrderAction>;
 

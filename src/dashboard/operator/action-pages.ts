@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import { OrderNotNotifiedError } from '../../payments/public.ts';
+import type { Proposer } from '../../proposals/public.ts';
+import { needsProposal } from '../../proposals/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
@@ -15,6 +17,7 @@ import { ORDER_ACTIONS } from './action-declarations.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { actionForm, actionPath } from './order-actions.ts';
 import { orderLink } from './parts.ts';
+import { proposeAndShow, proposerOf } from './propose.ts';
 
 /** A retried call is waited for, and a workflow that cannot be reached. */
 const RESPONSE_TIMEOUT_MS = 10_000;
@@ -45,22 +48,56 @@ export function actionPages(context: PageContext, deps: OperatorPageDeps): Route
       method: 'POST',
       body,
       responseTimeoutMs: RESPONSE_TIMEOUT_MS,
-    }).handledBy(async ({ params: { order }, body: values, actor }) => {
+    }).handledBy(async ({ params: { order }, body: values, viewer, actor }) => {
       try {
         assertReason(action, values);
+        const isProposed = await needsSecondPerson(deps, action, order, values);
         if (action.confirmation && values.confirmed === undefined) {
           const sentence = await action.confirmation(deps, order, values);
-          return { view: confirmationView(name, order, { values, sentence }) };
+          return { view: confirmationView(name, order, { values, sentence, isProposed }) };
         }
-        const done = await action.carryOut({ ...deps, actor }, order, values);
-        const below = name === 'decide' ? 'disputes' : 'orders';
-        return { seeOther: `/operator/${below}/${encodeURIComponent(order)}?done=${done}` };
+        const proposer = proposerOf({ viewer, actor });
+        return await perform(deps, { name, orderNumber: order, values, isProposed }, proposer);
       } catch (error) {
         return refusedForm(name, order, { values, error });
       }
     });
     return [...show, ...carryOut];
   });
+}
+
+async function needsSecondPerson(
+  deps: OperatorPageDeps,
+  { proposed }: OrderAction,
+  orderNumber: string,
+  values: ActionValues,
+): Promise<boolean> {
+  if (!proposed) return false;
+  return needsProposal(deps, proposed(values).kind, orderNumber);
+}
+
+/** Carries the action out, or proposes it. @throws DomainError */
+async function perform(
+  deps: OperatorPageDeps,
+  { name, orderNumber, values, isProposed }: Performed,
+  proposer: Proposer,
+): Promise<PageReply> {
+  const { proposed, carryOut }: OrderAction = ORDER_ACTIONS[name];
+  if (proposed && (isProposed || !carryOut)) {
+    const asked = { ...proposed(values), subject: orderNumber, reason: values.reason };
+    return proposeAndShow(deps, proposer, asked);
+  }
+  const done = await carryOut?.({ ...deps, actor: proposer.actor }, orderNumber, values);
+  const below = name === 'decide' ? 'disputes' : 'orders';
+  return { seeOther: `/operator/${below}/${encodeURIComponent(orderNumber)}?done=${done}` };
+}
+
+interface Performed {
+  name: ActionName;
+  orderNumber: string;
+  values: ActionValues;
+  /** It needs a second person. */
+  isProposed: boolean;
 }
 
 /** @throws DomainError `BAD_REQUEST` before the confirmation is asked for */
@@ -99,17 +136,21 @@ function formView(name: ActionName, orderNumber: string, state: FormState, refus
   return { title: ORDER_ACTIONS[name].title, content };
 }
 
+const NEEDS_SECOND =
+  'This needs a second operator, who has to approve it within 24 hours. It stops no deadline of the order.';
+
 /** Says what will happen, and sends the form again when it is confirmed. */
 function confirmationView(
   name: ActionName,
   orderNumber: string,
-  { values, sentence }: { values: ActionValues; sentence: string },
+  { values, sentence, isProposed }: { values: ActionValues; sentence: string; isProposed: boolean },
 ) {
   const { title, button } = ORDER_ACTIONS[name];
   const { reason, winner, outcome, reference, notChecked } = values;
   const content = [
     h('p', null, 'Order ', orderLink(orderNumber)),
     h('p', { class: 'lead' }, sentence),
+    isProposed && notice('wait', NEEDS_SECOND),
     reference.trim() !== '' && h('p', null, 'Its reference is ', h('code', null, reference.trim())),
     h('p', null, 'Both sides will read:'),
     written(reason),
@@ -125,7 +166,7 @@ function confirmationView(
       h(
         'p',
         { class: 'actions' },
-        submit(button),
+        submit(isProposed ? 'Propose it' : button),
         link(`/operator/orders/${orderNumber}`, 'Cancel'),
       ),
     ),

@@ -1,19 +1,9 @@
-import type { Logger } from 'pino';
-import type { Sql } from '../../db/client.ts';
-import type { Gateways } from '../../payments/public.ts';
-import type { OrderCommands } from '../../orders/public.ts';
+import type { AmountRule, ProposalDeps } from '../../proposals/public.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
-import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { WorkflowInspector } from '../../temporal/pending-activities.ts';
 
 /** What the operators' pages call. */
-export interface OperatorPageDeps {
-  sql: Sql;
-  log: Logger;
-  commands: OrderCommands;
-  workflows: OrderWorkflows;
-  /** To read what the gateway has moved of an order's payment. */
-  gateways: Gateways;
+export interface OperatorPageDeps extends ProposalDeps, AmountRule {
   inspector: WorkflowInspector;
   retries: DeliveryRetries;
   temporalNamespace: string;

@@ -27,9 +27,6 @@ const DONE = {
   recover: 'The order is being compared with its workflow.',
   dispute: 'The dispute is raised for the buyer.',
   refund: 'The refund has begun. The order becomes REFUNDED when the gateway has refunded.',
-  settle: 'The settlement is recorded.',
-  settled_before:
-    'The settlement is recorded, but the order was finished before it received it: check that the gateway has not moved its money too.',
   decide: 'The dispute is decided.',
   alert: 'The alert is cleared.',
   delivered: 'The webhook was delivered.',

@@ -8,6 +8,7 @@ import { disputePages } from './disputes.ts';
 import { ledgerPage } from './ledger.ts';
 import { deliveryRetry, orderPage } from './order-page.ts';
 import { orderSearchPage } from './order-search.ts';
+import { proposalPages } from './proposals/routes.ts';
 import { workQueuePage } from './work-queue.ts';
 
 /** The operators' pages, except those about merchants and about operators themselves. */
@@ -22,5 +23,6 @@ export function operatorPages(context: PageContext, deps: OperatorPageDeps): Rou
     ...disputePages(context, deps),
     ...ledgerPage(context, deps),
     ...auditPages(context, deps),
+    ...proposalPages(context, deps),
   ];
 }

@@ -8,18 +8,26 @@ import { listUnderReview } from '../../onboarding/public.ts';
 import { findOverdueOrders, listRunningDisputes } from '../../orders/public.ts';
 import { findStuckMoney, inspectStuck } from '../../payments/public.ts';
 import { findFailingEndpoints } from '../../webhooks/public.ts';
+import type { Proposal } from '../../proposals/public.ts';
+import { kindsFor, listOpenProposals } from '../../proposals/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { notice, section } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import { alertList } from './alerts.ts';
+import type { OperatorViewer } from '../viewer.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { disputeTable } from './dispute-table.ts';
 import { actionNotice, moreNote } from './parts.ts';
+import { proposalPath } from './propose.ts';
+import { proposalTable } from './proposals/views.ts';
 import { failingTable, reviewTable, stuckTable, overdueTable } from './work-tables.ts';
 
 /** Of each kind of work; the alerts and the disputes have pages with all of them. */
 const ROWS_OF_A_KIND = 10;
+
+/** One's own are left out of them. */
+const MOST_PROPOSALS = 200;
 
 /** The Schedule makes a proof every hour. */
 const PROOF_IS_LATE_MS = 3 * 3_600_000;
@@ -31,8 +39,12 @@ export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Rou
     method: 'GET',
     path: '',
     query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ query, viewer: { role } }) => {
-    const { alerts, stuck, disputes, reviews, failing, overdue, proof } = await readWork(deps);
+  }).handledBy(async ({ query, viewer }) => {
+    const { role } = viewer;
+    const { alerts, stuck, disputes, reviews, failing, overdue, proof, proposals } = await readWork(
+      deps,
+      viewer,
+    );
     const content = [
       actionNotice(query.done),
       proofNotice(proof),
@@ -42,6 +54,7 @@ export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Rou
         alertList(alerts.alerts, role),
         moreNote(alerts.hasMore, link('/operator/alerts', 'All alerts')),
       ),
+      proposalsPart(proposals),
       section(
         'stuck',
         'Money stuck for more than 5 minutes',
@@ -77,13 +90,26 @@ export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Rou
   });
 }
 
-async function readWork({ sql, inspector }: OperatorPageDeps) {
+function proposalsPart(proposals: readonly Proposal[]) {
+  return section(
+    'proposals',
+    'Proposals that you may approve',
+    proposalTable(proposals.slice(0, ROWS_OF_A_KIND), 'No proposal waits for you.'),
+    moreNote(proposals.length > ROWS_OF_A_KIND, link(proposalPath(), 'All proposals')),
+  );
+}
+
+async function readWork({ sql, inspector }: OperatorPageDeps, { user, role }: OperatorViewer) {
   const status = 'DISPUTE_UNDER_REVIEW' as const;
   const readStuck = async () => {
     const { stuck, hasMore } = await findStuckMoney(sql, ROWS_OF_A_KIND);
     return { inspected: await inspectStuck(inspector, stuck), hasMore };
   };
-  const [alerts, stuck, disputes, reviews, failing, overdue, proof] = await Promise.all([
+  const readProposals = async () => {
+    const open = await listOpenProposals(sql, kindsFor(role), MOST_PROPOSALS);
+    return open.filter(({ proposedBy }) => proposedBy !== user.userId);
+  };
+  const [alerts, stuck, disputes, reviews, failing, overdue, proof, proposals] = await Promise.all([
     listAlerts(sql, {}, ROWS_OF_A_KIND),
     readStuck(),
     listRunningDisputes(sql, { status }, ROWS_OF_A_KIND),
@@ -91,8 +117,9 @@ async function readWork({ sql, inspector }: OperatorPageDeps) {
     findFailingEndpoints(sql, ROWS_OF_A_KIND),
     findOverdueOrders(sql, ROWS_OF_A_KIND),
     findLatestProof(sql),
+    readProposals(),
   ]);
-  return { alerts, stuck, disputes, reviews, failing, overdue, proof };
+  return { alerts, stuck, disputes, reviews, failing, overdue, proof, proposals };
 }
 
 function proofNotice(proof: LedgerProof | undefined) {

@@ -62,6 +62,7 @@ const OPERATOR_PAGES = [
   ['', 'Work queue'],
   ['/orders', 'Orders'],
   ['/disputes', 'Disputes'],
+  ['/proposals', 'Proposals'],
   ['/merchants', 'Merchants'],
   ['/ledger', 'Ledger'],
   ['/audit', 'Audit'],

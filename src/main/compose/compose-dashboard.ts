@@ -42,9 +42,20 @@ export interface SharedWithApi {
  */
 export function composeDashboard(resources: Resources, shared: SharedWithApi): Route[] {
   const { config, sql, temporal, log } = resources;
-  const { publicBaseUrl, dashboardRateLimitPerSecond: limitPerSecond } = config;
+  const { publicBaseUrl, dashboardRateLimitPerSecond: limitPerSecond, proposalAbovePaise } = config;
   const retries = createDeliveryRetries(temporal);
   const dataBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
+  const proposals = {
+    sql,
+    log,
+    mailBox: dataBox,
+    mails: createMailWorkflows(temporal),
+    publicBaseUrl,
+    linkedAccountChangeMs: config.durations.linkedAccountChangeMs,
+    commands: shared.commands,
+    workflows: shared.workflows,
+    gateways: shared.gateways,
+  };
   return dashboardRoutes({
     pages: {
       publicBaseUrl,
@@ -64,21 +75,10 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
       apiVersion: API_VERSION,
       retries,
     },
-    onboarding: {
-      sql,
-      dataBox,
-      mailBox: dataBox,
-      mails: createMailWorkflows(temporal),
-      publicBaseUrl,
-      gateways: shared.gateways,
-      linkedAccountChangeMs: config.durations.linkedAccountChangeMs,
-    },
+    onboarding: { ...proposals, dataBox },
     operator: {
-      sql,
-      log,
-      commands: shared.commands,
-      workflows: shared.workflows,
-      gateways: shared.gateways,
+      ...proposals,
+      proposalAbovePaise,
       inspector: createWorkflowInspector(temporal),
       retries,
       temporalNamespace: config.temporalNamespace,

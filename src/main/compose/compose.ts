@@ -168,6 +168,9 @@ export async function composeActivities(resources: Resources) {
     statementTimeoutMs: LEDGER_STATEMENT_TIMEOUT_MS,
   });
   const background = createBackgroundWork(log);
+  const { durations } = config;
+  const present = createOrderPresenter(config.publicBaseUrl);
+  const workflows = createOrderWorkflows(temporal, responseTimeoutMs);
   const deps: ActivityDeps = {
     sql,
     background,
@@ -181,17 +184,16 @@ export async function composeActivities(resources: Resources) {
     mails: createMailWorkflows(temporal),
     apiVersion: createVersionRegistry().current,
     retryDelaysMs: config.webhookRetryDelaysMs,
-    workflows: createOrderWorkflows(temporal, responseTimeoutMs),
+    workflows,
+    commands: createOrderCommands({ sql, workflows, durations, present, log }),
+    linkedAccountChangeMs: durations.linkedAccountChangeMs,
     gateways: await composeGateways(resources, WORKER_GATEWAY_TIMEOUT_MS),
-    sessionMs: config.durations.paymentSessionMs,
+    sessionMs: durations.paymentSessionMs,
     retries: createDeliveryRetries(temporal),
     publicBaseUrl: config.publicBaseUrl,
-    sweepAfterMs: config.durations.sweepAfterMs,
+    sweepAfterMs: durations.sweepAfterMs,
     retention: config.retention,
-    recordStep: createStepRecorder({
-      sql,
-      present: createOrderPresenter(config.publicBaseUrl),
-    }),
+    recordStep: createStepRecorder({ sql, present }),
   };
   const close = async () => {
     await background.finish();

@@ -1,4 +1,6 @@
 import type { Actor } from '../../db/actor.ts';
+import type { Alongside } from '../../db/alongside.ts';
+import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderMessageName } from '../../contracts/order-workflow.ts';
 import { statusesThatTake } from '../../domain/index.ts';
@@ -37,6 +39,7 @@ export interface NewCommand {
   name: OrderMessageName;
   body: CommandBody;
   origin: CommandOrigin;
+  alongside?: Alongside | undefined;
 }
 
 /**
@@ -44,7 +47,7 @@ export interface NewCommand {
  * list. A repeat keeps the first row, unless that was refused: then the repeat is a command of its own.
  */
 export async function writeCommand(sql: Sql, command: NewCommand): Promise<RecordedCommand> {
-  const { orderNumber, commandId, name, body, origin, wakeAfterMs } = command;
+  const { orderNumber, commandId, name, body, origin, wakeAfterMs, alongside } = command;
   // A command whose step is recorded keeps the line that it has: the workflow may lack the step.
   const wakeup = sql`
     wakeup AS (
@@ -63,8 +66,8 @@ export async function writeCommand(sql: Sql, command: NewCommand): Promise<Recor
         ${sql.json(body)}, ${originOf(sql, origin)})
       ON CONFLICT DO NOTHING
       RETURNING try_number, received_at
-    )
-    ${insertedOrKept(sql, command)}`;
+    ) ${alongsideQuery(sql, alongside, 'inserted')}
+    ${insertedOrKept(sql, command, alongside)}`;
   // Another request wrote the row, or it was refused, since this statement began.
   return recorded ?? writeCommand(sql, command);
 }
@@ -82,8 +85,10 @@ const originOf = (sql: Sql, { actor, reason }: CommandOrigin) => sql`
 const insertedOrKept = (
   sql: Sql,
   { orderNumber, commandId, body }: Pick<NewCommand, 'orderNumber' | 'commandId' | 'body'>,
+  alongside?: Alongside,
 ) => sql`
-  SELECT try_number, received_at, false AS replayed, false AS mismatch FROM inserted
+  SELECT try_number, received_at, false AS replayed, false AS mismatch
+  FROM inserted ${andAlongside(sql, alongside)}
   UNION ALL
   SELECT kept.try_number, kept.received_at, true, kept.body <> ${sql.json(body)} AND erased_at IS NULL
   FROM order_commands kept JOIN orders USING (order_number)

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Actor } from '../../db/actor.ts';
+import type { Alongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
@@ -16,6 +17,9 @@ export interface OperatorDeps {
   commands: OrderCommands;
   /** The operator. */
   actor: Actor;
+  /** Of the command, so that a repeat is the same one; another one each time if absent. */
+  commandId?: string | undefined;
+  alongside?: Alongside | undefined;
 }
 
 /**
@@ -55,20 +59,20 @@ export interface DisputeDecision {
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function decideDispute(
-  { sql, commands, actor }: OperatorDeps,
+  { sql, commands, actor, commandId = newCommandId(), alongside }: OperatorDeps,
   orderNumber: string,
   decision: DisputeDecision,
 ): Promise<Order> {
   const { winner } = decision;
   const { reason } = parseReason(decisionSchema, decision.reason);
   const order = await findOrderAnywhere(sql, orderNumber);
-  const commandId = newCommandId();
   const result = await commands.send({
     order,
     name: 'decide',
     message: { commandId, for: winner },
     body: { reason, for: winner },
     actor,
+    alongside,
   });
   return result.order;
 }
@@ -80,7 +84,7 @@ export async function decideDispute(
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function refundForMerchant(
-  { sql, commands, actor }: OperatorDeps,
+  { sql, commands, actor, commandId = newCommandId(), alongside }: OperatorDeps,
   orderNumber: string,
   givenReason: string,
 ): Promise<Order> {
@@ -89,9 +93,10 @@ export async function refundForMerchant(
   const result = await commands.send({
     order,
     name: 'refund',
-    message: { commandId: newCommandId() },
+    message: { commandId },
     body: { reason },
     actor,
+    alongside,
   });
   return result.order;
 }

@@ -1,5 +1,6 @@
 import type { OrderMessageName } from '../../contracts/order-workflow.ts';
 import type { Actor } from '../../db/actor.ts';
+import type { Alongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError, refusalOf, transitionOf } from '../../domain/index.ts';
 import { DISPUTE_LIMITS, findDisputeLimit } from '../steps/disputes.ts';
@@ -38,6 +39,8 @@ export interface OrderCommand<Name extends OrderMessageName> extends Pick<
   body?: CommandBody;
   /** Who gives the command. */
   actor: Actor;
+  /** Of the statement that writes the command's row. */
+  alongside?: Alongside | undefined;
 }
 
 /** A dispute, raised by the buyer, a sandbox helper, or an operator for the buyer. */
@@ -67,7 +70,7 @@ const DEFAULT_REASON = 'Asked for by the merchant';
 /** Records the command, then sends its message to the order's workflow, unless it is a repeat. */
 export async function sendCommand<Name extends OrderMessageName>(
   deps: SendDeps,
-  { order, name, message, body = {}, actor }: OrderCommand<Name>,
+  { order, name, message, body = {}, actor, alongside }: OrderCommand<Name>,
 ): Promise<CommandResult> {
   const { sql, durations } = deps;
   const wakeAfterMs = durations.sweepAfterMs;
@@ -75,7 +78,7 @@ export async function sendCommand<Name extends OrderMessageName>(
   const { commandId } = message;
   const reason = String(body['reason'] ?? DEFAULT_REASON);
   const origin = { actor, reason };
-  const command = { orderNumber, commandId, name, body, origin, wakeAfterMs };
+  const command = { orderNumber, commandId, name, body, origin, wakeAfterMs, alongside };
   const { tryNumber, replayed, mismatch } = await writeCommand(sql, command);
   const before = replayed && (await findCarriedOut(sql, { orderNumber, commandId }));
   const after = before || (await updateOrder(deps, { orderNumber, name, message, tryNumber }));

@@ -10,7 +10,8 @@ import type { GatewayDeps } from '../gateway/gateways.ts';
 import type { RecordedSettlement } from '../operators/operator-queries.ts';
 import { findOutsideSettlement } from '../operators/operator-queries.ts';
 import * as queries from '../queries.ts';
-import { settlePayment } from './settle-payment.ts';
+import type { Alongside } from '../../db/alongside.ts';
+import { checkPayment, settlePayment } from './settle-payment.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 
 /** The settlement is recorded, but the order was not notified. */
@@ -23,6 +24,8 @@ export interface SettleOutsideDeps extends GatewayDeps {
   workflows: OrderWorkflows;
   /** The operator, for the audit log. */
   actor: Actor;
+  /** Of the statement that writes the settlement. */
+  alongside?: Alongside | undefined;
 }
 
 /** An operator's statement of where an order's money is. */
@@ -72,6 +75,24 @@ export async function settleOutside(
   const isUsed = isNotified || (await isFinishedBy(deps.sql, orderNumber, commandId));
   if (isUsed) await clearAlerts(deps, orderNumber);
   return { order, warning: isUsed ? null : NOT_SEEN_BY_WORKFLOW };
+}
+
+/**
+ * Asks the gateway whether a settlement could be recorded now: one that contradicts the gateway is refused.
+ *
+ * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`, `GATEWAY_UNAVAILABLE` as {@link settleOutside}
+ */
+export async function checkSettlement(
+  deps: GatewayDeps,
+  settlement: OutsideSettlement,
+): Promise<void> {
+  assertTexts(settlement);
+  const order = await findOrderAnywhere(deps.sql, settlement.orderNumber);
+  const { gateway, environment, gatewayPaymentId } = order;
+  const outcome = settlement.outcome ?? outcomeOf(order);
+  if (!outcome || !gatewayPaymentId || !(await canSettle(deps.sql, order, outcome))) return;
+  const payment = { gateway, environment, gatewayPaymentId };
+  await checkPayment(deps, payment, { ...settlement, outcome });
 }
 
 /** Nothing about this order's money needs an operator after the settlement. */
@@ -132,7 +153,7 @@ async function recordSettlement(
   deps: SettleOutsideDeps,
   settlement: OutsideSettlement,
 ): Promise<Settlement | null> {
-  const { sql, actor } = deps;
+  const { sql, actor, alongside } = deps;
   const { orderNumber, outcome: asked } = settlement;
   const order = await findOrderAnywhere(sql, orderNumber);
   const earlier = await findOutsideSettlement(sql, orderNumber);
@@ -142,7 +163,7 @@ async function recordSettlement(
   if (!earlier && outcome && gatewayPaymentId && (await canSettle(sql, order, outcome))) {
     const payment = { gateway, environment, gatewayPaymentId };
     await settlePayment(deps, payment, { ...settlement, outcome }, (checked) =>
-      queries.writeSettlement(sql, actor, orderNumber, checked),
+      queries.writeSettlement(sql, { actor, alongside }, orderNumber, checked),
     );
     if (!hasFailedRefund(order)) return outcome;
     // The next attempt of the refund finds it finished and does not call the gateway.
@@ -172,12 +193,12 @@ async function settleSurplus(
   { environment, orderNumber }: OrderRow,
   settlement: OutsideSettlement,
 ): Promise<boolean> {
-  const { sql, actor } = deps;
+  const { sql, actor, alongside } = deps;
   const waiting = await queries.findUnprocessedSurplus(sql, orderNumber);
   for (const surplus of waiting) {
     const payment = { ...surplus, environment };
     await settlePayment(deps, payment, { ...settlement, outcome: 'refunded' }, (checked) =>
-      queries.writeSurplusSettlement(sql, actor, surplus, checked),
+      queries.writeSurplusSettlement(sql, { actor, alongside }, surplus, checked),
     );
     // The next attempt of the refund finds it finished and does not call the gateway.
     await queries.finishSurplus(sql, surplus);

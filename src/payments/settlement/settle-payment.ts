@@ -53,8 +53,12 @@ export async function settlePayment(
   }
 }
 
-/** Compares a settlement with what the gateway and the database have of its payment. */
-async function checkPayment(
+/**
+ * Compares a settlement with what the gateway and the database have of its payment.
+ *
+ * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
+ */
+export async function checkPayment(
   deps: GatewayDeps,
   payment: Payment,
   { outcome, reference, reason, notChecked = false }: PaymentSettlement,

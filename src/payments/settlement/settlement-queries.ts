@@ -1,5 +1,8 @@
+import type { Fragment } from 'postgres';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Actor } from '../../db/actor.ts';
+import type { Alongside } from '../../db/alongside.ts';
+import { alongsideQuery } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Settlement } from '../../domain/index.ts';
@@ -50,32 +53,50 @@ export async function findSettlementFigures(
   return row;
 }
 
+/** Who settles, and what the statement also writes once the settlement is recorded. */
+export interface SettlementBy {
+  actor: Actor;
+  alongside?: Alongside | undefined;
+}
+
+/** The statement of a settlement. @param written calls the function that records it */
+async function recordedBy(
+  sql: Sql,
+  written: Fragment,
+  alongside: Alongside | undefined,
+): Promise<SettlementResult> {
+  const [row] = await sql<[{ result: SettlementResult }]>`
+    WITH written AS MATERIALIZED (SELECT ${written} AS result),
+    recorded AS (SELECT FROM written WHERE result = 'recorded')
+    ${alongsideQuery(sql, alongside, 'recorded')}
+    SELECT result ${alongside ? sql`, (SELECT count(*) FROM alongside)` : sql``} FROM written`;
+  return row.result;
+}
+
 /** Records the settlement of an order, with its command, under the money lease of its payment. */
 export async function writeSettlement(
   sql: Sql,
-  actor: Actor,
+  { actor, alongside }: SettlementBy,
   orderNumber: string,
   settlement: NewSettlement,
 ): Promise<SettlementResult> {
   const statuses = statusesThatTake(SETTLE_COMMANDS[settlement.outcome]);
   const by = { ...actor, requestId: requestFields().requestId ?? null };
-  const [row] = await sql<[{ result: SettlementResult }]>`
-    SELECT write_settlement(${orderNumber}, ${jsonRow(sql, settlement)}, ${jsonRow(sql, by)},
-      ${statuses}::text[]) AS result`;
-  return row.result;
+  const written = sql`write_settlement(${orderNumber}, ${jsonRow(sql, settlement)},
+    ${jsonRow(sql, by)}, ${statuses}::text[])`;
+  return recordedBy(sql, written, alongside);
 }
 
 /** Records the settlement of a surplus capture in the same way. */
 export async function writeSurplusSettlement(
   sql: Sql,
-  actor: Actor,
+  { actor, alongside }: SettlementBy,
   { gateway, gatewayPaymentId }: PaymentRef,
   settlement: NewSettlement,
 ): Promise<SettlementResult> {
-  const [row] = await sql<[{ result: SettlementResult }]>`
-    SELECT write_surplus_settlement(${gateway}, ${gatewayPaymentId}, ${jsonRow(sql, settlement)},
-      ${jsonRow(sql, actor)}) AS result`;
-  return row.result;
+  const written = sql`write_surplus_settlement(${gateway}, ${gatewayPaymentId},
+    ${jsonRow(sql, settlement)}, ${jsonRow(sql, actor)})`;
+  return recordedBy(sql, written, alongside);
 }
 
 /**

@@ -2,14 +2,12 @@ import { z } from 'zod';
 import type { ErrorCode } from '../../../domain/index.ts';
 import { DomainError } from '../../../domain/index.ts';
 import type { Route } from '../../../http/define-route.ts';
-import { requireMerchant, setLinkedAccount } from '../../../merchants/public.ts';
 import {
   decideMerchant,
   openAccountNumber,
   openDocument,
   readReview,
 } from '../../../onboarding/public.ts';
-import { checkLinkedAccount } from '../../../payments/public.ts';
 import type { PageContext } from '../../context.ts';
 import { definePage } from '../../page.ts';
 import type { PageReply } from '../../reply.ts';
@@ -17,19 +15,18 @@ import { documentReply } from '../../view/application.ts';
 import { doneNotice, notice } from '../../view/parts.ts';
 import { pathWith } from '../../view/table.ts';
 import type { OperatorViewer } from '../../viewer.ts';
+import { proposeAndShow, proposerOf } from '../propose.ts';
 import type { MerchantReviewDeps } from './deps.ts';
 import { merchantPath } from './deps.ts';
 import type { Shown } from './merchant-view.ts';
 import { merchantView } from './merchant-view.ts';
 
+const text = z.string().default('');
 const merchantParams = z.object({ merchant: z.string() });
 
 const DONE = {
-  approve: 'The merchant is approved.',
   reject: 'The merchant is rejected.',
   suspend: 'The merchant is suspended.',
-  activate: 'The merchant is active again.',
-  linkedAccount: 'The linked account is set. One that replaces another is active later: see below.',
 } as const;
 
 /** The page of one merchant, its downloads, and what an operator may do with it. */
@@ -104,7 +101,7 @@ function showAccountNumber(context: PageContext, deps: MerchantReviewDeps): Rout
     audience: 'operator',
     method: 'POST',
     path: '/merchants/{merchant}/account-number',
-    permission: 'merchant.linkedAccount',
+    permission: 'accountNumber.read',
     params: merchantParams,
   }).handledBy(async ({ viewer, actor, params: { merchant } }) => {
     const accountNumber = await openAccountNumber({ ...deps, actor }, merchant);
@@ -119,18 +116,20 @@ function linkedAccountForm(context: PageContext, deps: MerchantReviewDeps): Rout
     path: '/merchants/{merchant}/linked-account',
     permission: 'merchant.linkedAccount',
     params: merchantParams,
-    body: z.object({ linkedAccountId: z.string().default('') }),
+    body: z.object({ linkedAccountId: text, accountReason: text }),
   }).handledBy(async ({ viewer, actor, params: { merchant }, body }) => {
     const linkedAccountId = body.linkedAccountId.trim();
     try {
-      const { gateway } = await requireMerchant(deps.sql, merchant);
-      const account = await checkLinkedAccount(deps.gateways, gateway, linkedAccountId);
-      await setLinkedAccount({ ...deps, actor }, merchant, account);
+      return await proposeAndShow(deps, proposerOf({ viewer, actor }), {
+        kind: 'merchant.linkedAccount',
+        subject: merchant,
+        parameters: { linkedAccountId },
+        reason: body.accountReason,
+      });
     } catch (error) {
-      const linkedAccount = { values: { linkedAccountId } };
+      const linkedAccount = { values: { ...body, linkedAccountId } };
       return refusedReply(deps, viewer, merchant, error, { linkedAccount });
     }
-    return { seeOther: pathWith(merchantPath(merchant), { done: 'linkedAccount' }) };
   });
 }
 
@@ -143,15 +142,27 @@ function decisionForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
     params: merchantParams,
     body: z.object({
       change: z.enum(['approve', 'reject', 'suspend', 'activate']),
-      reason: z.string().default(''),
-      version: z.string().default(''),
+      reason: text,
+      version: text,
+      firstAccountId: text,
     }),
   }).handledBy(async ({ viewer, actor, params: { merchant }, body }) => {
-    const { change, reason, version: seenVersion } = body;
+    const { change, reason, version: seenVersion, firstAccountId } = body;
     try {
+      if (change === 'approve' || change === 'activate') {
+        const account = { linkedAccountId: firstAccountId.trim() || null };
+        return await proposeAndShow(deps, proposerOf({ viewer, actor }), {
+          kind: `merchant.${change}`,
+          subject: merchant,
+          parameters: change === 'approve' ? account : {},
+          reason,
+          seen: { version: seenVersion },
+        });
+      }
       await decideMerchant({ ...deps, actor }, merchant, { change, reason, seenVersion });
     } catch (error) {
-      return refusedReply(deps, viewer, merchant, error, { decision: { values: { reason } } });
+      const decision = { values: { reason, firstAccountId } };
+      return refusedReply(deps, viewer, merchant, error, { decision });
     }
     return { seeOther: pathWith(merchantPath(merchant), { done: change }) };
   });

@@ -47,7 +47,7 @@ export function merchantView({ role }: OperatorViewer, review: Review, shown: Sh
         'bank',
         'Bank account',
         bankFacts(application.bank, shown.accountNumber),
-        mayDo(role, 'merchant.linkedAccount') && accountNumberForm(review, shown),
+        mayDo(role, 'accountNumber.read') && accountNumberForm(review, shown),
       ),
       section(
         'documents',
@@ -128,7 +128,17 @@ function linkedAccountSection({ merchant }: Review, { linkedAccount }: Shown) {
         },
         linkedAccount ?? { values: { linkedAccountId: merchant.waitingAccountId ?? current } },
       ),
-      submit('Set the linked account', 'second'),
+      textArea(
+        {
+          name: 'accountReason',
+          label: 'Why this account',
+          hint: 'For the operator who approves it, and the audit log.',
+          required: true,
+          maxLength: 1000,
+        },
+        linkedAccount ?? {},
+      ),
+      submit('Propose the linked account', 'second'),
     ),
   );
 }
@@ -160,7 +170,11 @@ function accountText(merchant: Review['merchant']) {
 }
 
 const DECISIONS = {
-  approve: { button: 'Approve', kind: 'button', text: 'Approve: the merchant gets a mail.' },
+  approve: {
+    button: 'Propose to approve',
+    kind: 'button',
+    text: 'Approve: another admin has to approve it, too. Then the merchant gets a mail.',
+  },
   reject: {
     button: 'Reject',
     kind: 'button danger',
@@ -174,9 +188,9 @@ const DECISIONS = {
     text: `Suspend: the merchant gets the reason by mail. ${SUSPENSION_STOPS}`,
   },
   activate: {
-    button: 'Activate',
+    button: 'Propose to activate',
     kind: 'button',
-    text: 'Activate: the suspension ends. Releases that wait begin within the hour.',
+    text: 'Activate: another admin has to approve it. Then the suspension ends, and releases that wait begin within the hour.',
   },
 } as const satisfies Record<StatusChange, { button: string; kind: string; text: string }>;
 
@@ -209,6 +223,16 @@ function decisionSection(review: Review, { decision = {} }: Shown) {
         },
         decision,
       ),
+      decisions.some((change) => change === 'approve') &&
+        merchant.linkedAccounts.production === undefined &&
+        textField(
+          {
+            name: 'firstAccountId',
+            label: `First linked account at ${merchant.gateway}, set with the approval`,
+            autocomplete: 'off',
+          },
+          decision,
+        ),
       h(
         'div',
         { class: 'actions' },

@@ -1,31 +1,17 @@
-import { h } from 'preact';
 import { z } from 'zod';
-import type {
-  AccountDeps,
-  Invitation,
-  ListedOperator,
-  OperatorRole,
-  UserAdminDeps,
-} from '../../../accounts/public.ts';
-import {
-  changeOperatorRole,
-  createOperator,
-  disableOperator,
-  listOperators,
-  resetTwoFactor,
-} from '../../../accounts/public.ts';
-import type { Actor } from '../../../db/actor.ts';
+import type { AccountDeps, ListedOperator, OperatorRole } from '../../../accounts/public.ts';
+import { emailKeyOf, listOperators, readOperatorState } from '../../../accounts/public.ts';
 import { DomainError } from '../../../domain/index.ts';
 import { errorOf, ValidationError } from '../../../http/responses/errors.ts';
 import type { Route } from '../../../http/define-route.ts';
 import { text } from '../../account/fields.ts';
 import { orShowAgain } from '../../account/form-reply.ts';
+import type { ProposalDeps } from '../../../proposals/public.ts';
+import { disableOrPropose, isLastOtherAdmin } from '../../../proposals/public.ts';
 import type { PageContext } from '../../context.ts';
 import { definePage } from '../../page.ts';
 import type { OperatorViewer } from '../../viewer.ts';
-import type { View } from '../../view/layout.ts';
-import { copyable, notice } from '../../view/parts.ts';
-import { link } from '../../view/url.ts';
+import { proposalPath, proposeAndShow, proposerOf } from '../propose.ts';
 import { operatorsView, operatorView } from './views.ts';
 
 const OPERATORS = '/operator/operators';
@@ -41,9 +27,12 @@ function roleOf(typed: string): OperatorRole {
 
 const params = z.object({ id: z.string() });
 
-/** The pages on which an admin invites and changes operators. */
-export function operatorsRoutes(context: PageContext, accounts: AccountDeps): Route[] {
-  const adminBy = (actor: Actor): UserAdminDeps & AccountDeps => ({ ...accounts, actor });
+/** The pages on which an admin proposes and disables operators. */
+export function operatorsRoutes(
+  context: PageContext,
+  accounts: AccountDeps,
+  proposals: ProposalDeps,
+): Route[] {
   const show = definePage(context, {
     audience: 'operator',
     method: 'GET',
@@ -54,61 +43,104 @@ export function operatorsRoutes(context: PageContext, accounts: AccountDeps): Ro
     audience: 'operator',
     method: 'POST',
     path: '/operators/invite',
-    permission: 'operator.manage',
-    body: z.object({ email: text, role: text }),
-  }).handledBy(async ({ body, actor }) =>
+    permission: 'operator.create',
+    body: z.object({ email: text, role: text, reason: text }),
+  }).handledBy(async ({ body, viewer, actor }) =>
     orShowAgain(
       async () => {
-        const operator = { email: body.email, role: roleOf(body.role) };
-        return { view: invitationView(await createOperator(adminBy(actor), operator)) };
+        const email = addressOf(body.email);
+        const { state } = await readOperatorState(accounts.sql, email);
+        return proposeAndShow(proposals, proposerOf({ viewer, actor }), {
+          kind: state === 'DISABLED' ? 'operator.reactivate' : 'operator.create',
+          subject: email,
+          parameters: { role: roleOf(body.role) },
+          reason: body.reason,
+        });
       },
       async (state) => operatorsView(await listOperators(accounts), state),
       body,
     ),
   );
-  return [...show, ...invite, ...operatorPages(context, accounts, adminBy)];
+  return [...show, ...invite, ...operatorPages(context, accounts, proposals)];
 }
+
+/** @throws ValidationError */
+function addressOf(typed: string): string {
+  const email = emailKeyOf(typed);
+  if (z.email().max(254).safeParse(email).success) return email;
+  throw new ValidationError({ email: 'email must be a valid email address' });
+}
+
+const ONE = { audience: 'operator', params } as const;
+const ACT = { ...ONE, method: 'POST' } as const;
 
 function operatorPages(
   context: PageContext,
   accounts: AccountDeps,
-  adminBy: (actor: Actor) => UserAdminDeps & AccountDeps,
+  proposals: ProposalDeps,
 ): Route[] {
-  const page = { audience: 'operator', permission: 'operator.manage', params } as const;
-  const post = { ...page, method: 'POST' } as const;
   const show = definePage(context, {
-    ...page,
+    ...ONE,
     method: 'GET',
     path: '/operators/{id}',
+    permission: 'operator.manage',
     query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ params: { id }, query, viewer }) => ({
-    view: operatorView(await requireOperator(accounts, id), viewer.user.userId, query.done),
-  }));
+  }).handledBy(async ({ params: { id }, query, viewer }) => {
+    const operator = await requireOperator(accounts, id);
+    const isLast = await isLastOtherAdmin(accounts.sql, operator.email, viewer.user.email);
+    const shown = { viewerId: viewer.user.userId, done: query.done, isLast };
+    return { view: operatorView(operator, shown) };
+  });
+  const disable = definePage(context, {
+    ...ACT,
+    path: '/operators/{id}/disable',
+    permission: 'operator.disable',
+    body: z.object({ disableReason: text }),
+  }).handledBy(async ({ params: { id }, body: { disableReason: reason }, actor, viewer }) => {
+    const { email, userId } = await requireOther(accounts, id, viewer);
+    const proposer = proposerOf({ viewer, actor });
+    const proposalId = await disableOrPropose(proposals, proposer, { userId, email, reason });
+    if (proposalId === null) return { seeOther: `${OPERATORS}/${id}?done=disabled` };
+    return { seeOther: `${proposalPath(proposalId)}?done=open` };
+  });
+  return [...show, ...disable, ...proposedChanges(context, accounts, proposals)];
+}
+
+/** The changes of an operator that are always proposed. */
+function proposedChanges(
+  context: PageContext,
+  accounts: AccountDeps,
+  proposals: ProposalDeps,
+): Route[] {
   const changeRole = definePage(context, {
-    ...post,
+    ...ACT,
     path: '/operators/{id}/role',
-    body: z.object({ role: text }),
+    permission: 'operator.role',
+    body: z.object({ role: text, roleReason: text }),
   }).handledBy(async ({ params: { id }, body, actor, viewer }) => {
     const { email } = await requireOther(accounts, id, viewer);
-    await changeOperatorRole(adminBy(actor), email, roleOf(body.role));
-    return { seeOther: `${OPERATORS}/${id}?done=role` };
+    return proposeAndShow(proposals, proposerOf({ viewer, actor }), {
+      kind: 'operator.role',
+      subject: email,
+      parameters: { role: roleOf(body.role) },
+      reason: body.roleReason,
+    });
   });
-  const disable = definePage(context, { ...post, path: '/operators/{id}/disable' }).handledBy(
-    async ({ params: { id }, actor, viewer }) => {
-      const { email } = await requireOther(accounts, id, viewer);
-      await disableOperator(adminBy(actor), email);
-      return { seeOther: `${OPERATORS}/${id}?done=disabled` };
-    },
-  );
   const reset = definePage(context, {
-    ...post,
+    ...ACT,
     path: '/operators/{id}/reset-two-factor',
-  }).handledBy(async ({ params: { id }, actor, viewer }) => {
+    permission: 'operator.reset',
+    body: z.object({ resetReason: text }),
+  }).handledBy(async ({ params: { id }, body: { resetReason: reason }, actor, viewer }) => {
     const { email } = await requireOther(accounts, id, viewer);
-    await resetTwoFactor(adminBy(actor), email);
-    return { seeOther: `${OPERATORS}/${id}?done=reset` };
+    return proposeAndShow(proposals, proposerOf({ viewer, actor }), {
+      kind: 'operator.reset',
+      subject: email,
+      parameters: {},
+      reason,
+    });
   });
-  return [...show, ...changeRole, ...disable, ...reset];
+  return [...changeRole, ...reset];
 }
 
 async function requireOperator(accounts: AccountDeps, id: string): Promise<ListedOperator> {
@@ -126,19 +158,4 @@ async function requireOther(
   const operator = await requireOperator(accounts, id);
   if (operator.userId !== user.userId) return operator;
   throw new DomainError('BAD_REQUEST', 'Another admin has to change your own account');
-}
-
-/** The link is shown once; the database has only its hash. */
-function invitationView({ email, link: url }: Invitation): View {
-  const content = [
-    notice('good', `${email} is invited.`, 'status'),
-    h(
-      'p',
-      null,
-      'Give this link to the person, and to no one else. It works once, for 24 hours, and sets the password. It is not shown again.',
-    ),
-    copyable('link', url),
-    h('p', null, link(OPERATORS, 'To the operators')),
-  ];
-  return { title: 'The invitation', content };
 }

@@ -3,7 +3,7 @@ import type { ListedOperator } from '../../../accounts/public.ts';
 import type { RefusedForm } from '../../account/form-reply.ts';
 import { refusal } from '../../account/form-reply.ts';
 import type { FormState } from '../../view/fields.ts';
-import { choice, submit, textField } from '../../view/fields.ts';
+import { choice, submit, textArea, textField } from '../../view/fields.ts';
 import type { View } from '../../view/layout.ts';
 import type { Tone } from '../../view/parts.ts';
 import { doneNotice, facts, moment, notice, section, tag } from '../../view/parts.ts';
@@ -24,9 +24,7 @@ const STATES = {
 } as const satisfies Record<ListedOperator['state'], readonly [Tone, string]>;
 
 const DONE = {
-  role: 'The role is changed. It counts from the next request on.',
   disabled: 'The operator can no longer log in.',
-  reset: 'Two-factor authentication is removed, and the sessions have ended.',
 } as const;
 
 function stateTag({ state }: ListedOperator) {
@@ -36,6 +34,21 @@ function stateTag({ state }: ListedOperator) {
 
 const roleField = (state: FormState) =>
   choice({ name: 'role', label: 'Role', choices: ROLES, required: true }, state);
+
+/** @param name differs where a page has several forms */
+const reasonField = (name: string, state: FormState = {}) =>
+  textArea(
+    {
+      name,
+      label: 'Reason',
+      hint: 'For the admin who approves it, and the audit log.',
+      required: true,
+      maxLength: 1000,
+    },
+    state,
+  );
+
+const SECOND = h('p', { class: 'hint' }, 'Another admin has to approve it within 24 hours.');
 
 /** All operators, and the form that invites one. */
 export function operatorsView(operators: readonly ListedOperator[], state: RefusedForm = {}): View {
@@ -61,17 +74,26 @@ export function operatorsView(operators: readonly ListedOperator[], state: Refus
     {},
     textField({ name: 'email', label: 'E-mail', type: 'email', required: true }, state),
     roleField(state),
-    submit('Invite'),
+    reasonField('reason', state),
+    submit('Propose the invitation'),
   );
-  const content = [refusal(state), list, section('invite', 'Invite an operator', invite)];
+  const content = [refusal(state), list, section('invite', 'Invite an operator', SECOND, invite)];
   return { title: 'Operators', content };
 }
 
 /** One operator, with what an admin may do to the account. */
 export function operatorView(
   operator: ListedOperator,
-  viewerId: string,
-  done: string | undefined,
+  {
+    viewerId,
+    done,
+    isLast,
+  }: {
+    viewerId: string;
+    done: string | undefined;
+    /** No other admin would remain beside the viewer: the end of this one is proposed. */
+    isLast: boolean;
+  },
 ): View {
   const content = [
     doneNotice(DONE, done),
@@ -81,13 +103,13 @@ export function operatorView(
       Invited: moment(operator.createdAt),
       'Last seen': operator.lastSeenAt ? moment(operator.lastSeenAt) : 'No session',
     }),
-    ...formsOf(operator, viewerId),
+    ...formsOf(operator, viewerId, isLast),
     h('p', null, link('/operator/operators', 'To the operators')),
   ];
   return { title: operator.email, content };
 }
 
-function formsOf(operator: ListedOperator, viewerId: string) {
+function formsOf(operator: ListedOperator, viewerId: string, isLast: boolean) {
   const path = `/operator/operators/${operator.userId}`;
   if (operator.userId === viewerId) {
     return [notice('plain', 'This is you. Another admin has to change your own account.')];
@@ -99,16 +121,24 @@ function formsOf(operator: ListedOperator, viewerId: string) {
     'disable',
     'Disable',
     h('p', null, 'Ends the sessions and refuses every login.'),
-    form(`${path}/disable`, {}, submit('Disable the operator', 'danger')),
+    isLast && SECOND,
+    form(
+      `${path}/disable`,
+      {},
+      isLast && reasonField('disableReason'),
+      submit(isLast ? 'Propose to disable the operator' : 'Disable the operator', 'danger'),
+    ),
   );
   const role = section(
     'change-role',
     'Role',
+    SECOND,
     form(
       `${path}/role`,
       {},
       roleField({ values: { role: operator.role } }),
-      submit('Change the role'),
+      reasonField('roleReason'),
+      submit('Propose the role'),
     ),
   );
   const reset = section(
@@ -119,7 +149,12 @@ function formsOf(operator: ListedOperator, viewerId: string) {
       null,
       'Removes two-factor authentication and ends the sessions. The next login sets it up again. Be sure that the person is who they say.',
     ),
-    form(`${path}/reset-two-factor`, {}, submit('Reset two-factor', 'danger')),
+    form(
+      `${path}/reset-two-factor`,
+      {},
+      reasonField('resetReason'),
+      submit('Propose to reset two-factor', 'danger'),
+    ),
   );
   return [role, operator.state === 'ACTIVE' && reset, disable];
 }

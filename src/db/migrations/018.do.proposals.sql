@@ -1,0 +1,240 @@
+-- Acts that need two operators: one proposes, another one approves. See docs/adr/0018. The service's login reads these
+-- tables and changes them through the functions below alone, which run with the privileges of the tables' owner.
+CREATE TYPE proposal_status AS ENUM ('open', 'approved', 'rejected', 'withdrawn', 'expired');
+
+CREATE TABLE proposals (
+  proposal_id text PRIMARY KEY,
+  kind text NOT NULL CHECK (kind IN (
+    'merchant.linkedAccount', 'merchant.approve', 'merchant.activate', 'order.settle', 'order.refund',
+    'dispute.decide', 'operator.create', 'operator.role', 'operator.reactivate', 'operator.reset',
+    'operator.disable')),
+  -- What it is about: an order with its merchant, a merchant, or the address of an operator.
+  order_number text REFERENCES orders,
+  merchant_id text REFERENCES merchants,
+  operator_email text,
+  subject text NOT NULL GENERATED ALWAYS AS (coalesce(order_number, merchant_id, operator_email)) STORED,
+  -- What will be done, and what was true when it was proposed; each kind has its own fields.
+  parameters jsonb NOT NULL,
+  before jsonb NOT NULL,
+  reason text NOT NULL,
+  proposed_by text NOT NULL REFERENCES users,
+  proposed_at timestamptz NOT NULL DEFAULT service_now(),
+  expires_at timestamptz NOT NULL,
+  -- One that has expired is open until another one is proposed.
+  status proposal_status NOT NULL DEFAULT 'open',
+  decided_by text REFERENCES users,
+  decided_at timestamptz,
+  carried_out_at timestamptz,
+  -- Of an approved one, once it is carried out: done, or why not.
+  outcome text,
+  -- When those who may approve it were warned of the order's deadline.
+  warned_at timestamptz,
+  CHECK (num_nonnulls(merchant_id, operator_email) = 1),
+  CHECK (status <> 'approved' OR (decided_by IS NOT NULL AND decided_by <> proposed_by)),
+  CHECK ((decided_at IS NULL) = (status = 'open')),
+  CHECK (carried_out_at IS NULL OR (status = 'approved' AND outcome IS NOT NULL))
+);
+CREATE UNIQUE INDEX proposals_one_open ON proposals (kind, subject) WHERE status = 'open';
+CREATE INDEX proposals_to_carry_out ON proposals (decided_at) WHERE status = 'approved' AND outcome IS NULL;
+CREATE INDEX proposals_by_time ON proposals (proposed_at DESC, proposal_id DESC);
+CREATE INDEX proposals_by_order ON proposals (order_number) WHERE order_number IS NOT NULL;
+
+-- The reason of an order's proposal is that of its command: it is erased with the order.
+CREATE FUNCTION erase_proposals() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  UPDATE proposals SET reason = '' WHERE order_number = NEW.order_number;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER erase_proposals AFTER UPDATE OF erased_at ON orders
+FOR EACH ROW WHEN (NEW.erased_at IS NOT NULL) EXECUTE FUNCTION erase_proposals();
+
+-- The admins who have ever confirmed a second factor. A row is never deleted, so "there were two" cannot become false.
+CREATE TABLE confirmed_admins (
+  user_id text PRIMARY KEY REFERENCES users,
+  confirmed_at timestamptz NOT NULL DEFAULT service_now()
+);
+INSERT INTO confirmed_admins (user_id)
+SELECT user_id FROM users WHERE operator_role = 'admin' AND totp_confirmed_at IS NOT NULL;
+
+CREATE FUNCTION record_confirmed_admin() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  INSERT INTO confirmed_admins (user_id) VALUES (NEW.user_id) ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER record_confirmed_admin AFTER INSERT OR UPDATE OF operator_role, totp_confirmed_at ON users
+FOR EACH ROW WHEN (NEW.operator_role = 'admin' AND NEW.totp_confirmed_at IS NOT NULL)
+EXECUTE FUNCTION record_confirmed_admin();
+
+-- Whether every operator is made by two persons from now on: two admins have confirmed a second factor once.
+CREATE FUNCTION has_two_admins() RETURNS boolean LANGUAGE sql VOLATILE AS $$
+  SELECT count(*) >= 2 FROM confirmed_admins
+$$;
+
+-- The refusals of the functions below have this code; the message is a sentence for the operator.
+CREATE FUNCTION refuse_act(p_message text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = p_message;
+END $$;
+
+-- Whether an operator has one of these roles now. A change of the role waits until the caller's statement has ended.
+CREATE FUNCTION may_act(p_user_id text, p_roles text[]) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM users WHERE user_id = p_user_id AND disabled_at IS NULL AND totp_confirmed_at IS NOT NULL
+    AND operator_role::text = ANY (p_roles) FOR SHARE;
+  RETURN FOUND;
+END $$;
+
+CREATE FUNCTION audit_proposal(p proposals, p_action text, p_actor jsonb) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+  VALUES (p_actor->>'name', p_actor->>'address', p_action, p.merchant_id, p.subject,
+    jsonb_build_object('proposalId', p.proposal_id, 'kind', p.kind)
+      -- That of an order is personal.
+      || CASE WHEN p.order_number IS NULL THEN jsonb_build_object('reason', p.reason) ELSE '{}' END)
+$$;
+
+CREATE FUNCTION open_proposal(
+  p_new jsonb,      -- columns of proposals
+  p_valid_ms bigint,
+  p_roles text[],   -- that may propose it
+  p_actor jsonb     -- name, address
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  p proposals;
+BEGIN
+  IF NOT may_act(p_new->>'proposed_by', p_roles) THEN
+    PERFORM refuse_act('Your role does not allow this');
+  END IF;
+  UPDATE proposals SET status = 'expired', decided_at = service_now()
+  WHERE kind = p_new->>'kind' AND status = 'open' AND expires_at <= service_now()
+    AND subject = coalesce(p_new->>'order_number', p_new->>'merchant_id', p_new->>'operator_email');
+  INSERT INTO proposals (proposal_id, kind, order_number, merchant_id, operator_email, parameters, before, reason,
+    proposed_by, expires_at)
+  VALUES (p_new->>'proposal_id', p_new->>'kind', p_new->>'order_number', p_new->>'merchant_id',
+    p_new->>'operator_email', p_new->'parameters', p_new->'before', p_new->>'reason', p_new->>'proposed_by',
+    service_now() + p_valid_ms * interval '1 millisecond')
+  RETURNING * INTO p;
+  PERFORM audit_proposal(p, 'proposal.open', p_actor);
+END $$;
+
+-- Approves a proposal, once. It is carried out afterwards: by the caller, or by the sweep.
+CREATE FUNCTION approve_proposal(
+  p_proposal_id text, p_user_id text,
+  p_roles text[],   -- that may approve it
+  p_actor jsonb     -- name, address
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  p proposals;
+BEGIN
+  SELECT * INTO STRICT p FROM proposals WHERE proposal_id = p_proposal_id FOR UPDATE;
+  IF p.status <> 'open' THEN
+    PERFORM refuse_act('The proposal is ' || p.status || ' already');
+  ELSIF p.expires_at <= service_now() THEN
+    PERFORM refuse_act('The proposal has expired: propose it again');
+  ELSIF p.proposed_by = p_user_id THEN
+    PERFORM refuse_act('Another operator has to approve what you have proposed');
+  ELSIF NOT may_act(p_user_id, p_roles) THEN
+    PERFORM refuse_act('Your role does not allow this');
+  ELSIF NOT may_act(p.proposed_by, p_roles) THEN
+    PERFORM refuse_act('The operator who proposed it may no longer do this: reject it');
+  END IF;
+  UPDATE proposals SET status = 'approved', decided_by = p_user_id, decided_at = service_now()
+  WHERE proposal_id = p_proposal_id;
+  PERFORM audit_proposal(p, 'proposal.approve', p_actor);
+END $$;
+
+-- Rejects a proposal, or withdraws one's own.
+CREATE FUNCTION close_proposal(
+  p_proposal_id text, p_user_id text,
+  p_status proposal_status, -- rejected or withdrawn
+  p_roles text[], p_actor jsonb
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  p proposals;
+BEGIN
+  SELECT * INTO STRICT p FROM proposals WHERE proposal_id = p_proposal_id FOR UPDATE;
+  IF p.status <> 'open' THEN
+    PERFORM refuse_act('The proposal is ' || p.status || ' already');
+  ELSIF p_status = 'rejected' AND p.proposed_by = p_user_id THEN
+    PERFORM refuse_act('You have proposed it: withdraw it instead');
+  ELSIF p_status = 'rejected' AND NOT may_act(p_user_id, p_roles) THEN
+    PERFORM refuse_act('Your role does not allow this');
+  ELSIF p_status = 'withdrawn' AND p.proposed_by <> p_user_id THEN
+    PERFORM refuse_act('Only the operator who proposed it can withdraw it');
+  ELSIF p_status NOT IN ('rejected', 'withdrawn') THEN
+    RAISE EXCEPTION 'A proposal is rejected or withdrawn';
+  END IF;
+  UPDATE proposals SET status = p_status, decided_by = p_user_id, decided_at = service_now()
+  WHERE proposal_id = p_proposal_id;
+  PERFORM audit_proposal(p, CASE p_status WHEN 'rejected' THEN 'proposal.reject' ELSE 'proposal.withdraw' END, p_actor);
+END $$;
+
+-- Records that an approved proposal is carried out, in the statement of what it does, so that this happens once; or
+-- why it cannot be.
+CREATE FUNCTION finish_proposal(p_proposal_id text, p_outcome text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  UPDATE proposals SET outcome = p_outcome, carried_out_at = CASE WHEN p_outcome = 'done' THEN service_now() END
+  WHERE proposal_id = p_proposal_id AND status = 'approved' AND outcome IS NULL;
+  IF NOT FOUND THEN
+    PERFORM refuse_act('The proposal is carried out already');
+  END IF;
+END $$;
+
+CREATE FUNCTION mark_proposal_warned(p_proposal_id text) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  UPDATE proposals SET warned_at = coalesce(warned_at, service_now()) WHERE proposal_id = p_proposal_id
+$$;
+
+-- Refuses to disable the last other active admin without a proposal. Two admins cannot disable each other at once.
+CREATE FUNCTION assert_admin_remains(p_user_id text, p_by text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM users WHERE operator_role = 'admin' ORDER BY user_id FOR UPDATE;
+  IF EXISTS (SELECT FROM users WHERE user_id = p_user_id AND operator_role = 'admin'
+      AND totp_confirmed_at IS NOT NULL)
+    AND NOT EXISTS (SELECT FROM users WHERE operator_role = 'admin' AND disabled_at IS NULL
+      AND totp_confirmed_at IS NOT NULL AND user_id NOT IN (p_user_id, p_by))
+  THEN
+    PERFORM refuse_act('This is the last other active admin, whose end has to be proposed');
+  END IF;
+  IF NOT may_act(p_by, '{admin}') THEN
+    PERFORM refuse_act('Your role does not allow this');
+  END IF;
+END $$;
+
+-- Refuses to make an operator without a proposal once two admins have confirmed a second factor.
+CREATE FUNCTION assert_first_operators() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF has_two_admins() THEN
+    PERFORM refuse_act('There were two admins, so an operator is proposed on the dashboard, or made with --as EMAIL --break-glass --reason TEXT');
+  END IF;
+END $$;
+
+REVOKE EXECUTE ON FUNCTION open_proposal(jsonb, bigint, text[], jsonb),
+  approve_proposal(text, text, text[], jsonb), close_proposal(text, text, proposal_status, text[], jsonb),
+  finish_proposal(text, text), mark_proposal_warned(text) FROM PUBLIC;
+
+-- What an operator does alone on the command line in an emergency: the line of the audit list, the alert and the mails.
+-- It is part of the statement of the act.
+CREATE FUNCTION break_glass(
+  p_user_id text, p_roles text[],
+  p_act jsonb,      -- kind, subject, merchant_id, reason
+  p_actor jsonb,    -- name, address
+  p_mails jsonb     -- of each: mail_id, sealed (base64)
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT may_act(p_user_id, p_roles) THEN
+    PERFORM refuse_act('Your role does not allow this');
+  END IF;
+  INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+  VALUES (p_actor->>'name', p_actor->>'address', 'break-glass', p_act->>'merchant_id', p_act->>'subject',
+    jsonb_build_object('kind', p_act->>'kind', 'reason', p_act->>'reason'));
+  INSERT INTO alerts (kind, subject, details)
+  VALUES ('break_glass_used', p_act->>'subject', jsonb_build_object('message',
+    format('%s did %s alone on the command line', p_actor->>'name', p_act->>'kind'), 'reason', p_act->>'reason'))
+  ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE
+  SET count = alerts.count + 1, last_at = clock_timestamp(), details = excluded.details;
+  INSERT INTO mails (mail_id, sealed)
+  SELECT mail->>'mail_id', decode(mail->>'sealed', 'base64') FROM jsonb_array_elements(p_mails) AS mail;
+END $$;

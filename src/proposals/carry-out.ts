@@ -1,0 +1,88 @@
+import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
+import type { Actor } from '../db/actor.ts';
+import { DomainError } from '../domain/index.ts';
+import { MoneyLeaseTaken } from '../payments/public.ts';
+import type { Proposal, ProposalDeps } from './context.ts';
+import { rulesOf } from './kinds.ts';
+import {
+  findUnfinished,
+  finishing,
+  finishProposal,
+  orRefusal,
+  requireProposal,
+} from './queries.ts';
+
+/** What came of an approved proposal. `waiting`: the sweep tries again. */
+export type CarriedOut =
+  | { outcome: 'done' }
+  | { outcome: 'waiting'; reason: string }
+  | { outcome: 'refused'; reason: string };
+
+/**
+ * Does what an approved proposal says, once: the statement of the change records that it is carried out, and a
+ * command of an order has the proposal's id. So a repeat, after a process has died, does nothing twice.
+ *
+ * @param actor the operator who approved it
+ */
+export async function carryOut(
+  deps: ProposalDeps,
+  proposal: Proposal,
+  actor: Actor,
+): Promise<CarriedOut> {
+  const { sql, log } = deps;
+  const { proposalId, kind, parameters } = proposal;
+  const rules = rulesOf(kind);
+  try {
+    const alongside = finishing(proposalId);
+    await orRefusal(() => rules.carryOut({ ...deps, actor, alongside }, proposal, parameters));
+    await finishProposal(sql, proposalId, 'done');
+    return { outcome: 'done' };
+  } catch (error) {
+    // Another process has carried it out at the same moment.
+    if ((await requireProposal(sql, proposalId)).outcome === 'done') return { outcome: 'done' };
+    if (isFinalRefusal(error)) {
+      await finishProposal(sql, proposalId, error.message);
+      return { outcome: 'refused', reason: error.message };
+    }
+    log.warn({ err: error, proposalId, kind }, 'A proposal is not carried out yet');
+    return { outcome: 'waiting', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Whether a repeat cannot succeed: unlike a gateway that is away, or a payment that another process moves. */
+function isFinalRefusal(error: unknown): error is DomainError {
+  return (
+    error instanceof DomainError &&
+    error.code !== 'GATEWAY_UNAVAILABLE' &&
+    !(error.cause instanceof MoneyLeaseTaken)
+  );
+}
+
+const NOT_CARRIED_OUT = 'proposal_not_carried_out';
+
+/**
+ * Carries out what was approved and is not done, because a process has died or the gateway was away.
+ *
+ * @param olderThanMs after the approval: until then the API is at work
+ */
+export async function carryOutUnfinished(
+  deps: ProposalDeps,
+  olderThanMs: number,
+): Promise<{ carriedOut: number }> {
+  const unfinished = await findUnfinished(deps.sql, olderThanMs);
+  let carriedOut = 0;
+  for (const proposal of unfinished) {
+    const { proposalId, kind, subject, decidedByEmail } = proposal;
+    const actor = { name: `operator:${decidedByEmail}`, address: null };
+    const result = await carryOut(deps, proposal, actor);
+    if (result.outcome === 'waiting') {
+      const message = `A proposal is approved and not carried out: ${kind} of ${subject}`;
+      const error = new Error(result.reason);
+      await raiseAlert(deps, { kind: NOT_CARRIED_OUT, subject: proposalId, message, error });
+    } else {
+      carriedOut += 1;
+      await clearAlert(deps.sql, NOT_CARRIED_OUT, proposalId, 'sweep');
+    }
+  }
+  return { carriedOut };
+}

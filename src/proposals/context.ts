@@ -1,0 +1,64 @@
+import type { OperatorRole, ProposedAction } from '../accounts/public.ts';
+import type { AlertDeps } from '../alerts/alerts.ts';
+import type { Actor } from '../db/actor.ts';
+import type { MailDeps } from '../mail/public.ts';
+import type { AccountChangeDeps } from '../merchants/public.ts';
+import type { OrderCommands } from '../orders/public.ts';
+import type { Gateways } from '../payments/public.ts';
+import type { OrderWorkflows } from '../temporal/order-workflows.ts';
+
+/** What proposals need to be read, decided and carried out. */
+export interface ProposalDeps extends AlertDeps, MailDeps, AccountChangeDeps {
+  commands: OrderCommands;
+  workflows: OrderWorkflows;
+  gateways: Gateways;
+}
+
+/** What a proposal is about, and how it is done: each is an action that may need a second person. */
+export type ProposalKind = ProposedAction;
+
+/** The operator who proposes or decides. */
+export interface Proposer {
+  user: { userId: string; email: string };
+  role: OperatorRole;
+  actor: Actor;
+}
+
+/** What was true when a proposal was made, by the names of its facts. */
+export type Before = Readonly<Record<string, string | number | null>>;
+
+/** The parameters of a proposal: its kind has a schema for them. */
+export type Parameters = Readonly<Record<string, string | boolean | null>>;
+
+/** A proposal with the addresses of those who made and decided it. */
+export interface Proposal {
+  proposalId: string;
+  kind: ProposalKind;
+  orderNumber: string | null;
+  merchantId: string | null;
+  operatorEmail: string | null;
+  /** The order number, the merchant's id or the operator's address. */
+  subject: string;
+  parameters: Parameters;
+  before: Before;
+  reason: string;
+  proposedBy: string;
+  proposedByEmail: string;
+  proposedAt: Date;
+  expiresAt: Date;
+  /** One whose time is over is EXPIRED, whether its row says so yet or not. */
+  status: 'open' | 'approved' | 'rejected' | 'withdrawn' | 'expired';
+  decidedBy: string | null;
+  decidedByEmail: string | null;
+  decidedAt: Date | null;
+  carriedOutAt: Date | null;
+  /** Of an approved one: `done`, or why it could not be carried out; null while it is not carried out. */
+  outcome: string | null;
+}
+
+/** One line of what will change. */
+export interface Change {
+  what: string;
+  before: string | null;
+  after: string | null;
+}

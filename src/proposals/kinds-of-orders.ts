@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { decideDispute, findOrderAnywhere, refundForMerchant } from '../orders/public.ts';
+import { rupeesText } from '../pages/format.ts';
+import type { OutsideSettlement } from '../payments/public.ts';
+import {
+  checkSettlement,
+  consequenceOfDecision,
+  consequenceOfRefund,
+  consequenceOfSettlement,
+  NOT_CHECKED,
+  settleOutside,
+} from '../payments/public.ts';
+import type { Before, Change, Proposal, ProposalDeps } from './context.ts';
+import { defineKind } from './kind-rules.ts';
+import { isSurplusSettled } from './queries.ts';
+
+/** The command of a proposal about an order: a repeat of it is the same command. */
+const commandIdOf = ({ proposalId }: Proposal) => `proposal:${proposalId}`;
+
+/** What an order's proposal depends on; `sentence` says what will happen, with the amounts. */
+async function orderBefore(
+  { sql }: ProposalDeps,
+  orderNumber: string,
+  sentence: string,
+): Promise<Before> {
+  const order = await findOrderAnywhere(sql, orderNumber);
+  const { status, amountPaise, disputeCount, pendingOperation } = order;
+  return {
+    status,
+    amountPaise,
+    disputeCount,
+    pendingOperation: pendingOperation?.kind ?? null,
+    sentence,
+  };
+}
+
+const changesOfOrder = ({ status, sentence }: Before): Change[] => [
+  { what: 'Order', before: String(status), after: String(sentence) },
+];
+
+/** A refund for a merchant, as `refundForMerchant`. */
+export const refund = defineKind({
+  title: 'Refund an order for its merchant',
+  about: 'order',
+  parameters: z.strictObject({}),
+  maxReasonLength: 1000,
+  readBefore: async (deps, { subject }) => {
+    const { sentence } = await consequenceOfRefund(deps.sql, rupeesText, subject);
+    return orderBefore(deps, subject, sentence);
+  },
+  changes: changesOfOrder,
+  carryOut: (deps, proposal) =>
+    refundForMerchant(
+      {
+        sql: deps.sql,
+        commands: deps.commands,
+        actor: deps.actor,
+        commandId: commandIdOf(proposal),
+      },
+      proposal.subject,
+      proposal.reason,
+    ),
+});
+
+/** A decision of a dispute. */
+export const decide = defineKind({
+  title: 'Decide a dispute',
+  about: 'order',
+  parameters: z.strictObject({ winner: z.enum(['merchant', 'buyer']) }),
+  maxReasonLength: 2000,
+  readBefore: async (deps, { subject }, { winner }) => {
+    const { sentence } = await consequenceOfDecision(deps.sql, rupeesText, subject, winner);
+    return orderBefore(deps, subject, sentence);
+  },
+  changes: changesOfOrder,
+  carryOut: (deps, proposal, { winner }) =>
+    decideDispute(
+      {
+        sql: deps.sql,
+        commands: deps.commands,
+        actor: deps.actor,
+        commandId: commandIdOf(proposal),
+      },
+      proposal.subject,
+      { winner, reason: proposal.reason },
+    ),
+});
+
+const settlement = z.strictObject({
+  outcome: z.enum(['released', 'refunded']).nullable(),
+  reference: z.string().nullable(),
+  notChecked: z.boolean(),
+});
+
+function settlementOf(
+  { subject: orderNumber, reason }: Pick<Proposal, 'subject' | 'reason'>,
+  { outcome, reference, notChecked }: z.output<typeof settlement>,
+): OutsideSettlement {
+  return {
+    orderNumber,
+    outcome: outcome ?? undefined,
+    reference: reference ?? undefined,
+    reason,
+    notChecked,
+  };
+}
+
+/** A settlement outside the gateway. */
+export const settle = defineKind({
+  title: 'Settle an order outside the gateway',
+  about: 'order',
+  parameters: settlement,
+  maxReasonLength: 1000,
+  readBefore: async (deps, proposal, parameters) => {
+    const asked = settlementOf(proposal, parameters);
+    const { subject } = proposal;
+    const { sentence } = await consequenceOfSettlement(
+      deps.sql,
+      rupeesText,
+      subject,
+      asked.outcome,
+    );
+    await checkSettlement(deps, asked);
+    return orderBefore(deps, subject, sentence);
+  },
+  changes: (before, { reference, notChecked }) => [
+    ...changesOfOrder(before),
+    { what: 'Reference of the bank transfer', before: null, after: reference ?? 'none' },
+    ...(notChecked ? [{ what: 'At the gateway', before: null, after: NOT_CHECKED }] : []),
+  ],
+  carryOut: async (deps, proposal, parameters) => {
+    // Recorded before: nothing of the order is left to settle.
+    if (await isSurplusSettled(deps.sql, proposal)) return undefined;
+    const { sql, log, gateways, workflows, actor } = deps;
+    return settleOutside(
+      { sql, log, gateways, workflows, actor },
+      settlementOf(proposal, parameters),
+    );
+  },
+});

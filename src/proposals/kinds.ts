@@ -1,0 +1,23 @@
+import type { ProposalKind } from './context.ts';
+import type { KindRules } from './kind-rules.ts';
+import { activate, approve, linkedAccount } from './kinds-of-merchants.ts';
+import { create, disable, reactivate, resetSecondFactor, role } from './kinds-of-operators.ts';
+import { decide, refund, settle } from './kinds-of-orders.ts';
+
+/** The rules of each kind of proposal. */
+export const KINDS = {
+  'merchant.linkedAccount': linkedAccount,
+  'merchant.approve': approve,
+  'merchant.activate': activate,
+  'order.settle': settle,
+  'order.refund': refund,
+  'dispute.decide': decide,
+  'operator.create': create,
+  'operator.role': role,
+  'operator.reactivate': reactivate,
+  'operator.reset': resetSecondFactor,
+  'operator.disable': disable,
+} as const satisfies Record<ProposalKind, KindRules>;
+
+/** The rules of a kind. */
+export const rulesOf = (kind: ProposalKind): KindRules => KINDS[kind];

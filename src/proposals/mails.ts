@@ -1,0 +1,33 @@
+import { timeText } from '../pages/format.ts';
+import type { Proposal } from './context.ts';
+
+/** A mail of plain text. */
+interface PlainMail {
+  to: string;
+  subject: string;
+  text: string;
+}
+
+/** The link with which an operator who is invited sets a password. */
+export function invitationMail(to: string, link: string): PlainMail {
+  return {
+    to,
+    subject: 'You are invited as an operator',
+    text: `Open this link within 24 hours to set your password. It works once:\n\n${link}\n\nThe second factor is set up after it.\n`,
+  };
+}
+
+/** To each operator who may approve a proposal of an order whose deadline is near. */
+export function deadlineMail(
+  to: string,
+  { proposalId, orderNumber }: Proposal,
+  { title, deadline, publicBaseUrl }: { title: string; deadline: Date; publicBaseUrl: string },
+): PlainMail {
+  return {
+    to,
+    subject: 'A proposal waits, and the deadline of its order is near',
+    text:
+      `The proposal "${title}" about the order ${orderNumber} waits for another operator. It does not stop the ` +
+      `order's deadline, which passes on ${timeText(deadline)}.\n\n${publicBaseUrl}/operator/proposals/${proposalId}\n`,
+  };
+}

@@ -1,0 +1,185 @@
+import { ulid } from 'ulid';
+import type { OperatorRole } from '../accounts/public.ts';
+import type { Actor } from '../db/actor.ts';
+import type { Alongside } from '../db/alongside.ts';
+import type { Sql } from '../db/client.ts';
+import { jsonRow } from '../db/client.ts';
+import { DomainError } from '../domain/index.ts';
+import type { Proposal, ProposalKind } from './context.ts';
+
+/** How long a proposal can be approved. */
+const VALID_MS = 24 * 3_600_000;
+
+/** The code with which the functions of the database refuse; the message is a sentence. */
+const REFUSED = 'PR001';
+/** The index by which a subject has one open proposal of a kind. */
+const ONE_OPEN = 'proposals_one_open';
+
+/** A proposal to write. */
+export type NewProposal = Pick<Proposal, 'kind' | 'parameters' | 'before' | 'reason'> &
+  Partial<Pick<Proposal, 'orderNumber' | 'merchantId' | 'operatorEmail'>> & { proposedBy: string };
+
+/** Who opens or decides a proposal: the roles are those that may. */
+export interface Decider {
+  userId: string;
+  roles: readonly OperatorRole[];
+  actor: Actor;
+}
+
+/** Runs a function of the database. @throws DomainError `INVALID_STATE` with its sentence if it refuses */
+export async function orRefusal<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    const { code, message, constraint_name: constraint } = Object(error) as Record<string, unknown>;
+    if (constraint === ONE_OPEN) {
+      const text = 'The same is proposed already: approve, reject or withdraw that proposal';
+      throw new DomainError('INVALID_STATE', text, { cause: error });
+    }
+    if (code !== REFUSED) throw error;
+    throw new DomainError('INVALID_STATE', String(message), { cause: error });
+  }
+}
+
+/** Writes a proposal. @returns its id. @throws DomainError `INVALID_STATE` */
+export async function insertProposal(
+  sql: Sql,
+  proposal: NewProposal,
+  { roles, actor }: Decider,
+): Promise<string> {
+  const proposalId = `prp_${ulid()}`;
+  const { parameters, before, ...columns } = proposal;
+  await orRefusal(
+    () => sql`
+    SELECT open_proposal(${jsonRow(sql, { proposalId, ...columns })}
+        || jsonb_build_object('parameters', ${sql.json(parameters)}::jsonb, 'before', ${sql.json(before)}::jsonb),
+      ${VALID_MS}, ${[...roles]}, ${jsonRow(sql, actor)})`,
+  );
+  return proposalId;
+}
+
+/** Marks a proposal as approved, once. @throws DomainError `INVALID_STATE` */
+export async function writeApproval(
+  sql: Sql,
+  proposalId: string,
+  { userId, roles, actor }: Decider,
+): Promise<void> {
+  await orRefusal(
+    () => sql`
+    SELECT approve_proposal(${proposalId}, ${userId}, ${[...roles]}, ${jsonRow(sql, actor)})`,
+  );
+}
+
+/** Ends an open proposal without the act. @throws DomainError `INVALID_STATE` */
+export async function writeEnd(
+  sql: Sql,
+  proposalId: string,
+  status: 'rejected' | 'withdrawn',
+  { userId, roles, actor }: Decider,
+): Promise<void> {
+  await orRefusal(
+    () => sql`
+    SELECT close_proposal(${proposalId}, ${userId}, ${status}, ${[...roles]}, ${jsonRow(sql, actor)})`,
+  );
+}
+
+/** Records in the statement of the act that the proposal is carried out: so the act is done once. */
+export const finishing =
+  (proposalId: string): Alongside =>
+  (sql, changed) =>
+    sql`SELECT finish_proposal(${proposalId}, 'done') FROM ${sql(changed)}`;
+
+/** Records how an approved proposal has ended, unless that is recorded. @param outcome `done`, or why it was not */
+export async function finishProposal(sql: Sql, proposalId: string, outcome: string): Promise<void> {
+  await sql`
+    SELECT finish_proposal(proposal_id, ${outcome}) FROM proposals
+    WHERE proposal_id = ${proposalId} AND status = 'approved' AND outcome IS NULL`;
+}
+
+const rows = (sql: Sql) => sql`
+  SELECT p.proposal_id, p.kind, p.order_number, p.merchant_id, p.operator_email, p.subject, p.parameters,
+    p.before, p.reason, p.proposed_by, proposer.email AS proposed_by_email, p.proposed_at, p.expires_at,
+    CASE WHEN p.status = 'open' AND p.expires_at <= service_now() THEN 'expired' ELSE p.status END AS status,
+    p.decided_by, decider.email AS decided_by_email, p.decided_at, p.carried_out_at, p.outcome
+  FROM proposals p JOIN users proposer ON proposer.user_id = p.proposed_by
+  LEFT JOIN users decider ON decider.user_id = p.decided_by`;
+
+/** @throws DomainError `NOT_FOUND` */
+export async function requireProposal(sql: Sql, proposalId: string): Promise<Proposal> {
+  const [proposal] = await sql<Proposal[]>`${rows(sql)} WHERE p.proposal_id = ${proposalId}`;
+  if (!proposal) throw new DomainError('NOT_FOUND', 'There is no such proposal');
+  return proposal;
+}
+
+/** The open proposals of these kinds, the one that expires first at the beginning. */
+export async function listOpenProposals(
+  sql: Sql,
+  kinds: readonly ProposalKind[],
+  limit: number,
+): Promise<Proposal[]> {
+  return sql<Proposal[]>`
+    ${rows(sql)} WHERE p.status = 'open' AND p.expires_at > service_now() AND p.kind = ANY (${[...kinds]})
+    ORDER BY p.expires_at, p.proposal_id LIMIT ${limit}`;
+}
+
+/** The proposals that are decided or have expired, the latest first. @param before the last id of the page before */
+export async function listPastProposals(
+  sql: Sql,
+  before: string | undefined,
+  limit: number,
+): Promise<{ proposals: Proposal[]; hasMore: boolean }> {
+  const found = await sql<Proposal[]>`
+    ${rows(sql)} WHERE (p.status <> 'open' OR p.expires_at <= service_now())
+      ${before === undefined ? sql`` : sql`AND p.proposal_id < ${before}`}
+    ORDER BY p.proposal_id DESC LIMIT ${limit + 1}`;
+  return { proposals: found.slice(0, limit), hasMore: found.length > limit };
+}
+
+/** The approved proposals that no process has carried out in time, the oldest first. */
+export async function findUnfinished(sql: Sql, olderThanMs: number): Promise<Proposal[]> {
+  return sql<Proposal[]>`
+    ${rows(sql)} WHERE p.status = 'approved' AND p.outcome IS NULL
+      AND p.decided_at < service_now() - ${olderThanMs} * interval '1 millisecond'
+    ORDER BY p.decided_at LIMIT 100`;
+}
+
+/** The open proposals about orders whose deadline was not warned of. */
+export async function findUnwarned(sql: Sql): Promise<Proposal[]> {
+  return sql<Proposal[]>`
+    ${rows(sql)} WHERE p.status = 'open' AND p.expires_at > service_now()
+      AND p.order_number IS NOT NULL AND p.warned_at IS NULL
+    ORDER BY p.proposal_id LIMIT 500`;
+}
+
+/** The proposals with an open alert of a kind that are no longer open. */
+export async function findWarnedAndEnded(sql: Sql): Promise<string[]> {
+  const found = await sql<{ proposalId: string }[]>`
+    SELECT p.proposal_id FROM alerts a JOIN proposals p ON p.proposal_id = a.subject
+    WHERE a.kind = 'proposal_near_deadline' AND a.cleared_at IS NULL
+      AND (p.status <> 'open' OR p.expires_at <= service_now())`;
+  return found.map(({ proposalId }) => proposalId);
+}
+
+/** Records that those who may approve a proposal were warned of its order's deadline. */
+export async function markWarned(sql: Sql, proposalId: string): Promise<void> {
+  await sql`SELECT mark_proposal_warned(${proposalId})`;
+}
+
+/** Whether captures that an order could not take were settled since the approval: it has no other record of it. */
+export async function isSurplusSettled(
+  sql: Sql,
+  { orderNumber, decidedAt }: Pick<Proposal, 'orderNumber' | 'decidedAt'>,
+): Promise<boolean> {
+  const [row] = await sql<[{ isSettled: boolean }]>`
+    SELECT EXISTS (SELECT FROM audit_log WHERE action = 'surplus.settle' AND at >= ${decidedAt}
+        AND details->>'orderNumber' = ${orderNumber})
+      AND NOT EXISTS (SELECT FROM surplus_refunds
+        WHERE order_number = ${orderNumber} AND processed_at IS NULL) AS is_settled`;
+  return row.isSettled;
+}
+
+/** The database's clock, by which deadlines are decided. */
+export async function readClock(sql: Sql): Promise<Date> {
+  const [row] = await sql<[{ now: Date }]>`SELECT service_now() AS now`;
+  return row.now;
+}
