@@ -20,11 +20,15 @@ const demoMerchantSchema = z.object({
 
 const demoUserSchema = z.object({ email: z.string(), password: z.string() });
 
+const demoOperatorSchema = demoUserSchema.extend({ totpSecret: z.string() });
+
 /** The content of `demo-users.json` in the data directory: who can log in to the dashboard. */
 const demoUsersSchema = z.object({
   merchant: demoUserSchema,
   /** `totpSecret` is what an authenticator makes the six-digit codes from. */
-  operator: demoUserSchema.extend({ totpSecret: z.string() }),
+  operator: demoOperatorSchema,
+  /** Approves what the other one proposes. Absent in files of earlier checkouts. */
+  secondOperator: demoOperatorSchema.optional(),
 });
 
 const serviceFactsSchema = z.object({

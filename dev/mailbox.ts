@@ -19,7 +19,8 @@ await runMain(
     const smtp = await listenOn(smtpPlace, (place) => startSmtpServer(place, { store, log }));
     const readCodes = () => {
       const users = readDemoUsers(config.dataDir);
-      return users ? [currentCode(users.operator)] : [];
+      const operators = users ? [users.operator, users.secondOperator] : [];
+      return operators.filter((operator) => operator !== undefined).map(currentCode);
     };
     const web = createMailboxServer(store, readCodes);
     await listenOn({ host, port: mailboxPort, variable: 'MAILBOX_PORT' }, async (place) => {

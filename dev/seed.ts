@@ -11,7 +11,7 @@ import {
   type DemoMerchant,
   type DemoUsers,
 } from './dev-facts.ts';
-import { ensureMerchantUser, ensureOperator } from './start/demo-users.ts';
+import { ensureMerchantUser, ensureOperator, OPERATOR_EMAILS } from './start/demo-users.ts';
 import { findUserByEmail } from '../src/accounts/people/users.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
 import { verifySecret, type KeyPair } from '../src/merchants/credentials.ts';
@@ -94,7 +94,7 @@ async function webhookSecretOf(
   return row && secretBox.open(row.sealed, webhookSecretContext(merchantId, environment));
 }
 
-/** The users of the demo merchant and of an operator, who can log in to the dashboard. */
+/** The users of the demo merchant and of two operators, who can log in to the dashboard. */
 async function ensureDemoUsers(
   { sql, actor }: KeyDeps,
   config: DevConfig,
@@ -105,9 +105,11 @@ async function ensureDemoUsers(
   const deps = { sql, actor, dataBox, publicBaseUrl, nowMs: Date.now };
   const merchant = await requireMerchant(sql, merchantId);
   const known = readDemoUsers(dataDir);
+  const [first, second] = OPERATOR_EMAILS;
   return {
     merchant: await ensureMerchantUser(deps, merchant, known?.merchant),
-    operator: await ensureOperator(deps, known?.operator),
+    operator: await ensureOperator(deps, first, known?.operator),
+    secondOperator: await ensureOperator(deps, second, known?.secondOperator),
   };
 }
 

@@ -1,4 +1,4 @@
-import { ensureMerchantUser, ensureOperator } from '../../dev/start/demo-users.ts';
+import { ensureMerchantUser, ensureOperator, OPERATOR_EMAILS } from '../../dev/start/demo-users.ts';
 import { createSession } from '../../src/accounts/log-in/sessions.ts';
 import { findUserByEmail } from '../../src/accounts/people/users.ts';
 import { SESSION_COOKIE } from '../../src/accounts/public.ts';
@@ -27,6 +27,6 @@ export async function openSessions(sql: Sql, merchantId: string) {
   const merchant = await requireMerchant(sql, merchantId);
   return {
     merchant: await cookieOf(await ensureMerchantUser(deps, merchant, undefined)),
-    operator: await cookieOf(await ensureOperator(deps, undefined)),
+    operator: await cookieOf(await ensureOperator(deps, OPERATOR_EMAILS[0], undefined)),
   };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { runAdmin } from '../../src/main/admin/run.ts';
 import type { LoadDeps } from '../load/order.ts';
+import { actOfTwo } from '../load/two-operators.ts';
 
 const ACTIVE_MS = 25_000;
 const SUSPENDED_MS = 10_000;
@@ -12,7 +13,7 @@ export interface Suspensions {
   end(): Promise<void>;
 }
 
-/** Begins to suspend a merchant and to activate it again, as operators do with the command line. */
+/** Begins to suspend a merchant, as an operator does, and to activate it again, as two operators do. */
 export function startSuspensions(
   { environment }: Pick<LoadDeps, 'environment'>,
   merchantId: string,
@@ -20,23 +21,28 @@ export function startSuspensions(
   const end = new AbortController();
   const untilEnd = (ms: number) => delay(ms, undefined, { signal: end.signal }).catch(() => {});
 
-  async function set(wanted: 'APPROVED' | 'SUSPENDED'): Promise<void> {
-    const change = wanted === 'APPROVED' ? ['activate'] : ['suspend', '--reason', 'A complaint'];
-    const args = ['merchant', ...change, '--merchant', merchantId];
-    for (;;) {
-      const { exitCode, stderr } = await runAdmin(args, () => environment);
-      // Refused if an earlier try was carried out and not answered.
-      if (exitCode === 0 || stderr.includes(`and is ${wanted}`)) return;
-      await delay(REPEAT_AFTER_MS);
-    }
+  async function suspend(): Promise<void> {
+    const args = ['merchant', 'suspend', '--merchant', merchantId, '--reason', 'A complaint'];
+    while ((await runAdmin(args, () => environment)).exitCode !== 0) await delay(REPEAT_AFTER_MS);
+  }
+
+  async function activate(): Promise<void> {
+    const act = actOfTwo(environment, {
+      kind: 'merchant.activate',
+      subject: merchantId,
+      parameters: {},
+      reason: 'The complaint is resolved',
+    });
+    // Refused if an earlier try was carried out and not answered.
+    while ((await act()) === 'again') await delay(REPEAT_AFTER_MS);
   }
 
   async function comeAndGo(): Promise<void> {
     while (!end.signal.aborted) {
       await untilEnd(ACTIVE_MS);
-      await set('SUSPENDED');
+      await suspend();
       await untilEnd(SUSPENDED_MS);
-      await set('APPROVED');
+      await activate();
     }
   }
 

@@ -1,16 +1,25 @@
+import { loadConfig } from '../../src/config.ts';
 import { runAdmin } from '../../src/main/admin/run.ts';
 import type { LoadOrder } from './order.ts';
 import { readOrder, untilFound } from './order.ts';
+import { actOfTwo } from './two-operators.ts';
 
-/** What operators do with the command line, and repeat until it is done. */
+/** What operators do, and repeat until it is done: with the command line, or two of them together. */
 export const OPERATOR_ACTS = {
   decideForMerchant: (order) => decide(order, 'merchant'),
   decideForBuyer: (order) => decide(order, 'buyer'),
   async settleRefunded(order) {
     const reason = 'The gateway has returned the payment';
-    const args = ['--order', order.orderNumber, '--refunded', '--reason', reason, '--yes'];
-    // Only a command that has succeeded has cleared the alerts.
-    await untilDone(order, ['order', 'settle', ...args], () => false);
+    const settle = actOfTwo(order.deps.environment, {
+      kind: 'order.settle',
+      subject: order.orderNumber,
+      parameters: { outcome: 'refunded', reference: null, notChecked: false },
+      reason,
+    });
+    // Only an act that has succeeded has cleared the alerts.
+    await untilFound(order, 'success of the settlement', async () =>
+      (await settle()) === 'done' ? true : undefined,
+    );
   },
   /** The payment was refunded at the gateway before or after it made the order PAID. */
   async endRefundedPayment(order) {
@@ -40,14 +49,22 @@ async function untilDone(
   });
 }
 
-function decide(order: LoadOrder, winner: 'merchant' | 'buyer'): Promise<void> {
+async function decide(order: LoadOrder, winner: 'merchant' | 'buyer'): Promise<void> {
   const reason = 'The evidence decides it';
-  const args = ['--order', order.orderNumber, '--for', winner, '--reason', reason, '--yes'];
-  return untilDone(
-    order,
-    ['dispute', 'decide', ...args],
-    (now) => now?.status !== 'DISPUTE_UNDER_REVIEW' || now.refund !== null,
-  );
+  const isDecided = (now: OrderNow) =>
+    now?.status !== 'DISPUTE_UNDER_REVIEW' || now.refund !== null;
+  const { orderNumber, amountPaise } = order;
+  if (amountPaise > loadConfig(order.deps.environment).proposalAbovePaise) {
+    const parameters = { winner };
+    const proposed = { kind: 'dispute.decide', subject: orderNumber, parameters, reason } as const;
+    const decideByTwo = actOfTwo(order.deps.environment, proposed);
+    await untilFound(order, 'success of a decision by two', async () =>
+      (await decideByTwo()) === 'done' || isDecided(await readOrder(order)) ? true : undefined,
+    );
+    return;
+  }
+  const args = ['--order', orderNumber, '--for', winner, '--reason', reason, '--yes'];
+  await untilDone(order, ['dispute', 'decide', ...args], isDecided);
 }
 
 interface Listed {

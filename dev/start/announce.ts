@@ -1,5 +1,5 @@
 import type { DevConfig } from '../config.ts';
-import type { DevFacts } from '../dev-facts.ts';
+import type { DemoOperator, DevFacts } from '../dev-facts.ts';
 
 const EXAMPLE_ORDER = {
   amount: 499.5,
@@ -56,14 +56,18 @@ export function table(rows: readonly (readonly string[])[]): string {
 
 /** How to log in to the dashboard as each demo user. */
 export function logins({ demoUsers, mailboxUrl }: DevFacts) {
-  const { merchant, operator } = demoUsers;
-  const code =
-    mailboxUrl === undefined
-      ? `six-digit codes: ${operator.totpSecret} in an authenticator`
-      : `six-digit code: ${mailboxUrl}`;
+  const { merchant, operator, secondOperator } = demoUsers;
+  const rowOf = (name: string, { email, password, totpSecret }: DemoOperator) => {
+    const code =
+      mailboxUrl === undefined
+        ? `six-digit codes: ${totpSecret} in an authenticator`
+        : `six-digit code: ${mailboxUrl}`;
+    return [name, `${email}    ${password}    ${code}`];
+  };
   return [
     ['merchant', `${merchant.email}    ${merchant.password}`],
-    ['operator', `${operator.email}    ${operator.password}    ${code}`],
+    rowOf('operator', operator),
+    ...(secondOperator ? [rowOf('second operator', secondOperator)] : []),
   ];
 }
 

@@ -24,8 +24,8 @@ import type { DemoOperator, DemoUser } from '../dev-facts.ts';
 /** What the demo users are made with: the accounts' own, and no mail server. */
 export type DemoUserDeps = Omit<AccountDeps, 'sendMail'> & UserAdminDeps;
 
-/** The e-mail address of the demo operator. */
-const OPERATOR_EMAIL = 'operator@example.com';
+/** The e-mail addresses of the demo operators, so that one can approve what the other one proposes. */
+export const OPERATOR_EMAILS = ['operator@example.com', 'operator-2@example.com'] as const;
 
 const CLIENT: Client = { address: '127.0.0.1', userAgent: 'npm start' };
 const CODE_PERIOD_MS = 30_000;
@@ -104,12 +104,12 @@ export async function ensureMerchantUser(
   return { email, password: await passwordOf(deps, { email, known }, invite) };
 }
 
-/** Creates the demo operator unless there is one, with two-factor set up. */
+/** Creates a demo operator unless there is one, with two-factor set up. */
 export async function ensureOperator(
   deps: DemoUserDeps,
+  email: (typeof OPERATOR_EMAILS)[number],
   known: DemoOperator | undefined,
 ): Promise<DemoOperator> {
-  const email = OPERATOR_EMAIL;
   const invite = () => createOperator(deps, { email, role: 'admin' });
   const password = await passwordOf(deps, { email, known }, invite);
   return { email, password, totpSecret: await totpSecretOf(deps, { email, password }) };

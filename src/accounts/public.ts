@@ -17,11 +17,14 @@ export {
   disableOperator,
   inviteMerchant,
   listActiveOperators,
+  listWarnedOperators,
   listOperators,
   readOperatorState,
   resetTwoFactor,
 } from './people/operators.ts';
 export { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './passwords/password-rules.ts';
+export type { ProvenOperator } from './people/prove-operator.ts';
+export { proveOperator } from './people/prove-operator.ts';
 export type { OperatorAction, OperatorRole, ProposedAction } from './people/permissions.ts';
 export { ACTION_RULES, mayDo, rolesFor } from './people/permissions.ts';
 export { emailKeyOf } from './people/users.ts';

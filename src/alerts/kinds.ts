@@ -6,7 +6,7 @@ export const ALERT_KINDS = {
     'Read the body in the table gateway_callbacks: the gateway may have changed its format.',
   clock_skew: "Set this machine's clock right. No webhook is sent until then.",
   charged_back:
-    "Answer the bank in the dashboard of the gateway. The order's funds are neither released nor refunded meanwhile. Once it is lost, end the order with admin order settle --released or --refunded.",
+    "Answer the bank in the dashboard of the gateway. The order's funds are neither released nor refunded meanwhile. Once it is lost, propose a settlement on the order's page, as released or refunded.",
   delivery_unknown:
     'None, if its order was recovered: the step is recorded again, and its webhook is sent under the former event id. Else run admin order recover --all.',
   gateway_balance_low:
@@ -16,18 +16,18 @@ export const ALERT_KINDS = {
   gateway_not_understood:
     'Compare the answer with the documents of the gateway: it may have changed its format or added a status. Nothing is concluded from such an answer, and the service asks again until the adapter understands it. An item of a list from which nothing follows is left out.',
   gateway_refused:
-    "Read the gateway's reason with admin order show. Fix its cause and run admin order retry, or move the money outside the gateway and run admin order settle.",
+    "Read the gateway's reason with admin order show. Fix its cause and run admin order retry, or move the money outside the gateway and propose the settlement on the order's page.",
   ledger_fault:
     'Read the faults on the ledger page or with admin ledger verify. Each names an order or a payment: compare it with the dashboard of the gateway, and move no money of it until the cause is found. The alert is cleared by the next proof without a fault.',
   linked_account_unusable:
-    'Find the reason in the dashboard of the gateway, and correct it there; or give the merchant another account, which is active after 72 hours: admin merchant approve --linked-account. The service asks the gateway every hour, and clears the alert once the account receives transfers.',
+    "Find the reason in the dashboard of the gateway, and correct it there; or propose another account on the merchant's page, which is active after 72 hours. The service asks the gateway every hour, and clears the alert once the account receives transfers.",
   mail_failed:
     'Read the failure in the alert. The content of the mail is deleted: fix the cause, and have its sender send it again.',
   mail_not_configured:
     'Set SMTP_URL and MAIL_FROM for the worker. Mails of the last 24 hours are sent then.',
   no_gateway: 'Configure the gateway for this environment: the settings that the alert names.',
   no_linked_account:
-    'Read on the page of the merchant, or with admin merchant list, what is wrong with its linked account. Give it one that receives transfers: admin merchant approve --linked-account.',
+    'Read on the page of the merchant, or with admin merchant list, what is wrong with its linked account. Propose one there that receives transfers.',
   order_behind:
     'None: the lost steps are recorded again. The database was restored from a backup, so run admin order recover --all.',
   order_without_row:
@@ -39,11 +39,11 @@ export const ALERT_KINDS = {
   unfit_capture:
     'Compare the payment with the order in the dashboard of the gateway. Refund the rest of the payment there: the service does not move it, and its order waits for another payment.',
   refunded_at_gateway:
-    "Find out who has refunded the payment in the dashboard of the gateway, and why. The order's funds are not released. Refund the rest on the order's page of the dashboard, or end the order with admin order settle --released or --refunded.",
+    "Find out who has refunded the payment in the dashboard of the gateway, and why. The order's funds are not released. Refund the rest on the order's page of the dashboard, or propose a settlement there, as released or refunded.",
   refund_failed:
-    "None: the refund is made again, and the alert is cleared when it has been. If it fails again, find the bank's reason in the dashboard of the gateway, send the money back outside the gateway and run admin order settle --refunded.",
+    "None: the refund is made again, and the alert is cleared when it has been. If it fails again, find the bank's reason in the dashboard of the gateway, send the money back outside the gateway and propose the settlement on the order's page, as refunded.",
   release_blocked:
-    'Some of the payment was refunded or charged back at the gateway: admin order show. End the order with admin order settle --released or --refunded; once a chargeback is won, the release continues by itself.',
+    "Some of the payment was refunded or charged back at the gateway: admin order show. Propose a settlement on the order's page, as released or refunded; once a chargeback is won, the release continues by itself.",
   session_refused:
     "Read the gateway's reason: a feature of the account may be missing. Ask the gateway to enable it. The alert is cleared once a payment session has opened.",
   proposal_near_deadline:
@@ -54,7 +54,7 @@ export const ALERT_KINDS = {
     'Read the error: the database is unavailable, or it refuses the step permanently. The order continues by itself once the cause is fixed.',
   surplus_capture: 'None: the capture is refunded, and the alert is cleared when it has been.',
   transfer_recipient_differs:
-    'Stop the payouts of the account that the alert names in the dashboard of the gateway, reverse the transfer there, and find out who made it: the service makes transfers only to the account that was active when the payment was captured. Then move the money outside the gateway and run admin order settle. The comparison clears the alert when no transfer goes to another account.',
+    "Stop the payouts of the account that the alert names in the dashboard of the gateway, reverse the transfer there, and find out who made it: the service makes transfers only to the account that was active when the payment was captured. Then move the money outside the gateway and propose the settlement on the order's page. The comparison clears the alert when no transfer goes to another account.",
   workflow_missing:
     "None: the order's workflow was started again. Find out why it was missing: terminated by an operator, or Temporal restored from a backup.",
   wrong_amount: 'None: the capture is refunded, and the alert is cleared when it has been.',

@@ -31,3 +31,17 @@ export function deadlineMail(
       `order's deadline, which passes on ${timeText(deadline)}.\n\n${publicBaseUrl}/operator/proposals/${proposalId}\n`,
   };
 }
+
+/** To every operator and the merchant concerned, about an act of one operator alone. */
+export function breakGlassMail(
+  to: string,
+  { by, title, subject, reason }: { by: string; title: string; subject: string; reason: string },
+): PlainMail {
+  return {
+    to,
+    subject: 'An operator has acted alone',
+    text:
+      `"${title}" about ${subject} needs two operators. ${by} has done it alone, on the command line. The reason:\n\n` +
+      `${reason}\n\nIf you do not know why, ask this operator, and tell the other ones.\n`,
+  };
+}

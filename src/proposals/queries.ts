@@ -11,7 +11,7 @@ import type { Proposal, ProposalKind } from './context.ts';
 const VALID_MS = 24 * 3_600_000;
 
 /** The code with which the functions of the database refuse; the message is a sentence. */
-const REFUSED = 'PR001';
+export const REFUSED = 'PR001';
 /** The index by which a subject has one open proposal of a kind. */
 const ONE_OPEN = 'proposals_one_open';
 
@@ -183,3 +183,13 @@ export async function readClock(sql: Sql): Promise<Date> {
   const [row] = await sql<[{ now: Date }]>`SELECT service_now() AS now`;
   return row.now;
 }
+
+/** Whether two admins have ever confirmed a second factor: then every operator is made by two. */
+export async function hasTwoAdmins(sql: Sql): Promise<boolean> {
+  const [row] = await sql<[{ isSo: boolean }]>`SELECT has_two_admins() AS is_so`;
+  return row.isSo;
+}
+
+/** Refuses, in the statement that makes an operator, one who is not among the first ones. */
+export const onlyFirstOperators: Alongside = (sql, changed) =>
+  sql`SELECT assert_first_operators() FROM ${sql(changed)}`;

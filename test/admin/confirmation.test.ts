@@ -9,6 +9,7 @@ import { PART_ENVIRONMENT } from '../support/part-environment.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { codeOf, operatorUser, PASSWORD, TOTP_SECRET } from '../support/users.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
 
 const REASON = 'The parcel holds a brick instead of a kurta';
@@ -30,15 +31,22 @@ async function onTerminal(service: TestService, answer: string, ...args: string[
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let shown = '';
-  let isAnswered = false;
+  const waits = [
+    ['Continue? [y/N]', answer],
+    ['Password:', `${PASSWORD}\n`],
+    ['Two-factor code:', `${codeOf(TOTP_SECRET)}\n`],
+  ] as const;
+  const answered = new Set<string>();
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     shown += text;
-    if (isAnswered || !shown.includes('Continue? [y/N]')) return;
-    isAnswered = true;
-    child.stdin.write(answer);
+    for (const [question, typed] of waits) {
+      if (answered.has(question) || !shown.includes(question)) continue;
+      answered.add(question);
+      child.stdin.write(typed);
+    }
   });
   const [code] = (await once(child, 'close')) as [number];
-  return { code, shown: shown.replaceAll('\r', ''), isAnswered };
+  return { code, shown: shown.replaceAll('\r', ''), isAnswered: answered.size > 0 };
 }
 
 const audits = async ({ sql }: TestService, { order_number: subject }: Order, action: string) =>
@@ -113,6 +121,11 @@ describe('order settle asks for confirmation on a terminal', () => {
     const command = ['order', 'settle', '--order', order_number];
     return [...command, '--reference', 'UTR 417', '--reason', 'The account was closed'];
   };
+  /** As an admin of its own: each code is accepted once. */
+  const alone = async ({ sql }: TestService, order: Order) => {
+    const { email } = await operatorUser(sql, 'admin');
+    return [...settle(order), '--as', email, '--break-glass'];
+  };
 
   test('showing the amount and the effect; then both sides see the reason', async ({
     service,
@@ -123,13 +136,16 @@ describe('order settle asks for confirmation on a terminal', () => {
       SELECT gateway_payment_id AS id FROM orders WHERE order_number = ${order.order_number}`;
     const refusal = { cause: 'refund_window_over', subjectId: row?.id };
     await simulator(service, 'POST', '/refusals', refusal);
-    const early = await onTerminal(service, '', ...settle(order));
+    const two = await onTerminal(service, '', ...settle(order));
+    expect(two).toMatchObject({ code: 1, isAnswered: false });
+    expect(two.shown).toContain('order settle needs two operators');
+    const early = await onTerminal(service, '', ...(await alone(service, order)));
     expect(early).toMatchObject({ code: 1, isAnswered: false });
     expect(early.shown).toContain('Cannot settle; order must be releasing or refunding its money');
     await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
     await until(async () => (await merchant.sandbox.read(order)).refund !== null);
 
-    const no = await onTerminal(service, 'n\n', ...settle(order));
+    const no = await onTerminal(service, 'n\n', ...(await alone(service, order)));
     expect(no.code).toBe(1);
     expect(no.shown).toContain(
       'INR 499.50 counts as sent back to the buyer by you: the order becomes REFUNDED',
@@ -138,7 +154,8 @@ describe('order settle asks for confirmation on a terminal', () => {
 
     // The refund that is tried has the payment's lease for a while.
     const settled = await until(async () => {
-      const answer = await onTerminal(service, 'y\n', ...settle(order));
+      const answer = await onTerminal(service, 'y\n', ...(await alone(service, order)));
+      expect(answer.shown).not.toContain(PASSWORD);
       return answer.shown.includes('Another process is moving the money') ? undefined : answer;
     });
     expect(settled?.code).toBe(0);

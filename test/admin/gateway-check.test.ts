@@ -174,13 +174,14 @@ describe('--pilot', () => {
     const file = join(temporaryFolder(), 'answers.json');
     const said: string[] = [];
     let paying = Promise.resolve('');
-    const cli = adminCli(service.env, (line) => {
+    const say = (line: string) => {
       said.push(line);
       const [, session] = /a payment session of INR 5: (qr_\w+)/.exec(said.at(-2) ?? '') ?? [];
       if (session !== undefined && line.startsWith('Pay INR 5')) {
         paying = payAtGateway(service, session, { vpa: PAYER_VPA });
       }
-    });
+    };
+    const cli = adminCli(service.env, { say });
     const result = await cli.run(...pilotOf(account, '--answers', file));
     return { account, file, said, gatewayPaymentId: await paying, ...result };
   }

@@ -61,7 +61,13 @@ describe('a merchant', () => {
     expect(merchant).toMatchObject({ name: 'Asha', status: 'PENDING', linkedAccounts: {} });
     const { merchantId } = merchant;
     const change = (verb: string, ...options: string[]) =>
-      cli.json<Merchant>('merchant', verb, '--merchant', merchantId, ...options);
+      (verb === 'suspend' ? cli : cli.alone).json<Merchant>(
+        'merchant',
+        verb,
+        '--merchant',
+        merchantId,
+        ...options,
+      );
     expect(await change('approve')).toMatchObject({ merchantId, status: 'APPROVED' });
     expect(await change('suspend', '--reason', 'odd')).toMatchObject({
       status: 'SUSPENDED',
@@ -71,17 +77,19 @@ describe('a merchant', () => {
     const audit = await auditOf(service.sql, merchantId);
     expect(audit.map(({ action }) => action)).toEqual([
       'merchant.create',
+      'break-glass',
       'merchant.approve',
       'merchant.suspend',
+      'break-glass',
       'merchant.activate',
     ]);
-    expect(audit[2]?.details).toMatchObject({ status: 'SUSPENDED', reason: 'odd' });
-    expect(audit[2]?.actor).toMatch(/^cli:./);
+    expect(audit[3]?.details).toMatchObject({ status: 'SUSPENDED', reason: 'odd' });
+    expect(audit[3]?.actor).toMatch(/^cli:./);
   });
 
   test('that is pending cannot be activated without its approval', async ({ service, cli }) => {
     const merchantId = await aMerchant(service);
-    const line = await cli.refusal('merchant', 'activate', '--merchant', merchantId);
+    const line = await cli.alone.refusal('merchant', 'activate', '--merchant', merchantId);
     expect(line).toBe('Cannot activate; merchant must be SUSPENDED or APPROVED, and is PENDING');
   });
 
@@ -89,7 +97,7 @@ describe('a merchant', () => {
     service,
     cli,
   }) => {
-    const line = await cli.refusal('merchant', 'approve', '--merchant', 'mer_none');
+    const line = await cli.alone.refusal('merchant', 'approve', '--merchant', 'mer_none');
     expect(line).toBe('Merchant not found: mer_none');
     expect(await auditOf(service.sql, 'mer_none')).toEqual([]);
   });
@@ -107,15 +115,19 @@ describe('a merchant', () => {
   }) => {
     const merchantId = await aMerchant(service);
     const approve = ['merchant', 'approve', '--merchant', merchantId];
-    const first = await cli.json<Merchant>(...approve);
+    const first = await cli.alone.json<Merchant>(...approve);
     expect(first).toMatchObject({ linkedAccounts: {}, status: 'APPROVED' });
     expect(first.warning).toContain('it has no linked account');
-    const second = await cli.json<Merchant>(...approve, '--linked-account', 'acc_A1b2C3d4E5f6G7');
+    const second = await cli.alone.json<Merchant>(
+      ...approve,
+      '--linked-account',
+      'acc_A1b2C3d4E5f6G7',
+    );
     expect(second).toMatchObject({
       linkedAccounts: { production: 'acc_A1b2C3d4E5f6G7' },
       warning: null,
     });
-    const third = await cli.refusal(...approve, '--linked-account', 'acc 1');
+    const third = await cli.alone.refusal(...approve, '--linked-account', 'acc 1');
     expect(third).toContain('must be an id of the gateway');
   });
 
@@ -212,7 +224,7 @@ describe('keys', () => {
     const { merchantId, keys } = await aMerchantWithKeys(service, cli);
     await cli.json('merchant', 'suspend', '--merchant', merchantId);
     expect(await statusWith(service, keys)).toBe(403);
-    await cli.json('merchant', 'activate', '--merchant', merchantId);
+    await cli.alone.json('merchant', 'activate', '--merchant', merchantId);
     expect(await statusWith(service, keys)).toBe(200);
   });
 });

@@ -4,7 +4,6 @@ import type { DisputeRecord } from '../../src/orders/steps/disputes.ts';
 import { listRunningDisputes } from '../../src/orders/steps/disputes.ts';
 import type { FoundOrder } from '../../src/orders/lists/find-orders.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import { TEST_ACTOR } from '../support/actor.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { operatorOf } from '../support/operator-of.ts';
@@ -13,6 +12,8 @@ import { until } from '../support/until.ts';
 
 const REASON = 'The parcel holds a brick\u001b[2J instead of a kurta';
 const ISO = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+const ASHA = { name: 'cli:asha', address: null };
 
 const test = serviceTest({ time: 'real' });
 
@@ -160,7 +161,7 @@ describe('disputes', () => {
     const order = await disputedOrder(merchant);
     await post(merchant, order, 'dispute/resolve', { resolution: 'A new one is on its way' });
     const raise = (reason: string) =>
-      raiseDisputeForBuyer(operatorOf(service), order.order_number, reason);
+      raiseDisputeForBuyer(operatorOf(service, ASHA), order.order_number, reason);
     await raise('It is torn at the sleeve');
     await post(merchant, order, 'dispute/evidence', { text: 'It was whole when it left' });
     await decide(cli, order, 'merchant', 'The photo shows another kurta');
@@ -194,7 +195,7 @@ describe('disputes', () => {
       {
         number: 2,
         raisedAt: ISO,
-        raisedBy: TEST_ACTOR.name,
+        raisedBy: ASHA.name,
         reason: 'It is torn at the sleeve',
         evidenceAt: ISO,
         evidence: 'It was whole when it left',
@@ -206,7 +207,7 @@ describe('disputes', () => {
       {
         number: 3,
         raisedAt: ISO,
-        raisedBy: TEST_ACTOR.name,
+        raisedBy: ASHA.name,
         reason: 'Nobody answers my letters',
         evidenceAt: ISO,
         evidence: 'No letter came',

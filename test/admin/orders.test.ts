@@ -259,7 +259,7 @@ describe('a settlement made outside the gateway', () => {
   }) => {
     const order = await refusedRefund(service, merchant);
     expect((await merchant.sandbox.read(order)).status).toBe('DISPUTE_UNDER_REVIEW');
-    expect(await cli.json(...settle(order))).toEqual({
+    expect(await cli.alone.json(...settle(order))).toEqual({
       orderNumber: order.order_number,
       status: 'REFUNDED',
       amountPaise: 49_950,
@@ -276,8 +276,11 @@ describe('a settlement made outside the gateway', () => {
         event === 'REFUND_PROCESSED' && body.data['order_number'] === order.order_number,
     );
     expect(webhook?.body.data['status']).toBe('REFUNDED');
-    expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
-    expect(await cli.refusal(...settle(order, 'UTR 418'))).toContain(
+    expect(await cli.alone.json(...settle(order))).toMatchObject({
+      status: 'REFUNDED',
+      warning: null,
+    });
+    expect(await cli.alone.refusal(...settle(order, 'UTR 418'))).toContain(
       `is settled outside already, with reference ${referenceOf(order)}`,
     );
     const settlements = (await auditOfOrder(service, merchant, order)).filter(
@@ -296,14 +299,17 @@ describe('a settlement made outside the gateway', () => {
     await simulator(service, 'POST', '/refusals', refusal);
     await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
     await until(() => alerts(service, 'gateway_refused', order.order_number).length > 0);
-    expect(await cli.json(...settle(order))).toMatchObject({ status: 'COMPLETED', warning: null });
+    expect(await cli.alone.json(...settle(order))).toMatchObject({
+      status: 'COMPLETED',
+      warning: null,
+    });
   });
 
   /** Settles a refused refund while Temporal cannot be reached. */
   async function settleWithoutTemporal(service: TestService, merchant: Merchant) {
     const order = await refusedRefund(service, merchant);
     const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
-    return { order, line: await away.refusal(...settle(order)) };
+    return { order, line: await away.alone.refusal(...settle(order)) };
   }
 
   test('that the order finds by itself, before it is notified, causes no warning', async ({
@@ -316,7 +322,10 @@ describe('a settlement made outside the gateway', () => {
     // As the order's next attempt within the hour does.
     await refundOrder(service.deps, order.order_number, 'dispute_accepted');
     await pretendFinished(service, order);
-    expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
+    expect(await cli.alone.json(...settle(order))).toMatchObject({
+      status: 'REFUNDED',
+      warning: null,
+    });
   });
 
   test('is refused while the order is not releasing or refunding, and writes nothing', async ({
@@ -325,10 +334,12 @@ describe('a settlement made outside the gateway', () => {
     cli,
   }) => {
     const order = await deliveredOrder(merchant);
-    expect(await cli.refusal(...settle(order))).toBe(
+    expect(await cli.alone.refusal(...settle(order))).toBe(
       'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway',
     );
-    expect(await cli.refusal(...settle(order, ' '))).toContain('The reference must be 1 to 200');
+    expect(await cli.alone.refusal(...settle(order, ' '))).toContain(
+      'The reference must be 1 to 200',
+    );
     expect(await auditOfOrder(service, merchant, order)).toEqual([]);
   });
 
@@ -341,7 +352,10 @@ describe('a settlement made outside the gateway', () => {
     expect(line).toBe(
       `The settlement is recorded, but order ${order.order_number} could not be notified: run the command again`,
     );
-    expect(await cli.json(...settle(order))).toMatchObject({ status: 'REFUNDED', warning: null });
+    expect(await cli.alone.json(...settle(order))).toMatchObject({
+      status: 'REFUNDED',
+      warning: null,
+    });
   });
 
   test('that is made after the order was finished by itself is recorded with a warning', async ({
@@ -355,7 +369,7 @@ describe('a settlement made outside the gateway', () => {
       INSERT INTO outside_settlements (order_number, outcome, amount_paise, reference, reason, actor)
       VALUES (${order.order_number}, 'refunded', 49950, ${referenceOf(order)}, 'Account closed', 'test')`;
     await pretendFinished(service, order);
-    const { warning } = await cli.json<{ warning: string }>(...settle(order));
+    const { warning } = await cli.alone.json<{ warning: string }>(...settle(order));
     expect(warning).toContain('check that the gateway has not moved its money too');
   });
 });

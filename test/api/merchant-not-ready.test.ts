@@ -138,7 +138,7 @@ test('the command line warns', async ({ service, cli }) => {
   const merchant = await service.newMerchant({ webhooks: false });
   const of = ['--merchant', merchant.merchantId];
   await cli.json('merchant', 'suspend', ...of);
-  const { warning } = await cli.json<{ warning: string }>('merchant', 'activate', ...of);
+  const { warning } = await cli.alone.json<{ warning: string }>('merchant', 'activate', ...of);
   expect(warning).toContain(
     'production orders cannot be created, because it has no linked account to be paid out to',
   );

@@ -46,11 +46,13 @@ describe('npm start, once it is ready,', () => {
       expect(printed).toContain(fact);
     }
     expect(printed).toContain(production.apiSecret);
-    const { merchant, operator } = npm.facts().demoUsers;
+    const { merchant, operator, secondOperator } = npm.facts().demoUsers;
+    expect(secondOperator?.email).not.toBe(operator.email);
     for (const fact of [
       `${npm.facts().apiBaseUrl}/dashboard/login`,
       merchant.email,
       merchant.password,
+      `${secondOperator?.email}    ${secondOperator?.password}`,
     ]) {
       expect(printed).toContain(fact);
     }

@@ -13,9 +13,10 @@ import { anOrder } from '../support/api-client.ts';
 import { alerts, simulator } from '../support/gateway.ts';
 import { changeAccount, newAccount } from '../support/linked-accounts.ts';
 import type { Merchant } from '../support/merchant.ts';
+import { carriedOutBy } from '../support/proposals.ts';
 import { SECRET_KEYS } from '../support/secret-keys.ts';
 import type { TestService } from '../support/service.ts';
-import { merchantUser } from '../support/users.ts';
+import { codeOf, merchantUser, operatorUser, PASSWORD, TOTP_SECRET } from '../support/users.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -31,12 +32,20 @@ const test = dashboardTest({
 test.beforeEach(({ service }) => service.clock.set(0));
 
 /** Runs `merchant approve`; the command line cannot be given the simulator as production's gateway. */
-function approve({ sql, deps, config }: TestService, merchantId: string, linkedAccount: string) {
+async function approve(
+  { sql, deps, config }: TestService,
+  merchantId: string,
+  linkedAccount: string,
+) {
+  const { email } = await operatorUser(sql, 'admin');
   const command = MERCHANT_COMMANDS.find(({ name }) => name === 'merchant approve');
   const gateways = async () => deps.gateways;
   const dataBox = () => createSecretBox(SECRET_KEYS);
-  const service = { sql, actor: TEST_ACTOR, config, gateways, dataBox } as AdminService;
-  const values = { merchant: merchantId, 'linked-account': linkedAccount };
+  const askSecrets = async () => [PASSWORD, codeOf(TOTP_SECRET)];
+  const parts = { sql, actor: TEST_ACTOR, config, gateways, dataBox, askSecrets };
+  const service = parts as unknown as AdminService;
+  const alone = { as: email, 'break-glass': true, reason: 'An emergency' };
+  const values = { merchant: merchantId, 'linked-account': linkedAccount, ...alone };
   return command?.run(service, values as never);
 }
 
@@ -124,6 +133,7 @@ describe('an account that the gateway does not have', () => {
     const path = `/operator/merchants/${merchant.merchantId}`;
     const { status, body } = await finance.post(`${path}/linked-account`, {
       linkedAccountId: 'acc_Unknown',
+      accountReason: 'The merchant has opened it',
     });
     expect([status, body]).toEqual([400, expect.stringContaining('value="acc_Unknown"')]);
     expect(textOf(body)).toContain('razorpay does not have the linked account acc_Unknown');
@@ -133,21 +143,22 @@ describe('an account that the gateway does not have', () => {
 
 test('while the gateway cannot be asked, the account is refused on the page and on the command line', async ({
   service,
-  operators: { finance },
+  operators: { finance, admin },
 }) => {
   const merchant = await service.newMerchant({ webhooks: false });
   const linkedAccountId = await newAccount(service);
+  const fields = { linkedAccountId, accountReason: 'The merchant has opened it' };
   const path = `/operator/merchants/${merchant.merchantId}/linked-account`;
   const production = { config: service.config, environment: 'production' } as const;
   await simulator(production, 'POST', '/faults', { kind: 'error', path: '/v2/accounts/*' });
-  const page = await finance.post(path, { linkedAccountId });
+  const page = await finance.post(path, fields);
   const line = approve(service, merchant.merchantId, linkedAccountId);
   await expect(line).rejects.toThrow('repeat this in a few minutes');
   await simulator(production, 'DELETE', '/faults');
   expect(page.status).toBe(502);
   expect(textOf(page.body)).toContain('razorpay cannot be asked for the linked account');
   expect(await stateOf(service, merchant)).toBeNull();
-  expect((await finance.post(path, { linkedAccountId })).status).toBe(303);
+  await carriedOutBy(admin, await finance.post(path, fields));
   expect(await isRefused(merchant)).toBe(false);
 });
 

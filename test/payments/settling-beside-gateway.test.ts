@@ -107,7 +107,7 @@ describe('a settlement that the gateway contradicts is refused', () => {
     const { orderNumber } = order;
     const command = ['order', 'settle', '--order', orderNumber, '--released', '--reason', 'R'];
     const line = await whenMoneyIsFree(async () => {
-      const refusal = await cli.refusal(...command);
+      const refusal = await cli.alone.refusal(...command);
       if (refusal.startsWith('Another process')) throw new Error(refusal);
       return refusal;
     });
@@ -237,11 +237,11 @@ test('if the gateway cannot be read, the operator confirms that, and it is recor
   const { order } = await unrefundedOrder(service, orders);
   await gateway.addFault({ kind: 'error', method: 'GET' });
   const command = ['order', 'settle', '--order', order.orderNumber, '--reference', 'UTR unread'];
-  expect(await cli.refusal(...command, '--reason', 'R')).toMatch(
+  expect(await cli.alone.refusal(...command, '--reason', 'R')).toMatch(
     /^The refunds and transfers of the payment cannot be read \(.*\): .*confirm "not checked"$/,
   );
   expect(await settlementOf(service, order)).toBeUndefined();
-  expect(await cli.json(...command, '--reason', 'R', '--not-checked')).toMatchObject({
+  expect(await cli.alone.json(...command, '--reason', 'R', '--not-checked')).toMatchObject({
     status: 'REFUNDED',
   });
   expect(await settlementOf(service, order)).toEqual({ outcome: 'refunded', isChecked: false });

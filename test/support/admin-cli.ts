@@ -1,5 +1,8 @@
 import { expect } from 'vitest';
+import { connectDatabase } from '../../src/db/client.ts';
 import { runAdmin } from '../../src/main/admin/run.ts';
+import type { AdminIo } from '../../src/main/admin/service.ts';
+import { codeOf, operatorUser, PASSWORD, TOTP_SECRET } from './users.ts';
 import { runPart, type PartResult } from './run-part.ts';
 
 type Settings = Record<string, string>;
@@ -8,13 +11,35 @@ type Settings = Record<string, string>;
  * The operators' command line, run in this process: starting a process takes longer than most commands.
  *
  * @param env the service's settings; this process's environment is not used
- * @param say receives the lines that a command prints while it runs
+ * @param io receives the lines that a command prints while it runs, and answers its questions
  */
-export const adminCli = (env: Settings, say?: (line: string) => void) =>
-  commandsOf(async (...args) => {
-    const { stdout, stderr, exitCode } = await runAdmin(args, () => env, say);
+export function adminCli(env: Settings, io: AdminIo = {}) {
+  const runWith = async (given: AdminIo, ...args: string[]) => {
+    const { stdout, stderr, exitCode } = await runAdmin(args, () => env, given);
     return { code: exitCode, stdout: lineOf(stdout), stderr: lineOf(stderr) };
-  });
+  };
+  return {
+    ...commandsOf((...args) => runWith(io, ...args)),
+    /** The same, of an admin of its own who acts alone, with --break-glass: each code is accepted once. */
+    alone: commandsOf(async (...args) => {
+      const email = await anAdmin(env);
+      const askSecrets = async () => [PASSWORD, codeOf(TOTP_SECRET)];
+      const reason = args.includes('--reason') ? [] : ['--reason', 'An emergency'];
+      const alone = ['--as', email, '--break-glass', ...reason];
+      return runWith({ ...io, askSecrets }, ...args, ...alone);
+    }),
+  };
+}
+
+/** @returns the address of a new admin with a second factor */
+async function anAdmin({ DATABASE_URL = '' }: Settings): Promise<string> {
+  const sql = connectDatabase(DATABASE_URL, { maxConnections: 1, name: 'test' });
+  try {
+    return (await operatorUser(sql, 'admin')).email;
+  } finally {
+    await sql.end({ timeout: 1 });
+  }
+}
 
 /** As `src/main/admin.ts` prints it. */
 const lineOf = (text: string) => (text === '' ? '' : `${text}\n`);

@@ -241,3 +241,12 @@ export async function listActiveOperators(
       AND totp_confirmed_at IS NOT NULL
     ORDER BY email`;
 }
+
+/** The addresses that learn of an act alone: all operators, also those disabled within 30 days. */
+export async function listWarnedOperators(sql: Sql): Promise<string[]> {
+  const rows = await sql<{ email: string }[]>`
+    SELECT email FROM users WHERE operator_role IS NOT NULL
+      AND (disabled_at IS NULL OR disabled_at > service_now() - interval '30 days')
+    ORDER BY email`;
+  return rows.map(({ email }) => email);
+}

@@ -23,29 +23,41 @@ export const totpOf = (secret: string, email: string) =>
 export const totpContext = (userId: string) => [userId, 'totp_secret'];
 
 /** Encrypts the secret of a user's two-factor codes. */
-export const sealTotpSecret = ({ dataBox }: AccountDeps, userId: string, secret: string) =>
-  dataBox.seal(secret, totpContext(userId));
+export const sealTotpSecret = (
+  { dataBox }: Pick<AccountDeps, 'dataBox'>,
+  userId: string,
+  secret: string,
+) => dataBox.seal(secret, totpContext(userId));
 
 /** Decrypts the secret of a user's two-factor codes. */
-export const openTotpSecret = ({ dataBox }: AccountDeps, userId: string, sealed: string) =>
-  dataBox.open(sealed, totpContext(userId));
+export const openTotpSecret = (
+  { dataBox }: Pick<AccountDeps, 'dataBox'>,
+  userId: string,
+  sealed: string,
+) => dataBox.open(sealed, totpContext(userId));
 
 /**
  * The 30-second step that a code belongs to.
  *
  * @returns undefined if the code is wrong or from another time
  */
-export function stepOfCode({ nowMs }: AccountDeps, totp: TOTP, code: string): number | undefined {
+export function stepOfCode(
+  { nowMs }: Pick<AccountDeps, 'nowMs'>,
+  totp: TOTP,
+  code: string,
+): number | undefined {
   const timestamp = nowMs();
   const delta = totp.validate({ token: code, timestamp, window: WINDOW });
   return delta === null ? undefined : Math.floor(timestamp / PERIOD_MS) + delta;
 }
 
+type FactorDeps = Pick<AccountDeps, 'sql' | 'dataBox' | 'nowMs'>;
+
 /**
  * Accepts a code, and none of its step or of an earlier one afterwards. A secret that was sealed with
  * an older key is sealed again.
  */
-async function acceptTotp(deps: AccountDeps, user: UserRow, code: string): Promise<boolean> {
+async function acceptTotp(deps: FactorDeps, user: UserRow, code: string): Promise<boolean> {
   const { userId, email, totpSecretSealed: sealed } = user;
   if (sealed === null) return false;
   const secret = openTotpSecret(deps, userId, sealed);
@@ -62,7 +74,7 @@ async function acceptTotp(deps: AccountDeps, user: UserRow, code: string): Promi
 
 /** Accepts a recovery code, once. */
 async function acceptRecoveryCode(
-  { sql }: AccountDeps,
+  { sql }: FactorDeps,
   { userId }: UserRow,
   code: string,
 ): Promise<boolean> {
@@ -80,7 +92,7 @@ async function acceptRecoveryCode(
  * @returns what it was; undefined if it is wrong or was used before
  */
 export async function acceptSecondFactor(
-  deps: AccountDeps,
+  deps: FactorDeps,
   user: UserRow,
   typed: string,
 ): Promise<SecondFactor | undefined> {

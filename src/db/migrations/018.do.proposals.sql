@@ -219,7 +219,7 @@ REVOKE EXECUTE ON FUNCTION open_proposal(jsonb, bigint, text[], jsonb),
 -- It is part of the statement of the act.
 CREATE FUNCTION break_glass(
   p_user_id text, p_roles text[],
-  p_act jsonb,      -- kind, subject, merchant_id, reason
+  p_act jsonb,      -- kind, subject, merchant_id, reason, terminal: the login name at the command line
   p_actor jsonb,    -- name, address
   p_mails jsonb     -- of each: mail_id, sealed (base64)
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -229,12 +229,14 @@ BEGIN
   END IF;
   INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
   VALUES (p_actor->>'name', p_actor->>'address', 'break-glass', p_act->>'merchant_id', p_act->>'subject',
-    jsonb_build_object('kind', p_act->>'kind', 'reason', p_act->>'reason'));
+    p_act - '{subject,merchant_id}'::text[]);
   INSERT INTO alerts (kind, subject, details)
   VALUES ('break_glass_used', p_act->>'subject', jsonb_build_object('message',
     format('%s did %s alone on the command line', p_actor->>'name', p_act->>'kind'), 'reason', p_act->>'reason'))
   ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE
   SET count = alerts.count + 1, last_at = clock_timestamp(), details = excluded.details;
   INSERT INTO mails (mail_id, sealed)
-  SELECT mail->>'mail_id', decode(mail->>'sealed', 'base64') FROM jsonb_array_elements(p_mails) AS mail;
+  SELECT mail->>'mail_id', decode(mail->>'sealed', 'base64') FROM jsonb_array_elements(p_mails) AS mail
+  -- An act of several parts.
+  ON CONFLICT DO NOTHING;
 END $$;

@@ -1,3 +1,4 @@
+import type { Alongside } from '../../db/alongside.ts';
 import type { StatusChange, StatusDetails } from '../../merchants/commands.ts';
 import { changeMerchantStatus, createMerchant } from '../../merchants/commands.ts';
 import { createKeyPair, listKeys, rotateSecret } from '../../merchants/keys.ts';
@@ -6,9 +7,11 @@ import { prepareAccountChange } from '../../merchants/linked-accounts.ts';
 import type { MerchantRow } from '../../merchants/queries.ts';
 import { listMerchants, requireMerchant } from '../../merchants/queries.ts';
 import { whyNotReady } from '../../merchants/readiness.ts';
+import type { ProposalKind } from '../../proposals/context.ts';
 import { GATEWAY_ADAPTERS } from '../../payments/gateway/adapters.ts';
 import type { CheckedAccount } from '../../payments/funds/linked-accounts.ts';
 import { checkLinkedAccount } from '../../payments/funds/linked-accounts.ts';
+import { ALONE, ALONE_NOTES, actAlone, assertAlone, REASON_ALONE } from './break-glass.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
 import { defineCommand, ENVIRONMENT, MERCHANT } from './command.ts';
 import type { AdminService } from './service.ts';
@@ -63,13 +66,17 @@ function merchantResult(row: MerchantRow): CommandResult {
 }
 
 async function change(
-  { sql, actor }: AdminService,
+  { sql, actor, alongside }: Pick<AdminService, 'sql' | 'actor'> & { alongside?: Alongside },
   kind: StatusChange,
   merchant: string,
   details: StatusDetails = {},
 ): Promise<MerchantRow> {
-  return changeMerchantStatus({ sql, actor }, merchant, kind, details);
+  return changeMerchantStatus({ sql, actor, alongside }, merchant, kind, details);
 }
+
+/** The kind of an approval of the command line: for an approved merchant it sets an account or a gateway. */
+const kindOfApproval = ({ status }: MerchantRow): ProposalKind =>
+  status === 'APPROVED' ? 'merchant.linkedAccount' : 'merchant.approve';
 
 function changeTo(service: AdminService, merchant: string, account: CheckedAccount) {
   const { sql, config } = service;
@@ -111,7 +118,8 @@ const merchantCommands = [
     notes: `The sandbox creates linked accounts automatically. In production the gateway is asked for the account:
 one that it does not have is refused. A merchant without an account, or whose account receives no transfers
 yet, cannot create orders: the API answers 403. The service asks again every hour. An account that replaces
-another one is active after LINKED_ACCOUNT_CHANGE_SECONDS; the old one given again withdraws it.`,
+another one is active after LINKED_ACCOUNT_CHANGE_SECONDS; the old one given again withdraws it.
+${ALONE_NOTES}`,
     options: {
       merchant: MERCHANT,
       'linked-account': { value: 'ID', help: 'Where the gateway pays out in production (acc_…)' },
@@ -119,8 +127,13 @@ another one is active after LINKED_ACCOUNT_CHANGE_SECONDS; the old one given aga
         help: 'The payment gateway of its new orders; existing orders keep theirs',
         choices: GATEWAYS,
       },
+      reason: REASON_ALONE,
+      ...ALONE,
     },
-    async run(service, { merchant, 'linked-account': linkedAccountId, gateway }) {
+    async run(service, { merchant, 'linked-account': linkedAccountId, gateway, ...alone }) {
+      assertAlone('merchant approve', alone);
+      const { as, reason } = alone;
+      const before = await requireMerchant(service.sql, merchant);
       const linkedAccount =
         linkedAccountId === undefined
           ? undefined
@@ -129,11 +142,15 @@ another one is active after LINKED_ACCOUNT_CHANGE_SECONDS; the old one given aga
               merchant,
               await checkLinkedAccount(
                 await service.gateways(),
-                gateway ?? (await requireMerchant(service.sql, merchant)).gateway,
+                gateway ?? before.gateway,
                 linkedAccountId,
               ),
             );
-      return merchantResult(await change(service, 'approve', merchant, { linkedAccount, gateway }));
+      const kind = kindOfApproval(before);
+      const act = { kind, subject: merchant, merchantId: merchant, reason };
+      const by = { sql: service.sql, ...(await actAlone(service, as, act)) };
+      const details = { linkedAccount, gateway };
+      return merchantResult(await change(by, 'approve', merchant, details));
     },
   }),
   defineCommand({
@@ -146,9 +163,16 @@ another one is active after LINKED_ACCOUNT_CHANGE_SECONDS; the old one given aga
   defineCommand({
     name: 'merchant activate',
     summary: 'End a suspension',
-    options: { merchant: MERCHANT },
-    run: async (service, { merchant }) =>
-      merchantResult(await change(service, 'activate', merchant)),
+    notes: ALONE_NOTES,
+    options: { merchant: MERCHANT, reason: REASON_ALONE, ...ALONE },
+    async run(service, { merchant, ...alone }) {
+      assertAlone('merchant activate', alone);
+      const { as, reason } = alone;
+      const { merchantId } = await requireMerchant(service.sql, merchant);
+      const act = { kind: 'merchant.activate', subject: merchantId, merchantId, reason } as const;
+      const by = { sql: service.sql, ...(await actAlone(service, as, act)) };
+      return merchantResult(await change(by, 'activate', merchant));
+    },
   }),
 ];
 

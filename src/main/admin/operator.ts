@@ -1,6 +1,15 @@
 import type { Invitation, OperatorRole } from '../../accounts/public.ts';
-import { createOperator, inviteMerchant, resetTwoFactor } from '../../accounts/public.ts';
+import {
+  createOperator,
+  emailKeyOf,
+  inviteMerchant,
+  readOperatorState,
+  resetTwoFactor,
+} from '../../accounts/public.ts';
+import { hasTwoAdmins, onlyFirstOperators } from '../../proposals/queries.ts';
+import type { Mail } from '../../mail/public.ts';
 import { sendMail } from '../../mail/public.ts';
+import { ALONE, ALONE_NOTES, actAlone, assertAlone, REASON_ALONE } from './break-glass.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
 import { defineCommand, MERCHANT } from './command.ts';
 import type { AdminService } from './service.ts';
@@ -35,7 +44,8 @@ const createCommand = defineCommand({
   summary: 'Invite an operator: prints the link that sets the password',
   notes: `support sees everything, retries, and raises disputes for buyers; finance also decides disputes, refunds and
 settles; admin also reviews merchants and manages operators. An operator who is disabled, or has not accepted an
-invitation, is invited anew. Two-factor authentication is set up after the password.`,
+invitation, is invited anew. Two-factor authentication is set up after the password. Until two admins have ever
+confirmed a second factor, it needs no other operator. ${ALONE_NOTES}`,
   options: {
     email: { value: 'EMAIL', help: "The operator's e-mail address", required: true },
     role: {
@@ -43,20 +53,52 @@ invitation, is invited anew. Two-factor authentication is set up after the passw
       choices: ROLES,
       required: true,
     },
+    reason: REASON_ALONE,
+    ...ALONE,
   },
-  run: async (service, operator) =>
-    invitationResult(await createOperator(depsOf(service), operator)),
+  async run(service, { email, role, ...alone }) {
+    const deps = depsOf(service);
+    const operator = { email, role };
+    const { sql } = service;
+    if (!alone['break-glass'] && !(await hasTwoAdmins(sql))) {
+      const first = { ...deps, alongside: onlyFirstOperators };
+      return invitationResult(await createOperator(first, operator));
+    }
+    assertAlone('operator create', alone);
+    const subject = emailKeyOf(email);
+    const { state } = await readOperatorState(sql, subject);
+    const kind = state === 'DISABLED' ? 'operator.reactivate' : 'operator.create';
+    const by = await actAlone(service, alone.as, { kind, subject, reason: alone.reason });
+    return invitationResult(await createOperator({ ...deps, ...by }, operator));
+  },
 });
 
 const resetCommand = defineCommand({
   name: 'operator reset-two-factor',
   summary: 'Remove the two-factor authentication of a user who has lost the device',
   notes: `Also for the user of a merchant. The user's sessions end, and a mail reports it. An operator has to set
-two-factor authentication up again at the next login. Be sure that the person is who they say.`,
-  options: { email: { value: 'EMAIL', help: "The user's e-mail address", required: true } },
-  async run(service, { email }) {
+two-factor authentication up again at the next login. Be sure that the person is who they say. For an operator:
+${ALONE_NOTES}`,
+  options: {
+    email: { value: 'EMAIL', help: "The user's e-mail address", required: true },
+    reason: REASON_ALONE,
+    ...ALONE,
+  },
+  async run(service, { email, ...alone }) {
+    const subject = emailKeyOf(email);
+    const { role } = await readOperatorState(service.sql, subject);
+    if (role !== null) assertAlone('operator reset-two-factor', alone);
+    const by =
+      role === null
+        ? {}
+        : await actAlone(service, alone.as ?? '', {
+            kind: 'operator.reset',
+            subject,
+            reason: alone.reason ?? '',
+          });
     const mails = await service.mails();
-    await resetTwoFactor({ ...depsOf(service), sendMail: (mail) => sendMail(mails, mail) }, email);
+    const deps = { ...depsOf(service), sendMail: (mail: Mail) => sendMail(mails, mail), ...by };
+    await resetTwoFactor(deps, email);
     return { data: { email }, text: `${email} logs in without a code until it is set up again.` };
   },
 });

@@ -1,9 +1,12 @@
+import type { Actor } from '../../db/actor.ts';
+import type { Alongside } from '../../db/alongside.ts';
 import type { Settlement } from '../../domain/index.ts';
 import type { OrderRow } from '../../orders/rows.ts';
 import type { Order } from '../../orders/schemas.ts';
 import { readDisputes } from '../../orders/steps/disputes.ts';
 import type { RetriedCall } from '../../payments/gateway/gateway-calls.ts';
 import type { OutsideSettlement } from '../../payments/settlement/settle-outside.ts';
+import { ALONE, ALONE_NOTES, actAlone, assertAlone } from './break-glass.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
 import { defineCommand, ORDER, REASON, timeOf, UsageError, YES } from './command.ts';
 import { disputeText, inspectorDeps } from './order.ts';
@@ -109,7 +112,8 @@ async function recoverAll(service: AdminService, since: Date): Promise<CommandRe
 const decideCommand = defineCommand({
   name: 'dispute decide',
   summary: 'Decide a dispute: for the merchant, or for the buyer, who is refunded',
-  notes: 'On a terminal it shows the consequences and asks for confirmation.',
+  notes: `On a terminal it shows the consequences and asks for confirmation. Above PROPOSAL_ABOVE_PAISE it needs two operators.
+${ALONE_NOTES}`,
   options: {
     order: ORDER,
     for: {
@@ -118,10 +122,13 @@ const decideCommand = defineCommand({
       required: true,
     },
     reason: { ...REASON, help: 'Why, shown to both sides, 1 to 2000 characters' },
+    ...ALONE,
     yes: YES,
   },
-  async run(service, { order: orderNumber, for: winner, reason, yes }) {
+  async run(service, { order: orderNumber, for: winner, reason, yes, ...alone }) {
     const { decideDispute } = await import('../../orders/commands/operator-commands.ts');
+    const needsTwo = await needsTwoOperators(service, 'dispute.decide', orderNumber);
+    if (needsTwo) assertAlone('dispute decide above this amount', { ...alone, reason });
     if (!yes) {
       await service.confirm(async () => {
         const { consequenceOfDecision } = await consequences();
@@ -131,11 +138,35 @@ const decideCommand = defineCommand({
         return blocks(orderText(order), last && disputeText(last), sentence, readBy(reason));
       });
     }
-    return orderResult(
-      await decideDispute(await operatorDeps(service), orderNumber, { winner, reason }),
-    );
+    const by = needsTwo
+      ? await aloneOn(service, 'dispute.decide', orderNumber, { ...alone, reason })
+      : {};
+    const deps = { ...(await operatorDeps(service)), ...by };
+    return orderResult(await decideDispute(deps, orderNumber, { winner, reason }));
   },
 });
+
+/** Whether the act is done alone only with --break-glass. @throws DomainError `ORDER_NOT_FOUND` */
+async function needsTwoOperators(
+  { sql, config: { proposalAbovePaise } }: AdminService,
+  kind: 'dispute.decide' | 'order.settle',
+  orderNumber: string,
+): Promise<boolean> {
+  const { needsProposal } = await import('../../proposals/second-person.ts');
+  return needsProposal({ sql, proposalAbovePaise }, kind, orderNumber);
+}
+
+/** Asks the operator for password and code. @throws DomainError */
+async function aloneOn(
+  service: AdminService,
+  kind: 'dispute.decide' | 'order.settle',
+  orderNumber: string,
+  { as, reason }: { as: string | undefined; reason: string },
+): Promise<{ actor: Actor; alongside: Alongside }> {
+  const { findOrderAnywhere } = await import('../../orders/lists/find-orders.ts');
+  const { merchantId } = await findOrderAnywhere(service.sql, orderNumber);
+  return actAlone(service, as ?? '', { kind, subject: orderNumber, merchantId, reason });
+}
 
 /** The dependencies of the operators' commands on orders, loaded on demand. */
 async function operatorDeps(service: AdminService) {
@@ -183,7 +214,8 @@ identifies the bank transfer, and belongs to one order. Also for an order whose 
 the gateway. --released makes the order COMPLETED, --refunded REFUNDED; without either, its pending operation decides.
 It reads the refunds and transfers of the payment at the gateway, and refuses what they contradict: --released while a
 refund is pending or made, --refunded while money is released to the merchant, a bank transfer of money that the gateway
-has moved. On a terminal it shows the consequences and asks for confirmation.`,
+has moved. On a terminal it shows the consequences and asks for confirmation.
+${ALONE_NOTES}`,
   options: {
     order: ORDER,
     released: { flag: true, help: 'The money went to the merchant: COMPLETED' },
@@ -197,15 +229,20 @@ has moved. On a terminal it shows the consequences and asks for confirmation.`,
       flag: true,
       help: 'Settle it also if the gateway cannot be read: you have looked there yourself',
     },
+    ...ALONE,
     yes: YES,
   },
   async run(service, { order: orderNumber, released, refunded, reference, reason, ...flags }) {
     const { settleOutside } = await import('../../payments/settlement/settle-outside.ts');
     const outcome = outcomeOf({ released, refunded });
+    const { as, 'break-glass': isAlone } = flags;
+    assertAlone('order settle', { as, 'break-glass': isAlone, reason });
     const notChecked = flags['not-checked'];
     const settlement = { orderNumber, outcome, reference, reason, notChecked };
     if (!flags.yes) await service.confirm(() => describeSettlement(service, settlement));
-    const deps = { ...(await operatorDeps(service)), gateways: await service.gateways() };
+    const by = await aloneOn(service, 'order.settle', orderNumber, { as, reason });
+    const gateways = await service.gateways();
+    const deps = { ...(await operatorDeps(service)), gateways, ...by };
     const { order, warning } = await settleOutside(deps, settlement);
     const { status, amountPaise } = order;
     const text = facts({

@@ -1,6 +1,7 @@
 import { DomainError } from '../../domain/index.ts';
 import { GatewayRefused, GatewayUnavailable } from '../../payments/gateway/gateway.ts';
 import { OrderNotNotifiedError } from '../../payments/settlement/settle-outside.ts';
+import { REFUSED } from '../../proposals/queries.ts';
 import { ConfigError } from '../../settings.ts';
 import { SetupError } from '../../setup-error.ts';
 import { ALERT_AND_AUDIT_COMMANDS } from './alert-and-audit.ts';
@@ -14,6 +15,7 @@ import { MERCHANT_COMMANDS } from './merchant.ts';
 import { OPERATOR_COMMANDS } from './operator.ts';
 import { ORDER_ACTIONS } from './order-actions.ts';
 import { ORDER_COMMANDS } from './order.ts';
+import type { AdminIo } from './service.ts';
 import {
   createAdminService,
   isTemporalError,
@@ -53,7 +55,7 @@ export interface Printed {
  */
 export async function adminMain(findSettings: () => NodeJS.ProcessEnv): Promise<void> {
   const say = (line: string) => void process.stderr.write(`${line}\n`);
-  const { stdout, stderr, exitCode } = await runAdmin(process.argv.slice(2), findSettings, say);
+  const { stdout, stderr, exitCode } = await runAdmin(process.argv.slice(2), findSettings, { say });
   // A reader that closes the pipe early, such as head, is not an error.
   process.stdout.on('error', () => undefined);
   if (stdout !== '') process.stdout.write(`${stdout}\n`);
@@ -66,18 +68,18 @@ export async function adminMain(findSettings: () => NodeJS.ProcessEnv): Promise<
  *
  * @param args the arguments behind `admin`
  * @param findSettings returns the service's environment variables; called if the command needs them
- * @param say receives the lines that a command prints while it runs
+ * @param io receives the lines that a command prints while it runs, and answers its questions
  */
 export async function runAdmin(
   args: readonly string[],
   findSettings: () => NodeJS.ProcessEnv,
-  say: (line: string) => void = () => undefined,
+  io: AdminIo = {},
 ): Promise<Printed> {
   const [noun, verb, ...rest] = args;
   const command = COMMANDS.find(({ name }) => name === `${noun} ${verb}`);
   try {
     if (!command) return { stdout: helpFor(noun, verb), stderr: '', exitCode: 0 };
-    return await run(command, rest, findSettings, say);
+    return await run(command, rest, findSettings, io);
   } catch (error) {
     if (!(error instanceof UsageError)) {
       return { stdout: '', stderr: lineOf(error), exitCode: 1 };
@@ -92,11 +94,11 @@ async function run(
   command: AdminCommand,
   args: readonly string[],
   findSettings: () => NodeJS.ProcessEnv,
-  say: (line: string) => void,
+  io: AdminIo,
 ): Promise<Printed> {
   const { values, json, help } = parseArguments(command, args);
   if (help) return { stdout: helpOfOne(command), stderr: '', exitCode: 0 };
-  const service = createAdminService(findSettings(), say);
+  const service = createAdminService(findSettings(), io);
   try {
     const { data, text, failed = false } = await command.run(service, values as never);
     const stdout = json ? JSON.stringify(data, null, 2) : text;
@@ -141,6 +143,7 @@ function lineOf(error: unknown): string {
   if (EXPECTED.some((kind) => error instanceof kind)) return message;
   const code = 'code' in error ? String(error.code) : '';
   if (UNREACHABLE.test(code)) return `The database cannot be reached: ${message || code}`;
+  if (code === REFUSED) return message;
   if (code === UNDEFINED_TABLE) return 'The database has no schema yet: run npm run migrate';
   return isTemporalError(error) ? temporalLineOf(error) : `Unexpected: ${message}`;
 }

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { pino } from 'pino';
@@ -51,6 +52,13 @@ export interface AdminService {
    * @throws NotConfirmedError unless the operator answers yes
    */
   confirm(describe: () => Promise<string>): Promise<void>;
+  /**
+   * Asks for what must not be in the arguments or on the screen: on the terminal, or, without one, the first lines of
+   * standard input.
+   *
+   * @param names what each is
+   */
+  askSecrets(names: readonly string[]): Promise<string[]>;
   /** Connects on first use, because loading the client takes longer than most commands. */
   temporal(): Promise<Client>;
   /** The workflows of orders, over the same connection. */
@@ -89,14 +97,46 @@ async function confirmOnTerminal(describe: () => Promise<string>): Promise<void>
   }
 }
 
+/** Asks on the terminal without showing what is typed; without one, reads standard input. */
+async function askSecrets(names: readonly string[]): Promise<string[]> {
+  const { stdin: input, stderr } = process;
+  const isTerminal = input.isTTY && stderr.isTTY;
+  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({
+    input,
+    output: isTerminal ? hidden : undefined,
+    terminal: isTerminal,
+  });
+  const iterator = lines[Symbol.asyncIterator]();
+  const secrets: string[] = [];
+  try {
+    for (const name of names) {
+      if (isTerminal) stderr.write(`${name}: `);
+      const { value, done } = await iterator.next();
+      if (isTerminal) stderr.write('\n');
+      if (done) throw new NotConfirmedError(`Nothing was done: no ${name.toLowerCase()} was given`);
+      secrets.push(value);
+    }
+    return secrets;
+  } finally {
+    lines.close();
+  }
+}
+
+/** What a command prints while it runs, and asks for. */
+export interface AdminIo {
+  say?: AdminService['say'];
+  askSecrets?: AdminService['askSecrets'];
+}
+
 /**
  * Creates the resources of a command; connections are opened on first use.
  *
  * @param env the service's environment variables
- * @param say receives the lines that the command prints while it runs
+ * @param io receives the lines that the command prints while it runs, and answers its questions
  * @throws ConfigError
  */
-export function createAdminService(env: NodeJS.ProcessEnv, say: AdminService['say']): AdminService {
+export function createAdminService(env: NodeJS.ProcessEnv, io: AdminIo): AdminService {
   const config = loadConfig(env);
   const databaseUrl = required(config, 'DATABASE_URL');
   const sql = connectDatabase(databaseUrl, {
@@ -109,8 +149,9 @@ export function createAdminService(env: NodeJS.ProcessEnv, say: AdminService['sa
     config,
     sql,
     actor: { name: actorOf(), address: null },
-    say,
+    say: io.say ?? (() => undefined),
     confirm: confirmOnTerminal,
+    askSecrets: io.askSecrets ?? askSecrets,
     log,
     pepper: () => required(config, 'API_SECRET_PEPPER'),
     secretBox: () => createSecretBox(required(config, 'WEBHOOK_SECRET_KEYS')),
