@@ -44,7 +44,8 @@ describe('an account of another merchant', () => {
     const owner = await service.newMerchant({ webhooks: false, linkedAccountId });
     const { merchantId } = await service.newMerchant({ webhooks: false });
     const path = `/operator/merchants/${merchantId}/linked-account`;
-    const { status, body } = await finance.post(path, { linkedAccountId });
+    const fields = { linkedAccountId, accountReason: 'The merchant has opened it' };
+    const { status, body } = await finance.post(path, fields);
     expect([status, textOf(body)]).toEqual([
       400,
       expect.stringContaining(`The linked account ${linkedAccountId} belongs to another merchant`),
