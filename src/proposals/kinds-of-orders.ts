@@ -114,14 +114,15 @@ export const settle = defineKind({
   readBefore: async (deps, proposal, parameters) => {
     const asked = settlementOf(proposal, parameters);
     const { subject } = proposal;
-    const { sentence } = await consequenceOfSettlement(
+    const { sentence, isOfSurplus = false } = await consequenceOfSettlement(
       deps.sql,
       rupeesText,
       subject,
       asked.outcome,
     );
     await checkSettlement(deps, asked);
-    return orderBefore(deps, subject, sentence);
+    const before = await orderBefore(deps, subject, sentence);
+    return { ...before, settles: isOfSurplus ? 'surplus' : 'payment' };
   },
   changes: (before, { reference, notChecked }) => [
     ...changesOfOrder(before),
@@ -130,9 +131,11 @@ export const settle = defineKind({
   ],
   carryOut: async (deps, proposal, parameters) => {
     // Recorded before: nothing of the order is left to settle.
-    if (await isSurplusSettled(deps.sql, proposal)) return undefined;
+    const { subject, before } = proposal;
+    const isOfSurplus = before['settles'] === 'surplus';
+    if (isOfSurplus && (await isSurplusSettled(deps.sql, subject, parameters.reference))) return;
     const { sql, log, gateways, workflows, actor } = deps;
-    return settleOutside(
+    await settleOutside(
       { sql, log, gateways, workflows, actor },
       settlementOf(proposal, parameters),
     );

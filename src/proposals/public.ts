@@ -5,6 +5,6 @@ export { deadlineOfProposal } from './deadlines.ts';
 export { changesOf, titleOf } from './describe.ts';
 export type { Proposed } from './proposals.ts';
 export { approveProposal, propose, rejectProposal, withdrawProposal } from './proposals.ts';
-export { listOpenProposals, listPastProposals, requireProposal } from './queries.ts';
+export { listOpenAbout, listOpenProposals, listPastProposals, requireProposal } from './queries.ts';
 export type { AmountRule } from './second-person.ts';
 export { disableOrPropose, isLastOtherAdmin, kindsFor, needsProposal } from './second-person.ts';

@@ -122,6 +122,14 @@ export async function listOpenProposals(
     ORDER BY p.expires_at, p.proposal_id LIMIT ${limit}`;
 }
 
+/** The open proposals about a merchant or one of its orders, an order, or an operator's address. */
+export async function listOpenAbout(sql: Sql, about: string): Promise<Proposal[]> {
+  return sql<Proposal[]>`
+    ${rows(sql)} WHERE p.status = 'open' AND p.expires_at > service_now()
+      AND (p.subject = ${about} OR p.merchant_id = ${about})
+    ORDER BY p.expires_at, p.proposal_id LIMIT 20`;
+}
+
 /** The proposals that are decided or have expired, the latest first. @param before the last id of the page before */
 export async function listPastProposals(
   sql: Sql,
@@ -165,16 +173,19 @@ export async function markWarned(sql: Sql, proposalId: string): Promise<void> {
   await sql`SELECT mark_proposal_warned(${proposalId})`;
 }
 
-/** Whether captures that an order could not take were settled since the approval: it has no other record of it. */
+/**
+ * Whether captures that an order could not take are settled with this reference: the order has no other record of it.
+ */
 export async function isSurplusSettled(
   sql: Sql,
-  { orderNumber, decidedAt }: Pick<Proposal, 'orderNumber' | 'decidedAt'>,
+  orderNumber: string,
+  reference: string | null,
 ): Promise<boolean> {
   const [row] = await sql<[{ isSettled: boolean }]>`
-    SELECT EXISTS (SELECT FROM audit_log WHERE action = 'surplus.settle' AND at >= ${decidedAt}
-        AND details->>'orderNumber' = ${orderNumber})
-      AND NOT EXISTS (SELECT FROM surplus_refunds
-        WHERE order_number = ${orderNumber} AND processed_at IS NULL) AS is_settled`;
+    SELECT count(*) FILTER (WHERE processed_at IS NULL) = 0
+      AND count(*) FILTER (WHERE settled_paise IS NOT NULL
+        AND reference IS NOT DISTINCT FROM ${reference}) > 0 AS is_settled
+    FROM surplus_refunds WHERE order_number = ${orderNumber}`;
   return row.isSettled;
 }
 

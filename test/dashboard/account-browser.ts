@@ -4,6 +4,7 @@ import { phonesOf, violationsOf } from '../support/browser.ts';
 import { linkTo } from '../support/mails.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { codeOf, operatorUser, PASSWORD, TOTP_SECRET } from '../support/users.ts';
+import { browserOf } from './browsing.ts';
 import type { Screen } from './screens.ts';
 
 /** The `test` of a file about a user's account. */
@@ -95,7 +96,7 @@ export function accountOn(test: ReturnType<typeof accountTest>, screens: readonl
   );
 
   test.for(screens)(
-    'an operator logs in with a code and invites another, on pages that are accessible: $colorScheme, $viewport.width pixels wide',
+    'an operator logs in with a code and invites another with a second one, on pages that are accessible: $colorScheme, $viewport.width pixels wide',
     async (screen, { service, newPhone }) => {
       const { email } = await operatorUser(service.sql, 'admin');
       const { page, complaints } = await newPhone(screen);
@@ -109,12 +110,17 @@ export function accountOn(test: ReturnType<typeof accountTest>, screens: readonl
       await page.getByRole('heading', { name: 'Operators', exact: true }).waitFor();
       await expectFit(page);
       const invited = `invited-${(invitations += 1)}@ops.example`;
-      await fill(page, { 'E-mail': invited });
-      await page.getByRole('button', { name: 'Invite' }).click();
-      await page.getByText(`${invited} is invited.`).waitFor();
+      await fill(page, { 'E-mail': invited, Reason: 'A new colleague' });
+      await page.getByRole('button', { name: 'Propose the invitation' }).click();
+      await page.getByText('Another operator has to approve it within 24 hours.').waitFor();
       await expectFit(page);
-      const link = (await page.locator('pre code').textContent()) ?? '';
-      await page.getByRole('link', { name: 'To the operators' }).click();
+      const proposal = new URL(page.url()).pathname;
+      const second = browserOf(service.origin, await operatorUser(service.sql, 'admin'));
+      expect((await second.post(`${proposal}/approve`)).location).toContain('done=approved');
+      const link = service.origin + (await linkTo(service.sql, invited));
+      await page.goto(`${service.origin}/operator/proposals`);
+      await expectFit(page);
+      await page.goto(`${service.origin}/operator/operators`);
       await page.getByRole('link', { name: invited }).click();
       await page.getByRole('button', { name: 'Disable the operator' }).waitFor();
       await expectFit(page);

@@ -87,6 +87,45 @@ describe('a decision', () => {
     expect((await auditOf(deps.sql, waiting)).at(-1)?.actor).toMatch(/^operator:.+@ops\.example$/);
   });
 
+  test('approves with the first linked account, which is active at once', async ({
+    operators: { admin, otherAdmin },
+    waiting,
+  }) => {
+    const version = versionIn((await admin.get(pathOf(waiting))).body);
+    const fields = { change: 'approve', reason: 'All documents fit', version };
+    const firstAccountId = 'acc_First1w1th2app';
+    const proposed = await admin.post(`${pathOf(waiting)}/decision`, { ...fields, firstAccountId });
+    const again = await admin.post(`${pathOf(waiting)}/decision`, { ...fields, firstAccountId });
+    expect([again.status, textOf(again.body)]).toEqual([
+      400,
+      expect.stringContaining('The same is proposed already'),
+    ]);
+    expect((await admin.get(pathOf(waiting))).body).toContain(`href="${proposalOf(proposed)}"`);
+    const shown = textOf((await otherAdmin.get(proposalOf(proposed))).body);
+    expect(shown).toContain('Status PENDING APPROVED');
+    expect(shown).toContain(`Linked account none ${firstAccountId}`);
+    await carriedOutBy(otherAdmin, proposed);
+    const { body } = await admin.get(pathOf(waiting));
+    expect(textOf(body)).toContain(`Production pays out to ${firstAccountId}`);
+    expect(body).not.toContain(proposalOf(proposed));
+  });
+
+  test('is not approved if the application has changed since it was proposed', async ({
+    deps,
+    operators: { otherAdmin },
+    waiting,
+    decide,
+  }) => {
+    const proposed = await decide(waiting, 'approve');
+    await decide(waiting, 'reject', 'A document is missing');
+    const { status, body } = await otherAdmin.post(`${proposalOf(proposed)}/approve`);
+    expect([status, textOf(body)]).toEqual([
+      400,
+      expect.stringContaining('is rejected, and must submit its application again first'),
+    ]);
+    expect((await readApplication(deps.sql, waiting)).state).toBe('rejected');
+  });
+
   test('says before a suspension what it stops', async ({
     operators: { admin, otherAdmin },
     waiting,

@@ -5,6 +5,9 @@ import { applyCapture } from '../../src/payments/captures/captures.ts';
 import { compareWithGateway } from '../../src/payments/reconcile/compare-gateway.ts';
 import { takeUnappliedCapture, writeCapture } from '../../src/payments/queries.ts';
 import { settleOutside } from '../../src/payments/settlement/settle-outside.ts';
+import { carryOutUnfinished } from '../../src/proposals/carry-out.ts';
+import { propose } from '../../src/proposals/proposals.ts';
+import { requireProposal, writeApproval } from '../../src/proposals/queries.ts';
 import type { Gateway } from '../support/gateway.ts';
 import {
   atRazorpay,
@@ -17,6 +20,7 @@ import {
   SANDBOX,
   sessionOf,
 } from '../support/gateway.ts';
+import { aProposer } from '../support/proposals.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -56,6 +60,34 @@ test('a surplus capture that the gateway refuses to refund does not affect its o
   expect((await handle.describe()).historyLength).toBe(historyLength);
   await endFault();
   await until(async () => (await madeAtGateway(service, surplusId, 'refunds')).length === 1);
+});
+
+test('a process that dies between the settlement of a surplus and its record as done settles it once', async ({
+  service,
+  gateway,
+}) => {
+  const { order } = await stuckSurplus(service, gateway);
+  const { sql, deps } = service;
+  const orderNumber = order.order_number;
+  const [finance, admin] = [await aProposer(service, 'finance'), await aProposer(service, 'admin')];
+  const reason = 'Refused';
+  const proposalId = await whenMoneyIsFree(() =>
+    propose(deps, finance, {
+      kind: 'order.settle',
+      subject: orderNumber,
+      parameters: { outcome: 'refunded', reference: 'UTR 4713', notChecked: false },
+      reason,
+    }),
+  );
+  const { user, actor } = admin;
+  await writeApproval(sql, proposalId, { userId: user.userId, roles: ['finance', 'admin'], actor });
+  const settlement = { orderNumber, outcome: 'refunded', reference: 'UTR 4713', reason } as const;
+  await whenMoneyIsFree(() => settleOutside({ ...deps, actor }, settlement));
+  await carryOutUnfinished(deps, 0);
+  expect((await requireProposal(sql, proposalId)).outcome).toBe('done');
+  const settled = await sql`
+    SELECT FROM audit_log WHERE action = 'surplus.settle' AND details->>'orderNumber' = ${orderNumber}`;
+  expect(settled).toHaveLength(1);
 });
 
 test('a surplus refund that an operator made outside is booked, and the gateway is not asked again', async ({

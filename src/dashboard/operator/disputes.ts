@@ -16,6 +16,7 @@ import {
   readDisputes,
   readTimeline,
 } from '../../orders/public.ts';
+import { listOpenAbout } from '../../proposals/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { choice } from '../view/fields.ts';
@@ -30,6 +31,7 @@ import { disputeTable } from './dispute-table.ts';
 import { decisionForm } from './order-actions.ts';
 import { timelinePart } from './order-view.ts';
 import { actionNotice, merchantIn, moreNote, orderLink } from './parts.ts';
+import { openProposals } from './proposal-tables.ts';
 
 /** The earlier disputes of a buyer and a merchant that the page shows. */
 const EARLIER_ORDERS = 10;
@@ -74,7 +76,11 @@ export function disputePages(context: PageContext, deps: OperatorPageDeps): Rout
     const order = await findOrderAnywhere(deps.sql, params.order);
     await writeBuyerView(deps.sql, actor, order);
     const mayDecide = mayDo(viewer.role, 'dispute.decide');
-    const content = [actionNotice(query.done), ...(await disputeContent(deps, order, mayDecide))];
+    const content = [
+      actionNotice(query.done),
+      openProposals(await listOpenAbout(deps.sql, order.orderNumber)),
+      ...(await disputeContent(deps, order, mayDecide)),
+    ];
     return { view: { title: `Dispute of ${order.orderNumber}`, content } };
   });
   return [...list, ...one];

@@ -5,6 +5,7 @@ import type { Route } from '../../http/define-route.ts';
 import { writeBuyerView } from '../../merchants/public.ts';
 import { findOrderAnywhere } from '../../orders/public.ts';
 import { readOrderView, readOrderWorkflows } from '../../payments/public.ts';
+import { listOpenAbout } from '../../proposals/public.ts';
 import { deliveryNotFound, listDeliveries, retryDelivery } from '../../webhooks/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
@@ -12,6 +13,7 @@ import type { OperatorPageDeps } from './context.ts';
 import { actionLinks } from './order-actions.ts';
 import { orderContent } from './order-view.ts';
 import { actionNotice } from './parts.ts';
+import { openProposals } from './proposal-tables.ts';
 
 /** The page waits no longer for the attempt, which continues after that. */
 const RETRY_WAIT_MS = 3000;
@@ -58,12 +60,14 @@ async function orderPageView(
 ) {
   const order = await findOrderAnywhere(deps.sql, orderNumber);
   await writeBuyerView(deps.sql, actor, order);
-  const [view, workflows] = await Promise.all([
+  const [view, workflows, proposals] = await Promise.all([
     readOrderView(deps.sql, order),
     readOrderWorkflows(deps, orderNumber, TEMPORAL_TIMEOUT_MS),
+    listOpenAbout(deps.sql, orderNumber),
   ]);
   const content = [
     actionNotice(done),
+    openProposals(proposals),
     ...orderContent(view, workflows, actionLinks({ order, view, workflows }, role), role),
   ];
   return { title: `Order ${orderNumber}`, content };

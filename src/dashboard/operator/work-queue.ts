@@ -20,7 +20,7 @@ import type { OperatorPageDeps } from './context.ts';
 import { disputeTable } from './dispute-table.ts';
 import { actionNotice, moreNote } from './parts.ts';
 import { proposalPath } from './propose.ts';
-import { proposalTable } from './proposals/views.ts';
+import { proposalTable } from './proposal-tables.ts';
 import { failingTable, reviewTable, stuckTable, overdueTable } from './work-tables.ts';
 
 /** Of each kind of work; the alerts and the disputes have pages with all of them. */

@@ -44,6 +44,9 @@ CREATE FUNCTION erase_proposals() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   UPDATE proposals SET reason = '' WHERE order_number = NEW.order_number;
+  -- The gateway's own words.
+  UPDATE alerts SET details = details - 'error'
+  WHERE subject IN (SELECT proposal_id FROM proposals WHERE order_number = NEW.order_number);
   RETURN NULL;
 END $$;
 CREATE TRIGGER erase_proposals AFTER UPDATE OF erased_at ON orders

@@ -20,6 +20,8 @@ export interface Consequence {
   order: OrderRow;
   /** Sentences that say where the money goes, and which status the order gets. */
   sentence: string;
+  /** Of a settlement: whether only captures are settled that the order could not take. */
+  isOfSurplus?: boolean;
 }
 
 /** What a settlement that need not be checked means, for the same confirmation. */
@@ -97,7 +99,7 @@ export async function consequenceOfSettlement(
     .map((one) => `${amountText(one.amountPaise)} of payment ${one.gatewayPaymentId}`)
     .join(', ');
   const sentence = `${list} counts as sent back to the buyer by you: the order stays ${order.status}, and ${noMore}.`;
-  return { order, sentence };
+  return { order, sentence, isOfSurplus: true };
 }
 
 /** The outcome if the operator names none: that of the pending operation, or of a refund that has failed. */

@@ -8,6 +8,7 @@ import {
   openDocument,
   readReview,
 } from '../../../onboarding/public.ts';
+import { listOpenAbout } from '../../../proposals/public.ts';
 import type { PageContext } from '../../context.ts';
 import { definePage } from '../../page.ts';
 import type { PageReply } from '../../reply.ts';
@@ -48,7 +49,11 @@ async function merchantReply(
   merchantId: string,
   shown: Shown,
 ): Promise<ViewReply> {
-  return { view: merchantView(viewer, await readReview(sql, merchantId), shown) };
+  const [review, proposals] = await Promise.all([
+    readReview(sql, merchantId),
+    listOpenAbout(sql, merchantId),
+  ]);
+  return { view: merchantView(viewer, review, { ...shown, proposals }) };
 }
 
 /** The refusals that the page shows, with their status. */

@@ -4,6 +4,7 @@ import { mayDo } from '../../../accounts/public.ts';
 import type { StatusChange } from '../../../merchants/public.ts';
 import type { PastDecision, Review } from '../../../onboarding/public.ts';
 import { decisionsOf, missingOf, versionOf } from '../../../onboarding/public.ts';
+import type { Proposal } from '../../../proposals/public.ts';
 import {
   applicationState,
   bankFacts,
@@ -20,11 +21,14 @@ import { facts, moment, notice, section, written } from '../../view/parts.ts';
 import { dataTable } from '../../view/table.ts';
 import { form } from '../../view/url.ts';
 import type { OperatorViewer } from '../../viewer.ts';
+import { openProposals } from '../proposal-tables.ts';
 import { merchantPath } from './deps.ts';
 
 /** What a page shows beside the merchant itself. */
 export interface Shown {
   message?: ComponentChildren;
+  /** What is proposed about the merchant and its orders. */
+  proposals?: readonly Proposal[];
   /** The whole account number, for a role that may see it and has asked for it. */
   accountNumber?: string;
   decision?: FormState;
@@ -40,6 +44,7 @@ export function merchantView({ role }: OperatorViewer, review: Review, shown: Sh
     content: [
       h('p', { class: 'lead' }, applicationState(application.state)),
       shown.message,
+      openProposals(shown.proposals ?? []),
       application.state === 'not_ready' && notice('wait', notReadyText(merchant)),
       merchantSection(review),
       section('business', 'Business', businessFacts(application.business), missing(review)),

@@ -1,34 +1,16 @@
-import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { mayDo } from '../../../accounts/public.ts';
 import type { Proposal } from '../../../proposals/public.ts';
 import { changesOf, titleOf } from '../../../proposals/public.ts';
 import { submit } from '../../view/fields.ts';
 import type { View } from '../../view/layout.ts';
-import type { Tone } from '../../view/parts.ts';
-import {
-  doneNotice,
-  facts,
-  moment,
-  money,
-  notice,
-  section,
-  tag,
-  written,
-} from '../../view/parts.ts';
+import { doneNotice, facts, moment, money, notice, section, written } from '../../view/parts.ts';
 import { dataTable, pager } from '../../view/table.ts';
 import { form, link } from '../../view/url.ts';
 import type { OperatorViewer } from '../../viewer.ts';
-import { merchantLink, orderLink } from '../parts.ts';
+import { merchantLink } from '../parts.ts';
+import { aboutLink, proposalTable, statusTag } from '../proposal-tables.ts';
 import { proposalPath } from '../propose.ts';
-
-const STATUSES = {
-  open: ['wait', 'Open'],
-  approved: ['good', 'Approved'],
-  rejected: ['bad', 'Rejected'],
-  withdrawn: ['plain', 'Withdrawn'],
-  expired: ['plain', 'Expired'],
-} as const satisfies Record<Proposal['status'], readonly [Tone, string]>;
 
 const DONE = {
   open: 'It is proposed. Another operator has to approve it within 24 hours.',
@@ -41,36 +23,6 @@ const DONE = {
   rejected: 'It is rejected.',
   withdrawn: 'It is withdrawn.',
 } as const;
-
-function aboutLink({ orderNumber, merchantId, operatorEmail }: Proposal): ComponentChildren {
-  if (orderNumber !== null) return orderLink(orderNumber);
-  return merchantId === null ? operatorEmail : merchantLink(merchantId);
-}
-
-function statusTag({ status }: Proposal) {
-  const [tone, text] = STATUSES[status];
-  return tag(tone, text);
-}
-
-/** Proposals as rows. */
-export function proposalTable(proposals: readonly Proposal[], empty: string) {
-  return dataTable({
-    caption: 'Proposals',
-    rows: proposals,
-    empty,
-    columns: [
-      {
-        title: 'What',
-        cell: (one) => link(proposalPath(one.proposalId), titleOf(one)),
-      },
-      { title: 'About', cell: aboutLink },
-      { title: 'Status', cell: statusTag },
-      { title: 'By', cell: ({ proposedByEmail }) => proposedByEmail },
-      { title: 'Proposed', cell: ({ proposedAt }) => moment(proposedAt) },
-      { title: 'Expires', cell: ({ status, expiresAt }) => status === 'open' && moment(expiresAt) },
-    ],
-  });
-}
 
 /** The open proposals, and a page of the others. */
 export function proposalsView(

@@ -1,0 +1,55 @@
+import type { ComponentChildren } from 'preact';
+import type { Proposal } from '../../proposals/public.ts';
+import { titleOf } from '../../proposals/public.ts';
+import type { Tone } from '../view/parts.ts';
+import { moment, section, tag } from '../view/parts.ts';
+import { dataTable } from '../view/table.ts';
+import { link } from '../view/url.ts';
+import { merchantLink, orderLink } from './parts.ts';
+import { proposalPath } from './propose.ts';
+
+const STATUSES = {
+  open: ['wait', 'Open'],
+  approved: ['good', 'Approved'],
+  rejected: ['bad', 'Rejected'],
+  withdrawn: ['plain', 'Withdrawn'],
+  expired: ['plain', 'Expired'],
+} as const satisfies Record<Proposal['status'], readonly [Tone, string]>;
+
+/** What a proposal is about. */
+export function aboutLink({ orderNumber, merchantId, operatorEmail }: Proposal): ComponentChildren {
+  if (orderNumber !== null) return orderLink(orderNumber);
+  return merchantId === null ? operatorEmail : merchantLink(merchantId);
+}
+
+/** Its state. */
+export function statusTag({ status }: Proposal) {
+  const [tone, text] = STATUSES[status];
+  return tag(tone, text);
+}
+
+/** Proposals as rows. */
+export function proposalTable(proposals: readonly Proposal[], empty: string) {
+  return dataTable({
+    caption: 'Proposals',
+    rows: proposals,
+    empty,
+    columns: [
+      {
+        title: 'What',
+        cell: (one) => link(proposalPath(one.proposalId), titleOf(one)),
+      },
+      { title: 'About', cell: aboutLink },
+      { title: 'Status', cell: statusTag },
+      { title: 'By', cell: ({ proposedByEmail }) => proposedByEmail },
+      { title: 'Proposed', cell: ({ proposedAt }) => moment(proposedAt) },
+      { title: 'Expires', cell: ({ status, expiresAt }) => status === 'open' && moment(expiresAt) },
+    ],
+  });
+}
+
+/** What is proposed about the subject of a page, if anything is. */
+export function openProposals(proposals: readonly Proposal[]) {
+  if (proposals.length === 0) return null;
+  return section('proposed', 'Proposed', proposalTable(proposals, ''));
+}
