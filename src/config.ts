@@ -188,7 +188,7 @@ export const SERVICE_SETTINGS = {
     {
       accepts: 'a whole number of paise from 0 to 100000000000',
       description:
-        "an operator's refund or decision of an order above this amount needs a second operator",
+        "an operator's refund or decision of an order above this amount needs a second operator; a merchant's user who refunds one is asked again for password and second factor",
     },
   ),
   TRUSTED_PROXIES: list(ITEMS.addressOrCidr, {

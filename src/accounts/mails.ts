@@ -68,7 +68,8 @@ const CHANGES = {
   'two_factor.reset':
     'An operator switched off two-factor authentication of your account. All sessions have ended.',
   'recovery_codes.create': 'New recovery codes were made. The old ones no longer work.',
-  'recovery_codes.use': 'A recovery code was used to log in. It does not work again.',
+  'recovery_codes.use':
+    'A recovery code was used instead of a two-factor code. It does not work again.',
 } as const;
 
 /** A change of how an account is protected. */

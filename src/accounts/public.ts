@@ -1,6 +1,7 @@
 /** What the dashboard may use of the accounts. */
 export type { AccountDeps, Client, OutgoingMail } from './context.ts';
 export { EXPIRED_ACCESS } from './expired.ts';
+export { confirmAgain } from './log-in/confirm-again.ts';
 export type { LinkPurpose, OpenLink } from './people/links.ts';
 export { acceptInvitation, findLink, requestReset, resetPassword } from './people/links.ts';
 export type { LogInResult } from './log-in/log-in.ts';

@@ -14,7 +14,7 @@ import { readCookie } from './cookies.ts';
 import type { PageReply, PageResponse } from './reply.ts';
 import { redirectTo, refusalOf, RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
 import type { AccessRule, Audience, Place, Viewers } from './viewer.ts';
-import { actorOf, placesOf, RedirectFirst, viewerOf } from './viewer.ts';
+import { actorOf, confirmPath, placesOf, RedirectFirst, viewerOf } from './viewer.ts';
 
 type ObjectSchema = z.ZodObject;
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
@@ -54,6 +54,13 @@ export interface PageDeclaration<A extends Audience, P, Q, B> {
   readonly bodyType?: 'form' | 'multipart';
   /** How long the handler may take, where 4.5 s are not enough. */
   readonly responseTimeoutMs?: number;
+  /**
+   * Whether the user has to give password and second factor again, unless both were given within the last ten
+   * minutes: the user is sent to the page that asks for them, and from there to the page of the form.
+   */
+  readonly asksAgain?: boolean | ((request: PageRequest<A, P, Q, B>) => boolean | Promise<boolean>);
+  /** The page of the form, where it has another path than the form. */
+  readonly formPath?: '' | `/${string}`;
   /** Also for an operator who has not set up two-factor authentication yet. */
   readonly isBeforeTwoFactor?: true;
 }
@@ -115,6 +122,8 @@ function routeOf<
   handler: (request: PageRequest<A, P, Q, B>) => Promise<PageReply>,
 ): Route {
   const { method, audience, params, query, body, bodyType = 'form', responseTimeoutMs } = page;
+  const formPlaces = placesOf(audience, page.formPath ?? page.path);
+  const formPlace = formPlaces.find(({ environment }) => environment === place.environment);
   const downloads = createSlots(DOWNLOADS, 'Too many files are saved at the same time: try again');
   return defineRoute({
     ...routeFacts(context, method, place),
@@ -142,7 +151,9 @@ function routeOf<
       const userAgent = given['User-Agent'] ?? '';
       const input = { ...validate(), viewer, actor, address, userAgent, cookie, requestId, log };
       // The cast is safe: the types were inferred from the schemas and the audience.
-      const reply = await handler(input as unknown as PageRequest<A, P, Q, B>);
+      const request = input as unknown as PageRequest<A, P, Q, B>;
+      await assertConfirmed(page, request, pathOf(formPlace ?? place, sent));
+      const reply = await handler(request);
       return await responseOf(rendering, reply);
     } catch (error) {
       if (!(error instanceof RedirectFirst)) logError(log, error);
@@ -162,6 +173,17 @@ async function userOf(
   const token = readCookie(Cookie, SESSION_COOKIE);
   if (token === undefined) return undefined;
   return context.readSession(token, destination !== 'empty');
+}
+
+/** @throws RedirectFirst if the page asks again and the user has not given both lately */
+async function assertConfirmed<A extends Audience, P, Q, B>(
+  { asksAgain = false }: Pick<PageDeclaration<A, P, Q, B>, 'asksAgain'>,
+  request: PageRequest<A, P, Q, B>,
+  formPath: string,
+): Promise<void> {
+  if (request.viewer.user?.isConfirmed === true) return;
+  const asks = typeof asksAgain === 'boolean' ? asksAgain : await asksAgain(request);
+  if (asks) throw new RedirectFirst(confirmPath(formPath));
 }
 
 /** Checks who sends a file before it is read. The handler's checks follow once it was read. */

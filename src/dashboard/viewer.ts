@@ -63,6 +63,9 @@ export class RedirectFirst extends Error {
   }
 }
 
+/** The page that asks for password and second factor again. @param next the page to show after it */
+export const confirmPath = (next: string): string => pathWith('/dashboard/confirm', { next });
+
 /** What {@link viewerOf} checks of a page. */
 export interface AccessRule {
   readonly audience: Audience;

@@ -52,6 +52,7 @@ test('a session says who is signed in, and which merchant', async ({ deps, newMe
     merchantStatus: 'PENDING',
     role: null,
     hasTwoFactor: false,
+    isConfirmed: true,
   });
 });
 

@@ -26,7 +26,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   confirmed_admins: { none: 'user_id confirmed_at' },
   dashboard_sessions: {
     passing: 'token_hash address user_agent',
-    none: 'session_id user_id created_at last_seen_at expires_at',
+    none: 'session_id user_id created_at last_seen_at expires_at confirmed_at',
   },
   disputes: {
     buyer: 'reason evidence resolution decision_reason',

@@ -4,6 +4,7 @@ import { hashPassword } from '../../src/accounts/passwords/passwords.ts';
 import type { OperatorRole } from '../../src/accounts/public.ts';
 import { SESSION_COOKIE } from '../../src/accounts/public.ts';
 import { createSession } from '../../src/accounts/log-in/sessions.ts';
+import { hashOfToken } from '../../src/accounts/tokens.ts';
 import type { Sql } from '../../src/db/client.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { once } from './fixtures.ts';
@@ -33,10 +34,22 @@ interface UserOptions {
 
 const passwordHash = once(() => hashPassword(PASSWORD));
 
-/** Signs a user in again. @returns the Cookie header */
-export async function signIn(sql: Sql, userId: string): Promise<string> {
+/**
+ * Signs a user in again, as with the password and the second factor.
+ *
+ * @param options.isConfirmed false if both were given more than ten minutes ago
+ * @returns the Cookie header
+ */
+export async function signIn(
+  sql: Sql,
+  userId: string,
+  { isConfirmed = true }: { isConfirmed?: boolean } = {},
+): Promise<string> {
   const client = { address: '127.0.0.1', userAgent: 'a test' };
   const token = await createSession({ sql }, userId, client);
+  await sql`
+    UPDATE dashboard_sessions SET confirmed_at = ${isConfirmed ? sql`service_now()` : null}
+    WHERE token_hash = ${hashOfToken(token)}`;
   return `${SESSION_COOKIE}=${token}`;
 }
 

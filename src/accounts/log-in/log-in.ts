@@ -53,7 +53,10 @@ export async function logIn(
   // The hash waits in a queue: meanwhile the password may have been reset.
   const passwordHash = await renewHash(sql, user, given.password);
   if (user.totpConfirmedAt === null) {
-    const token = await createSession(deps, user.userId, client, { passwordHash });
+    const token = await createSession(deps, user.userId, client, {
+      passwordHash,
+      hasPassword: true,
+    });
     return { next: 'session', token };
   }
   return { next: 'code', token: await awaitCode(sql, user.userId, passwordHash) };
@@ -142,7 +145,8 @@ export async function logInWithCode(
   }
   await forgetAttempts(sql, limits);
   await sql`DELETE FROM pending_logins WHERE token_hash = ${hashOfToken(token)}`;
-  const session = await createSession(deps, user.userId, client, { secondFactor: factor });
+  const proof = { secondFactor: factor, hasPassword: true };
+  const session = await createSession(deps, user.userId, client, proof);
   if (factor === 'recovery_code') {
     await deps.sendMail(noticeMail(deps, user.email, 'recovery_codes.use'));
   }

@@ -19,6 +19,9 @@ const LIMITS = {
   operator: { idle: '15 minutes', absolute: '12 hours' },
 } as const;
 
+/** For so long after both were given, an act that asks again for password and second factor does not ask. */
+const CONFIRMED_FOR = '10 minutes';
+
 /** A page with several requests writes the time of the last one at most this often. */
 const SEEN_EVERY = '1 minute';
 
@@ -39,6 +42,8 @@ export interface SignedInUser {
   role: OperatorRole | null;
   /** Whether two-factor is set up. An operator without it sees only the page that sets it up. */
   hasTwoFactor: boolean;
+  /** Password and, if set up, second factor were given within the last ten minutes: see `confirmAgain`. */
+  isConfirmed: boolean;
 }
 
 /** A session as its user sees it. */
@@ -72,6 +77,8 @@ export interface LoginProof {
   secondFactor?: SecondFactor;
   /** The hash that the password was verified with: after a change of the password it is worth nothing. */
   passwordHash?: string | null;
+  /** The user has just given the password. With the second factor, or if a merchant's user has none, that confirms. */
+  hasPassword?: boolean;
 }
 
 /** Of the sessions of one user, the latest used ones stay. */
@@ -88,7 +95,7 @@ export async function createSession(
   { sql }: SessionDeps,
   userId: string,
   client: Client,
-  { secondFactor, passwordHash }: LoginProof = {},
+  { secondFactor, passwordHash, hasPassword = false }: LoginProof = {},
 ): Promise<string> {
   const token = newToken();
   const sessionId = `ses_${ulid()}`;
@@ -102,10 +109,12 @@ export async function createSession(
             WHERE user_id = ${userId} ORDER BY last_seen_at DESC OFFSET ${MOST_SESSIONS - 1}))
     ), created AS (
       INSERT INTO dashboard_sessions
-        (session_id, token_hash, user_id, expires_at, address, user_agent)
+        (session_id, token_hash, user_id, expires_at, address, user_agent, confirmed_at)
       SELECT ${sessionId}, ${hashOfToken(token)}, u.user_id,
         service_now() + ${limitOf(sql, 'absolute')},
-        ${client.address}, ${client.userAgent.slice(0, USER_AGENT_LENGTH)}
+        ${client.address}, ${client.userAgent.slice(0, USER_AGENT_LENGTH)},
+        CASE WHEN ${hasPassword} AND (${secondFactor !== undefined}
+          OR (u.merchant_id IS NOT NULL AND u.totp_confirmed_at IS NULL)) THEN service_now() END
       FROM users u WHERE u.user_id = ${userId} AND u.disabled_at IS NULL
         ${passwordHash === undefined ? sql`` : sql`AND u.password_hash = ${passwordHash}`}
       RETURNING user_id
@@ -134,7 +143,7 @@ export async function readSession(
 ): Promise<SignedInUser | undefined> {
   const [user] = await sql<SignedInUser[]>`
     WITH live AS (
-      SELECT s.session_id, s.last_seen_at, u.* FROM dashboard_sessions s JOIN users u USING (user_id)
+      SELECT s.session_id, s.last_seen_at, s.confirmed_at, u.* FROM dashboard_sessions s JOIN users u USING (user_id)
       WHERE s.token_hash = ${hashOfToken(token)} AND ${isLive(sql)}
     ), seen AS (
       UPDATE dashboard_sessions s SET last_seen_at = service_now() FROM live
@@ -143,7 +152,8 @@ export async function readSession(
     )
     SELECT user_id, live.email, session_id, merchant_id, m.name AS merchant_name,
       m.status AS merchant_status, operator_role AS role,
-      totp_confirmed_at IS NOT NULL AS has_two_factor
+      totp_confirmed_at IS NOT NULL AS has_two_factor,
+      coalesce(live.confirmed_at > service_now() - ${CONFIRMED_FOR}::interval, false) AS is_confirmed
     FROM live LEFT JOIN merchants m USING (merchant_id)`;
   return user;
 }

@@ -13,7 +13,7 @@ import {
   stepOfCode,
   totpOf,
 } from './second-factor.ts';
-import type { SignedInUser } from '../log-in/sessions.ts';
+import type { SecondFactor, SignedInUser } from '../log-in/sessions.ts';
 import { createSession } from '../log-in/sessions.ts';
 import { endingAccess, requirePassword } from '../passwords/set-password.ts';
 import type { UserRow } from '../people/users.ts';
@@ -27,6 +27,13 @@ export interface TwoFactorSetUp {
   uri: string;
 }
 
+/** What a signed-in user gives again. */
+export interface GivenAgain {
+  password: string;
+  /** A code of the authenticator or a recovery code; not looked at if two-factor is not set up. */
+  code: string;
+}
+
 /** Whether two-factor is set up, and how many recovery codes are left. */
 export interface TwoFactorState {
   since: Date | null;
@@ -36,6 +43,30 @@ export interface TwoFactorState {
 /** @throws DomainError INVALID_STATE */
 function refuseSetUp(): never {
   throw new DomainError('INVALID_STATE', 'Two-factor authentication is already set up');
+}
+
+/**
+ * The password and, if the user has set it up, the second factor, counted as those of a login.
+ *
+ * @throws ValidationError for a wrong password or code
+ * @throws HttpRefusal TOO_MANY_REQUESTS
+ */
+export async function requireBoth(
+  deps: AccountDeps,
+  user: SignedInUser,
+  { password, code }: GivenAgain,
+  client: Client,
+): Promise<{ row: UserRow; factor: SecondFactor | null }> {
+  const row = await requirePassword(deps, user, password, client);
+  if (row.totpConfirmedAt === null) return { row, factor: null };
+  const limits = codeLimits(user.userId, client.address);
+  await admitAttempt(deps.sql, limits);
+  const factor = await acceptSecondFactor(deps, row, code);
+  if (!factor) {
+    throw new ValidationError({ code: 'The code is wrong, has expired or was used already' });
+  }
+  await forgetAttempts(deps.sql, limits);
+  return { row, factor };
 }
 
 /** The state of the signed-in user's two-factor authentication. */
@@ -134,7 +165,10 @@ export async function confirmTwoFactor(
   await deps.sendMail(noticeMail(deps, email, 'two_factor.enable'));
   return {
     recoveryCodes,
-    sessionToken: await createSession(deps, userId, client, { secondFactor: 'totp' }),
+    sessionToken: await createSession(deps, userId, client, {
+      secondFactor: 'totp',
+      hasPassword: true,
+    }),
   };
 }
 
@@ -175,18 +209,12 @@ export async function renewRecoveryCodes(
 export async function disableTwoFactor(
   deps: AccountDeps,
   user: SignedInUser,
-  { password, code }: { password: string; code: string },
+  given: GivenAgain,
   client: Client,
 ): Promise<void> {
   const { sql } = deps;
-  const row = await requirePassword(deps, user, password, client);
-  if (row.totpConfirmedAt === null) return refuseMissing();
-  const limits = codeLimits(user.userId, client.address);
-  await admitAttempt(sql, limits);
-  if (!(await acceptSecondFactor(deps, row, code))) {
-    throw new ValidationError({ code: 'The code is wrong, has expired or was used already' });
-  }
-  await forgetAttempts(sql, limits);
+  const { factor } = await requireBoth(deps, user, given, client);
+  if (factor === null) return refuseMissing();
   await sql`
     WITH ${withoutTwoFactor(sql, user.userId)}
     ${auditing(sql, 'two_factor.disable', client)}`;

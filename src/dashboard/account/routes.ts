@@ -2,6 +2,7 @@ import type { AccountDeps } from '../../accounts/public.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
 import { accountPages } from './account.ts';
+import { confirmPages } from './confirm.ts';
 import { linkPages } from './links.ts';
 import { logInPages } from './log-in.ts';
 import { passwordPages } from './password.ts';
@@ -14,6 +15,7 @@ export function accountRoutes(context: PageContext, accounts: AccountDeps): Rout
   return [
     ...signUpPages(context, accounts),
     ...logInPages(context, accounts),
+    ...confirmPages(context, accounts),
     ...linkPages(context, accounts),
     ...audiences.flatMap((audience) => [
       ...accountPages(context, accounts, audience),

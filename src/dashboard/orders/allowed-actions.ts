@@ -8,6 +8,12 @@ const DISPUTE_ANSWERS: readonly string[] = [
   'acceptDispute',
 ] satisfies OrderActionId[];
 
+/** The actions with which a merchant returns the buyer's money. */
+const REFUNDS: readonly string[] = ['refundOrder', 'acceptDispute'] satisfies OrderActionId[];
+
+/** Whether an action returns the buyer's money. */
+export const returnsMoney = (actionId: string): boolean => REFUNDS.includes(actionId);
+
 /** Whether the merchant's status allows its users the action. */
 export function mayAct({ merchantStatus }: MerchantViewer, actionId: string): boolean {
   if (merchantStatus === 'SUSPENDED') return DISPUTE_ANSWERS.includes(actionId);

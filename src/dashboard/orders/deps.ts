@@ -16,6 +16,8 @@ export interface AttentionItem {
 export interface OrderPagesDeps {
   orders: MerchantOrders;
   actions: OrderActions;
+  /** A refund of an order above this amount asks again for password and second factor. */
+  refundAsksAbovePaise: number;
   /** The lines of one order, each with the balances after it. */
   readLedger(orderNumber: string): Promise<RunningLine[]>;
   /** The gateway does not accept the transfer of the order's money to the merchant's account. */

@@ -8,7 +8,7 @@ import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { pathWith } from '../view/table.ts';
-import { allowedActions, mayAct } from './allowed-actions.ts';
+import { allowedActions, mayAct, returnsMoney } from './allowed-actions.ts';
 import type { RefusedAction } from './action-form.ts';
 import { KEY_FIELD, valuesOf } from './action-form.ts';
 import type { OrderPagesDeps } from './deps.ts';
@@ -60,6 +60,12 @@ function actionPage(context: PageContext, deps: OrderPagesDeps): Route[] {
     path: '/orders/{id}/{action}',
     params: actionParams,
     body: actionBody,
+    formPath: '/orders/{id}',
+    asksAgain: async ({ viewer, params: { id, action } }) => {
+      if (!returnsMoney(action)) return false;
+      const { amountPaise } = await deps.orders.find(ownerOf(viewer), id);
+      return amountPaise > deps.refundAsksAbovePaise;
+    },
   }).handledBy(async (request) => {
     const { viewer, params, actor } = request;
     // Another merchant's order is unknown here, while the API says that it is another's.

@@ -24,6 +24,10 @@ export function ownerOf({ merchantId, environment }: MerchantViewer): DeliveryOw
   return { merchantId, environment };
 }
 
+/** Whether a page is about production: a change there asks again for password and second factor. */
+export const isProduction = ({ viewer }: { viewer: MerchantViewer }): boolean =>
+  viewer.environment === 'production';
+
 /** The path of a page of this folder in the viewer's environment. */
 export function pathOf(environment: Environment, below: string): string {
   return `/dashboard/${environment}${below}`;

@@ -12,7 +12,7 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import type { SettingsDeps } from './deps.ts';
-import { pathOf } from './deps.ts';
+import { isProduction, pathOf } from './deps.ts';
 import { keysView, newSecretView, rotateKeyView } from './keys-view.ts';
 import type { KeysContent } from './keys-view.ts';
 
@@ -44,6 +44,8 @@ function generateKey(context: PageContext, { sql, pepper }: SettingsDeps): Route
     audience: 'merchant',
     method: 'POST',
     path: '/keys/generate',
+    formPath: '/keys',
+    asksAgain: isProduction,
   }).handledBy(async ({ viewer: { merchantId, environment }, actor }) => {
     const pair = await createKeyPair({ sql, pepper, actor }, merchantId, environment);
     return { view: newSecretView(environment, pair, context.publicBaseUrl) };
@@ -51,7 +53,7 @@ function generateKey(context: PageContext, { sql, pepper }: SettingsDeps): Route
 }
 
 function rotateKey(context: PageContext, { sql, pepper }: SettingsDeps): Route[] {
-  const page = { audience: 'merchant', path: '/keys/rotate' } as const;
+  const page = { audience: 'merchant', path: '/keys/rotate', asksAgain: isProduction } as const;
   return [
     ...definePage(context, { ...page, method: 'GET' }).handledBy(async ({ viewer }) => ({
       view: rotateKeyView(viewer.environment),

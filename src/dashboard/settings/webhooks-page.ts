@@ -14,7 +14,7 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import type { SettingsDeps } from './deps.ts';
-import { ownerOf, pathOf } from './deps.ts';
+import { isProduction, ownerOf, pathOf } from './deps.ts';
 import {
   newWebhookSecretView,
   removeUrlView,
@@ -57,6 +57,7 @@ function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
     method: 'POST',
     path: '/webhooks',
     body: z.object({ url: z.string().default('') }),
+    asksAgain: isProduction,
     responseTimeoutMs: SAVE_TIMEOUT_MS,
   }).handledBy(async ({ viewer, body, actor }) => {
     const { merchantId, environment } = viewer;
@@ -92,7 +93,7 @@ function rotateSecretPages(context: PageContext, deps: SettingsDeps): Route[] {
 }
 
 function removeUrlPages(context: PageContext, deps: SettingsDeps): Route[] {
-  const page = { audience: 'merchant', path: '/webhooks/remove' } as const;
+  const page = { audience: 'merchant', path: '/webhooks/remove', asksAgain: isProduction } as const;
   return [
     ...definePage(context, { ...page, method: 'GET' }).handledBy(async ({ viewer }) => ({
       view: removeUrlView(viewer.environment),

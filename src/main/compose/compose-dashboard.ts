@@ -91,6 +91,7 @@ function orderPagesDeps({ config, sql }: Resources, { declared, present }: Share
   return {
     orders: createMerchantOrders(sql),
     actions: createOrderActions(declared, config.publicBaseUrl),
+    refundAsksAbovePaise: config.proposalAbovePaise,
     readLedger: async (orderNumber: string) =>
       runningLedger((await showLedger(sql, orderNumber)).lines),
     isHoldRefused: isHoldRefused.bind(undefined, sql),

@@ -1,0 +1,79 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import type { AccountDeps, SignedInUser } from '../../accounts/public.ts';
+import { confirmAgain } from '../../accounts/public.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import { hidden, submit } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
+import { pathWith } from '../view/table.ts';
+import { form, link } from '../view/url.ts';
+import { RedirectFirst } from '../viewer.ts';
+import { clientOf } from './client.ts';
+import { codeField, passwordField, text } from './fields.ts';
+import type { RefusedForm } from './form-reply.ts';
+import { orShowAgain, refusal } from './form-reply.ts';
+import { pageAfterLogin } from './log-in.ts';
+
+/** The page that asks a signed-in user again for password and second factor: see `asksAgain` of a page. */
+export function confirmPages(context: PageContext, accounts: AccountDeps): Route[] {
+  const show = definePage(context, {
+    audience: 'anyone',
+    method: 'GET',
+    path: '/confirm',
+    query: z.object({ next: z.string().optional() }),
+  }).handledBy(async ({ viewer, query: { next } }) => ({
+    view: confirmView(requireUser(viewer.user, next), { values: { next } }),
+  }));
+  const confirm = definePage(context, {
+    audience: 'anyone',
+    method: 'POST',
+    path: '/confirm',
+    body: z.object({ password: text, code: text, next: text }),
+  }).handledBy(async (request) => {
+    const { next, ...given } = request.body;
+    const user = requireUser(request.viewer.user, next);
+    return orShowAgain(
+      async () => {
+        await confirmAgain(accounts, user, given, clientOf(request));
+        return { seeOther: pageAfterLogin(next) };
+      },
+      (state) => confirmView(user, state),
+      { next },
+    );
+  });
+  return [...show, ...confirm];
+}
+
+/** @throws RedirectFirst without a session, or for an operator who has to set two-factor up first */
+function requireUser(user: SignedInUser | undefined, next: string | undefined): SignedInUser {
+  if (user === undefined) {
+    throw new RedirectFirst(pathWith('/dashboard/login', { next: pageAfterLogin(next) }));
+  }
+  if (user.role !== null && !user.hasTwoFactor) throw new RedirectFirst('/operator/account');
+  return user;
+}
+
+function confirmView({ email, hasTwoFactor }: SignedInUser, state: RefusedForm): View {
+  const next = pageAfterLogin(state.values?.['next']);
+  const content = [
+    h(
+      'p',
+      null,
+      `What you want to do needs ${hasTwoFactor ? 'your password and a two-factor code' : 'your password'} again. Then you are back at its form, and are not asked for the next ten minutes.`,
+    ),
+    h('p', null, 'You are logged in as ', h('strong', null, email), '.'),
+    refusal(state),
+    form(
+      '/dashboard/confirm',
+      {},
+      passwordField(state, { label: 'Your password' }),
+      hasTwoFactor && codeField(state, 'From the app, or a recovery code.'),
+      hidden('next', next),
+      submit('Confirm'),
+    ),
+    h('p', null, link(next, 'Back without it')),
+  ];
+  return { title: 'Confirm that it is you', content };
+}

@@ -1,0 +1,137 @@
+import { describe, expect } from 'vitest';
+import { ordersOf } from '../support/orders.ts';
+import { PASSWORD, merchantUser, operatorUser, signIn } from '../support/users.ts';
+import type { FormFields } from './browsing.ts';
+import { browserOf } from './browsing.ts';
+import { dashboardTest } from './dashboard-test.ts';
+import { visitorOf } from './visitor.ts';
+
+const test = dashboardTest({ time: 'real' }).extend(
+  'later',
+  { scope: 'file' },
+  async ({ service, merchant }) => {
+    await service.sql`DELETE FROM account_attempts`;
+    const { userId } = await merchantUser(service.sql, merchant.merchantId);
+    // The browser of a session whose user gave the password more than ten minutes ago.
+    return async () => {
+      const cookie = await signIn(service.sql, userId, { isConfirmed: false });
+      return visitorOf(service.origin, { cookie });
+    };
+  },
+);
+
+const PRODUCTION = '/dashboard/production';
+const asked = (next: string) => `/dashboard/confirm?${new URLSearchParams({ next }).toString()}`;
+
+describe("a merchant's user is asked again for the password", () => {
+  test.for<[act: string, path: string, formPath: string, fields: FormFields]>([
+    ['generates a production key', '/keys/generate', '/keys', {}],
+    ['replaces the secret of one', '/keys/rotate', '/keys/rotate', {}],
+    [
+      'saves the production webhook URL',
+      '/webhooks',
+      '/webhooks',
+      { url: 'https://1.1.1.1/hooks' },
+    ],
+    ['removes it', '/webhooks/remove', '/webhooks/remove', {}],
+  ])('who %s', async ([, path, formPath, fields], { service, later, merchant }) => {
+    const stateOf = () => service.sql`
+      SELECT secret_hmac, webhook_url FROM api_keys JOIN merchant_environments USING (merchant_id, environment)
+      WHERE merchant_id = ${merchant.merchantId} AND environment = 'production'`;
+    const before = await stateOf();
+    const browser = await later();
+    const sent = await browser.post(PRODUCTION + path, fields);
+    expect(sent).toMatchObject({ status: 303, location: asked(PRODUCTION + formPath) });
+    expect(await stateOf()).toEqual(before);
+
+    const page = await browser.get(sent.location!);
+    expect(page.status).toBe(200);
+    expect(page.body).toContain('name="password"');
+    expect(page.body).not.toContain('name="code"');
+    const next = PRODUCTION + formPath;
+    const wrong = await browser.post('/dashboard/confirm', { password: 'wrong', next });
+    expect(wrong.status).toBe(400);
+    expect(wrong.body).toContain('This is not your password');
+    expect(wrong.body).toContain(`value="${next}"`);
+    const confirmed = await browser.post('/dashboard/confirm', { password: PASSWORD, next });
+    expect(confirmed).toMatchObject({ status: 303, location: next });
+    const done = await browser.post(PRODUCTION + path, fields);
+    expect(done.location ?? '').not.toContain('/dashboard/confirm');
+  });
+
+  test('but not in the sandbox, nor for the question of a page that is only read', async ({
+    later,
+  }) => {
+    const browser = await later();
+    expect((await browser.post('/dashboard/sandbox/keys/rotate')).status).toBe(200);
+    expect((await browser.get(`${PRODUCTION}/webhooks`)).status).toBe(200);
+    expect((await browser.get(`${PRODUCTION}/keys`)).status).toBe(200);
+  });
+
+  test.for(['refundOrder', 'acceptDispute'])(
+    'who returns more than ₹5,000 by %s',
+    async (action, { service, merchant, later }) => {
+      const orders = ordersOf(service, merchant);
+      const status = action === 'refundOrder' ? 'PAID' : 'DISPUTE_OPEN';
+      const { orderNumber } = await orders.in(status);
+      const browser = await later();
+      const path = `/dashboard/sandbox/orders/${orderNumber}`;
+      const fields = { reason: 'Sold out', idempotencyKey: `again-${action}` };
+      const commands = () => service.sql`
+        SELECT name FROM order_commands
+        WHERE order_number = ${orderNumber} AND name IN ('refund', 'accept')`;
+      await service.sql`
+        UPDATE orders SET amount_paise = 500001 WHERE order_number = ${orderNumber}`;
+      const large = await browser.post(`${path}/${action}`, fields);
+      expect(large).toMatchObject({ status: 303, location: asked(path) });
+      expect(await commands()).toEqual([]);
+      await service.sql`
+        UPDATE orders SET amount_paise = 500000 WHERE order_number = ${orderNumber}`;
+      const small = await browser.post(`${path}/${action}`, fields);
+      expect(small.location).toBe(`${path}?done=${action}`);
+      expect(await commands()).toHaveLength(1);
+    },
+  );
+});
+
+test('the page leads nowhere but to a page of the dashboard', async ({ later }) => {
+  for (const next of ['https://evil.example/', '//evil.example', '/api/merchant/v1/orders', '']) {
+    const browser = await later();
+    const shown = await browser.get(asked(next));
+    expect(shown.body).toContain('name="next" value="/dashboard"');
+    const confirmed = await browser.post('/dashboard/confirm', { password: PASSWORD, next });
+    expect(confirmed.location).toBe('/dashboard');
+  }
+});
+
+test('the page asks an operator for the code, and a visitor to log in', async ({
+  service,
+  visitor,
+}) => {
+  const next = '/operator/operators';
+  const { userId } = await operatorUser(service.sql, 'admin');
+  const cookie = await signIn(service.sql, userId, { isConfirmed: false });
+  const operator = browserOf(service.origin, { cookie });
+  expect((await operator.get(asked(next))).body).toContain('name="code"');
+  const alone = await operator.post('/dashboard/confirm', { password: PASSWORD, next });
+  expect(alone.status).toBe(400);
+  expect(alone.body).toContain('The code is wrong');
+  const login = `/dashboard/login?${new URLSearchParams({ next }).toString()}`;
+  expect((await visitor.get(asked(next))).location).toBe(login);
+  expect((await visitor.post('/dashboard/confirm', { password: PASSWORD, next })).location).toBe(
+    login,
+  );
+  const without = await operatorUser(service.sql, 'admin', { hasTwoFactor: false });
+  const first = await browserOf(service.origin, without).get(asked(next));
+  expect(first.location).toBe('/operator/account');
+});
+
+test("another site's form does not confirm a session", async ({ later }) => {
+  const browser = await later();
+  const forged = await browser.post(
+    '/dashboard/confirm',
+    { password: PASSWORD, next: '/dashboard' },
+    { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example' },
+  );
+  expect(forged.status).toBe(403);
+});
