@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import { ordersOf } from '../support/orders.ts';
+import { proposalOf } from '../support/proposals.ts';
 import { PASSWORD, merchantUser, operatorUser, signIn } from '../support/users.ts';
 import type { FormFields } from './browsing.ts';
 import { browserOf } from './browsing.ts';
@@ -92,6 +93,61 @@ describe("a merchant's user is asked again for the password", () => {
       expect(await commands()).toHaveLength(1);
     },
   );
+});
+
+describe('an operator is asked again for both', () => {
+  test.for<[act: string, path: string, formPath: string, fields: FormFields]>([
+    [
+      'who invites an operator',
+      '/operators/invite',
+      '/operators',
+      { email: 'new@ops.example', role: 'support', reason: 'She begins today' },
+    ],
+    ['who changes a role', '/operators/ID/role', '/operators/ID', { role: 'admin' }],
+    ['who resets a second factor', '/operators/ID/reset-two-factor', '/operators/ID', {}],
+    [
+      'who sets a linked account',
+      '/merchants/MERCHANT/linked-account',
+      '/merchants/MERCHANT',
+      { linkedAccountId: 'acc_Other', accountReason: 'A new bank' },
+    ],
+    [
+      'who ends a suspension',
+      '/merchants/MERCHANT/decision',
+      '/merchants/MERCHANT',
+      { change: 'activate', reason: 'It is resolved' },
+    ],
+    ['who settles', '/orders/ORDER/settle', '/orders/ORDER/settle', { reason: 'By bank' }],
+  ])('%s', async ([, path, formPath, fields], { service, merchant }) => {
+    const { orderNumber } = await ordersOf(service, merchant).in('ACCEPTED');
+    const other = await operatorUser(service.sql, 'support');
+    const actual = (text: string) =>
+      `/operator${text}`
+        .replace('ID', other.userId)
+        .replace('MERCHANT', merchant.merchantId)
+        .replace('ORDER', orderNumber);
+    const { userId } = await operatorUser(service.sql, 'admin');
+    const cookie = await signIn(service.sql, userId, { isConfirmed: false });
+    const operator = browserOf(service.origin, { cookie });
+    const sent = await operator.post(actual(path), fields);
+    expect(sent).toMatchObject({ status: 303, location: asked(actual(formPath)) });
+    expect(await service.sql`SELECT FROM proposals WHERE proposed_by = ${userId}`).toEqual([]);
+  });
+
+  test('who approves a proposal, and not who rejects it', async ({ service, operators }) => {
+    const reason = 'She begins today';
+    const invited = { email: 'approved@ops.example', role: 'support', reason };
+    const path = proposalOf(await operators.admin.post('/operator/operators/invite', invited));
+    const { userId } = await operatorUser(service.sql, 'admin');
+    const cookie = await signIn(service.sql, userId, { isConfirmed: false });
+    const approver = browserOf(service.origin, { cookie });
+    expect((await approver.post(`${path}/approve`)).location).toBe(asked(path));
+    const stateOf = () => service.sql`
+      SELECT status FROM proposals WHERE proposal_id = ${path.split('/').at(-1)!}`;
+    expect(await stateOf()).toEqual([{ status: 'open' }]);
+    expect((await approver.post(`${path}/reject`)).location).toBe(`${path}?done=rejected`);
+    expect(await stateOf()).toEqual([{ status: 'rejected' }]);
+  });
 });
 
 test('the page leads nowhere but to a page of the dashboard', async ({ later }) => {

@@ -25,7 +25,7 @@ interface ActionRule {
 
 /**
  * The rule of each action of an operator. Pages and commands ask it before they act. Who proposes or approves what
- * needs a second person is to be asked again for password and second factor.
+ * needs a second person is asked again for password and second factor.
  */
 export const ACTION_RULES = {
   read: {

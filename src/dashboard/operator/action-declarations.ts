@@ -60,7 +60,10 @@ export interface OrderAction {
     values: ActionValues,
   ) => Promise<string>;
   /** What is proposed where the action needs a second person. @throws DomainError */
-  readonly proposed?: (values: ActionValues) => Pick<Proposed, 'kind' | 'parameters'>;
+  readonly proposed?: {
+    readonly kind: Proposed['kind'];
+    readonly parametersOf: (values: ActionValues) => Proposed['parameters'];
+  };
   /** Absent where the action always needs one. @throws DomainError */
   readonly carryOut?: (
     deps: OperatorPageDeps & { actor: Actor },
@@ -132,10 +135,10 @@ export const ORDER_ACTIONS = {
     ],
     confirmation: async ({ sql }, orderNumber, { winner }) =>
       (await consequenceOfDecision(sql, rupeesText, orderNumber, winnerOf(winner))).sentence,
-    proposed: ({ winner }) => ({
+    proposed: {
       kind: 'dispute.decide',
-      parameters: { winner: winnerOf(winner) },
-    }),
+      parametersOf: ({ winner }) => ({ winner: winnerOf(winner) }),
+    },
     carryOut: async (deps, orderNumber, { winner, reason }) => {
       await decideDispute(deps, orderNumber, { winner: winnerOf(winner), reason });
       return 'decide';
@@ -149,7 +152,7 @@ export const ORDER_ACTIONS = {
     fields: (state) => [timelineReason(state)],
     confirmation: async ({ sql }, orderNumber) =>
       (await consequenceOfRefund(sql, rupeesText, orderNumber)).sentence,
-    proposed: () => ({ kind: 'order.refund', parameters: {} }),
+    proposed: { kind: 'order.refund', parametersOf: () => ({}) },
     carryOut: async (deps, orderNumber, { reason }) => {
       await refundForMerchant(deps, orderNumber, reason);
       return 'refund';
@@ -205,14 +208,14 @@ export const ORDER_ACTIONS = {
       const { sentence } = await consequenceOfSettlement(sql, rupeesText, orderNumber, asked);
       return notChecked === 'on' ? `${sentence} ${NOT_CHECKED}` : sentence;
     },
-    proposed: ({ outcome, reference, notChecked }) => ({
+    proposed: {
       kind: 'order.settle',
-      parameters: {
+      parametersOf: ({ outcome, reference, notChecked }) => ({
         outcome: outcomeOf(outcome) ?? null,
         reference: reference.trim() === '' ? null : reference.trim(),
         notChecked: notChecked === 'on',
-      },
-    }),
+      }),
+    },
   },
 } as const satisfies Record<string, OrderAction>;
 

@@ -39,7 +39,9 @@ export function actionPages(context: PageContext, deps: OperatorPageDeps): Route
     const action: OrderAction = ORDER_ACTIONS[name];
     const { permission } = action;
     const path = `/orders/{order}/${name}` as const;
-    const page = { audience: 'operator', permission, path, params } as const;
+    const asksAgain = ({ params: { order } }: { params: z.output<typeof params> }) =>
+      needsSecondPerson(deps, action, order);
+    const page = { audience: 'operator', permission, path, params, asksAgain } as const;
     const show = definePage(context, { ...page, method: 'GET' }).handledBy(
       async ({ params: { order } }) => ({ view: formView(name, order, {}) }),
     );
@@ -51,7 +53,7 @@ export function actionPages(context: PageContext, deps: OperatorPageDeps): Route
     }).handledBy(async ({ params: { order }, body: values, viewer, actor }) => {
       try {
         assertReason(action, values);
-        const isProposed = await needsSecondPerson(deps, action, order, values);
+        const isProposed = await needsSecondPerson(deps, action, order);
         if (action.confirmation && values.confirmed === undefined) {
           const sentence = await action.confirmation(deps, order, values);
           return { view: confirmationView(name, order, { values, sentence, isProposed }) };
@@ -70,10 +72,8 @@ async function needsSecondPerson(
   deps: OperatorPageDeps,
   { proposed }: OrderAction,
   orderNumber: string,
-  values: ActionValues,
 ): Promise<boolean> {
-  if (!proposed) return false;
-  return needsProposal(deps, proposed(values).kind, orderNumber);
+  return proposed !== undefined && needsProposal(deps, proposed.kind, orderNumber);
 }
 
 /** Carries the action out, or proposes it. @throws DomainError */
@@ -84,7 +84,12 @@ async function perform(
 ): Promise<PageReply> {
   const { proposed, carryOut }: OrderAction = ORDER_ACTIONS[name];
   if (proposed && (isProposed || !carryOut)) {
-    const asked = { ...proposed(values), subject: orderNumber, reason: values.reason };
+    const asked = {
+      kind: proposed.kind,
+      parameters: proposed.parametersOf(values),
+      subject: orderNumber,
+      reason: values.reason,
+    };
     return proposeAndShow(deps, proposer, asked);
   }
   const done = await carryOut?.({ ...deps, actor: proposer.actor }, orderNumber, values);

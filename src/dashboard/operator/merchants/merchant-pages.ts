@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ErrorCode } from '../../../domain/index.ts';
 import { DomainError } from '../../../domain/index.ts';
 import type { Route } from '../../../http/define-route.ts';
+import type { StatusChange } from '../../../merchants/public.ts';
 import {
   decideMerchant,
   openAccountNumber,
@@ -119,7 +120,9 @@ function linkedAccountForm(context: PageContext, deps: MerchantReviewDeps): Rout
     audience: 'operator',
     method: 'POST',
     path: '/merchants/{merchant}/linked-account',
+    formPath: '/merchants/{merchant}',
     permission: 'merchant.linkedAccount',
+    asksAgain: true,
     params: merchantParams,
     body: z.object({ linkedAccountId: text, accountReason: text }),
   }).handledBy(async ({ viewer, actor, params: { merchant }, body }) => {
@@ -138,12 +141,18 @@ function linkedAccountForm(context: PageContext, deps: MerchantReviewDeps): Rout
   });
 }
 
+/** The decisions that need a second person. */
+const isProposed = (change: StatusChange): change is 'approve' | 'activate' =>
+  change === 'approve' || change === 'activate';
+
 function decisionForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
   return definePage(context, {
     audience: 'operator',
     method: 'POST',
     path: '/merchants/{merchant}/decision',
+    formPath: '/merchants/{merchant}',
     permission: 'merchant.review',
+    asksAgain: ({ body: { change } }) => isProposed(change),
     params: merchantParams,
     body: z.object({
       change: z.enum(['approve', 'reject', 'suspend', 'activate']),
@@ -154,7 +163,7 @@ function decisionForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
   }).handledBy(async ({ viewer, actor, params: { merchant }, body }) => {
     const { change, reason, version: seenVersion, firstAccountId } = body;
     try {
-      if (change === 'approve' || change === 'activate') {
+      if (isProposed(change)) {
         const account = { linkedAccountId: firstAccountId.trim() || null };
         return await proposeAndShow(deps, proposerOf({ viewer, actor }), {
           kind: `merchant.${change}`,

@@ -43,7 +43,9 @@ export function operatorsRoutes(
     audience: 'operator',
     method: 'POST',
     path: '/operators/invite',
+    formPath: '/operators',
     permission: 'operator.create',
+    asksAgain: true,
     body: z.object({ email: text, role: text, reason: text }),
   }).handledBy(async ({ body, viewer, actor }) =>
     orShowAgain(
@@ -72,7 +74,7 @@ function addressOf(typed: string): string {
 }
 
 const ONE = { audience: 'operator', params } as const;
-const ACT = { ...ONE, method: 'POST' } as const;
+const ACT = { ...ONE, method: 'POST', formPath: '/operators/{id}' } as const;
 
 function operatorPages(
   context: PageContext,
@@ -96,6 +98,11 @@ function operatorPages(
     path: '/operators/{id}/disable',
     permission: 'operator.disable',
     body: z.object({ disableReason: text }),
+    // Only the proposal to disable the last other admin: a stolen account is stopped at once.
+    asksAgain: async ({ params: { id }, viewer }) => {
+      const { email } = await requireOther(accounts, id, viewer);
+      return isLastOtherAdmin(accounts.sql, email, viewer.user.email);
+    },
   }).handledBy(async ({ params: { id }, body: { disableReason: reason }, actor, viewer }) => {
     const { email, userId } = await requireOther(accounts, id, viewer);
     const proposer = proposerOf({ viewer, actor });
@@ -116,6 +123,7 @@ function proposedChanges(
     ...ACT,
     path: '/operators/{id}/role',
     permission: 'operator.role',
+    asksAgain: true,
     body: z.object({ role: text, roleReason: text }),
   }).handledBy(async ({ params: { id }, body, actor, viewer }) => {
     const { email } = await requireOther(accounts, id, viewer);
@@ -130,6 +138,7 @@ function proposedChanges(
     ...ACT,
     path: '/operators/{id}/reset-two-factor',
     permission: 'operator.reset',
+    asksAgain: true,
     body: z.object({ resetReason: text }),
   }).handledBy(async ({ params: { id }, body: { resetReason: reason }, actor, viewer }) => {
     const { email } = await requireOther(accounts, id, viewer);

@@ -87,12 +87,16 @@ function decisions(context: PageContext, deps: ProposalDeps): Route[] {
       return { status, view: await viewOf(deps, viewer, proposalId, { refusal }) };
     }
   };
-  const approve = definePage(context, { ...post, path: '/proposals/{proposal}/approve' }).handledBy(
-    async ({ params: { proposal }, viewer, actor }) =>
-      shownAgain(viewer, proposal, async () => {
-        const { outcome } = await approveProposal(deps, proposerOf({ viewer, actor }), proposal);
-        return outcome === 'done' ? 'approved' : outcome;
-      }),
+  const approve = definePage(context, {
+    ...post,
+    path: '/proposals/{proposal}/approve',
+    formPath: '/proposals/{proposal}',
+    asksAgain: true,
+  }).handledBy(async ({ params: { proposal }, viewer, actor }) =>
+    shownAgain(viewer, proposal, async () => {
+      const { outcome } = await approveProposal(deps, proposerOf({ viewer, actor }), proposal);
+      return outcome === 'done' ? 'approved' : outcome;
+    }),
   );
   const reject = definePage(context, { ...post, path: '/proposals/{proposal}/reject' }).handledBy(
     async ({ params: { proposal }, viewer, actor }) =>
