@@ -1,3 +1,5 @@
+import type { Alongside } from '../db/alongside.ts';
+import { alongsideQuery, andAlongside } from '../db/alongside.ts';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
@@ -11,6 +13,8 @@ import { requireMerchant } from './queries.ts';
 export interface KeyDeps extends MerchantAdminDeps {
   /** API_SECRET_PEPPER: the keys of the HMACs of secrets, the newest first. */
   pepper: string;
+  /** Of the statement of the change. */
+  alongside?: Alongside | undefined;
 }
 
 /** A key without its secret, which is not stored. */
@@ -30,7 +34,7 @@ export interface ListedKey {
  * @throws DomainError `NOT_FOUND`, `MERCHANT_NOT_APPROVED`, `INVALID_STATE` when a key exists
  */
 export async function createKeyPair(
-  { sql, pepper, actor }: KeyDeps,
+  { sql, pepper, actor, alongside }: KeyDeps,
   merchantId: string,
   environment: Environment,
 ): Promise<KeyPair> {
@@ -46,8 +50,8 @@ export async function createKeyPair(
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, subject)
       SELECT ${actor.name}, ${actor.address}, 'key.create', merchant_id, api_key FROM created
-    )
-    SELECT FROM created`;
+    ) ${alongsideQuery(sql, alongside, 'created')}
+    SELECT FROM created ${andAlongside(sql, alongside)}`;
   if (rows.length > 0) return pair;
   const merchant = await requireMerchant(sql, merchantId);
   if (merchant.status === 'PENDING' || merchant.status === 'REJECTED') {
@@ -65,7 +69,7 @@ export async function createKeyPair(
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when there is no key
  */
 export async function rotateSecret(
-  { sql, pepper, actor }: KeyDeps,
+  { sql, pepper, actor, alongside }: KeyDeps,
   merchantId: string,
   environment: Environment,
 ): Promise<KeyPair> {
@@ -80,8 +84,8 @@ export async function rotateSecret(
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, subject)
       SELECT ${actor.name}, ${actor.address}, 'key.rotate', merchant_id, api_key FROM rotated
-    )
-    SELECT api_key FROM rotated`;
+    ) ${alongsideQuery(sql, alongside, 'rotated')}
+    SELECT api_key FROM rotated ${andAlongside(sql, alongside)}`;
   if (row) return { apiKey: row.apiKey, apiSecret };
   await requireMerchant(sql, merchantId);
   const message = `Merchant ${merchantId} has no key for ${environment}: create one`;

@@ -1,6 +1,6 @@
-import { timeText } from '../pages/format.ts';
+import { rupeesText, timeText } from '../pages/format.ts';
 
-/** What the mail about a merchant's account says. */
+/** What a mail to a merchant says. */
 export interface AccountMail {
   subject: string;
   text: string;
@@ -73,4 +73,63 @@ export function accountMail(notice: AccountNotice, publicBaseUrl: string): Accou
     `${publicBaseUrl}/dashboard`,
   ];
   return { subject: content.subject, text: `${text.join('\n\n')}\n` };
+}
+
+/** Something that a merchant's user has done on the dashboard, of which the merchant gets a mail. */
+export type MerchantAct =
+  | { kind: 'key.create' | 'key.rotate' | 'webhook.remove' }
+  | { kind: 'webhook.set'; url: string }
+  | { kind: 'refund'; orderNumber: string; environment: string; amountPaise: number };
+
+/** What a user did, as the subject of the mail and as the end of the sentence "… has …". */
+function deedOf(act: MerchantAct): { subject: string; did: string } {
+  switch (act.kind) {
+    case 'key.create':
+      return {
+        subject: 'Your production API key was generated',
+        did: 'generated your API key for production',
+      };
+    case 'key.rotate':
+      return {
+        subject: 'The secret of your production API key was replaced',
+        did: 'replaced the secret of your API key for production. The old secret no longer works',
+      };
+    case 'webhook.set':
+      return {
+        subject: 'Your production webhook URL was changed',
+        // The path of a URL may contain a secret.
+        did: `changed the webhook URL for production. It is at ${URL.parse(act.url)?.host ?? 'another host'} now`,
+      };
+    case 'webhook.remove':
+      return {
+        subject: 'Your production webhook URL was removed',
+        did: 'removed the webhook URL for production. No more webhooks are sent',
+      };
+    case 'refund':
+      return {
+        subject: `A refund of ${rupeesText(act.amountPaise)} was asked for`,
+        did: `asked to return the ${rupeesText(act.amountPaise)} of the order ${act.orderNumber} in ${act.environment} to the buyer. The order's page shows what has come of it`,
+      };
+  }
+}
+
+/**
+ * The mail to a merchant about what one of its users has done.
+ *
+ * @param by the user's e-mail address, the client's address, and when
+ */
+export function actMail(
+  act: MerchantAct,
+  by: { merchantName: string; email: string; address: string | null; at: Date },
+  publicBaseUrl: string,
+): AccountMail {
+  const { subject, did } = deedOf(act);
+  const from = by.address === null ? '' : `, from the address ${by.address}`;
+  const text = [
+    `Hello ${by.merchantName},`,
+    `On ${timeText(by.at)}${from}, ${by.email} has ${did}.`,
+    'If this was none of you, set a new password at once, which ends all sessions, and contact us:',
+    `${publicBaseUrl}/dashboard/forgot-password`,
+  ];
+  return { subject, text: `${text.join('\n\n')}\n` };
 }

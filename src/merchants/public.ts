@@ -10,6 +10,9 @@ export { assertAccountIsFree, prepareAccountChange } from './linked-accounts.ts'
 export type { KeyPair } from './credentials.ts';
 export type { ListedKey } from './keys.ts';
 export { createKeyPair, listKeys, rotateSecret } from './keys.ts';
+export type { MerchantAct } from './mails.ts';
+export type { NoticeDeps } from './notices.ts';
+export { withNotice } from './notices.ts';
 export { findOrigins, setOrigins } from './origins.ts';
 export type { MerchantRow, MerchantStatus } from './queries.ts';
 export { merchantNotFound, readinessColumns, readinessJoin, requireMerchant } from './queries.ts';

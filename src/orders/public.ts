@@ -35,7 +35,13 @@ export { findOverdueOrders } from './wake/wakeups.ts';
 export { signalOrder } from './wake/wake-order.ts';
 export { findCarriedOut, writeCommand } from './commands/command-queries.ts';
 export type { OrderRow } from './rows.ts';
-export type { FormValues, OrderAction, OrderActionId, OrderActions } from './commands/actions.ts';
+export type {
+  ActionRequest,
+  FormValues,
+  OrderAction,
+  OrderActionId,
+  OrderActions,
+} from './commands/actions.ts';
 export type { AttentionList } from './lists/attention.ts';
 export { MOST_COUNTED } from './lists/attention.ts';
 export type { DayOfOrders } from './lists/daily-outcomes.ts';

@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest';
+import { mailsTo } from '../support/mails.ts';
 import { ordersOf } from '../support/orders.ts';
 import { proposalOf } from '../support/proposals.ts';
+import type { TestService } from '../support/service.ts';
 import { PASSWORD, merchantUser, operatorUser, signIn } from '../support/users.ts';
 import type { FormFields } from './browsing.ts';
 import { browserOf } from './browsing.ts';
@@ -149,6 +151,84 @@ describe('an operator is asked again for both', () => {
     expect(await stateOf()).toEqual([{ status: 'rejected' }]);
   });
 });
+
+describe('the merchant gets a mail', () => {
+  test('when a user changes the production key or the production webhook URL', async ({
+    service,
+  }) => {
+    const { merchantId, email } = await newMerchantOf(service);
+    const user = await merchantUser(service.sql, merchantId);
+    const owner = browserOf(service.origin, user);
+    const subjects = async () =>
+      (await mailsTo(service.sql, email)).map((mail) => mail.subject).toSorted();
+    await service.sql`DELETE FROM api_keys WHERE merchant_id = ${merchantId}`;
+    for (const environment of ['sandbox', 'production']) {
+      const at = `/dashboard/${environment}`;
+      expect((await owner.post(`${at}/keys/generate`)).status).toBe(200);
+      expect((await owner.post(`${at}/keys/rotate`)).status).toBe(200);
+      const url = 'https://1.1.1.1/hooks?token=canary-of-the-url';
+      expect((await owner.post(`${at}/webhooks`, { url })).status).toBe(200);
+      // The same URL is no change.
+      expect((await owner.post(`${at}/webhooks`, { url })).status).toBe(303);
+      expect((await owner.post(`${at}/webhooks/remove`)).status).toBe(303);
+    }
+    expect(await subjects()).toEqual([
+      'The secret of your production API key was replaced',
+      'Your production API key was generated',
+      'Your production webhook URL was changed',
+      'Your production webhook URL was removed',
+    ]);
+    const texts = (await mailsTo(service.sql, email)).map(({ text }) => text).join();
+    expect(texts).toContain(`${user.email} has generated your API key for production`);
+    expect(texts).toContain('from the address 127.0.0.1');
+    expect(texts).toContain('It is at 1.1.1.1 now');
+    expect(texts).not.toContain('canary-of-the-url');
+  });
+
+  test('when a user refunds more than ₹5,000, once for a double click', async ({
+    service,
+    merchant,
+    later,
+  }) => {
+    const { orderNumber } = await ordersOf(service, merchant).in('PAID');
+    const browser = await later();
+    await browser.post('/dashboard/confirm', { password: PASSWORD, next: '' });
+    await service.sql`
+      UPDATE orders SET amount_paise = 500001 WHERE order_number = ${orderNumber}`;
+    const path = `/dashboard/sandbox/orders/${orderNumber}/refundOrder`;
+    const fields = { reason: 'Sold out', idempotencyKey: 'mailed-once' };
+    expect((await browser.post(path, fields)).status).toBe(303);
+    expect((await browser.post(path, fields)).status).toBe(303);
+    const mails = await mailsAbout(service.sql, orderNumber);
+    expect(mails).toHaveLength(1);
+    expect(mails[0]?.subject).toBe('A refund of ₹5,000.01 was asked for');
+  });
+
+  test('and none of an act that was refused', async ({ service }) => {
+    const { merchantId, email } = await newMerchantOf(service);
+    const owner = browserOf(service.origin, await merchantUser(service.sql, merchantId));
+    const again = await owner.post(`${PRODUCTION}/keys/generate`);
+    expect(again.status).toBe(400);
+    const denied = await owner.post(`${PRODUCTION}/webhooks`, { url: 'http://1.1.1.1/' });
+    expect(denied.status).toBe(400);
+    expect(await mailsTo(service.sql, email)).toEqual([]);
+  });
+});
+
+/** A merchant with an address of its own. */
+async function newMerchantOf(service: TestService) {
+  const { merchantId } = await service.newMerchant({ webhooks: false });
+  const email = `${merchantId.toLowerCase()}@shop.example`;
+  await service.sql`UPDATE merchants SET email = ${email} WHERE merchant_id = ${merchantId}`;
+  return { merchantId, email };
+}
+
+/** The mails that name an order. */
+async function mailsAbout(sql: TestService['sql'], orderNumber: string) {
+  const [merchant] = await sql<[{ email: string }]>`
+    SELECT email FROM merchants JOIN orders USING (merchant_id) WHERE order_number = ${orderNumber}`;
+  return (await mailsTo(sql, merchant.email)).filter(({ text }) => text.includes(orderNumber));
+}
 
 test('the page leads nowhere but to a page of the dashboard', async ({ later }) => {
   for (const next of ['https://evil.example/', '//evil.example', '/api/merchant/v1/orders', '']) {

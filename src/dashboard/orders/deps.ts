@@ -1,4 +1,5 @@
 import type { Environment } from '../../domain/index.ts';
+import type { NoticeDeps } from '../../merchants/public.ts';
 import type { MerchantMoney, RunningLine } from '../../ledger/public.ts';
 import type { ApplicationState } from '../../onboarding/public.ts';
 import type { MerchantOrders, OrderActions, OrderOwner, OrderRow } from '../../orders/public.ts';
@@ -18,6 +19,8 @@ export interface OrderPagesDeps {
   actions: OrderActions;
   /** A refund of an order above this amount asks again for password and second factor. */
   refundAsksAbovePaise: number;
+  /** Of mails to the merchant about such a refund. */
+  notices: NoticeDeps;
   /** The lines of one order, each with the balances after it. */
   readLedger(orderNumber: string): Promise<RunningLine[]>;
   /** The gateway does not accept the transfer of the order's money to the merchant's account. */

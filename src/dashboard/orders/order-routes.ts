@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import { ERRORS, errorOf, ValidationError } from '../../http/responses/errors.ts';
+import { withNotice } from '../../merchants/public.ts';
+import type { ActionRequest, OrderAction, OrderRow } from '../../orders/public.ts';
 import type { PageContext } from '../context.ts';
 import type { PageRequest } from '../page.ts';
 import { definePage } from '../page.ts';
@@ -61,11 +63,8 @@ function actionPage(context: PageContext, deps: OrderPagesDeps): Route[] {
     params: actionParams,
     body: actionBody,
     formPath: '/orders/{id}',
-    asksAgain: async ({ viewer, params: { id, action } }) => {
-      if (!returnsMoney(action)) return false;
-      const { amountPaise } = await deps.orders.find(ownerOf(viewer), id);
-      return amountPaise > deps.refundAsksAbovePaise;
-    },
+    asksAgain: async ({ viewer, params: { id, action } }) =>
+      returnsMoney(action) && isLarge(deps, await deps.orders.find(ownerOf(viewer), id)),
   }).handledBy(async (request) => {
     const { viewer, params, actor } = request;
     // Another merchant's order is unknown here, while the API says that it is another's.
@@ -76,13 +75,34 @@ function actionPage(context: PageContext, deps: OrderPagesDeps): Route[] {
     const values = valuesOf(request.body);
     const idempotencyKey = values[KEY_FIELD] ?? '';
     try {
-      await deps.actions.carryOut(action, { order, values, idempotencyKey, actor });
+      await carryOut(deps, viewer, action, { order, values, idempotencyKey, actor });
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       return refusedReply(deps, request, error, { values, idempotencyKey });
     }
     return { seeOther: pathWith(orderPath(order), { done: action.id }) };
   });
+}
+
+/** Whether to return an order's money asks again for password and second factor. */
+const isLarge = ({ refundAsksAbovePaise }: OrderPagesDeps, { amountPaise }: OrderRow): boolean =>
+  amountPaise > refundAsksAbovePaise;
+
+/** Carries out an action; the merchant gets a mail about a large refund. */
+async function carryOut(
+  deps: OrderPagesDeps,
+  { merchantId, user: { email } }: MerchantViewer,
+  action: OrderAction,
+  request: ActionRequest,
+): Promise<void> {
+  const { order, actor } = request;
+  const isNoticed = returnsMoney(action.id) && isLarge(deps, order);
+  if (!isNoticed) return deps.actions.carryOut(action, request);
+  const { orderNumber, environment, amountPaise } = order;
+  const act = { kind: 'refund', orderNumber, environment, amountPaise } as const;
+  return withNotice(deps.notices, { merchantId, act, email, actor }, (alongside) =>
+    deps.actions.carryOut(action, { ...request, alongside }),
+  );
 }
 
 /** Refuses what the API refuses with the credentials of a merchant that is not active, but answers to disputes. */

@@ -1,5 +1,9 @@
 import type { Sql } from '../../db/client.ts';
+import type { Actor } from '../../db/actor.ts';
+import type { Alongside } from '../../db/alongside.ts';
 import type { Environment } from '../../domain/index.ts';
+import type { MerchantAct, NoticeDeps } from '../../merchants/public.ts';
+import { withNotice } from '../../merchants/public.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
 import type { CheckUrl, DeliveryOwner, WebhookSender } from '../../webhooks/public.ts';
@@ -17,6 +21,8 @@ export interface SettingsDeps {
   sender: WebhookSender;
   apiVersion: string;
   retries: DeliveryRetries;
+  /** Of mails to the merchant about what its users do. */
+  notices: NoticeDeps;
 }
 
 /** The merchant and environment that a page is about. */
@@ -27,6 +33,18 @@ export function ownerOf({ merchantId, environment }: MerchantViewer): DeliveryOw
 /** Whether a page is about production: a change there asks again for password and second factor. */
 export const isProduction = ({ viewer }: { viewer: MerchantViewer }): boolean =>
   viewer.environment === 'production';
+
+/** Carries out a user's act; in production the merchant gets a mail about it. */
+export function noticed<Result>(
+  { notices }: SettingsDeps,
+  { viewer, actor }: { viewer: MerchantViewer; actor: Actor },
+  act: MerchantAct,
+  carryOut: (alongside?: Alongside) => Promise<Result>,
+): Promise<Result> {
+  if (!isProduction({ viewer })) return carryOut();
+  const { merchantId, user } = viewer;
+  return withNotice(notices, { merchantId, act, email: user.email, actor }, carryOut);
+}
 
 /** The path of a page of this folder in the viewer's environment. */
 export function pathOf(environment: Environment, below: string): string {

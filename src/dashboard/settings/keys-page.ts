@@ -12,7 +12,7 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import type { SettingsDeps } from './deps.ts';
-import { isProduction, pathOf } from './deps.ts';
+import { isProduction, noticed, pathOf } from './deps.ts';
 import { keysView, newSecretView, rotateKeyView } from './keys-view.ts';
 import type { KeysContent } from './keys-view.ts';
 
@@ -39,31 +39,35 @@ function showKeys(context: PageContext, deps: SettingsDeps): Route[] {
 }
 
 /** The secret is in the answer of the form and nowhere else, so the answer is no redirect. */
-function generateKey(context: PageContext, { sql, pepper }: SettingsDeps): Route[] {
+function generateKey(context: PageContext, deps: SettingsDeps): Route[] {
   return definePage(context, {
     audience: 'merchant',
     method: 'POST',
     path: '/keys/generate',
     formPath: '/keys',
     asksAgain: isProduction,
-  }).handledBy(async ({ viewer: { merchantId, environment }, actor }) => {
-    const pair = await createKeyPair({ sql, pepper, actor }, merchantId, environment);
+  }).handledBy(async ({ viewer, actor }) => {
+    const { merchantId, environment } = viewer;
+    const pair = await noticed(deps, { viewer, actor }, { kind: 'key.create' }, (alongside) =>
+      createKeyPair({ ...deps, actor, alongside }, merchantId, environment),
+    );
     return { view: newSecretView(environment, pair, context.publicBaseUrl) };
   });
 }
 
-function rotateKey(context: PageContext, { sql, pepper }: SettingsDeps): Route[] {
+function rotateKey(context: PageContext, deps: SettingsDeps): Route[] {
   const page = { audience: 'merchant', path: '/keys/rotate', asksAgain: isProduction } as const;
   return [
     ...definePage(context, { ...page, method: 'GET' }).handledBy(async ({ viewer }) => ({
       view: rotateKeyView(viewer.environment),
     })),
-    ...definePage(context, { ...page, method: 'POST' }).handledBy(
-      async ({ viewer: { merchantId, environment }, actor }) => {
-        const pair = await rotateSecret({ sql, pepper, actor }, merchantId, environment);
-        return { view: newSecretView(environment, pair, context.publicBaseUrl) };
-      },
-    ),
+    ...definePage(context, { ...page, method: 'POST' }).handledBy(async ({ viewer, actor }) => {
+      const { merchantId, environment } = viewer;
+      const pair = await noticed(deps, { viewer, actor }, { kind: 'key.rotate' }, (alongside) =>
+        rotateSecret({ ...deps, actor, alongside }, merchantId, environment),
+      );
+      return { view: newSecretView(environment, pair, context.publicBaseUrl) };
+    }),
   ];
 }
 

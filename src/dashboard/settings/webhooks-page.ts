@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Alongside } from '../../db/alongside.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import {
@@ -14,7 +15,7 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import type { SettingsDeps } from './deps.ts';
-import { isProduction, ownerOf, pathOf } from './deps.ts';
+import { isProduction, noticed, ownerOf, pathOf } from './deps.ts';
 import {
   newWebhookSecretView,
   removeUrlView,
@@ -63,7 +64,11 @@ function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
     const { merchantId, environment } = viewer;
     const url = body.url.trim();
     try {
-      const saved = await saveWebhookUrl({ ...deps, actor }, merchantId, environment, url);
+      const act = { kind: 'webhook.set', url } as const;
+      const save = (alongside?: Alongside) =>
+        saveWebhookUrl({ ...deps, actor, alongside }, merchantId, environment, url);
+      const { url: before } = await findEndpoint(deps.sql, merchantId, environment);
+      const saved = await (before === url ? save() : noticed(deps, { viewer, actor }, act, save));
       const { secret, warning } = saved;
       if (secret) return { view: newWebhookSecretView(environment, secret, warning) };
       const done = warning ? 'unresolved' : 'url';
@@ -98,12 +103,13 @@ function removeUrlPages(context: PageContext, deps: SettingsDeps): Route[] {
     ...definePage(context, { ...page, method: 'GET' }).handledBy(async ({ viewer }) => ({
       view: removeUrlView(viewer.environment),
     })),
-    ...definePage(context, { ...page, method: 'POST' }).handledBy(
-      async ({ viewer: { merchantId, environment }, actor }) => {
-        await removeWebhookUrl({ sql: deps.sql, actor }, merchantId, environment);
-        return { seeOther: pathOf(environment, '/webhooks?done=removed') };
-      },
-    ),
+    ...definePage(context, { ...page, method: 'POST' }).handledBy(async ({ viewer, actor }) => {
+      const { merchantId, environment } = viewer;
+      await noticed(deps, { viewer, actor }, { kind: 'webhook.remove' }, (alongside) =>
+        removeWebhookUrl({ sql: deps.sql, actor, alongside }, merchantId, environment),
+      );
+      return { seeOther: pathOf(environment, '/webhooks?done=removed') };
+    }),
   ];
 }
 

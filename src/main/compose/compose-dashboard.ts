@@ -45,12 +45,11 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
   const { publicBaseUrl, dashboardRateLimitPerSecond: limitPerSecond, proposalAbovePaise } = config;
   const retries = createDeliveryRetries(temporal);
   const dataBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
+  const mails = createMailWorkflows(temporal);
+  const notices = { sql, mailBox: dataBox, mails, publicBaseUrl };
   const proposals = {
-    sql,
+    ...notices,
     log,
-    mailBox: dataBox,
-    mails: createMailWorkflows(temporal),
-    publicBaseUrl,
     linkedAccountChangeMs: config.durations.linkedAccountChangeMs,
     commands: shared.commands,
     workflows: shared.workflows,
@@ -65,7 +64,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
       readBanners: (merchantId, environment) => webhookBanner({ sql }, { merchantId, environment }),
     },
     accounts: composeAccounts(resources),
-    orders: orderPagesDeps(resources, shared),
+    orders: { ...orderPagesDeps(resources, shared), notices },
     settings: {
       sql,
       pepper: required(config, 'API_SECRET_PEPPER'),
@@ -74,6 +73,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
       sender: createWebhookSender(webhookRules(config)),
       apiVersion: API_VERSION,
       retries,
+      notices,
     },
     onboarding: { ...proposals, dataBox },
     operator: {

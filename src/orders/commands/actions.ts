@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Actor } from '../../db/actor.ts';
+import type { Alongside } from '../../db/alongside.ts';
 import type { CommandType, Environment } from '../../domain/index.ts';
 import { transitionOf } from '../../domain/index.ts';
 import { parseInput } from '../../http/define-route.ts';
@@ -112,6 +113,8 @@ export interface ActionRequest {
   idempotencyKey: string;
   /** The merchant's user. */
   actor: Actor;
+  /** Of the statement that writes the command's row. */
+  alongside?: Alongside | undefined;
 }
 
 /** A page does not know the secret, and each new request needs a new key. */
@@ -147,7 +150,7 @@ export function createOrderActions(
         ({ id }) => transitionOf(order, ACTIONS[id].command) !== undefined,
       ),
     find: (id, environment) => inEnvironment(environment).find((action) => action.id === id),
-    carryOut: async (action, { order, values, idempotencyKey, actor }) => {
+    carryOut: async (action, { order, values, idempotencyKey, ...by }) => {
       const command = commandOf(action);
       const { body } = parseInput(
         { params: undefined, query: undefined, headers: keyHeaders, body: command.body },
@@ -159,7 +162,7 @@ export function createOrderActions(
         },
       );
       const commandId = commandIdOf(order, command.action, idempotencyKey);
-      await command.carryOut({ order, commandId, actor }, body);
+      await command.carryOut({ order, commandId, ...by }, body);
     },
     curlOf: (action, order, values) => {
       const path = commandPath(commandOf(action), order.orderNumber);

@@ -94,8 +94,8 @@ export function merchantCommands(commands: OrderCommands): DeclaredCommand[] {
     declareCommand({
       ...merchantRoute,
       ...declared,
-      carryOut: ({ order, commandId, actor }, body) =>
-        commands.send({ order, name, message: { commandId }, body: textsOf(body), actor }),
+      carryOut: ({ commandId, ...given }, body) =>
+        commands.send({ ...given, name, message: { commandId }, body: textsOf(body) }),
     }),
   );
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Actor } from '../../db/actor.ts';
+import type { Alongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import type { ErrorCode } from '../../domain/index.ts';
 import type { Route, RouteRequest } from '../../http/define-route.ts';
@@ -61,6 +62,8 @@ export interface GivenCommand {
   order: OrderRow;
   commandId: string;
   actor: Actor;
+  /** Of the statement that writes the command's row. */
+  alongside?: Alongside | undefined;
 }
 
 /** A declared command whose body has been checked by its schema before `carryOut` is called. */

@@ -1,4 +1,6 @@
 import type { Actor } from '../../db/actor.ts';
+import type { Alongside } from '../../db/alongside.ts';
+import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
@@ -13,6 +15,8 @@ export interface EndpointDeps {
   sql: Sql;
   secretBox: SecretBox;
   actor: Actor;
+  /** Of the statement of the change. */
+  alongside?: Alongside | undefined;
 }
 
 /** Checks a URL at save: see `checkWebhookUrlAtSave`. */
@@ -34,7 +38,7 @@ export interface Endpoint {
  * @throws DomainError `BAD_REQUEST` with the guard's reason, `NOT_FOUND`
  */
 export async function saveWebhookUrl(
-  { sql, secretBox, actor, checkUrl }: EndpointDeps & { checkUrl: CheckUrl },
+  { sql, secretBox, actor, checkUrl, alongside }: EndpointDeps & { checkUrl: CheckUrl },
   merchantId: string,
   environment: Environment,
   url: string,
@@ -58,8 +62,8 @@ export async function saveWebhookUrl(
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
       SELECT ${actor.name}, ${actor.address}, 'webhook.set', merchant_id, ${details} FROM saved
-    )
-    SELECT webhook_secret_sealed FROM saved`;
+    ) ${alongsideQuery(sql, alongside, 'saved')}
+    SELECT webhook_secret_sealed FROM saved ${andAlongside(sql, alongside)}`;
   if (!row) throw merchantNotFound(merchantId);
   return {
     secret: row.webhookSecretSealed === sealed ? secret : null,
@@ -124,7 +128,7 @@ export async function rotateWebhookSecret(
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when there is none
  */
 export async function removeWebhookUrl(
-  { sql, actor }: Omit<EndpointDeps, 'secretBox'>,
+  { sql, actor, alongside }: Omit<EndpointDeps, 'secretBox'>,
   merchantId: string,
   environment: Environment,
 ): Promise<void> {
@@ -137,8 +141,8 @@ export async function removeWebhookUrl(
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
       SELECT ${actor.name}, ${actor.address}, 'webhook.remove', merchant_id, ${sql.json({ environment })} FROM removed
-    )
-    SELECT FROM removed`;
+    ) ${alongsideQuery(sql, alongside, 'removed')}
+    SELECT FROM removed ${andAlongside(sql, alongside)}`;
   if (rows.length === 0) throw await endpointNotConfigured(sql, merchantId, environment);
 }
 

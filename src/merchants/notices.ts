@@ -1,0 +1,47 @@
+import type { Actor } from '../db/actor.ts';
+import type { Alongside } from '../db/alongside.ts';
+import type { MailDeps } from '../mail/public.ts';
+import { mailRow, prepareMail, startMail } from '../mail/public.ts';
+import type { MerchantAct } from './mails.ts';
+import { actMail } from './mails.ts';
+import { merchantNotFound } from './queries.ts';
+
+/** What mails to merchants about the acts of their users need. */
+export interface NoticeDeps extends MailDeps {
+  /** Where the merchant reaches its dashboard. */
+  publicBaseUrl: string;
+}
+
+/** Who does what, of which the merchant gets a mail. */
+export interface NoticedAct {
+  merchantId: string;
+  act: MerchantAct;
+  /** The user's e-mail address. */
+  email: string;
+  actor: Actor;
+}
+
+/**
+ * Carries out an act of a merchant's user with the mail to the merchant about it: its row is written by the
+ * statement of the act, so neither happens without the other.
+ *
+ * @param carryOut gets the query of the mail, for that statement
+ * @throws DomainError `NOT_FOUND`, and what `carryOut` throws
+ */
+export async function withNotice<Result>(
+  deps: NoticeDeps,
+  { merchantId, act, email, actor: { address } }: NoticedAct,
+  carryOut: (alongside: Alongside) => Promise<Result>,
+): Promise<Result> {
+  const [merchant] = await deps.sql<{ name: string; email: string; at: Date }[]>`
+    SELECT name, email, service_now() AS at FROM merchants WHERE merchant_id = ${merchantId}`;
+  if (!merchant) throw merchantNotFound(merchantId);
+  const by = { merchantName: merchant.name, email, address, at: merchant.at };
+  const content = actMail(act, by, deps.publicBaseUrl);
+  const mail = prepareMail(deps, { to: merchant.email, ...content });
+  const result = await carryOut(
+    (sql, changed) => sql`${mailRow(sql, mail, changed)} RETURNING mail_id`,
+  );
+  startMail(deps, mail);
+  return result;
+}
