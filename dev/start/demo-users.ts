@@ -17,6 +17,7 @@ import {
   readTwoFactorSetUp,
   startTwoFactor,
 } from '../../src/accounts/two-factor/two-factor.ts';
+import { openMail } from '../../src/mail/content.ts';
 import { findUserByEmail } from '../../src/accounts/people/users.ts';
 import { SealError } from '../../src/secret-box.ts';
 import type { DemoOperator, DemoUser } from '../dev-facts.ts';
@@ -110,9 +111,18 @@ export async function ensureOperator(
   email: (typeof OPERATOR_EMAILS)[number],
   known: DemoOperator | undefined,
 ): Promise<DemoOperator> {
-  const invite = () => createOperator(deps, { email, role: 'admin' });
+  const invite = () => inviteOperator(deps, email);
   const password = await passwordOf(deps, { email, known }, invite);
   return { email, password, totpSecret: await totpSecretOf(deps, { email, password }) };
+}
+
+/** Invites a demo operator, and takes the link out of the mail, if it is mailed. */
+async function inviteOperator(deps: DemoUserDeps, email: string): Promise<{ link: string }> {
+  const { sql, dataBox: mailBox } = deps;
+  const { link, mail } = await createOperator({ ...deps, mailBox }, { email, role: 'admin' });
+  if (mail === null) return { link: link ?? '' };
+  await sql`DELETE FROM mails WHERE mail_id = ${mail.mailId}`;
+  return { link: openMail(mailBox, mail.mailId, mail.sealed).text };
 }
 
 /** The secret of the operator's two-factor codes, which are set up unless they are. */
@@ -127,7 +137,8 @@ async function totpSecretOf(deps: DemoUserDeps, { email, password }: DemoUser): 
     return openTotpSecret(withoutMails(deps), userId, totpSecretSealed);
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
-    await resetTwoFactor(withoutMails(deps), email);
+    const { mailId } = await resetTwoFactor({ ...deps, mailBox: deps.dataBox }, email);
+    await deps.sql`DELETE FROM mails WHERE mail_id = ${mailId}`;
     return setUpTwoFactor(deps, userId, password);
   }
 }

@@ -59,6 +59,17 @@ export function noAccountMail({ publicBaseUrl }: MailDeps, to: string): Outgoing
   );
 }
 
+/** The link with which an operator who is invited sets a password. */
+export function invitationMail(to: string, link: string): OutgoingMail {
+  return mail(
+    to,
+    'You are invited as an operator',
+    'Open this link within 24 hours to set your password. It works once:',
+    link,
+    'The second factor is set up after it. If you were an operator before, your old password and second factor no longer work.',
+  );
+}
+
 /** What a notice reports to the owner of an account. */
 const CHANGES = {
   'password.change': 'Your password was changed. All other sessions have ended.',

@@ -8,6 +8,7 @@ export type { LogInResult } from './log-in/log-in.ts';
 export { isCodeAwaited, logIn, LOGIN_COOKIE, logInWithCode } from './log-in/log-in.ts';
 export type {
   Invitation,
+  InvitedOperator,
   ListedOperator,
   OperatorState,
   UserAdminDeps,

@@ -8,11 +8,10 @@ import {
   resetTwoFactor,
 } from '../accounts/public.ts';
 import { DomainError } from '../domain/index.ts';
-import { sendMail } from '../mail/public.ts';
+import { startMail } from '../mail/public.ts';
 import type { Before, Change, Proposal, ProposalDeps } from './context.ts';
 import type { CarryOutDeps } from './kind-rules.ts';
 import { defineKind } from './kind-rules.ts';
-import { invitationMail } from './mails.ts';
 
 const REASON = 1000;
 const roleParameters = z.strictObject({ role: z.enum(['support', 'finance', 'admin']) });
@@ -54,8 +53,8 @@ async function invite(
   { subject: email }: Proposal,
   role: 'support' | 'finance' | 'admin',
 ) {
-  const { link } = await createOperator(deps, { email, role });
-  await sendMail(deps, invitationMail(email, link));
+  const { mail } = await createOperator(deps, { email, role });
+  if (mail) startMail(deps, mail);
 }
 
 /** Makes an operator, or invites one again who has not accepted the invitation. */
@@ -103,8 +102,7 @@ export const resetSecondFactor = defineKind({
   maxReasonLength: REASON,
   readBefore: (deps, { subject }) => operatorBefore(deps, subject, ['ACTIVE']),
   changes: (before) => [stateChange(before, 'WITHOUT_TWO_FACTOR')],
-  carryOut: (deps, { subject }) =>
-    resetTwoFactor({ ...deps, sendMail: (mail) => sendMail(deps, mail) }, subject),
+  carryOut: async (deps, { subject }) => startMail(deps, await resetTwoFactor(deps, subject)),
 });
 
 /** Disables the last other active admin. */

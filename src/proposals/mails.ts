@@ -8,15 +8,6 @@ interface PlainMail {
   text: string;
 }
 
-/** The link with which an operator who is invited sets a password. */
-export function invitationMail(to: string, link: string): PlainMail {
-  return {
-    to,
-    subject: 'You are invited as an operator',
-    text: `Open this link within 24 hours to set your password. It works once:\n\n${link}\n\nThe second factor is set up after it.\n`,
-  };
-}
-
 /** To each operator who may approve a proposal of an order whose deadline is near. */
 export function deadlineMail(
   to: string,

@@ -17,7 +17,7 @@ import { createSecretBox } from '../../src/secret-box.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { auditOf } from '../support/audit.ts';
-import { mailsTo } from '../support/mails.ts';
+import { linkTo, mailsTo } from '../support/mails.ts';
 import { SECRET_KEYS } from '../support/secret-keys.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -42,8 +42,23 @@ const test = serviceTest({ time: 'real', worker: false }).extend('deps', ({ serv
   nowMs: Date.now,
 }));
 
-const create = (cli: AdminCli, email: string, role = 'support') =>
-  cli.alone.json<Invited>('operator', 'create', '--email', email, '--role', role);
+/** Invites an operator. The link is in the mail and nowhere else. */
+async function create(
+  { service: { sql, origin }, cli }: { service: TestService; cli: AdminCli },
+  email: string,
+  role = 'support',
+): Promise<Invited> {
+  const invited = await cli.alone.json<{ userId: string; email: string; link: null }>(
+    'operator',
+    'create',
+    '--email',
+    email,
+    '--role',
+    role,
+  );
+  expect(invited.link).toBeNull();
+  return { ...invited, link: origin + (await linkTo(sql, invited.email)) };
+}
 const tokenIn = ({ link }: Invited) => link.split('/').at(-1) ?? '';
 
 const stateOf = async ({ sql }: TestService, email: string) =>
@@ -55,7 +70,7 @@ test('an operator is invited by a link that sets the password once, and then nee
   deps,
 }) => {
   const email = newEmail();
-  const invited = await create(cli, email.toUpperCase(), 'finance');
+  const invited = await create({ service, cli }, email.toUpperCase(), 'finance');
   expect(invited).toMatchObject({ email });
   expect(invited.link).toMatch(`${service.origin}/dashboard/invitation/`);
   expect(await stateOf(service, email)).toMatchObject({ role: 'finance', state: 'INVITED' });
@@ -83,15 +98,15 @@ test('an invitation that was not accepted is replaced by the next one, which wor
   service,
 }) => {
   const email = newEmail();
-  const first = await create(cli, email);
-  const second = await create(cli, email, 'admin');
+  const first = await create({ service, cli }, email);
+  const second = await create({ service, cli }, email, 'admin');
   expect(second.userId).toBe(first.userId);
   const accept = (invited: Invited) =>
     acceptInvitation(deps, tokenIn(invited), NEW_PASSWORD, CLIENT);
   await expect(accept(first)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   await service.clock.advance(24 * 3_600_000);
   await expect(accept(second)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-  const third = await create(cli, email, 'admin');
+  const third = await create({ service, cli }, email, 'admin');
   expect(await readSession(deps, await accept(third))).toMatchObject({ role: 'admin' });
 });
 
@@ -143,7 +158,7 @@ test('a disabled operator is signed out and cannot come back but by another invi
     await expect(change).rejects.toThrow(`There is no active operator ${email}`);
   }
 
-  const invited = await create(cli, email, 'support');
+  const invited = await create({ service, cli }, email, 'support');
   expect(invited.userId).toBe(userId);
   const session = await acceptInvitation(deps, tokenIn(invited), NEW_PASSWORD, CLIENT);
   expect(await readSession(deps, session)).toMatchObject({ role: 'support', hasTwoFactor: false });
@@ -218,7 +233,7 @@ test('a merchant that was registered by an operator gets its user by a link', as
 
 test('every change of an operator is in the audit log', async ({ cli, service, deps }) => {
   const email = newEmail();
-  const invited = await create(cli, email);
+  const invited = await create({ service, cli }, email);
   await acceptInvitation(deps, tokenIn(invited), NEW_PASSWORD, CLIENT);
   await changeOperatorRole({ ...deps, actor: TEST_ACTOR }, email, 'admin');
   await cli.alone.json('operator', 'reset-two-factor', '--email', email);
@@ -237,15 +252,43 @@ test('every change of an operator is in the audit log', async ({ cli, service, d
   ]);
 });
 
-test('the printed text has the link, and says how long it works', async ({ cli }) => {
-  const { stdout } = await cli.alone.run(
-    'operator',
-    'create',
-    '--email',
-    newEmail(),
-    '--role',
-    'admin',
-  );
-  expect(stdout).toMatch(/^Link +http:\/\/127\.0\.0\.1:\d+\/dashboard\/invitation\/[\w-]{43}$/m);
-  expect(stdout).toContain('The link works once, for 24 hours.');
+test('the terminal prints no link, and says that it is mailed and how long it works', async ({
+  cli,
+  service,
+}) => {
+  const email = newEmail();
+  const { stdout } = await cli.alone.run('operator', 'create', '--email', email, '--role', 'admin');
+  expect(stdout).not.toContain('/dashboard/invitation/');
+  expect(stdout).toContain('The link is in a mail to this address. It works once, for 24 hours.');
+  expect(await linkTo(service.sql, email)).toMatch(/^\/dashboard\/invitation\/[\w-]{43}$/);
+});
+
+test('a disabled operator is reactivated with the same id and lines, and no session from before', async ({
+  service,
+  cli,
+  deps,
+}) => {
+  const { email, userId } = await operatorUser(service.sql, 'finance');
+  await disableOperator({ ...deps, actor: TEST_ACTOR }, email);
+  // As of a login that was under way when the operator was disabled.
+  await service.sql`
+    INSERT INTO dashboard_sessions (session_id, token_hash, user_id, expires_at, address, user_agent)
+    VALUES (${`ses_of_${userId}`}, sha256('an old token'), ${userId}, service_now() + interval '1 hour',
+      '127.0.0.1', 'a test')`;
+  const invited = await create({ service, cli }, email, 'support');
+  expect(invited.userId).toBe(userId);
+  expect(await readSession(deps, 'an old token')).toBeUndefined();
+  const [row] = await service.sql`
+    SELECT password_hash, totp_secret_sealed, totp_confirmed_at FROM users WHERE user_id = ${userId}`;
+  expect(row).toEqual({ passwordHash: null, totpSecretSealed: null, totpConfirmedAt: null });
+  await acceptInvitation(deps, tokenIn(invited), NEW_PASSWORD, CLIENT);
+  const lines = await service.sql<{ action: string }[]>`
+    SELECT action FROM audit_log WHERE subject = ${userId} ORDER BY audit_id`;
+  expect(lines.map(({ action }) => action)).toEqual([
+    'session.create',
+    'operator.disable',
+    'operator.reactivate',
+    'invitation.accept',
+    'session.create',
+  ]);
 });

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import { adminCli } from '../support/admin-cli.ts';
 import { databaseTest } from '../support/fixtures.ts';
 import { SECRET_KEYS } from '../support/secret-keys.ts';
+import { mailsTo } from '../support/mails.ts';
 import { operatorUser } from '../support/users.ts';
 
 const test = databaseTest().extend('cli', { scope: 'file' }, ({ database }) =>
@@ -14,11 +15,15 @@ test('the first operators need no proposal until two admins have confirmed a sec
   cli,
 }) => {
   for (const email of ['one@ops.example', 'two@ops.example', 'three@ops.example']) {
-    expect(await cli.json(...create(email))).toMatchObject({ email });
+    const link = expect.stringContaining('/dashboard/invitation/');
+    expect(await cli.json(...create(email))).toMatchObject({ email, link });
+    expect(await mailsTo(sql, email)).toEqual([]);
   }
   const first = await operatorUser(sql, 'admin');
   await operatorUser(sql, 'finance');
-  expect(await cli.json(...create('four@ops.example'))).toBeDefined();
+  // From now on the link is mailed, and never printed again.
+  expect(await cli.json(...create('four@ops.example'))).toMatchObject({ link: null });
+  expect(await mailsTo(sql, 'four@ops.example')).toHaveLength(1);
   const second = await operatorUser(sql, 'admin', { hasTwoFactor: false });
   expect(await cli.json(...create('five@ops.example'))).toBeDefined();
   await sql`UPDATE users SET totp_secret_sealed = 'x', totp_confirmed_at = now()

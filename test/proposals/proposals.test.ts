@@ -1,5 +1,7 @@
 import { describe, expect } from 'vitest';
 import { createOperator } from '../../src/accounts/people/operators.ts';
+import { createSecretBox } from '../../src/secret-box.ts';
+import { SECRET_KEYS } from '../support/secret-keys.ts';
 import type { ProposalKind, Proposer } from '../../src/proposals/context.ts';
 import { carryOutUnfinished } from '../../src/proposals/carry-out.ts';
 import {
@@ -379,6 +381,7 @@ test('that two admins have confirmed a second factor cannot become false again',
       sql,
       actor: TEST_ACTOR,
       publicBaseUrl: 'http://localhost',
+      mailBox: createSecretBox(SECRET_KEYS),
       alongside: (of, changed) => of`SELECT assert_first_operators() FROM ${of(changed)}`,
     },
     { email: 'third@ops.example', role: 'admin' },

@@ -5,8 +5,9 @@ import type { Alongside } from '../../db/alongside.ts';
 import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
-import type { AccountDeps } from '../context.ts';
-import { noticeMail } from '../mails.ts';
+import type { MailDeps, SealedMail } from '../../mail/public.ts';
+import { mailRow, prepareMail } from '../../mail/public.ts';
+import { invitationMail, noticeMail } from '../mails.ts';
 import type { OperatorRole } from './permissions.ts';
 import { hashOfToken, newToken } from '../tokens.ts';
 import { withoutTwoFactor } from '../two-factor/two-factor.ts';
@@ -22,6 +23,19 @@ export interface UserAdminDeps {
   publicBaseUrl: string;
   actor: Actor;
   alongside?: Alongside | undefined;
+}
+
+/** What a change needs whose mail is written by its statement. */
+export interface MailedAdminDeps extends UserAdminDeps, Pick<MailDeps, 'mailBox'> {}
+
+/** An operator who is invited. */
+export interface InvitedOperator {
+  userId: string;
+  email: string;
+  /** The link that sets the password, while no admin has ever confirmed a second factor; null once it is mailed. */
+  link: string | null;
+  /** The mail with the link. The caller may start it; otherwise the sweep does. */
+  mail: SealedMail | null;
 }
 
 /** A link with which a new user sets a password. It works once. */
@@ -58,23 +72,30 @@ const inviting = (sql: Sql, token: string) => sql`
   )`;
 
 /**
- * Invites an operator. One who is disabled, or has not accepted an invitation yet, is invited again
- * and begins again, without password and two-factor.
+ * Invites an operator by a mail, which the statement writes. Until an admin has ever confirmed a second factor the
+ * link is returned instead: the first operator may be made before the service can send mails.
+ *
+ * An operator who has not accepted an invitation yet, or is disabled, is invited again. A disabled one keeps the id,
+ * and with it the lines of the audit list; password, second factor and sessions are new.
  *
  * @throws DomainError BAD_REQUEST for what is no address, INVALID_STATE when it is a user's
  */
 export async function createOperator(
-  deps: UserAdminDeps,
+  deps: MailedAdminDeps,
   { email: typed, role }: { email: string; role: OperatorRole },
-): Promise<Invitation> {
+): Promise<InvitedOperator> {
   const { sql, actor, alongside } = deps;
   const email = emailKeyOf(typed);
   if (!z.email().max(254).safeParse(email).success) {
     throw new DomainError('BAD_REQUEST', 'email must be a valid email address');
   }
   const token = newToken();
-  const [invited] = await sql<{ userId: string }[]>`
-    WITH invited AS (
+  const link = linkOf(deps, token);
+  const mail = prepareMail(deps, invitationMail(email, link));
+  const [invited] = await sql<{ userId: string; isMailed: boolean }[]>`
+    WITH before AS (
+      SELECT user_id FROM users WHERE email = ${email} AND disabled_at IS NOT NULL
+    ), invited AS (
       INSERT INTO users AS u (user_id, email, operator_role)
       VALUES (${`usr_${ulid()}`}, ${email}, ${role})
       ON CONFLICT (email) DO UPDATE SET operator_role = excluded.operator_role, disabled_at = NULL,
@@ -85,13 +106,25 @@ export async function createOperator(
       RETURNING user_id
     ), ${inviting(sql, token)}, codes AS (
       DELETE FROM recovery_codes c USING invited WHERE c.user_id = invited.user_id
+    ), sessions AS (
+      DELETE FROM dashboard_sessions s USING invited WHERE s.user_id = invited.user_id
+    ), logins AS (
+      DELETE FROM pending_logins p USING invited WHERE p.user_id = invited.user_id
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, subject, details)
-      SELECT ${actor.name}, ${actor.address}, 'operator.create', user_id, ${sql.json({ email, role })}
+      SELECT ${actor.name}, ${actor.address},
+        CASE WHEN EXISTS (SELECT FROM before) THEN 'operator.reactivate' ELSE 'operator.create' END,
+        user_id, ${sql.json({ email, role })}
       FROM invited
-    ) ${alongsideQuery(sql, alongside, 'invited')}
-    SELECT user_id FROM invited ${andAlongside(sql, alongside)}`;
-  if (invited) return { userId: invited.userId, email, link: linkOf(deps, token) };
+    ), to_mail AS (
+      SELECT FROM invited WHERE EXISTS (SELECT FROM confirmed_admins)
+    ), mailed AS (${mailRow(sql, mail, 'to_mail')}) ${alongsideQuery(sql, alongside, 'invited')}
+    SELECT user_id, EXISTS (SELECT FROM to_mail) AS is_mailed
+    FROM invited ${andAlongside(sql, alongside)}`;
+  if (invited) {
+    const { userId, isMailed } = invited;
+    return { userId, email, ...(isMailed ? { link: null, mail } : { link, mail: null }) };
+  }
   throw new DomainError('INVALID_STATE', `There is a user with the e-mail address ${email}`);
 }
 
@@ -192,28 +225,31 @@ export async function disableOperator(
  * Removes the two-factor secret and the recovery codes of a user who has lost the device, and ends
  * the user's sessions. An operator has to set two-factor up again before anything else.
  *
+ * @returns the mail that reports it, written by the same statement: the caller may start it
  * @throws DomainError NOT_FOUND
  */
-export async function resetTwoFactor(
-  deps: UserAdminDeps & Pick<AccountDeps, 'sendMail'>,
-  typed: string,
-): Promise<void> {
+export async function resetTwoFactor(deps: MailedAdminDeps, typed: string): Promise<SealedMail> {
   const { sql, actor, alongside } = deps;
   const email = emailKeyOf(typed);
   const user = await findUserByEmail(sql, email);
+  if (!user) throw userNotFound(email);
+  const mail = prepareMail(deps, noticeMail(deps, email, 'two_factor.reset'));
   const reset = await sql`
-    WITH ${withoutTwoFactor(sql, user?.userId ?? '')}, sessions AS (
+    WITH ${withoutTwoFactor(sql, user.userId)}, sessions AS (
       DELETE FROM dashboard_sessions s USING changed WHERE s.user_id = changed.user_id
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
       SELECT ${actor.name}, ${actor.address}, 'two_factor.reset', merchant_id, user_id,
         jsonb_build_object('email', email)
       FROM changed
-    ) ${alongsideQuery(sql, alongside, 'changed')}
+    ), mailed AS (${mailRow(sql, mail, 'changed')}) ${alongsideQuery(sql, alongside, 'changed')}
     SELECT FROM changed ${andAlongside(sql, alongside)}`;
-  if (reset.length === 0) throw new DomainError('NOT_FOUND', `There is no active user ${email}`);
-  await deps.sendMail(noticeMail(deps, email, 'two_factor.reset'));
+  if (reset.length === 0) throw userNotFound(email);
+  return mail;
 }
+
+const userNotFound = (email: string) =>
+  new DomainError('NOT_FOUND', `There is no active user ${email}`);
 
 /** What an e-mail address is, to those who manage operators. */
 export interface OperatorState {

@@ -1,4 +1,4 @@
-import type { Invitation, OperatorRole } from '../../accounts/public.ts';
+import type { Invitation, InvitedOperator, OperatorRole } from '../../accounts/public.ts';
 import {
   createOperator,
   emailKeyOf,
@@ -7,8 +7,6 @@ import {
   resetTwoFactor,
 } from '../../accounts/public.ts';
 import { hasTwoAdmins, onlyFirstOperators } from '../../proposals/queries.ts';
-import type { Mail } from '../../mail/public.ts';
-import { sendMail } from '../../mail/public.ts';
 import { ALONE, ALONE_NOTES, actAlone, assertAlone, REASON_ALONE } from './break-glass.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
 import { defineCommand, MERCHANT } from './command.ts';
@@ -31,6 +29,15 @@ function invitationResult({ userId, email, link }: Invitation): CommandResult {
   return { data: { userId, email, link }, text: blocks(text, LINK_HELP) };
 }
 
+const MAILED = 'The link is in a mail to this address. It works once, for 24 hours.';
+
+/** The terminal shows a link only where {@link createOperator} returns it. */
+function operatorResult({ userId, email, link }: InvitedOperator): CommandResult {
+  if (link !== null) return invitationResult({ userId, email, link });
+  const data = { userId, email, link };
+  return { data, text: blocks(facts({ User: userId, 'E-mail': email }), MAILED) };
+}
+
 const inviteCommand = defineCommand({
   name: 'merchant invite',
   summary: 'Print the link with which a merchant gets its first user',
@@ -41,10 +48,11 @@ const inviteCommand = defineCommand({
 
 const createCommand = defineCommand({
   name: 'operator create',
-  summary: 'Invite an operator: prints the link that sets the password',
+  summary: 'Invite an operator: mails the link that sets the password',
   notes: `support sees everything, retries, and raises disputes for buyers; finance also decides disputes, refunds and
 settles; admin also reviews merchants and manages operators. An operator who is disabled, or has not accepted an
-invitation, is invited anew. Two-factor authentication is set up after the password. Until two admins have ever
+invitation, is invited anew. The link is printed, and not mailed, until an admin has ever confirmed a second factor: the
+first operators are made before mails can be sent. Two-factor authentication is set up after the password. Until two admins have ever
 confirmed a second factor, it needs no other operator. ${ALONE_NOTES}`,
   options: {
     email: { value: 'EMAIL', help: "The operator's e-mail address", required: true },
@@ -57,19 +65,19 @@ confirmed a second factor, it needs no other operator. ${ALONE_NOTES}`,
     ...ALONE,
   },
   async run(service, { email, role, ...alone }) {
-    const deps = depsOf(service);
+    const deps = { ...depsOf(service), mailBox: service.dataBox() };
     const operator = { email, role };
     const { sql } = service;
     if (!alone['break-glass'] && !(await hasTwoAdmins(sql))) {
       const first = { ...deps, alongside: onlyFirstOperators };
-      return invitationResult(await createOperator(first, operator));
+      return operatorResult(await createOperator(first, operator));
     }
     assertAlone('operator create', alone);
     const subject = emailKeyOf(email);
     const { state } = await readOperatorState(sql, subject);
     const kind = state === 'DISABLED' ? 'operator.reactivate' : 'operator.create';
     const by = await actAlone(service, alone.as, { kind, subject, reason: alone.reason });
-    return invitationResult(await createOperator({ ...deps, ...by }, operator));
+    return operatorResult(await createOperator({ ...deps, ...by }, operator));
   },
 });
 
@@ -96,9 +104,7 @@ ${ALONE_NOTES}`,
             subject,
             reason: alone.reason ?? '',
           });
-    const mails = await service.mails();
-    const deps = { ...depsOf(service), sendMail: (mail: Mail) => sendMail(mails, mail), ...by };
-    await resetTwoFactor(deps, email);
+    await resetTwoFactor({ ...depsOf(service), mailBox: service.dataBox(), ...by }, email);
     return { data: { email }, text: `${email} logs in without a code until it is set up again.` };
   },
 });
