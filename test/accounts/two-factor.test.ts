@@ -300,10 +300,16 @@ test('new recovery codes need the password and replace the old ones', async ({
   withTwoFactor,
 }) => {
   const { recoveryCodes, login } = await withTwoFactor(user);
-  await expect(renewRecoveryCodes(deps, user, 'wrong', CLIENT)).rejects.toHaveProperty(
+  const renew = (password: string, code = '') =>
+    renewRecoveryCodes(deps, user, { password, code }, CLIENT);
+  await expect(renew('wrong', recoveryCodes[1])).rejects.toHaveProperty(
     'validationErrors.password',
   );
-  const renewed = await renewRecoveryCodes(deps, user, PASSWORD, CLIENT);
+  // Not even within ten minutes of the login: the password alone is not enough.
+  for (const code of ['', '000000', 'wrong']) {
+    await expect(renew(PASSWORD, code)).rejects.toHaveProperty('validationErrors.code');
+  }
+  const renewed = await renew(PASSWORD, recoveryCodes[1]);
   expect(renewed).toHaveLength(10);
   await expect(logInWithCode(deps, await login(), recoveryCodes[0]!, CLIENT)).rejects.toMatchObject(
     WRONG_CODE,
@@ -331,7 +337,7 @@ test('is switched off with the password and a code', async ({
   const { next } = await logIn(deps, { email: user.email, password: PASSWORD }, CLIENT);
   expect(next).toBe('session');
   await expect(off(PASSWORD, code)).rejects.toMatchObject({ code: 'INVALID_STATE' });
-  await expect(renewRecoveryCodes(deps, user, PASSWORD, CLIENT)).rejects.toMatchObject({
+  await expect(renewRecoveryCodes(deps, user, given(code), CLIENT)).rejects.toMatchObject({
     code: 'INVALID_STATE',
   });
 });
@@ -360,8 +366,8 @@ test('every change is in the audit log', async ({
   now,
   database: { sql },
 }) => {
-  const { secret } = await withTwoFactor(user);
-  await renewRecoveryCodes(deps, user, PASSWORD, CLIENT);
+  const { secret, recoveryCodes } = await withTwoFactor(user);
+  await renewRecoveryCodes(deps, user, given(recoveryCodes[0]!), CLIENT);
   await at(STEP_SECONDS);
   await disableTwoFactor(deps, user, given(codeOf(secret, now.ms)), CLIENT);
   const rows = await sql`

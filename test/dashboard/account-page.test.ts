@@ -112,18 +112,23 @@ test('two-factor is set up with a QR code or the secret; the recovery codes are 
   expect((await browser.get(ACCOUNT)).body).toContain('Manage two-factor');
 });
 
-test('recovery codes are made anew with the password; two-factor is switched off with a code, too', async ({
+test('recovery codes are made anew, and two-factor is switched off, with the password and a code', async ({
   newUser,
   browserOf,
 }) => {
   const browser = browserOf(await newUser());
   const path = `${ACCOUNT}/two-factor`;
   const secret = secretIn((await browser.follow(await browser.post(`${path}/start`))).body);
-  await browser.post(`${path}/confirm`, { password: PASSWORD, code: codeOf(secret) });
-  const wrong = await browser.post(`${path}/recovery-codes`, { codesPassword: 'wrong' });
+  const on = await browser.post(`${path}/confirm`, { password: PASSWORD, code: codeOf(secret) });
+  const [codesCode = ''] = recoveryCodesIn(on.body);
+  const wrong = await browser.post(`${path}/recovery-codes`, { codesPassword: 'wrong', codesCode });
   expect(wrong.status).toBe(400);
   expect(wrong.body).toContain('id="codesPassword-violation">This is not your password');
-  const renewed = await browser.post(`${path}/recovery-codes`, { codesPassword: PASSWORD });
+  const codesPassword = PASSWORD;
+  const alone = await browser.post(`${path}/recovery-codes`, { codesPassword });
+  expect(alone.status).toBe(400);
+  expect(alone.body).toContain('id="codesCode-violation">The code is wrong');
+  const renewed = await browser.post(`${path}/recovery-codes`, { codesPassword, codesCode });
   const [code = ''] = recoveryCodesIn(renewed.body);
 
   const refused = await browser.post(`${path}/off`, { password: PASSWORD, code: 'wrong' });

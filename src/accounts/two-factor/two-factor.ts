@@ -173,20 +173,22 @@ export async function confirmTwoFactor(
 }
 
 /**
- * Makes new recovery codes; the old ones no longer work.
+ * Makes new recovery codes; the old ones no longer work. It always takes the password and a code: recovery codes stand for
+ * the second factor.
  *
- * @throws ValidationError for a wrong password
+ * @throws ValidationError for a wrong password or code
  * @throws DomainError INVALID_STATE when two-factor is not set up
  * @throws HttpRefusal TOO_MANY_REQUESTS
  */
 export async function renewRecoveryCodes(
   deps: AccountDeps,
   user: SignedInUser,
-  password: string,
+  given: GivenAgain,
   client: Client,
 ): Promise<string[]> {
   const { sql } = deps;
-  await requirePassword(deps, user, password, client);
+  const { factor } = await requireBoth(deps, user, given, client);
+  if (factor === null) return refuseMissing();
   const recoveryCodes = newRecoveryCodes();
   const renewed = await sql`
     WITH changed AS (

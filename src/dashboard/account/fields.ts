@@ -43,9 +43,6 @@ export const newPasswordField = (
     state,
   );
 
-/** The field of a two-factor code. */
-export const codeField = (state: FormState, hint: string) =>
-  textField(
-    { name: 'code', label: 'Code', hint, required: true, autocomplete: 'one-time-code' },
-    state,
-  );
+/** The field of a two-factor code. @param name where a page has several of them */
+export const codeField = (state: FormState, hint: string, name = 'code') =>
+  textField({ name, label: 'Code', hint, required: true, autocomplete: 'one-time-code' }, state);

@@ -83,17 +83,17 @@ function changePages(
     audience,
     method: 'POST',
     path: '/account/two-factor/recovery-codes',
-    body: z.object({ codesPassword: text }),
+    body: z.object({ codesPassword: text, codesCode: text }),
   }).handledBy(async (request) => {
     const { viewer, body } = request;
     return orShowAgain(
       async () => {
-        const client = clientOf(request);
-        const codes = await renewRecoveryCodes(accounts, viewer.user, body.codesPassword, client);
+        const given = { password: body.codesPassword, code: body.codesCode };
+        const codes = await renewRecoveryCodes(accounts, viewer.user, given, clientOf(request));
         return { view: codesView(codes, viewer, 'The old recovery codes no longer work.') };
       },
       ({ violations = {}, message }) => {
-        const renamed = { codesPassword: violations['password'] };
+        const renamed = { codesPassword: violations['password'], codesCode: violations['code'] };
         return twoFactorView(accounts, viewer, { violations: renamed, message });
       },
     );
@@ -209,6 +209,7 @@ function renewSection(path: string, state: RefusedForm) {
       `${path}/two-factor/recovery-codes`,
       {},
       passwordField(state, { name: 'codesPassword', label: 'Your password' }),
+      codeField(state, 'From the app, or a recovery code.', 'codesCode'),
       submit('Make new codes', 'second'),
     ),
   );
