@@ -25,11 +25,16 @@ export interface CheckoutDeps {
   /**
    * Opens a payment session, or returns the open one.
    *
-   * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`, `PAYMENTS_NOT_AVAILABLE`
+   * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`, `PAYMENTS_NOT_AVAILABLE`, and
+   *   `TOO_MANY_REQUESTS` while too many requests of the merchant wait for the gateway
    */
   openSession(order: OrderRow): Promise<unknown>;
-  /** Asks the gateway for the state of a session, and records it when it has ended. */
-  refreshSession(orderNumber: string, sessionId: string): Promise<unknown>;
+  /**
+   * Asks the gateway for the state of a session, and records it when it has ended.
+   *
+   * @throws DomainError `TOO_MANY_REQUESTS` while too many requests of the merchant wait for the gateway
+   */
+  refreshSession(order: OrderRow, sessionId: string): Promise<unknown>;
   /**
    * Raises a dispute for the buyer; once for each `commandId`.
    *

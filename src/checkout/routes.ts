@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DomainError } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import type { CheckoutDeps, CheckoutContext } from './context.ts';
@@ -52,7 +53,12 @@ function pageRoute(context: CheckoutContext): Route {
 async function refreshOpenSession(context: CheckoutContext, checkout: Checkout): Promise<Checkout> {
   const { order, session } = checkout;
   if (stateOf(checkout) !== 'waiting' || session === null) return checkout;
-  await context.refreshSession(order.orderNumber, session.sessionId);
+  try {
+    await context.refreshSession(order, session.sessionId);
+  } catch (error) {
+    // The page then shows what is recorded, and asks again later.
+    if (!(error instanceof DomainError) || error.code !== 'TOO_MANY_REQUESTS') throw error;
+  }
   return checkoutOf(context, order.paymentToken);
 }
 

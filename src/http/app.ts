@@ -11,6 +11,8 @@ import type { Route } from './define-route.ts';
 import { createClientIp } from './limits/client-ip.ts';
 import type { ClientIp } from './limits/client-ip.ts';
 import { createDeadline } from './limits/deadline.ts';
+import { createGatewaySlots } from './limits/gateway-slots.ts';
+import type { GatewaySlots } from './limits/gateway-slots.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
 import { authenticateMerchant, limitMerchantRate, negotiateVersion } from './merchant-checks.ts';
 import type { Authenticate } from './merchant-checks.ts';
@@ -37,6 +39,8 @@ export interface AppOptions {
   readonly rateLimiter: RateLimiter;
   /** Raises the 0.5 s for which a request waits for the limiter, for tests on a busy machine. */
   readonly limiterTimeoutMs?: number | undefined;
+  /** What the API shares with the pages; its own if absent. */
+  readonly gatewaySlots?: GatewaySlots;
   readonly readiness: Readiness;
   /** Addresses or CIDR ranges whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
@@ -207,10 +211,11 @@ export type HttpApp = Koa<RequestState> & {
  */
 export function createApp(options: AppOptions): HttpApp {
   const { authenticate, rateLimiter, limiterTimeoutMs, log, now = () => new Date() } = options;
+  const { checkResponses, gatewaySlots = createGatewaySlots() } = options;
   const versions = options.versions ?? createVersionRegistry();
   const routers = createRouters(
     [...healthRoutes(options.readiness), ...options.routes],
-    createRouteMiddlewares({ checkResponses: options.checkResponses, now }),
+    createRouteMiddlewares({ checkResponses, gatewaySlots, now }),
   );
   const app = new Koa<RequestState>();
   app.on('error', (err: unknown, ctx?: HttpContext) => {

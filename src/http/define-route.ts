@@ -152,6 +152,8 @@ export interface RouteDeclaration<
 > extends RouteFacts {
   readonly caller: C;
   readonly base: C extends 'merchant' ? 'merchant' | 'sandbox' : 'root';
+  /** Its handler waits for a gateway's answer: it takes one of the merchant's slots for that. */
+  readonly waitsForGateway?: C extends 'merchant' ? true : never;
   readonly params?: P;
   readonly query?: Q;
   readonly headers?: H;
@@ -164,6 +166,7 @@ export interface RouteDeclaration<
 export interface Route extends RouteFacts {
   readonly caller: Caller;
   readonly base: Base;
+  readonly waitsForGateway?: true;
   readonly params: ObjectSchema | undefined;
   readonly query: ObjectSchema | undefined;
   readonly headers: ObjectSchema | undefined;

@@ -8,11 +8,11 @@ import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './input/valid
 import { assertAdmitted } from './limits/admission.ts';
 import { limitKeyOf } from './limits/client-ip.ts';
 import { createDeadline } from './limits/deadline.ts';
+import type { GatewaySlots } from './limits/gateway-slots.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
 import { createSlots } from './limits/slots.ts';
 import type { Slots } from './limits/slots.ts';
 import { createTurns } from './limits/turns.ts';
-import type { Turns } from './limits/turns.ts';
 import { assertDocumented, assertDocumentedError } from './openapi/check-response.ts';
 import type { RequestState, RouteMiddleware } from './request-state.ts';
 import { errorReply, logError } from './responses/errors.ts';
@@ -22,6 +22,7 @@ import { send } from './responses/send.ts';
 export interface RouteMiddlewareOptions {
   /** Whether a response that its route does not declare becomes a 500. */
   readonly checkResponses: boolean;
+  readonly gatewaySlots: GatewaySlots;
   readonly now: () => Date;
 }
 
@@ -141,16 +142,23 @@ const answerBeforeBody =
     else await next();
   };
 
+/** Runs the handler of a route: at once, in its turn, or beside others that wait for a gateway. */
+type Run = (
+  work: () => Promise<Reply>,
+  mayBegin: () => boolean,
+  state: RequestState,
+) => Promise<Reply>;
+
 /** Reads the input, and calls the handler, which validates it. */
 const handle =
-  (route: Route, turns: Turns | undefined): RouteMiddleware =>
+  (route: Route, run: Run): RouteMiddleware =>
   async (ctx) => {
     const { state } = ctx;
     const { requestId, log } = state;
     const { input, rawBody } = await readInput(ctx, route);
     const work = () => route.handle(input, { ...callerOf(ctx), requestId, log, rawBody });
     state.reply = await state.within((mayBegin) =>
-      turns ? turns(work, () => mayBegin() && !ctx.res.destroyed) : work(),
+      run(work, () => mayBegin() && !ctx.res.destroyed, state),
     );
   };
 
@@ -158,16 +166,22 @@ const handle =
 export function createRouteMiddlewares(options: RouteMiddlewareOptions) {
   const uploads = createSlots(UPLOADS, 'Too many files are uploaded at the same time: try again');
   const turnsOf = createTurns();
+  const runOf = ({ waitsForGateway, method }: Route, environment: Environment | undefined): Run => {
+    if (environment && waitsForGateway) {
+      return (work, _mayBegin, { merchant }) =>
+        options.gatewaySlots.hold({ merchantId: merchant?.id ?? '', environment }, work);
+    }
+    return environment && method !== 'GET' ? turnsOf(environment) : (work) => work();
+  };
   return (route: Route, environment: Environment | undefined): RouteMiddleware[] => {
     const { rateLimiter, bodyType, beforeBody } = route;
-    const changesOrders = environment && route.method !== 'GET';
     return [
       beginRoute(route, environment),
       answer(route, options),
       ...(rateLimiter ? [limitPublicRate(rateLimiter)] : []),
       ...(bodyType === 'multipart' ? [limitUploads(uploads)] : []),
       ...(beforeBody ? [answerBeforeBody(route, beforeBody)] : []),
-      handle(route, changesOrders ? turnsOf(environment) : undefined),
+      handle(route, runOf(route, environment)),
     ];
   };
 }

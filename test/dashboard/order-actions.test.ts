@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { expect } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
 import { transitionOf } from '../../src/domain/lifecycle.ts';
+import { createGatewaySlots } from '../../src/http/limits/gateway-slots.ts';
 import { createOrderActions } from '../../src/orders/commands/actions.ts';
 import { createOrderCommands } from '../../src/orders/commands/commands.ts';
 import { merchantCommands } from '../../src/orders/routes/command-routes.ts';
@@ -22,7 +23,8 @@ function actionsOf({ deps, config, origin, log }: TestService) {
   const sessions = { sql, workflows, gateways, sessionMs: durations.paymentSessionMs, log };
   const pay = createSandboxPayment(sessions);
   const declared = [...merchantCommands(commands), ...testHelpers({ commands, pay })];
-  return createOrderActions(declared, origin);
+  const gatewaySlots = createGatewaySlots();
+  return createOrderActions(declared, { publicBaseUrl: origin, gatewaySlots });
 }
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend(

@@ -46,6 +46,8 @@ export interface TestServiceOptions {
    * may take longer than the contract's 5 s, which tests of outages check with separate API processes.
    */
   responseTimeoutMs?: number;
+  /** How long the API waits for a gateway, for tests of one that does not answer. */
+  gatewayTimeoutMs?: number;
   /** A second simulator, with separate keys, as production's gateway. */
   productionGateway?: boolean;
   /** Additional gateways; `settings` has their settings. */
@@ -60,6 +62,7 @@ export async function startTestService({
   time,
   settings = {},
   responseTimeoutMs = ANSWER_WITHIN_MS,
+  gatewayTimeoutMs,
   productionGateway = false,
   moreAdapters = [],
 }: TestServiceOptions) {
@@ -114,6 +117,7 @@ export async function startTestService({
     temporal: temporal.client,
     log,
     responseTimeoutMs,
+    ...(gatewayTimeoutMs !== undefined && { gatewayTimeoutMs }),
     adapters,
   };
   await registerSearchAttributes(temporal.client, temporal.namespace);

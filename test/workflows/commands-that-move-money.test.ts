@@ -126,7 +126,7 @@ describe('a message of a person, sent from the Temporal UI', () => {
 /** What the audit list has of an order's commands, oldest first. */
 const linesOf = async ({ sql }: TestService, orderNumber: string) =>
   (await listAudit(sql, { orderNumber }, 100)).entries
-    .filter(({ actor, outcome }) => actor !== TEST_ACTOR && outcome !== null)
+    .filter(({ actor, outcome }) => actor !== TEST_ACTOR.name && outcome !== null)
     .map(({ actor, address, action, outcome, reason }) => ({
       actor,
       address,

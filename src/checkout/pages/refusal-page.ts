@@ -27,7 +27,7 @@ const REFUSAL_TEXTS: Readonly<Record<number, RefusalText>> = {
   },
   429: {
     title: 'Too many requests',
-    text: 'Many people use this page from your network. Try again in a few seconds.',
+    text: 'Many people use this page at the moment. Try again in a few seconds.',
   },
 };
 

@@ -125,7 +125,7 @@ async function refusedReply(
   const refused = { id: params.action, message, violations, ...typed };
   const { status } = ERRORS[error.code];
   return {
-    status: status === 502 ? 502 : 400,
+    status: status === 502 || status === 429 ? status : 400,
     view: orderView(deps, { ...content, refused }),
   };
 }

@@ -4,6 +4,8 @@ import { HttpRefusal } from '../responses/errors.ts';
 export interface SlotLimits {
   ofOne: number;
   ofAll: number;
+  /** When a refused client may try again; 10 if absent, longer than the server waits for a slow body. */
+  retryAfterSeconds?: number;
 }
 
 /** Limits costly work that runs at the same time in this process. */
@@ -18,22 +20,23 @@ export interface Slots {
   take(who: string): () => void;
 }
 
-/** Longer than the server waits for the body of a slow request. */
-const RETRY_AFTER_SECONDS = '10';
-
 /**
  * Creates {@link Slots}. One client that is slow leaves slots to others.
  *
  * @param message what a refused client reads
  */
-export function createSlots({ ofOne, ofAll }: SlotLimits, message: string): Slots {
+export function createSlots(
+  { ofOne, ofAll, retryAfterSeconds = 10 }: SlotLimits,
+  message: string,
+): Slots {
+  const headers = { 'Retry-After': String(retryAfterSeconds) };
   const counts = new Map<string, number>();
   let all = 0;
   return {
     take(who) {
       const count = counts.get(who) ?? 0;
       if (count >= ofOne || all >= ofAll) {
-        throw new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': RETRY_AFTER_SECONDS }, message);
+        throw new HttpRefusal('TOO_MANY_REQUESTS', headers, message);
       }
       counts.set(who, count + 1);
       all += 1;

@@ -3,6 +3,7 @@ import { required } from '../../config.ts';
 import { dashboardRoutes } from '../../dashboard/routes.ts';
 import { webhookAttention, webhookBanner } from '../../dashboard/settings/banner.ts';
 import type { Route } from '../../http/define-route.ts';
+import type { GatewaySlots } from '../../http/limits/gateway-slots.ts';
 import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { API_VERSION } from '../../http/versions.ts';
 import { readMerchantMoney, runningLedger, showLedger } from '../../ledger/public.ts';
@@ -33,6 +34,7 @@ export interface SharedWithApi {
   commands: OrderCommands;
   workflows: OrderWorkflows;
   gateways: Gateways;
+  gatewaySlots: GatewaySlots;
 }
 
 /**
@@ -87,10 +89,12 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
   });
 }
 
-function orderPagesDeps({ config, sql }: Resources, { declared, present }: SharedWithApi) {
+function orderPagesDeps({ config, sql }: Resources, shared: SharedWithApi) {
+  const { declared, present, gatewaySlots } = shared;
+  const { publicBaseUrl } = config;
   return {
     orders: createMerchantOrders(sql),
-    actions: createOrderActions(declared, config.publicBaseUrl),
+    actions: createOrderActions(declared, { publicBaseUrl, gatewaySlots }),
     refundAsksAbovePaise: config.proposalAbovePaise,
     readLedger: async (orderNumber: string) =>
       runningLedger((await showLedger(sql, orderNumber)).lines),

@@ -7,6 +7,7 @@ import { required, type Config } from '../../config.ts';
 import type { Sql } from '../../db/client.ts';
 import { connectDatabase } from '../../db/client.ts';
 import { createApp } from '../../http/app.ts';
+import { createGatewaySlots, type GatewaySlots } from '../../http/limits/gateway-slots.ts';
 import { createPostgresRateLimiter } from '../../http/limits/rate-limit-postgres.ts';
 import type { RateLimiter } from '../../http/limits/rate-limit.ts';
 import { createMemoryRateLimiter, createPageRateLimiter } from '../../http/limits/rate-limit.ts';
@@ -17,7 +18,7 @@ import { createMailer } from '../../mail/mailer.ts';
 import { createAuthenticate } from '../../merchants/authenticate.ts';
 import { createKeyUse } from '../../merchants/key-use.ts';
 import { createRenewHmac } from '../../merchants/renew-hmac.ts';
-import { createOrderCommands } from '../../orders/commands/commands.ts';
+import { createOrderCommands, type OrderCommands } from '../../orders/commands/commands.ts';
 import { createOrderPresenter } from '../../orders/presenter.ts';
 import { createStepRecorder } from '../../orders/steps/record-step.ts';
 import { orderRoutes } from '../../orders/routes/routes.ts';
@@ -31,7 +32,7 @@ import type { Gateways } from '../../payments/gateway/gateways.ts';
 import { createGateways } from '../../payments/gateway/gateways.ts';
 import { paymentSessionRoutes } from '../../payments/sessions/routes.ts';
 import { createSandboxPayment } from '../../payments/sessions/sandbox-payment.ts';
-import { refreshSession, openSession } from '../../payments/sessions/sessions.ts';
+import { refreshSession, openSession, type SessionDeps } from '../../payments/sessions/sessions.ts';
 import { createMailWorkflows } from '../../temporal/mail-workflows.ts';
 import { createDeliveryRetries } from '../../temporal/delivery-retries.ts';
 import { createOrderWorkflows } from '../../temporal/order-workflows.ts';
@@ -52,7 +53,7 @@ export interface Resources {
   responseTimeoutMs?: number;
   /** Raises the 0.5 s for which a request waits for the rate limiter, for the same reason. */
   limiterTimeoutMs?: number;
-  /** Raises the 3 s for which the API waits for a gateway's answer, for the same reason. */
+  /** Raises the 3 s for which the API waits for a gateway's answer, for tests of gateways that do not answer. */
   gatewayTimeoutMs?: number;
   /** The payment gateways. Tests add one. */
   adapters?: readonly GatewayAdapter[];
@@ -85,6 +86,27 @@ function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sq
   return limiters[rateLimitStore]();
 }
 
+function buyerPages(
+  { publicBaseUrl, buyerRateLimitPerSecond }: Config,
+  { sessions, gatewaySlots, commands }: BuyerPageDeps,
+) {
+  return checkoutRoutes({
+    sql: sessions.sql,
+    publicBaseUrl,
+    rateLimiter: createPageRateLimiter(buyerRateLimitPerSecond),
+    openSession: (order) => gatewaySlots.hold(order, () => openSession(sessions, order)),
+    refreshSession: (order, sessionId) =>
+      gatewaySlots.hold(order, () => refreshSession(sessions, order.orderNumber, sessionId)),
+    raiseDispute: commands.raiseDispute,
+  });
+}
+
+interface BuyerPageDeps {
+  sessions: SessionDeps;
+  gatewaySlots: GatewaySlots;
+  commands: OrderCommands;
+}
+
 /**
  * Builds the HTTP application with all routes.
  *
@@ -99,6 +121,7 @@ export async function composeApi(resources: Resources) {
   const { durations } = config;
   const commands = createOrderCommands({ sql, workflows, durations, present, log });
   const gateways = await composeGateways(resources, gatewayTimeoutMs);
+  const gatewaySlots = createGatewaySlots();
   const sessionMs = durations.paymentSessionMs;
   const sessions = { sql, workflows, gateways, sessionMs, log };
   const helpers = testHelpers({ commands, pay: createSandboxPayment(sessions) });
@@ -110,18 +133,11 @@ export async function composeApi(resources: Resources) {
     ...orderRoutes({ sql, commands, present }),
     ...paymentSessionRoutes(sessions),
     ...helpers.map((helper) => commandRoute(sql, helper)),
-    ...checkoutRoutes({
-      sql,
-      publicBaseUrl: config.publicBaseUrl,
-      rateLimiter: createPageRateLimiter(config.buyerRateLimitPerSecond),
-      openSession: (order) => openSession(sessions, order),
-      refreshSession: (...session) => refreshSession(sessions, ...session),
-      raiseDispute: commands.raiseDispute,
-    }),
+    ...buyerPages(config, { sessions, gatewaySlots, commands }),
     ...callbackRoutes({ sql, workflows, gateways, log }, adapters),
   ];
   const declared = [...merchantCommands(commands), ...helpers];
-  const shared = { declared, present, commands, workflows, gateways };
+  const shared = { declared, present, commands, workflows, gateways, gatewaySlots };
   const pages = composeDashboard(resources, shared);
   const app = createApp({
     routes: [
@@ -142,6 +158,7 @@ export async function composeApi(resources: Resources) {
     }),
     rateLimiter: composeRateLimiter({ config, sql, log }),
     limiterTimeoutMs,
+    gatewaySlots,
     readiness,
     trustedProxies: config.trustedProxies,
     log,

@@ -7,6 +7,7 @@ import { parseInput } from '../../http/define-route.ts';
 import { keyHeaders } from '../../http/input/idempotency-key.ts';
 import { BASE_PATHS } from '../../http/base-paths.ts';
 import { fieldsOf } from '../../http/input/validation.ts';
+import type { GatewaySlots } from '../../http/limits/gateway-slots.ts';
 import { curlOfPost } from '../routes/curl.ts';
 import type { DeclaredCommand } from '../routes/route-parts.ts';
 import { commandPath } from '../routes/route-parts.ts';
@@ -97,7 +98,7 @@ export interface OrderActions {
   /**
    * Carries out an action as the API does, by the same declaration of the command.
    *
-   * @throws ValidationError, DomainError with the API's words
+   * @throws ValidationError, DomainError with the API's words, HttpRefusal TOO_MANY_REQUESTS
    */
   carryOut(action: OrderAction, request: ActionRequest): Promise<void>;
   /** The same request as a command line, with placeholders for the credentials and the key. */
@@ -128,12 +129,13 @@ const PLACEHOLDERS = {
  * Binds the actions to the commands.
  *
  * @param commands merchants' commands and the sandbox's test helpers
- * @param publicBaseUrl the base URL of the API
+ * @param options.publicBaseUrl the base URL of the API
+ * @param options.gatewaySlots those of the API
  * @throws Error if an action has no command, or a field of its body no label
  */
 export function createOrderActions(
   commands: readonly DeclaredCommand[],
-  publicBaseUrl: string,
+  { publicBaseUrl, gatewaySlots }: { publicBaseUrl: string; gatewaySlots: GatewaySlots },
 ): OrderActions {
   const commandOf = ({ id }: Pick<OrderAction, 'id'>): DeclaredCommand => {
     const command = commands.find(({ operationId }) => operationId === id);
@@ -162,7 +164,8 @@ export function createOrderActions(
         },
       );
       const commandId = commandIdOf(order, command.action, idempotencyKey);
-      await command.carryOut({ order, commandId, ...by }, body);
+      const carryOut = () => command.carryOut({ order, commandId, ...by }, body);
+      await (command.waitsForGateway ? gatewaySlots.hold(order, carryOut) : carryOut());
     },
     curlOf: (action, order, values) => {
       const path = commandPath(commandOf(action), order.orderNumber);

@@ -23,6 +23,7 @@ interface MerchantCommand {
   body: z.ZodType<Record<string, string | null | undefined> | undefined>;
   tags?: readonly string[];
   errors?: readonly ErrorCode[];
+  waitsForGateway?: true;
 }
 
 const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
@@ -44,6 +45,7 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
     done: 'Order cancelled',
     body: cancelSchema.optional(),
     errors: ['GATEWAY_UNAVAILABLE'],
+    waitsForGateway: true,
   },
   {
     message: 'refund',

@@ -52,6 +52,8 @@ interface CommandDeclaration<Body extends z.ZodType | undefined> {
   tags: readonly string[];
   body: Body;
   errors?: readonly ErrorCode[] | undefined;
+  /** Carrying it out waits for a gateway's answer. */
+  waitsForGateway?: true;
   /** The `message` of the envelope. */
   done: string;
   carryOut(given: GivenCommand, body: BodyOf<Body>): Promise<CommandResult>;

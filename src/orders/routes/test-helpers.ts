@@ -81,6 +81,7 @@ function payHelper({ commands, pay }: TestHelperDeps): DeclaredCommand {
     summary: 'Pay an order as its buyer',
     description: 'ACCEPTED → PAID.',
     errors: ['GATEWAY_UNAVAILABLE', 'PAYMENTS_NOT_AVAILABLE'],
+    waitsForGateway: true,
     done: 'Order paid',
     body: undefined,
     carryOut: async ({ order, commandId, actor }) =>

@@ -22,6 +22,7 @@ const sessionSchema = z
   .meta({ id: 'PaymentSession' });
 
 const sessionRoute = {
+  waitsForGateway: true,
   base: 'merchant',
   caller: 'merchant',
   tags: ['Payment sessions'],
