@@ -1,8 +1,11 @@
-import { describe, expect } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
+import { startHttpServer } from '../../src/http/server/server.ts';
+import { composeApi } from '../../src/main/compose/compose.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { startApiInstance } from '../support/api-instance.ts';
+import { countingSql } from '../support/counted-work.ts';
 import { askGateway, ledgerOf, madeAtGateway, payAtGateway } from '../support/gateway.ts';
 import { eventNames } from '../../dev/orders/history.ts';
 import type { TestService } from '../support/service.ts';
@@ -17,6 +20,20 @@ const test = callbackTest();
 async function signalsOf({ temporal }: TestService, { order_number }: OrderRef): Promise<number> {
   const names = await eventNames(temporal.client.workflow.getHandle(order_number));
   return names.filter((name) => name === 'WORKFLOW_EXECUTION_SIGNALED').length;
+}
+
+/** Another API, which keeps each statement that it sends to the database. */
+async function startCountedApi({ config, env, log, temporal: { client: temporal } }: TestService) {
+  const { sql, statements } = countingSql(env.DATABASE_URL);
+  const { app, readiness } = await composeApi({ config, sql, temporal, log });
+  const place = { host: '127.0.0.1', port: 0, readinessGraceMs: 0 };
+  const server = await startHttpServer(app, { ...place, readiness, log });
+  onTestFinished(async () => {
+    await server.stop();
+    await sql.end();
+  });
+  statements.length = 0;
+  return { origin: `http://127.0.0.1:${server.port}`, statements };
 }
 
 describe('a callback', () => {
@@ -70,17 +87,15 @@ describe('a callback', () => {
     kit,
     gateway,
   }) => {
-    const payments = await Promise.all(
-      Array.from({ length: 33 }, () => kit.aPaymentNotYetHeardOf()),
-    );
-    const [another, ...bodies] = [{ body: '{"event": 1}' }, ...payments].map(({ body }) => body);
+    const bodies: string[] = [];
+    for (let n = 0; n < 33; n += 1) bodies.push((await kit.aPaymentNotYetHeardOf()).body);
     const api = await startApiInstance(service);
     // The gateway's answer comes when the fault is removed: until then each callback has its slot.
     await gateway.addFault({ kind: 'held', method: 'GET', path: '/v1/payments/*' });
     const last = bodies.pop()!;
     const answers = await Promise.all(bodies.map((body) => kit.callBack(body, api)));
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
-    for (const body of [last, another!]) {
+    for (const body of [last, '{"event": 1}']) {
       const refused = await kit.callBack(body, api);
       expect(refused.status).toBe(429);
       expect(refused.headers.get('Retry-After')).toBe('10');
@@ -90,6 +105,19 @@ describe('a callback', () => {
     await gateway.endFaults();
     await until(async () => (await kit.callBack(last, api)).status === 200);
     await api.stop();
+  });
+
+  test('that is forged costs no statement of the database', async ({ service, kit }) => {
+    const { origin, statements } = await startCountedApi(service);
+    const { body } = await kit.aPaymentNotYetHeardOf();
+    for (const forged of [body, '{"event":', '', 'x'.repeat(5_000_000)]) {
+      for (const signature of [null, '', 'f'.repeat(64), kit.sign(`${forged} `)]) {
+        expect((await kit.callBack(forged, { signature, origin })).status).toBe(401);
+      }
+    }
+    expect(statements).toEqual([]);
+    expect((await kit.callBack(body, { origin })).status).toBe(200);
+    expect(statements).not.toEqual([]);
   });
 
   test.for([
