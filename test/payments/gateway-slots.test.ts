@@ -22,7 +22,7 @@ const TOO_MANY = {
 const ordersOf = ({ sandbox }: Merchant, count: number) =>
   Promise.all(Array.from({ length: count }, () => sandbox.create()));
 
-test('a merchant whose gateway hangs has eight requests waiting for it, and delays no other', async ({
+test('a merchant whose gateway hangs has sixteen requests waiting for it, and delays no other', async ({
   service,
   merchant: other,
   orders,
@@ -33,7 +33,7 @@ test('a merchant whose gateway hangs has eight requests waiting for it, and dela
     Array.from({ length: 32 / ofOne }, () => service.newMerchant({ webhooks: false })),
   );
   const [first] = hanging;
-  const [ninth, cancelled, bought] = await ordersOf(first!, 3);
+  const [beyond, cancelled, bought] = await ordersOf(first!, 3);
   const paid = await orders.in('PAID');
   const given = await Promise.all(hanging.map((one) => ordersOf(one, ofOne)));
   const { hits } = await gateway.addFault({
@@ -47,10 +47,10 @@ test('a merchant whose gateway hangs has eight requests waiting for it, and dela
   );
   await until(async () => (await hits()) === 32);
 
-  const refused = await first!.sandbox.openSession(ninth!);
+  const refused = await first!.sandbox.openSession(beyond!);
   expect([refused.status, refused.body]).toEqual([429, TOO_MANY]);
   expect(refused.headers.get('Retry-After')).toBe('5');
-  expect((await first!.sandbox.help(ninth!, 'pay')).status).toBe(429);
+  expect((await first!.sandbox.help(beyond!, 'pay')).status).toBe(429);
   expect((await first!.sandbox.command(cancelled!, 'cancel')).status).toBe(429);
   const page = await post(`${bought!.payment_url}/sessions`);
   expect([page.status, page.headers.get('Retry-After')]).toEqual([429, '5']);
@@ -71,7 +71,7 @@ test('a merchant whose gateway hangs has eight requests waiting for it, and dela
   await gateway.endFaults();
   const answers = await Promise.all(waiting);
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-  expect((await first!.sandbox.openSession(ninth!)).status).toBe(201);
+  expect((await first!.sandbox.openSession(beyond!)).status).toBe(201);
 });
 
 test("a buyer's page is shown as it is recorded while no request may wait for the gateway", async ({
@@ -99,6 +99,28 @@ test("a buyer's page is shown as it is recorded while no request may wait for th
   await gateway.endFaults();
   await Promise.all(waiting);
 });
+
+unitTest(
+  'a request waits for a slot of its merchant, and begins no work when it was refused',
+  async () => {
+    const slots = createGatewaySlots();
+    const of = { merchantId: 'M1', environment: 'sandbox' } as const;
+    const held = Array.from({ length: ofOne }, () => Promise.withResolvers<void>());
+    const begun: string[] = [];
+    const holding = held.map(({ promise }) => slots.hold(of, () => promise));
+    const waits = slots.hold(of, async () => void begun.push('in time'));
+    held[0]!.resolve();
+    await waits;
+    const refills = slots.hold(of, () => held[1]!.promise);
+    await expect(slots.hold(of, async () => void begun.push('late'))).rejects.toMatchObject({
+      code: 'TOO_MANY_REQUESTS',
+    });
+    for (const { resolve } of held) resolve();
+    await Promise.all([...holding, refills]);
+    await slots.hold(of, async () => void begun.push('again'));
+    expect(begun).toEqual(['in time', 'again']);
+  },
+);
 
 unitTest('all merchants together have a limit, in each environment', async () => {
   const slots = createGatewaySlots();

@@ -1,9 +1,13 @@
 import { ENVIRONMENTS, type Environment } from '../../domain/order.ts';
-import { createSlots } from './slots.ts';
-import type { Slots } from './slots.ts';
+import { createKeyedLimiter } from '../../keyed-limiter.ts';
+import { HttpRefusal } from '../responses/errors.ts';
 
 /** How many requests wait for a payment gateway at the same time in one environment: of one merchant, and of all. */
-export const WAITING_FOR_GATEWAY = { ofOne: 8, ofAll: 64, retryAfterSeconds: 5 };
+export const WAITING_FOR_GATEWAY = { ofOne: 16, ofAll: 64 };
+
+/** How long a request waits for a slot: a gateway that works frees several in that time. */
+const SLOT_TIMEOUT_MS = 1000;
+const RETRY_AFTER_SECONDS = 5;
 
 /** Whose orders a request is about. */
 interface OfMerchant {
@@ -17,7 +21,7 @@ interface OfMerchant {
  */
 export interface GatewaySlots {
   /**
-   * Does work that waits for a gateway, until it ends.
+   * Does work that waits for a gateway, until it ends. It waits up to a second for a slot of the merchant.
    *
    * @throws HttpRefusal TOO_MANY_REQUESTS with `Retry-After`, if the merchant or all have as much under way
    */
@@ -26,23 +30,42 @@ export interface GatewaySlots {
 
 /** Creates the {@link GatewaySlots}; the sandbox takes none of production. */
 export function createGatewaySlots(): GatewaySlots {
-  const slotsOf = Object.fromEntries(
-    ENVIRONMENTS.map((environment) => [
-      environment,
-      createSlots(
-        WAITING_FOR_GATEWAY,
-        'Too many of your requests wait for the payment gateway: try again in a few seconds',
-      ),
-    ]),
-  ) as Record<Environment, Slots>;
+  const ofMerchant = createKeyedLimiter(WAITING_FOR_GATEWAY.ofOne);
+  const counts = Object.fromEntries(ENVIRONMENTS.map((one) => [one, 0])) as Record<
+    Environment,
+    number
+  >;
+
+  async function occupy<Value>(environment: Environment, work: () => Promise<Value>) {
+    if (counts[environment] >= WAITING_FOR_GATEWAY.ofAll) throw tooMany();
+    counts[environment] += 1;
+    try {
+      return await work();
+    } finally {
+      counts[environment] -= 1;
+    }
+  }
+
   return {
     async hold({ merchantId, environment }, work) {
-      const release = slotsOf[environment].take(merchantId);
-      try {
-        return await work();
-      } finally {
-        release();
-      }
+      const { promise: late, reject } = Promise.withResolvers<never>();
+      let isLate = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        reject(tooMany());
+      }, SLOT_TIMEOUT_MS);
+      const done = ofMerchant(`${environment} ${merchantId}`, () => {
+        clearTimeout(timer);
+        return isLate ? late : occupy(environment, work);
+      });
+      return Promise.race([done, late]);
     },
   };
 }
+
+const tooMany = () =>
+  new HttpRefusal(
+    'TOO_MANY_REQUESTS',
+    { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+    'Too many of your requests wait for the payment gateway: try again in a few seconds',
+  );
