@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { Attempter } from '../../src/accounts/log-in/attempter.ts';
 import {
   admitAttempt,
   admitMail,
@@ -13,6 +14,7 @@ import { installTestClock } from '../support/database.ts';
 import { databaseTest, once } from '../support/fixtures.ts';
 
 const MINUTE_SECONDS = 60;
+type Standing = Attempter['standing'];
 const DAY_SECONDS = 24 * 3600;
 const ADDRESS = '203.0.113.7';
 const OTHER_ADDRESS = '203.0.113.8';
@@ -32,6 +34,11 @@ test.beforeEach(async ({ at, database }) => {
   await database.sql`DELETE FROM account_attempts`;
 });
 
+const passwordsFrom = (email: string, address: string, standing: Standing = 'unknown') =>
+  passwordLimits(email, { address, standing });
+const codesFrom = (userId: string, address: string, standing: Standing = 'unknown') =>
+  codeLimits(userId, { address, standing });
+
 /** The seconds that an attempt has to wait; 0 if it was admitted. */
 async function waitOf(attempt: Promise<void>): Promise<number> {
   try {
@@ -49,7 +56,7 @@ test('the fifth failure of an account and address makes the sixth attempt wait, 
   email,
   at,
 }) => {
-  const attempt = () => waitOf(admitAttempt(sql, passwordLimits(email, ADDRESS)));
+  const attempt = () => waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS)));
   for (let count = 1; count <= 5; count += 1) expect(await attempt()).toBe(0);
   let now = 0;
   const waits: number[] = [];
@@ -65,7 +72,7 @@ test('the fifth failure of an account and address makes the sixth attempt wait, 
 });
 
 test('the message says how long to wait', async ({ database: { serviceSql: sql }, email, at }) => {
-  const attempt = () => admitAttempt(sql, passwordLimits(email, ADDRESS));
+  const attempt = () => admitAttempt(sql, passwordsFrom(email, ADDRESS));
   for (let count = 1; count <= 5; count += 1) await attempt();
   await expect(attempt()).rejects.toThrow('Too many attempts: try again in 15 seconds');
   await at(15);
@@ -80,7 +87,7 @@ test('the message says how long to wait', async ({ database: { serviceSql: sql }
 
 test('of 100 parallel guesses five are made', async ({ database: { serviceSql: sql }, email }) => {
   const guesses = Array.from({ length: 100 }, () =>
-    waitOf(admitAttempt(sql, passwordLimits(email, ADDRESS))),
+    waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS))),
   );
   const waits = await Promise.all(guesses);
   expect(waits.filter((seconds) => seconds === 0)).toHaveLength(5);
@@ -91,7 +98,7 @@ test('an attempt that has to wait does not make the wait longer', async ({
   email,
   at,
 }) => {
-  const attempt = () => waitOf(admitAttempt(sql, passwordLimits(email, ADDRESS)));
+  const attempt = () => waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS)));
   for (let count = 1; count <= 5; count += 1) await attempt();
   await at(5);
   for (let count = 1; count <= 20; count += 1) expect(await attempt()).toBe(10);
@@ -102,10 +109,10 @@ test('another address, such as the owner, is not slowed down', async ({
   email,
 }) => {
   for (let count = 1; count <= 5; count += 1) {
-    await admitAttempt(sql, passwordLimits(email, ADDRESS));
+    await admitAttempt(sql, passwordsFrom(email, ADDRESS));
   }
-  expect(await waitOf(admitAttempt(sql, passwordLimits(email, ADDRESS)))).toBe(15);
-  expect(await waitOf(admitAttempt(sql, passwordLimits(email, OTHER_ADDRESS)))).toBe(0);
+  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS)))).toBe(15);
+  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, OTHER_ADDRESS)))).toBe(0);
 });
 
 test('the addresses of one IPv6 network count as one', async ({
@@ -113,9 +120,9 @@ test('the addresses of one IPv6 network count as one', async ({
   email,
 }) => {
   for (let count = 1; count <= 5; count += 1) {
-    await admitAttempt(sql, passwordLimits(email, `2001:db8::${count}`));
+    await admitAttempt(sql, passwordsFrom(email, `2001:db8::${count}`));
   }
-  expect(await waitOf(admitAttempt(sql, passwordLimits(email, '2001:db8::6')))).toBe(15);
+  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, '2001:db8::6')))).toBe(15);
 });
 
 test('an IPv6 /56 network has four times the free attempts of a /64, and a /48 sixteen times', async ({
@@ -123,7 +130,7 @@ test('an IPv6 /56 network has four times the free attempts of a /64, and a /48 s
   email,
 }) => {
   const attempt = (subnet: number) =>
-    waitOf(admitAttempt(sql, passwordLimits(email, `2001:db8:1:${subnet.toString(16)}::1`)));
+    waitOf(admitAttempt(sql, passwordsFrom(email, `2001:db8:1:${subnet.toString(16)}::1`)));
   const admitted = async (subnets: number[]) => {
     const waits: number[] = [];
     for (const subnet of subnets) waits.push(await attempt(subnet));
@@ -132,14 +139,14 @@ test('an IPv6 /56 network has four times the free attempts of a /64, and a /48 s
   // 256 networks of /64 are one /56, and so are the next 256.
   expect(await admitted(Array.from({ length: 30 }, (_, index) => index))).toBe(20);
   expect(await admitted(Array.from({ length: 100 }, (_, index) => (index + 1) << 8))).toBe(60);
-  expect(await waitOf(admitAttempt(sql, passwordLimits(email, '2001:db8:2::1')))).toBe(0);
+  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, '2001:db8:2::1')))).toBe(0);
 });
 
 test('a success gives a wider IPv6 network back one attempt only', async ({
   database: { serviceSql: sql },
   email,
 }) => {
-  const at = (subnet: number) => passwordLimits(email, `2001:db8:1:${subnet.toString(16)}::1`);
+  const at = (subnet: number) => passwordsFrom(email, `2001:db8:1:${subnet.toString(16)}::1`);
   for (let subnet = 1; subnet <= 20; subnet += 1) await admitAttempt(sql, at(subnet));
   await forgetAttempts(sql, at(20));
   expect(await waitOf(admitAttempt(sql, at(21)))).toBe(0);
@@ -153,7 +160,7 @@ test('five failures in more than 15 minutes slow nothing down', async ({
 }) => {
   for (let count = 0; count < 20; count += 1) {
     await at(count * 4 * MINUTE_SECONDS);
-    expect(await waitOf(admitAttempt(sql, passwordLimits(email, ADDRESS)))).toBe(0);
+    expect(await waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS)))).toBe(0);
   }
 });
 
@@ -162,7 +169,7 @@ test('a success forgets the failures of that account and address', async ({
   email,
   at,
 }) => {
-  const limits = passwordLimits(email, ADDRESS);
+  const limits = passwordsFrom(email, ADDRESS);
   for (let count = 1; count <= 5; count += 1) await admitAttempt(sql, limits);
   await at(15);
   await admitAttempt(sql, limits);
@@ -176,24 +183,64 @@ test('an address that tries many accounts waits, also after it has signed in to 
   database: { serviceSql: sql },
   email,
 }) => {
-  const own = passwordLimits(email, ADDRESS);
+  const own = passwordsFrom(email, ADDRESS);
   for (let count = 1; count <= 50; count += 1) {
     await admitAttempt(sql, own);
     await forgetAttempts(sql, own);
-    await admitAttempt(sql, passwordLimits(`victim-${count}@shop.example`, ADDRESS));
+    await admitAttempt(sql, passwordsFrom(`victim-${count}@shop.example`, ADDRESS));
   }
-  expect(await waitOf(admitAttempt(sql, passwordLimits('next@shop.example', ADDRESS)))).toBe(15);
-  expect(await waitOf(admitAttempt(sql, passwordLimits(email, OTHER_ADDRESS)))).toBe(0);
+  expect(await waitOf(admitAttempt(sql, passwordsFrom('next@shop.example', ADDRESS)))).toBe(15);
+  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, OTHER_ADDRESS)))).toBe(0);
 });
 
-test('codes of one account wait after 30 failures, from however many addresses', async ({
+test('codes of one account wait after 30 in a day from unknown networks, and from known ones do not', async ({
   database: { serviceSql: sql },
+  at,
 }) => {
   for (let count = 1; count <= 30; count += 1) {
-    expect(await waitOf(admitAttempt(sql, codeLimits('usr_1', `203.0.113.${count}`)))).toBe(0);
+    await at(count * 20 * MINUTE_SECONDS);
+    expect(await waitOf(admitAttempt(sql, codesFrom('usr_1', `203.0.113.${count}`)))).toBe(0);
   }
-  expect(await waitOf(admitAttempt(sql, codeLimits('usr_1', '203.0.113.99')))).toBe(15);
-  expect(await waitOf(admitAttempt(sql, codeLimits('usr_2', '203.0.113.99')))).toBe(0);
+  expect(await waitOf(admitAttempt(sql, codesFrom('usr_1', '203.0.113.99')))).toBe(15);
+  expect(await waitOf(admitAttempt(sql, codesFrom('usr_2', '203.0.113.99')))).toBe(0);
+  expect(await waitOf(admitAttempt(sql, codesFrom('usr_1', '203.0.113.98', 'known')))).toBe(0);
+});
+
+test('passwords of one account wait after 100 in a day from unknown networks, and from known ones do not', async ({
+  database: { serviceSql: sql },
+  email,
+  at,
+}) => {
+  for (let count = 1; count <= 100; count += 1) {
+    await at(count * 14 * MINUTE_SECONDS);
+    expect(await waitOf(admitAttempt(sql, passwordsFrom(email, `203.0.113.${count}`)))).toBe(0);
+  }
+  const from = (standing: Standing) => passwordsFrom(email, '203.0.113.199', standing);
+  expect(await waitOf(admitAttempt(sql, from('unknown')))).toBe(15);
+  expect(await waitOf(admitAttempt(sql, from('known')))).toBe(0);
+  expect(await waitOf(admitAttempt(sql, from('operator')))).toBe(0);
+});
+
+test('the success of one client leaves the ceiling of the account one attempt lower', async ({
+  database: { serviceSql: sql },
+  email,
+}) => {
+  const from = (count: number) => passwordsFrom(email, `203.0.113.${count}`);
+  for (let count = 1; count <= 100; count += 1) await admitAttempt(sql, from(count));
+  await forgetAttempts(sql, from(100));
+  expect(await waitOf(admitAttempt(sql, from(101)))).toBe(0);
+  expect(await waitOf(admitAttempt(sql, from(102)))).toBe(15);
+});
+
+test('operators of an address do not wait behind its other attempts', async ({
+  database: { serviceSql: sql },
+  email,
+}) => {
+  for (let count = 1; count <= 50; count += 1) {
+    await admitAttempt(sql, passwordsFrom(`victim-${count}@shop.example`, ADDRESS));
+  }
+  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS, 'known')))).toBe(15);
+  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS, 'operator')))).toBe(0);
 });
 
 test('links wait after 20 from one address', async ({ database: { serviceSql: sql } }) => {
@@ -220,7 +267,7 @@ test('attempts at the same limits in another order never wait for each other', a
   database: { serviceSql: sql },
   email,
 }) => {
-  const limits = passwordLimits(email, ADDRESS);
+  const limits = passwordsFrom(email, ADDRESS);
   const admitted = await Promise.all(
     Array.from({ length: 200 }, (_, index) =>
       waitOf(admitAttempt(sql, index % 2 === 0 ? limits : limits.toReversed())),
@@ -234,10 +281,10 @@ test('a day after its last attempt a count is deleted', async ({
   email,
   at,
 }) => {
-  const limits = passwordLimits(email, ADDRESS);
+  const limits = passwordsFrom(email, ADDRESS);
   for (let count = 1; count <= 5; count += 1) await admitAttempt(sql, limits);
   await at(DAY_SECONDS);
-  await admitAttempt(sql, passwordLimits('other@shop.example', OTHER_ADDRESS));
+  await admitAttempt(sql, passwordsFrom('other@shop.example', OTHER_ADDRESS));
   const [row] = await sql<[{ rows: number }]>`
     SELECT count(*)::int AS rows FROM account_attempts WHERE address = ${ADDRESS}`;
   expect(row.rows).toBe(0);
@@ -245,18 +292,18 @@ test('a day after its last attempt a count is deleted', async ({
 
 test('refused attempts leave no rows behind', async ({ database: { serviceSql: sql }, at }) => {
   const attempt = (index: number) =>
-    waitOf(admitAttempt(sql, passwordLimits(`a${index}@shop.example`, ADDRESS)));
+    waitOf(admitAttempt(sql, passwordsFrom(`a${index}@shop.example`, ADDRESS)));
   for (let index = 0; index < 60; index += 1) await attempt(index);
   await at(20 * MINUTE_SECONDS);
-  await admitAttempt(sql, passwordLimits('other@shop.example', OTHER_ADDRESS));
+  await admitAttempt(sql, passwordsFrom('other@shop.example', OTHER_ADDRESS));
   const [row] = await sql<[{ rows: number }]>`
     SELECT count(*)::int AS rows FROM account_attempts WHERE attempts = 0`;
   expect(row.rows).toBe(0);
 });
 
 test('no e-mail address is stored', async ({ database: { serviceSql: sql }, email }) => {
-  await admitAttempt(sql, passwordLimits(email, ADDRESS));
+  await admitAttempt(sql, passwordsFrom(email, ADDRESS));
   const rows = await sql`SELECT a::text AS stored FROM account_attempts a`;
-  expect(rows).toHaveLength(2);
+  expect(rows).toHaveLength(3);
   expect(JSON.stringify(rows)).not.toContain(email.split('@')[0]);
 });

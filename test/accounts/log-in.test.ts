@@ -1,12 +1,17 @@
 import { argon2Sync } from 'node:crypto';
 import { expect, onTestFinished } from 'vitest';
+import { readAttempter } from '../../src/accounts/log-in/attempter.ts';
+import { createSession } from '../../src/accounts/log-in/sessions.ts';
+import { hashPassword } from '../../src/accounts/passwords/passwords.ts';
+import type { AccountDeps } from '../../src/accounts/public.ts';
 import { changePassword, logIn, readSession } from '../../src/accounts/public.ts';
-import { countingCrypto, countingSql, countRows } from '../support/counted-work.ts';
+import { countingCrypto, countingSql, countRows, holdingHashes } from '../support/counted-work.ts';
 import { PASSWORD } from '../support/users.ts';
 import { accountsTest, CLIENT, ELSEWHERE, expectTooMany, newEmail } from './accounts-test.ts';
 
 const test = accountsTest();
 
+const DAY_SECONDS = 24 * 3600;
 const WRONG = { code: 'BAD_REQUEST' };
 const NEW_PASSWORD = 'four purple umbrellas';
 
@@ -69,7 +74,7 @@ test('an unknown address takes the same statements and rows as a wrong password,
   await workOf(newEmail());
   const unknown = await workOf(newEmail());
   const wrong = await workOf(email);
-  expect(unknown.statements).toHaveLength(3);
+  expect(unknown.statements).toHaveLength(4);
   expect(unknown.statements).toEqual(wrong.statements);
   for (const table of Object.keys(unknown.before)) {
     const added = (work: typeof wrong) => (work.after[table] ?? 0) - (work.before[table] ?? 0);
@@ -98,6 +103,62 @@ test('after five failures an address waits; the owner elsewhere does not', async
   expect((await logIn(deps, right, CLIENT)).next).toBe('session');
   await expect(logIn(deps, wrong, CLIENT)).rejects.toMatchObject(WRONG);
   expect((await logIn(deps, right, CLIENT)).next).toBe('session');
+});
+
+/** Guesses the password of an account once from each of 100 other networks. */
+async function guessFromEverywhere(deps: AccountDeps, email: string): Promise<void> {
+  for (let count = 1; count <= 100; count += 1) {
+    const client = { ...CLIENT, address: `192.0.2.${count}` };
+    await expect(logIn(deps, { email, password: 'a guess' }, client)).rejects.toMatchObject(WRONG);
+  }
+}
+
+test('guesses from 100 networks reach the ceiling of an account; its owner logs in from where it did before', async ({
+  deps,
+  newMerchant,
+}) => {
+  const { email } = await newMerchant();
+  const right = { email, password: PASSWORD };
+  const home = { ...CLIENT, address: '2001:db8:1:1::1' };
+  await logIn(deps, right, home);
+  await guessFromEverywhere(deps, email);
+  await expectTooMany(logIn(deps, right, ELSEWHERE));
+  await expectTooMany(logIn(deps, right, { ...CLIENT, address: '2001:db8:1:2::1' }));
+  expect((await logIn(deps, right, { ...CLIENT, address: '2001:db8:1:1::2' })).next).toBe(
+    'session',
+  );
+});
+
+test('a network is known for 30 days after the last login from it', async ({
+  deps,
+  newMerchant,
+  at,
+}) => {
+  const { email } = await newMerchant();
+  const given = { email, password: PASSWORD };
+  const standing = async () => (await readAttempter(deps.sql, email, CLIENT.address)).standing;
+  expect(await standing()).toBe('unknown');
+  await logIn(deps, given, CLIENT);
+  await at(29 * DAY_SECONDS);
+  expect(await standing()).toBe('known');
+  await at(31 * DAY_SECONDS);
+  expect(await standing()).toBe('unknown');
+});
+
+test('an operator who logs in from a known network does not wait behind 42 other hashes', async ({
+  deps,
+  newOperator,
+}) => {
+  const { email, userId } = await newOperator();
+  const given = { email, password: PASSWORD };
+  await createSession(deps, userId, CLIENT);
+  const { release } = holdingHashes('a flood');
+  onTestFinished(release);
+  const flood = Array.from({ length: 42 }, () => hashPassword('a flood'));
+  await expectTooMany(logIn(deps, given, ELSEWHERE));
+  expect((await logIn(deps, given, CLIENT)).next).toBe('code');
+  release();
+  await Promise.all(flood);
 });
 
 test('an unknown address has to wait like an account', async ({ deps }) => {

@@ -62,3 +62,22 @@ export function countingCrypto() {
     },
   };
 }
+
+/** Keeps the hashes of a password from being made until `release`. */
+export function holdingHashes(password: string) {
+  const argon2 = crypto.argon2.bind(crypto);
+  const held = Promise.withResolvers<void>();
+  const spy = vi.spyOn(crypto, 'argon2').mockImplementation((algorithm, parameters, callback) => {
+    const make = () => argon2(algorithm, parameters, callback);
+    if (Buffer.from(parameters.message as Buffer).toString() !== password) make();
+    else void held.promise.then(make);
+  });
+  syncBuiltinESMExports();
+  return {
+    release() {
+      spy.mockRestore();
+      syncBuiltinESMExports();
+      held.resolve();
+    },
+  };
+}

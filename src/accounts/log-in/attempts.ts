@@ -2,29 +2,37 @@ import { createHash } from 'node:crypto';
 import type { Sql } from '../../db/client.ts';
 import { networksOf } from '../../http/limits/client-ip.ts';
 import { HttpRefusal } from '../../http/responses/errors.ts';
+import type { Attempter } from './attempter.ts';
+
+const QUARTER_HOUR_SECONDS = 15 * 60;
+const DAY_SECONDS = 24 * 3600;
 
 /**
- * How many attempts of a purpose are free within 15 minutes. After them, `admit_attempt` makes the
+ * How many attempts of a purpose are free within how many seconds. After them, `admit_attempt` makes the
  * next ones wait.
  */
 const FREE = {
   /** Passwords for one account from one address: others, such as the owner's, are not affected. */
-  password: 5,
+  password: { free: 5, windowSeconds: QUARTER_HOUR_SECONDS },
   /** Passwords for any account from one address. */
-  passwordOfAddress: 50,
+  passwordOfAddress: { free: 50, windowSeconds: QUARTER_HOUR_SECONDS },
+  /** Passwords for operators' accounts from one address that they log in from. */
+  passwordOfOperators: { free: 50, windowSeconds: QUARTER_HOUR_SECONDS },
+  /** Passwords for one account from all addresses that it was not logged in to from. */
+  passwordOfAccount: { free: 100, windowSeconds: DAY_SECONDS },
   /** Two-factor codes for one account from one address. */
-  code: 5,
+  code: { free: 5, windowSeconds: QUARTER_HOUR_SECONDS },
   /**
-   * Two-factor codes for one account, for which its password is needed. Three of a million codes
-   * are right at any time.
+   * Two-factor codes for one account, for which its password is needed, from all addresses that it was not logged in
+   * to from. Three of a million codes are right at any time.
    */
-  codeOfAccount: 30,
+  codeOfAccount: { free: 30, windowSeconds: DAY_SECONDS },
   /** Links of mails, opened or requested, from one address. */
-  link: 20,
+  link: { free: 20, windowSeconds: QUARTER_HOUR_SECONDS },
   /** Mails of one kind that one client has sent to one address. */
-  mail: 5,
+  mail: { free: 5, windowSeconds: QUARTER_HOUR_SECONDS },
   /** Mails that any clients have sent to one address. */
-  mailOfAll: 50,
+  mailOfAll: { free: 50, windowSeconds: QUARTER_HOUR_SECONDS },
 } as const;
 
 /** What an attempt counts against. */
@@ -36,17 +44,25 @@ export interface AttemptLimit {
   address: string;
 }
 
-/** The limits of a password that an address offers for the account of an e-mail address. */
-export const passwordLimits = (email: string, address: string): AttemptLimit[] => [
-  { purpose: 'password', subject: email, address },
-  { purpose: 'passwordOfAddress', subject: '', address },
-];
+/**
+ * The limits of a password that is offered for the account of an e-mail address. The ceiling of the account
+ * counts unknown networks only, so that guesses do not keep its owner out.
+ */
+export function passwordLimits(email: string, { address, standing }: Attempter): AttemptLimit[] {
+  const own: AttemptLimit = { purpose: 'password', subject: email, address };
+  if (standing === 'operator')
+    return [own, { purpose: 'passwordOfOperators', subject: '', address }];
+  const ofAddress: AttemptLimit = { purpose: 'passwordOfAddress', subject: '', address };
+  if (standing === 'known') return [own, ofAddress];
+  return [own, ofAddress, { purpose: 'passwordOfAccount', subject: email, address: '' }];
+}
 
-/** The limits of a two-factor code that an address offers for a user. */
-export const codeLimits = (userId: string, address: string): AttemptLimit[] => [
-  { purpose: 'code', subject: userId, address },
-  { purpose: 'codeOfAccount', subject: userId, address: '' },
-];
+/** The limits of a two-factor code that is offered for a user, with a ceiling as that of {@link passwordLimits}. */
+export function codeLimits(userId: string, { address, standing }: Attempter): AttemptLimit[] {
+  const own: AttemptLimit = { purpose: 'code', subject: userId, address };
+  if (standing !== 'unknown') return [own];
+  return [own, { purpose: 'codeOfAccount', subject: userId, address: '' }];
+}
 
 /** The limits of opening or requesting links of mails. */
 export const linkLimits = (address: string): AttemptLimit[] => [
@@ -76,9 +92,10 @@ function countsOf({ purpose, subject, address }: AttemptLimit) {
     purpose,
     subject: hash,
     address: key,
-    free: FREE[purpose] * limitFactor,
+    free: FREE[purpose].free * limitFactor,
+    windowSeconds: FREE[purpose].windowSeconds,
     /** Of one subject and one client, so a success of this client forgets it. */
-    isOfOne: subject !== '' && limitFactor === 1,
+    isOfOne: subject !== '' && address !== '' && limitFactor === 1,
   }));
 }
 
@@ -108,8 +125,8 @@ export async function admitMail(sql: Sql, limits: readonly AttemptLimit[]): Prom
 }
 
 /**
- * After a success: the attempts of this client at this subject are forgotten. Those of a wider network,
- * and those at any subject, are one fewer, so that a login does not admit guesses of others, or at others.
+ * After a success: the attempts of this client at this subject are forgotten. Those of a wider network or of
+ * all clients, and those at any subject, are one fewer, so that a login does not admit guesses of others, or at others.
  */
 export async function forgetAttempts(sql: Sql, limits: readonly AttemptLimit[]): Promise<void> {
   const counts = limits.flatMap(countsOf);
@@ -135,6 +152,6 @@ export async function forgetAllAttempts(
   const hashOf = (subject: string) => createHash('sha256').update(subject).digest();
   await sql`
     DELETE FROM account_attempts
-    WHERE (purpose = 'password' AND subject = ${hashOf(email)})
+    WHERE (purpose IN ('password', 'passwordOfAccount') AND subject = ${hashOf(email)})
       OR (purpose IN ('code', 'codeOfAccount') AND subject = ${hashOf(userId)})`;
 }

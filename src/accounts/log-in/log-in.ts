@@ -2,6 +2,7 @@ import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import { ValidationError } from '../../http/responses/errors.ts';
 import { admitAttempt, codeLimits, forgetAttempts, passwordLimits } from './attempts.ts';
+import { readAttempter } from './attempter.ts';
 import type { AccountDeps, Client } from '../context.ts';
 import { noticeMail } from '../mails.ts';
 import { hashPassword, isCurrentHash, verifyPassword } from '../passwords/passwords.ts';
@@ -41,10 +42,11 @@ export async function logIn(
 ): Promise<LogInResult> {
   const { sql } = deps;
   const email = emailKeyOf(given.email);
-  const limits = passwordLimits(email, client.address);
+  const attempter = await readAttempter(sql, email, client.address);
+  const limits = passwordLimits(email, attempter);
   await admitAttempt(sql, limits);
   const user = await findUserByEmail(sql, email);
-  const isRight = await verifyPassword(given.password, user?.passwordHash ?? null);
+  const isRight = await verifyPassword(given.password, user?.passwordHash ?? null, attempter);
   if (!user || !isRight) {
     await auditRefusal(sql, email, 'password', client);
     throw new DomainError('BAD_REQUEST', REFUSAL);
@@ -136,7 +138,8 @@ export async function logInWithCode(
   const { sql } = deps;
   const user = await findPending(sql, token);
   if (!user) throw new DomainError('NOT_FOUND', 'The login has expired: log in again');
-  const limits = codeLimits(user.userId, client.address);
+  const attempter = await readAttempter(sql, user.email, client.address);
+  const limits = codeLimits(user.userId, attempter);
   await admitAttempt(sql, limits);
   const factor = await acceptSecondFactor(deps, user, code);
   if (!factor) {

@@ -2,6 +2,7 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { HttpRefusal } from '../../http/responses/errors.ts';
 import { createKeyedLimiter } from '../../keyed-limiter.ts';
+import type { Attempter } from '../log-in/attempter.ts';
 import { isTooLongToNormalise } from './password-rules.ts';
 
 /** The cost of one hash. */
@@ -23,8 +24,11 @@ const HASH_BYTES = 32;
 const PHC_TEXT =
   /^\$argon2id\$v=19\$m=(?<memory>\d+),t=(?<passes>\d+),p=(?<parallelism>\d+)\$(?<salt>[^$]+)\$(?<hash>[^$]+)$/;
 
-/** A hash takes 19 MiB and one of the four threads that Node also reads files with. */
-const limited = createKeyedLimiter(2);
+/**
+ * How many hashes are made at the same time: a hash takes 19 MiB and one of the four threads that Node also
+ * reads files with. Operators who log in from where they did before do not wait behind the others.
+ */
+const lanes = { operators: createKeyedLimiter(1), others: createKeyedLimiter(2) };
 /** About 12 hashes are made in a second: more would wait longer than a response may take. */
 const MAX_WAITING = 40;
 const refuse = (): never => {
@@ -32,14 +36,17 @@ const refuse = (): never => {
 };
 const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
-function argon2id(password: string, salt: Buffer, cost: Argon2Cost): Promise<Buffer> {
+function argon2id(
+  password: string,
+  { salt, cost, lane }: { salt: Buffer; cost: Argon2Cost; lane: keyof typeof lanes },
+): Promise<Buffer> {
   // Devices send the same characters in different Unicode forms.
   const message = Buffer.from(
     isTooLongToNormalise(password) ? password : password.normalize('NFC'),
   );
   const parameters = { message, nonce: salt, tagLength: HASH_BYTES, ...cost };
   // Looked up for each call, so that tests can count the hashes.
-  return limited('argon2id', () => promisify(argon2)('argon2id', parameters), {
+  return lanes[lane]('argon2id', () => promisify(argon2)('argon2id', parameters), {
     maxWaiting: MAX_WAITING,
     instead: refuse,
   });
@@ -56,7 +63,7 @@ const prefixOf = ({ memory, passes, parallelism }: Argon2Cost) =>
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const hash = await argon2id(password, salt, COST);
+  const hash = await argon2id(password, { salt, cost: COST, lane: 'others' });
   return `${prefixOf(COST)}${base64(salt)}$${base64(hash)}`;
 }
 
@@ -72,7 +79,11 @@ const NO_HASH = `${prefixOf(COST)}${base64(Buffer.alloc(SALT_BYTES))}$${base64(B
  *
  * @throws HttpRefusal `TOO_MANY_REQUESTS` when 40 hashes wait already
  */
-export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
+export async function verifyPassword(
+  password: string,
+  stored: string | null,
+  { standing }: Pick<Attempter, 'standing'> = { standing: 'unknown' },
+): Promise<boolean> {
   const groups = PHC_TEXT.exec(stored ?? NO_HASH)?.groups;
   if (!groups) throw new Error('A stored password hash is no Argon2id hash');
   const { memory, passes, parallelism, salt = '', hash = '' } = groups;
@@ -81,7 +92,8 @@ export async function verifyPassword(password: string, stored: string | null): P
     passes: Number(passes),
     parallelism: Number(parallelism),
   };
-  const given = await argon2id(password, Buffer.from(salt, 'base64'), cost);
+  const lane = standing === 'operator' ? 'operators' : 'others';
+  const given = await argon2id(password, { salt: Buffer.from(salt, 'base64'), cost, lane });
   const expected = Buffer.from(hash, 'base64');
   return given.length === expected.length && timingSafeEqual(given, expected);
 }

@@ -1,5 +1,6 @@
 import type { Sql } from '../../db/client.ts';
 import { ValidationError } from '../../http/responses/errors.ts';
+import { readAttempter } from '../log-in/attempter.ts';
 import { admitAttempt, forgetAttempts, passwordLimits } from '../log-in/attempts.ts';
 import type { AccountDeps, Client } from '../context.ts';
 import { noticeMail } from '../mails.ts';
@@ -31,10 +32,11 @@ export async function requirePassword(
   password: string,
   { address }: Client,
 ): Promise<UserRow> {
-  const limits = passwordLimits(email, address);
+  const attempter = await readAttempter(sql, email, address);
+  const limits = passwordLimits(email, attempter);
   await admitAttempt(sql, limits);
   const user = await requireUser(sql, userId);
-  if (!(await verifyPassword(password, user.passwordHash))) {
+  if (!(await verifyPassword(password, user.passwordHash, attempter))) {
     throw new ValidationError({ password: 'This is not your password' });
   }
   await forgetAttempts(sql, limits);

@@ -1,14 +1,15 @@
 import type { Actor } from '../../db/actor.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { AccountDeps } from '../context.ts';
+import type { Attempter } from '../log-in/attempter.ts';
 import { admitAttempt, codeLimits, forgetAttempts, passwordLimits } from '../log-in/attempts.ts';
 import { verifyPassword } from '../passwords/passwords.ts';
 import { acceptSecondFactor } from '../two-factor/second-factor.ts';
 import type { OperatorRole } from './permissions.ts';
 import { emailKeyOf, findUserByEmail } from './users.ts';
 
-/** What attempts on the command line count against, as an address of the network does. */
-const COMMAND_LINE = 'command line';
+/** Attempts on the command line count as those of one address that operators log in from. */
+const COMMAND_LINE: Attempter = { address: 'command line', standing: 'operator' };
 
 /** An operator who has proved to be the one. */
 export interface ProvenOperator {
@@ -35,7 +36,7 @@ export async function proveOperator(
   const ofPassword = passwordLimits(email, COMMAND_LINE);
   await admitAttempt(sql, ofPassword);
   const user = await findUserByEmail(sql, email);
-  const isRight = await verifyPassword(given.password, user?.passwordHash ?? null);
+  const isRight = await verifyPassword(given.password, user?.passwordHash ?? null, COMMAND_LINE);
   const role = user?.operatorRole ?? null;
   if (!user || !isRight || role === null || user.totpConfirmedAt === null) {
     return refuse(deps, user?.userId, actor);

@@ -1,6 +1,7 @@
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import { ValidationError } from '../../http/responses/errors.ts';
+import { readAttempter } from '../log-in/attempter.ts';
 import { admitAttempt, codeLimits, forgetAttempts } from '../log-in/attempts.ts';
 import type { AccountDeps, Client } from '../context.ts';
 import { noticeMail } from '../mails.ts';
@@ -59,7 +60,8 @@ export async function requireBoth(
 ): Promise<{ row: UserRow; factor: SecondFactor | null }> {
   const row = await requirePassword(deps, user, password, client);
   if (row.totpConfirmedAt === null) return { row, factor: null };
-  const limits = codeLimits(user.userId, client.address);
+  const attempter = await readAttempter(deps.sql, user.email, client.address);
+  const limits = codeLimits(user.userId, attempter);
   await admitAttempt(deps.sql, limits);
   const factor = await acceptSecondFactor(deps, row, code);
   if (!factor) {

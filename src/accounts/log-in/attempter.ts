@@ -1,0 +1,34 @@
+import type { Sql } from '../../db/client.ts';
+import { networksOf } from '../../http/limits/client-ip.ts';
+
+/** From where, and with which standing, something is attempted at an account. */
+export interface Attempter {
+  /** The client's IP address. */
+  address: string;
+  /**
+   * `known`: the account was logged in to from the same IPv4 address or IPv6 /64 within 30 days. `operator`: and it
+   * is an operator's. From anywhere else every account, and none, is `unknown`: a flood does not tell
+   * them apart, and does not stop the owner.
+   */
+  standing: 'unknown' | 'known' | 'operator';
+}
+
+const KNOWN_FOR = '30 days';
+
+/**
+ * Who attempts something at the account of an e-mail address.
+ *
+ * @param email as it is stored: see `emailKeyOf`
+ */
+export async function readAttempter(sql: Sql, email: string, address: string): Promise<Attempter> {
+  const logins = await sql<{ address: string; isOperator: boolean }[]>`
+    SELECT DISTINCT a.address, u.operator_role IS NOT NULL AS is_operator
+    FROM users u JOIN audit_log a ON a.subject = u.user_id
+    WHERE u.email = ${email} AND u.disabled_at IS NULL
+      AND a.action = 'session.create' AND a.at > service_now() - ${KNOWN_FOR}::interval
+      AND a.address IS NOT NULL`;
+  const [{ key }] = networksOf(address);
+  const known = logins.find((login) => networksOf(login.address)[0].key === key);
+  if (!known) return { address, standing: 'unknown' };
+  return { address, standing: known.isOperator ? 'operator' : 'known' };
+}
