@@ -28,7 +28,7 @@ export { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from './passwords/password-r
 export type { ProvenOperator } from './people/prove-operator.ts';
 export { proveOperator } from './people/prove-operator.ts';
 export type { OperatorAction, OperatorRole, ProposedAction } from './people/permissions.ts';
-export { ACTION_RULES, mayDo, rolesFor } from './people/permissions.ts';
+export { ACTION_RULES, DISPUTES_PER_DAY, mayDo, rolesFor } from './people/permissions.ts';
 export { emailKeyOf } from './people/users.ts';
 export { totpContext } from './two-factor/second-factor.ts';
 export type { ListedSession, SignedInUser } from './log-in/sessions.ts';

@@ -44,6 +44,8 @@ export interface CheckoutStep {
   kind: ProgressKind;
   at: string;
   trackingId: string | null;
+  /** The start of a refund that an operator made for the merchant. */
+  isForMerchant: boolean;
 }
 
 /** A surplus payment, which is refunded to the buyer in full. */
@@ -105,7 +107,10 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
       (SELECT t.kind FROM order_steps t WHERE t.order_number = o.order_number
         ORDER BY t.step_number DESC LIMIT 1) AS last_step,
       (SELECT coalesce(jsonb_agg(jsonb_build_object('kind', t.kind, 'at', t.at,
-          'trackingId', t.details->>'trackingId') ORDER BY t.step_number), '[]')
+          'trackingId', t.details->>'trackingId', 'isForMerchant', EXISTS (
+            SELECT FROM order_commands c WHERE t.kind = 'REFUND_STARTED'
+              AND (c.order_number, c.command_id, c.name) = (t.order_number, t.command_id, 'refund')
+              AND c.actor ~ '^(operator|cli):')) ORDER BY t.step_number), '[]')
         FROM order_steps t WHERE t.order_number = o.order_number
           AND t.kind = ANY (${PROGRESS_KINDS})) AS steps,
       (SELECT coalesce(jsonb_agg(jsonb_build_object('sessionId', p.session_id,

@@ -17,13 +17,15 @@ export {
   readDisputes,
 } from './steps/disputes.ts';
 export type { Timeline, TimelineRow } from './steps/timeline.ts';
-export { presentToOperator, readTimeline } from './steps/timeline.ts';
+export { isRefundForMerchant, presentToOperator, readTimeline } from './steps/timeline.ts';
 export type { OrderCommands } from './commands/commands.ts';
 export type { DisputedOrder } from './lists/dispute-history.ts';
 export { findDisputeHistory } from './lists/dispute-history.ts';
 export type { FoundOrder } from './lists/find-orders.ts';
 export type { OperatorDeps, RecoverDeps } from './commands/operator-commands.ts';
 export {
+  assertMerchantCannotRefund,
+  canMerchantRefund,
   decideDispute,
   raiseDisputeForBuyer,
   recoverForOperator,

@@ -7,6 +7,7 @@ import {
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import type { Order } from '../../src/orders/schemas.ts';
+import type { Timeline } from '../../src/orders/steps/timeline.ts';
 import { refundOrder } from '../../src/payments/funds/funds.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { adminCli } from '../support/admin-cli.ts';
@@ -55,6 +56,9 @@ test('a suspended merchant’s order is refunded by an operator, with a reason a
 }) => {
   const suspended = await service.newMerchant({ webhooks: false });
   const order = await paidOrder(suspended);
+  await expect(refundForMerchant(operatorOf(service), order.order_number, 'Slow')).rejects.toThrow(
+    'it is approved and can refund the order itself',
+  );
   await service.sql`
     UPDATE merchants SET status = 'SUSPENDED' WHERE merchant_id = ${suspended.merchantId}`;
   const refund = (reason: string) =>
@@ -71,6 +75,19 @@ test('a suspended merchant’s order is refunded by an operator, with a reason a
   expect(await auditOfOrder(service, suspended, order)).toMatchObject([
     { action: 'order.refund', details: { reason: 'The shop has closed' } },
   ]);
+  await service.sql`
+    UPDATE merchants SET status = 'APPROVED' WHERE merchant_id = ${suspended.merchantId}`;
+  const timeline = await suspended.sandbox.get<Timeline>(`/orders/${order.order_number}/timeline`);
+  expect(timeline.body.data.entries).toContainEqual(
+    expect.objectContaining({
+      kind: 'REFUND_STARTED',
+      details: { reason: 'The shop has closed', made_by: 'operator' },
+    }),
+  );
+  const page = await fetch(`${service.origin}${new URL(order.payment_url ?? '').pathname}`);
+  expect(await page.text()).toContain('By the payment service, for the merchant');
+  await service.sql`
+    UPDATE merchants SET status = 'SUSPENDED' WHERE merchant_id = ${suspended.merchantId}`;
   await expect(refund('Once more')).rejects.toThrow(
     'Cannot refund; order must be in PAID or DELIVERED status',
   );

@@ -8,12 +8,15 @@ import { carryOutUnfinished } from '../../src/proposals/carry-out.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import { approvedBy, proposalOf } from '../support/proposals.ts';
+import { operatorUser, signIn } from '../support/users.ts';
 import { until } from '../support/until.ts';
+import { browserOf } from './browsing.ts';
 import { dashboardTest } from './dashboard-test.ts';
 
 const ROLES = ['support', 'finance', 'admin'] as const;
 const NAMES = Object.keys(ORDER_ACTIONS) as ActionName[];
 const REASON = 'The courier has "proof" <of> delivery';
+const HOUR_MS = 3_600_000;
 const REFUNDS = { kind: 'error', path: '/v1/payments/*/refund' } as const;
 
 const test = dashboardTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
@@ -89,6 +92,9 @@ test('the page of an order links to what its state and the role allow', async ({
     return NAMES.filter((name) => body.includes(`href="${pathOf(orderNumber, name)}"`));
   };
   expect(await linked(operators.support)).toEqual(['recover', 'dispute']);
+  expect(await linked(operators.finance)).toEqual(['recover', 'dispute']);
+  await orders.suspendMerchant();
+  expect(await linked(operators.support)).toEqual(['recover', 'dispute']);
   expect(await linked(operators.finance)).toEqual(['recover', 'dispute', 'refund']);
 });
 
@@ -159,13 +165,48 @@ test('a dispute is raised for the buyer, with the rules of a dispute of the buye
   expect(await auditOf(service.sql, order.orderNumber)).toEqual([byOperator('dispute.raise')]);
 });
 
+test('support raises ten disputes in 24 hours, also when it raises more at the same moment', async ({
+  service: { sql, clock, origin },
+  operators,
+  orders,
+}) => {
+  const { userId, cookie } = await operatorUser(sql, 'support');
+  const reason = 'The buyer called: it never arrived';
+  const raise = (browser: Pick<(typeof operators)['admin'], 'post'>, orderNumber: string) =>
+    browser.post(pathOf(orderNumber, 'dispute'), { reason });
+  const paid = await Promise.all(Array.from({ length: 12 }, () => orders.in('PAID')));
+  const numbers = paid.map(({ orderNumber }) => orderNumber);
+  const support = browserOf(origin, { cookie });
+  const answers = await Promise.all(numbers.map((one) => raise(support, one)));
+  const refused = answers.filter(({ location }) => !location?.includes('done=dispute'));
+  expect(refused.map(({ status }) => status)).toEqual([400, 400]);
+  expect(refused[0]?.body).toContain('you have raised 10 in 24 hours');
+  const lines = await sql`
+    SELECT state, count(*)::int AS count FROM order_commands
+    WHERE name = 'dispute' AND order_number = ANY(${numbers}) GROUP BY state ORDER BY state`;
+  expect(lines).toEqual([
+    { state: 'DONE', count: 10 },
+    { state: 'REFUSED', count: 2 },
+  ]);
+  const inFinance = await raise(operators.finance, (await orders.in('PAID')).orderNumber);
+  expect(inFinance.location).toContain('done=dispute');
+  await clock.set(24 * HOUR_MS);
+  const { orderNumber } = await orders.in('PAID');
+  const nextDay = browserOf(origin, { cookie: await signIn(sql, userId) });
+  expect((await raise(nextDay, orderNumber)).location).toContain('done=dispute');
+});
+
 test('a refund is confirmed, and refused in a status that has none', async ({
   service,
   operators,
+  owner,
   orders,
 }) => {
   const order = await orders.in('PAID');
   const path = pathOf(order.orderNumber, 'refund');
+  const early = await operators.finance.post(path, { reason: 'Too slow', confirmed: 'yes' });
+  expect(early.body).toContain('it is approved and can refund the order itself');
+  await orders.suspendMerchant();
   const confirmation = await operators.finance.post(path, { reason: 'The shop has closed' });
   expect(confirmation.body).toContain('₹499.50 goes back to the buyer');
   await operators.finance.post(path, { reason: 'The shop has closed', confirmed: 'yes' });
@@ -174,6 +215,8 @@ test('a refund is confirmed, and refused in a status that has none', async ({
   const again = await operators.finance.post(path, { reason: 'Again' });
   expect(again.status).toBe(400);
   expect(again.body).toContain('Cannot refund; order must be in PAID or DELIVERED status');
+  const shown = await owner.get(`/dashboard/sandbox/orders/${order.orderNumber}`);
+  expect(shown.body).toContain('An operator started the refund for the merchant');
 });
 
 test('a stuck refund is on the work queue, is retried now, and is settled with its UTR', async ({

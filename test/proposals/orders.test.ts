@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
+import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import { carryOutUnfinished } from '../../src/proposals/carry-out.ts';
 import { warnOfDeadlines } from '../../src/proposals/deadlines.ts';
 import { approveProposal, propose, rejectProposal } from '../../src/proposals/proposals.ts';
@@ -32,6 +33,7 @@ describe('above the amount', () => {
     orders,
   }) => {
     const order = await orders.in('PAID');
+    await orders.suspendMerchant();
     const { orderNumber } = order;
     const path = pathOf(orderNumber, 'refund');
     const asked = await operators.finance.post(path, { reason: REASON });
@@ -78,6 +80,7 @@ describe('above the amount', () => {
     orders,
   }) => {
     const order = await orders.in('PAID');
+    await orders.suspendMerchant();
     const path = pathOf(order.orderNumber, 'refund');
     const proposed = await operators.finance.post(path, { reason: REASON, confirmed: 'yes' });
     await order.update('deliver');
@@ -100,6 +103,7 @@ test('a refund whose process dies after the approval is sent once by the sweep, 
   admin,
 }) => {
   const order = await orders.in('PAID');
+  await orders.suspendMerchant();
   const { orderNumber: subject } = order;
   const refund = { kind: 'order.refund', subject, parameters: {}, reason: REASON } as const;
   const proposalId = await propose(deps, finance, refund);
@@ -114,6 +118,48 @@ test('a refund whose process dies after the approval is sent once by the sweep, 
   expect((await requireProposal(sql, proposalId)).outcome).toBe('done');
 });
 
+test('a refund is proposed only of an order whose merchant cannot refund it', async ({
+  service: { deps },
+  orders,
+  finance,
+}) => {
+  const { orderNumber: subject } = await orders.in('PAID');
+  const refund = { kind: 'order.refund', subject, parameters: {}, reason: REASON } as const;
+  await expect(propose(deps, finance, refund)).rejects.toThrow(
+    'Cannot refund for the merchant; it is approved and can refund the order itself',
+  );
+  await orders.suspendMerchant();
+  expect(await propose(deps, finance, refund)).toMatch(/^prp_/);
+});
+
+test('a recorded refund is carried out after the merchant was activated again', async ({
+  service: { deps, sql },
+  orders,
+  merchant: { merchantId },
+  finance,
+  admin,
+}) => {
+  const order = await orders.in('PAID');
+  const { orderNumber: subject } = order;
+  await orders.suspendMerchant();
+  const refund = { kind: 'order.refund', subject, parameters: {}, reason: REASON } as const;
+  const proposalId = await propose(deps, finance, refund);
+  const { user, actor } = admin;
+  await writeApproval(sql, proposalId, { userId: user.userId, roles: ['finance', 'admin'], actor });
+  // The process dies behind the statement that records the command.
+  await writeCommand(sql, {
+    orderNumber: subject,
+    commandId: `proposal:${proposalId}`,
+    name: 'refund',
+    body: { reason: REASON },
+    origin: { actor, reason: REASON },
+  });
+  await sql`UPDATE merchants SET status = 'APPROVED' WHERE merchant_id = ${merchantId}`;
+  await carryOutUnfinished(deps, 0);
+  await order.untilStatus('REFUNDED');
+  expect((await requireProposal(sql, proposalId)).outcome).toBe('done');
+});
+
 test('an approved refund that the order refuses meanwhile has its refusal as the outcome', async ({
   service: { deps, sql },
   orders,
@@ -121,6 +167,7 @@ test('an approved refund that the order refuses meanwhile has its refusal as the
   admin,
 }) => {
   const order = await orders.in('PAID');
+  await orders.suspendMerchant();
   const { orderNumber: subject } = order;
   const refund = { kind: 'order.refund', subject, parameters: {}, reason: REASON } as const;
   const proposalId = await propose(deps, finance, refund);
@@ -179,6 +226,7 @@ describe('an open proposal whose order has a deadline within 24 hours', () => {
     const { deps, sql } = service;
     const reader = await operatorUser(sql, 'admin');
     const { orderNumber } = await orders.in('DELIVERED');
+    await orders.suspendMerchant();
     const refund = { kind: 'order.refund', parameters: {}, reason: REASON } as const;
     const proposalId = await propose(deps, finance, { ...refund, subject: orderNumber });
     const dying = Object.assign(Object.create(deps.log) as typeof deps.log, {

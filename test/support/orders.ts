@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { onTestFinished } from 'vitest';
 import { isGrpcServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { Environment, OrderStatus } from '../../src/domain/index.ts';
@@ -303,6 +304,13 @@ export function ordersOf(service: TestService, merchant: Merchant) {
     /** The workflow of an order that was created over HTTP. */
     workflowOf: async ({ order_number }: { order_number: string }) =>
       directOrder(service, await findOrderByNumber(service.sql, order_number)),
+    /** Suspends the merchant until the test ends: an operator refunds only what the merchant cannot. */
+    async suspendMerchant(): Promise<void> {
+      const become = (status: string) => service.sql`
+        UPDATE merchants SET status = ${status} WHERE merchant_id = ${merchantId}`;
+      onTestFinished(async () => void (await become('APPROVED')));
+      await become('SUSPENDED');
+    },
   };
 }
 export type Orders = ReturnType<typeof ordersOf>;

@@ -161,6 +161,7 @@ describe('the row of a command is its one line in the audit list', () => {
     await decideDispute(operator, disputed.orderNumber, decision);
     await disputed.untilStatus('REFUNDED');
     const paid = await orders.in('PAID');
+    await orders.suspendMerchant();
     await refundForMerchant(operator, paid.orderNumber, 'The shop has closed');
     await paid.untilStatus('REFUNDED');
     const by = { actor: 'cli:asha', address: '203.0.113.7', outcome: 'DONE' };

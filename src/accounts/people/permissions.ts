@@ -5,6 +5,9 @@ const EVERY_ROLE = ['support', 'finance', 'admin'] as const;
 const MONEY_ROLES = ['finance', 'admin'] as const;
 const ADMIN_ONLY = ['admin'] as const;
 
+/** How many disputes an operator may raise for buyers in 24 hours; any number where it is absent. */
+export const DISPUTES_PER_DAY: Partial<Record<OperatorRole, number>> = { support: 10 };
+
 /**
  * When an action is carried out only once a second operator has approved it: a proposal (src/proposals).
  *
@@ -47,14 +50,14 @@ export const ACTION_RULES = {
   'dispute.raise': {
     roles: EVERY_ROLE,
     secondPerson: 'never',
-    does: 'Raise a dispute for a buyer',
+    does: 'Raise a dispute for a buyer; support at most ten in 24 hours',
   },
   'alert.clear': { roles: EVERY_ROLE, secondPerson: 'never', does: 'Clear an alert' },
   'dispute.decide': { roles: MONEY_ROLES, secondPerson: 'above', does: 'Decide a dispute' },
   'order.refund': {
     roles: MONEY_ROLES,
     secondPerson: 'above',
-    does: 'Refund an order for its merchant',
+    does: 'Refund an order of a merchant that cannot: one that is not approved',
   },
   'order.settle': {
     roles: MONEY_ROLES,

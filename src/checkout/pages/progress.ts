@@ -39,12 +39,13 @@ export function progressSection(state: CheckoutState, { steps }: Checkout) {
   );
 }
 
-function doneStep({ kind, at, trackingId }: CheckoutStep) {
+function doneStep({ kind, at, trackingId, isForMerchant }: CheckoutStep) {
   return h(
     'li',
     { class: 'done' },
     LABELS[kind],
     h('time', { datetime: at }, timeText(new Date(at))),
+    isForMerchant && h('span', null, 'By the payment service, for the merchant'),
     trackingId !== null && h('span', null, 'Tracking ID: ', h('bdi', null, trackingId)),
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import type { OperatorAction } from '../../accounts/public.ts';
+import type { OperatorAction, OperatorRole } from '../../accounts/public.ts';
+import { DISPUTES_PER_DAY } from '../../accounts/public.ts';
 import type { Actor } from '../../db/actor.ts';
 import { DomainError, isFinal, transitionOf } from '../../domain/index.ts';
 import type { OrderRow } from '../../orders/public.ts';
@@ -42,6 +43,7 @@ export interface ShownState {
   order: OrderRow;
   view: OrderView;
   workflows: OrderWorkflowsView;
+  canMerchantRefund: boolean;
 }
 
 /** An action of an operator on an order. */
@@ -66,7 +68,7 @@ export interface OrderAction {
   };
   /** Absent where the action always needs one. @throws DomainError */
   readonly carryOut?: (
-    deps: OperatorPageDeps & { actor: Actor },
+    deps: OperatorPageDeps & { actor: Actor; role: OperatorRole },
     orderNumber: string,
     values: ActionValues,
   ) => Promise<DoneCode>;
@@ -111,7 +113,7 @@ export const ORDER_ACTIONS = {
     fits: ({ order }) => transitionOf(order, 'dispute') !== undefined,
     fields: (state) => [buyersReason(state)],
     carryOut: async (deps, orderNumber, { reason }) => {
-      await raiseDisputeForBuyer(deps, orderNumber, reason);
+      await raiseDisputeForBuyer(deps, orderNumber, reason, DISPUTES_PER_DAY[deps.role]);
       return 'dispute';
     },
   },
@@ -148,7 +150,7 @@ export const ORDER_ACTIONS = {
     title: 'Refund for the merchant',
     button: 'Refund the buyer',
     permission: 'order.refund',
-    fits: ({ order }) => transitionOf(order, 'refund') !== undefined,
+    fits: (state) => !state.canMerchantRefund && transitionOf(state.order, 'refund') !== undefined,
     fields: (state) => [timelineReason(state)],
     confirmation: async ({ sql }, orderNumber) =>
       (await consequenceOfRefund(sql, rupeesText, orderNumber)).sentence,

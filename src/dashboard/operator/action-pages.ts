@@ -92,7 +92,11 @@ async function perform(
     };
     return proposeAndShow(deps, proposer, asked);
   }
-  const done = await carryOut?.({ ...deps, actor: proposer.actor }, orderNumber, values);
+  const done = await carryOut?.(
+    { ...deps, actor: proposer.actor, role: proposer.role },
+    orderNumber,
+    values,
+  );
   const below = name === 'decide' ? 'disputes' : 'orders';
   return { seeOther: `/operator/${below}/${encodeURIComponent(orderNumber)}?done=${done}` };
 }

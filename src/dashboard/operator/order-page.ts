@@ -3,7 +3,7 @@ import type { OperatorRole } from '../../accounts/public.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Route } from '../../http/define-route.ts';
 import { writeBuyerView } from '../../merchants/public.ts';
-import { findOrderAnywhere } from '../../orders/public.ts';
+import { canMerchantRefund, findOrderAnywhere } from '../../orders/public.ts';
 import { readOrderView, readOrderWorkflows } from '../../payments/public.ts';
 import { listOpenAbout } from '../../proposals/public.ts';
 import { deliveryNotFound, listDeliveries, retryDelivery } from '../../webhooks/public.ts';
@@ -60,15 +60,17 @@ async function orderPageView(
 ) {
   const order = await findOrderAnywhere(deps.sql, orderNumber);
   await writeBuyerView(deps.sql, actor, order);
-  const [view, workflows, proposals] = await Promise.all([
+  const [view, workflows, proposals, canRefund] = await Promise.all([
     readOrderView(deps.sql, order),
     readOrderWorkflows(deps, orderNumber, TEMPORAL_TIMEOUT_MS),
     listOpenAbout(deps.sql, orderNumber),
+    canMerchantRefund(deps.sql, order),
   ]);
+  const state = { order, view, workflows, canMerchantRefund: canRefund };
   const content = [
     actionNotice(done),
     openProposals(proposals),
-    ...orderContent(view, workflows, actionLinks({ order, view, workflows }, role), role),
+    ...orderContent(view, workflows, actionLinks(state, role), role),
   ];
   return { title: `Order ${orderNumber}`, content };
 }

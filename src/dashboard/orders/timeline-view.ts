@@ -1,5 +1,6 @@
 import { h } from 'preact';
 import type { OrderRow, TimelineRow } from '../../orders/public.ts';
+import { isRefundForMerchant } from '../../orders/public.ts';
 import { deliveryState, moment, section, written } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import { pathOf } from './deps.ts';
@@ -48,10 +49,13 @@ export function timelineSection(order: OrderRow, rows: readonly TimelineRow[], n
 }
 
 function entry(order: OrderRow, row: TimelineRow, now: Date) {
+  const label = isRefundForMerchant(order, row)
+    ? 'An operator started the refund for the merchant'
+    : LABELS[row.kind];
   return h(
     'li',
     null,
-    h('p', null, h('strong', null, LABELS[row.kind]), ' ', moment(row.at, now)),
+    h('p', null, h('strong', null, label), ' ', moment(row.at, now)),
     row.actor !== null && h('p', { class: 'hint' }, `by ${whoOf(row.actor)}`),
     ...Object.entries(row.details ?? {}).map(([name, value]) => detail(name, value)),
     webhookLine(order, row, now),

@@ -106,6 +106,17 @@ export interface CommandRef {
   commandId: string;
 }
 
+/** Whether a command was recorded before, and not refused. */
+export async function isRecorded(
+  sql: Sql,
+  { orderNumber, commandId }: CommandRef,
+): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM order_commands
+    WHERE order_number = ${orderNumber} AND command_id = ${commandId} AND state <> 'REFUSED'`;
+  return rows.length > 0;
+}
+
 /** @returns true when this command was recorded with another body; false once the bodies are erased */
 export async function isMismatch(
   sql: Sql,
@@ -131,11 +142,9 @@ export async function writeDispute(
   orderNumber: string,
   dispute: NewDispute,
 ): Promise<RecordedCommand | undefined> {
-  const { commandId, reason, isForBuyer = false, wakeAfterMs = 0 } = dispute;
+  const { actor, commandId, reason, isForBuyer = false, mostPerDay, wakeAfterMs = 0 } = dispute;
   const body = { reason };
-  const reached = disputeLimitOf(sql, sql`orders`);
-  // An operator may raise one after a decision for the merchant.
-  const limit = isForBuyer ? sql`nullif(${reached}, 'decided')` : reached;
+  const limit = disputeLimitOf(sql, sql`orders`, isForBuyer);
   const [row] = await sql<(RecordedCommand | { tryNumber: null })[]>`
     WITH waiting AS (
       UPDATE orders SET
@@ -144,6 +153,7 @@ export async function writeDispute(
       WHERE order_number = ${orderNumber} AND pending_operation IS NULL
         AND status = ANY(${statusesThatTake('dispute')})
         AND ${limit} IS NULL
+        ${mostPerDay === undefined ? sql`` : sql`AND may_raise_dispute(${actor.name}, ${mostPerDay})`}
         AND NOT EXISTS (SELECT FROM order_steps s
           WHERE s.order_number = orders.order_number AND s.command_id = ${commandId})
       RETURNING order_number, ${receivedAtOf(sql)} AS received_at
@@ -173,6 +183,8 @@ export interface NewDispute extends CommandOrigin {
   commandId: string;
   /** An operator raises it for the buyer. */
   isForBuyer?: boolean;
+  /** How many disputes the actor may raise in 24 hours; any number if absent. */
+  mostPerDay?: number | undefined;
   wakeAfterMs?: number;
 }
 

@@ -4,8 +4,10 @@ import type { Alongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
+import { isRecorded } from './command-queries.ts';
 import { findOrderAnywhere } from '../lists/find-orders.ts';
 import { newCommandId } from './command-ids.ts';
+import type { OrderRow } from '../rows.ts';
 import type { Order } from '../schemas.ts';
 import type { WakeDeps } from '../wake/wake-order.ts';
 import { wakeOrder } from '../wake/wake-order.ts';
@@ -25,12 +27,14 @@ export interface OperatorDeps {
 /**
  * Raises a dispute at a buyer's request, under the same rules as a dispute that the buyer raises.
  *
+ * @param mostPerDay how many the operator may raise in 24 hours; any number if absent
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function raiseDisputeForBuyer(
   { sql, commands, actor }: OperatorDeps,
   orderNumber: string,
   reason: string,
+  mostPerDay?: number,
 ): Promise<Order> {
   const dispute = parseReason(disputeSchema, reason);
   const order = await findOrderAnywhere(sql, orderNumber);
@@ -41,6 +45,7 @@ export async function raiseDisputeForBuyer(
     reason: dispute.reason,
     actor,
     isForBuyer: true,
+    mostPerDay,
   });
   return result.order;
 }
@@ -77,8 +82,28 @@ export async function decideDispute(
   return result.order;
 }
 
+/** Whether a merchant can refund its orders itself: one that is approved. */
+export async function canMerchantRefund(
+  sql: Sql,
+  { merchantId }: Pick<OrderRow, 'merchantId'>,
+): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM merchants WHERE merchant_id = ${merchantId} AND status = 'APPROVED'`;
+  return rows.length > 0;
+}
+
+/** @throws DomainError `INVALID_STATE` if the order's merchant can refund it itself */
+export async function assertMerchantCannotRefund(
+  sql: Sql,
+  order: Pick<OrderRow, 'merchantId'>,
+): Promise<void> {
+  if (!(await canMerchantRefund(sql, order))) return;
+  const message = 'Cannot refund for the merchant; it is approved and can refund the order itself';
+  throw new DomainError('INVALID_STATE', message);
+}
+
 /**
- * Refunds an order that its merchant can neither fulfil nor refund, such as a suspended merchant.
+ * Refunds an order that its merchant cannot refund, such as a suspended merchant.
  *
  * @returns the order; it is REFUNDED once the gateway has refunded
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
@@ -90,6 +115,10 @@ export async function refundForMerchant(
 ): Promise<Order> {
   const { reason } = parseReason(refundSchema, givenReason);
   const order = await findOrderAnywhere(sql, orderNumber);
+  // A repeat of a recorded command is carried out, whatever the merchant's status is by now.
+  if (!(await isRecorded(sql, { orderNumber, commandId }))) {
+    await assertMerchantCannotRefund(sql, order);
+  }
   const result = await commands.send({
     order,
     name: 'refund',

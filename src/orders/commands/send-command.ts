@@ -52,6 +52,8 @@ export interface DisputeCommand {
   actor: Actor;
   /** An operator raises it for the buyer. */
   isForBuyer?: boolean;
+  /** How many disputes the actor may raise in 24 hours; any number if absent. */
+  mostPerDay?: number | undefined;
 }
 
 /** The result of a command, whether it was carried out now or before. */
@@ -97,7 +99,7 @@ export async function raiseDispute(
     const repeated = await findRepeated(deps, orderNumber, commandId, { reason });
     if (repeated) return repeated;
     await writeRefusedDispute(deps.sql, orderNumber, dispute);
-    throw await disputeRefusal(deps.sql, orderNumber);
+    throw await disputeRefusal(deps.sql, orderNumber, dispute);
   }
   const { receivedAt, tryNumber, ...replay } = written;
   const message = { commandId, receivedAtMs: receivedAt.getTime() };
@@ -105,13 +107,19 @@ export async function raiseDispute(
   return { order: deps.present(after), ...replay };
 }
 
-/** The refusal of a dispute that the order cannot take now. */
-async function disputeRefusal(sql: Sql, orderNumber: string): Promise<DomainError> {
+/** The refusal of a dispute that the order cannot take now, or its actor cannot raise. */
+async function disputeRefusal(
+  sql: Sql,
+  orderNumber: string,
+  { isForBuyer = false, mostPerDay }: Pick<DisputeCommand, 'isForBuyer' | 'mostPerDay'>,
+): Promise<DomainError> {
   const order = await findOrderByNumber(sql, orderNumber);
-  const limit = transitionOf(order, 'dispute') && (await findDisputeLimit(sql, orderNumber));
-  return limit
-    ? new DomainError('INVALID_STATE', DISPUTE_LIMITS[limit])
-    : refusalOf(order, 'dispute');
+  if (!transitionOf(order, 'dispute')) return refusalOf(order, 'dispute');
+  const limit = await findDisputeLimit(sql, orderNumber, isForBuyer);
+  if (limit) return new DomainError('INVALID_STATE', DISPUTE_LIMITS[limit]);
+  if (mostPerDay === undefined) return refusalOf(order, 'dispute');
+  const message = `Cannot raise dispute; you have raised ${mostPerDay} in 24 hours: an operator of finance can raise this one`;
+  return new DomainError('INVALID_STATE', message);
 }
 
 /** @returns undefined unless this command was carried out before */

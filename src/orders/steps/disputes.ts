@@ -28,20 +28,25 @@ export const DISPUTE_LIMITS: Record<DisputeLimit, string> = {
   decided: 'Cannot raise dispute; an operator has decided for the merchant',
 };
 
-/** SQL: the {@link DisputeLimit} of a row of `orders`, null while it may have another dispute. */
-export function disputeLimitOf(sql: Sql, table: Fragment): Fragment {
+/**
+ * SQL: the {@link DisputeLimit} of a row of `orders`, null while it may have another dispute.
+ *
+ * @param isForBuyer an operator raises it, who may also after a decision for the merchant
+ */
+export function disputeLimitOf(sql: Sql, table: Fragment, isForBuyer = false): Fragment {
   return sql`(CASE WHEN ${table}.dispute_count >= ${MAX_DISPUTES} THEN 'most'
-    WHEN EXISTS (SELECT FROM disputes past WHERE past.order_number = ${table}.order_number
+    WHEN ${!isForBuyer} AND EXISTS (SELECT FROM disputes past WHERE past.order_number = ${table}.order_number
       AND past.decided_for = 'merchant') THEN 'decided' END)`;
 }
 
-/** @returns why a buyer can raise no other dispute of the order; null if the limits are not reached */
+/** @returns why there can be no other dispute of the order; null if the limits are not reached */
 export async function findDisputeLimit(
   sql: Sql,
   orderNumber: string,
+  isForBuyer: boolean,
 ): Promise<DisputeLimit | null> {
   const [row] = await sql<{ reached: DisputeLimit | null }[]>`
-    SELECT ${disputeLimitOf(sql, sql`o`)} AS reached FROM orders o
+    SELECT ${disputeLimitOf(sql, sql`o`, isForBuyer)} AS reached FROM orders o
     WHERE order_number = ${orderNumber}`;
   return row?.reached ?? null;
 }

@@ -51,7 +51,7 @@ export const timelineSchema = z
           .nullable()
           .meta({
             description:
-              'The texts of the request and the details of the step; `recovered: true` if they were lost when a backup was restored',
+              'The texts of the request and the details of the step; `made_by: "operator"` of a refund that an operator started for the merchant; `recovered: true` if they were lost when a backup was restored',
           }),
         webhook: z
           .object({
@@ -153,6 +153,12 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
     ORDER BY s.step_number, s.at`;
 }
 
+/** Whether an entry is the start of a refund that an operator made for the merchant. */
+export function isRefundForMerchant({ refundReason }: OrderRow, row: TimelineRow): boolean {
+  const isByOperator = /^(operator|cli):/.test(row.actor ?? '');
+  return row.kind === 'REFUND_STARTED' && refundReason === 'merchant_refund' && isByOperator;
+}
+
 /** Makes the response from the order's row and its timeline rows. */
 export function presentTimeline(order: OrderRow, rows: readonly TimelineRow[]): Timeline {
   return {
@@ -163,7 +169,9 @@ export function presentTimeline(order: OrderRow, rows: readonly TimelineRow[]): 
       kind: row.kind,
       at: row.at.toISOString(),
       status: row.status,
-      details: row.details,
+      details: isRefundForMerchant(order, row)
+        ? { ...row.details, made_by: 'operator' }
+        : row.details,
       webhook: presentWebhook(row),
     })),
     next: presentNext(order),

@@ -9,7 +9,7 @@ import {
 } from '../../domain/index.ts';
 import { showLedger } from '../../ledger/public.ts';
 import type { OrderRow } from '../../orders/public.ts';
-import { findOrderAnywhere } from '../../orders/public.ts';
+import { assertMerchantCannotRefund, findOrderAnywhere } from '../../orders/public.ts';
 import { listCapturedPayments } from './operator-queries.ts';
 import { findBlockingReversals } from '../queries.ts';
 
@@ -49,7 +49,7 @@ export async function consequenceOfDecision(
   return { order, sentence };
 }
 
-/** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if the order cannot be refunded */
+/** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if the order cannot be refunded, or its merchant can do it */
 export async function consequenceOfRefund(
   sql: Sql,
   amountText: AmountText,
@@ -57,6 +57,7 @@ export async function consequenceOfRefund(
 ): Promise<Consequence> {
   const order = await findOrderAnywhere(sql, orderNumber);
   if (!transitionOf(order, 'refund')) throw refusalOf(order, 'refund');
+  await assertMerchantCannotRefund(sql, order);
   const amount = amountText(order.amountPaise);
   const sentence = `${amount} goes back to the buyer, and the order becomes REFUNDED.`;
   return { order, sentence };
