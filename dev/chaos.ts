@@ -1,8 +1,10 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { countOption, flagOption, readCommandLine } from '../src/main/process/command-line.ts';
 import { reportText } from './load/oracle/report.ts';
+import { startProductionGateway } from './load/production-gateway.ts';
+import { freePort, localUrl, LOOPBACK } from './processes/ports.ts';
 import { BACK_WITHIN_MS, CHAOS_SETTINGS, runChaos, type ChaosOptions } from './chaos/run.ts';
 import { testChecks } from './chaos/self-test.ts';
 import { startProductionLike } from './production-like/start.ts';
@@ -29,7 +31,13 @@ function backText(backMs: readonly number[]): string {
 
 /** What the run says against the service; nothing if it passed. */
 async function chaos(dataDir: string, options: ChaosOptions): Promise<string[]> {
-  const cluster = await startProductionLike({ dataDir, settings: CHAOS_SETTINGS });
+  const port = await freePort();
+  const gateway = await startProductionGateway(dirname(dataDir), localUrl(LOOPBACK, port));
+  const settings = { ...CHAOS_SETTINGS, ...gateway.settings, PORT: String(port) };
+  const started = await startProductionLike({ dataDir, settings });
+  // Operators and checks read the settings there.
+  const environment = { ...started.facts.environment, ...settings };
+  const cluster = { ...started, facts: { ...started.facts, environment } };
   try {
     print(`${cluster.members.map(({ name }) => name).join(', ')} run`);
     const { report, backMs, failures, acknowledged } = await runChaos(cluster, options, print);
@@ -45,6 +53,7 @@ async function chaos(dataDir: string, options: ChaosOptions): Promise<string[]> 
     ];
   } finally {
     await cluster.stop();
+    await gateway.stop();
   }
 }
 

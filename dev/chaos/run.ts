@@ -3,6 +3,7 @@ import { createRandom } from '../gateway-simulator/random.ts';
 import type { ProductionLike } from '../production-like/start.ts';
 import { checkWhenQuiet } from '../load/oracle/check-everything.ts';
 import { startMerchant, type LoadMerchant } from '../load/merchant.ts';
+import { startPeople } from '../load/people/people.ts';
 import { durationOf, faultText, planFaults, type Fault } from './fault-plan.ts';
 import { inflict } from './faults.ts';
 import { addBalance } from '../load/moods.ts';
@@ -96,6 +97,8 @@ export async function runChaos(
   const checked = checkedServiceOf(cluster);
   const simulator = simulatorAccessOf(checked);
   await addBalance(simulator);
+  const people = await startPeople(service, { memory: acknowledged, outcome: 'known' });
+  const endRounds = people.begin();
   const suspensions = startSuspensions({ environment }, merchants.at(-1)?.merchantId ?? '');
   const moods = startMoods(simulator, moodPlan);
   try {
@@ -113,11 +116,14 @@ export async function runChaos(
     for (const [index, { receiver }] of merchants.entries()) {
       if (ENDPOINTS[index] !== 'always answers 500') receiver.behave('answers 200');
     }
+    await endRounds();
+    await people.end();
     await suspensions.end();
     await moods.end();
     const report = await checkAtTheEnd(checked, acknowledged, log);
     return { report, backMs, failures, acknowledged };
   } finally {
+    await people.end();
     await suspensions.end();
     await moods.end();
     for (const { receiver } of merchants) receiver.stop();

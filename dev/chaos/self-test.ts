@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';
+import type { Environment } from '../../src/domain/index.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
 import type { ProductionLike } from '../production-like/start.ts';
 import type { Memory, AcknowledgedOrder } from '../load/memory.ts';
@@ -14,7 +15,11 @@ import { TAMPERINGS } from './tamperings.ts';
 type ExpectFound = (name: string, check: Check, says?: string) => Promise<void>;
 
 /** What merchants remember, changed so that a check must find it. */
-function falseMemories({ orders, surprises }: Memory): [string, Check, () => () => void][] {
+function falseMemories({
+  orders,
+  surprises,
+  endedRights,
+}: Memory): [string, Check, () => () => void][] {
   const order = orders.find(({ commands }) => commands.length > 0);
   const [command] = order?.commands ?? [];
   if (!order || !command) throw new Error('A run has commands');
@@ -52,6 +57,11 @@ function falseMemories({ orders, surprises }: Memory): [string, Check, () => () 
       'a webhook had a wrong signature',
       'surprise',
       () => add(surprises, { subject: 'x', fault: 'x' }),
+    ],
+    [
+      'a right was used after its end',
+      'people',
+      () => add(endedRights, { right: 'x', endedAtMs: 0, refused: 0, usedAtMs: [1] }),
     ],
   ];
 }
@@ -121,20 +131,28 @@ async function tamperElsewhere(
   } finally {
     await temporal.connection.close();
   }
-  const simulator = simulatorAccessOf(cluster.facts);
-  const paid = await paymentOf(cluster, numberOf('DELIVERED'));
+  const { paymentId, environment: of } = await paymentOf(cluster, numberOf('DELIVERED'));
+  const simulator = simulatorAccessOf(cluster.facts, of);
   for (const amountPaise of [100, 101]) {
-    await askSimulator(simulator, 'POST', `/simulator/payments/${paid}/refund`, { amountPaise });
+    const path = `/simulator/payments/${paymentId}/refund`;
+    await askSimulator(simulator, 'POST', path, { amountPaise });
   }
   await expectFound('a payment was refunded twice', 'duplicate');
 }
 
-async function paymentOf(cluster: ProductionLike, orderNumber: string): Promise<string> {
+interface PaymentOfOrder {
+  readonly paymentId: string;
+  readonly environment: Environment;
+}
+
+async function paymentOf(cluster: ProductionLike, orderNumber: string): Promise<PaymentOfOrder> {
   const sql = postgres(cluster.migrationDatabaseUrl, { max: 1 });
   try {
-    const [row] = await sql<{ id: string }[]>`
-      SELECT gateway_payment_id AS id FROM orders WHERE order_number = ${orderNumber}`;
-    return row?.id ?? '';
+    const [row] = await sql<PaymentOfOrder[]>`
+      SELECT gateway_payment_id AS "paymentId", environment FROM orders
+      WHERE order_number = ${orderNumber}`;
+    if (!row) throw new Error(`There is no order ${orderNumber}`);
+    return row;
   } finally {
     await sql.end({ timeout: 1 });
   }

@@ -15,8 +15,93 @@ const EVENT = `(SELECT min(event_id) FROM order_events WHERE order_number = ${CO
 const DELIVERY = `(SELECT min(delivery_id) FROM webhook_deliveries WHERE state = 'DELIVERED')`;
 const FAILED = `(SELECT min(delivery_id) FROM webhook_deliveries WHERE state = 'FAILED')`;
 
+const HELD = `(SELECT min(gateway_payment_id) FROM payments
+  WHERE environment = 'production' AND held_at IS NOT NULL)`;
+const OPERATOR = 'second@operators.example';
+
+/** What people may not do, and what must be known of what they did. */
+const OF_PEOPLE: readonly Tampering[] = [
+  {
+    name: 'the account of a payment in production is another one',
+    finds: 'people',
+    says: 'a transfer went to',
+    statements: `UPDATE payments SET linked_account_id = 'acc_other' WHERE gateway_payment_id = ${HELD}`,
+  },
+  {
+    name: 'no proposal of an account was carried out',
+    finds: 'people',
+    says: 'had approved its account',
+    statements: `UPDATE proposals SET outcome = 'refused' WHERE kind = 'merchant.linkedAccount' AND outcome = 'done'`,
+  },
+  {
+    name: 'an account became active after the capture',
+    finds: 'people',
+    says: 'was active at its capture',
+    statements: `UPDATE linked_account_changes SET active_from = 'infinity' WHERE environment = 'production'`,
+  },
+  {
+    name: 'an operator has approved the own proposal',
+    finds: 'people',
+    says: 'without the approval of another operator',
+    statements: `ALTER TABLE proposals DROP CONSTRAINT IF EXISTS proposals_check1;
+      UPDATE proposals SET decided_by = proposed_by WHERE outcome = 'done'`,
+  },
+  {
+    name: 'an act alone has no line',
+    finds: 'people',
+    says: 'and not with --break-glass',
+    statements: `DELETE FROM audit_log WHERE action = 'break-glass'`,
+  },
+  {
+    name: 'an act alone has no alert',
+    finds: 'people',
+    says: 'there is no alert',
+    statements: `DELETE FROM alerts WHERE kind = 'break_glass_used'`,
+  },
+  {
+    name: 'an operator who was disabled yesterday got no mail about an act alone',
+    finds: 'people',
+    says: 'without a mail to lately@operators.example',
+    statements: `INSERT INTO users (user_id, email, operator_role, created_at, disabled_at)
+      VALUES ('usr_lately', 'lately@operators.example', 'support', now() - interval '1 day', now() - interval '1 day')`,
+  },
+  {
+    name: 'the line of a command is deleted',
+    finds: 'people',
+    says: 'DELIVERY_CONFIRMED, has 0 lines',
+    statements: `DELETE FROM order_commands WHERE order_number = ${COMPLETED} AND name = 'deliver'`,
+  },
+  {
+    name: 'a command has two lines',
+    finds: 'people',
+    says: 'DELIVERY_CONFIRMED, has 2 lines',
+    statements: `UPDATE order_steps SET is_line = true
+      WHERE order_number = ${COMPLETED} AND kind = 'DELIVERY_CONFIRMED'`,
+  },
+  {
+    name: 'a command has no outcome',
+    finds: 'people',
+    says: 'is WAITING, and has 1 steps',
+    statements: `UPDATE order_commands SET state = 'WAITING' WHERE order_number = ${COMPLETED} AND name = 'deliver'`,
+  },
+  {
+    name: 'a command was given with the key of another merchant',
+    finds: 'people',
+    says: 'the command deliver of key:mk_other is DONE',
+    statements: `UPDATE order_commands SET actor = 'key:mk_other' WHERE order_number = ${COMPLETED} AND name = 'deliver'`,
+  },
+  {
+    name: 'an operator approves after the loss of the role',
+    finds: 'people',
+    says: 'had lost the role for it',
+    statements: `INSERT INTO audit_log (audit_id, actor, action, details) OVERRIDING SYSTEM VALUE
+      VALUES (0, 'x', 'operator.role', '{"email": "${OPERATOR}", "role": "support"}')`,
+  },
+];
+
 /** Changes of the database, each of which one check must find. */
 export const TAMPERINGS: readonly Tampering[] = [
+  ...OF_PEOPLE,
   {
     name: 'an order is deleted',
     finds: 'lost',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request as sendRequest, type Dispatcher } from 'undici';
+import type { Environment } from '../../src/domain/index.ts';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import type { Order } from '../../src/orders/schemas.ts';
@@ -50,7 +51,7 @@ export async function exchange(
 /** One request of a merchant. */
 export interface MerchantRequest {
   readonly method: 'GET' | 'POST';
-  /** Below the sandbox's base path. */
+  /** Below the base path of its environment. */
   readonly path: string;
   readonly idempotencyKey?: string;
   readonly body?: object | string;
@@ -79,6 +80,8 @@ export type SeenAnswer = Omit<Answer, 'data'>;
 
 /** How a client differs from what the specification asks of clients. */
 export interface ClientOptions {
+  /** The sandbox unless it is given. */
+  readonly environment?: Environment;
   readonly waitsMs?: readonly number[];
   /** How long it repeats; 0 sends each request once. */
   readonly repeatedForMs?: number;
@@ -88,7 +91,7 @@ export interface ClientOptions {
   readonly connections?: number;
 }
 
-/** A merchant's backend, which calls the sandbox. */
+/** A merchant's backend. */
 export interface MerchantClient {
   /** Every answer so far without its data, also those that were repeated. */
   readonly answers: readonly SeenAnswer[];
@@ -112,6 +115,7 @@ export function createMerchantClient(
   origin: string,
   { apiKey, apiSecret }: KeyPair,
   {
+    environment = 'sandbox',
     waitsMs = WAITS_MS,
     repeatedForMs = REPEATED_FOR_MS,
     whileSuspended = 'repeats',
@@ -137,7 +141,7 @@ export function createMerchantClient(
       },
       body: typeof body === 'object' ? JSON.stringify(body) : body,
     };
-    const answer = await exchange(`${origin}${BASE_PATHS.sandbox}${path}`, sent, dispatcher);
+    const answer = await exchange(`${origin}${BASE_PATHS[environment]}${path}`, sent, dispatcher);
     const { data, ...said } = contentOf(answer);
     const isReplay = answer.headers['idempotent-replayed'] === 'true';
     const ms = performance.now() - startedAt;

@@ -1,5 +1,6 @@
 import { loadConfig, required } from '../../src/config.ts';
 import { connectDatabase } from '../../src/db/client.ts';
+import type { Environment } from '../../src/domain/index.ts';
 import { createUrlCheck } from '../../src/main/compose/webhook-rules.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
@@ -17,7 +18,7 @@ export interface UsedService {
   readonly apiBaseUrl: string;
 }
 
-/** An approved merchant with sandbox keys, its backend and its webhook endpoint. */
+/** An approved merchant with keys, its backend and its webhook endpoint. */
 export interface LoadMerchant {
   readonly merchantId: string;
   readonly keys: KeyPair;
@@ -26,12 +27,13 @@ export interface LoadMerchant {
   readonly receiver: Receiver;
 }
 
-/** Registers and approves a merchant in the sandbox, and starts its endpoint. */
+/** Registers and approves a merchant, and starts its endpoint; that of production has no webhook URL. */
 export async function startMerchant(
-  { environment, apiBaseUrl }: UsedService,
+  { environment: settings, apiBaseUrl }: UsedService,
   {
     actor,
     path = '',
+    environment = 'sandbox',
     ...options
   }: ClientOptions &
     ReceiverOptions & {
@@ -42,19 +44,21 @@ export async function startMerchant(
     },
 ): Promise<LoadMerchant> {
   const receiver = await startReceiver(options);
-  const merchant = await registerMerchant(environment, receiver.url + path, actor);
+  // In production the API accepts only https.
+  const webhookUrl = environment === 'sandbox' ? receiver.url + path : undefined;
+  const merchant = await registerMerchant(settings, environment, { webhookUrl, actor });
   receiver.useSecret(merchant.webhookSecret);
-  const client = createMerchantClient(apiBaseUrl, merchant.keys, options);
+  const client = createMerchantClient(apiBaseUrl, merchant.keys, { ...options, environment });
   return { ...merchant, client, receiver };
 }
 
 /** Does what operators do for a new merchant. */
 async function registerMerchant(
-  environment: UsedService['environment'],
-  webhookUrl: string,
-  actor: string,
+  settings: UsedService['environment'],
+  environment: Environment,
+  { webhookUrl, actor }: { webhookUrl: string | undefined; actor: string },
 ): Promise<Omit<LoadMerchant, 'client' | 'receiver'>> {
-  const config = loadConfig(environment);
+  const config = loadConfig(settings);
   const url = required(config, 'DATABASE_URL');
   const sealing = required(config, 'WEBHOOK_SECRET_KEYS');
   const pepper = required(config, 'API_SECRET_PEPPER');
@@ -70,8 +74,9 @@ async function registerMerchant(
     const merchant = { name: 'Asha Textiles', email: 'asha@example.com' };
     const { merchantId } = await createMerchant(admin, merchant);
     await changeMerchantStatus(admin, merchantId, 'approve');
-    const keys = await createKeyPair(admin, merchantId, 'sandbox');
-    const { secret } = await saveWebhookUrl(admin, merchantId, 'sandbox', webhookUrl);
+    const keys = await createKeyPair(admin, merchantId, environment);
+    if (webhookUrl === undefined) return { merchantId, keys, webhookSecret: '' };
+    const { secret } = await saveWebhookUrl(admin, merchantId, environment, webhookUrl);
     return { merchantId, keys, webhookSecret: secret ?? '' };
   } finally {
     await sql.end({ timeout: 1 });

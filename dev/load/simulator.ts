@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Environment } from '../../src/domain/index.ts';
 
 /** Where the gateway simulator is, and the credentials of its API. */
 export interface SimulatorAccess {
@@ -7,18 +8,28 @@ export interface SimulatorAccess {
   readonly keySecret: string;
 }
 
-/** The simulator of a service, with the credentials of the service's settings. */
-export function simulatorAccessOf({
-  environment: settings,
-}: {
+interface ServiceWithGateway {
   readonly environment: Readonly<Record<string, string>>;
-}): SimulatorAccess {
+}
+
+/** The simulator of an environment of a service, with the credentials of the service's settings. */
+export function simulatorAccessOf(
+  { environment: settings }: ServiceWithGateway,
+  environment: Environment = 'sandbox',
+): SimulatorAccess {
+  const setting = (name: string) => settings[`${environment.toUpperCase()}_RAZORPAY_${name}`] ?? '';
   return {
-    baseUrl: settings['SANDBOX_RAZORPAY_BASE_URL'] ?? '',
-    keyId: settings['SANDBOX_RAZORPAY_KEY_ID'] ?? '',
-    keySecret: settings['SANDBOX_RAZORPAY_KEY_SECRET'] ?? '',
+    baseUrl: setting('BASE_URL'),
+    keyId: setting('KEY_ID'),
+    keySecret: setting('KEY_SECRET'),
   };
 }
+
+/** The simulators of a service: that of the sandbox and, if there is one, that of production. */
+export const simulatorsOf = (service: ServiceWithGateway): SimulatorAccess[] =>
+  (['sandbox', 'production'] as const)
+    .map((environment) => simulatorAccessOf(service, environment))
+    .filter(({ baseUrl }) => baseUrl !== '');
 
 const ANSWER_TIMEOUT_MS = 10_000;
 const PAGE = 100;
@@ -72,9 +83,13 @@ export interface GatewayMoney {
   readonly amountPaise: number;
   readonly refunds: readonly GatewayRefund[];
   readonly transfers: readonly {
+    /** The linked account. */
+    readonly recipient: string;
     readonly status: string;
     readonly amount: number;
     readonly amount_reversed: number;
+    /** In Unix seconds. */
+    readonly created_at: number;
     readonly on_hold: boolean;
   }[];
   readonly chargebacks: readonly GatewayChargeback[];

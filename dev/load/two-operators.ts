@@ -6,7 +6,7 @@ import { createOrderCommands } from '../../src/orders/commands/commands.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import type { ProposalDeps, Proposer } from '../../src/proposals/context.ts';
 import type { Proposed } from '../../src/proposals/proposals.ts';
-import { approveProposal, propose } from '../../src/proposals/proposals.ts';
+import { approveProposal, propose, withdrawProposal } from '../../src/proposals/proposals.ts';
 import { listOpenProposals, requireProposal } from '../../src/proposals/queries.ts';
 
 /** What came of a try. `again`: it is not known yet, or nothing was done. */
@@ -23,15 +23,20 @@ export function actOfTwo(
 ): () => Promise<Attempt> {
   let proposalId: string | undefined;
 
-  async function tryOnce(service: AdminService): Promise<Attempt> {
-    const deps = await proposalDepsOf(service);
-    const [first, second] = [await operator(service, 'first'), await operator(service, 'second')];
-    // An earlier try may have proposed it without learning that.
-    const open = await listOpenProposals(deps.sql, [proposed.kind], 1000);
-    proposalId ??= open.find(({ subject }) => subject === proposed.subject)?.proposalId;
-    proposalId ??= await propose(deps, first, proposed);
+  async function tryOnce({ deps, first, second }: TwoOperators): Promise<Attempt> {
+    proposalId ??= await openProposal(deps, first, proposed);
     const { status } = await requireProposal(deps.sql, proposalId);
-    if (status === 'open') await approveProposal(deps, second, proposalId);
+    if (status === 'open') {
+      try {
+        await approveProposal(deps, second, proposalId);
+      } catch (error) {
+        if ((await requireProposal(deps.sql, proposalId)).status !== 'open') throw error;
+        // What was proposed has changed since, such as an account that has become active.
+        if (isRefusal(error)) await withdrawProposal(deps, first, proposalId);
+        proposalId = undefined;
+        return 'again';
+      }
+    }
     const { outcome } = await requireProposal(deps.sql, proposalId);
     if (outcome === null) return 'again';
     proposalId = undefined;
@@ -39,16 +44,50 @@ export function actOfTwo(
   }
 
   return async () => {
-    const service = createAdminService(environment, {});
     try {
-      return await tryOnce(service);
+      return await asTwoOperators(environment, tryOnce);
     } catch (error) {
-      const isRefusal = error instanceof DomainError && error.code !== 'GATEWAY_UNAVAILABLE';
-      return isRefusal ? 'refused' : 'again';
-    } finally {
-      await service.close().catch(() => undefined);
+      return isRefusal(error) ? 'refused' : 'again';
     }
   };
+}
+
+/** Whether an act was refused, and was not only without an answer. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof DomainError && error.code !== 'GATEWAY_UNAVAILABLE';
+
+/** Two operators who may do everything, and what they act with. */
+export interface TwoOperators {
+  readonly service: AdminService;
+  readonly deps: ProposalDeps;
+  readonly first: Proposer;
+  readonly second: Proposer;
+}
+
+/** Acts as two operators, the same ones each time. @throws Error what `act` throws, or while a server is away */
+export async function asTwoOperators<Result>(
+  environment: Readonly<Record<string, string>>,
+  act: (operators: TwoOperators) => Promise<Result>,
+): Promise<Result> {
+  const service = createAdminService(environment, {});
+  try {
+    const deps = await proposalDepsOf(service);
+    const [first, second] = [await operator(service, 'first'), await operator(service, 'second')];
+    return await act({ service, deps, first, second });
+  } finally {
+    await service.close().catch(() => undefined);
+  }
+}
+
+/** Proposes an act, unless an earlier try has done so without learning that. @returns the id of the proposal */
+export async function openProposal(
+  deps: ProposalDeps,
+  proposer: Proposer,
+  proposed: Proposed,
+): Promise<string> {
+  const open = await listOpenProposals(deps.sql, [proposed.kind], 1000);
+  const found = open.find(({ subject }) => subject === proposed.subject);
+  return found?.proposalId ?? propose(deps, proposer, proposed);
 }
 
 async function proposalDepsOf(service: AdminService): Promise<ProposalDeps> {
@@ -57,8 +96,11 @@ async function proposalDepsOf(service: AdminService): Promise<ProposalDeps> {
   const workflows = await service.workflows();
   const present = createOrderPresenter(publicBaseUrl);
   return {
-    ...(await service.mails()),
+    sql,
     log,
+    mailBox: service.dataBox(),
+    // The sweep starts what is written: a start that is not awaited would outlive the connection.
+    mails: { start: async () => undefined },
     publicBaseUrl,
     linkedAccountChangeMs: durations.linkedAccountChangeMs,
     workflows,
@@ -67,14 +109,25 @@ async function proposalDepsOf(service: AdminService): Promise<ProposalDeps> {
   };
 }
 
-/** An admin with a second factor, who cannot log in; the same one each time. */
-async function operator(service: AdminService, name: 'first' | 'second'): Promise<Proposer> {
+/** The secret of the two-factor codes of each operator of a run. */
+export const TOTP_SECRET = newTotpSecret();
+
+/**
+ * An admin with a second factor; the same one each time.
+ *
+ * @param passwordHash without it the operator cannot log in
+ */
+export async function operator(
+  service: AdminService,
+  name: string,
+  passwordHash: string | null = null,
+): Promise<Proposer> {
   const userId = `usr_${name}_of_the_run`;
-  const email = `${name}@operators.example`;
-  const sealed = sealTotpSecret({ dataBox: service.dataBox() }, userId, newTotpSecret());
+  const email = `${name.toLowerCase()}@operators.example`;
+  const sealed = sealTotpSecret({ dataBox: service.dataBox() }, userId, TOTP_SECRET);
   await service.sql`
-    INSERT INTO users (user_id, email, operator_role, totp_secret_sealed, totp_confirmed_at)
-    VALUES (${userId}, ${email}, 'admin', ${sealed}, service_now())
+    INSERT INTO users (user_id, email, operator_role, password_hash, totp_secret_sealed, totp_confirmed_at)
+    VALUES (${userId}, ${email}, 'admin', ${passwordHash}, ${sealed}, service_now())
     ON CONFLICT DO NOTHING`;
   const actor = { name: `operator:${email}`, address: null };
   return { user: { userId, email }, role: 'admin', actor };

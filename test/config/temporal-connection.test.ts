@@ -5,7 +5,7 @@ import { loadConfig, temporalServerOf } from '../../src/config.ts';
 import { ConfigError } from '../../src/settings.ts';
 import { openTemporal } from '../../src/main/process/temporal.ts';
 import { usesTls } from '../../src/temporal/client.ts';
-import { createAuthority } from '../support/certificates.ts';
+import { createAuthority } from '../../dev/processes/certificates.ts';
 import { keepingLog } from '../support/kept-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

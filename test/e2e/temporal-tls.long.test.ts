@@ -10,7 +10,11 @@ import { startTemporalServer } from '../../dev/temporal-on-postgres/server.ts';
 import { loadConfig } from '../../src/config.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { startApiKeyProxy } from '../support/api-key-proxy.ts';
-import { createAuthority, type Authority, type Certificate } from '../support/certificates.ts';
+import {
+  createAuthority,
+  type Authority,
+  type Certificate,
+} from '../../dev/processes/certificates.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createTestMerchant } from '../support/merchant.ts';
 import { PART_ENVIRONMENT } from '../support/part-environment.ts';

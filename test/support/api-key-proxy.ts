@@ -9,7 +9,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import type { Certificate } from './certificates.ts';
+import type { Certificate } from '../../dev/processes/certificates.ts';
 
 /** gRPC's status for a call without valid credentials. */
 const UNAUTHENTICATED = '16';

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Memory } from '../memory.ts';
-import { simulatorAccessOf } from '../simulator.ts';
+import { moneyAtGateway, simulatorsOf } from '../simulator.ts';
 import { readAlerts, type OpenAlerts } from './alerts.ts';
 import { gatewayViolations, ledgerViolations } from './money.ts';
 import { acknowledgedViolations, restViolations, transitionViolations } from './orders.ts';
+import { peopleViolations } from './people.ts';
 import type { Report, Violation } from './report.ts';
 import type { Rows } from './rows.ts';
 import { readRows } from './rows.ts';
@@ -24,9 +25,12 @@ export async function checkEverything(
   return withOwner(service, async (sql) => {
     const rows = await readRows(sql);
     const alerts = await readAlerts(sql, allowed);
-    const [ledger, gateway, workflows] = await Promise.all([
+    const gateways = simulatorsOf(service);
+    const money = (await Promise.all(gateways.map(moneyAtGateway))).flat();
+    const [ledger, gateway, people, workflows] = await Promise.all([
       ledgerViolations(service),
-      gatewayViolations(sql, simulatorAccessOf(service), memory, { allowed, alerts }),
+      gatewayViolations(sql, gateways, money, { memory, allowed, alerts }),
+      peopleViolations(service, sql, money, { memory, allowed }),
       withTemporal(service, (temporal) => workflowViolations(temporal, rows, allowed)),
     ]);
     const found = [
@@ -38,6 +42,7 @@ export async function checkEverything(
       ...deliveryViolations(memory, rows, allowed),
       ...ledger.violations,
       ...gateway.violations,
+      ...people,
       ...workflows.violations,
     ];
     return {
@@ -95,7 +100,7 @@ const textOf = (one: Violation | undefined) => `${one?.check}: ${one?.subject}: 
 /** The violations that no alert explains. A total differs by the faults of single orders. */
 function unexplained(found: readonly Violation[], { isAbout }: OpenAlerts): Violation[] {
   const isExplained = ({ check, subject, about = [] }: Violation) =>
-    check !== 'invariant' && [subject, ...about].some(isAbout);
+    check !== 'invariant' && check !== 'people' && [subject, ...about].some(isAbout);
   const left = found.filter((one) => !isExplained(one));
   return left.filter(({ check, isTotal }) => {
     const others = (all: readonly Violation[]) =>
@@ -104,7 +109,8 @@ function unexplained(found: readonly Violation[], { isAbout }: OpenAlerts): Viol
   });
 }
 
-function countsOf({ orders, steps, events }: Rows, { orders: known, received }: Memory) {
+function countsOf({ orders, steps, events }: Rows, memory: Memory) {
+  const { orders: known, received, endedRights } = memory;
   const allEvents = [...events.values()].flat();
   const inState = (wanted: string) => allEvents.filter(({ state }) => state === wanted).length;
   return {
@@ -115,6 +121,8 @@ function countsOf({ orders, steps, events }: Rows, { orders: known, received }: 
     events: allEvents.length,
     'deliveries DELIVERED': inState('DELIVERED'),
     'deliveries FAILED': inState('FAILED'),
+    'rights ended': endedRights.length,
+    'uses of ended rights refused': endedRights.reduce((sum, { refused }) => sum + refused, 0),
     'webhooks received': [...received.values()].reduce((sum, { attempts }) => sum + attempts, 0),
   };
 }

@@ -6,7 +6,7 @@ import { runAdmin } from '../../../src/main/admin/run.ts';
 import type { GatewayComparison } from '../../../src/payments/reconcile/compare-gateway.ts';
 import type { Memory } from '../memory.ts';
 import type { GatewayMoney, SimulatorAccess } from '../simulator.ts';
-import { askSimulator, lostPaise, moneyAtGateway } from '../simulator.ts';
+import { askSimulator, lostPaise } from '../simulator.ts';
 import { brokenInvariants, releasedPaise } from './money-invariants.ts';
 import type { OpenAlerts } from './alerts.ts';
 import type { Violation } from './report.ts';
@@ -67,11 +67,14 @@ export async function ledgerViolations({
 /** The gateway's captures, refunds and transfers: one of each, and equal to the ledger's. */
 export async function gatewayViolations(
   sql: Sql,
-  access: SimulatorAccess,
-  { orders }: Memory,
-  { allowed, alerts }: { readonly allowed: Allowed; readonly alerts: OpenAlerts },
+  gateways: readonly SimulatorAccess[],
+  money: readonly GatewayMoney[],
+  {
+    memory: { orders },
+    allowed,
+    alerts,
+  }: { readonly memory: Memory; readonly allowed: Allowed; readonly alerts: OpenAlerts },
 ): Promise<{ captures: number; movements: number; violations: Violation[] }> {
-  const money = await moneyAtGateway(access);
   const rows = await sql<KnownPayment[]>`
     SELECT p.gateway_payment_id, p.order_number, p.amount_paise, o.status,
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS is_own,
@@ -99,7 +102,7 @@ export async function gatewayViolations(
       ...money.flatMap((one) => paymentViolations(one, known.get(one.paymentId))),
       ...(allowed.alerts ? unfitWithoutAlert(rows, alerts) : []),
       ...captureCounts(money, orders),
-      ...(await totalViolations(sql, access, money)),
+      ...(await totalViolations(sql, gateways, money)),
       ...(await lineViolations(sql, money, known)),
       ...(await brokenInvariants(sql, money, allowed)).map((broken): Violation => ({
         check: 'invariant',
@@ -178,17 +181,26 @@ function captureCounts(money: readonly GatewayMoney[], orders: Memory['orders'])
   );
 }
 
-/** The gateway's own totals against its payments, and its fees against those in the ledger. */
+interface Totals {
+  readonly capturedPaise: number;
+  readonly feesPaise: number;
+  readonly isBalanced: boolean;
+}
+
+/** The own totals of the gateways against their payments, and their fees against those in the ledger. */
 async function totalViolations(
   sql: Sql,
-  access: SimulatorAccess,
+  gateways: readonly SimulatorAccess[],
   money: readonly GatewayMoney[],
 ): Promise<Violation[]> {
-  const totals = await askSimulator<{
-    capturedPaise: number;
-    feesPaise: number;
-    isBalanced: boolean;
-  }>(access, 'GET', '/simulator/totals');
+  const all = await Promise.all(
+    gateways.map((access) => askSimulator<Totals>(access, 'GET', '/simulator/totals')),
+  );
+  const totals = {
+    capturedPaise: sumOf(all, (one) => one.capturedPaise),
+    feesPaise: sumOf(all, (one) => one.feesPaise),
+    isBalanced: all.every(({ isBalanced }) => isBalanced),
+  };
   const [ledger] = await sql<[{ feesPaise: number }]>`
     SELECT coalesce(sum(amount_paise), 0)::bigint AS fees_paise FROM ledger_transfers
     WHERE debit_account = 'gateway_fees'`;

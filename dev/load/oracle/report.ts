@@ -12,6 +12,7 @@ const CHECKS = {
   ledger: 'faults of the ledger',
   gateway: 'differences between gateway and ledger',
   invariant: 'broken invariants of money',
+  people: 'acts of people without approval, line or right',
   workflow: 'orders whose workflow differs from the row',
   alert: 'unexpected open alerts',
   surprise: 'answers and webhooks that must not be',

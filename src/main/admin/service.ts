@@ -9,7 +9,6 @@ import { loadConfig, required } from '../../config.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import { connectDatabase } from '../../db/client.ts';
-import type { MailDeps } from '../../mail/public.ts';
 import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
 import type { Gateways } from '../../payments/gateway/gateways.ts';
 import type { SecretBox } from '../../secret-box.ts';
@@ -40,8 +39,6 @@ export interface AdminService {
   secretBox(): SecretBox;
   /** @throws ConfigError if DATA_ENCRYPTION_KEYS is missing */
   dataBox(): SecretBox;
-  /** To send a mail. @throws ConfigError if DATA_ENCRYPTION_KEYS or TEMPORAL_ADDRESS is missing */
-  mails(): Promise<MailDeps>;
   /** Prints a line while the command runs, to standard error: standard output is the command's result. */
   say(line: string): void;
   /**
@@ -167,10 +164,6 @@ export function createAdminService(env: NodeJS.ProcessEnv, io: AdminIo): AdminSe
     async gateways(onAnswer) {
       const { composeGateways } = await import('../compose/compose.ts');
       return composeGateways({ config, sql, log }, GATEWAY_TIMEOUT_MS, onAnswer);
-    },
-    async mails() {
-      const { createMailWorkflows } = await import('../../temporal/mail-workflows.ts');
-      return { sql, mailBox: this.dataBox(), mails: createMailWorkflows(await this.temporal()) };
     },
     async close() {
       const client = await opened?.then((temporal) => temporal.client).catch(() => undefined);

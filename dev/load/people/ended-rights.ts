@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ulid } from 'ulid';
+import type { MerchantClient } from '../client.ts';
+import type { EndedRight, Memory } from '../memory.ts';
+
+/** Uses a right. @returns whether that had success; undefined without an answer */
+export type Use = () => Promise<boolean | undefined>;
+
+/** Whether an answer of HTTP is a success; undefined if it says nothing about the right. */
+export const hasSucceeded = ({ status }: { status: number }): boolean | undefined =>
+  status === 0 || status >= 500 || status === 429 ? undefined : status < 300;
+
+/** Creates an order with a client's key. */
+export const creatingAnOrder =
+  (client: MerchantClient): Use =>
+  async () => {
+    const body = { amount: 499.5, buyerEmail: 'asha@example.com', buyerPhone: '+919876543210' };
+    const idempotencyKey = `after the end ${ulid()}`;
+    return hasSucceeded(
+      await client.send({ method: 'POST', path: '/orders', idempotencyKey, body }),
+    );
+  };
+
+const FIRST_WAIT_MS = 300;
+const LAST_WAIT_MS = 10_000;
+const WAIT_FACTOR = 1.5;
+
+/** Those who continue to use rights that have ended. */
+export interface EndedRights {
+  /**
+   * Begins to use a right whose end was answered just now.
+   *
+   * @returns ends its use
+   */
+  use(right: string, use: Use): () => Promise<void>;
+  /** Ends all. */
+  end(): Promise<void>;
+}
+
+/** Remembers what comes of the use of rights that have ended. */
+export function createEndedRights({ endedRights }: Pick<Memory, 'endedRights'>): EndedRights {
+  const ends: (() => Promise<void>)[] = [];
+  return {
+    use(right, use) {
+      const known = { right, endedAtMs: Date.now(), refused: 0, usedAtMs: [] };
+      endedRights.push(known);
+      const stop = new AbortController();
+      const uses = useAgain(known, use, stop.signal);
+      const end = () => {
+        stop.abort();
+        return uses;
+      };
+      ends.push(end);
+      return end;
+    },
+    async end() {
+      await Promise.all(ends.map((end) => end()));
+    },
+  };
+}
+
+async function useAgain(known: EndedRight, use: Use, signal: AbortSignal): Promise<void> {
+  for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs *= WAIT_FACTOR) {
+    const atMs = Date.now();
+    const isUsed = await use();
+    if (isUsed === true) known.usedAtMs.push(atMs);
+    else if (isUsed === false) known.refused += 1;
+    await delay(Math.min(waitMs, LAST_WAIT_MS), undefined, { signal }).catch(() => undefined);
+  }
+}
