@@ -5,6 +5,7 @@ import { BASE_PATHS } from './base-paths.ts';
 import type { RawInput, Reply, Route } from './define-route.ts';
 import { readBody, assertContentLength } from './input/body.ts';
 import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './input/validation.ts';
+import { unknownFields } from './input/unknown-fields.ts';
 import { assertAdmitted } from './limits/admission.ts';
 import { limitKeyOf } from './limits/client-ip.ts';
 import { createDeadline } from './limits/deadline.ts';
@@ -110,7 +111,8 @@ async function replyOf(
     logError(state.log, error);
     const refusal = errorReply(error, now());
     if (checkResponses) assertDocumentedError(route, refusal.status);
-    return { ...refusal, ...route.refusalPage?.(refusal, state.requestId) };
+    const page = route.refusalPage?.(refusal, state.requestId);
+    return { ...refusal, ...page, headers: { ...refusal.headers, ...page?.headers } };
   }
 }
 
@@ -149,6 +151,13 @@ type Run = (
   state: RequestState,
 ) => Promise<Reply>;
 
+/** Set before the handler runs, so that a refusal for a missing field shows the misspelled one, too. */
+function nameUnknownFields(ctx: RouteContext, route: Route, input: RawInput): void {
+  if (ctx.state.environment !== 'sandbox') return;
+  const names = unknownFields(route, input);
+  if (names !== undefined) ctx.set('X-Unknown-Fields', names);
+}
+
 /** Reads the input, and calls the handler, which validates it. */
 const handle =
   (route: Route, run: Run): RouteMiddleware =>
@@ -156,6 +165,7 @@ const handle =
     const { state } = ctx;
     const { requestId, log } = state;
     const { input, rawBody } = await readInput(ctx, route);
+    nameUnknownFields(ctx, route, input);
     const work = () => route.handle(input, { ...callerOf(ctx), requestId, log, rawBody });
     state.reply = await state.within((mayBegin) =>
       run(work, () => mayBegin() && !ctx.res.destroyed, state),

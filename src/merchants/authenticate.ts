@@ -1,8 +1,9 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
 import { errorOf } from '../http/responses/errors.ts';
 import type { Authenticate } from '../http/merchant-checks.ts';
-import { verifySecret } from './credentials.ts';
+import { explainRefusal, verifySecret } from './credentials.ts';
 import type { RecordKeyUse } from './key-use.ts';
 import type { RenewHmac } from './renew-hmac.ts';
 import { findKeyHolder } from './queries.ts';
@@ -27,7 +28,7 @@ export function createAuthenticate(deps: {
     // PostgreSQL text cannot contain NUL, and no key has one: with the replacement it is unknown.
     const holder = await readers[environment](apiKey.replaceAll('\0', '?'));
     const isVerified = verifySecret(deps.pepper, apiSecret, holder.secretHmac);
-    if (!isVerified || !holder.isKnown) throw errorOf('UNAUTHORIZED');
+    if (!isVerified || !holder.isKnown) throw refusalOf(environment, apiKey, apiSecret);
     deps.recordKeyUse?.(apiKey);
     deps.renewHmac?.(apiKey, apiSecret, holder);
     if (holder.status === 'SUSPENDED') throw errorOf('MERCHANT_NOT_ACTIVE');
@@ -35,6 +36,12 @@ export function createAuthenticate(deps: {
     if (!isOriginAllowed(origin, holder.allowedOrigins)) throw errorOf('ORIGIN_NOT_ALLOWED');
     return { id: holder.merchantId, name: holder.name, apiKey, isReady: holder.isReady };
   };
+}
+
+/** Made after the secret was compared, so that refusals of every kind cost the same. */
+function refusalOf(environment: Environment, apiKey: string, apiSecret: string): DomainError {
+  const message = explainRefusal(environment, { apiKey, apiSecret });
+  return message === undefined ? errorOf('UNAUTHORIZED') : new DomainError('UNAUTHORIZED', message);
 }
 
 /** A request without an Origin (server to server) is allowed; an empty list allows every Origin. */

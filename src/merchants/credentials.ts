@@ -1,9 +1,44 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Environment } from '../domain/index.ts';
+import { ENVIRONMENTS } from '../domain/index.ts';
 import { generateToken } from '../tokens.ts';
 
 const KEY_PREFIX = { sandbox: 'mk_test_', production: 'mk_live_' } as const;
 const SECRET_PREFIX = { sandbox: 'sk_test_', production: 'sk_live_' } as const;
+
+/** What a text is by its prefix: a key or a secret, and of which environment; else undefined. */
+function formOf(text: string): { kind: 'key' | 'secret'; environment: Environment } | undefined {
+  for (const environment of ENVIRONMENTS) {
+    if (text.startsWith(KEY_PREFIX[environment])) return { kind: 'key', environment };
+    if (text.startsWith(SECRET_PREFIX[environment])) return { kind: 'secret', environment };
+  }
+  return undefined;
+}
+
+/**
+ * The message of a 401. It depends on the form of the credentials alone, never on what the database has, so
+ * it tells a stranger nothing.
+ *
+ * @param environment that of the request's base path
+ */
+export function explainRefusal(
+  environment: Environment,
+  { apiKey, apiSecret }: KeyPair,
+): string | undefined {
+  if (!apiKey && !apiSecret) return 'The X-API-Key and X-API-Secret headers are missing';
+  if (!apiKey) return 'The X-API-Key header is missing';
+  if (!apiSecret) return 'The X-API-Secret header is missing';
+  const [key, secret] = [formOf(apiKey), formOf(apiSecret)];
+  if (key?.kind === 'secret' && secret?.kind === 'key') {
+    return 'X-API-Key and X-API-Secret are swapped';
+  }
+  if (key?.kind === 'secret') return 'X-API-Key contains an API secret';
+  if (secret?.kind === 'key') return 'X-API-Secret contains an API key';
+  const other = ENVIRONMENTS.find((one) => one !== environment);
+  if (key?.environment === other) return `X-API-Key is a ${other} key; this is the ${environment}`;
+  if (secret?.environment !== other) return undefined;
+  return `X-API-Secret is a ${other} secret; this is the ${environment}`;
+}
 
 /** A merchant's key pair for one environment; the only place with the secret in clear text. */
 export interface KeyPair {

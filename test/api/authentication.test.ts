@@ -61,31 +61,61 @@ const keyOf = (apiKey: string, apiSecret: string) => ({
   'X-API-Secret': apiSecret,
 });
 
-/** Invalid credentials of every kind, whose responses must not differ. */
+/** Credentials whose form is right, and others whose form is unknown: their responses must not differ. */
 function nobodies(merchant: Merchant, other: Merchant): Record<string, Record<string, string>> {
-  const { sandbox, production } = merchant.keys;
+  const { sandbox } = merchant.keys;
   const utf8AsLatin1 = Buffer.from('mk_test_₹ключ😀').toString('latin1');
   return {
-    'no header at all': {},
-    'a key alone': { 'X-API-Key': sandbox.apiKey },
-    'a secret alone': { 'X-API-Secret': sandbox.apiSecret },
     'an unknown key': keyOf(`mk_test_${'a'.repeat(36)}`, sandbox.apiSecret),
     'a wrong secret': keyOf(sandbox.apiKey, `sk_test_${'a'.repeat(36)}`),
     'a secret with one more character': keyOf(sandbox.apiKey, `${sandbox.apiSecret}a`),
     'a secret with one character less': keyOf(sandbox.apiKey, sandbox.apiSecret.slice(0, -1)),
     "another merchant's secret": keyOf(sandbox.apiKey, other.keys.sandbox.apiSecret),
-    'key and secret swapped': keyOf(sandbox.apiSecret, sandbox.apiKey),
     'the key in capitals': keyOf(sandbox.apiKey.toUpperCase(), sandbox.apiSecret),
     'non-ASCII nonsense as the key': keyOf('\u00ff\u00fe\u0080', sandbox.apiSecret),
     'non-ASCII nonsense as the secret': keyOf(sandbox.apiKey, '\u00ff\u00fe\u0080'),
-    'UTF-8 beyond Latin-1': keyOf(utf8AsLatin1, utf8AsLatin1),
+    'UTF-8 beyond Latin-1': keyOf(utf8AsLatin1, utf8AsLatin1.replace('mk', 'sk')),
     'SQL as the key': keyOf("' OR '1'='1", sandbox.apiSecret),
     'ten thousand characters': keyOf('a'.repeat(5_000), 'b'.repeat(5_000)),
-    'the key of the other environment': keyOf(production.apiKey, production.apiSecret),
   };
 }
 
 describe('who may call', () => {
+  test('a 401 says which header is missing, swapped or of the other environment', async ({
+    service,
+    merchant: { keys },
+  }) => {
+    const unknown = { sandbox: `mk_test_${'a'.repeat(36)}`, secret: `sk_test_${'a'.repeat(36)}` };
+    const { sandbox, production } = keys;
+    const client = createRawClient(service);
+    const messageFor = async (headers: Record<string, string>) => {
+      const { status, headers: answered, body } = await client.get(headers);
+      expect([status, answered['x-error-code']]).toEqual([401, 'UNAUTHORIZED']);
+      return (JSON.parse(body) as { message: string }).message;
+    };
+    for (const [headers, message] of [
+      [{}, 'The X-API-Key and X-API-Secret headers are missing'],
+      [{ 'X-API-Key': sandbox.apiKey }, 'The X-API-Secret header is missing'],
+      [{ 'X-API-Secret': sandbox.apiSecret }, 'The X-API-Key header is missing'],
+      [keyOf(sandbox.apiSecret, sandbox.apiKey), 'X-API-Key and X-API-Secret are swapped'],
+      [keyOf(sandbox.apiSecret, sandbox.apiSecret), 'X-API-Key contains an API secret'],
+      [keyOf(sandbox.apiKey, sandbox.apiKey), 'X-API-Secret contains an API key'],
+      [
+        keyOf(production.apiKey, production.apiSecret),
+        'X-API-Key is a production key; this is the sandbox',
+      ],
+      [
+        keyOf(sandbox.apiKey, production.apiSecret),
+        'X-API-Secret is a production secret; this is the sandbox',
+      ],
+      // The message depends on the form alone: it is the same for unknown credentials.
+      [keyOf(unknown.secret, unknown.sandbox), 'X-API-Key and X-API-Secret are swapped'],
+    ] as const) {
+      expect(await messageFor(headers)).toBe(message);
+    }
+    client.close();
+  });
+
   test('every kind of invalid credentials gets the same 401, headers included', async ({
     service,
     merchant,
@@ -103,7 +133,7 @@ describe('who may call', () => {
     client.close();
     expect(answers[0]?.body).toEqual({
       success: false,
-      message: 'Missing or invalid API key or secret',
+      message: 'Invalid API key or secret',
       data: null,
     });
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -179,7 +209,7 @@ describe('who may call', () => {
     await changeMerchantStatus(admin(service), merchantId, 'suspend');
     const wrong = { ...keys.sandbox, apiSecret: 'sk_test_wrong' };
     const client = createApiClient(service.origin, wrong, 'sandbox');
-    expectRefusal(await client.get('/orders'), 401, 'Missing or invalid API key or secret');
+    expectRefusal(await client.get('/orders'), 401, 'Invalid API key or secret');
   });
 });
 
@@ -243,7 +273,7 @@ describe('rotation', () => {
     const deps = { ...admin(service), pepper: service.config.apiSecretPepper ?? '' };
     const rotated = await rotateSecret(deps, merchantId, 'sandbox');
     for (const client of processes) {
-      expectRefusal(await client.get('/orders'), 401, 'Missing or invalid API key or secret');
+      expectRefusal(await client.get('/orders'), 401, 'Invalid API key or secret');
     }
     const renewed = { ...keys, sandbox: rotated };
     expectSuccess(await second.as(renewed).get('/orders'), 200);
@@ -276,7 +306,7 @@ describe('the order of the checks', () => {
   }
 
   test.for([
-    [0, 401, 'Missing or invalid API key or secret'],
+    [0, 401, 'Invalid API key or secret'],
     [1, 403, 'Merchant account is not active'],
     [2, 403, 'Access denied: Origin not allowed'],
     [3, 400, 'Unsupported API version'],

@@ -1,4 +1,6 @@
 import { expect } from 'vitest';
+import type { ErrorCode } from '../../src/domain/index.ts';
+import { ERRORS } from '../../src/http/responses/errors.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 
 const TIMESTAMP: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -9,6 +11,8 @@ export function expectRefusal(answer: ApiAnswer<unknown>, status: number, messag
     status,
     { success: false, message, data: null, timestamp: TIMESTAMP },
   ]);
+  const code = answer.headers.get('X-Error-Code');
+  expect(ERRORS[code as ErrorCode].status, `X-Error-Code ${code}`).toBe(status);
   expectApiHeaders(answer);
 }
 
@@ -27,6 +31,7 @@ export function expectViolations(
       validationErrors,
     },
   ]);
+  expect(answer.headers.get('X-Error-Code')).toBe('VALIDATION_FAILED');
   expectApiHeaders(answer);
 }
 
@@ -44,6 +49,7 @@ export function expectTooManyRequests(answers: readonly ApiAnswer<unknown>[]): v
   const refused = answers.find(({ status }) => status === 429);
   expect(refused?.body).toEqual({ error: expect.stringMatching(/^Too many requests/) });
   expect(refused?.headers.get('Retry-After')).toBe('1');
+  expect(refused?.headers.get('X-Error-Code')).toBe('TOO_MANY_REQUESTS');
   if (refused) expectApiHeaders(refused);
 }
 

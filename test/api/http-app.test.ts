@@ -57,10 +57,7 @@ test('a request with valid credentials gets the standard envelope', async () => 
 test('the path determines the environment, so a sandbox key is unknown under the production path', async () => {
   await using server = await serve();
   const answer = await server.call(`${PRODUCTION}/things/T1`);
-  expect([answer.status, answer.json]).toEqual([
-    401,
-    standardError('Missing or invalid API key or secret'),
-  ]);
+  expect([answer.status, answer.json]).toEqual([401, standardError('Invalid API key or secret')]);
 });
 
 test('a test helper does not exist under the production path', async () => {
@@ -147,6 +144,7 @@ test.each([
   expect(answer).toMatch(/^HTTP\/1\.1 405 Method Not Allowed\r\n/);
   expect(answer).toContain(`\r\nAllow: ${allow}\r\n`);
   expect(answer).toContain('"message":"Method not allowed"');
+  expect(answer).toContain('\r\nX-Error-Code: METHOD_NOT_ALLOWED\r\n');
 });
 
 test.each(['PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'POST'])(
@@ -176,6 +174,7 @@ test('an unexpected error is a 500 without details, and the log has all of them'
   await using server = await serve({ routes: [faulty(failure)] });
   const answer = await server.call(`${SANDBOX}/odd`);
   expect([answer.status, answer.json]).toEqual([500, standardError('Internal server error')]);
+  expect(answer.headers.get('X-Error-Code')).toBe('INTERNAL');
   const line = server.logged.find(({ msg }) => msg === 'Unexpected error');
   expect(line?.['err']).toMatchObject({ message: failure.message, stack: failure.stack });
 });
@@ -186,12 +185,13 @@ test('a route that throws something other than an Error is a 500 too', async () 
 });
 
 test.each(Object.entries(ERRORS))(
-  '%s becomes its status and the message given',
+  '%s becomes its status, its X-Error-Code and the message given',
   async (code, { status }) => {
     const error = new DomainError(code as keyof typeof ERRORS, 'The very words');
     await using server = await serve({ routes: [faulty(error)], checkResponses: false });
     const answer = await server.call(`${SANDBOX}/odd`);
     expect([answer.status, answer.text.includes('The very words')]).toEqual([status, true]);
+    expect(answer.headers.get('X-Error-Code')).toBe(code);
   },
 );
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { CREDENTIALS, JSON_TYPE, SANDBOX, serve } from './http-support.ts';
+import { CREDENTIALS, JSON_TYPE, PRODUCTION, SANDBOX, serve } from './http-support.ts';
 
 const VALID = { amount: 5, description: 'A kurta' };
 
@@ -287,4 +287,37 @@ test('a POST that needs no body refuses another media type', async () => {
 
 test('a POST that needs no body cuts off a body without Content-Length at 32 KiB', async () => {
   expect((await pay(new Blob(['x'.repeat(40 * 1024)]).stream())).status).toBe(413);
+});
+
+test('the sandbox names the fields and filters that it ignores, also in a refusal', async () => {
+  await using server = await serve();
+  const send = async (path: string, body: object) => {
+    const init = { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) };
+    const { status, headers } = await server.call(path, init);
+    return [status, headers.get('X-Unknown-Fields')];
+  };
+  const things = `${SANDBOX}/things`;
+  expect(await send(things, VALID)).toEqual([201, null]);
+  expect(await send(things, { ...VALID, note: 'x', colour: 1, __proto: 2 })).toEqual([
+    201,
+    'colour, __proto',
+  ]);
+  expect(await send(things, { amount: 5, desciption: 'A kurta' })).toEqual([400, 'desciption']);
+  expect(await send(`${things}/T1/cancel`, { 'a, b': 1, 'र\n': 2 })).toEqual([
+    200,
+    'a%2C%20b, %E0%A4%B0%0A',
+  ]);
+  const many = Object.fromEntries([...'abcdefghijkl'].map((name) => [name, 1]));
+  expect(await send(things, { ...VALID, ...many })).toEqual([201, 'a, b, c, d, e, f, g, h, i, j']);
+  const [, long] = await send(things, { ...VALID, [`😀${'\ud800'.repeat(4_000)}`]: 1 });
+  expect(decodeURIComponent(String(long))).toBe(`😀${'\ufffd'.repeat(63)}`);
+});
+
+test('production does not name unknown fields', async () => {
+  const merchant = { id: 'M1', name: 'M', apiKey: 'mk_live_1', isReady: true };
+  await using server = await serve({ authenticate: async () => merchant });
+  const body = JSON.stringify({ ...VALID, colour: 1 });
+  const init = { method: 'POST', headers: JSON_TYPE, body };
+  const answer = await server.call(`${PRODUCTION}/things`, init);
+  expect([answer.status, answer.headers.get('X-Unknown-Fields')]).toEqual([201, null]);
 });

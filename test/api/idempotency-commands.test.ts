@@ -66,6 +66,9 @@ describe('a repeat with the same key and another body', () => {
       const again = await api.post(path.replace('{id}', order.order_number), body, withKey(key));
       expect([again.status, again.body.data]).toEqual([200, before]);
       expect(replayOf(again)).toEqual({ replayed: 'true', mismatch: 'true' });
+      expect(again.body.message).toBe(
+        'Existing result returned; its input differs from this request',
+      );
     },
   );
 

@@ -61,6 +61,7 @@ describe('POST /orders', () => {
     expectSuccess(again, 201);
     expect(again.body.data).toMatchObject({ order_number: body.data.order_number, amount: 499.5 });
     expect(again.headers.get('Idempotency-Key-Mismatch')).toBe('true');
+    expect(again.body.message).toBe('Existing order returned; its input differs from this request');
     const log = JSON.stringify(service.logged);
     expect(log).toContain('Idempotency-Key used for another body');
     expect(log).not.toContain('asha@example.com');

@@ -92,20 +92,23 @@ describe('status codes of the specification', () => {
   });
 
   test.for([
-    ['missing API key', undefined, 'right'],
-    ['invalid API key', 'mk_test_nobody', 'right'],
-    ['missing API secret', 'right', undefined],
-    ['invalid API secret', 'right', 'sk_test_wrong'],
-    ['both missing', undefined, undefined],
-  ] as const)('401 Unauthorized · %s', async ([_what, key, secret], { service, merchant }) => {
-    const { apiKey, apiSecret } = merchant.keys.sandbox;
-    const answer = await answerTo(
-      service,
-      key === 'right' ? apiKey : key,
-      secret === 'right' ? apiSecret : secret,
-    );
-    expectRefusal(answer, 401, 'Missing or invalid API key or secret');
-  });
+    ['missing API key', undefined, 'right', 'The X-API-Key header is missing'],
+    ['invalid API key', 'mk_test_nobody', 'right', 'Invalid API key or secret'],
+    ['missing API secret', 'right', undefined, 'The X-API-Secret header is missing'],
+    ['invalid API secret', 'right', 'sk_test_wrong', 'Invalid API key or secret'],
+    ['both missing', undefined, undefined, 'The X-API-Key and X-API-Secret headers are missing'],
+  ] as const)(
+    '401 Unauthorized · %s',
+    async ([_w, key, secret, message], { service, merchant }) => {
+      const { apiKey, apiSecret } = merchant.keys.sandbox;
+      const answer = await answerTo(
+        service,
+        key === 'right' ? apiKey : key,
+        secret === 'right' ? apiSecret : secret,
+      );
+      expectRefusal(answer, 401, message);
+    },
+  );
 
   test('403 Forbidden · Merchant not approved', async ({ service }) => {
     const rejected = await anotherMerchant(service);
@@ -244,6 +247,7 @@ describe('messages of the specification', () => {
     merchant,
   }) => {
     const client = createApiClient(service.origin, merchant.keys.production, 'sandbox');
-    expectRefusal(await client.get('/orders'), 401, 'Missing or invalid API key or secret');
+    const message = 'X-API-Key is a production key; this is the sandbox';
+    expectRefusal(await client.get('/orders'), 401, message);
   });
 });

@@ -192,6 +192,12 @@ describe('every field of an order has its rule and its message', () => {
     expectSuccess(answer, 201);
     expect(answer.body.data).toMatchObject({ status: 'ACCEPTED', buyer: { name: '' } });
     expect(answer.body.data).not.toHaveProperty('merchant_order_id');
+    expect(answer.headers.get('X-Unknown-Fields')).toBe('status, x');
+  });
+
+  test('the sandbox names the unknown filters of a list', async ({ api }) => {
+    const { headers } = await api.get('/orders?pagesize=5&buyer_email=a%40example.com&sort=asc');
+    expect(headers.get('X-Unknown-Fields')).toBe('pagesize, sort');
   });
 
   test('texts of the maximum length are accepted', async ({ api }) => {

@@ -22,6 +22,20 @@ export const replayHeaders = z.object({
     .meta({ description: 'The key was used with another body; this body was ignored.' }),
 });
 
+/**
+ * The message of a response: that of a replay with another body says so. Source: the contract.
+ *
+ * @param done the message of any other response
+ * @param existing names what a replay returns
+ */
+export function replayMessage(
+  done: string,
+  existing: 'order' | 'result',
+  { mismatch }: { mismatch: boolean },
+): string {
+  return mismatch ? `Existing ${existing} returned; its input differs from this request` : done;
+}
+
 /** The values of {@link replayHeaders}; empty when the key is new or absent. */
 export function replayHeadersOf({ replayed, mismatch }: { replayed: boolean; mismatch: boolean }) {
   return {

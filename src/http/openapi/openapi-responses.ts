@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ZodOpenApiLinksObject, ZodOpenApiResponsesObject } from 'zod-openapi';
+import { ERROR_CODES } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { errorsOf } from './common-errors.ts';
 import type { Route } from '../define-route.ts';
@@ -39,8 +40,23 @@ const commonHeaders = z.object({
     'Identifies this request in our logs: your own `X-Request-Id` if you sent 1 to 64 of ' +
       '`A-Z a-z 0-9 . _ -`, else a new one. Quote it when you contact support.',
   ),
+  'X-Unknown-Fields': header(
+    'X-Unknown-Fields',
+    'In the sandbox: the fields of the body and the query parameters that the operation does not know ' +
+      'and has ignored; at most ten, percent-encoded, separated by commas',
+    optional,
+  ),
   Deprecation: header('Deprecation', 'When the pinned version was superseded', optional),
   Sunset: header('Sunset', 'When support for the pinned version ends', optional),
+});
+
+/** The header of every error. New codes may be added. */
+const errorHeaders = commonHeaders.extend({
+  'X-Error-Code': header(
+    'X-Error-Code',
+    'Tells errors of one status apart; the message may change, the code does not',
+    z.enum(ERROR_CODES).meta({ id: 'ErrorCode' }),
+  ),
 });
 
 /** The additional headers of a response with a certain status. */
@@ -77,7 +93,7 @@ function errorExample(code: ErrorCode) {
 function errorResponseOf(status: number, codes: readonly ErrorCode[]) {
   return {
     description: codes.map((code) => ERRORS[code].message).join('. '),
-    headers: commonHeaders.extend(statusHeaders[status] ?? {}),
+    headers: errorHeaders.extend(statusHeaders[status] ?? {}),
     content: jsonContent(errorSchemaOf(codes), {
       examples: Object.fromEntries(codes.map((code) => [code, errorExample(code)])),
     }),

@@ -8,7 +8,7 @@ export const ERRORS = {
   BAD_REQUEST: { status: 400, message: 'Bad request' },
   INVALID_STATE: { status: 400, message: "The order's current status does not allow this" },
   UNSUPPORTED_API_VERSION: { status: 400, message: 'Unsupported API version' },
-  UNAUTHORIZED: { status: 401, message: 'Missing or invalid API key or secret' },
+  UNAUTHORIZED: { status: 401, message: 'Invalid API key or secret' },
   MERCHANT_NOT_APPROVED: { status: 403, message: 'Merchant must be approved first' },
   MERCHANT_NOT_ACTIVE: { status: 403, message: 'Merchant account is not active' },
   MERCHANT_NOT_READY: { status: 403, message: 'Merchant account cannot take payments yet' },
@@ -68,6 +68,9 @@ const DEFAULT_HEADERS: Readonly<Partial<Record<ErrorCode, ErrorReply['headers']>
   UNAUTHORIZED: { 'WWW-Authenticate': 'ApiKey realm="Merchant API"' },
 };
 
+/** The header by which a program tells errors of one status apart. Source: the contract. */
+export const errorCodeHeader = (code: ErrorCode) => ({ 'X-Error-Code': code });
+
 /** An error response before serialisation. */
 export interface ErrorReply {
   readonly status: number;
@@ -96,8 +99,8 @@ function errorBody(error: DomainError, now: Date): ErrorReply['body'] {
 export function errorReply(error: unknown, now: Date): ErrorReply {
   const known = error instanceof DomainError ? error : errorOf('INTERNAL');
   const { status } = ERRORS[known.code];
-  const headers =
-    known instanceof HttpRefusal ? known.headers : (DEFAULT_HEADERS[known.code] ?? {});
+  const own = known instanceof HttpRefusal ? known.headers : (DEFAULT_HEADERS[known.code] ?? {});
+  const headers = { ...own, ...errorCodeHeader(known.code) };
   return { status, headers, body: errorBody(known, now) };
 }
 

@@ -2,7 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import { ERRORS, standardErrorBody } from '../responses/errors.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import { ERRORS, errorCodeHeader, standardErrorBody } from '../responses/errors.ts';
 import { COMMON_HEADERS } from '../responses/headers.ts';
 import { requestIdFrom } from '../request-context.ts';
 import { API_VERSION } from '../versions.ts';
@@ -11,19 +12,23 @@ import { API_VERSION } from '../versions.ts';
 const LINGER_MS = 500;
 
 interface RawResponse {
-  readonly status: number;
-  readonly message: string;
+  readonly code: ErrorCode;
+  /** The message of the code if absent. */
+  readonly message?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The response to each error code of the HTTP parser; any other code is a malformed request. */
 const RESPONSES: Readonly<Record<string, RawResponse>> = {
-  HPE_HEADER_OVERFLOW: ERRORS.HEADERS_TOO_LARGE,
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, message: 'Chunk extensions are too large' },
-  ERR_HTTP_REQUEST_TIMEOUT: ERRORS.REQUEST_TOO_SLOW,
+  HPE_HEADER_OVERFLOW: { code: 'HEADERS_TOO_LARGE' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    code: 'BODY_TOO_LARGE',
+    message: 'Chunk extensions are too large',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { code: 'REQUEST_TOO_SLOW' },
 };
 
-const MALFORMED: RawResponse = { status: 400, message: 'Malformed request' };
+const MALFORMED: RawResponse = { code: 'BAD_REQUEST', message: 'Malformed request' };
 
 /** An error of the HTTP parser, with the bytes it read and the position where it stopped. */
 type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number };
@@ -46,7 +51,7 @@ function responseTo(error: ParserError, allowOf: AllowOf): RawResponse {
 }
 
 function methodNotAllowed(allow = 'GET, POST, OPTIONS'): RawResponse {
-  return { status: 405, message: 'Method not allowed', headers: { Allow: allow } };
+  return { code: 'METHOD_NOT_ALLOWED', headers: { Allow: allow } };
 }
 
 /** The client's X-Request-Id, if that header has arrived. */
@@ -56,11 +61,16 @@ function sentRequestId({ rawPacket }: ParserError): string | undefined {
 }
 
 /** A whole HTTP/1.1 response as text: Node has no response object at this point. */
-function formatResponse({ status, message, headers }: RawResponse, requestId: string): string {
+function formatResponse(
+  { code, message = ERRORS[code].message, headers }: RawResponse,
+  requestId: string,
+): string {
+  const { status } = ERRORS[code];
   const body = JSON.stringify(standardErrorBody(message, new Date()));
   const lines = Object.entries({
     ...COMMON_HEADERS,
     ...headers,
+    ...errorCodeHeader(code),
     'X-API-Version': API_VERSION,
     'X-Request-Id': requestId,
     'Content-Type': 'application/json; charset=utf-8',
@@ -85,8 +95,8 @@ function respondAndClose(
   socket.once('close', () => clearTimeout(timer));
   socket.on('error', () => socket.destroy());
   socket.end(formatResponse(response, requestId));
-  const { status, message } = response;
-  log.info({ requestId, status, reason: message }, 'request');
+  const { code, message: reason = ERRORS[code].message } = response;
+  log.info({ requestId, status: ERRORS[code].status, reason }, 'request');
 }
 
 /** Answers CONNECT with 405. Node passes a bare socket for this method. */

@@ -6,7 +6,12 @@ import type { ErrorCode } from '../../domain/index.ts';
 import type { Route, RouteRequest } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { envelopeOf, success } from '../../http/responses/envelope.ts';
-import { keyHeaders, replayHeaders, replayHeadersOf } from '../../http/input/idempotency-key.ts';
+import {
+  keyHeaders,
+  replayHeaders,
+  replayHeadersOf,
+  replayMessage,
+} from '../../http/input/idempotency-key.ts';
 import { authorizeOrder, orderErrors } from '../commands/authorize-order.ts';
 import type { OrderCommands } from '../commands/commands.ts';
 import { EXAMPLE_ORDERS } from './examples.ts';
@@ -99,6 +104,7 @@ export function commandRoute(sql: Sql, command: DeclaredCommand): Route {
     const commandId = commandIdOf(order, action, headers['Idempotency-Key']);
     const actor = { name: `key:${merchant.apiKey}`, address };
     const result = await carryOut({ order, commandId, actor }, body);
-    return { status: 200, body: success(done, result.order), headers: replayHeadersOf(result) };
+    const message = replayMessage(done, 'result', result);
+    return { status: 200, body: success(message, result.order), headers: replayHeadersOf(result) };
   });
 }

@@ -5,7 +5,12 @@ import type { Route, RouteCaller } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { envelopeOf, success } from '../../http/responses/envelope.ts';
 import { errorOf } from '../../http/responses/errors.ts';
-import { keyHeaders, replayHeaders, replayHeadersOf } from '../../http/input/idempotency-key.ts';
+import {
+  keyHeaders,
+  replayHeaders,
+  replayHeadersOf,
+  replayMessage,
+} from '../../http/input/idempotency-key.ts';
 import { merchantCommands } from './command-routes.ts';
 import { isKeyKnown } from '../commands/insert-order.ts';
 import { listOrders } from '../lists/list-orders.ts';
@@ -68,7 +73,7 @@ function createOrderRoute({ sql, commands }: OrderRouteDeps): Route {
     });
     return {
       status: 201,
-      body: success('Order created', created.order),
+      body: success(replayMessage('Order created', 'order', created), created.order),
       headers: { 'Idempotency-Key': key, ...replayHeadersOf(created) },
     };
   });
