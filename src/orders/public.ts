@@ -1,7 +1,7 @@
 /** What other features may import from the orders. */
 export { authorizeOrder, orderErrors } from './commands/authorize-order.ts';
 export { curlOfFirstOrder } from './routes/curl.ts';
-export { exampleEventBody } from './routes/example-event.ts';
+export { exampleEventBody, unusualTestBody } from './routes/example-event.ts';
 export { ERASED, markErased } from './erased.ts';
 export { findOrder, findOrderAnywhere, findOrderByNumber } from './lists/find-orders.ts';
 export type {

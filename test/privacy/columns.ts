@@ -142,7 +142,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   webhook_attempts: {
     buyer: 'response_body',
-    merchant: 'url signature',
+    merchant: 'url signature standard_signature',
     none: `attempt_id delivery_id merchant_id environment kind at api_version status_code
       duration_ms error is_delivered`,
   },

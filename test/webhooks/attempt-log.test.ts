@@ -35,6 +35,7 @@ const resultOf = (attempt: Attempt, state: 'DELIVERED' | 'PENDING' | 'FAILED' | 
   merchantId: 'mer_1',
   environment: 'sandbox' as const,
   signature: 'ab'.repeat(32),
+  standardSignature: null,
   apiVersion: '2026-11-20',
   statusCode: state === 'DELIVERED' ? 200 : 500,
   durationMs: 12,

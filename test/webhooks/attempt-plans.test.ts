@@ -70,6 +70,7 @@ const DELIVERED: Omit<AttemptResult, 'deliveryId' | 'kind' | 'token' | 'at'> = {
   merchantId: 'mer_1',
   environment: 'sandbox',
   signature: 'ab'.repeat(32),
+  standardSignature: null,
   apiVersion: '2026-11-20',
   statusCode: 200,
   durationMs: 12,

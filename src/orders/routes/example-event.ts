@@ -33,6 +33,21 @@ export function exampleEventBody(
   return JSON.stringify(event, (_key, value: unknown) => moved(value, laterMs));
 }
 
+/**
+ * The body of a TEST event, written as no serialiser writes it: with Devanagari, an escaped solidus, a zero
+ * at the end of the amount and odd spaces. A receiver that verifies the signature of a body that it has
+ * parsed and serialised again finds its mistake with the first test event.
+ */
+export function unusualTestBody(about: { environment: Environment; eventId: string; at: Date }) {
+  const written = exampleEventBody('ORDER_CREATED', about, { event: 'TEST', sequence: 0 });
+  // Outside of its texts, the serialised body has no solidus; the field names are those of the Order.
+  return written
+    .replace(/^\{"event":"TEST",/, '{ "event" : "TEST",  ')
+    .replace(/"amount":499\.5(?=,)/, '"amount": 499.50')
+    .replace('"description":"', '"description":  "परीक्षण: ')
+    .replaceAll('/', String.raw`\/`);
+}
+
 /** A time of the example, moved with the others; any other value unchanged. */
 function moved(value: unknown, laterMs: number): unknown {
   const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);

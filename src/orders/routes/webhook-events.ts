@@ -40,6 +40,22 @@ function headersOf(event: EventType) {
       z.string().regex(/^[0-9a-f]{64}$/),
     ),
     'X-API-Version': text('The API version that shaped the body', API_VERSION),
+    'webhook-id': text(
+      'Standard Webhooks: the event_id field of the body',
+      exampleEventId(EXAMPLE_EVENTS[event].sequence),
+    ),
+    'webhook-timestamp': text(
+      'Standard Webhooks: the same as X-Service-Timestamp',
+      String(Date.parse(EXAMPLE_EVENTS[event].order.updated_at) / 1000),
+      z.string().regex(/^[0-9]+$/),
+    ),
+    'webhook-signature': text(
+      'Standard Webhooks: `v1,` and the base64 of HMAC-SHA256 of ' +
+        '`<webhook-id>.<webhook-timestamp>.<raw body>`, keyed with the bytes whose base64 is the part ' +
+        'of the secret after `whsec_`',
+      'v1,nywee1uA1MNuHyp7nA2OT2obPF1+nworTG2ODxo7XH0=',
+      z.string().regex(/^v1,[A-Za-z0-9+/]{43}=$/),
+    ),
   });
 }
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { ulid } from 'ulid';
 import type { Environment, EventType } from '../../domain/index.ts';
 import { DomainError, EVENT_TYPES } from '../../domain/index.ts';
-import { exampleEventBody } from '../../orders/public.ts';
+import { exampleEventBody, unusualTestBody } from '../../orders/public.ts';
 import { assertClockAgrees } from '../sending/clock.ts';
 import { webhookSecretContext } from '../schedule/attempts.ts';
 import type { EndpointDeps } from './endpoints.ts';
@@ -106,5 +106,5 @@ function bodyOf(
   event: { environment: Environment; eventId: string; at: Date },
 ): string {
   if (eventType !== NEUTRAL) return exampleEventBody(eventType, event);
-  return exampleEventBody('ORDER_CREATED', event, { event: NEUTRAL, sequence: 0 });
+  return unusualTestBody(event);
 }

@@ -87,6 +87,7 @@ export async function findMerchantDelivery(
 type AttemptRow = AttemptSummary & {
   url: string;
   signature: string | null;
+  standardSignature: string | null;
   apiVersion: string | null;
   responseBody: Buffer | null;
 };
@@ -103,13 +104,15 @@ export async function findAttempt(
 ): Promise<AttemptDetails> {
   const [row] = await sql<AttemptRow[]>`
     SELECT attempt_id, at, kind, status_code, duration_ms, error, url,
-      encode(signature, 'hex') AS signature, api_version, response_body
+      encode(signature, 'hex') AS signature,
+      encode(standard_signature, 'hex') AS standard_signature, api_version, response_body
     FROM webhook_attempts WHERE delivery_id = ${deliveryId} AND attempt_id = ${attemptId}`;
   if (!row) throw deliveryNotFound(`${deliveryId}, attempt ${attemptId}`);
-  const { signature, apiVersion, responseBody, ...attempt } = row;
+  const { signature, standardSignature, apiVersion, responseBody, ...attempt } = row;
   const { url, at } = attempt;
   const message = { url, eventType, eventId, body, apiVersion: apiVersion ?? '' };
-  const request = signature === null ? null : sentRequest({ ...message, signature }, at);
+  const request =
+    signature === null ? null : sentRequest({ ...message, signature, standardSignature }, at);
   const answer = attempt.statusCode === null ? null : (responseBody?.toString() ?? '');
   return { ...attempt, request, answer };
 }

@@ -57,6 +57,8 @@ export interface AttemptResult
   url: string;
   /** The signature that was sent, hexadecimal; null when the URL was refused and nothing was sent. */
   signature: string | null;
+  /** That of Standard Webhooks. */
+  standardSignature: string | null;
   apiVersion: string;
   responseBody: Uint8Array | null;
   /** `null` leaves the delivery unchanged. */
@@ -189,16 +191,17 @@ async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
       SELECT * FROM jsonb_to_recordset(${sql.json(rows)}) AS row (
         "deliveryId" text, token text,
         "merchantId" text, environment environment,
-        kind attempt_kind, at timestamptz, url text, signature text, "apiVersion" text,
+        kind attempt_kind, at timestamptz, url text, signature text, "standardSignature" text,
+        "apiVersion" text,
         "statusCode" integer, "durationMs" integer, "responseBase64" text, error text,
         state delivery_state, "nextAttemptAt" timestamptz, "isLastAttemptNext" boolean)
     ),
     logged AS (
       INSERT INTO webhook_attempts
-        (delivery_id, merchant_id, environment, kind, at, url, signature, api_version,
-          status_code, duration_ms, response_body, error)
+        (delivery_id, merchant_id, environment, kind, at, url, signature, standard_signature,
+          api_version, status_code, duration_ms, response_body, error)
       SELECT "deliveryId", "merchantId", environment, kind, at, url, decode(signature, 'hex'),
-        "apiVersion", "statusCode", "durationMs", decode("responseBase64", 'base64'), error
+        decode("standardSignature", 'hex'), "apiVersion", "statusCode", "durationMs", decode("responseBase64", 'base64'), error
       FROM results
     )
     UPDATE webhook_deliveries AS d SET

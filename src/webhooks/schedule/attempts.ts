@@ -210,6 +210,7 @@ async function makeAttempt(
     environment,
     url: request.url,
     signature: result.isUrlRefused ? null : request.signature,
+    standardSignature: result.isUrlRefused ? null : request.standardSignature,
     apiVersion: deps.apiVersion,
     nextAttemptAt: retryAfterMs === null ? null : new Date((await now()) + retryAfterMs),
   });

@@ -17,10 +17,15 @@ export interface SignedRequestInput {
   apiVersion: string;
 }
 
-/** A request with its signature, which is also one of its headers. */
-export interface SignedRequest extends WebhookRequest {
+/** The signatures of one attempt, each hexadecimal. They are recorded with the attempt. */
+export interface Signatures {
   signature: string;
+  /** That of Standard Webhooks; null for attempts that were sent without one. */
+  standardSignature: string | null;
 }
+
+/** A request with its signatures, which are also among its headers. */
+export interface SignedRequest extends WebhookRequest, Signatures {}
 
 /**
  * The value of `X-Service-Signature`: HMAC-SHA256 over the bytes of `<timestamp>.<raw_body>`, which
@@ -37,19 +42,48 @@ export function signWebhook(input: {
   rawBody: Buffer;
 }): string {
   const { secret, timestampSeconds, rawBody } = input;
+  assertWholeSeconds(timestampSeconds);
+  return createHmac('sha256', secret).update(`${timestampSeconds}.`).update(rawBody).digest('hex');
+}
+
+/**
+ * The signature of Standard Webhooks 1.0: HMAC-SHA256 over `<id>.<timestamp>.<raw_body>`, keyed with the
+ * bytes whose base64 is the part of the secret after `whsec_`.
+ *
+ * @param input.secret the whole webhook secret, as the merchant copied it
+ * @returns 64 hexadecimal digits; the header has them as base64
+ */
+function signStandardWebhook(input: {
+  secret: string;
+  eventId: string;
+  timestampSeconds: number;
+  rawBody: Buffer;
+}): string {
+  const { secret, eventId, timestampSeconds, rawBody } = input;
+  assertWholeSeconds(timestampSeconds);
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const hmac = createHmac('sha256', key).update(`${eventId}.${timestampSeconds}.`);
+  return hmac.update(rawBody).digest('hex');
+}
+
+/** @throws RangeError */
+function assertWholeSeconds(timestampSeconds: number): void {
   if (!Number.isSafeInteger(timestampSeconds) || timestampSeconds < 0) {
     throw new RangeError('a webhook is stamped with whole Unix seconds');
   }
-  return createHmac('sha256', secret).update(`${timestampSeconds}.`).update(rawBody).digest('hex');
 }
 
 /** Creates the request of one attempt, signed over its exact bytes with the time `sentAt`. */
 export function signedRequest(message: SignedRequestInput, sentAt: Date): SignedRequest {
-  const { url, environment, secret } = message;
-  const body = Buffer.from(message.body);
+  const { url, environment, secret, eventId } = message;
+  const rawBody = Buffer.from(message.body);
   const timestampSeconds = secondsOf(sentAt);
-  const signature = signWebhook({ secret, timestampSeconds, rawBody: body });
-  return { url, environment, body, signature, headers: headersOf(message, sentAt, signature) };
+  const signatures = {
+    signature: signWebhook({ secret, timestampSeconds, rawBody }),
+    standardSignature: signStandardWebhook({ secret, eventId, timestampSeconds, rawBody }),
+  };
+  const headers = headersOf(message, sentAt, signatures);
+  return { url, environment, body: rawBody, ...signatures, headers };
 }
 
 /** A request as it was sent. */
@@ -63,17 +97,17 @@ export interface SentRequest {
   body: string;
 }
 
-/** The request of an earlier attempt, with the signature that was recorded when it was sent. */
+/** The request of an earlier attempt, with the signatures that were recorded when it was sent. */
 export function sentRequest(
-  message: Omit<SignedRequestInput, 'secret' | 'environment'> & { signature: string },
+  message: Omit<SignedRequestInput, 'secret' | 'environment'> & Signatures,
   sentAt: Date,
 ): SentRequest {
-  const { url, signature, body } = message;
+  const { url, body } = message;
   const { host, pathname, search } = new URL(url);
   const headers: [string, string][] = [
     ['host', host],
     ['connection', 'keep-alive'],
-    ...Object.entries(headersOf(message, sentAt, signature)),
+    ...Object.entries(headersOf(message, sentAt, message)),
     ['content-length', String(Buffer.byteLength(body))],
   ];
   return { method: 'POST', url, path: `${pathname}${search}`, headers, body };
@@ -86,8 +120,9 @@ function headersOf(
     apiVersion,
   }: Pick<SignedRequestInput, 'eventType' | 'eventId' | 'apiVersion'>,
   sentAt: Date,
-  signature: string,
+  { signature, standardSignature }: Signatures,
 ): Record<string, string> {
+  const timestamp = String(secondsOf(sentAt));
   return {
     'Content-Type': 'application/json',
     'User-Agent': USER_AGENT,
@@ -95,7 +130,12 @@ function headersOf(
     'X-Service-Event': eventType,
     'X-Service-Event-Id': eventId,
     'X-Service-Signature': signature,
-    'X-Service-Timestamp': String(secondsOf(sentAt)),
+    'X-Service-Timestamp': timestamp,
+    ...(standardSignature !== null && {
+      'webhook-id': eventId,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${Buffer.from(standardSignature, 'hex').toString('base64')}`,
+    }),
   };
 }
 
