@@ -4,6 +4,71 @@ import { email, integerInQuery, momentInQuery, text } from '../http/input/fields
 
 const dateTime = z.iso.datetime();
 
+/** The status of an order. New ones may be added with a new version of the API. */
+export const orderStatusSchema = z
+  .enum(ORDER_STATUSES, { error: 'must be an order status' })
+  .meta({ id: 'OrderStatus' });
+
+const buyerSchema = z.object({ email: z.string(), name: z.string(), phone: z.string() }).meta({
+  id: 'Buyer',
+  description:
+    "Empty texts once the buyer's data was erased, as are all texts about the order then",
+});
+
+const disputeObjectSchema = z
+  .object({
+    reason: z.string().meta({ description: "The buyer's text" }),
+    raised_at: dateTime,
+    respond_by: dateTime.nullable().meta({ description: 'null once the dispute has ended' }),
+    evidence: z.string().nullable(),
+    resolution: z
+      .string()
+      .nullable()
+      .meta({ description: "The merchant's text, if the merchant resolved it" }),
+    decision: z
+      .object({ for: z.enum(['merchant', 'buyer']), reason: z.string(), decided_at: dateTime })
+      .meta({ id: 'DisputeDecision' })
+      .nullable()
+      .meta({ description: "The operator's decision, if an operator decided it" }),
+    ended_at: dateTime.nullable(),
+  })
+  .meta({ id: 'Dispute' });
+
+const REFUND_REASONS =
+  'Why: `merchant_refund`, `dispute_not_resolved_in_time`, `dispute_accepted`, `dispute_decided_for_buyer`, ' +
+  '`settled_by_operator`; of a CANCELLED order, whose payment came too late or was wrong, `late_payment`, ' +
+  '`wrong_amount` or `already_paid`. More may be added.';
+
+const refundObjectSchema = z
+  .object({
+    amount: z.number().meta({ description: 'Rupees' }),
+    reason: z.string().meta({ description: REFUND_REASONS, example: 'merchant_refund' }),
+    processed_at: dateTime.nullable().meta({ description: 'null while the refund is under way' }),
+  })
+  .meta({ id: 'Refund' });
+
+const paymentSchema = z
+  .object({
+    gateway_payment_id: z.string(),
+    utr: z.string().nullable().meta({
+      description: 'The reference of the payment at banks and UPI apps; null if not known',
+    }),
+    paid_at: dateTime,
+    reversed_amount: z.number().meta({
+      description:
+        'In rupees: what was refunded at the gateway itself, and lost chargebacks; 0 if none',
+    }),
+  })
+  .meta({ id: 'Payment' });
+
+const cancellationSchema = z
+  .object({
+    by: z.enum(['merchant', 'expiry']),
+    reason: z.string().nullable(),
+    cancelled_at: dateTime,
+  })
+  .meta({ id: 'Cancellation' });
+
 /** The Order object. The API and webhooks share it, so that a merchant writes one parser. */
 export const orderSchema = z
   .object({
@@ -11,60 +76,23 @@ export const orderSchema = z
     merchant_order_id: z.string().optional(),
     amount: z.number().meta({ description: 'Rupees, at most two decimals', example: 499.5 }),
     currency: z.literal('INR'),
-    status: z.enum(ORDER_STATUSES),
+    status: orderStatusSchema,
     dispute_count: z.int().min(0),
-    buyer: z.object({ email: z.string(), name: z.string(), phone: z.string() }).meta({
-      description:
-        "Empty texts once the buyer's data was erased, as are all texts about the order then",
-    }),
+    buyer: buyerSchema,
     description: z.string(),
     payment_url: z.string().meta({ description: "The buyer's payment page" }),
     payment_link_expires_at: dateTime,
     completes_at: dateTime.nullable().meta({ description: 'Set while the order is DELIVERED' }),
-    dispute: z
-      .object({
-        reason: z.string().meta({ description: "The buyer's text" }),
-        raised_at: dateTime,
-        respond_by: dateTime.nullable().meta({ description: 'null once the dispute has ended' }),
-        evidence: z.string().nullable(),
-        resolution: z
-          .string()
-          .nullable()
-          .meta({ description: "The merchant's text, if the merchant resolved it" }),
-        decision: z
-          .object({ for: z.enum(['merchant', 'buyer']), reason: z.string(), decided_at: dateTime })
-          .nullable()
-          .meta({ description: "The operator's decision, if an operator decided it" }),
-        ended_at: dateTime.nullable(),
-      })
-      .nullable()
-      .meta({
-        description: 'The latest dispute, also after it ended; null if there never was one',
-      }),
-    refund: z
-      .object({ amount: z.number(), reason: z.string(), processed_at: dateTime.nullable() })
-      .nullable(),
-    payment: z
-      .object({
-        gateway_payment_id: z.string(),
-        utr: z.string().nullable().meta({
-          description: 'The reference of the payment at banks and UPI apps; null if not known',
-        }),
-        paid_at: dateTime,
-        reversed_amount: z.number().meta({
-          description:
-            'In rupees: what was refunded at the gateway itself, and lost chargebacks; 0 if none',
-        }),
-      })
-      .nullable()
-      .meta({ description: 'The payment that made the order PAID' }),
-    cancellation: z
-      .object({
-        by: z.enum(['merchant', 'expiry']),
-        reason: z.string().nullable(),
-        cancelled_at: dateTime,
-      })
-      .nullable(),
+    dispute: disputeObjectSchema.nullable().meta({
+      description: 'The latest dispute, also after it ended; null if there never was one',
+    }),
+    refund: refundObjectSchema.nullable().meta({
+      description: 'Of an order that is CANCELLED: the refund of a payment that it could not take',
+    }),
+    payment: paymentSchema.nullable().meta({
+      description: 'The payment that made the order PAID',
+    }),
+    cancellation: cancellationSchema.nullable(),
     created_at: dateTime,
     updated_at: dateTime,
   })
@@ -198,7 +226,7 @@ export const listOrdersSchema = z.object({
     maximum: 100,
     fallback: 20,
   }).meta({ description: 'Orders on a page' }),
-  status: z.enum(ORDER_STATUSES, { error: 'must be an order status' }).optional(),
+  status: orderStatusSchema.optional(),
   ...filters,
   merchant_order_id: spelledAs(filters.merchantOrderId, 'merchantOrderId'),
   buyer_email: spelledAs(filters.buyerEmail, 'buyerEmail'),

@@ -192,6 +192,7 @@ describe('amounts', () => {
           return Number.isInteger(amount / Number(limit));
         case 'description':
         case 'example':
+        case 'format':
           return true;
         default:
           throw new Error(`This test does not know ${keyword}`);
@@ -340,9 +341,8 @@ describe('links', () => {
   test('to an operation that does not exist prevent the start', () => {
     const notes = { createOrder: { next: [{ operationId: 'no-such', parameters: {} }] } };
     const options = { routes: [], webhooks: [], version: '2026-11-20', supportedVersions: [] };
-    expect(() => createOpenApiDocument({ ...options, title: '', description: '', notes })).toThrow(
-      'createOrder',
-    );
+    const texts = { title: '', description: '', contact: { name: '', url: '' } };
+    expect(() => createOpenApiDocument({ ...options, ...texts, notes })).toThrow('createOrder');
   });
 });
 

@@ -12,6 +12,7 @@ import { BASE_PATHS } from '../base-paths.ts';
 import type { OperationNotes } from './openapi-responses.ts';
 import { responsesOf } from './openapi-responses.ts';
 import { acceptsUndefined } from '../input/validation.ts';
+import { forGenerators } from './for-generators.ts';
 
 /** One event that the service sends to a merchant's webhook URL. */
 export interface WebhookDeclaration {
@@ -35,6 +36,8 @@ export interface OpenApiOptions {
   readonly title: string;
   /** Markdown. */
   readonly description: string;
+  /** Where a reader finds help. */
+  readonly contact: { readonly name: string; readonly url: string };
   /** The tags of the operations, in their order. */
   readonly tags?: readonly { readonly name: string; readonly description: string }[];
   /** Examples and links by operation id. */
@@ -52,6 +55,12 @@ function requestBodyOf({ body }: Route, { request: example }: OperationNotes) {
   return { requestBody: { required, content: { 'application/json': media } } };
 }
 
+/** A list also accepts the snake_case of its filters, which the document leaves out: generators name both alike. */
+function inOneSpelling(query: z.ZodObject): z.ZodObject {
+  const shape = Object.entries(query.shape).filter(([name]) => !name.includes('_'));
+  return z.object(Object.fromEntries(shape));
+}
+
 function operationOf(
   route: Route,
   versionHeader: z.ZodObject,
@@ -64,17 +73,28 @@ function operationOf(
     summary,
     description,
     tags: [...tags],
-    requestParams: { ...(params && { path: params }), ...(query && { query }), header },
+    requestParams: {
+      ...(params && { path: params }),
+      ...(query && { query: inOneSpelling(query) }),
+      header,
+    },
     ...requestBodyOf(route, notes),
     responses: responsesOf(route, notes),
   };
 }
 
-/** The optional header by which a request pins a version. */
+/** The optional header by which a request pins a version: one parameter of all operations. */
 function versionHeaderOf(versions: readonly string[]): z.ZodObject {
-  const pinned = z.enum(versions).optional();
-  const description = 'Pins a supported API version; the current one if absent.';
-  return z.object({ 'X-API-Version': pinned.meta({ description }) });
+  const description = `Pins a supported API version (${versions.join(', ')}); the current one if absent.`;
+  const pinned = z
+    .string()
+    .optional()
+    .meta({
+      description,
+      example: versions.at(-1),
+      param: { id: 'X-API-Version' },
+    });
+  return z.object({ 'X-API-Version': pinned });
 }
 
 /** The routes by path. A path that exists in the sandbox only names the sandbox server. */
@@ -135,10 +155,18 @@ function dropFormatPattern({ jsonSchema }: ZodOpenApiOverrideContext): void {
   if (jsonSchema.format?.startsWith('date')) delete jsonSchema.pattern;
 }
 
+/** Without a format, some generators make an amount a number of 32 bits. */
+function addNumberFormat({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
+  if (zodSchema._zod.def.type === 'number' && jsonSchema.type === 'number') {
+    jsonSchema.format ??= 'double';
+  }
+}
+
 /** Adapts the schemas of responses and webhooks. */
 function adaptResponseSchema(context: ZodOpenApiOverrideContext): void {
   allowAdditionalProperties(context);
   dropSafeIntegers(context);
+  addNumberFormat(context);
   dropFormatPattern(context);
 }
 
@@ -146,6 +174,7 @@ function adaptResponseSchema(context: ZodOpenApiOverrideContext): void {
 function adaptRequestSchema(context: ZodOpenApiOverrideContext): void {
   allowAdditionalProperties(context);
   dropSafeIntegers(context);
+  addNumberFormat(context);
   excludeNul(context);
 }
 
@@ -166,6 +195,9 @@ function webhooksDocument({ webhooks }: OpenApiOptions, info: { title: string; v
     { override: adaptResponseSchema },
   );
 }
+
+/** Of this repository: see package.json. */
+const LICENSE = { name: 'MIT', identifier: 'MIT' };
 
 /** The servers of both environments, the sandbox first. */
 function serversOf(publicBaseUrl: string) {
@@ -205,30 +237,48 @@ function assertKnownOperations(
  * @throws Error if the notes name an unknown operation, or two schemas share a name
  */
 export function createOpenApiDocument(options: OpenApiOptions) {
-  const { title, description, version, tags = [], publicBaseUrl = '' } = options;
+  const { title, description, version, contact, tags = [], publicBaseUrl = '' } = options;
   const [sandbox, production] = serversOf(publicBaseUrl);
   const routes = options.routes.filter((route) => route.caller === 'merchant');
   assertKnownOperations(routes, options.notes);
-  const { webhooks, components } = webhooksDocument(options, { title, version });
+  const ofWebhooks = webhooksDocument(options, { title, version });
   const override = (context: ZodOpenApiOverrideContext) =>
     context.io === 'input' ? adaptRequestSchema(context) : adaptResponseSchema(context);
   const document = createDocument(
     {
       openapi: '3.1.0',
-      info: { title, description, version },
+      info: { title, description, version, contact, license: LICENSE },
       servers: [sandbox, production],
       security: [{ ApiKey: [], ApiSecret: [] }],
       tags: tags.map((tag) => ({ ...tag })),
       paths: pathsOf(routes, options, sandbox),
       components: {
         securitySchemes: {
-          ApiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
-          ApiSecret: { type: 'apiKey', in: 'header', name: 'X-API-Secret' },
+          ApiKey: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-API-Key',
+            description: '`mk_test_…` in the sandbox, `mk_live_…` in production',
+          },
+          ApiSecret: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-API-Secret',
+            description: '`sk_test_…` in the sandbox, `sk_live_…` in production',
+          },
         },
       },
     },
     { override },
   );
-  const schemas = mergeSchemas(document.components?.schemas ?? {}, components?.schemas ?? {});
-  return { ...document, webhooks, components: { ...document.components, schemas } };
+  const schemas = mergeSchemas(
+    document.components?.schemas ?? {},
+    ofWebhooks.components?.schemas ?? {},
+  );
+  const components = { ...document.components, schemas };
+  return forGenerators({
+    ...document,
+    webhooks: ofWebhooks.webhooks,
+    components,
+  }) as typeof document;
 }

@@ -34,6 +34,7 @@ export function documentationOf(routes: readonly Route[], publicBaseUrl: string)
     supportedVersions: versions.supported(Date.now()),
     title: 'Merchant Payment Order Service',
     description: `${SUMMARY}\n\n${guide(publicBaseUrl)}`,
+    contact: { name: 'Documentation and support', url: `${publicBaseUrl}/docs` },
     tags: TAGS,
     notes: OPERATION_NOTES,
   });

@@ -63,6 +63,8 @@ const failedOrderSchema = orderSchema
   .extend({ payment_failure: z.object({ reason: z.string() }) })
   .meta({ id: 'OrderWithFailedPayment' });
 
+const environmentSchema = z.enum(ENVIRONMENTS).meta({ id: 'Environment' });
+
 function payloadOf(event: EventType) {
   return z.object({
     event: z.literal(event),
@@ -72,7 +74,7 @@ function payloadOf(event: EventType) {
     ),
     sequence: z.int().min(1).meta({ description: "1, 2, 3… over the order's events, no gaps" }),
     timestamp: z.iso.datetime(),
-    environment: z.enum(ENVIRONMENTS),
+    environment: environmentSchema,
     data: event === 'PAYMENT_FAILED' ? failedOrderSchema : orderSchema,
   });
 }

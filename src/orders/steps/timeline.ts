@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Sql } from '../../db/client.ts';
-import { ORDER_STATUSES, STEP_KINDS } from '../../domain/index.ts';
+import { STEP_KINDS } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
+import { orderStatusSchema } from '../schemas.ts';
 import { nextActionOf } from '../waiting.ts';
 
 /** The refund of a surplus payment, which is no step of the order. */
@@ -36,7 +37,7 @@ const delivery = z.object({
 export const timelineSchema = z
   .object({
     order_number: z.string(),
-    status: z.enum(ORDER_STATUSES),
+    status: orderStatusSchema,
     doing: z
       .enum(['closing', 'releasing', 'refunding'])
       .nullable()
@@ -45,9 +46,10 @@ export const timelineSchema = z
       z.object({
         kind: z.enum(ENTRY_KINDS),
         at: dateTime,
-        status: z.enum(ORDER_STATUSES),
+        status: orderStatusSchema,
         details: z
           .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+          .meta({ override: { additionalProperties: true } })
           .nullable()
           .meta({
             description:

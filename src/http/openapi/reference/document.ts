@@ -14,7 +14,7 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
 }
 
 /** A body with its examples. */
@@ -24,7 +24,7 @@ export interface MediaType {
   readonly examples?: Readonly<Record<string, { readonly summary: string }>>;
 }
 
-/** A path, query or header parameter. */
+/** A path, query or header parameter; the one that all operations share is a `$ref`, without a name. */
 export interface Parameter {
   readonly in: string;
   readonly name: string;

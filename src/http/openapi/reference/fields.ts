@@ -18,11 +18,17 @@ export function prose(text: string) {
 }
 
 /** Splits a nullable schema into the schema without null and the fact that null is allowed. */
-function withoutNull({ anyOf, ...rest }: Schema): { schema: Schema; isNullable: boolean } {
-  const others = anyOf?.filter(({ type }) => type !== 'null') ?? [];
+function withoutNull(whole: Schema): { schema: Schema; isNullable: boolean } {
+  const { oneOf, type, ...rest } = whole;
+  if (typeof type === 'object') {
+    const only = type.find((one) => one !== 'null') ?? 'any';
+    const values = rest.enum && { enum: rest.enum.filter((value) => value !== null) };
+    return { schema: { ...rest, ...values, type: only }, isNullable: type.includes('null') };
+  }
+  const others = oneOf?.filter((one) => one.type !== 'null') ?? [];
   const [only] = others;
-  if (!anyOf || others.length === anyOf.length || !only) {
-    return { schema: anyOf ? { anyOf, ...rest } : rest, isNullable: false };
+  if (!oneOf || others.length === oneOf.length || !only) {
+    return { schema: whole, isNullable: false };
   }
   return { schema: { ...only, ...rest }, isNullable: true };
 }
@@ -37,8 +43,9 @@ export function typeOf(whole: Schema): ComponentChildren {
   }
   if (schema.items) return h(Fragment, null, 'list of ', typeOf(schema.items), orNull);
   if (schema.const !== undefined) return h('code', null, JSON.stringify(schema.const));
-  const types = typeof schema.type === 'string' ? schema.type : schema.type?.join(' or ');
-  return `${schema.format ?? types ?? 'any'}${orNull}`;
+  // `double` says how large a number is, not what it is.
+  const format = schema.format === 'double' ? undefined : schema.format;
+  return `${format ?? schema.type?.toString() ?? 'any'}${orNull}`;
 }
 
 function rangeOf(low: number | undefined, high: number | undefined, unit: string): string[] {

@@ -35,9 +35,12 @@ function examplePath(path: string, parameters: readonly Parameter[]): string {
 /** The request as a curl command that uses the three variables of the quick start. */
 function curlOf({ method, path, operation }: LocatedOperation): string {
   const body = jsonOf(operation.requestBody)?.example;
+  const parameters = ownParameters(operation.parameters);
+  const key = parameters.find(({ name }) => name === 'Idempotency-Key')?.schema.example;
   const lines = [
-    `curl "$BASE${examplePath(path, operation.parameters ?? [])}"${method === 'GET' ? '' : ` -X ${method}`}`,
+    `curl "$BASE${examplePath(path, parameters)}"${method === 'GET' ? '' : ` -X ${method}`}`,
     '-H "X-API-Key: $KEY" -H "X-API-Secret: $SECRET"',
+    ...(key === undefined ? [] : [`-H 'Idempotency-Key: ${key}'`]),
   ];
   if (body !== undefined) {
     lines.push("-H 'Content-Type: application/json'", `-d '${asJson(body)}'`);
@@ -47,7 +50,7 @@ function curlOf({ method, path, operation }: LocatedOperation): string {
 
 /** The parameters of an operation, without the one that all operations share. */
 const ownParameters = (parameters: readonly Parameter[] = []) =>
-  parameters.filter(({ name }) => name !== 'X-API-Version');
+  parameters.filter((parameter) => 'name' in parameter);
 
 function bodyTable(document: Document, { operation }: LocatedOperation) {
   const schema = jsonOf(operation.requestBody)?.schema;

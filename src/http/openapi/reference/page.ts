@@ -1,14 +1,26 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import type { Document, LocatedOperation } from './document.ts';
+import type { Document, LocatedOperation, Schema } from './document.ts';
 import { componentOf, jsonOf, operationsOf } from './document.ts';
 import { objectTable, parameterTable, prose } from './fields.ts';
 import { headingsOf } from './markdown.ts';
 import { asJson, codeBlock, operationSection } from './operation.ts';
 
 /** Objects that several responses share; each has one section. */
-const OBJECTS = ['Order', 'Timeline', 'PaymentSession'];
+const OBJECTS = [
+  'Order',
+  'OrderStatus',
+  'Buyer',
+  'Dispute',
+  'DisputeDecision',
+  'Refund',
+  'Payment',
+  'Cancellation',
+  'Timeline',
+  'PaymentSession',
+  'Environment',
+];
 
 interface Parts {
   readonly document: Document;
@@ -91,6 +103,17 @@ function eventSections({ document: { webhooks, components } }: Parts) {
   ];
 }
 
+/** The fields of an object, or the values of an enum. */
+function objectContent(name: string, schema: Schema) {
+  const { enum: values } = schema;
+  if (!values) return objectTable(`Fields of ${name}`, schema, 'service');
+  return h(
+    'ul',
+    null,
+    values.map((value) => h('li', null, h('code', null, String(value)))),
+  );
+}
+
 function objectSections({ document, objects }: Parts) {
   return [
     h('h2', { class: 'group' }, 'Objects'),
@@ -99,7 +122,7 @@ function objectSections({ document, objects }: Parts) {
         'section',
         { id: `object-${name}`, 'aria-labelledby': `object-${name}-title` },
         h('h3', { id: `object-${name}-title` }, name),
-        objectTable(`Fields of ${name}`, document.components.schemas[name] ?? {}, 'service'),
+        objectContent(name, document.components.schemas[name] ?? {}),
       ),
     ),
   ];
