@@ -2,6 +2,9 @@
 export { authorizeOrder, orderErrors } from './commands/authorize-order.ts';
 export { curlOfFirstOrder } from './routes/curl.ts';
 export { exampleEventBody, unusualTestBody } from './routes/example-event.ts';
+export type { WebhookEvent } from './routes/webhook-events.ts';
+export { webhookEventSchema } from './routes/webhook-events.ts';
+export { EXAMPLE_ORDERS, exampleEventId } from './routes/examples.ts';
 export { ERASED, markErased } from './erased.ts';
 export { findOrder, findOrderAnywhere, findOrderByNumber } from './lists/find-orders.ts';
 export type {

@@ -50,6 +50,9 @@ const OPERATIONS = [
   ['GET', '/orders?createdFrom={x}&createdTo={x}', ''],
   ['GET', '/orders/{id}', ''],
   ['GET', '/orders/{id}/timeline', ''],
+  ['GET', '/events?after={x}&type={x}&size={n}', ''],
+  ['GET', '/events/{x}', ''],
+  ['POST', '/events/{x}/resend', ''],
   ['GET', '/orders/{id}/payment-sessions/{x}', ''],
   [
     'POST',

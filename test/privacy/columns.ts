@@ -34,6 +34,10 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     none: `order_number number merchant_id environment raised_at respond_by evidence_at decided_for
       decided_at ending ended_at`,
   },
+  event_counters: { none: 'merchant_id environment last_number' },
+  event_numbers: {
+    none: 'merchant_id environment event_id insert_number number numbered_at',
+  },
   gateway_callbacks: {
     buyer: 'body',
     none: 'callback_id gateway environment event_id event received_at named_ids',

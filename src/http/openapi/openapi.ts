@@ -118,12 +118,14 @@ function pathsOf(
 }
 
 /** ORDER_CREATED → OrderCreatedEvent: the schema name, which code generators use. */
-const payloadNameOf = (event: string) =>
+export const payloadNameOf = (event: string) =>
   `${event.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Event`;
 
 function webhookOf({ event, description, headers, payload, example }: WebhookDeclaration) {
-  const media = { schema: payload.meta({ id: payloadNameOf(event) }), example };
   const name = payloadNameOf(event);
+  // A schema with a name is also that of a response: the document must have it once.
+  const schema = payload.meta()?.id === undefined ? payload.meta({ id: name }) : payload;
+  const media = { schema, example };
   const post: ZodOpenApiOperationObject = {
     operationId: `on${name}`,
     summary: event,

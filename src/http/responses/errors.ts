@@ -7,6 +7,7 @@ export const ERRORS = {
   VALIDATION_FAILED: { status: 400, message: 'Validation failed' },
   BAD_REQUEST: { status: 400, message: 'Bad request' },
   INVALID_STATE: { status: 400, message: "The order's current status does not allow this" },
+  CURSOR_EXPIRED: { status: 400, message: 'Start again with createdFrom' },
   UNSUPPORTED_API_VERSION: { status: 400, message: 'Unsupported API version' },
   UNAUTHORIZED: { status: 401, message: 'Invalid API key or secret' },
   MERCHANT_NOT_APPROVED: { status: 403, message: 'Merchant must be approved first' },

@@ -36,6 +36,7 @@ import { refreshSession, openSession, type SessionDeps } from '../../payments/se
 import { createMailWorkflows } from '../../temporal/mail-workflows.ts';
 import { createDeliveryRetries } from '../../temporal/delivery-retries.ts';
 import { createOrderWorkflows } from '../../temporal/order-workflows.ts';
+import { eventRoutes } from '../../webhooks/events/event-routes.ts';
 import { createAttemptLog } from '../../webhooks/schedule/attempt-log.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import { createWebhookSender } from '../../webhooks/sending/sender.ts';
@@ -131,6 +132,7 @@ export async function composeApi(resources: Resources) {
   });
   const routes = [
     ...orderRoutes({ sql, commands, present }),
+    ...eventRoutes({ sql, retries: createDeliveryRetries(temporal) }),
     ...paymentSessionRoutes(sessions),
     ...helpers.map((helper) => commandRoute(sql, helper)),
     ...buyerPages(config, { sessions, gatewaySlots, commands }),

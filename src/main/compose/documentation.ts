@@ -13,6 +13,7 @@ const TAGS = [
   { name: 'Orders', description: 'Create, find, deliver and cancel orders.' },
   { name: 'Payment sessions', description: 'For merchants with their own payment page.' },
   { name: 'Disputes', description: 'Respond to the disputes that buyers raise.' },
+  { name: 'Events', description: 'Read the events of your orders, and send one again.' },
   {
     name: 'Sandbox test helpers',
     description:

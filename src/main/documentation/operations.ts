@@ -1,5 +1,6 @@
 import type { NextOperation, OperationNotes } from '../../http/openapi/openapi-responses.ts';
-import { EXAMPLE_ORDERS, EXAMPLE_TIMELINE } from '../../orders/routes/examples.ts';
+import { cursorOf } from '../../http/input/cursor.ts';
+import { EXAMPLE_ORDERS, EXAMPLE_TIMELINE, exampleEvent } from '../../orders/routes/examples.ts';
 import type { Order } from '../../orders/schemas.ts';
 
 /** A response in the standard envelope. */
@@ -33,6 +34,18 @@ const SESSION_LINK: NextOperation = {
   operationId: 'getPaymentSession',
   parameters: { id: '$request.path.id', session: '$response.body#/data/session_id' },
 };
+
+const EXAMPLE_EVENT = exampleEvent('PAYMENT_SUCCESS');
+const eventResponse = (message: string) => {
+  const { timestamp: at } = EXAMPLE_EVENT;
+  const attempt = { at, kind: 'scheduled', url: 'https://shop.example.com/webhooks' };
+  const attempts = [{ ...attempt, status_code: 200, duration_ms: 84, error: null }];
+  const delivery = { state: 'DELIVERED', next_attempt_at: null, attempts };
+  return response(message, { event: EXAMPLE_EVENT, delivery }, '2026-11-20T09:45:00.000Z');
+};
+const onSameEvent = (operationId: string): NextOperation[] => [
+  { operationId, parameters: { id: '$request.path.id' } },
+];
 
 const { created, paymentFailed, paid, delivered } = EXAMPLE_ORDERS;
 const { disputed, underReview, resolved, refunding, cancelled } = EXAMPLE_ORDERS;
@@ -97,6 +110,24 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
   getOrderTimeline: {
     responses: { 200: response('Timeline', EXAMPLE_TIMELINE, '2026-11-22T11:05:00.000Z') },
     next: onSameOrder('getOrder'),
+  },
+  listEvents: {
+    responses: {
+      200: response(
+        'Events',
+        { content: [EXAMPLE_EVENT], next: cursorOf([3, EXAMPLE_EVENT.event_id]) },
+        '2026-11-20T09:45:00.000Z',
+      ),
+    },
+    next: [
+      { operationId: 'getEvent', parameters: { id: '$response.body#/data/content/0/event_id' } },
+    ],
+  },
+  getEvent: { responses: { 200: eventResponse('Event') }, next: onSameEvent('resendEvent') },
+  resendEvent: {
+    request: {},
+    responses: { 202: eventResponse('Event is being sent') },
+    next: onSameEvent('getEvent'),
   },
   openPaymentSession: {
     request: {},

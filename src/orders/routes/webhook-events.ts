@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { EventType } from '../../domain/index.ts';
 import { ENVIRONMENTS, EVENT_TYPES } from '../../domain/index.ts';
 import type { WebhookDeclaration } from '../../http/openapi/openapi.ts';
+import { payloadNameOf } from '../../http/openapi/openapi.ts';
 import { API_VERSION } from '../../http/versions.ts';
 import { EXAMPLE_EVENTS, exampleEvent, exampleEventId } from './examples.ts';
 import { orderSchema } from '../schemas.ts';
@@ -65,25 +66,56 @@ const failedOrderSchema = orderSchema
 
 const environmentSchema = z.enum(ENVIRONMENTS).meta({ id: 'Environment' });
 
-function payloadOf(event: EventType) {
-  return z.object({
-    event: z.literal(event),
-    event_id: text(
-      'Unique: a second event of this type on the order has another one',
-      exampleEventId(EXAMPLE_EVENTS[event].sequence),
-    ),
-    sequence: z.int().min(1).meta({ description: "1, 2, 3… over the order's events, no gaps" }),
-    timestamp: z.iso.datetime(),
-    environment: environmentSchema,
-    data: event === 'PAYMENT_FAILED' ? failedOrderSchema : orderSchema,
-  });
+function payloadOf<Event extends EventType>(event: Event) {
+  return z
+    .object({
+      event: z.literal(event),
+      event_id: text(
+        'Unique: a second event of this type on the order has another one',
+        exampleEventId(EXAMPLE_EVENTS[event].sequence),
+      ),
+      sequence: z.int().min(1).meta({ description: "1, 2, 3… over the order's events, no gaps" }),
+      timestamp: z.iso.datetime(),
+      environment: environmentSchema,
+      data: event === 'PAYMENT_FAILED' ? failedOrderSchema : orderSchema,
+    })
+    .meta({ id: payloadNameOf(event) });
 }
+
+const PAYLOADS = {
+  ORDER_CREATED: payloadOf('ORDER_CREATED'),
+  PAYMENT_SUCCESS: payloadOf('PAYMENT_SUCCESS'),
+  PAYMENT_FAILED: payloadOf('PAYMENT_FAILED'),
+  DELIVERY_CONFIRMED: payloadOf('DELIVERY_CONFIRMED'),
+  DISPUTE_RAISED: payloadOf('DISPUTE_RAISED'),
+  DISPUTE_RESOLVED: payloadOf('DISPUTE_RESOLVED'),
+  ORDER_COMPLETED: payloadOf('ORDER_COMPLETED'),
+  REFUND_PROCESSED: payloadOf('REFUND_PROCESSED'),
+  ORDER_CANCELLED: payloadOf('ORDER_CANCELLED'),
+} as const satisfies { [Event in EventType]: z.ZodType };
+
+/** The body of any webhook about an order; `event` says which. */
+export const webhookEventSchema = z
+  .discriminatedUnion('event', [
+    PAYLOADS.ORDER_CREATED,
+    PAYLOADS.PAYMENT_SUCCESS,
+    PAYLOADS.PAYMENT_FAILED,
+    PAYLOADS.DELIVERY_CONFIRMED,
+    PAYLOADS.DISPUTE_RAISED,
+    PAYLOADS.DISPUTE_RESOLVED,
+    PAYLOADS.ORDER_COMPLETED,
+    PAYLOADS.REFUND_PROCESSED,
+    PAYLOADS.ORDER_CANCELLED,
+  ])
+  .meta({ id: 'WebhookEvent' });
+/** See {@link webhookEventSchema}. */
+export type WebhookEvent = z.input<typeof webhookEventSchema>;
 
 /** The nine webhook events as merchants receive them, for the OpenAPI document. */
 export const WEBHOOK_EVENTS: readonly WebhookDeclaration[] = EVENT_TYPES.map((event) => ({
   event,
   description: FIRES_WHEN[event],
   headers: headersOf(event),
-  payload: payloadOf(event),
-  example: payloadOf(event).parse(exampleEvent(event)),
+  payload: PAYLOADS[event],
+  example: PAYLOADS[event].parse(exampleEvent(event)),
 }));

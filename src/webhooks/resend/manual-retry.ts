@@ -26,7 +26,8 @@ export type RetryOutcome =
   | { outcome: 'delivered' | 'started' }
   | Extract<ManualAttemptResult, { outcome: 'refused' }>;
 
-const NO_URL = 'No webhook URL is configured: set one, then retry';
+/** The message of an attempt by hand while there is no URL. */
+export const NO_URL = 'No webhook URL is configured: set one, then retry';
 
 /**
  * Makes one attempt of a delivery now, in any state, in a separate workflow.

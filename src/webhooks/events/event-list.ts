@@ -1,0 +1,206 @@
+import type { Sql } from '../../db/client.ts';
+import type { Environment, EventType } from '../../domain/index.ts';
+import { DomainError } from '../../domain/index.ts';
+import { addRequestFields } from '../../http/request-context.ts';
+import { errorOf } from '../../http/responses/errors.ts';
+import type { WebhookEvent } from '../../orders/public.ts';
+
+/** How long events can be listed. Source: the contract's "GET /events". */
+const KEPT_DAYS = 90;
+
+/** The events that one request numbers at most: a merchant's first request may find many without a number. */
+const MOST_NUMBERED = 10_000;
+
+/** The events that one request reads at most to find those of a type: it then ends before the last one. */
+const MOST_READ = 10_000;
+
+/** A merchant in one environment: whose events are listed. */
+export interface EventOwner {
+  merchantId: string;
+  environment: Environment;
+}
+
+/** The last event that a client has read: its number and its id; [0, ''] is before the first one. */
+export type EventPlace = readonly [number: number, eventId: string];
+
+/** Which events to list; an absent field matches all. */
+export interface EventFilter {
+  type?: EventType | undefined;
+  orderNumber?: string | undefined;
+  /** Inclusive. */
+  createdFrom?: Date | undefined;
+}
+
+/** A part of the events, oldest first. */
+export interface EventPage {
+  events: WebhookEvent[];
+  /** The place after this page: no event ever appears before it. */
+  next: EventPlace;
+}
+
+/**
+ * Reads the events after a place, in the order of their numbers, whether or not they were sent. Events of
+ * erased orders are left out.
+ *
+ * @param after undefined begins with the first event that is kept, or with `createdFrom`
+ * @throws DomainError `CURSOR_EXPIRED` if the place has another event or is too old
+ */
+export async function listEvents(
+  sql: Sql,
+  owner: EventOwner,
+  { after, size, ...filter }: EventFilter & { after?: EventPlace | undefined; size: number },
+): Promise<EventPage> {
+  const { merchantId, environment } = owner;
+  // A statement of its own, because what it numbers is visible only to later ones.
+  await sql`SELECT number_events(${merchantId}, ${environment}, ${MOST_NUMBERED})`;
+  const start = after ? await assertKept(sql, owner, after) : await findStart(sql, owner, filter);
+  const rows = await readPage(sql, owner, { ...filter, ...start, size });
+  const found = rows.flatMap(({ number, eventId, body }) =>
+    body === null ? [] : [{ place: [number, eventId] as const, body }],
+  );
+  const [end] = rows;
+  const last = found.length === size ? found.at(-1)?.place : undefined;
+  return {
+    events: found.map(({ body }) => JSON.parse(body) as WebhookEvent),
+    next: last ?? (end ? [end.endNumber, end.endEventId] : (after ?? [0, ''])),
+  };
+}
+
+/** The number after which a page begins, and the earliest time of its events. */
+interface Start {
+  afterNumber: number;
+  createdFrom?: Date | undefined;
+}
+
+/** @throws DomainError `CURSOR_EXPIRED` */
+async function assertKept(
+  sql: Sql,
+  { merchantId, environment }: EventOwner,
+  [number, eventId]: EventPlace,
+): Promise<Pick<Start, 'afterNumber'>> {
+  // The place before the first event is kept as long as that one.
+  const [row] = await sql<{ isKept: boolean }[]>`
+    SELECT (n.event_id = ${eventId} OR ${number}::bigint = 0)
+      AND e.at >= service_now() - ${KEPT_DAYS} * interval '1 day' AS is_kept
+    FROM event_numbers n LEFT JOIN order_events e USING (event_id)
+    WHERE n.merchant_id = ${merchantId} AND n.environment = ${environment}
+      AND n.number = ${Math.max(number, 1)}`;
+  const isKept = row ? row.isKept : number === 0;
+  if (!isKept) throw errorOf('CURSOR_EXPIRED');
+  return { afterNumber: number };
+}
+
+async function findStart(
+  sql: Sql,
+  { merchantId, environment }: EventOwner,
+  { createdFrom }: EventFilter,
+): Promise<Start> {
+  const [row] = await sql<[Start]>`
+    SELECT number_before(${merchantId}, ${environment}, at) AS after_number, at AS created_from
+    FROM (SELECT greatest(${createdFrom ?? null}::timestamptz,
+      service_now() - ${KEPT_DAYS} * interval '1 day') AS at) AS earliest`;
+  return row;
+}
+
+interface PageRow {
+  number: number;
+  eventId: string;
+  /** Null in the one row of a page without events. */
+  body: string | null;
+  /** The last event that has a number, or that this request reads. */
+  endNumber: number;
+  endEventId: string;
+}
+
+/** No row at all while the merchant has no event after the start. */
+function readPage(
+  sql: Sql,
+  { merchantId, environment }: EventOwner,
+  { afterNumber, type, orderNumber, createdFrom, size }: Start & EventFilter & { size: number },
+): Promise<PageRow[]> {
+  // The index of events by order finds all of one order; all others are read by their numbers.
+  const most = orderNumber === undefined ? MOST_READ : Number.MAX_SAFE_INTEGER;
+  return sql<PageRow[]>`
+    WITH final AS MATERIALIZED (
+      SELECT least(last_number, ${afterNumber}::bigint + ${most}::bigint) AS number
+      FROM event_counters
+      WHERE merchant_id = ${merchantId} AND environment = ${environment}
+        AND last_number >= ${afterNumber}
+    )
+    SELECT page.*, final.number AS end_number, n.event_id AS end_event_id
+    FROM final
+    JOIN event_numbers n ON n.merchant_id = ${merchantId} AND n.environment = ${environment}
+      AND n.number = final.number
+    LEFT JOIN LATERAL (
+      SELECT n.number, n.event_id, e.body FROM event_numbers n JOIN order_events e USING (event_id)
+      WHERE n.merchant_id = ${merchantId} AND n.environment = ${environment}
+        AND n.number > ${afterNumber} AND n.number <= final.number AND e.body <> ''
+        ${type === undefined ? sql`` : sql`AND e.type = ${type}`}
+        ${orderNumber === undefined ? sql`` : sql`AND e.order_number = ${orderNumber}`}
+        ${createdFrom === undefined ? sql`` : sql`AND e.at >= ${createdFrom}`}
+      ORDER BY n.number LIMIT ${size}
+    ) AS page ON true
+    ORDER BY page.number`;
+}
+
+/** An attempt to deliver an event. */
+export interface EventAttempt {
+  at: Date;
+  kind: 'scheduled' | 'manual';
+  url: string;
+  statusCode: number | null;
+  durationMs: number;
+  error: string | null;
+}
+
+/** One event with its delivery. */
+export interface EventDetails {
+  event: WebhookEvent;
+  /** Null while the event has never had a URL to go to. */
+  delivery: {
+    deliveryId: string;
+    state: 'PENDING' | 'DELIVERED' | 'FAILED';
+    nextAttemptAt: Date | null;
+    /** The newest ones, oldest first. */
+    attempts: EventAttempt[];
+  } | null;
+}
+
+/** More than the five of the schedule, because an event can be sent again by hand. */
+const MOST_ATTEMPTS = 100;
+
+/**
+ * One event of a merchant, with the state of its delivery and its attempts.
+ *
+ * @throws DomainError `NOT_FOUND`, also for an event of another merchant or environment, or of an erased order
+ */
+export async function findEvent(
+  sql: Sql,
+  { merchantId, environment }: EventOwner,
+  eventId: string,
+): Promise<EventDetails> {
+  const [row] = await sql<EventRow[]>`
+    SELECT e.body, e.order_number, d.delivery_id, d.state, d.next_attempt_at
+    FROM order_events e JOIN orders o USING (order_number)
+    LEFT JOIN webhook_deliveries d USING (event_id)
+    WHERE e.event_id = ${eventId} AND e.body <> ''
+      AND o.merchant_id = ${merchantId} AND o.environment = ${environment}`;
+  if (!row) throw new DomainError('NOT_FOUND', `Event not found: ${eventId}`);
+  const { body, orderNumber, deliveryId, state, nextAttemptAt } = row;
+  addRequestFields({ orderNumber });
+  const event = JSON.parse(body) as WebhookEvent;
+  if (deliveryId === null || state === null) return { event, delivery: null };
+  const attempts = await sql<EventAttempt[]>`
+    SELECT at, kind, url, status_code, duration_ms, error FROM webhook_attempts
+    WHERE delivery_id = ${deliveryId} ORDER BY attempt_id DESC LIMIT ${MOST_ATTEMPTS}`;
+  const delivery = { deliveryId, state, nextAttemptAt, attempts: attempts.toReversed() };
+  return { event, delivery };
+}
+
+interface EventRow {
+  body: string;
+  orderNumber: string;
+  deliveryId: string | null;
+  state: 'PENDING' | 'DELIVERED' | 'FAILED' | null;
+  nextAttemptAt: Date | null;
+}
