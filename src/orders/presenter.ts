@@ -18,6 +18,7 @@ export function createOrderPresenter(publicBaseUrl: string): PresentOrder {
     description: row.description,
     // The page of an erased order is not found.
     payment_url: row.erasedAt === null ? `${publicBaseUrl}/pay/${row.paymentToken}` : '',
+    ...(row.returnUrl !== null && { return_url: row.returnUrl }),
     payment_link_expires_at: row.paymentLinkExpiresAt.toISOString(),
     completes_at: STATUSES[row.status].deadline === 'completion' ? iso(row.completesAt) : null,
     dispute: presentDispute(row),

@@ -24,6 +24,8 @@ export interface OrderRow {
   buyerEmail: string;
   buyerPhone: string;
   buyerName: string;
+  /** Where the buyer's pages lead back to. */
+  returnUrl: string | null;
   paymentToken: string;
   status: OrderStatus;
   pendingOperation: PendingOperation | null;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ORDER_STATUSES, paiseFromRupees } from '../domain/index.ts';
+import { cursorInQuery } from '../http/input/cursor.ts';
 import { email, integerInQuery, momentInQuery, text } from '../http/input/fields.ts';
 
 const dateTime = z.iso.datetime();
@@ -81,6 +82,9 @@ export const orderSchema = z
     buyer: buyerSchema,
     description: z.string(),
     payment_url: z.string().meta({ description: "The buyer's payment page" }),
+    return_url: z.string().optional().meta({
+      description: "Where the buyer's page leads back to; absent if it was not given",
+    }),
     payment_link_expires_at: dateTime,
     completes_at: dateTime.nullable().meta({ description: 'Set while the order is DELIVERED' }),
     dispute: disputeObjectSchema.nullable().meta({
@@ -125,6 +129,16 @@ const amount = z
   .max(10_000, AMOUNT_TOO_LARGE)
   .refine((rupees) => paiseFromRupees(rupees) !== undefined, 'must have at most two decimals');
 
+const NO_RETURN_URL =
+  'must be an http or https URL of at most 2048 visible ASCII characters, without a user name or password';
+
+/** A link on a page, never requested by the service: any host is allowed. */
+const returnUrl = z
+  .string({ error: NO_RETURN_URL })
+  .max(2048, NO_RETURN_URL)
+  .regex(/^https?:\/\/[!-~]+$/, NO_RETURN_URL)
+  .refine((given) => URL.canParse(given) && !/^https?:\/\/[^/?#]*[@\\]/.test(given), NO_RETURN_URL);
+
 /** Body of POST /orders. Unknown fields are ignored. */
 export const createOrderSchema = z
   .object({
@@ -161,6 +175,13 @@ export const createOrderSchema = z
         description: 'Your own id of the order: 1 to 64 of A-Z a-z 0-9 . _ -; need not be unique.',
         example: 'SHOP-1042',
       }),
+    returnUrl: returnUrl.nullish().meta({
+      description:
+        "Your page to which the buyer's pages link; `order_number` and `status` are added to its query. " +
+        'Anyone can write such a query: read the order before you believe it. `https`, in the sandbox also ' +
+        '`http`; if you have a list of approved domains, its origin must be on it.',
+      example: 'https://shop.example.com/orders/1042/thanks',
+    }),
     currency: z.literal('INR', { error: 'must be "INR"' }).nullish(),
   })
   .meta({ id: 'CreateOrder' });
@@ -226,6 +247,9 @@ export const listOrdersSchema = z.object({
     maximum: 100,
     fallback: 20,
   }).meta({ description: 'Orders on a page' }),
+  after: cursorInQuery(z.tuple([z.string().regex(/^ORD[0-9A-Z]{26}$/)]))
+    .optional()
+    .meta({ description: 'The `next` of an earlier response, in the place of `page`' }),
   status: orderStatusSchema.optional(),
   ...filters,
   merchant_order_id: spelledAs(filters.merchantOrderId, 'merchantOrderId'),

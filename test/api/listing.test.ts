@@ -11,6 +11,7 @@ import {
   sealOrderBlocks,
 } from '../../src/orders/lists/order-blocks.ts';
 import type { Order } from '../../src/orders/schemas.ts';
+import { cursorOf } from '../../src/http/input/cursor.ts';
 import { anOrder } from '../support/api-client.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { writeOrder } from '../support/orders.ts';
@@ -23,6 +24,7 @@ interface OrderPage {
   totalPages: number;
   number: number;
   size: number;
+  next: string | null;
 }
 const HOUR_MS = 3_600_000;
 const ORDERS_PER_BLOCK = 7;
@@ -144,6 +146,21 @@ async function assertListsAreExact(
         numbers: page,
       });
     }
+    expect({ filter, numbers: await followed(service, filter, size) }).toEqual({
+      filter,
+      numbers: expected,
+    });
+  }
+}
+
+/** The orders of all pages, each of which begins after the last order of the page before it. */
+async function followed(service: TestService, filter: OrderFilter, size: number) {
+  const numbers: string[] = [];
+  for (;;) {
+    const after = numbers.at(-1);
+    const page = await listOrders(service.sql, filter, { number: 0, size, after });
+    numbers.push(...page.orders.map(({ orderNumber }) => orderNumber));
+    if (!page.hasMore) return numbers;
   }
 }
 
@@ -274,8 +291,8 @@ describe('GET /orders', () => {
   const list = async (merchant: Merchant, query: string) => {
     const { status, body } = await merchant.sandbox.get<OrderPage>(`/orders?${query}`);
     expect(status).toBe(200);
-    const { content, ...metadata } = body.data;
-    return { metadata, numbers: content.map(({ order_number }) => order_number) };
+    const { content, next, ...metadata } = body.data;
+    return { next, metadata, numbers: content.map(({ order_number }) => order_number) };
   };
 
   test('has the page metadata, newest first, 20 a page', async ({ merchant }) => {
@@ -283,15 +300,15 @@ describe('GET /orders', () => {
     for (let index = 0; index < 23; index += 1) {
       made.unshift((await merchant.sandbox.create()).order_number);
     }
-    expect(await list(merchant, '')).toEqual({
+    expect(await list(merchant, '')).toMatchObject({
       metadata: { totalElements: 23, totalPages: 2, number: 0, size: 20 },
       numbers: made.slice(0, 20),
     });
-    expect(await list(merchant, 'page=1')).toEqual({
+    expect(await list(merchant, 'page=1')).toMatchObject({
       metadata: { totalElements: 23, totalPages: 2, number: 1, size: 20 },
       numbers: made.slice(20),
     });
-    expect(await list(merchant, 'page=7&size=5')).toEqual({
+    expect(await list(merchant, 'page=7&size=5')).toMatchObject({
       metadata: { totalElements: 23, totalPages: 5, number: 7, size: 5 },
       numbers: [],
     });
@@ -303,6 +320,41 @@ describe('GET /orders', () => {
     const after = await list(merchant, 'size=100');
     expect(after.numbers.slice(more.length)).toEqual(before.numbers);
     expect(after.metadata).toMatchObject({ totalElements: before.metadata.totalElements + 10 });
+  });
+
+  test('by its cursor has every order once while new orders are created', async ({ service }) => {
+    const shop = await service.newMerchant({ webhooks: false });
+    const made: string[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      made.unshift((await shop.sandbox.create()).order_number);
+    }
+    const first = await list(shop, 'size=2');
+    await shop.sandbox.create();
+    const second = await list(shop, `size=2&page=7&after=${first.next}`);
+    await shop.sandbox.create();
+    const third = await list(shop, `size=2&after=${second.next}`);
+    expect([first, second, third].map(({ numbers }) => numbers)).toEqual([
+      made.slice(0, 2),
+      made.slice(2, 4),
+      made.slice(4),
+    ]);
+    expect(second.metadata).toEqual({ totalElements: 6, totalPages: 3, number: 0, size: 2 });
+    expect([third.next, (await list(shop, 'size=7')).next]).toEqual([null, null]);
+    const filtered = await list(shop, `status=PAID&after=${first.next}`);
+    expect(filtered).toMatchObject({ numbers: [], next: null, metadata: { totalElements: 0 } });
+  });
+
+  test('refuses a cursor that it has not given to this merchant', async ({ service, merchant }) => {
+    const stranger = await service.newMerchant({ webhooks: false });
+    for (let index = 0; index < 2; index += 1) await stranger.sandbox.create();
+    const { next } = await list(stranger, 'size=1');
+    for (const after of [next, 'x', '', cursorOf([1]), cursorOf([`ORD${'0'.repeat(26)}`])]) {
+      const { status, body } = await merchant.sandbox.get(`/orders?after=${after}`);
+      expect([status, body.validationErrors]).toEqual([
+        400,
+        { after: 'must be the `next` of an earlier response' },
+      ]);
+    }
   });
 
   test('filters by status, by merchant order id and by time', async ({ service }) => {
@@ -340,13 +392,13 @@ describe('GET /orders', () => {
     const second = await shop.sandbox.create({ buyerEmail: `${name.toUpperCase()}@Example.com` });
     const found = [second.order_number, first.order_number];
     for (const email of [`${name}@example.com`, `${name}@EXAMPLE.COM`]) {
-      expect(await list(shop, `buyerEmail=${email}`)).toEqual({
+      expect(await list(shop, `buyerEmail=${email}`)).toMatchObject({
         metadata: { totalElements: 2, totalPages: 1, number: 0, size: 20 },
         numbers: found,
       });
     }
     const page = await list(shop, `buyerEmail=${name}@example.com&size=1&page=1`);
-    expect(page).toEqual({
+    expect(page).toMatchObject({
       metadata: { totalElements: 2, totalPages: 2, number: 1, size: 1 },
       numbers: [first.order_number],
     });
@@ -398,7 +450,7 @@ describe('GET /orders', () => {
 
   test('shows no orders of another merchant or environment', async ({ service, merchant }) => {
     const stranger = await service.newMerchant({ webhooks: false });
-    expect(await list(stranger, '')).toEqual({
+    expect(await list(stranger, '')).toMatchObject({
       metadata: { totalElements: 0, totalPages: 0, number: 0, size: 20 },
       numbers: [],
     });

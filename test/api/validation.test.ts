@@ -1,4 +1,7 @@
 import { describe, expect } from 'vitest';
+import type { Environment } from '../../src/domain/index.ts';
+import { setOrigins } from '../../src/merchants/origins.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { anOrder } from '../support/api-client.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -198,6 +201,59 @@ describe('every field of an order has its rule and its message', () => {
   test('the sandbox names the unknown filters of a list', async ({ api }) => {
     const { headers } = await api.get('/orders?pagesize=5&buyer_email=a%40example.com&sort=asc');
     expect(headers.get('X-Unknown-Fields')).toBe('pagesize, sort');
+  });
+
+  const NO_URL =
+    'must be an http or https URL of at most 2048 visible ASCII characters, without a user name or password';
+
+  test.for([
+    'shop.example.com',
+    'javascript:alert(1)',
+    'https://',
+    'https://a b.example.com',
+    'https://shop.example.com/\n',
+    'https://asha@shop.example.com',
+    'https://asha:secret@shop.example.com/',
+    'https://shop.example.com\\@evil.example.com/',
+    'https://[::1',
+    'https://दुकान.example.com/',
+    `https://shop.example.com/${'x'.repeat(2024)}`,
+    5,
+  ])('a return URL is refused: %s', async (returnUrl, { api }) => {
+    expectViolations(await api.post('/orders', anOrder({ returnUrl })), { returnUrl: NO_URL });
+  });
+
+  test('a return URL is kept as it was written, and an order without one has none', async ({
+    api,
+  }) => {
+    const returnUrl = `https://shop.example.com/${'x'.repeat(2023)}`;
+    for (const url of [returnUrl, 'http://localhost:3000/a?b=@#c']) {
+      const answer = await api.post('/orders', anOrder({ returnUrl: url }));
+      expectSuccess(answer, 201);
+      expect(answer.body.data.return_url).toBe(url);
+      const names = Object.keys(answer.body.data);
+      expect(names[names.indexOf('payment_url') + 1]).toBe('return_url');
+    }
+    const { body } = await api.post('/orders', anOrder({ returnUrl: null }));
+    expect(body.data).not.toHaveProperty('return_url');
+  });
+
+  test('a return URL is https in production, and on the list of approved domains if there is one', async ({
+    service,
+  }) => {
+    const shop = await service.newMerchant({ linkedAccountId: 'acc_Returns' });
+    const create = (environment: Environment, returnUrl: string) =>
+      shop[environment].post('/orders', anOrder({ returnUrl }));
+    expectViolations(await create('production', 'http://shop.example.com'), {
+      returnUrl: 'must use https in production',
+    });
+    expectSuccess(await create('production', 'https://shop.example.com'), 201);
+    const admin = { sql: service.sql, actor: TEST_ACTOR };
+    await setOrigins(admin, shop.merchantId, 'sandbox', ['https://shop.example.com']);
+    expectSuccess(await create('sandbox', 'https://SHOP.example.com:443/back'), 201);
+    expectViolations(await create('sandbox', 'https://shop.example.com.evil.example'), {
+      returnUrl: 'must be on your list of approved domains',
+    });
   });
 
   test('texts of the maximum length are accepted', async ({ api }) => {

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { CheckoutState } from '../../src/checkout/state.ts';
-import { open, textOf } from './buyer.ts';
+import { open, post, textOf } from './buyer.ts';
 import { checkoutTest } from './checkout-test.ts';
 import { advance, checkoutIn, openSession } from './states.ts';
 
@@ -35,7 +35,8 @@ describe('the page of an order', () => {
     'says in plain words what the status is: %s',
     async (state, { service, merchant }) => {
       const own = state === 'merchant_unavailable' ? await service.newMerchant() : merchant;
-      const { order } = await checkoutIn(service, own, state);
+      const returnUrl = 'https://shop.example.com/back?id=%207#top';
+      const { order } = await checkoutIn(service, own, state, { returnUrl });
       const { status, html } = await open(order.payment_url);
       expect(status).toBe(SAYS[state][0]);
       expect(textOf(html)).toContain(SAYS[state][1]);
@@ -44,6 +45,11 @@ describe('the page of an order', () => {
       );
       expect(html.includes(`/dispute"`)).toBe(DISPUTES.includes(state));
       expect(html.includes('upi://pay')).toBe(state === 'waiting');
+      const [row] = await service.sql<{ status: string }[]>`
+        SELECT status FROM orders WHERE order_number = ${order.order_number}`;
+      const added = `&amp;order_number=${order.order_number}&amp;status=${row?.status}`;
+      expect(html).toContain(`href="https://shop.example.com/back?id=%207${added}#top"`);
+      expect(textOf(html)).toContain('Back to shop.example.com');
 
       const answer = await fetch(`${order.payment_url}/status`);
       const answered: { state: string; version: string } = await answer.json();
@@ -52,6 +58,21 @@ describe('the page of an order', () => {
       expect(html.includes(`data-version="${answered.version}"`)).toBe(!followed);
     },
   );
+
+  test('has no way back if the merchant gave none, and one from a refused form', async ({
+    checkouts,
+  }) => {
+    const { order } = await checkouts.in('paid');
+    expect((await open(order.payment_url)).html).not.toContain('Back to');
+    const { order: other } = await checkouts.in('paid', { returnUrl: 'http://localhost:3000' });
+    const refused = await post(`${other.payment_url}/dispute`, { reason: 'No' });
+    expect([refused.status, textOf(refused.html)]).toEqual([
+      400,
+      expect.stringContaining('Back to localhost:3000'),
+    ]);
+    const query = `?order_number=${other.order_number}&amp;status=PAID`;
+    expect(refused.html).toContain(`href="http://localhost:3000/${query}"`);
+  });
 
   test('shows amount, merchant, description and references, and escapes them all', async ({
     service,

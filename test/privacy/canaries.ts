@@ -46,6 +46,7 @@ const newOrder = ({ canary, email, phone }: CanaryBuyer) => ({
   buyerPhone: phone,
   buyerName: `Asha ${canary}`,
   description: `Blue kurta for ${canary}`,
+  returnUrl: `https://shop.example.com/baskets/${canary}`,
 });
 
 /** The keys of the commands of {@link refundedOrder}. */

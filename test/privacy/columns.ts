@@ -95,7 +95,8 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
       is_line`,
   },
   orders: {
-    buyer: 'idempotency_key description buyer_email buyer_phone buyer_name cancel_reason',
+    buyer:
+      'idempotency_key description buyer_email buyer_phone buyer_name cancel_reason return_url',
     derived: 'request_hash',
     // The UTR and the merchant's own id are references of the accounts, and the token a random number.
     none: `order_number merchant_id environment gateway merchant_order_id amount_paise payment_token

@@ -99,6 +99,7 @@ test('an erased order keeps its ids, amounts, times and ledger, in the published
   expect(orderSchema.parse(order)).toEqual({
     ...before.order,
     ...NO_DATA,
+    return_url: undefined,
     dispute: {
       ...before.order.dispute,
       reason: '',

@@ -54,6 +54,7 @@ export function checkoutPage(
     disputeSection(state, checkout, links.dispute, feedback.draft),
     settlementSection(checkout),
     island && checkAgain(state, links),
+    wayBack(checkout),
     references(checkout),
   ]);
 }
@@ -133,6 +134,23 @@ function checkAgain(state: CheckoutState, { page }: CheckoutLinks) {
     { class: 'check' },
     h('a', { class: isUrgent ? 'button plain' : undefined, href: page }, 'Check again'),
     h('span', { role: 'status', 'data-changed': 'This order has changed: check again.' }),
+  );
+}
+
+/**
+ * A link to the merchant's own page. It is never followed by itself: the buyer reads where it leads, and
+ * the merchant must not take it for a proof of the payment.
+ */
+function wayBack({ order }: Checkout) {
+  const url = order.returnUrl === null ? null : URL.parse(order.returnUrl);
+  if (url === null) return null;
+  const { orderNumber, status } = order;
+  // Appended, because a parser would write the merchant's own query in another way.
+  url.search += `${url.search === '' ? '?' : '&'}order_number=${orderNumber}&status=${status}`;
+  return h(
+    'p',
+    { class: 'back' },
+    h('a', { href: url.href }, 'Back to ', h('bdi', null, url.host)),
   );
 }
 

@@ -5,7 +5,8 @@ export function cursorOf(place: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 
-const INVALID = 'must be the `next` of an earlier response';
+/** The message of a cursor that this service has not made. */
+export const INVALID_CURSOR = 'must be the `next` of an earlier response';
 
 /**
  * The schema of a cursor in a query.
@@ -13,10 +14,10 @@ const INVALID = 'must be the `next` of an earlier response';
  * @param place the schema of what was given to {@link cursorOf}
  */
 export function cursorInQuery<Place extends z.ZodType>(place: Place) {
-  return z.string({ error: INVALID }).transform((text, context): z.output<Place> => {
+  return z.string({ error: INVALID_CURSOR }).transform((text, context): z.output<Place> => {
     const parsed = place.safeParse(parsedJson(Buffer.from(text, 'base64url').toString()));
     if (parsed.success) return parsed.data;
-    context.addIssue({ code: 'custom', message: INVALID });
+    context.addIssue({ code: 'custom', message: INVALID_CURSOR });
     return z.NEVER;
   });
 }

@@ -98,7 +98,14 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
     responses: {
       200: response(
         'Orders',
-        { content: [delivered], totalElements: 1, totalPages: 1, number: 0, size: 20 },
+        {
+          content: [delivered],
+          totalElements: 1,
+          totalPages: 1,
+          number: 0,
+          size: 20,
+          next: null,
+        },
         '2026-11-22T12:00:00.000Z',
       ),
     },

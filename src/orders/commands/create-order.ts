@@ -75,8 +75,11 @@ export function newOrderOf(
     buyerEmail: body.buyerEmail,
     buyerPhone: body.buyerPhone,
     buyerName: body.buyerName ?? '',
+    // Absent in the hash of an order without one, as in those of earlier releases.
+    ...(body.returnUrl != null && { returnUrl: body.returnUrl }),
   };
   return {
+    returnUrl: null,
     ...content,
     orderNumber: `ORD${ulid()}`,
     merchantId,

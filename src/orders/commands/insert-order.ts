@@ -22,6 +22,7 @@ export type NewOrder = Pick<
   | 'buyerEmail'
   | 'buyerPhone'
   | 'buyerName'
+  | 'returnUrl'
   | 'paymentToken'
   | 'terms'
 >;

@@ -23,6 +23,8 @@ export interface OrderPage {
   number: number;
   /** Orders on a page. */
   size: number;
+  /** The order before the page, one of the merchant's; then `number` is 0. */
+  after?: string | undefined;
 }
 
 /**
@@ -34,11 +36,12 @@ export async function listOrders(
   sql: Sql,
   filter: OrderFilter,
   page: OrderPage,
-): Promise<{ orders: OrderRow[]; totalElements: number }> {
+): Promise<{ orders: OrderRow[]; totalElements: number; hasMore: boolean }> {
   const rows = await sql<(OrderRow & { total: number })[]>`${orderPageQuery(sql, filter, page)}`;
   // A page beyond the last one returns a single row, with the total and no order.
-  const orders = rows.filter((row) => row.orderNumber !== null);
-  return { orders, totalElements: rows[0]?.total ?? 0 };
+  const found = rows.filter((row) => row.orderNumber !== null);
+  const orders = found.slice(0, page.size);
+  return { orders, totalElements: rows[0]?.total ?? 0, hasMore: found.length > page.size };
 }
 
 /** The filter's conditions other than the creation time. */
@@ -58,6 +61,18 @@ function boundsOf(sql: Sql, { createdFrom, createdTo }: OrderFilter) {
   };
 }
 
+/** The newest order of a page, or the one before it; and the condition of the page's orders. */
+function beginningOf(sql: Sql, { after }: OrderPage, to: Fragment) {
+  const place = sql`(newest.created_at, newest.order_number)`;
+  if (after === undefined) {
+    return { newest: sql`newest`, isInPage: sql`(created_at, order_number) <= ${place}` };
+  }
+  return {
+    newest: sql`(SELECT created_at, order_number FROM orders WHERE order_number = ${after}) AS newest`,
+    isInPage: sql`(created_at, order_number) < ${place} AND created_at < ${to}`,
+  };
+}
+
 /**
  * The statement of {@link listOrders}; exported because the benchmark runs EXPLAIN on it.
  *
@@ -65,12 +80,13 @@ function boundsOf(sql: Sql, { createdFrom, createdTo }: OrderFilter) {
  * a bound and the nearest block, and skips orders only within one block or one of those edges. The blocks
  * have no counts by a merchant's own order id or a buyer, which few orders share: those are all counted.
  */
-export function orderPageQuery(sql: Sql, filter: OrderFilter, { number, size }: OrderPage) {
+export function orderPageQuery(sql: Sql, filter: OrderFilter, page: OrderPage) {
   const { merchantId, environment, status, merchantOrderId, buyerEmail } = filter;
   const hasCounts = merchantOrderId === undefined && buyerEmail === undefined;
   const { from, to } = boundsOf(sql, filter);
   const conditions = conditionsOf(sql, filter);
-  const skipped = number * size;
+  const { newest, isInPage } = beginningOf(sql, page, to);
+  const skipped = page.number * page.size;
   const inBlock = status ? sql`by_status[status_number(${status})]` : sql`orders`;
   const count = (begins: Fragment, ends: Fragment) =>
     sql`(SELECT count(*) FROM orders
@@ -112,11 +128,10 @@ export function orderPageQuery(sql: Sql, filter: OrderFilter, { number, size }: 
     )
     SELECT total, page.* FROM (SELECT max(orders_until) AS total FROM reached) AS counted
     LEFT JOIN LATERAL (
-      SELECT orders.* FROM newest, LATERAL (
+      SELECT orders.* FROM ${newest}, LATERAL (
         SELECT * FROM orders_with_dispute
-        WHERE ${conditions} AND created_at >= ${from}
-          AND (created_at, order_number) <= (newest.created_at, newest.order_number)
-        ORDER BY created_at DESC, order_number DESC LIMIT ${size}
+        WHERE ${conditions} AND created_at >= ${from} AND ${isInPage}
+        ORDER BY created_at DESC, order_number DESC LIMIT ${page.size + 1}
       ) AS orders
     ) AS page ON true
     ORDER BY created_at DESC, order_number DESC`;

@@ -4,7 +4,11 @@ import type { Sql } from '../../db/client.ts';
 import type { Route, RouteCaller } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { envelopeOf, success } from '../../http/responses/envelope.ts';
-import { errorOf } from '../../http/responses/errors.ts';
+import { cursorOf, INVALID_CURSOR } from '../../http/input/cursor.ts';
+import { errorOf, ValidationError } from '../../http/responses/errors.ts';
+import { findOrigins } from '../../merchants/public.ts';
+import { findOrder } from '../lists/find-orders.ts';
+import type { OrderFilter } from '../lists/list-orders.ts';
 import {
   keyHeaders,
   replayHeaders,
@@ -43,6 +47,23 @@ async function assertReady(
   if (!isReplay) throw errorOf('MERCHANT_NOT_READY');
 }
 
+/** @throws ValidationError unless the environment and the merchant's list of approved domains allow the URL */
+async function assertReturnUrl(
+  sql: Sql,
+  { merchantId, environment }: Pick<OrderFilter, 'merchantId' | 'environment'>,
+  returnUrl: string | null | undefined,
+): Promise<void> {
+  if (returnUrl === null || returnUrl === undefined) return;
+  const { origin, protocol } = new URL(returnUrl);
+  if (environment === 'production' && protocol !== 'https:') {
+    throw new ValidationError({ returnUrl: 'must use https in production' });
+  }
+  const allowed = await findOrigins(sql, merchantId, environment);
+  if (allowed.length > 0 && !allowed.includes(origin)) {
+    throw new ValidationError({ returnUrl: 'must be on your list of approved domains' });
+  }
+}
+
 function createOrderRoute({ sql, commands }: OrderRouteDeps): Route {
   return defineRoute({
     ...merchantRoute,
@@ -63,6 +84,7 @@ function createOrderRoute({ sql, commands }: OrderRouteDeps): Route {
     },
     errors: ['MERCHANT_NOT_READY'],
   }).handledBy(async ({ body, headers, merchant, environment, log }) => {
+    await assertReturnUrl(sql, { merchantId: merchant.id, environment }, body.returnUrl);
     const key = headers['Idempotency-Key'] ?? ulid();
     const created = await commands.create({
       merchantId: merchant.id,
@@ -86,7 +108,9 @@ function listOrdersRoute({ sql, present }: OrderRouteDeps): Route {
     path: '/orders',
     operationId: 'listOrders',
     summary: "List the merchant's orders",
-    description: 'Newest first, one page at a time. An order must match all given filters.',
+    description:
+      'Newest first, one page at a time. An order must match all given filters. With the `next` of a response as ' +
+      '`after`, the following page begins behind its last order, whatever was created meanwhile.',
     query: listOrdersSchema,
     responses: {
       200: {
@@ -98,24 +122,44 @@ function listOrdersRoute({ sql, present }: OrderRouteDeps): Route {
             totalPages: z.int().min(0),
             number: z.int().min(0),
             size: z.int().min(1).max(100),
+            next: z.string().nullable().meta({
+              description: 'The `after` of the next page; null on the last one',
+            }),
           }),
         ),
       },
     },
   }).handledBy(async ({ query, merchant, environment }) => {
-    const { page: number, size } = query;
-    const { orders, totalElements } = await listOrders(
-      sql,
-      { ...filterOf(query), merchantId: merchant.id, environment },
-      { number, size },
-    );
+    const owner = { merchantId: merchant.id, environment };
+    const after = query.after?.[0];
+    if (after !== undefined) await assertOwnCursor(sql, owner, after);
+    const { size } = query;
+    const number = after === undefined ? query.page : 0;
+    const filter = { ...filterOf(query), ...owner };
+    const { orders, totalElements, hasMore } = await listOrders(sql, filter, {
+      number,
+      size,
+      after,
+    });
+    const last = hasMore ? orders.at(-1) : undefined;
+    const next = last ? cursorOf([last.orderNumber]) : null;
     const totalPages = Math.ceil(totalElements / size);
     const content = orders.map(present);
     return {
       status: 200,
-      body: success('Orders', { content, totalElements, totalPages, number, size }),
+      body: success('Orders', { content, totalElements, totalPages, number, size, next }),
     };
   });
+}
+
+/** @throws ValidationError for the cursor of another merchant or of a database that was restored */
+async function assertOwnCursor(
+  sql: Sql,
+  { merchantId, environment }: Pick<OrderFilter, 'merchantId' | 'environment'>,
+  orderNumber: string,
+): Promise<void> {
+  const order = await findOrder(sql, environment, orderNumber);
+  if (order?.merchantId !== merchantId) throw new ValidationError({ after: INVALID_CURSOR });
 }
 
 function getOrderRoute({ sql, present }: OrderRouteDeps): Route {
