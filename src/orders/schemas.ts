@@ -204,6 +204,10 @@ export const acceptSchema = z.object({});
 export const disputeSchema = z.object({ reason: requiredText(10, 2000) });
 /** An operator's decision, whose reason merchant and buyer can read. */
 export const decisionSchema = z.object({ reason: requiredText(1, 2000) });
+/** Body of the test helper that decides a dispute as an operator would. */
+export const decideSchema = z.object({
+  for: z.enum(['merchant', 'buyer'], { error: 'must be merchant or buyer' }),
+});
 /** Body of the test helper that moves an order's clock: 1 second to 30 days. */
 export const advanceSchema = z.object({
   seconds: z

@@ -37,6 +37,7 @@ const POSTS: readonly (readonly [path: string, field: string])[] = [
   ['/test-helpers/orders/{id}/fail-payment', ''],
   ['/test-helpers/orders/{id}/dispute', 'reason'],
   ['/test-helpers/orders/{id}/advance', 'seconds'],
+  ['/test-helpers/orders/{id}/decide', 'for'],
 ];
 const LEVELS = 10_000;
 const nested = (open: string, close: string) => open.repeat(LEVELS) + close.repeat(LEVELS);
@@ -297,7 +298,7 @@ describe('hostile queries and paths', () => {
 
   test('test helpers do not exist in production', async ({ merchant, orderNumber }) => {
     const { production } = merchant;
-    for (const helper of ['pay', 'fail-payment', 'dispute', 'advance']) {
+    for (const helper of ['pay', 'fail-payment', 'dispute', 'advance', 'decide']) {
       const answer = await production.post(`/test-helpers/orders/${orderNumber}/${helper}`, {});
       expectRefusal(answer, 404, 'Not found');
     }

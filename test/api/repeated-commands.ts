@@ -65,6 +65,12 @@ export const OPERATIONS: Record<string, Operation> = {
     step: 'DISPUTE_RAISED',
     afterwards: ['accept'],
   },
+  decide: {
+    path: '/test-helpers/orders/{id}/decide',
+    body: { for: 'merchant' },
+    fits: 'DISPUTE_OPEN',
+    step: 'DISPUTE_RESOLVED',
+  },
   advance: {
     path: '/test-helpers/orders/{id}/advance',
     body: { seconds: 60 },

@@ -69,6 +69,7 @@ const OPERATIONS = [
   ['POST', '/test-helpers/orders/{id}/fail-payment', ''],
   ['POST', '/test-helpers/orders/{id}/dispute', '{"reason":"It never arrived"}'],
   ['POST', '/test-helpers/orders/{id}/advance', '{"seconds":60}'],
+  ['POST', '/test-helpers/orders/{id}/decide', '{"for":"buyer"}'],
   ['GET', '/{x}', ''],
 ] as const;
 type Operation = (typeof OPERATIONS)[number];

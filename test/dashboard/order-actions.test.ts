@@ -22,7 +22,8 @@ function actionsOf({ deps, config, origin, log }: TestService) {
   const commands = createOrderCommands({ sql, workflows, durations, present, log });
   const sessions = { sql, workflows, gateways, sessionMs: durations.paymentSessionMs, log };
   const pay = createSandboxPayment(sessions);
-  const declared = [...merchantCommands(commands), ...testHelpers({ commands, pay })];
+  const helpers = testHelpers({ sql, commands, present, pay, advanceAttempts: async () => 0 });
+  const declared = [...merchantCommands(commands), ...helpers];
   const gatewaySlots = createGatewaySlots();
   return createOrderActions(declared, { publicBaseUrl: origin, gatewaySlots });
 }

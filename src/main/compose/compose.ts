@@ -24,14 +24,12 @@ import { createStepRecorder } from '../../orders/steps/record-step.ts';
 import { orderRoutes } from '../../orders/routes/routes.ts';
 import { merchantCommands } from '../../orders/routes/command-routes.ts';
 import { commandRoute } from '../../orders/routes/route-parts.ts';
-import { testHelpers } from '../../orders/routes/test-helpers.ts';
 import { callbackRoutes } from '../../payments/captures/callback-route.ts';
 import type { GatewayAdapter, GatewayOptions } from '../../payments/gateway/adapter.ts';
 import { GATEWAY_ADAPTERS } from '../../payments/gateway/adapters.ts';
 import type { Gateways } from '../../payments/gateway/gateways.ts';
 import { createGateways } from '../../payments/gateway/gateways.ts';
 import { paymentSessionRoutes } from '../../payments/sessions/routes.ts';
-import { createSandboxPayment } from '../../payments/sessions/sandbox-payment.ts';
 import { refreshSession, openSession, type SessionDeps } from '../../payments/sessions/sessions.ts';
 import { createMailWorkflows } from '../../temporal/mail-workflows.ts';
 import { createDeliveryRetries } from '../../temporal/delivery-retries.ts';
@@ -41,6 +39,7 @@ import { createAttemptLog } from '../../webhooks/schedule/attempt-log.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import { createWebhookSender } from '../../webhooks/sending/sender.ts';
 import { composeDashboard } from './compose-dashboard.ts';
+import { composeTestHelpers } from './compose-test-helpers.ts';
 import { webhookRules } from './webhook-rules.ts';
 import { documentationOf } from './documentation.ts';
 
@@ -125,7 +124,7 @@ export async function composeApi(resources: Resources) {
   const gatewaySlots = createGatewaySlots();
   const sessionMs = durations.paymentSessionMs;
   const sessions = { sql, workflows, gateways, sessionMs, log };
-  const helpers = testHelpers({ commands, pay: createSandboxPayment(sessions) });
+  const helpers = composeTestHelpers(temporal, { sessions, commands, present });
   const readiness = createReadiness({
     database: () => sql`SELECT 1`,
     temporal: () => temporal.workflowService.getSystemInfo({}),

@@ -58,6 +58,19 @@ const advanced: Order = {
   ).toISOString(),
 };
 
+const decided: Order = {
+  ...resolved,
+  dispute: resolved.dispute && {
+    ...resolved.dispute,
+    resolution: null,
+    decision: {
+      for: 'merchant',
+      reason: 'Decided by the sandbox test helper',
+      decided_at: resolved.updated_at,
+    },
+  },
+};
+
 const refundingByMerchant: Order = {
   ...paid,
   refund: { amount: paid.amount, reason: 'merchant_refund', processed_at: null },
@@ -92,6 +105,7 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
       'testFailPayment',
       'testDispute',
       'testAdvance',
+      'testDecide',
     ),
   },
   listOrders: {
@@ -194,5 +208,10 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
     request: { seconds: ADVANCED_SECONDS },
     responses: { 200: orderResponse('Clock advanced', advanced) },
     next: onSameOrder('getOrder', 'getOrderTimeline'),
+  },
+  testDecide: {
+    request: { for: 'merchant' },
+    responses: { 200: orderResponse('Dispute decided', decided) },
+    next: onSameOrder('getOrder', 'testAdvance'),
   },
 };

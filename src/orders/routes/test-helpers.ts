@@ -1,18 +1,18 @@
 import type { PaymentRef } from '../../contracts/ids.ts';
-import type { OrderCommands } from '../commands/commands.ts';
+import type { AdvanceDeps } from '../commands/advance-order.ts';
+import { advanceOrder } from '../commands/advance-order.ts';
 import type { DeclaredCommand } from './route-parts.ts';
 import { declareCommand } from './route-parts.ts';
 import type { OrderRow } from '../rows.ts';
-import { advanceSchema, disputeSchema } from '../schemas.ts';
+import { advanceSchema, decideSchema, disputeSchema } from '../schemas.ts';
 
 /** The dependencies of the sandbox's test helpers. */
-export interface TestHelperDeps {
-  commands: OrderCommands;
+export interface TestHelperDeps extends AdvanceDeps {
   /** Pays at the gateway as the buyer would. When this returns, the capture is recorded. */
   pay(order: OrderRow, commandId: string): Promise<PaymentRef>;
 }
 
-/** The declaration that the four helpers share. They exist under the sandbox path only. */
+/** The declaration that the helpers share. They exist under the sandbox path only. */
 const helper = {
   base: 'sandbox',
   below: '/test-helpers',
@@ -21,10 +21,14 @@ const helper = {
 /** The reason in PAYMENT_FAILED: the helper does not ask the gateway. */
 const DECLINED = 'The payment was declined by the sandbox test helper';
 
+/** The reason of the decision, which merchant and buyer can read. */
+const DECIDED = 'Decided by the sandbox test helper';
+
 /** The commands with which a merchant tests an integration: they act as the buyer and move the clock. */
-export function testHelpers({ commands, pay }: TestHelperDeps): DeclaredCommand[] {
+export function testHelpers(deps: TestHelperDeps): DeclaredCommand[] {
+  const { commands } = deps;
   return [
-    payHelper({ commands, pay }),
+    payHelper(deps),
     declareCommand({
       ...helper,
       action: 'fail-payment',
@@ -52,28 +56,12 @@ export function testHelpers({ commands, pay }: TestHelperDeps): DeclaredCommand[
       body: disputeSchema,
       carryOut: (given, { reason }) => commands.raiseDispute({ ...given, reason }),
     }),
-    declareCommand({
-      ...helper,
-      action: 'advance',
-      operationId: 'testAdvance',
-      summary: "Move the order's clock",
-      description:
-        'Moves its deadlines closer by the given number of seconds; past times do not change.',
-      done: 'Clock advanced',
-      body: advanceSchema,
-      carryOut: ({ order, commandId, actor }, { seconds }) =>
-        commands.send({
-          order,
-          name: 'advance',
-          message: { commandId, seconds },
-          body: { seconds },
-          actor,
-        }),
-    }),
+    advanceHelper(deps),
+    decideHelper(deps),
   ];
 }
 
-function payHelper({ commands, pay }: TestHelperDeps): DeclaredCommand {
+function payHelper({ commands, pay }: Pick<TestHelperDeps, 'commands' | 'pay'>): DeclaredCommand {
   return declareCommand({
     ...helper,
     action: 'pay',
@@ -90,6 +78,43 @@ function payHelper({ commands, pay }: TestHelperDeps): DeclaredCommand {
         order,
         name: 'pay',
         message: { commandId, ...(await pay(order, commandId)) },
+        actor,
+      }),
+  });
+}
+
+function advanceHelper(deps: AdvanceDeps): DeclaredCommand {
+  return declareCommand({
+    ...helper,
+    action: 'advance',
+    operationId: 'testAdvance',
+    summary: "Move the order's clock",
+    description:
+      'Moves its deadlines and the attempts of its webhooks closer by the given number of seconds; past times do ' +
+      'not change. Of an order in a final status, only the attempts move.',
+    done: 'Clock advanced',
+    body: advanceSchema,
+    carryOut: (given, { seconds }) => advanceOrder(deps, { ...given, seconds }),
+  });
+}
+
+function decideHelper({ commands }: Pick<TestHelperDeps, 'commands'>): DeclaredCommand {
+  return declareCommand({
+    ...helper,
+    action: 'decide',
+    operationId: 'testDecide',
+    summary: 'Decide a dispute as an operator',
+    description:
+      'DISPUTE_* → DELIVERED if it is decided for the merchant; for the buyer → REFUNDED once the gateway has ' +
+      'refunded, until then `refund.processed_at` is null.',
+    done: 'Dispute decided',
+    body: decideSchema,
+    carryOut: ({ order, commandId, actor }, { for: winner }) =>
+      commands.send({
+        order,
+        name: 'decide',
+        message: { commandId, for: winner },
+        body: { reason: DECIDED, for: winner },
         actor,
       }),
   });

@@ -1,0 +1,31 @@
+import type { Client } from '@temporalio/client';
+import type { OrderCommands } from '../../orders/commands/commands.ts';
+import type { PresentOrder } from '../../orders/presenter.ts';
+import type { DeclaredCommand } from '../../orders/routes/route-parts.ts';
+import { testHelpers } from '../../orders/routes/test-helpers.ts';
+import { createSandboxPayment } from '../../payments/sessions/sandbox-payment.ts';
+import type { SessionDeps } from '../../payments/sessions/sessions.ts';
+import { createWorkflowInspector } from '../../temporal/pending-activities.ts';
+import { createAttemptClock } from '../../webhooks/schedule/advance-attempts.ts';
+
+/** What the API shares with the sandbox's test helpers. */
+interface Shared {
+  readonly sessions: SessionDeps;
+  readonly commands: OrderCommands;
+  readonly present: PresentOrder;
+}
+
+/** The test helpers of the sandbox, which act as the buyer, the buyer's bank and an operator. */
+export function composeTestHelpers(
+  temporal: Client,
+  { sessions, commands, present }: Shared,
+): DeclaredCommand[] {
+  const { sql } = sessions;
+  return testHelpers({
+    sql,
+    commands,
+    present,
+    pay: createSandboxPayment(sessions),
+    advanceAttempts: createAttemptClock({ sql, inspector: createWorkflowInspector(temporal) }),
+  });
+}

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { aRefusingMerchant, attemptsOf, deliveriesOf, untilDelivery } from './deliveries.ts';
+
+const test = serviceTest({ time: 'real' });
+
+const MINUTE_SECONDS = 60;
+const HOUR_SECONDS = 60 * MINUTE_SECONDS;
+
+/** An order whose first webhook was refused once, and waits five minutes. */
+async function refusedOrder(service: TestService) {
+  const merchant = await aRefusingMerchant(service);
+  const order = await merchant.sandbox.create();
+  const path = `/test-helpers/orders/${order.order_number}/advance`;
+  return {
+    ...merchant,
+    order,
+    advance: (seconds: number, headers?: Record<string, string>) =>
+      merchant.sandbox.post(path, { seconds }, headers),
+    untilAttempts: (count: number) =>
+      untilDelivery(service, order.order_number, ({ attempts }) => attempts.length === count),
+  };
+}
+
+test('advance moves the webhook attempts of an order, until the fifth', async ({ service }) => {
+  const { order, advance, untilAttempts } = await refusedOrder(service);
+  const delays = [5 * MINUTE_SECONDS, 30 * MINUTE_SECONDS, 2 * HOUR_SECONDS, 12 * HOUR_SECONDS];
+  for (const [index, seconds] of delays.entries()) {
+    await untilAttempts(index + 1);
+    expect((await advance(seconds)).status).toBe(200);
+  }
+  const isFailed = ({ state }: { state: string }) => state === 'FAILED';
+  const delivery = await untilDelivery(service, order.order_number, isFailed);
+  expect(attemptsOf(delivery)).toEqual(Array.from({ length: 5 }, () => 'scheduled 500'));
+});
+
+test('an attempt that is not due yet comes nearer by as much, and is made at its time', async ({
+  service,
+}) => {
+  const { order, advance, untilAttempts, receiver } = await refusedOrder(service);
+  const before = await untilAttempts(1);
+  await advance(100);
+  const [after] = await deliveriesOf(service, order.order_number);
+  expect(Date.parse(after?.nextAttemptAt ?? '')).toBe(
+    Date.parse(before.nextAttemptAt ?? '') - 100_000,
+  );
+  expect(after?.attempts).toHaveLength(1);
+  receiver.answerWith(() => 200);
+  await advance(200);
+  const delivered = await untilAttempts(2);
+  expect([delivered.state, ...attemptsOf(delivered)]).toEqual([
+    'DELIVERED',
+    'scheduled 500',
+    'scheduled 200',
+  ]);
+});
+
+test('of a final order, only the webhook attempts move; without one it is 400', async ({
+  service,
+}) => {
+  const { order, advance, untilAttempts, receiver, sandbox } = await refusedOrder(service);
+  await untilAttempts(1);
+  await sandbox.post(`/orders/${order.order_number}/cancel`);
+  await receiver.until(1, ({ event }) => event === 'ORDER_CANCELLED');
+  const cancelled = await sandbox.read(order);
+  const key = { 'Idempotency-Key': randomUUID() };
+  receiver.answerWith(() => 200);
+  const answer = await advance(6 * MINUTE_SECONDS, key);
+  expect([answer.status, answer.body.data]).toEqual([200, cancelled]);
+  await untilAttempts(2);
+  await receiver.until(2, ({ event }) => event === 'ORDER_CREATED');
+  const again = await advance(6 * MINUTE_SECONDS, key);
+  expect([again.status, again.headers.get('Idempotent-Replayed')]).toEqual([200, 'true']);
+  // The other webhook was perhaps still being refused when the clock moved.
+  for (;;) {
+    const { status } = await advance(6 * MINUTE_SECONDS);
+    if (status === 400) break;
+  }
+  await until(async () => {
+    const deliveries = await deliveriesOf(service, order.order_number);
+    return deliveries.length === 2 && deliveries.every(({ state }) => state === 'DELIVERED');
+  });
+});
+
+test('a final order without a waiting attempt says so', async ({ service }) => {
+  const { sandbox } = await service.newMerchant({ webhooks: false });
+  const order = await sandbox.create();
+  await sandbox.post(`/orders/${order.order_number}/cancel`);
+  const { status, body } = await sandbox.help(order, 'advance', { seconds: 60 });
+  expect([status, body.message]).toEqual([
+    400,
+    'Cannot advance; the order is in a final status, and no attempt of its webhooks waits',
+  ]);
+});
+
+test.for([
+  ['merchant', 'DELIVERED', 'DISPUTE_RESOLVED'],
+  ['buyer', 'REFUNDED', 'REFUND_PROCESSED'],
+] as const)(
+  'the helper decides a dispute for the %s as an operator does',
+  async ([winner, status, event], { service }) => {
+    const { sandbox, receiver } = await service.newMerchant();
+    const order = await sandbox.create();
+    for (const [helper, body] of [
+      ['pay', {}],
+      ['dispute', { reason: 'It never arrived at my door' }],
+      ['decide', { for: winner }],
+    ] as const) {
+      expect((await sandbox.help(order, helper, body)).status).toBe(200);
+    }
+    await sandbox.untilStatus(order, status);
+    const [received] = await receiver.until(1, (webhook) => webhook.event === event);
+    expect(received?.body.data).toMatchObject({
+      dispute: { decision: { for: winner, reason: 'Decided by the sandbox test helper' } },
+    });
+    const { status: refused, body } = await sandbox.help(order, 'decide', { for: winner });
+    expect([refused, body.message]).toEqual([
+      400,
+      'Cannot decide; order must be in DISPUTE status',
+    ]);
+  },
+);
