@@ -1,0 +1,225 @@
+import { createHmac } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { readCommandLine } from '../src/main/process/command-line.ts';
+import { exampleEventBody, unusualTestBody } from '../src/orders/public.ts';
+import { errorOf, errorReply, ValidationError } from '../src/http/responses/errors.ts';
+import { signWebhook } from '../src/webhooks/sending/signed-request.ts';
+
+/** What every SDK and the service agree on. */
+export const VECTORS_FILE = new URL('../sdk/test-vectors.json', import.meta.url);
+
+const AT = new Date('2026-11-20T09:30:00.000Z');
+const NOW_SECONDS = AT.getTime() / 1000;
+/** A secret's body is drawn once, so that the file stays the same. */
+const secretOf = (seed: string) =>
+  `whsec_${createHmac('sha256', 'vectors').update(seed).digest('hex').slice(0, 36)}`;
+const [SECRET, OTHER] = [secretOf('one'), secretOf('two')];
+
+interface WebhookVector {
+  name: string;
+  secrets: string[];
+  headers: Record<string, string>;
+  body: string;
+  nowSeconds: number;
+  /** The event's id, or the mistake that is found. */
+  expect: { eventId: string } | { mistake: string };
+}
+
+/** A webhook as the service sends it, with what a vector changes. */
+function webhook(name: string, body: string, changes: Partial<WebhookVector> = {}): WebhookVector {
+  const signature = signWebhook({
+    secret: SECRET,
+    timestampSeconds: NOW_SECONDS,
+    rawBody: Buffer.from(body),
+  });
+  const { event_id: eventId } = JSON.parse(body) as { event_id: string };
+  return {
+    name,
+    secrets: [SECRET],
+    headers: { 'x-service-timestamp': String(NOW_SECONDS), 'x-service-signature': signature },
+    body,
+    nowSeconds: NOW_SECONDS,
+    expect: { eventId },
+    ...changes,
+  };
+}
+
+/** The body as Python's json.dumps writes it. */
+const withSpaces = (body: string) =>
+  body.replaceAll(/("(?:[^"\\]|\\.)*")|([,:])/g, (_, text: string | undefined, sign: string) =>
+    text === undefined ? `${sign} ` : text,
+  );
+
+const ABOUT = {
+  environment: 'sandbox',
+  eventId: 'evt_01M7W4Q010D3F5G7H9J1K2M4N6',
+  at: AT,
+} as const;
+const PAID = exampleEventBody('PAYMENT_SUCCESS', ABOUT);
+const UNUSUAL = unusualTestBody(ABOUT);
+const fails = (mistake: string) => ({ expect: { mistake } });
+
+const ACCEPTED: readonly WebhookVector[] = [
+  webhook('as it was sent', PAID),
+  webhook('a TEST event with Devanagari and odd spaces', UNUSUAL),
+  webhook('during a rotation: the second secret fits', PAID, { secrets: [OTHER, SECRET] }),
+  webhook('300 s old', PAID, { nowSeconds: NOW_SECONDS + 300 }),
+  webhook('300 s in the future', PAID, { nowSeconds: NOW_SECONDS - 300 }),
+];
+
+/** What does not fit the signature. */
+const WITH_MISTAKES: readonly WebhookVector[] = [
+  webhook('301 s old', PAID, { nowSeconds: NOW_SECONDS + 301, ...fails('clock') }),
+  webhook('301 s in the future', PAID, { nowSeconds: NOW_SECONDS - 301, ...fails('clock') }),
+  webhook('the secret of another endpoint', PAID, { secrets: [OTHER], ...fails('wrong_secret') }),
+  webhook('no secret', PAID, { secrets: [], ...fails('wrong_secret') }),
+  webhook('the secret without its prefix', PAID, {
+    secrets: [SECRET.slice('whsec_'.length)],
+    ...fails('prefix_stripped'),
+  }),
+  webhook('another amount', PAID, {
+    body: PAID.replace('"amount":499.5', '"amount":4.5'),
+    ...fails('wrong_secret'),
+  }),
+  webhook('a body that is no JSON', PAID, { body: '{', ...fails('wrong_secret') }),
+  webhook('serialised again, with spaces', PAID, {
+    body: withSpaces(PAID),
+    ...fails('reserialised'),
+  }),
+  webhook('a TEST event serialised again', UNUSUAL, {
+    body: JSON.stringify(JSON.parse(UNUSUAL)),
+    ...fails('reserialised'),
+  }),
+  webhook('a TEST event serialised again, with spaces', UNUSUAL, {
+    body: withSpaces(JSON.stringify(JSON.parse(UNUSUAL))),
+    ...fails('reserialised'),
+  }),
+];
+
+/** What is wrong with the headers. */
+function withOddHeaders(): WebhookVector[] {
+  const { headers } = webhook('', PAID);
+  const { 'x-service-timestamp': timestamp = '', 'x-service-signature': signature = '' } = headers;
+  const odd = (name: string, changed: Record<string, string>, mistake = 'missing_header') =>
+    webhook(name, PAID, { headers: changed, ...fails(mistake) });
+  const withTimestamp = (text: string) => ({ ...headers, 'x-service-timestamp': text });
+  const withSignature = (text: string) => ({ ...headers, 'x-service-signature': text });
+  return [
+    odd('a later timestamp', withTimestamp(String(NOW_SECONDS + 1)), 'wrong_secret'),
+    odd('a timestamp that is no number', withTimestamp(`${timestamp}.0`)),
+    odd('without a signature', { 'x-service-timestamp': timestamp }),
+    odd('without a timestamp', { 'x-service-signature': signature }),
+    odd('a signature in capital letters', withSignature(signature.toUpperCase())),
+    odd('a signature that is cut off', withSignature(signature.slice(1))),
+  ];
+}
+
+/** Amounts in rupees and their paise; null for what is no amount. */
+const MONEY = [
+  ['499.50', 49_950],
+  ['499.5', 49_950],
+  ['5', 500],
+  ['0.07', 7],
+  ['8.29', 829],
+  ['19.99', 1999],
+  ['10000.00', 1_000_000],
+  ['1.10', 110],
+  ['0', 0],
+  ['499.505', null],
+  ['-1', null],
+  ['1e3', null],
+  ['', null],
+  ['NaN', null],
+  ['1,000', null],
+] as const;
+
+/** The waits before a retry: at least and at most so many milliseconds. */
+const RETRY_DELAYS = [
+  [0, null, 750, 1000],
+  [1, null, 1500, 2000],
+  [2, null, 3000, 4000],
+  [3, null, 6000, 8000],
+  [9, null, 6000, 8000],
+  [0, '3', 3000, 3000],
+  [3, '1', 6000, 8000],
+  [0, 'soon', 750, 1000],
+] as const;
+
+function errors() {
+  const made = [
+    new ValidationError({ amount: 'must be greater than or equal to 5.0' }),
+    ...(
+      [
+        'UNAUTHORIZED',
+        'INVALID_STATE',
+        'MERCHANT_NOT_ACTIVE',
+        'ORDER_NOT_FOUND',
+        'PAYMENT_SESSION_EXPIRED',
+        'TOO_MANY_REQUESTS',
+        'INTERNAL',
+        'GATEWAY_UNAVAILABLE',
+      ] as const
+    ).map((code) => errorOf(code)),
+  ].map((error) => {
+    const { status, headers, body } = errorReply(error, AT);
+    const fields = error instanceof ValidationError ? error.validationErrors : {};
+    return {
+      name: error.code,
+      status,
+      headers: { ...headers, 'x-request-id': 'req-1' },
+      body: JSON.stringify(body),
+      expect: { code: error.code, fields, requestId: 'req-1', isRetryable: RETRYABLE.has(status) },
+    };
+  });
+  const ofProxy = {
+    name: 'a page of a proxy',
+    status: 502,
+    headers: {},
+    body: '<h1>Bad gateway</h1>',
+    expect: { code: 'HTTP_502', fields: {}, requestId: null, isRetryable: true },
+  };
+  return [...made, ofProxy];
+}
+
+/** Source: the specification's "Client handling rules". */
+const RETRYABLE = new Set([429, 500, 502]);
+
+const KEYS = [
+  ['sandbox', 'mk_test_a', 'sk_test_a', true],
+  ['production', 'mk_live_a', 'sk_live_a', true],
+  ['sandbox', 'mk_live_a', 'sk_test_a', false],
+  ['sandbox', 'mk_test_a', 'sk_live_a', false],
+  ['production', 'mk_test_a', 'sk_test_a', false],
+  ['sandbox', 'sk_test_a', 'mk_test_a', false],
+] as const;
+
+/** The text of {@link VECTORS_FILE}. */
+export function vectorsText(): string {
+  const vectors = {
+    about: 'What every SDK and the service agree on. `npm run sdk:vectors` writes this file.',
+    webhooks: [...ACCEPTED, ...WITH_MISTAKES, ...withOddHeaders()],
+    money: MONEY.map(([rupees, paise]) => ({ rupees, paise })),
+    retryDelays: RETRY_DELAYS.map(([retry, retryAfter, leastMs, mostMs]) => ({
+      retry,
+      retryAfter,
+      leastMs,
+      mostMs,
+    })),
+    errors: errors(),
+    keys: KEYS.map(([environment, apiKey, apiSecret, isAccepted]) => ({
+      environment,
+      apiKey,
+      apiSecret,
+      isAccepted,
+    })),
+  };
+  return `${JSON.stringify(vectors, null, 2)}\n`;
+}
+
+if (import.meta.main) {
+  readCommandLine({
+    usage: 'npm run sdk:vectors',
+    does: 'Writes sdk/test-vectors.json, which every SDK and the service agree on.',
+  });
+  writeFileSync(VECTORS_FILE, vectorsText());
+}

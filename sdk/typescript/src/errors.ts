@@ -1,0 +1,61 @@
+/** What is known of a request that failed. */
+export interface ErrorFacts {
+  /** The HTTP status; 0 if there was no response. */
+  readonly status: number;
+  readonly code: string;
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly requestId?: string | undefined;
+  readonly isRetryable?: boolean;
+  readonly cause?: unknown;
+}
+
+/** Every error of this client. */
+export class PayordersError extends Error {
+  override readonly name = 'PayordersError';
+  /** The HTTP status; 0 if there was no response. */
+  readonly status: number;
+  /**
+   * The word of `X-Error-Code`, such as `INVALID_STATE`; or, of this client, `NO_RESPONSE`,
+   * `IDEMPOTENCY_KEY_MISMATCH` (the key was used with another body, whose result stands) and `WRONG_ENVIRONMENT`.
+   */
+  readonly code: string;
+  /** The violation of each invalid field. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** For the operator of the service. */
+  readonly requestId: string | undefined;
+  /** Whether the same request may succeed later. This client has already retried it. */
+  readonly isRetryable: boolean;
+
+  constructor(message: string, facts: ErrorFacts) {
+    super(message, facts.cause === undefined ? {} : { cause: facts.cause });
+    this.status = facts.status;
+    this.code = facts.code;
+    this.fields = facts.fields ?? {};
+    this.requestId = facts.requestId;
+    this.isRetryable = facts.isRetryable ?? false;
+  }
+}
+
+/** Statuses after which the same request may succeed. Source: the specification. */
+const RETRYABLE = [429, 500, 502];
+
+type Json = Readonly<Record<string, unknown>>;
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined;
+
+/** The error of a response, whose body may be any of the three that the service has, or none. */
+export function errorOf(status: number, headers: Headers, body: unknown): PayordersError {
+  const json: Json = typeof body === 'object' && body !== null ? (body as Json) : {};
+  const { message, error, validationErrors } = json;
+  const fields = (validationErrors ?? {}) as Record<string, string>;
+  const violations = Object.entries(fields).map(([name, violation]) => `${name} ${violation}`);
+  const text = textOf(message) ?? textOf(error) ?? `The service answered ${status}`;
+  return new PayordersError([text, violations.join(', ')].filter(Boolean).join(': '), {
+    status,
+    code: headers.get('X-Error-Code') ?? `HTTP_${status}`,
+    fields,
+    requestId: headers.get('X-Request-Id') ?? undefined,
+    isRetryable: RETRYABLE.includes(status),
+  });
+}

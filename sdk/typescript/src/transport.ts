@@ -1,0 +1,155 @@
+import { errorOf, PayordersError } from './errors.ts';
+import type { Environment } from './types.ts';
+
+/** How a client reaches the service. */
+export interface ClientOptions {
+  /** `mk_test_…` or `mk_live_…`. */
+  readonly apiKey: string;
+  /** `sk_test_…` or `sk_live_…`. */
+  readonly apiSecret: string;
+  /** Refuses keys of the other environment before the first request. */
+  readonly environment: Environment;
+  /** Such as `https://pay.example.com`, without the base path. */
+  readonly baseUrl: string;
+  /** How often a request is sent again after no response, 429, 500 or 502; 4 if absent. */
+  readonly maxRetries?: number;
+  /** For one attempt, in milliseconds; 30,000 if absent. */
+  readonly timeoutMs?: number;
+  /** Replaces the global `fetch`, such as by one with a proxy. */
+  readonly fetch?: (request: Request) => Promise<Response>;
+  /** Replaces the wait between attempts, for tests. */
+  readonly sleep?: (ms: number) => Promise<void>;
+}
+
+/** What a caller may choose for one call that changes something. */
+export interface CallOptions {
+  /** Two calls with one key are one command. A new key for each call if absent. */
+  readonly idempotencyKey?: string;
+}
+
+/** One call of the API. */
+export interface Call {
+  readonly method: 'GET' | 'POST';
+  /** Below the base path. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly body?: object;
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** Sends a call and returns the `data` of its response. @throws PayordersError */
+export type Send = <Data>(call: Call) => Promise<Data>;
+
+const BASE_PATHS = {
+  sandbox: '/sandbox/api/merchant/v1',
+  production: '/api/merchant/v1',
+} as const;
+const KEYS = { sandbox: ['mk_test_', 'sk_test_'], production: ['mk_live_', 'sk_live_'] } as const;
+
+/** @throws PayordersError `WRONG_ENVIRONMENT` */
+function assertKeys({ apiKey, apiSecret, environment }: ClientOptions): void {
+  const [key, secret] = KEYS[environment];
+  const wrong = [
+    !apiKey.startsWith(key) && `the API key does not begin with ${key}`,
+    !apiSecret.startsWith(secret) && `the API secret does not begin with ${secret}`,
+  ].filter((one) => typeof one === 'string');
+  if (wrong.length === 0) return;
+  const message = `These are no credentials of the ${environment}: ${wrong.join(', ')}`;
+  throw new PayordersError(message, { status: 0, code: 'WRONG_ENVIRONMENT' });
+}
+
+/** The wait before a retry, in milliseconds: 1, 2, 4, 8 s, less up to a quarter, or what the service asks for. */
+export function retryDelayMs(
+  retry: number,
+  retryAfter: string | null,
+  random: () => number = Math.random,
+): number {
+  const askedMs = retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : 0;
+  const ownMs = 1000 * 2 ** Math.min(retry, 3);
+  return Math.max(askedMs, ownMs * (1 - random() / 4));
+}
+
+const sleepFor = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+function requestOf(
+  options: ClientOptions,
+  call: Call,
+  idempotencyKey: string | undefined,
+): Request {
+  const { baseUrl, environment, apiKey, apiSecret, timeoutMs = 30_000 } = options;
+  const url = new URL(baseUrl.replace(/\/$/, '') + BASE_PATHS[environment] + call.path);
+  for (const [name, value] of Object.entries(call.query ?? {})) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return new Request(url, {
+    method: call.method,
+    headers: {
+      'X-API-Key': apiKey,
+      'X-API-Secret': apiSecret,
+      ...(call.body && { 'Content-Type': 'application/json' }),
+      ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+    },
+    ...(call.body && { body: JSON.stringify(call.body) }),
+    redirect: 'error',
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+}
+
+/** The JSON of a response; undefined if it has none, such as a proxy's. */
+async function jsonOf(response: Response): Promise<unknown> {
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws PayordersError `IDEMPOTENCY_KEY_MISMATCH` */
+function assertOwnResult({ status, headers }: Response): void {
+  if (headers.get('Idempotency-Key-Mismatch') !== 'true') return;
+  const message = 'The idempotency key was used before with another body, whose result stands';
+  const requestId = headers.get('X-Request-Id') ?? undefined;
+  throw new PayordersError(message, { status, code: 'IDEMPOTENCY_KEY_MISMATCH', requestId });
+}
+
+type Result = { data: unknown } | { error: PayordersError; retryAfter: string | null };
+
+/** One attempt. @throws PayordersError for an answer that belongs to another call */
+async function attempt(fetchOnce: () => Promise<Response>): Promise<Result> {
+  try {
+    const response = await fetchOnce();
+    const body = await jsonOf(response);
+    if (!response.ok || typeof body !== 'object' || body === null) {
+      const error = errorOf(response.status, response.headers, body);
+      return { error, retryAfter: response.headers.get('Retry-After') };
+    }
+    assertOwnResult(response);
+    return { data: (body as { data?: unknown }).data };
+  } catch (error) {
+    if (error instanceof PayordersError) throw error;
+    const message = `The service did not answer: ${error instanceof Error ? error.message : String(error)}`;
+    const facts = { status: 0, code: 'NO_RESPONSE', isRetryable: true, cause: error };
+    return { error: new PayordersError(message, facts), retryAfter: null };
+  }
+}
+
+/**
+ * Makes the function that sends the calls of a client. A call that changes something has one idempotency
+ * key for all of its attempts.
+ *
+ * @throws PayordersError `WRONG_ENVIRONMENT` for keys of the other environment
+ */
+export function createTransport(options: ClientOptions): Send {
+  assertKeys(options);
+  const { maxRetries = 4, sleep = sleepFor, fetch: send = fetch } = options;
+  return async function call<Data>(asked: Call): Promise<Data> {
+    const key = asked.method === 'POST' ? (asked.idempotencyKey ?? crypto.randomUUID()) : undefined;
+    for (let retry = 0; ; retry += 1) {
+      const result = await attempt(() => send(requestOf(options, asked, key)));
+      if ('data' in result) return result.data as Data;
+      if (!result.error.isRetryable || retry >= maxRetries) throw result.error;
+      await sleep(retryDelayMs(retry, result.retryAfter));
+    }
+  };
+}

@@ -1,0 +1,209 @@
+import type { WebhookEvent } from './types.ts';
+
+/** What is wrong with a webhook, or with the code that verifies it. */
+export type WebhookMistake =
+  /** A header of the signature is missing or malformed: the request does not come from the service. */
+  | 'missing_header'
+  /** The body was parsed before it was verified: the signature is that of the raw bytes. */
+  | 'parsed_body'
+  /** The body was parsed and serialised again. */
+  | 'reserialised'
+  /** The secret is used without its `whsec_`. */
+  | 'prefix_stripped'
+  /** No secret fits: it is another endpoint's or environment's, or the request is forged. */
+  | 'wrong_secret'
+  /** The signature is right and the time is more than 300 s away: a replay, or a clock that is wrong. */
+  | 'clock';
+
+/** A webhook that must not be believed. Answer it with 401. */
+export class WebhookVerificationError extends Error {
+  override readonly name = 'WebhookVerificationError';
+  readonly mistake: WebhookMistake;
+
+  constructor(mistake: WebhookMistake, message: string) {
+    super(message);
+    this.mistake = mistake;
+  }
+}
+
+/** Headers of any framework: those of the web standard, or an object with lower-case names. */
+export type WebhookHeaders =
+  | { get(name: string): string | null }
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** How a webhook is verified. */
+export interface VerifyOptions {
+  /** The time to compare with, in milliseconds since 1970; the present one if absent. */
+  readonly nowMs?: number;
+}
+
+/** Source: the specification. */
+const TOLERANCE_SECONDS = 300;
+const PREFIX = 'whsec_';
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function headerOf(headers: WebhookHeaders, name: string): string | undefined {
+  if (typeof headers.get === 'function') return (headers as Headers).get(name) ?? undefined;
+  const found = Object.entries(headers).find(([one]) => one.toLowerCase() === name);
+  const [, value] = found ?? [];
+  return typeof value === 'string' ? value : undefined;
+}
+
+const hexOf = (bytes: ArrayBuffer) =>
+  [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** The bytes of 64 hexadecimal digits; undefined for anything else. */
+function bytesOf(hex: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[0-9a-f]{64}$/.test(hex)) return undefined;
+  return new Uint8Array((hex.match(/../g) ?? []).map((digits) => Number.parseInt(digits, 16)));
+}
+
+const keyOf = (secret: string, use: 'sign' | 'verify') =>
+  crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
+    use,
+  ]);
+
+/** `<timestamp>.<raw body>` */
+function signedBytes(timestamp: string, body: Uint8Array): Uint8Array<ArrayBuffer> {
+  const head = encoder.encode(`${timestamp}.`);
+  const signed = new Uint8Array(head.length + body.length);
+  signed.set(head);
+  signed.set(body, head.length);
+  return signed;
+}
+
+interface Signed {
+  readonly timestamp: string;
+  readonly signature: Uint8Array<ArrayBuffer>;
+  readonly body: Uint8Array;
+}
+
+/** Whether a secret fits. `subtle.verify` compares in constant time. */
+async function fits({ timestamp, signature, body }: Signed, secret: string): Promise<boolean> {
+  const key = await keyOf(secret, 'verify');
+  return crypto.subtle.verify('HMAC', key, signature, signedBytes(timestamp, body));
+}
+
+async function fitsAny(signed: Signed, secrets: readonly string[]): Promise<boolean> {
+  // Every secret is tried, so that the time does not tell which one fits.
+  const results = await Promise.all(secrets.map((secret) => fits(signed, secret)));
+  return results.includes(true);
+}
+
+/** The body without the white space between its tokens, as most serialisers write it; undefined if it is no JSON. */
+function compact(text: string): Uint8Array | undefined {
+  try {
+    return encoder.encode(JSON.stringify(JSON.parse(text)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The service writes TEST events with odd spaces, which no serialiser keeps. */
+const isReserialisedTest = (text: string) => /^\{\s?"event":\s?"TEST"/.test(text);
+
+/** Finds the mistake behind a signature that no secret fits. */
+async function mistakeOf(
+  signed: Signed,
+  text: string,
+  secrets: readonly string[],
+): Promise<WebhookVerificationError> {
+  const stripped = secrets.filter((secret) => !secret.startsWith(PREFIX));
+  if (
+    await fitsAny(
+      signed,
+      stripped.map((secret) => PREFIX + secret),
+    )
+  ) {
+    const message = `The secret must begin with ${PREFIX}: use it as the dashboard shows it`;
+    return new WebhookVerificationError('prefix_stripped', message);
+  }
+  const other = compact(text);
+  if (isReserialisedTest(text) || (other && (await fitsAny({ ...signed, body: other }, secrets)))) {
+    const message = 'The body was parsed and serialised again: verify the bytes as they arrived';
+    return new WebhookVerificationError('reserialised', message);
+  }
+  const message = 'No secret fits the signature: is it that of this endpoint and environment?';
+  return new WebhookVerificationError('wrong_secret', message);
+}
+
+function rawBytes(rawBody: unknown): Uint8Array {
+  if (typeof rawBody === 'string') return encoder.encode(rawBody);
+  if (rawBody instanceof Uint8Array) return rawBody;
+  if (rawBody instanceof ArrayBuffer) return new Uint8Array(rawBody);
+  const message =
+    'The body must be the raw text or bytes: verify it before any middleware parses it';
+  throw new WebhookVerificationError('parsed_body', message);
+}
+
+/**
+ * Verifies a webhook and returns its event.
+ *
+ * @param rawBody the body as it arrived: text or bytes
+ * @param secrets the secret of the endpoint; during a rotation the new and the old one
+ * @throws WebhookVerificationError which names the mistake; answer it with 401
+ */
+export async function verify(
+  rawBody: string | Uint8Array | ArrayBuffer,
+  headers: WebhookHeaders,
+  secrets: string | readonly string[],
+  { nowMs = Date.now() }: VerifyOptions = {},
+): Promise<WebhookEvent> {
+  const body = rawBytes(rawBody);
+  const timestamp = headerOf(headers, 'x-service-timestamp');
+  const signature = bytesOf(headerOf(headers, 'x-service-signature') ?? '');
+  if (timestamp === undefined || !/^\d{1,12}$/.test(timestamp) || !signature) {
+    const message = 'X-Service-Timestamp or X-Service-Signature is missing or malformed';
+    throw new WebhookVerificationError('missing_header', message);
+  }
+  const all = [secrets].flat();
+  const signed = { timestamp, signature, body };
+  const isRight = await fitsAny(signed, all);
+  const text = decoder.decode(body);
+  if (!isRight) throw await mistakeOf(signed, text, all);
+  const differenceSeconds = Math.abs(Math.floor(nowMs / 1000) - Number(timestamp));
+  if (differenceSeconds > TOLERANCE_SECONDS) {
+    const message = `The webhook was signed ${differenceSeconds} s away from this clock, at most ${TOLERANCE_SECONDS} are allowed`;
+    throw new WebhookVerificationError('clock', message);
+  }
+  return JSON.parse(text) as WebhookEvent;
+}
+
+/** A signed request, as the service sends it. */
+export interface SignedEvent {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Signs an event as the service does, for tests of your own handler. */
+export async function signTestEvent(
+  event: Partial<WebhookEvent> & Pick<WebhookEvent, 'event'>,
+  secret: string,
+  { nowMs = Date.now() }: VerifyOptions = {},
+): Promise<SignedEvent> {
+  const whole = {
+    event_id: `evt_test_${crypto.randomUUID()}`,
+    sequence: 0,
+    timestamp: new Date(nowMs).toISOString(),
+    environment: 'sandbox',
+    ...event,
+  };
+  const body = JSON.stringify(whole);
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const key = await keyOf(secret, 'sign');
+  const signature = await crypto.subtle.sign(
+    'HMAC',
+    key,
+    signedBytes(timestamp, encoder.encode(body)),
+  );
+  const headers = {
+    'content-type': 'application/json',
+    'x-service-event': whole.event,
+    'x-service-event-id': whole.event_id,
+    'x-service-timestamp': timestamp,
+    'x-service-signature': hexOf(signature),
+  };
+  return { body, headers };
+}
