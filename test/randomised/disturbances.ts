@@ -22,6 +22,8 @@ export type Disturbance =
   | { kind: 'gatewayFault'; fault: 'reset' | 'error' | 'drop_answer'; probability: number }
   | { kind: 'gatewayMended' }
   | { kind: 'suspended' | 'activated'; merchant: number }
+  /** Operators change rights and linked accounts: see dev/load/people. */
+  | { kind: 'people' }
   /** What the gateway may do for a while, until what is pending ends: see dev/gateway-simulator/moods.ts. */
   | { kind: 'moodBegins' | 'moodEnds'; mood: MoodName }
   | { kind: 'shortMood'; mood: MoodName; durationMs: number }
@@ -58,6 +60,8 @@ export async function disturb(system: System, disturbance: Disturbance): Promise
     case 'suspended':
     case 'activated':
       return system.setActive(disturbance.merchant, disturbance.kind === 'activated');
+    case 'people':
+      return system.people.round();
     case 'moodBegins':
       return beginMood(system.simulator, disturbance.mood);
     case 'moodEnds':
@@ -91,4 +95,5 @@ export async function endDisturbances(system: System): Promise<void> {
   for (const merchant of system.merchants.keys()) await system.setActive(merchant, true);
   await endMoods(system.simulator, Object.keys(MOODS) as MoodName[], OUTCOMES);
   for (const { receiver } of system.merchants) receiver.behave('answers 200');
+  await system.people.end();
 }

@@ -70,6 +70,7 @@ function disturbancesOf(orderCount: number, random: Random): Timed[] {
       ...gatewayFault(random),
       ...endpointFault(random),
       ...suspension(random),
+      { at: random.next(), disturbance: { kind: 'people' } as const },
       ...moods(random),
     ]).flat(),
     ...restored.flatMap((side, index) => restore(side, index, restored.length, random)),

@@ -5,6 +5,8 @@ import { loadConfig } from '../../src/config.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { newMemory } from '../../dev/load/memory.ts';
 import { startMerchant } from '../../dev/load/merchant.ts';
+import { startPeople } from '../../dev/load/people/people.ts';
+import { startProductionGateway } from '../../dev/load/production-gateway.ts';
 import { compareWithGateway } from '../../dev/load/oracle/under-way.ts';
 import type { Allowed, LostTime } from '../../dev/load/oracle/service.ts';
 import { simulatorAccessOf } from '../../dev/load/simulator.ts';
@@ -107,9 +109,11 @@ interface Place {
   guard: Awaited<ReturnType<typeof startGuard>>;
 }
 
-async function startSystem({ servers, env, folder, guard }: Place, seed: number) {
+async function startSystem({ servers, env: shared, folder, guard }: Place, seed: number) {
   for (const side of ['postgres', 'temporal'] as const) await servers.restore(side, PRISTINE);
   await servers.startTemporal();
+  const production = await startProductionGateway(folder, shared.PUBLIC_BASE_URL);
+  const env = { ...shared, ...production.settings };
   const config = loadConfig(env);
   const { baseUrl = '' } = config.gateways.sandbox.razorpay ?? {};
   const simulator = await createGatewaySimulator({
@@ -131,6 +135,7 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
     Array.from({ length: MERCHANTS }, () => startMerchant(used, { ...CLIENT, memory })),
   );
   await processes.start();
+  const people = await startPeople(used, { memory, outcome: 'open' });
   const admin = adminCli(env);
   const checked = { environment: env, migrationDatabaseUrl: servers.ownerUrl };
   const access = simulatorAccessOf(checked);
@@ -154,6 +159,7 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
     admin,
     processes,
     merchants,
+    people,
     /** Suspends a merchant, or activates it again. */
     async setActive(merchant: number, isActive: boolean) {
       const { merchantId: id } = merchants[merchant]!;
@@ -201,9 +207,11 @@ async function startSystem({ servers, env, folder, guard }: Place, seed: number)
       await recoverAll();
     },
     async stop() {
+      await people.end();
       await processes.kill();
       for (const { receiver } of merchants) receiver.stop();
       await simulator.close();
+      await production.stop();
       await temporal.connection.close();
       await sql.end({ timeout: 1 });
       await servers.stopTemporal();

@@ -185,7 +185,7 @@ async function readMails(
   return [...opened, ...sent].map(({ to, text }) => ({ to, text: text.replaceAll(/\s+/g, ' ') }));
 }
 
-/** Steps that only a person causes. */
+/** Steps that only a person causes: none of them is a line by itself. */
 const STEPS_OF_PERSONS = [
   'DELIVERY_CONFIRMED',
   'DISPUTE_RAISED',
@@ -193,6 +193,8 @@ const STEPS_OF_PERSONS = [
   'DISPUTE_RESOLVED',
   'CLOCK_ADVANCED',
 ];
+/** Steps that a person or a deadline causes. */
+const STEPS_OF_COMMANDS = ['ORDER_CANCELLED', 'REFUND_STARTED', 'RELEASE_STARTED'];
 
 async function lineViolations(sql: Sql, allowed: Allowed): Promise<Violation[]> {
   const found = await sql<{ subject: string; fault: string; atMs: number }[]>`
@@ -200,19 +202,17 @@ async function lineViolations(sql: Sql, allowed: Allowed): Promise<Violation[]> 
       format('step %s, %s, has %s lines of the audit list', s.step_number, s.kind, n.lines) AS fault
     FROM order_steps s, LATERAL (SELECT count(*) + s.is_line::integer AS lines FROM order_commands c
       WHERE c.order_number = s.order_number AND c.command_id = s.command_id AND c.state = 'DONE') n
-    WHERE s.step_number > 1 AND (n.lines <> 1 OR (s.is_line AND s.kind = ANY (${STEPS_OF_PERSONS})))
+    WHERE s.step_number > 1 AND (n.lines <> 1 OR (s.is_line AND (s.kind = ANY (${STEPS_OF_PERSONS})
+      OR (s.kind = ANY (${STEPS_OF_COMMANDS}) AND s.command_id IS NOT NULL))))
     UNION ALL
     SELECT c.order_number, extract(epoch FROM c.written_at)::double precision * 1000,
       format('the command %s of %s is %s, and has %s steps', c.name, c.actor, c.state, n.steps)
     FROM order_commands c, LATERAL (SELECT count(*) AS steps FROM order_steps s
       WHERE s.order_number = c.order_number AND s.command_id = c.command_id) n
-    WHERE c.actor !~ '^((key|merchant|operator|cli):.|buyer$|gateway$)' OR c.state = 'WAITING'
+    WHERE c.actor <> 'gateway' AND (c.actor !~ '^((key|merchant|operator|cli):.|buyer$)'
       OR (c.actor LIKE 'key:%' AND NOT EXISTS (SELECT FROM api_keys k
         WHERE k.merchant_id = c.merchant_id AND c.actor = 'key:' || k.api_key))
-      OR (c.state = 'DONE' AND c.name <> 'settle' AND n.steps <> 1)
-      OR (c.state = 'REFUSED' AND n.steps > 0 AND NOT EXISTS (SELECT FROM order_commands later
-        WHERE later.order_number = c.order_number AND later.command_id = c.command_id
-          AND later.state = 'DONE'))`;
+      OR c.state = 'WAITING' OR (c.state = 'DONE' AND c.name <> 'settle' AND n.steps <> 1))`;
   return found
     .filter(({ atMs }) => !isLost(allowed, atMs, CLOCK_MS))
     .map(({ subject, fault }) => violation(subject, fault));
