@@ -49,6 +49,8 @@ export interface AppOptions {
   readonly checkResponses: boolean;
   /** Raises the contract's 5 s, for tests on a busy machine. */
   readonly responseTimeoutMs?: number | undefined;
+  /** Ends the fault that a merchant has asked for in the sandbox; false if another request has ended it. */
+  readonly takeSandboxFault?: ((merchantId: string) => Promise<boolean>) | undefined;
   readonly versions?: VersionRegistry;
   readonly now?: () => Date;
 }
@@ -211,11 +213,11 @@ export type HttpApp = Koa<RequestState> & {
  */
 export function createApp(options: AppOptions): HttpApp {
   const { authenticate, rateLimiter, limiterTimeoutMs, log, now = () => new Date() } = options;
-  const { checkResponses, gatewaySlots = createGatewaySlots() } = options;
+  const { checkResponses, takeSandboxFault, gatewaySlots = createGatewaySlots() } = options;
   const versions = options.versions ?? createVersionRegistry();
   const routers = createRouters(
     [...healthRoutes(options.readiness), ...options.routes],
-    createRouteMiddlewares({ checkResponses, gatewaySlots, now }),
+    createRouteMiddlewares({ checkResponses, gatewaySlots, now, takeSandboxFault }),
   );
   const app = new Koa<RequestState>();
   app.on('error', (err: unknown, ctx?: HttpContext) => {

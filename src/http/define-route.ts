@@ -26,6 +26,8 @@ export interface Merchant {
 export interface AuthenticatedMerchant extends Merchant {
   /** Whether it can take payments in the environment of the request. */
   readonly isReady: boolean;
+  /** Its next POST in the sandbox answers 500 after its work: a test helper. */
+  readonly failsAfterWork?: boolean;
 }
 
 type ObjectSchema = z.ZodObject;

@@ -16,7 +16,7 @@ import type { Slots } from './limits/slots.ts';
 import { createTurns } from './limits/turns.ts';
 import { assertDocumented, assertDocumentedError } from './openapi/check-response.ts';
 import type { RequestState, RouteMiddleware } from './request-state.ts';
-import { errorReply, logError } from './responses/errors.ts';
+import { errorOf, errorReply, logError } from './responses/errors.ts';
 import { send } from './responses/send.ts';
 
 /** What the middlewares of every route need. */
@@ -25,6 +25,8 @@ export interface RouteMiddlewareOptions {
   readonly checkResponses: boolean;
   readonly gatewaySlots: GatewaySlots;
   readonly now: () => Date;
+  /** Ends a fault that the merchant has asked for; true if this request has it. */
+  readonly takeSandboxFault: ((merchantId: string) => Promise<boolean>) | undefined;
 }
 
 /** A form with a file takes up to 20 MB while it is read, checked and encrypted. */
@@ -94,17 +96,29 @@ const answer =
     send(ctx, { ...reply, ...downgraded }, reply.contentType);
   };
 
+/** Only where the request has taken effect, in the sandbox, and is none of the test helpers itself. */
+function mayFailAfterWork(
+  { base, method }: Route,
+  { environment, merchant, reply }: RequestState,
+): boolean {
+  const isWork = base === 'merchant' && method === 'POST' && (reply?.status ?? 500) < 300;
+  return environment === 'sandbox' && isWork && merchant?.failsAfterWork === true;
+}
+
 async function replyOf(
   { state }: RouteContext,
   next: Next,
   route: Route,
-  { checkResponses, now }: RouteMiddlewareOptions,
+  { checkResponses, now, takeSandboxFault }: RouteMiddlewareOptions,
 ): Promise<Reply> {
   try {
     await next();
     const { reply } = state;
     if (!reply) throw new Error(`${route.operationId} has no reply`);
     if (checkResponses) assertDocumented(route, reply);
+    if (mayFailAfterWork(route, state) && (await takeSandboxFault?.(state.merchant?.id ?? ''))) {
+      throw errorOf('INTERNAL');
+    }
     const contentType = reply.contentType ?? route.responses[reply.status]?.contentType;
     return { ...reply, contentType };
   } catch (error) {

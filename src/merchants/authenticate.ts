@@ -34,7 +34,8 @@ export function createAuthenticate(deps: {
     if (holder.status === 'SUSPENDED') throw errorOf('MERCHANT_NOT_ACTIVE');
     if (holder.status !== 'APPROVED') throw errorOf('MERCHANT_NOT_APPROVED');
     if (!isOriginAllowed(origin, holder.allowedOrigins)) throw errorOf('ORIGIN_NOT_ALLOWED');
-    return { id: holder.merchantId, name: holder.name, apiKey, isReady: holder.isReady };
+    const { merchantId: id, name, isReady, failsAfterWork } = holder;
+    return { id, name, apiKey, isReady, failsAfterWork };
   };
 }
 

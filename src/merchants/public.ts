@@ -18,3 +18,4 @@ export type { MerchantRow, MerchantStatus } from './queries.ts';
 export { merchantNotFound, readinessColumns, readinessJoin, requireMerchant } from './queries.ts';
 export type { Readiness } from './readiness.ts';
 export { whyNotReady } from './readiness.ts';
+export { armSandboxFault } from './sandbox-fault.ts';

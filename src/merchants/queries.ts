@@ -35,6 +35,8 @@ export interface KeyHolder {
   allowedOrigins: string[];
   /** Whether the merchant can take payments in the environment of the key. */
   isReady: boolean;
+  /** The next POST in the sandbox answers 500 after its work. */
+  failsAfterWork: boolean;
 }
 
 /** The placeholder for the merchant of an unknown key. */
@@ -61,7 +63,8 @@ export async function findKeyHolder(
       coalesce(k.pepper_id, '00000000') AS pepper_id,
       coalesce(e.allowed_origins, '{}') AS allowed_origins,
       is_merchant_ready(coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID}), given.environment,
-        coalesce(m.gateway, '')) AS is_ready
+        coalesce(m.gateway, '')) AS is_ready,
+      given.environment = 'sandbox' AND coalesce(e.fails_after_work, false) AS fails_after_work
     FROM (SELECT ${apiKey}::text AS api_key, ${environment}::environment AS environment) given
     LEFT JOIN api_keys k ON k.api_key = given.api_key AND k.environment = given.environment
     LEFT JOIN merchants m ON m.merchant_id = coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID})

@@ -78,6 +78,7 @@ test('the document has every operation of the contract, relative to the two base
       'POST /test-helpers/orders/{id}/dispute',
       'POST /test-helpers/orders/{id}/advance',
       'POST /test-helpers/orders/{id}/decide',
+      'POST /test-helpers/fail-after-work',
     ].sort(),
   );
 });

@@ -140,7 +140,10 @@ async function check({ facts }: WholeService, program: string, pass: Pass, cwd: 
   const effort = ['--checks', 'all', '--max-examples', EXAMPLES_PER_OPERATION, '--no-color'];
   const config = join(cwd, 'schemathesis.toml');
   await writeFile(config, pass.config);
-  const all = ['--config-file', config, ...args, ...headers, ...effort, ...(pass.options ?? [])];
+  // Its 500 is no finding.
+  const left = ['--exclude-operation-id', 'testFailAfterWork'];
+  const chosen = [...effort, ...left, ...(pass.options ?? [])];
+  const all = ['--config-file', config, ...args, ...headers, ...chosen];
   return { name: pass.name, code: await run(program, all, cwd) };
 }
 

@@ -73,7 +73,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   merchant_environments: {
     merchant: 'allowed_origins webhook_url webhook_secret_sealed',
-    none: 'merchant_id environment updated_at',
+    none: 'merchant_id environment updated_at fails_after_work',
   },
   merchants: {
     merchant: 'name email status_reason',

@@ -16,6 +16,8 @@ import { securityTxtRoutes } from '../../http/server/security-txt.ts';
 import { createVersionRegistry } from '../../http/versions.ts';
 import { createMailer } from '../../mail/mailer.ts';
 import { createAuthenticate } from '../../merchants/authenticate.ts';
+import { takeSandboxFault } from '../../merchants/sandbox-fault.ts';
+import { failAfterWorkRoute } from '../../orders/routes/fail-after-work.ts';
 import { createKeyUse } from '../../merchants/key-use.ts';
 import { createRenewHmac } from '../../merchants/renew-hmac.ts';
 import { createOrderCommands, type OrderCommands } from '../../orders/commands/commands.ts';
@@ -134,6 +136,7 @@ export async function composeApi(resources: Resources) {
     ...eventRoutes({ sql, retries: createDeliveryRetries(temporal) }),
     ...paymentSessionRoutes(sessions),
     ...helpers.map((helper) => commandRoute(sql, helper)),
+    failAfterWorkRoute(sql),
     ...buyerPages(config, { sessions, gatewaySlots, commands }),
     ...callbackRoutes({ sql, workflows, gateways, log }, adapters),
   ];
@@ -165,6 +168,7 @@ export async function composeApi(resources: Resources) {
     log,
     checkResponses: config.nodeEnv === 'test',
     responseTimeoutMs,
+    takeSandboxFault: (merchantId) => takeSandboxFault(sql, merchantId),
   });
   return { app, readiness, pages };
 }

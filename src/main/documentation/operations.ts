@@ -209,6 +209,15 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
     responses: { 200: orderResponse('Clock advanced', advanced) },
     next: onSameOrder('getOrder', 'getOrderTimeline'),
   },
+  testFailAfterWork: {
+    request: {},
+    responses: {
+      200: {
+        ...response('The next POST answers 500 after its work', {}, '2026-11-20T09:30:00.000Z'),
+        data: null,
+      },
+    },
+  },
   testDecide: {
     request: { for: 'merchant' },
     responses: { 200: orderResponse('Dispute decided', decided) },

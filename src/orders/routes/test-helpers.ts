@@ -13,7 +13,7 @@ export interface TestHelperDeps extends AdvanceDeps {
 }
 
 /** The declaration that the helpers share. They exist under the sandbox path only. */
-const helper = {
+export const helper = {
   base: 'sandbox',
   below: '/test-helpers',
   tags: ['Sandbox test helpers'],

@@ -1,0 +1,18 @@
+import type { Sql } from '../db/client.ts';
+
+/** Has the merchant's next POST in the sandbox answer 500 after it has taken effect. */
+export async function armSandboxFault(sql: Sql, merchantId: string): Promise<void> {
+  await sql`
+    INSERT INTO merchant_environments (merchant_id, environment, fails_after_work)
+    VALUES (${merchantId}, 'sandbox', true)
+    ON CONFLICT (merchant_id, environment) DO UPDATE SET fails_after_work = true`;
+}
+
+/** @returns true once after each {@link armSandboxFault}, also of requests that run at the same time */
+export async function takeSandboxFault(sql: Sql, merchantId: string): Promise<boolean> {
+  const taken = await sql`
+    UPDATE merchant_environments SET fails_after_work = false
+    WHERE merchant_id = ${merchantId} AND environment = 'sandbox' AND fails_after_work
+    RETURNING merchant_id`;
+  return taken.length > 0;
+}
