@@ -266,7 +266,7 @@ export default defineConfig({
       }),
     ),
     {
-      files: ['src/settings.ts', 'test/**', 'bench/**'],
+      files: ['src/settings.ts', 'sdk/cli/src/main.ts', 'test/**', 'bench/**'],
       rules: { 'no-restricted-properties': 'off' },
     },
     {

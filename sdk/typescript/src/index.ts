@@ -6,5 +6,5 @@ export { memoryStore, nodeHandler, webHandler } from './handlers.ts';
 export { formatPaise, toPaise } from './money.ts';
 export type { CallOptions, ClientOptions } from './transport.ts';
 export type * from './types.ts';
-export type { SignedEvent, WebhookHeaders, WebhookMistake } from './webhooks.ts';
-export { signTestEvent, verify, WebhookVerificationError } from './webhooks.ts';
+export type { SignedEvent, SignedFacts, WebhookHeaders, WebhookMistake } from './webhooks.ts';
+export { signBody, signTestEvent, verify, WebhookVerificationError } from './webhooks.ts';

@@ -60,10 +60,8 @@ function bytesOf(hex: string): Uint8Array<ArrayBuffer> | undefined {
   return new Uint8Array((hex.match(/../g) ?? []).map((digits) => Number.parseInt(digits, 16)));
 }
 
-const keyOf = (secret: string, use: 'sign' | 'verify') =>
-  crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
-    use,
-  ]);
+const keyOf = (secret: Uint8Array<ArrayBuffer>, use: 'sign' | 'verify') =>
+  crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, [use]);
 
 /** `<timestamp>.<raw body>` */
 function signedBytes(timestamp: string, body: Uint8Array): Uint8Array<ArrayBuffer> {
@@ -82,7 +80,7 @@ interface Signed {
 
 /** Whether a secret fits. `subtle.verify` compares in constant time. */
 async function fits({ timestamp, signature, body }: Signed, secret: string): Promise<boolean> {
-  const key = await keyOf(secret, 'verify');
+  const key = await keyOf(encoder.encode(secret), 'verify');
   return crypto.subtle.verify('HMAC', key, signature, signedBytes(timestamp, body));
 }
 
@@ -177,12 +175,53 @@ export interface SignedEvent {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Signs an event as the service does, for tests of your own handler. */
-export async function signTestEvent(
-  event: Partial<WebhookEvent> & Pick<WebhookEvent, 'event'>,
+/** What the headers of a webhook name. */
+export interface SignedFacts {
+  readonly event: string;
+  readonly eventId: string;
+}
+
+/** Signs a body as the service does, with the headers of the specification and of Standard Webhooks. */
+export async function signBody(
+  body: string,
+  { event, eventId }: SignedFacts,
   secret: string,
   { nowMs = Date.now() }: VerifyOptions = {},
 ): Promise<SignedEvent> {
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const bytes = encoder.encode(body);
+  const own = await signatureOf(encoder.encode(secret), signedBytes(timestamp, bytes));
+  const standardKey = Uint8Array.from(atob(paddedBase64(secret)), (char) => char.charCodeAt(0));
+  const standard = await signatureOf(standardKey, signedBytes(`${eventId}.${timestamp}`, bytes));
+  const headers = {
+    'content-type': 'application/json',
+    'x-service-event': event,
+    'x-service-event-id': eventId,
+    'x-service-timestamp': timestamp,
+    'x-service-signature': hexOf(own),
+    'webhook-id': eventId,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${btoa(String.fromCharCode(...new Uint8Array(standard)))}`,
+  };
+  return { body, headers };
+}
+
+const signatureOf = async (secret: Uint8Array<ArrayBuffer>, bytes: Uint8Array<ArrayBuffer>) =>
+  crypto.subtle.sign('HMAC', await keyOf(secret, 'sign'), bytes);
+
+/** The base64 after the prefix; its padding may be missing. */
+function paddedBase64(secret: string): string {
+  const base64 = secret.replace(PREFIX, '');
+  return base64.padEnd(Math.ceil(base64.length / 4) * 4, '=');
+}
+
+/** Signs an event as the service does, for tests of your own handler. */
+export function signTestEvent(
+  event: Partial<WebhookEvent> & Pick<WebhookEvent, 'event'>,
+  secret: string,
+  options: VerifyOptions = {},
+): Promise<SignedEvent> {
+  const { nowMs = Date.now() } = options;
   const whole = {
     event_id: `evt_test_${crypto.randomUUID()}`,
     sequence: 0,
@@ -190,20 +229,6 @@ export async function signTestEvent(
     environment: 'sandbox',
     ...event,
   };
-  const body = JSON.stringify(whole);
-  const timestamp = String(Math.floor(nowMs / 1000));
-  const key = await keyOf(secret, 'sign');
-  const signature = await crypto.subtle.sign(
-    'HMAC',
-    key,
-    signedBytes(timestamp, encoder.encode(body)),
-  );
-  const headers = {
-    'content-type': 'application/json',
-    'x-service-event': whole.event,
-    'x-service-event-id': whole.event_id,
-    'x-service-timestamp': timestamp,
-    'x-service-signature': hexOf(signature),
-  };
-  return { body, headers };
+  const facts = { event: whole.event, eventId: whole.event_id };
+  return signBody(JSON.stringify(whole), facts, secret, { nowMs });
 }
