@@ -111,14 +111,21 @@ describe('the exact message of each refusal over HTTP: 400 in the standard body'
     },
     advance: {
       fits: STATUSES.filter((status) => !FINAL.includes(status)),
-      refusal: 'Cannot advance; order must be in the sandbox, not busy, and in no final status',
+      refusal:
+        'Cannot advance; the order is in a final status, and no attempt of its webhooks waits',
     },
   };
 
-  async function assertRefusals(merchant: Merchant, order: Order, status: OrderStatus) {
+  /** @param fitting operations that fit beside those of the status */
+  async function assertRefusals(
+    merchant: Merchant,
+    order: Order,
+    status: OrderStatus,
+    fitting: string[] = [],
+  ) {
     const before = await merchant.sandbox.read(order);
     for (const [operation, { fits, refusal }] of Object.entries(RULES)) {
-      if (fits.includes(status)) continue;
+      if (fits.includes(status) || fitting.includes(operation)) continue;
       const answer = await ask(merchant, order, operation as Operation);
       expect([operation, answer.status]).toEqual([operation, 400]);
       expect(answer.body).toEqual({
@@ -136,7 +143,8 @@ describe('the exact message of each refusal over HTTP: 400 in the standard body'
     async (status, { service }) => {
       const deaf = await service.newMerchant();
       deaf.receiver.answerWith(() => 500);
-      await assertRefusals(deaf, await orderIn(service, deaf, status), status);
+      // Its webhook attempts wait, and can be moved.
+      await assertRefusals(deaf, await orderIn(service, deaf, status), status, ['advance']);
     },
   );
 
