@@ -55,6 +55,24 @@ test('/docs explains to a new developer how to begin, the errors, and the rules 
   expect(text).toMatch(/1\s+none\s+2\s+5 minutes\s+3\s+30 minutes\s+4\s+2 hours\s+5\s+12 hours/);
 });
 
+test('/docs is searched, and its examples are copied', async ({ service, newPhone }) => {
+  const { page, complaints } = await newPhone();
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(`${service.origin}/docs`);
+  const visible = page.locator('nav li:visible');
+  const all = await visible.count();
+  await page.getByLabel('Search').fill('chargeback reversed_amount');
+  expect(await visible.allInnerTexts()).toContain('Values');
+  expect(await visible.count()).toBeLessThan(all);
+  await page.getByLabel('Search').fill('');
+  expect(await visible.count()).toBe(all);
+  const block = page.locator('#guide-quick-start pre').first();
+  await page.locator('#guide-quick-start button.copy').first().click();
+  await page.getByText('Copied').waitFor();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(await block.textContent());
+  expect(complaints).toEqual([]);
+});
+
 test('/docs in the dark on a phone is accessible to axe-core and not wider than the screen', async ({
   service,
   newPhone,

@@ -286,15 +286,29 @@ test.each([
   expect(schema.safeParse(value).error?.issues.map(({ message }) => message)).toEqual(['wrong']);
 });
 
+const CHAPTERS = [{ name: 'begin', title: 'Begin', text: 'Create a **thing**.' }];
+
 test('the document is served without credentials, as JSON', async () => {
-  await using server = await serve({ routes: docsRoutes(document) });
+  await using server = await serve({ routes: docsRoutes(document, CHAPTERS) });
   const response = await fetch(`${server.url}/openapi.json`);
   expect(response.headers.get('Content-Type')).toMatch(/^application\/json/);
   expect(await response.json()).toEqual(document);
 });
 
+test('the guide is also Markdown, and /llms.txt links to all of it', async () => {
+  await using server = await serve({ routes: docsRoutes(document, CHAPTERS) });
+  const read = async (path: string) => (await fetch(`${server.url}${path}`)).text();
+  const index = await read('/llms.txt');
+  const links = [...index.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path = '']) => path);
+  expect(links).toEqual(['/docs/guides/begin.md', '/docs.md', '/openapi.json']);
+  expect(await read('/docs/guides/begin.md')).toBe('# Begin\n\nCreate a **thing**.\n');
+  const whole = await read('/docs.md');
+  expect(whole).toContain('Create a **thing**.');
+  expect(whole).toContain('- `POST /things`: ');
+});
+
 test('the docs page has nothing inline, and this service serves everything that it needs', async () => {
-  await using server = await serve({ routes: docsRoutes(document) });
+  await using server = await serve({ routes: docsRoutes(document, CHAPTERS) });
   const response = await fetch(`${server.url}/docs`);
   const policy = response.headers.get('Content-Security-Policy');
   expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
@@ -302,7 +316,7 @@ test('the docs page has nothing inline, and this service serves everything that 
   const page = await response.text();
   expect(page).not.toMatch(/<script>|<style|style=|onload=|https?:/);
   const assets = [...page.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => path);
-  expect(assets).toEqual(['docs/reference.css']);
+  expect(assets).toEqual(['docs/reference.css', 'docs/reference.js']);
   for (const asset of assets) {
     const { status, headers } = await fetch(`${server.url}/${asset}`);
     expect([status, headers.get('Content-Type')]).toEqual([

@@ -2,7 +2,17 @@ import { readFileSync } from 'node:fs';
 import { fileRoute } from '../responses/asset.ts';
 import type { Route } from '../define-route.ts';
 import type { Document } from './reference/document.ts';
+import { operationsOf } from './reference/document.ts';
 import { renderReference } from './reference/page.ts';
+
+/** A chapter of the guide. */
+export interface Chapter {
+  /** Of its URL. */
+  readonly name: string;
+  readonly title: string;
+  /** Markdown, without the title. */
+  readonly text: string;
+}
 
 /** Allows resources of this origin only, and nothing inline. */
 const PAGE_POLICY = [
@@ -17,7 +27,12 @@ const PAGE_POLICY = [
 ].join('; ');
 
 /** The URLs are relative, so that the page also works behind a path prefix. */
-const FILES = { style: 'docs/reference.css', openapi: 'openapi.json' };
+const FILES = {
+  style: 'docs/reference.css',
+  script: 'docs/reference.js',
+  openapi: 'openapi.json',
+  markdown: 'docs.md',
+};
 
 /** Cached for an hour only: the content changes with a release, the URL does not. */
 const ASSET_HEADERS = { 'Cache-Control': 'public, max-age=3600' };
@@ -28,15 +43,40 @@ function docsRoute(path: `/${string}`, contentType: string, content: string, hea
   return fileRoute(path, file, { summary: path, description, tags: ['Documentation'] });
 }
 
-/** Declares `/openapi.json` and `/docs`. The page loads nothing from other sites. */
-export function docsRoutes(document: object): Route[] {
+const MARKDOWN = 'text/markdown';
+const chapterPath = ({ name }: Chapter) => `/docs/guides/${name}.md` as const;
+const chapterText = ({ title, text }: Chapter) => `# ${title}\n\n${text}\n`;
+
+/** The operations as a list, for readers of Markdown. */
+function operationList(document: Document): string {
+  const lines = operationsOf(document).map(
+    ({ method, path, operation }) => `- \`${method} ${path}\`: ${operation.summary}`,
+  );
+  return `# Operations\n\nThe OpenAPI document is \`/openapi.json\`.\n\n${lines.join('\n')}\n`;
+}
+
+/** What https://llmstxt.org describes: where a program that reads text finds what. */
+function llmsText({ info }: Document, chapters: readonly Chapter[]): string {
+  const links = chapters.map((chapter) => `- [${chapter.title}](${chapterPath(chapter)})`);
+  return `# ${info.title}\n\n> ${info.description.replaceAll('\n', ' ')}\n\n## Guide\n\n${links.join('\n')}\n\n## Reference\n\n- [All of it](/docs.md)\n- [OpenAPI document](/openapi.json)\n`;
+}
+
+/** Declares `/openapi.json`, `/docs`, its text as Markdown and `/llms.txt`. The page loads nothing from other sites. */
+export function docsRoutes(document: object, chapters: readonly Chapter[]): Route[] {
   const json = JSON.stringify(document);
   // Parsed from the JSON, so that the page renders what clients get: no `undefined` values.
-  const page = renderReference(JSON.parse(json) as Document, FILES);
-  const style = readFileSync(new URL('./reference/reference.css', import.meta.url), 'utf8');
+  const parsed = JSON.parse(json) as Document;
+  const page = renderReference(parsed, chapters, FILES);
+  const read = (name: string) =>
+    readFileSync(new URL(`./reference/${name}`, import.meta.url), 'utf8');
+  const whole = [...chapters.map(chapterText), operationList(parsed)].join('\n');
   return [
     docsRoute('/openapi.json', 'application/json', json, { 'Cache-Control': 'no-cache' }),
     docsRoute('/docs', 'text/html', page, { 'Content-Security-Policy': PAGE_POLICY }),
-    docsRoute('/docs/reference.css', 'text/css', style),
+    docsRoute('/docs/reference.css', 'text/css', read('reference.css')),
+    docsRoute('/docs/reference.js', 'text/javascript', read('reference.js')),
+    docsRoute('/docs.md', MARKDOWN, whole),
+    docsRoute('/llms.txt', 'text/plain', llmsText(parsed, chapters)),
+    ...chapters.map((chapter) => docsRoute(chapterPath(chapter), MARKDOWN, chapterText(chapter))),
   ];
 }

@@ -34,10 +34,10 @@ export function documentationOf(routes: readonly Route[], publicBaseUrl: string)
     version: versions.current,
     supportedVersions: versions.supported(Date.now()),
     title: 'Merchant Payment Order Service',
-    description: `${SUMMARY}\n\n${guide(publicBaseUrl)}`,
+    description: `${SUMMARY}\n\nThe guide is at ${publicBaseUrl}/docs.`,
     contact: { name: 'Documentation and support', url: `${publicBaseUrl}/docs` },
     tags: TAGS,
     notes: OPERATION_NOTES,
   });
-  return docsRoutes(document);
+  return docsRoutes(document, guide(publicBaseUrl));
 }

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+import type { Chapter } from '../docs.ts';
 import type { Document, LocatedOperation, Schema } from './document.ts';
 import { componentOf, jsonOf, operationsOf } from './document.ts';
 import { objectTable, parameterTable, prose } from './fields.ts';
-import { headingsOf } from './markdown.ts';
 import { asJson, codeBlock, operationSection } from './operation.ts';
 
 /** Objects that several responses share; each has one section. */
@@ -24,6 +24,7 @@ const OBJECTS = [
 
 interface Parts {
   readonly document: Document;
+  readonly chapters: readonly Chapter[];
   readonly operations: readonly LocatedOperation[];
   readonly objects: readonly string[];
 }
@@ -34,14 +35,21 @@ function linkGroup(title: string, links: readonly ComponentChildren[]) {
   return [h('p', null, title), h('ul', null, links)];
 }
 
-function navigation({ document, operations, objects }: Parts) {
-  const { info, tags, webhooks } = document;
+function navigation({ document, chapters, operations, objects }: Parts) {
+  const { tags, webhooks } = document;
   return h(
     'nav',
     { 'aria-label': 'Contents' },
+    h(
+      'p',
+      { class: 'search', hidden: true },
+      h('label', { for: 'search' }, 'Search'),
+      h('input', { id: 'search', type: 'search', autocomplete: 'off' }),
+      h('output', { for: 'search', 'aria-live': 'polite' }),
+    ),
     linkGroup(
       'Guide',
-      headingsOf(info.description).map(({ id, title }) => linkTo(id, title)),
+      chapters.map(({ name, title }) => linkTo(`guide-${name}`, title)),
     ),
     tags.map(({ name }) =>
       linkGroup(
@@ -58,6 +66,17 @@ function navigation({ document, operations, objects }: Parts) {
     linkGroup(
       'Objects',
       objects.map((name) => linkTo(`object-${name}`, name)),
+    ),
+  );
+}
+
+function chapterSections({ chapters }: Parts) {
+  return chapters.map(({ name, title, text }) =>
+    h(
+      'section',
+      { id: `guide-${name}`, 'aria-labelledby': `guide-${name}-title` },
+      h('h2', { id: `guide-${name}-title` }, title),
+      prose(text),
     ),
   );
 }
@@ -131,10 +150,13 @@ function objectSections({ document, objects }: Parts) {
 /** The URLs of the page's style sheet and of the OpenAPI document, relative to the page. */
 export interface ReferenceFiles {
   readonly style: string;
+  readonly script: string;
   readonly openapi: string;
+  /** The same text as Markdown. */
+  readonly markdown: string;
 }
 
-function head(title: string, { style }: ReferenceFiles) {
+function head(title: string, { style, script }: ReferenceFiles) {
   return h(
     'head',
     null,
@@ -143,14 +165,19 @@ function head(title: string, { style }: ReferenceFiles) {
     h('title', null, title),
     h('link', { rel: 'icon', href: 'data:,' }),
     h('link', { rel: 'stylesheet', href: style }),
+    h('script', { src: script, defer: true }),
   );
 }
 
-/** Renders an OpenAPI document as one HTML page without scripts. */
-export function renderReference(document: Document, files: ReferenceFiles): string {
+/** Renders the guide and an OpenAPI document as one HTML page, which needs no script to be read. */
+export function renderReference(
+  document: Document,
+  chapters: readonly Chapter[],
+  files: ReferenceFiles,
+): string {
   const { title, version, description } = document.info;
   const objects = OBJECTS.filter((name) => name in document.components.schemas);
-  const parts: Parts = { document, operations: operationsOf(document), objects };
+  const parts: Parts = { document, chapters, operations: operationsOf(document), objects };
   const page = h(
     'html',
     { lang: 'en' },
@@ -169,6 +196,10 @@ export function renderReference(document: Document, files: ReferenceFiles): stri
           `Version ${version}`,
           ' · ',
           h('a', { href: files.openapi }, 'OpenAPI document'),
+          ' · ',
+          h('a', { href: files.markdown }, 'Markdown'),
+          ' · ',
+          h('a', { href: 'dashboard' }, 'Dashboard'),
         ),
       ),
       navigation(parts),
@@ -176,6 +207,7 @@ export function renderReference(document: Document, files: ReferenceFiles): stri
         'main',
         { id: 'content' },
         prose(description),
+        chapterSections(parts),
         operationSections(parts),
         eventSections(parts),
         objectSections(parts),
