@@ -1,6 +1,7 @@
 import type { Fragment } from 'postgres';
 import type { OrderMessageName } from '../contracts/order-workflow.ts';
 import type { Sql } from '../db/client.ts';
+import type { HelperName } from '../orders/public.ts';
 import type { StepKind } from '../domain/index.ts';
 import { STEP_KINDS } from '../domain/index.ts';
 
@@ -24,7 +25,11 @@ const COMMAND_ACTIONS = {
   resolve: 'dispute.resolve',
   accept: 'dispute.accept',
   decide: 'dispute.decide',
-} as const satisfies Record<OrderMessageName, string>;
+  latePayment: 'order.test_late_payment',
+  secondPayment: 'order.test_second_payment',
+  chargeback: 'order.test_chargeback',
+  failRefund: 'order.test_fail_refund',
+} as const satisfies Record<OrderMessageName | HelperName, string>;
 
 /** Which lines to list; an absent field matches all. */
 export interface AuditFilter {
@@ -92,7 +97,7 @@ export async function listAudit(
 const withAction = (entry: AuditEntry): AuditEntry =>
   entry.outcome === null
     ? entry
-    : { ...entry, action: COMMAND_ACTIONS[entry.action as OrderMessageName] };
+    : { ...entry, action: COMMAND_ACTIONS[entry.action as keyof typeof COMMAND_ACTIONS] };
 
 /**
  * Yields all lines that match, latest first, in pages of 1,000: each page is one statement, which

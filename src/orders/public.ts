@@ -39,7 +39,7 @@ export type { OverdueOrder } from './wake/wakeups.ts';
 export { findOverdueOrders } from './wake/wakeups.ts';
 export { signalOrder } from './wake/wake-order.ts';
 export { findCarriedOut, writeCommand } from './commands/command-queries.ts';
-export type { OrderRow } from './rows.ts';
+export type { HelperName, OrderRow } from './rows.ts';
 export type {
   ActionRequest,
   FormValues,

@@ -9,6 +9,9 @@ import type {
 /** The texts and numbers of a command, as its row in `order_commands` stores them. */
 export type CommandBody = Readonly<Record<string, string | number>>;
 
+/** The test helpers of the sandbox that have a row in `order_commands` and no message to the workflow. */
+export type HelperName = 'latePayment' | 'secondPayment' | 'chargeback' | 'failRefund';
+
 /** A row of `orders_with_dispute`: an order with its latest dispute. The migrations describe each column. */
 export interface OrderRow {
   orderNumber: string;

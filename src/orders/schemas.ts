@@ -208,6 +208,10 @@ export const decisionSchema = z.object({ reason: requiredText(1, 2000) });
 export const decideSchema = z.object({
   for: z.enum(['merchant', 'buyer'], { error: 'must be merchant or buyer' }),
 });
+/** Body of the test helper that charges a payment back. */
+export const chargebackSchema = z.object({
+  outcome: z.enum(['open', 'won', 'lost'], { error: 'must be open, won or lost' }),
+});
 /** Body of the test helper that moves an order's clock: 1 second to 30 days. */
 export const advanceSchema = z.object({
   seconds: z

@@ -38,6 +38,10 @@ const POSTS: readonly (readonly [path: string, field: string])[] = [
   ['/test-helpers/orders/{id}/dispute', 'reason'],
   ['/test-helpers/orders/{id}/advance', 'seconds'],
   ['/test-helpers/orders/{id}/decide', 'for'],
+  ['/test-helpers/orders/{id}/late-payment', ''],
+  ['/test-helpers/orders/{id}/second-payment', ''],
+  ['/test-helpers/orders/{id}/chargeback', 'outcome'],
+  ['/test-helpers/orders/{id}/fail-refund', ''],
 ];
 const LEVELS = 10_000;
 const nested = (open: string, close: string) => open.repeat(LEVELS) + close.repeat(LEVELS);
@@ -298,7 +302,9 @@ describe('hostile queries and paths', () => {
 
   test('test helpers do not exist in production', async ({ merchant, orderNumber }) => {
     const { production } = merchant;
-    for (const helper of ['pay', 'fail-payment', 'dispute', 'advance', 'decide']) {
+    const ofBank = ['late-payment', 'second-payment', 'chargeback', 'fail-refund'];
+    const helpers = ['pay', 'fail-payment', 'dispute', 'advance', 'decide', ...ofBank];
+    for (const helper of helpers) {
       const answer = await production.post(`/test-helpers/orders/${orderNumber}/${helper}`, {});
       expectRefusal(answer, 404, 'Not found');
     }

@@ -79,6 +79,10 @@ test('the document has every operation of the contract, relative to the two base
       'POST /test-helpers/orders/{id}/advance',
       'POST /test-helpers/orders/{id}/decide',
       'POST /test-helpers/fail-after-work',
+      'POST /test-helpers/orders/{id}/fail-refund',
+      'POST /test-helpers/orders/{id}/chargeback',
+      'POST /test-helpers/orders/{id}/second-payment',
+      'POST /test-helpers/orders/{id}/late-payment',
     ].sort(),
   );
 });

@@ -330,6 +330,7 @@ describe('every other operation validates its input too', () => {
     ['/test-helpers/orders/{id}/advance', 'seconds', SECONDS, [undefined, null, 0, -1, 1.5, '60']],
     ['/test-helpers/orders/{id}/advance', 'seconds', SECONDS, [2_592_001, 1e300, [], true]],
     ['/test-helpers/orders/{id}/decide', 'for', 'must be merchant or buyer', [undefined, '', 1]],
+    ['/test-helpers/orders/{id}/chargeback', 'outcome', 'must be open, won or lost', ['', null]],
   ] as const)('%s %s: %s', async ([path, field, message, values], { api }) => {
     for (const value of values) {
       const answer = await api.post(path.replace('{id}', 'ORD0'), { [field]: value });

@@ -70,6 +70,10 @@ const OPERATIONS = [
   ['POST', '/test-helpers/orders/{id}/dispute', '{"reason":"It never arrived"}'],
   ['POST', '/test-helpers/orders/{id}/advance', '{"seconds":60}'],
   ['POST', '/test-helpers/orders/{id}/decide', '{"for":"buyer"}'],
+  ['POST', '/test-helpers/orders/{id}/fail-refund', ''],
+  ['POST', '/test-helpers/orders/{id}/chargeback', '{"outcome":"won"}'],
+  ['POST', '/test-helpers/orders/{id}/second-payment', ''],
+  ['POST', '/test-helpers/orders/{id}/late-payment', ''],
   ['GET', '/{x}', ''],
 ] as const;
 type Operation = (typeof OPERATIONS)[number];

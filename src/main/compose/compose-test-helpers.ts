@@ -2,7 +2,9 @@ import type { Client } from '@temporalio/client';
 import type { OrderCommands } from '../../orders/commands/commands.ts';
 import type { PresentOrder } from '../../orders/presenter.ts';
 import type { DeclaredCommand } from '../../orders/routes/route-parts.ts';
+import { bankHelpers } from '../../orders/routes/bank-helpers.ts';
 import { testHelpers } from '../../orders/routes/test-helpers.ts';
+import { createSandboxBank } from '../../payments/reversals/sandbox-bank.ts';
 import { createSandboxPayment } from '../../payments/sessions/sandbox-payment.ts';
 import type { SessionDeps } from '../../payments/sessions/sessions.ts';
 import { createWorkflowInspector } from '../../temporal/pending-activities.ts';
@@ -21,11 +23,15 @@ export function composeTestHelpers(
   { sessions, commands, present }: Shared,
 ): DeclaredCommand[] {
   const { sql } = sessions;
-  return testHelpers({
-    sql,
-    commands,
-    present,
-    pay: createSandboxPayment(sessions),
-    advanceAttempts: createAttemptClock({ sql, inspector: createWorkflowInspector(temporal) }),
-  });
+  const inspector = createWorkflowInspector(temporal);
+  return [
+    ...testHelpers({
+      sql,
+      commands,
+      present,
+      pay: createSandboxPayment(sessions),
+      advanceAttempts: createAttemptClock({ sql, inspector }),
+    }),
+    ...bankHelpers({ sql, present, ...createSandboxBank(sessions) }),
+  ];
 }

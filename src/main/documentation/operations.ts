@@ -48,7 +48,7 @@ const onSameEvent = (operationId: string): NextOperation[] => [
 ];
 
 const { created, paymentFailed, paid, delivered } = EXAMPLE_ORDERS;
-const { disputed, underReview, resolved, refunding, cancelled } = EXAMPLE_ORDERS;
+const { disputed, underReview, resolved, refunding, refunded, cancelled } = EXAMPLE_ORDERS;
 
 const ADVANCED_SECONDS = 3600;
 const advanced: Order = {
@@ -56,6 +56,16 @@ const advanced: Order = {
   payment_link_expires_at: new Date(
     Date.parse(created.payment_link_expires_at) - ADVANCED_SECONDS * 1000,
   ).toISOString(),
+};
+
+const chargedBack: Order = {
+  ...paid,
+  payment: paid.payment && { ...paid.payment, reversed_amount: paid.amount },
+};
+
+const refundFailed: Order = {
+  ...refunded,
+  refund: refunded.refund && { ...refunded.refund, processed_at: null },
 };
 
 const decided: Order = {
@@ -106,6 +116,10 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
       'testDispute',
       'testAdvance',
       'testDecide',
+      'testLatePayment',
+      'testSecondPayment',
+      'testChargeback',
+      'testFailRefund',
     ),
   },
   listOrders: {
@@ -207,6 +221,26 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
   testAdvance: {
     request: { seconds: ADVANCED_SECONDS },
     responses: { 200: orderResponse('Clock advanced', advanced) },
+    next: onSameOrder('getOrder', 'getOrderTimeline'),
+  },
+  testLatePayment: {
+    request: {},
+    responses: { 200: orderResponse('Order paid late', cancelled) },
+    next: onSameOrder('getOrder', 'getOrderTimeline'),
+  },
+  testSecondPayment: {
+    request: {},
+    responses: { 200: orderResponse('Order paid a second time', paid) },
+    next: onSameOrder('getOrder', 'getOrderTimeline'),
+  },
+  testChargeback: {
+    request: { outcome: 'lost' },
+    responses: { 200: orderResponse('Payment charged back', chargedBack) },
+    next: onSameOrder('getOrder', 'getOrderTimeline'),
+  },
+  testFailRefund: {
+    request: {},
+    responses: { 200: orderResponse('Refund failed', refundFailed) },
     next: onSameOrder('getOrder', 'getOrderTimeline'),
   },
   testFailAfterWork: {

@@ -1,18 +1,14 @@
 import type { Actor } from '../../db/actor.ts';
-import type { Sql } from '../../db/client.ts';
 import { DomainError, isFinal } from '../../domain/index.ts';
-import { findOrderByNumber } from '../lists/find-orders.ts';
-import type { PresentOrder } from '../presenter.ts';
 import type { OrderRow } from '../rows.ts';
-import { writeCommand } from './command-queries.ts';
 import type { OrderCommands } from './commands.ts';
+import type { HelperDeps } from './helper-command.ts';
+import { runHelper } from './helper-command.ts';
 import type { CommandResult } from './send-command.ts';
 
 /** What moving an order's clock needs. */
-export interface AdvanceDeps {
-  sql: Sql;
+export interface AdvanceDeps extends HelperDeps {
   commands: OrderCommands;
-  present: PresentOrder;
   /** Moves the order's webhook attempts that wait, and returns how many there were. */
   advanceAttempts(orderNumber: string, seconds: number): Promise<number>;
 }
@@ -47,18 +43,10 @@ export async function advanceOrder(
   return result;
 }
 
-async function advanceFinal(
-  { sql, present, advanceAttempts }: AdvanceDeps,
-  { order: { orderNumber }, commandId, seconds, actor }: Advance,
-): Promise<CommandResult> {
-  const origin = { actor, reason: 'Asked for by the merchant' };
-  const command = { orderNumber, commandId, name: 'advance', body: { seconds }, origin } as const;
-  const { replayed, mismatch } = await writeCommand(sql, command);
-  const moved = replayed || (await advanceAttempts(orderNumber, seconds)) > 0;
-  if (!replayed) {
-    const state = moved ? 'DONE' : 'REFUSED';
-    await sql`SELECT end_command(${orderNumber}, ${commandId}, ${state})`;
-  }
-  if (!moved) throw new DomainError('INVALID_STATE', NOTHING_WAITS);
-  return { order: present(await findOrderByNumber(sql, orderNumber)), replayed, mismatch };
+function advanceFinal(deps: AdvanceDeps, { order, commandId, seconds, actor }: Advance) {
+  const command = { order, commandId, name: 'advance', body: { seconds }, actor } as const;
+  return runHelper(deps, command, async () => {
+    const moved = await deps.advanceAttempts(order.orderNumber, seconds);
+    if (moved === 0) throw new DomainError('INVALID_STATE', NOTHING_WAITS);
+  });
 }

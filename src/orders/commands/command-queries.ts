@@ -6,7 +6,7 @@ import type { OrderMessageName } from '../../contracts/order-workflow.ts';
 import { statusesThatTake } from '../../domain/index.ts';
 import { requestFields } from '../../http/request-context.ts';
 import { disputeLimitOf } from '../steps/disputes.ts';
-import type { OrderRow, CommandBody } from '../rows.ts';
+import type { OrderRow, CommandBody, HelperName } from '../rows.ts';
 
 /** Whether a command is a repeat. */
 export interface ReplayState {
@@ -36,7 +36,7 @@ export interface NewCommand {
   wakeAfterMs?: number;
   orderNumber: string;
   commandId: string;
-  name: OrderMessageName;
+  name: OrderMessageName | HelperName;
   body: CommandBody;
   origin: CommandOrigin;
   alongside?: Alongside | undefined;

@@ -316,9 +316,20 @@ export interface PaymentGateway {
   /**
    * Pays an open session as its buyer would. Only the sandbox supports this.
    *
+   * @param options.isLate also a session that is paid or closed: a bank may be late
    * @throws GatewayRefused also when the session is paid or closed already
    */
-  payAsBuyer(gatewaySessionId: string): Promise<void>;
+  payAsBuyer(gatewaySessionId: string, options?: { isLate: boolean }): Promise<void>;
+  /**
+   * Opens a chargeback as the buyer's bank would, or ends the one of the payment that is open. Only the sandbox
+   * supports this.
+   */
+  chargeBackAsBank(
+    gatewayPaymentId: string,
+    outcome: 'open' | 'won' | 'lost',
+  ): Promise<GatewayReversal>;
+  /** Has this service's processed refund of a payment fail. Only the sandbox supports this. */
+  failRefundAsBank(gatewayPaymentId: string): Promise<void>;
   /** Never throws. The signature covers the raw bytes of the body. */
   parseCallback(rawBody: Uint8Array, headers: CallbackHeaders): CallbackResult;
 }

@@ -8,6 +8,7 @@ import { createLinkedAccounts } from './linked-accounts.ts';
 import { presentPayment } from './present.ts';
 import { createRefunds } from './refunds.ts';
 import { paymentSchema } from './schemas.ts';
+import { createSandboxBank } from './sandbox-bank.ts';
 import { createSessions } from './sessions.ts';
 import { createTransfers } from './transfers.ts';
 
@@ -48,6 +49,7 @@ export function createRazorpayGateway(options: RazorpayGatewayOptions): Razorpay
     ...createRefunds(client),
     ...createChargebacks(client),
     ...createLinkedAccounts(client, timeoutMs),
+    ...createSandboxBank(client),
     ...createCallbackParser(options.webhookSecret),
 
     async fetchPayment(gatewayPaymentId) {

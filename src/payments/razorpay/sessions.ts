@@ -147,9 +147,9 @@ export function createSessions(client: RazorpayClient, closeTimeoutMs: number): 
     },
 
     /** At the gateway simulator: Razorpay's API cannot do this. */
-    async payAsBuyer(gatewaySessionId) {
+    async payAsBuyer(gatewaySessionId, { isLate } = { isLate: false }) {
       const path = `/simulator/qr_codes/${encodeURIComponent(gatewaySessionId)}/pay`;
-      const call = { method: 'POST', path, body: { vpa: PAYING_VPA } } as const;
+      const call = { method: 'POST', path, body: { vpa: PAYING_VPA, late: isLate } } as const;
       valueOf('payAsBuyer', await client.call(call, z.unknown()));
     },
   };

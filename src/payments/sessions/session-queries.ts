@@ -123,6 +123,15 @@ export function findOpenSession(sql: Sql, orderNumber: string) {
   );
 }
 
+/** Finds the newest session of an order that the gateway has opened. */
+export function findLatestSession(sql: Sql, orderNumber: string) {
+  return findOne(
+    sql,
+    sql`s.session_id = (SELECT max(session_id) FROM payment_sessions
+      WHERE order_number = ${orderNumber} AND gateway_session_id IS NOT NULL)`,
+  );
+}
+
 /** Finds the session that was returned to the request with this Idempotency-Key. */
 export function findSessionOfKey(sql: Sql, orderNumber: string, idempotencyKey: string) {
   return findOne(

@@ -105,6 +105,10 @@ function createOtherpay(given: Given, { timeoutMs }: GatewayOptions): PaymentGat
     async payAsBuyer(id) {
       await api<Charge>('POST', `/intents/${id}/pay`);
     },
+    chargeBackAsBank: () =>
+      Promise.reject(new GatewayRefused('chargeBackAsBank', 'NOT_SUPPORTED', 'no chargebacks')),
+    failRefundAsBank: () =>
+      Promise.reject(new GatewayRefused('failRefundAsBank', 'NOT_SUPPORTED', 'no failures')),
     parseCallback: (rawBody, headers) => parseCallback(given.callbackKey, rawBody, headers),
   };
 }

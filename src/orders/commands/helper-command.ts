@@ -1,0 +1,52 @@
+import type { Actor } from '../../db/actor.ts';
+import type { Sql } from '../../db/client.ts';
+import { findOrderByNumber } from '../lists/find-orders.ts';
+import type { PresentOrder } from '../presenter.ts';
+import type { CommandBody, OrderRow } from '../rows.ts';
+import type { NewCommand } from './command-queries.ts';
+import { writeCommand } from './command-queries.ts';
+import type { CommandResult } from './send-command.ts';
+
+/** What {@link runHelper} needs. */
+export interface HelperDeps {
+  sql: Sql;
+  present: PresentOrder;
+}
+
+/** A test helper of the sandbox that sends the order's workflow no message. */
+export interface HelperCommand {
+  order: OrderRow;
+  commandId: string;
+  name: NewCommand['name'];
+  body: CommandBody;
+  actor: Actor;
+}
+
+const REASON = 'Asked for by the merchant';
+
+/**
+ * Records a test helper as a command, so that a repeat with the same key does nothing, and does its work.
+ *
+ * @param work throws what refuses the helper: then a repeat is a command of its own
+ */
+export async function runHelper(
+  { sql, present }: HelperDeps,
+  { order: { orderNumber }, commandId, name, body, actor }: HelperCommand,
+  work: () => Promise<unknown>,
+): Promise<CommandResult> {
+  const origin = { actor, reason: REASON };
+  const written = await writeCommand(sql, { orderNumber, commandId, name, body, origin });
+  const { replayed, mismatch } = written;
+  const end = (state: 'DONE' | 'REFUSED') =>
+    sql`SELECT end_command(${orderNumber}, ${commandId}, ${state}, ${written.tryNumber})`;
+  if (!replayed) {
+    try {
+      await work();
+    } catch (error) {
+      await end('REFUSED');
+      throw error;
+    }
+    await end('DONE');
+  }
+  return { order: present(await findOrderByNumber(sql, orderNumber)), replayed, mismatch };
+}

@@ -1,0 +1,71 @@
+import { DomainError } from '../../domain/index.ts';
+import { errorOf } from '../../http/responses/errors.ts';
+import type { OrderRow } from '../../orders/public.ts';
+import { askAndApply, recordGatewayPayment } from '../captures/captures.ts';
+import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
+import * as queries from '../queries.ts';
+import type { SessionDeps } from '../sessions/sessions.ts';
+import { recordReversal, refundAgainIfBooked } from './reversals.ts';
+
+/**
+ * What the buyer's bank does to a payment of a sandbox order, for the test helpers: at the gateway itself, so
+ * that the service meets it as it does in production. Each function also records what has happened, because a
+ * callback may come later.
+ *
+ * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
+ */
+export function createSandboxBank(deps: SessionDeps) {
+  return {
+    payLate: (order: OrderRow) => asBank('Cannot pay', () => payLate(deps, order)),
+    chargeBack: (order: OrderRow, outcome: 'open' | 'won' | 'lost') =>
+      asBank('Cannot charge back', () => chargeBack(deps, order, outcome)),
+    failRefund: (order: OrderRow) =>
+      asBank('Cannot fail the refund', () => failRefund(deps, order)),
+  };
+}
+
+async function asBank(cannot: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof GatewayRefused) {
+      throw new DomainError('INVALID_STATE', `${cannot}; the gateway refuses it`);
+    }
+    if (error instanceof GatewayUnavailable) throw errorOf('GATEWAY_UNAVAILABLE');
+    throw error;
+  }
+}
+
+async function payLate(deps: SessionDeps, order: OrderRow): Promise<void> {
+  const session = await queries.findLatestSession(deps.sql, order.orderNumber);
+  if (!session?.gatewaySessionId) {
+    throw new DomainError('INVALID_STATE', 'Cannot pay; the order has never had a payment session');
+  }
+  const { gatewaySessionId } = session;
+  const gateway = deps.gateways.forOrder(order);
+  await gateway.payAsBuyer(gatewaySessionId, { isLate: true });
+  const askedAt = await queries.readClock(deps.sql);
+  for (const payment of await gateway.listSessionPayments(gatewaySessionId)) {
+    await recordGatewayPayment(deps, order, payment, gatewaySessionId, askedAt);
+    // A payment on a session that the helper `pay` has paid is left to that helper at first.
+    const capture = await queries.findUnappliedCapture(deps.sql, { ...order, ...payment });
+    if (capture) await askAndApply(deps, capture);
+  }
+}
+
+async function chargeBack(
+  deps: SessionDeps,
+  order: OrderRow,
+  outcome: 'open' | 'won' | 'lost',
+): Promise<void> {
+  const gateway = deps.gateways.forOrder(order);
+  const chargeback = await gateway.chargeBackAsBank(order.gatewayPaymentId ?? '', outcome);
+  await recordReversal(deps, order, chargeback, 'gateway');
+}
+
+async function failRefund(deps: SessionDeps, order: OrderRow): Promise<void> {
+  const { gateway, gatewayPaymentId } = order;
+  const payment = { gateway, gatewayPaymentId: gatewayPaymentId ?? '' };
+  await deps.gateways.forOrder(order).failRefundAsBank(payment.gatewayPaymentId);
+  await refundAgainIfBooked(deps, payment);
+}
