@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType, Order, Payorders } from '../../typescript/src/index.ts';
 
 type Sandbox = Pick<Payorders, 'orders' | 'disputes' | 'sandbox'>;
@@ -16,6 +17,9 @@ export interface Scenario {
 }
 
 const HOUR_SECONDS = 3600;
+const POLL_MS = 200;
+/** A minute. */
+const MOST_POLLS = 300;
 const REASON = 'It never arrived at my door';
 
 async function create({ orders }: Sandbox): Promise<Order> {
@@ -58,6 +62,24 @@ const hours =
   (count: number) =>
   ({ sandbox }: Sandbox, order: string) =>
     sandbox.advance(order, { seconds: count * HOUR_SECONDS });
+
+const session = ({ orders }: Sandbox, order: string) => orders.openPaymentSession(order);
+const latePayment = ({ sandbox }: Sandbox, order: string) => sandbox.latePayment(order);
+const secondPayment = ({ sandbox }: Sandbox, order: string) => sandbox.secondPayment(order);
+const failRefund = ({ sandbox }: Sandbox, order: string) => sandbox.failRefund(order);
+const chargeback =
+  (outcome: 'open' | 'won' | 'lost') =>
+  ({ sandbox }: Sandbox, order: string) =>
+    sandbox.chargeback(order, { outcome });
+/** Waits for what the service does by itself. */
+const until =
+  (isSo: (order: Order) => boolean) =>
+  async ({ orders }: Sandbox, order: string): Promise<void> => {
+    for (let poll = 0; !isSo(await orders.get(order)); poll += 1) {
+      if (poll === MOST_POLLS) throw new Error(`The service has not gone on with ${order}`);
+      await delay(POLL_MS);
+    }
+  };
 
 /** Every scenario. Each is a test that compares the webhooks. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -181,6 +203,52 @@ export const SCENARIOS: readonly Scenario[] = [
     text: 'A buyer can raise a dispute on a PAID order, too: it never arrived.',
     webhooks: ['ORDER_CREATED', 'PAYMENT_SUCCESS', 'DISPUTE_RAISED', 'REFUND_PROCESSED'],
     run: steps(pay, dispute, accept),
+  },
+  {
+    id: 'paid-late',
+    title: 'A payment after the cancellation',
+    text: 'The buyer pays a code that you have cancelled. The payment is refunded in full, the order stays CANCELLED, and `refund` says so.',
+    webhooks: ['ORDER_CREATED', 'ORDER_CANCELLED'],
+    run: steps(
+      session,
+      cancel,
+      latePayment,
+      until(({ refund: made }) => made?.processed_at != null),
+    ),
+  },
+  {
+    id: 'paid-twice',
+    title: 'A second payment',
+    text: 'The buyer pays twice. The second payment is refunded in full; the timeline has it, and no webhook tells of it.',
+    webhooks: ['ORDER_CREATED', 'PAYMENT_SUCCESS', 'DELIVERY_CONFIRMED'],
+    run: steps(pay, secondPayment, deliver),
+  },
+  {
+    id: 'chargeback-won',
+    title: 'A chargeback that you win',
+    text: "The buyer's bank wants the payment back. While the chargeback is open, no money of the order moves; then you can refund it.",
+    webhooks: ['ORDER_CREATED', 'PAYMENT_SUCCESS', 'REFUND_PROCESSED'],
+    run: steps(pay, chargeback('open'), chargeback('won'), refund),
+  },
+  {
+    id: 'chargeback-lost',
+    title: 'A chargeback that you lose',
+    text: 'The bank has taken the payment: `payment.reversed_amount` is the whole amount, and the order cannot be delivered.',
+    webhooks: ['ORDER_CREATED', 'PAYMENT_SUCCESS'],
+    run: steps(pay, chargeback('open'), chargeback('lost')),
+  },
+  {
+    id: 'refund-fails',
+    title: 'A refund that fails at the bank',
+    text: 'The refund is made again. The order stays REFUNDED, `refund.processed_at` is null meanwhile, and no second event comes.',
+    webhooks: ['ORDER_CREATED', 'PAYMENT_SUCCESS', 'REFUND_PROCESSED'],
+    run: steps(
+      pay,
+      refund,
+      until(({ status }) => status === 'REFUNDED'),
+      failRefund,
+      until(({ refund: made }) => made?.processed_at != null),
+    ),
   },
   {
     id: 'answer-lost',

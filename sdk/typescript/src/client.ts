@@ -135,6 +135,8 @@ function sandboxOf(send: Send) {
       help(orderNumber, 'chargeback', body),
     latePayment: (orderNumber: string) => help(orderNumber, 'late-payment'),
     secondPayment: (orderNumber: string) => help(orderNumber, 'second-payment'),
+    /** The refund of a REFUNDED order fails at the bank, and is made again. */
+    failRefund: (orderNumber: string) => help(orderNumber, 'fail-refund'),
     /** The next POST answers 500 after it has taken effect, once: this client then retries it. */
     failAfterWork: () => command<unknown>('/test-helpers/fail-after-work', undefined),
   };
