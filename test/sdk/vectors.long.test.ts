@@ -25,3 +25,12 @@ test('the Python SDK agrees with the vectors, without any package installed', as
   expect(output).toMatch(/^OK$/m);
   expect(Number(/^Ran (\d+) tests/m.exec(output)?.[1])).toBeGreaterThan(5);
 });
+
+test('the Go SDK agrees with the vectors, is formatted, and go vet finds nothing in it', async () => {
+  // With the Go that is here: the module has no dependencies, so that nothing is downloaded.
+  const more = { GOTOOLCHAIN: 'local', GOFLAGS: '-mod=readonly', GOWORK: 'off', GOPROXY: 'off' };
+  expect(await runTests('gofmt', ['-l', '.'], 'sdk/go')).toBe('');
+  await runTests('go', ['vet', './...'], 'sdk/go', more);
+  const output = await runTests('go', ['test', '-count=1', '-v', './...'], 'sdk/go', more);
+  expect(output.match(/^ *--- PASS/gm)?.length).toBeGreaterThan(30);
+});

@@ -69,8 +69,9 @@ def _fits_any(signature: str, timestamp: str, body: bytes, secrets: Sequence[str
 
 
 def _shortest(number: str) -> int | float:
+    """A number whose text is the one that JavaScript writes."""
     value = float(number)
-    return int(value) if value.is_integer() else value
+    return int(value) if value.is_integer() and abs(value) < 1e21 else value
 
 
 def _compact(text: str) -> bytes | None:

@@ -1,0 +1,119 @@
+package payorders
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Environment is where a request belongs. The prefix of the key says the same.
+type Environment string
+
+// The two environments.
+const (
+	EnvironmentSandbox    Environment = "sandbox"
+	EnvironmentProduction Environment = "production"
+)
+
+var basePaths = map[Environment]string{
+	EnvironmentSandbox:    "/sandbox/api/merchant/v1",
+	EnvironmentProduction: "/api/merchant/v1",
+}
+
+var keyPrefixes = map[Environment][2]string{
+	EnvironmentSandbox:    {"mk_test_", "sk_test_"},
+	EnvironmentProduction: {"mk_live_", "sk_live_"},
+}
+
+// Options say how a client reaches the service.
+type Options struct {
+	// Environment refuses keys of the other one before the first request.
+	Environment Environment
+	// APIKey is mk_test_… or mk_live_….
+	APIKey string
+	// APISecret is sk_test_… or sk_live_….
+	APISecret string
+	// BaseURL is such as https://pay.example.com, without the base path.
+	BaseURL string
+	// MaxRetries is how often a request is sent again after no response, 429, 500 or 502: 4 if 0, never if negative.
+	MaxRetries int
+	// HTTPClient replaces the connections, such as by some with a proxy. If nil, an attempt may take 30 s.
+	HTTPClient *http.Client
+	// Sleep replaces the wait between attempts, for tests.
+	Sleep func(context.Context, time.Duration) error
+}
+
+// Client is a client of one merchant in one environment. Goroutines may share it.
+type Client struct {
+	Orders   *Orders
+	Disputes *Disputes
+	Events   *Events
+
+	sandbox *Sandbox
+}
+
+const (
+	defaultRetries = 4
+	defaultTimeout = 30 * time.Second
+)
+
+func assertKeys(options Options) error {
+	prefixes, known := keyPrefixes[options.Environment]
+	if !known {
+		message := fmt.Sprintf("%q is no environment", options.Environment)
+		return &Error{Message: message, Code: CodeWrongEnvironment}
+	}
+	var wrong []string
+	if !strings.HasPrefix(options.APIKey, prefixes[0]) {
+		wrong = append(wrong, "the API key does not begin with "+prefixes[0])
+	}
+	if !strings.HasPrefix(options.APISecret, prefixes[1]) {
+		wrong = append(wrong, "the API secret does not begin with "+prefixes[1])
+	}
+	if wrong == nil {
+		return nil
+	}
+	message := fmt.Sprintf("These are no credentials of the %s: %s", options.Environment, strings.Join(wrong, ", "))
+	return &Error{Message: message, Code: CodeWrongEnvironment}
+}
+
+// httpClientOf does not follow redirects: they would carry the credentials elsewhere.
+func httpClientOf(given *http.Client) *http.Client {
+	client := http.Client{Timeout: defaultTimeout}
+	if given != nil {
+		client = *given
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &client
+}
+
+// New makes a client. Keys of the other environment are an *Error with CodeWrongEnvironment.
+func New(options Options) (*Client, error) {
+	if err := assertKeys(options); err != nil {
+		return nil, err
+	}
+	way := &transport{
+		base:       baseOf(options.BaseURL, options.Environment),
+		apiKey:     options.APIKey,
+		apiSecret:  options.APISecret,
+		maxRetries: options.MaxRetries,
+		http:       httpClientOf(options.HTTPClient),
+		sleep:      options.Sleep,
+	}
+	if way.maxRetries == 0 {
+		way.maxRetries = defaultRetries
+	}
+	if way.sleep == nil {
+		way.sleep = sleepFor
+	}
+	client := &Client{Orders: &Orders{way}, Disputes: &Disputes{way}, Events: &Events{way}}
+	if options.Environment == EnvironmentSandbox {
+		client.sandbox = &Sandbox{way}
+	}
+	return client, nil
+}
+
+// Sandbox has the test helpers. In production, each of them returns an *Error with CodeWrongEnvironment.
+func (client *Client) Sandbox() *Sandbox { return client.sandbox }

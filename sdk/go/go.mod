@@ -1,0 +1,3 @@
+module example.com/payorders
+
+go 1.23
