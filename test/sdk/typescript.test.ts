@@ -90,6 +90,14 @@ describe('webhooks', () => {
   });
 });
 
+plainTest('an empty secret fits nothing, and bytes that are no text are refused', async () => {
+  const signed = await signTestEvent({ event: 'TEST' }, 'whsec_any');
+  const unset = verify(signed.body, signed.headers, '');
+  await expect(unset).rejects.toMatchObject({ mistake: 'wrong_secret' });
+  const noText = verify(new Uint8Array([0xff, 0xfe]), signed.headers, 'whsec_any');
+  await expect(noText).rejects.toMatchObject({ mistake: 'wrong_secret' });
+});
+
 describe('money', () => {
   plainTest.for(vectors.money)('$rupees is $paise paise', ({ rupees, paise }) => {
     if (paise === null) {
