@@ -58,6 +58,11 @@ func (sandbox *Sandbox) SecondPayment(ctx context.Context, orderNumber string) (
 	return sandbox.help(ctx, orderNumber, "second-payment", nil)
 }
 
+// FailRefund lets the refund of a REFUNDED order fail at the bank; it is made again.
+func (sandbox *Sandbox) FailRefund(ctx context.Context, orderNumber string) (Order, error) {
+	return sandbox.help(ctx, orderNumber, "fail-refund", nil)
+}
+
 // FailAfterWork lets the next POST answer 500 after it has taken effect, once: this client then retries it.
 func (sandbox *Sandbox) FailAfterWork(ctx context.Context) error {
 	return sandbox.send(ctx, "/fail-after-work", nil, nil)

@@ -55,6 +55,24 @@ test('/docs explains to a new developer how to begin, the errors, and the rules 
   expect(text).toMatch(/1\s+none\s+2\s+5 minutes\s+3\s+30 minutes\s+4\s+2 hours\s+5\s+12 hours/);
 });
 
+test('/docs shows one language in all examples, and remembers it', async ({
+  service,
+  newPhone,
+}) => {
+  const { page, complaints } = await newPhone();
+  await page.goto(`${service.origin}/docs`);
+  const sample = page.locator('#deliverOrder .samples');
+  const text = () => sample.locator('figure:visible pre').allInnerTexts();
+  expect(await text()).toEqual([expect.stringContaining('curl "$BASE/orders/')]);
+  await sample.getByRole('tab', { name: 'Python' }).click();
+  expect(await text()).toEqual([expect.stringContaining('client.orders.deliver(')]);
+  await page.reload();
+  expect(await text()).toEqual([expect.stringContaining('tracking_id=')]);
+  await sample.getByRole('tab', { name: 'Python' }).press('ArrowRight');
+  expect(await text()).toEqual([expect.stringContaining('client.Orders.Deliver(ctx')]);
+  expect(complaints).toEqual([]);
+});
+
 test('/docs is searched, and its examples are copied', async ({ service, newPhone }) => {
   const { page, complaints } = await newPhone();
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);

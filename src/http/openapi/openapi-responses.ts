@@ -25,6 +25,12 @@ export interface OperationNotes {
   /** An example of each successful response, by its status. */
   readonly responses?: Readonly<Record<number, unknown>>;
   readonly next?: readonly NextOperation[];
+  /** The operation in programming languages: `x-codeSamples`. */
+  readonly samples?: readonly {
+    readonly lang: string;
+    readonly label: string;
+    readonly source: string;
+  }[];
 }
 
 const header = (id: string, description: string, schema: z.ZodType = z.string()) =>

@@ -79,6 +79,7 @@ function operationOf(
       header,
     },
     ...requestBodyOf(route, notes),
+    ...(notes.samples && { 'x-codeSamples': notes.samples }),
     responses: responsesOf(route, notes),
   };
 }

@@ -1,10 +1,12 @@
 import type { Route } from '../../http/define-route.ts';
 import { docsRoutes } from '../../http/openapi/docs.ts';
 import { createOpenApiDocument } from '../../http/openapi/openapi.ts';
+import type { OperationNotes } from '../../http/openapi/openapi-responses.ts';
 import { createVersionRegistry } from '../../http/versions.ts';
 import { WEBHOOK_EVENTS } from '../../orders/routes/webhook-events.ts';
 import { guide } from '../documentation/guide.ts';
 import { OPERATION_NOTES } from '../documentation/operations.ts';
+import { CODE_SAMPLES } from '../documentation/samples.ts';
 
 const SUMMARY = `Create payment orders in INR, let buyers pay them by UPI, confirm delivery and
 handle disputes. Webhooks notify you of each event of an order.`;
@@ -20,6 +22,15 @@ const TAGS = [
       "Act as the buyer, and advance an order's clock. They exist under the sandbox path only.",
   },
 ];
+
+/** The notes of each operation, with its samples. */
+function withSamples(routes: readonly Route[]): Readonly<Record<string, OperationNotes>> {
+  const notes = routes.flatMap(({ operationId }) => {
+    const samples = CODE_SAMPLES[operationId];
+    return samples ? [[operationId, { ...OPERATION_NOTES[operationId], samples }] as const] : [];
+  });
+  return { ...OPERATION_NOTES, ...Object.fromEntries(notes) };
+}
 
 /**
  * Declares `/openapi.json`, which describes these routes and the webhooks, and its page `/docs`.
@@ -37,7 +48,7 @@ export function documentationOf(routes: readonly Route[], publicBaseUrl: string)
     description: `${SUMMARY}\n\nThe guide is at ${publicBaseUrl}/docs.`,
     contact: { name: 'Documentation and support', url: `${publicBaseUrl}/docs` },
     tags: TAGS,
-    notes: OPERATION_NOTES,
+    notes: withSamples(routes),
   });
   return docsRoutes(document, guide(publicBaseUrl));
 }

@@ -242,6 +242,10 @@ class AsyncSandbox:
         """The buyer pays once more."""
         return await self._send(calls.help_order(order_number, "second-payment"))
 
+    async def fail_refund(self, order_number: str) -> Order:
+        """The refund of a REFUNDED order fails at the bank, and is made again."""
+        return await self._send(calls.help_order(order_number, "fail-refund"))
+
     async def fail_after_work(self) -> object:
         """The next POST answers 500 after it has taken effect, once: this client then retries it."""
         return await self._send(calls.fail_after_work())

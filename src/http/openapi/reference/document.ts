@@ -51,6 +51,7 @@ export interface Operation {
     readonly content: Readonly<Record<string, MediaType>>;
   };
   readonly responses: Readonly<Record<string, OpenApiResponse>>;
+  readonly 'x-codeSamples'?: readonly { readonly label: string; readonly source: string }[];
 }
 
 /** The part of an OpenAPI document that the reference shows. */

@@ -97,6 +97,17 @@ function errorResponses(responses: readonly (readonly [string, OpenApiResponse])
   );
 }
 
+/** The request with curl and with each SDK: a script makes tabs of them. */
+function requestSamples(located: LocatedOperation) {
+  const samples = located.operation['x-codeSamples'] ?? [];
+  return h(
+    'div',
+    { class: 'samples' },
+    codeBlock('curl', curlOf(located)),
+    samples.map(({ label, source }) => codeBlock(label, source)),
+  );
+}
+
 /**
  * The section of one operation: parameters, body, responses and errors, with examples beside them.
  */
@@ -129,7 +140,7 @@ export function operationSection(document: Document, located: LocatedOperation) 
     h(
       'div',
       { class: 'examples' },
-      codeBlock('Request', curlOf(located)),
+      requestSamples(located),
       examples
         .slice(-1)
         .map(([status, response]) =>
