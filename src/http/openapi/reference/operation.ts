@@ -36,11 +36,12 @@ function examplePath(path: string, parameters: readonly Parameter[]): string {
 function curlOf({ method, path, operation }: LocatedOperation): string {
   const body = jsonOf(operation.requestBody)?.example;
   const parameters = ownParameters(operation.parameters);
-  const key = parameters.find(({ name }) => name === 'Idempotency-Key')?.schema.example;
+  const hasKey = parameters.some(({ name }) => name === 'Idempotency-Key');
+  const key = `SHOP-1042-${operation.operationId.replace(/Order$/, '')}`;
   const lines = [
     `curl "$BASE${examplePath(path, parameters)}"${method === 'GET' ? '' : ` -X ${method}`}`,
     '-H "X-API-Key: $KEY" -H "X-API-Secret: $SECRET"',
-    ...(key === undefined ? [] : [`-H 'Idempotency-Key: ${key}'`]),
+    ...(hasKey ? [`-H 'Idempotency-Key: ${key}'`] : []),
   ];
   if (body !== undefined) {
     lines.push("-H 'Content-Type: application/json'", `-d '${asJson(body)}'`);
