@@ -286,6 +286,11 @@ export default defineConfig({
       rules: { 'vitest/consistent-test-it': ['error', { fn: 'test', withinDescribe: 'test' }] },
     },
     {
+      // An example is a program of a merchant.
+      files: ['sdk/*/examples/**'],
+      rules: { 'no-console': 'off', 'no-restricted-properties': 'off' },
+    },
+    {
       files: ['test/**', 'bench/**'],
       rules: {
         'max-lines-per-function': 'off',

@@ -39,15 +39,23 @@ def live(client: Client) -> None:
     print("evidence", evidence["status"])
     resolved = client.disputes.resolve(number, resolution="A new one is on its way")
     print("resolved", resolved["status"])
+    upcoming = client.orders.timeline(number)["next"]
+    print("next", upcoming and upcoming["action"])
 
     # A 500 after the work was done: the client repeats the call, and nothing is done twice.
     client.sandbox.fail_after_work()
     second = client.orders.create(amount=5, merchant_order_id=SHOP_ORDER, **BUYER)
+    opened = client.orders.open_payment_session(second["order_number"])
+    session = client.orders.get_payment_session(second["order_number"], opened["session_id"])
+    print("session", session["status"])
     print("listed", sum(1 for _ in client.orders.list(merchant_order_id=SHOP_ORDER, size=1)))
     print("cancelled", client.orders.cancel(second["order_number"], reason="Sold out")["status"])
 
     for event in client.events.list(order_number=number, size=2):
         print("event", event["sequence"], event["event"])
+    first = client.events.list(order_number=number).page().content[0]
+    details = client.events.get(first["event_id"])
+    print("details", details["event"]["event"])
 
     print_error(lambda: client.orders.deliver(number))
     print_error(lambda: client.orders.create(amount=4, **BUYER))

@@ -70,11 +70,8 @@ func live(ctx context.Context, client *payorders.Client) error {
 	if err := cancelAnother(ctx, client, kurta); err != nil {
 		return err
 	}
-	for event, err := range client.Events.List(payorders.EventFilter{OrderNumber: number, Size: 2}).All(ctx) {
-		if err != nil {
-			return err
-		}
-		fmt.Println("event", event.Sequence, event.Type)
+	if err := printEvents(ctx, client, number); err != nil {
+		return err
 	}
 
 	_, err = client.Orders.Deliver(ctx, number, payorders.Delivery{})
@@ -114,7 +111,11 @@ func deliverAndDispute(ctx context.Context, client *payorders.Client, number str
 		}
 		fmt.Println(step.name, order.Status)
 	}
-	return nil
+	timeline, err := client.Orders.Timeline(ctx, number)
+	if err == nil && timeline.Next != nil {
+		fmt.Println("next", timeline.Next.Action)
+	}
+	return err
 }
 
 func cancelAnother(ctx context.Context, client *payorders.Client, order payorders.CreateOrder) error {
@@ -126,6 +127,15 @@ func cancelAnother(ctx context.Context, client *payorders.Client, order payorder
 	if err != nil {
 		return err
 	}
+	opened, err := client.Orders.OpenPaymentSession(ctx, second.OrderNumber)
+	if err != nil {
+		return err
+	}
+	session, err := client.Orders.GetPaymentSession(ctx, second.OrderNumber, opened.SessionID)
+	if err != nil {
+		return err
+	}
+	fmt.Println("session", session.Status)
 	count := 0
 	filter := payorders.OrderFilter{MerchantOrderID: order.MerchantOrderID, Size: 1}
 	for _, err := range client.Orders.List(filter).All(ctx) {
@@ -141,6 +151,25 @@ func cancelAnother(ctx context.Context, client *payorders.Client, order payorder
 	}
 	fmt.Println("cancelled", cancelled.Status)
 	return nil
+}
+
+func printEvents(ctx context.Context, client *payorders.Client, number string) error {
+	filter := payorders.EventFilter{OrderNumber: number, Size: 2}
+	for event, err := range client.Events.List(filter).All(ctx) {
+		if err != nil {
+			return err
+		}
+		fmt.Println("event", event.Sequence, event.Type)
+	}
+	page, err := client.Events.List(filter).Page(ctx)
+	if err != nil {
+		return err
+	}
+	details, err := client.Events.Get(ctx, page.Content[0].EventID)
+	if err == nil {
+		fmt.Println("details", details.Event.Type)
+	}
+	return err
 }
 
 func printError(err error) {

@@ -1,0 +1,72 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findOnPath } from '../../dev/processes/executables.ts';
+import { runCommand } from '../../dev/processes/run-command.ts';
+import { startWholeService } from '../../dev/start/whole-service.ts';
+import { flagOption, readCommandLine } from '../../src/main/process/command-line.ts';
+import { inheritedEnvironment } from '../../src/settings.ts';
+import type { ClientCheck, Scene } from './client-checks.ts';
+import { CLIENT_CHECKS } from './client-checks.ts';
+
+const { values: options } = readCommandLine({
+  usage: 'npm run check:clients',
+  does: 'Takes an order through its life with each SDK, against a separate service, and runs the snippets. It installs the Python packages that it needs into a temporary folder. A tool that is not installed is named.',
+  options: { strict: flagOption('fails if a tool is not installed') },
+});
+const env = inheritedEnvironment();
+
+const run: Scene['run'] = async ([file = '', ...args], { cwd, env: more = {} }) => {
+  const settings = { cwd, env: { ...env, ...more } };
+  const { succeeded, output } = await runCommand(file, args, settings);
+  if (succeeded) return output;
+  throw new Error(`${[file, ...args].join(' ')}\nfailed\n${output}`);
+};
+
+type Result = 'passed' | 'failed' | 'not run';
+
+async function resultOf({ name, tool, check }: ClientCheck, scene: Scene): Promise<Result> {
+  const print = (line: string) => console.log(`${name}: ${line}`);
+  if (findOnPath(tool, env) === undefined) {
+    print(`not run, because ${tool} is not installed`);
+    return 'not run';
+  }
+  try {
+    mkdirSync(scene.folder);
+    await check(scene);
+    print('passed');
+    return 'passed';
+  } catch (error) {
+    print(`failed\n${error instanceof Error ? error.message : String(error)}`);
+    return 'failed';
+  }
+}
+
+/** Runs all checks against one service. @returns their results */
+async function main(): Promise<Result[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-clients-'));
+  const service = await startWholeService({ RATE_LIMIT_PER_SECOND: '1000' });
+  try {
+    const { apiBaseUrl, demoMerchant } = service.facts;
+    const sandbox = {
+      PAYORDERS_BASE_URL: apiBaseUrl,
+      PAYORDERS_API_KEY: demoMerchant.sandbox.apiKey,
+      PAYORDERS_API_SECRET: demoMerchant.sandbox.apiSecret,
+    };
+    const results: Result[] = [];
+    for (const check of CLIENT_CHECKS) {
+      const scene = { folder: join(folder, String(results.length)), sandbox, run };
+      results.push(await resultOf(check, scene));
+    }
+    return results;
+  } finally {
+    await service.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const results = await main();
+const count = (wanted: Result) => results.filter((result) => result === wanted).length;
+const [passed, failed, notRun] = [count('passed'), count('failed'), count('not run')];
+console.log(`check:clients: ${passed} passed, ${failed} failed, ${notRun} not run`);
+process.exitCode = failed > 0 || (options.strict && notRun > 0) ? 1 : 0;

@@ -1,0 +1,135 @@
+import { cpSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
+import { deepEqual } from 'node:assert/strict';
+import { root } from '../repository/files.ts';
+
+/** What a check works with. */
+export interface Scene {
+  /** A temporary folder of its own. */
+  readonly folder: string;
+  /** The keys and the address of a running sandbox, as the examples read them. */
+  readonly sandbox: NodeJS.ProcessEnv;
+  /** Runs a command to its end. @returns what it printed. @throws Error with that, unless it exits with 0 */
+  readonly run: (command: readonly string[], options: RunOptions) => Promise<string>;
+}
+
+/** How a command of a check runs. */
+export interface RunOptions {
+  readonly cwd: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** A check of one language. */
+export interface ClientCheck {
+  readonly name: string;
+  /** The program that it cannot do without. */
+  readonly tool: string;
+  readonly check: (scene: Scene) => Promise<void>;
+}
+
+/** What the Python SDK is checked with. */
+const PYTHON_PACKAGES = ['mypy==2.4.1', 'flask==3.1.3', 'django==5.2.19', 'fastapi==0.165.0'];
+
+/** What the example of each SDK prints, which is the life of an order. */
+const LIFE = [
+  'created ACCEPTED 499.50',
+  'again true',
+  'paid PAID',
+  'delivered DELIVERED',
+  'disputed DISPUTE_OPEN',
+  'evidence DISPUTE_UNDER_REVIEW',
+  'resolved DELIVERED',
+  'next the order is completed and the funds are released',
+  'session open',
+  'listed 2',
+  'cancelled CANCELLED',
+  'event 1 ORDER_CREATED',
+  'event 2 PAYMENT_SUCCESS',
+  'event 3 DELIVERY_CONFIRMED',
+  'event 4 DISPUTE_RAISED',
+  'event 5 DISPUTE_RESOLVED',
+  'details ORDER_CREATED',
+  'error 400 INVALID_STATE',
+  'error 400 VALIDATION_FAILED amount',
+  'error 201 IDEMPOTENCY_KEY_MISMATCH',
+];
+
+function assertLife(output: string): void {
+  const lines = output.trim().split('\n');
+  deepEqual(
+    // Python writes True.
+    lines.map((line) => line.trimEnd().replace(/True$/, 'true')),
+    LIFE,
+  );
+}
+
+const sdk = (path: string) => join(root, 'sdk', path);
+
+/** The package as a merchant gets it, from its build. */
+async function checkTypeScript({ folder, sandbox, run }: Scene): Promise<void> {
+  const installed = join(folder, 'node_modules/payorders');
+  mkdirSync(installed, { recursive: true });
+  const compiler = join(root, 'node_modules/.bin/tsc');
+  await run([compiler, '-p', sdk('typescript'), '--outDir', join(installed, 'dist')], {
+    cwd: root,
+    env: { PATH: `${join(execPath, '..')}:${sandbox['PATH'] ?? ''}` },
+  });
+  cpSync(sdk('typescript/package.json'), join(installed, 'package.json'));
+  const example = join(folder, 'order-life.mjs');
+  cpSync(sdk('typescript/examples/order-life.mjs'), example);
+  assertLife(await run([execPath, example], { cwd: folder, env: sandbox }));
+}
+
+/** The package as pip installs it. Its tests that need packages run here, and mypy. */
+async function checkPython({ folder, sandbox, run }: Scene): Promise<void> {
+  const source = join(folder, 'python');
+  // pip writes into the folder that it builds.
+  cpSync(sdk('python'), source, { recursive: true });
+  cpSync(sdk('test-vectors.json'), join(folder, 'test-vectors.json'));
+  const python = join(folder, 'venv/bin/python');
+  await run(['python3', '-m', 'venv', join(folder, 'venv')], { cwd: folder });
+  const pip = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+  await run([...pip, source, ...PYTHON_PACKAGES], { cwd: folder });
+  const inSource = { cwd: source };
+  const typed = ['src', 'tests', 'client_tests', 'examples', 'make_async.py'];
+  await run([python, '-m', 'mypy', '--strict', ...typed], inSource);
+  for (const tests of ['tests', 'client_tests']) {
+    await run([python, '-m', 'unittest', 'discover', '-s', tests], inSource);
+  }
+  for (const example of ['order_life.py', 'order_life_async.py']) {
+    assertLife(await run([python, `examples/${example}`], { ...inSource, env: sandbox }));
+  }
+}
+
+/** The module in a program of a merchant. */
+async function checkGo({ folder, sandbox, run }: Scene): Promise<void> {
+  const { length } = readFileSync(sdk('go/go.mod'), 'utf8').split('require');
+  deepEqual(length, 1, 'The Go module has dependencies');
+  cpSync(sdk('go/examples/order_life/main.go'), join(folder, 'main.go'));
+  const options = { cwd: folder, env: { ...sandbox, GOFLAGS: '-mod=mod', GOPROXY: 'off' } };
+  await run(['go', 'mod', 'init', 'shop.example/shop'], options);
+  const version = ['-require', 'example.com/payorders@v0.0.0'];
+  const place = ['-replace', `example.com/payorders=${sdk('go')}`];
+  await run(['go', 'mod', 'edit', ...version, ...place], options);
+  assertLife(await run(['go', 'run', '.'], options));
+}
+
+const snippet = (name: string, tool: string, file: string): ClientCheck => ({
+  name,
+  tool,
+  check: async ({ run }) => {
+    const options = { cwd: sdk('snippets') };
+    await run([tool, file, sdk('test-vectors.json')], options);
+  },
+});
+
+/** What `npm run check:clients` checks, in this order. */
+export const CLIENT_CHECKS: readonly ClientCheck[] = [
+  { name: 'TypeScript', tool: 'node', check: checkTypeScript },
+  { name: 'Python', tool: 'python3', check: checkPython },
+  { name: 'Go', tool: 'go', check: checkGo },
+  snippet('snippet for PHP', 'php', 'verify.php'),
+  snippet('snippet for Ruby', 'ruby', 'verify.rb'),
+  snippet('snippet for Java', 'java', 'Verify.java'),
+];
