@@ -6,6 +6,7 @@ import { execa } from 'execa';
 import { expect, onTestFinished, test as plainTest } from 'vitest';
 import { SCENARIOS_GUIDE, scenariosGuide } from '../../dev/scenarios-guide.ts';
 import { serviceTest } from '../support/service-test.ts';
+import { until } from '../support/until.ts';
 
 const GUIDES = new URL('../../docs/guides/', import.meta.url);
 const SDK = new URL('../../sdk/typescript/', import.meta.url);
@@ -32,6 +33,26 @@ plainTest('docs/guides/scenarios.md has every scenario: npm run docs:scenarios',
 });
 
 const test = serviceTest({ time: 'real' });
+
+test('the commands of the quick start lead an order to COMPLETED', async ({
+  service,
+  merchant,
+}) => {
+  const guide = await (await fetch(`${service.origin}/docs/guides/quick-start.md`)).text();
+  const { apiKey, apiSecret } = merchant.keys.sandbox;
+  const commands = [...guide.matchAll(/```sh\n([\s\S]*?)```/g)]
+    .map(([, code = '']) => code)
+    .join('\n')
+    .replace('mk_test_your_key', apiKey)
+    .replace('sk_test_your_secret', apiSecret);
+  const { exitCode, stdout } = await execa('bash', ['-c', commands], { reject: false });
+  const orderNumber = /^ORD\w{26}$/m.exec(stdout)?.[0] ?? '';
+  expect([exitCode, orderNumber], stdout).toEqual([0, expect.stringMatching(/^ORD/)]);
+  await until(async () => {
+    const { body } = await merchant.sandbox.get(`/orders/${orderNumber}`);
+    return body.data.status === 'COMPLETED';
+  });
+});
 
 test.for(PROGRAMS)('$name runs as it is written', async ({ code }, { service, merchant }) => {
   const folder = await mkdtemp(join(tmpdir(), 'guide-'));

@@ -53,7 +53,7 @@ plainTest('the samples in TypeScript fit the SDK', async () => {
 const callsIn = (label: string) =>
   Object.values(CODE_SAMPLES).flatMap((samples) => {
     const source = samples.find((one) => one.label === label)?.source ?? '';
-    const [, resource = '', method = ''] = /client\.(\w+)\.(\w+)\(/.exec(source) ?? [];
+    const [, resource = '', method = ''] = /client\.(\w+)(?:\(\))?\.(\w+)\(/.exec(source) ?? [];
     return [{ resource, method }];
   });
 

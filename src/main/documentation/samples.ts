@@ -111,7 +111,8 @@ function goOf({ resource, method, words = [], fields = {}, go }: Call): string {
   const values = go === undefined ? Object.values(fields).map(inDoubleQuotes) : [go];
   const given = ['ctx', ...words.map(inDoubleQuotes), ...values].join(', ');
   const result = method === 'resend' || method === 'failAfterWork' ? 'err' : 'result, err';
-  return `${result} := client.${capital(resource)}.${capital(method)}(${given})`;
+  const owner = resource === 'sandbox' ? 'Sandbox()' : capital(resource);
+  return `${result} := client.${owner}.${capital(method)}(${given})`;
 }
 
 const samples = (node: string, python: string, go: string): CodeSample[] => [
