@@ -25,18 +25,19 @@ interface WebhookVector {
   expect: { eventId: string } | { mistake: string };
 }
 
+function headersOf(body: string, secret: string): Record<string, string> {
+  const rawBody = Buffer.from(body);
+  const signature = signWebhook({ secret, timestampSeconds: NOW_SECONDS, rawBody });
+  return { 'x-service-timestamp': String(NOW_SECONDS), 'x-service-signature': signature };
+}
+
 /** A webhook as the service sends it, with what a vector changes. */
 function webhook(name: string, body: string, changes: Partial<WebhookVector> = {}): WebhookVector {
-  const signature = signWebhook({
-    secret: SECRET,
-    timestampSeconds: NOW_SECONDS,
-    rawBody: Buffer.from(body),
-  });
   const { event_id: eventId } = JSON.parse(body) as { event_id: string };
   return {
     name,
     secrets: [SECRET],
-    headers: { 'x-service-timestamp': String(NOW_SECONDS), 'x-service-signature': signature },
+    headers: headersOf(body, SECRET),
     body,
     nowSeconds: NOW_SECONDS,
     expect: { eventId },
@@ -73,6 +74,11 @@ const WITH_MISTAKES: readonly WebhookVector[] = [
   webhook('301 s in the future', PAID, { nowSeconds: NOW_SECONDS - 301, ...fails('clock') }),
   webhook('the secret of another endpoint', PAID, { secrets: [OTHER], ...fails('wrong_secret') }),
   webhook('no secret', PAID, { secrets: [], ...fails('wrong_secret') }),
+  webhook('an empty secret, with which everybody can sign', PAID, {
+    secrets: [''],
+    headers: headersOf(PAID, ''),
+    ...fails('wrong_secret'),
+  }),
   webhook('the secret without its prefix', PAID, {
     secrets: [SECRET.slice('whsec_'.length)],
     ...fails('prefix_stripped'),

@@ -322,4 +322,38 @@ describe('handlers', () => {
       expect(calls).toBe(2);
     },
   );
+
+  plainTest('an event is handled once, however long the store takes to answer', async () => {
+    const secret = vectors.webhooks[0]?.secrets[0] ?? '';
+    const store = memoryStore();
+    let [calls, questions] = [0, 0];
+    const [mayAnswer, firstEnded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const handler = webHandler({
+      secrets: secret,
+      store: {
+        // Each answer is that of the moment of its question, and comes late.
+        async has(eventId) {
+          const isKnown = store.has(eventId);
+          questions += 1;
+          await (questions === 1 ? mayAnswer : firstEnded).promise;
+          return isKnown;
+        },
+        add: (eventId) => store.add(eventId),
+      },
+      onEvent: () => void (calls += 1),
+    });
+    const { body, headers } = await signTestEvent({ event: 'ORDER_COMPLETED' }, secret);
+    const send = () =>
+      handler(new Request('http://shop.example/', { method: 'POST', body, headers }));
+    const first = send();
+    await expect.poll(() => questions).toBe(1);
+    const second = send();
+    // The handler takes as long as this until it asks.
+    await handler(new Request('http://shop.example/', { method: 'POST', body: '{}', headers }));
+    mayAnswer.resolve();
+    await first;
+    firstEnded.resolve();
+    await second;
+    expect(calls).toBe(1);
+  });
 });

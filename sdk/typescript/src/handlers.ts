@@ -48,10 +48,11 @@ function createReply({ secrets, onEvent, store, onError }: HandlerOptions) {
 
   async function handleOnce(event: WebhookEvent): Promise<void> {
     const { event_id: eventId } = event;
-    if (await store.has(eventId)) return;
     const task =
       running.get(eventId) ??
       (async () => {
+        // In here, so that no repeat finds neither the event in the store nor its task.
+        if (await store.has(eventId)) return;
         await onEvent(event);
         await store.add(eventId);
       })().finally(() => running.delete(eventId));
