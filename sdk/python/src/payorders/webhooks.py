@@ -6,9 +6,9 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from . import _json
 from .types import WebhookEvent
@@ -44,6 +44,13 @@ class WebhookVerificationError(Exception):
         self.mistake: Mistake = mistake
 
 
+class Headers(Protocol):
+    """The headers of any framework, or a dictionary. Names are in any case."""
+
+    def items(self) -> Iterable[tuple[str, str]]:
+        """Names and values."""
+
+
 class SignedEvent(NamedTuple):
     """A signed request, as the service sends it."""
 
@@ -51,7 +58,7 @@ class SignedEvent(NamedTuple):
     headers: Mapping[str, str]
 
 
-def _header(headers: Mapping[str, str], name: str) -> str:
+def _header(headers: Headers, name: str) -> str:
     return next((value for one, value in headers.items() if one.lower() == name), "")
 
 
@@ -113,7 +120,7 @@ def _raw_bytes(raw_body: object) -> bytes:
 
 def verify(
     raw_body: str | bytes | bytearray | memoryview,
-    headers: Mapping[str, str],
+    headers: Headers,
     secrets: str | Sequence[str],
     *,
     now: float | None = None,
@@ -121,7 +128,7 @@ def verify(
     """Verifies a webhook and returns its event, whose amounts are Decimal.
 
     ``raw_body``: the body as it arrived: text or bytes.
-    ``headers``: those of any framework; names in any case.
+    ``headers``: those of any framework, or a dictionary.
     ``secrets``: the secret of the endpoint; during a rotation the new and the old one.
     ``now``: the time to compare with, in seconds since 1970; the present one if absent.
 

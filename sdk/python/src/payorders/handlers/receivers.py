@@ -3,12 +3,12 @@
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
 from ..types import WebhookEvent
-from ..webhooks import WebhookVerificationError, verify
+from ..webhooks import Headers, WebhookVerificationError, verify
 from .stores import AsyncDedupeStore, DedupeStore
 
 Secrets = str | Sequence[str]
@@ -74,7 +74,7 @@ class Receiver:
             self._run(event, task)
         task.result()
 
-    def receive(self, raw_body: bytes, headers: Mapping[str, str]) -> Reply:
+    def receive(self, raw_body: bytes, headers: Headers) -> Reply:
         """Verifies and handles a webhook. An error is told to ``on_error``, not raised."""
         try:
             self._handle_once(verify(raw_body, headers, self._secrets))
@@ -116,7 +116,7 @@ class AsyncReceiver:
         finally:
             del self._running[event_id]
 
-    async def receive(self, raw_body: bytes, headers: Mapping[str, str]) -> Reply:
+    async def receive(self, raw_body: bytes, headers: Headers) -> Reply:
         """Verifies and handles a webhook. An error is told to ``on_error``, not raised."""
         try:
             event = verify(raw_body, headers, self._secrets)
