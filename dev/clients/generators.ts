@@ -15,8 +15,8 @@ import { openWorkshop } from './workshop.ts';
 const usage = 'npm run check:generators';
 const { values, operands } = readCommandLine({
   usage,
-  does: `Generates and compiles clients with the generators that shops use, imports the document into Postman
-and lints it: one line for each tool. DOCUMENT is a file; without it, the document of this checkout is read.
+  does: `Generates and compiles clients with the generators that shops use, imports the document into Postman,
+reads the collections made from it and lints it: one line for each tool. DOCUMENT is a file; without it, the document of this checkout is read.
 It installs the tools from their registries, and needs Python and Go.
 
 It exits with 0 if no tool refuses the document.`,

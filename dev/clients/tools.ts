@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { ownOpenCollection, ownPostmanCollection } from './collections.ts';
 import type { Workshop } from './workshop.ts';
 import {
   assertAllOperations,
@@ -98,7 +99,7 @@ async function spectral(workshop: Workshop) {
   await workshop.run(npmProgram(workshop, 'spectral'), [...lint, '--fail-severity', 'hint']);
 }
 
-/** What reads the OpenAPI document. Each throws an Error with the tool's output if it is refused. */
+/** What reads the OpenAPI document, or a collection made from it. Each throws an Error with the tool's output if it is refused. */
 export const TOOLS: Readonly<Record<string, (workshop: Workshop) => Promise<void>>> = {
   'openapi-typescript': openapiFetch,
   'hey-api': heyApi,
@@ -106,6 +107,8 @@ export const TOOLS: Readonly<Record<string, (workshop: Workshop) => Promise<void
   'oapi-codegen': oapiCodegen,
   ogen,
   'openapi-to-postmanv2': postman,
+  'postman-collection': ownPostmanCollection,
+  bruno: ownOpenCollection,
   redocly,
   spectral,
 };

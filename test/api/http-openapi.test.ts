@@ -289,18 +289,28 @@ test.each([
 const CHAPTERS = [{ name: 'begin', title: 'Begin', text: 'Create a **thing**.' }];
 
 test('the document is served without credentials, as JSON', async () => {
-  await using server = await serve({ routes: docsRoutes(document, CHAPTERS) });
+  await using server = await serve({
+    routes: docsRoutes(document, CHAPTERS, 'https://pay.example'),
+  });
   const response = await fetch(`${server.url}/openapi.json`);
   expect(response.headers.get('Content-Type')).toMatch(/^application\/json/);
   expect(await response.json()).toEqual(document);
 });
 
 test('the guide is also Markdown, and /llms.txt links to all of it', async () => {
-  await using server = await serve({ routes: docsRoutes(document, CHAPTERS) });
+  await using server = await serve({
+    routes: docsRoutes(document, CHAPTERS, 'https://pay.example'),
+  });
   const read = async (path: string) => (await fetch(`${server.url}${path}`)).text();
   const index = await read('/llms.txt');
   const links = [...index.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path = '']) => path);
-  expect(links).toEqual(['/docs/guides/begin.md', '/docs.md', '/openapi.json']);
+  expect(links).toEqual([
+    '/docs/guides/begin.md',
+    '/docs.md',
+    '/openapi.json',
+    '/postman.json',
+    '/opencollection.json',
+  ]);
   expect(await read('/docs/guides/begin.md')).toBe('# Begin\n\nCreate a **thing**.\n');
   const whole = await read('/docs.md');
   expect(whole).toContain('Create a **thing**.');
@@ -308,7 +318,9 @@ test('the guide is also Markdown, and /llms.txt links to all of it', async () =>
 });
 
 test('the docs page has nothing inline, and this service serves everything that it needs', async () => {
-  await using server = await serve({ routes: docsRoutes(document, CHAPTERS) });
+  await using server = await serve({
+    routes: docsRoutes(document, CHAPTERS, 'https://pay.example'),
+  });
   const response = await fetch(`${server.url}/docs`);
   const policy = response.headers.get('Content-Security-Policy');
   expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");

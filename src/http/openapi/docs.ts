@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileRoute } from '../responses/asset.ts';
 import type { Route } from '../define-route.ts';
+import { openCollection } from './collections/open-collection.ts';
+import { postmanCollection } from './collections/postman.ts';
 import type { Document } from './reference/document.ts';
 import { operationsOf } from './reference/document.ts';
 import { renderReference } from './reference/page.ts';
@@ -31,6 +33,8 @@ const FILES = {
   style: 'docs/reference.css',
   script: 'docs/reference.js',
   openapi: 'openapi.json',
+  postman: 'postman.json',
+  openCollection: 'opencollection.json',
   markdown: 'docs.md',
 };
 
@@ -44,6 +48,7 @@ function docsRoute(path: `/${string}`, contentType: string, content: string, hea
 }
 
 const MARKDOWN = 'text/markdown';
+const JSON_TYPE = 'application/json';
 const chapterPath = ({ name }: Chapter) => `/docs/guides/${name}.md` as const;
 const chapterText = ({ title, text }: Chapter) => `# ${title}\n\n${text}\n`;
 
@@ -58,11 +63,20 @@ function operationList(document: Document): string {
 /** What https://llmstxt.org describes: where a program that reads text finds what. */
 function llmsText({ info }: Document, chapters: readonly Chapter[]): string {
   const links = chapters.map((chapter) => `- [${chapter.title}](${chapterPath(chapter)})`);
-  return `# ${info.title}\n\n> ${info.description.replaceAll('\n', ' ')}\n\n## Guide\n\n${links.join('\n')}\n\n## Reference\n\n- [All of it](/docs.md)\n- [OpenAPI document](/openapi.json)\n`;
+  return `# ${info.title}\n\n> ${info.description.replaceAll('\n', ' ')}\n\n## Guide\n\n${links.join('\n')}\n\n## Reference\n\n- [All of it](/docs.md)\n- [OpenAPI document](/openapi.json)\n- [Postman collection](/postman.json)\n- [OpenCollection, for Bruno](/opencollection.json)\n`;
 }
 
-/** Declares `/openapi.json`, `/docs`, its text as Markdown and `/llms.txt`. The page loads nothing from other sites. */
-export function docsRoutes(document: object, chapters: readonly Chapter[]): Route[] {
+/**
+ * Declares `/openapi.json`, the two collections made from it, `/docs`, its text as Markdown and `/llms.txt`. The page
+ * loads nothing from other sites.
+ *
+ * @param publicBaseUrl the public URL of the service, for the collections: a copy of them has no URL of its own
+ */
+export function docsRoutes(
+  document: object,
+  chapters: readonly Chapter[],
+  publicBaseUrl: string,
+): Route[] {
   const json = JSON.stringify(document);
   // Parsed from the JSON, so that the page renders what clients get: no `undefined` values.
   const parsed = JSON.parse(json) as Document;
@@ -71,7 +85,13 @@ export function docsRoutes(document: object, chapters: readonly Chapter[]): Rout
     readFileSync(new URL(`./reference/${name}`, import.meta.url), 'utf8');
   const whole = [...chapters.map(chapterText), operationList(parsed)].join('\n');
   return [
-    docsRoute('/openapi.json', 'application/json', json, { 'Cache-Control': 'no-cache' }),
+    docsRoute('/openapi.json', JSON_TYPE, json, { 'Cache-Control': 'no-cache' }),
+    docsRoute('/postman.json', JSON_TYPE, JSON.stringify(postmanCollection(parsed, publicBaseUrl))),
+    docsRoute(
+      '/opencollection.json',
+      JSON_TYPE,
+      JSON.stringify(openCollection(parsed, publicBaseUrl)),
+    ),
     docsRoute('/docs', 'text/html', page, { 'Content-Security-Policy': PAGE_POLICY }),
     docsRoute('/docs/reference.css', 'text/css', read('reference.css')),
     docsRoute('/docs/reference.js', 'text/javascript', read('reference.js')),

@@ -50,5 +50,5 @@ export function documentationOf(routes: readonly Route[], publicBaseUrl: string)
     tags: TAGS,
     notes: withSamples(routes),
   });
-  return docsRoutes(document, guide(publicBaseUrl));
+  return docsRoutes(document, guide(publicBaseUrl), publicBaseUrl);
 }

@@ -54,14 +54,24 @@ export interface Operation {
   readonly 'x-codeSamples'?: readonly { readonly label: string; readonly source: string }[];
 }
 
-/** The part of an OpenAPI document that the reference shows. */
+/** A header with a credential. */
+export interface SecurityScheme {
+  readonly name: string;
+  readonly description?: string;
+}
+
+/** The part of an OpenAPI document that the reference and the collections show. */
 export interface Document {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string; readonly description: string }[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly parameters?: Readonly<Record<string, Parameter>>;
+    readonly securitySchemes: Readonly<Record<string, SecurityScheme>>;
+  };
 }
 
 /** An operation with its method and path. */

@@ -147,11 +147,13 @@ function objectSections({ document, objects }: Parts) {
   ];
 }
 
-/** The URLs of the page's style sheet and of the OpenAPI document, relative to the page. */
+/** The URLs of what the page loads and links to, relative to the page. */
 export interface ReferenceFiles {
   readonly style: string;
   readonly script: string;
   readonly openapi: string;
+  readonly postman: string;
+  readonly openCollection: string;
   /** The same text as Markdown. */
   readonly markdown: string;
 }
@@ -196,6 +198,10 @@ export function renderReference(
           `Version ${version}`,
           ' · ',
           h('a', { href: files.openapi }, 'OpenAPI document'),
+          ' · ',
+          h('a', { href: files.postman }, 'Postman collection'),
+          ' · ',
+          h('a', { href: files.openCollection }, 'OpenCollection'),
           ' · ',
           h('a', { href: files.markdown }, 'Markdown'),
           ' · ',
