@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { deepEqual } from 'node:assert/strict';
@@ -66,6 +66,16 @@ function assertLife(output: string): void {
 
 const sdk = (path: string) => join(root, 'sdk', path);
 
+/** The programs of a language in the chapter about receivers. */
+function programsOf(language: 'python' | 'go'): string[] {
+  const chapter = readFileSync(join(root, 'docs/guides/receivers.md'), 'utf8');
+  const blocks = chapter.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'));
+  const programs = [...blocks].map(([, code = '']) => code);
+  if (programs.length === 0)
+    throw new Error(`docs/guides/receivers.md has no program in ${language}`);
+  return programs;
+}
+
 /** The package as a merchant gets it, from its build. */
 async function checkTypeScript({ folder, sandbox, run }: Scene): Promise<void> {
   const installed = join(folder, 'node_modules/payorders');
@@ -97,6 +107,12 @@ async function checkPython({ folder, sandbox, run }: Scene): Promise<void> {
   for (const tests of ['tests', 'client_tests']) {
     await run([python, '-m', 'unittest', 'discover', '-s', tests], inSource);
   }
+  for (const program of programsOf('python')) {
+    await run([python, '-c', program], {
+      ...inSource,
+      env: { PAYORDERS_WEBHOOK_SECRET: 'whsec_any' },
+    });
+  }
   for (const example of ['order_life.py', 'order_life_async.py']) {
     assertLife(await run([python, `examples/${example}`], { ...inSource, env: sandbox }));
   }
@@ -113,6 +129,10 @@ async function checkGo({ folder, sandbox, run }: Scene): Promise<void> {
   const place = ['-replace', `example.com/payorders=${sdk('go')}`];
   await run(['go', 'mod', 'edit', ...version, ...place], options);
   assertLife(await run(['go', 'run', '.'], options));
+  for (const program of programsOf('go')) {
+    writeFileSync(join(folder, 'main.go'), program);
+    await run(['go', 'vet', '.'], options);
+  }
 }
 
 const snippet = (name: string, tool: string, file: string): ClientCheck => ({
