@@ -327,6 +327,10 @@ test('the docs page has nothing inline, and this service serves everything that 
   expect(policy).not.toContain('unsafe');
   const page = await response.text();
   expect(page).not.toMatch(/<script>|<style|style=|onload=|https?:/);
+  for (const file of ['openapi.json', 'postman.json', 'opencollection.json', 'docs.md']) {
+    expect(page).toContain(`href="${file}"`);
+    expect([file, (await fetch(`${server.url}/${file}`)).status]).toEqual([file, 200]);
+  }
   const assets = [...page.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => path);
   expect(assets).toEqual(['docs/reference.css', 'docs/reference.js']);
   for (const asset of assets) {
