@@ -251,6 +251,21 @@ test('what cannot succeed is sent once, and what can five times', async ({ clien
   expect(merchant.keys.sandbox.apiKey).toMatch(/^mk_test_/);
 });
 
+test('a redirect is not followed, and not sent again', async ({ client }) => {
+  let sent = 0;
+  const server = createServer((_request, response) => {
+    sent += 1;
+    response.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end();
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const { orders } = client({ baseUrl: `http://127.0.0.1:${port}` });
+  await expect(orders.get('ORD0')).rejects.toMatchObject({ status: 302, isRetryable: false });
+  expect(sent).toBe(1);
+});
+
 test('test helpers are refused for production before a request', ({ service }) => {
   const { apiKey, apiSecret } = { apiKey: 'mk_live_a', apiSecret: 'sk_live_a' };
   const live = createClient({

@@ -90,7 +90,8 @@ function requestOf(
       ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
     },
     ...(call.body && { body: JSON.stringify(call.body) }),
-    redirect: 'error',
+    // A redirect is an answer of its own: credentials go to no other address.
+    redirect: 'manual',
     signal: AbortSignal.timeout(timeoutMs),
   });
 }
