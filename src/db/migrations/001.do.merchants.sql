@@ -43,6 +43,9 @@ CREATE TABLE merchant_environments (
   webhook_url text CHECK (length(webhook_url) <= 2048),
   -- AES-256-GCM: key id, 12-byte nonce, ciphertext and 16-byte tag; see src/secret-box.ts.
   webhook_secret_sealed text,
+  -- The merchant's next sandbox POST answers 500 after it has taken effect, once: a test helper. Never read for
+  -- production.
+  fails_after_work boolean NOT NULL DEFAULT false,
   updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (merchant_id, environment)
 );

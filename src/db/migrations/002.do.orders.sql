@@ -34,6 +34,8 @@ CREATE TABLE orders (
   paid_at timestamptz,
   -- Refunded or charged back at the gateway itself: see gateway_reversals.
   reversed_paise bigint NOT NULL DEFAULT 0 CHECK (reversed_paise >= 0),
+  -- Where the buyer's pages lead back to, as the merchant gave it; it may name the buyer.
+  return_url text,
   payment_link_expires_at timestamptz NOT NULL,
   completes_at timestamptz,
   -- The completes_at for which a release was tried and has to wait.

@@ -68,6 +68,8 @@ CREATE TABLE webhook_attempts (
   at timestamptz NOT NULL,
   url text NOT NULL,
   signature bytea,
+  -- Of Standard Webhooks, beside that of the specification.
+  standard_signature bytea,
   api_version text,
   status_code integer,
   duration_ms integer NOT NULL,

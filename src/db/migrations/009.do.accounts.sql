@@ -94,15 +94,14 @@ CREATE INDEX account_attempts_by_time ON account_attempts (last_at);
 CREATE INDEX account_attempts_unused ON account_attempts (last_at) WHERE attempts = 0;
 
 -- Counts an attempt against limits, or refuses it. The attempt counts before its outcome is known:
--- of 100 parallel guesses only the free ones are made. After its free attempts within 15 minutes a
+-- of 100 parallel guesses only the free ones are made. After its free attempts within its window a
 -- limit admits one attempt after 15 s, the next after 30 s and so on, up to 15 minutes, until it has
 -- not been used for a day.
 CREATE FUNCTION admit_attempt(
-  p_limits jsonb       -- of each limit: purpose, subject (hex), address, free
+  p_limits jsonb       -- of each limit: purpose, subject (hex), address, free, windowSeconds
 ) RETURNS double precision -- seconds to wait; 0 if the attempt is admitted
 LANGUAGE plpgsql AS $$
 DECLARE
-  time_window CONSTANT interval := '15 minutes';
   first_wait CONSTANT interval := '15 seconds';
   longest_wait CONSTANT interval := '15 minutes';
   kept_for CONSTANT interval := '1 day';
@@ -122,9 +121,10 @@ BEGIN
 
   now_at := service_now();
   UPDATE account_attempts a SET attempts = 0, first_at = now_at
-  FROM jsonb_to_recordset(p_limits) AS l (purpose text, subject text, address text, free integer)
+  FROM jsonb_to_recordset(p_limits)
+    AS l (purpose text, subject text, address text, free integer, "windowSeconds" integer)
   WHERE (a.purpose, a.subject, a.address) = (l.purpose, decode(l.subject, 'hex'), l.address)
-    AND ((a.attempts < l.free AND a.first_at <= now_at - time_window)
+    AND ((a.attempts < l.free AND a.first_at <= now_at - make_interval(secs => l."windowSeconds"))
       OR a.last_at <= now_at - kept_for);
   SELECT extract(epoch FROM max(a.last_at - now_at
     + least(first_wait * 2 ^ least(a.attempts - l.free, 10), longest_wait))) INTO wait_seconds
@@ -145,6 +145,6 @@ BEGIN
     WHERE last_at <= now_at - kept_for LIMIT 20 FOR UPDATE SKIP LOCKED);
   DELETE FROM account_attempts WHERE (purpose, subject, address) IN (
     SELECT purpose, subject, address FROM account_attempts
-    WHERE attempts = 0 AND last_at <= now_at - time_window LIMIT 20 FOR UPDATE SKIP LOCKED);
+    WHERE attempts = 0 AND last_at <= now_at - interval '15 minutes' LIMIT 20 FOR UPDATE SKIP LOCKED);
   RETURN wait_seconds;
 END $$;

@@ -8,7 +8,7 @@
 ALTER TABLE orders ADD COLUMN erased_at timestamptz;
 ALTER TABLE orders ADD CONSTRAINT erased_order_has_no_personal_data CHECK (erased_at IS NULL OR (
   (buyer_email, buyer_phone, buyer_name, description) = ('', '', '', '')
-  AND cancel_reason IS NULL));
+  AND num_nonnulls(cancel_reason, return_url) = 0));
 
 -- A migration that adds a column to orders creates this and the following view again.
 SELECT create_row_writer('orders');
@@ -158,7 +158,7 @@ BEGIN
   UPDATE orders SET
     buyer_email = '', buyer_phone = '', buyer_name = '', description = '',
     idempotency_key = erased_key(merchant_id, idempotency_key), request_hash = '',
-    cancel_reason = NULL, erased_at = service_now()
+    cancel_reason = NULL, return_url = NULL, erased_at = service_now()
   WHERE order_number = p_order_number AND erased_at IS NULL;
   UPDATE disputes SET reason = NULL, evidence = NULL, resolution = NULL, decision_reason = NULL
   WHERE order_number = p_order_number;
