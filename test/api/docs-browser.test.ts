@@ -91,6 +91,20 @@ test('/docs is searched, and its examples are copied', async ({ service, newPhon
   expect(complaints).toEqual([]);
 });
 
+test('/docs without a script has the guide, and every language of each example', async ({
+  service,
+  newPhone,
+}) => {
+  const { page } = await newPhone({ javaScriptEnabled: false });
+  await page.goto(`${service.origin}/docs`);
+  const captions = page.locator('#deliverOrder .samples figcaption:visible');
+  expect(await captions.allInnerTexts()).toEqual(['curl', 'Node', 'Python', 'Go']);
+  expect(await page.locator('#guide-going-live').innerText()).toContain(
+    'Generate the production key',
+  );
+  expect(await page.locator('#search').isVisible()).toBe(false);
+});
+
 test('/docs in the dark on a phone is accessible to axe-core and not wider than the screen', async ({
   service,
   newPhone,

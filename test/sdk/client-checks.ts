@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { deepEqual } from 'node:assert/strict';
 import { root } from '../repository/files.ts';
+import { STANDARD_WEBHOOKS_CHECKS } from './standard-webhooks-checks.ts';
 
 /** What a check works with. */
 export interface Scene {
@@ -76,6 +77,21 @@ function programsOf(language: 'python' | 'go'): string[] {
   return programs;
 }
 
+/** Other runtimes that the TypeScript SDK is for, as the packages of this platform. */
+function runtimes() {
+  const { platform, arch } = process;
+  const deno = `@deno/${platform}-${arch}${platform === 'linux' ? '-glibc' : ''}@2.9.6`;
+  const bun = `@oven/bun-${platform}-${arch === 'arm64' ? 'aarch64' : arch}@1.4.5`;
+  return [
+    {
+      packageName: deno,
+      program: 'deno',
+      args: ['run', '--allow-all', '--node-modules-dir=manual'],
+    },
+    { packageName: bun, program: 'bin/bun', args: [] },
+  ];
+}
+
 /** The package as a merchant gets it, from its build. */
 async function checkTypeScript({ folder, sandbox, run }: Scene): Promise<void> {
   const installed = join(folder, 'node_modules/payorders');
@@ -86,9 +102,17 @@ async function checkTypeScript({ folder, sandbox, run }: Scene): Promise<void> {
     env: { PATH: `${join(execPath, '..')}:${sandbox['PATH'] ?? ''}` },
   });
   cpSync(sdk('typescript/package.json'), join(installed, 'package.json'));
+  const shop = { type: 'module', dependencies: { payorders: '*' } };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(shop));
   const example = join(folder, 'order-life.mjs');
   cpSync(sdk('typescript/examples/order-life.mjs'), example);
   assertLife(await run([execPath, example], { cwd: folder, env: sandbox }));
+  for (const { packageName, program, args } of runtimes()) {
+    const install = ['npm', 'install', '--no-save', '--ignore-scripts', '--silent'];
+    await run([...install, '--prefix', join(folder, program), packageName], { cwd: folder });
+    const file = join(folder, program, 'node_modules', packageName.replace(/@[^@]*$/, ''), program);
+    assertLife(await run([file, ...args, example], { cwd: folder, env: sandbox }));
+  }
 }
 
 /** The package as pip installs it. Its tests that need packages run here, and mypy. */
@@ -149,6 +173,7 @@ export const CLIENT_CHECKS: readonly ClientCheck[] = [
   { name: 'TypeScript', tool: 'node', check: checkTypeScript },
   { name: 'Python', tool: 'python3', check: checkPython },
   { name: 'Go', tool: 'go', check: checkGo },
+  ...STANDARD_WEBHOOKS_CHECKS,
   snippet('snippet for PHP', 'php', 'verify.php'),
   snippet('snippet for Ruby', 'ruby', 'verify.rb'),
   snippet('snippet for Java', 'java', 'Verify.java'),
