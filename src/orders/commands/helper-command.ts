@@ -6,6 +6,7 @@ import type { CommandBody, OrderRow } from '../rows.ts';
 import type { NewCommand } from './command-queries.ts';
 import { writeCommand } from './command-queries.ts';
 import type { CommandResult } from './send-command.ts';
+import { DEFAULT_REASON } from './send-command.ts';
 
 /** What {@link runHelper} needs. */
 export interface HelperDeps {
@@ -22,8 +23,6 @@ export interface HelperCommand {
   actor: Actor;
 }
 
-const REASON = 'Asked for by the merchant';
-
 /**
  * Records a test helper as a command, so that a repeat with the same key does nothing, and does its work.
  *
@@ -34,7 +33,7 @@ export async function runHelper(
   { order: { orderNumber }, commandId, name, body, actor }: HelperCommand,
   work: () => Promise<unknown>,
 ): Promise<CommandResult> {
-  const origin = { actor, reason: REASON };
+  const origin = { actor, reason: DEFAULT_REASON };
   const written = await writeCommand(sql, { orderNumber, commandId, name, body, origin });
   const { replayed, mismatch } = written;
   const end = (state: 'DONE' | 'REFUSED') =>

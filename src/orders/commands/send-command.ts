@@ -67,7 +67,7 @@ export interface CommandResult {
 }
 
 /** The recorded reason of a command that has none, such as the acceptance of a dispute. */
-const DEFAULT_REASON = 'Asked for by the merchant';
+export const DEFAULT_REASON = 'Asked for by the merchant';
 
 /** Records the command, then sends its message to the order's workflow, unless it is a repeat. */
 export async function sendCommand<Name extends OrderMessageName>(
