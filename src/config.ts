@@ -151,6 +151,13 @@ export const SERVICE_SETTINGS = {
     description:
       'where to report a vulnerability of this installation, for `/.well-known/security.txt`. Not set: there is no such file',
   }),
+  SUPPORT_EMAIL: text(undefined, {
+    matches: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
+    accepts: 'an e-mail address',
+    description:
+      'where merchants and buyers reach you: error pages and mails name it. Not set: they name none',
+    byDefault: 'set by `npm start`',
+  }),
   SECURITY_POLICY_URL: webAddress(
     'how reports of vulnerabilities are handled, for the same file: for example the address of a copy of SECURITY.md',
     { secure: true },
@@ -191,6 +198,11 @@ export const SERVICE_SETTINGS = {
         "an operator's refund or decision of an order above this amount needs a second operator; a merchant's user who refunds one is asked again for password and second factor",
     },
   ),
+  SANDBOX_MAILS: setting(z.enum(['on', 'off']), 'off', {
+    accepts: 'on or off, and only off when NODE_ENV is production',
+    description:
+      "whether orders of the sandbox send mails to buyers and merchants, as production's do. `npm start` sets it to `on` where its own mailbox receives them",
+  }),
   TRUSTED_PROXIES: list(ITEMS.addressOrCidr, {
     accepts: 'addresses or CIDR ranges separated by commas',
     description: 'proxies whose `X-Forwarded-For` is trusted',
@@ -347,12 +359,15 @@ function readGateways<Adapters extends readonly GatewayAdapter[]>(
 type ServiceValues = ValuesOf<typeof SERVICE_SETTINGS>;
 
 /** What only development and tests may set. */
-function refuseInProduction({ webhookAllowedCidrs, webhookRetryDelaysMs }: ServiceValues): void {
+function refuseInProduction(values: ServiceValues): void {
+  const { webhookAllowedCidrs, webhookRetryDelaysMs, sandboxMails } = values;
   const refuse = (name: keyof typeof SERVICE_SETTINGS) => {
     throw faulty(name, SERVICE_SETTINGS[name], 'wrong');
   };
   // Private addresses opened to webhooks would open them to every merchant.
   if (webhookAllowedCidrs.length > 0) refuse('WEBHOOK_ALLOWED_CIDRS');
+  // The addresses of buyers in the sandbox are made up, and belong to strangers.
+  if (sandboxMails === 'on') refuse('SANDBOX_MAILS');
   // The API's guide promises merchants these.
   const isSpecified = isDeepStrictEqual(webhookRetryDelaysMs, WEBHOOK_RETRY_DELAYS_MS);
   if (!isSpecified) refuse('WEBHOOK_RETRY_DELAYS_SECONDS');

@@ -55,6 +55,7 @@ export function sharedEnvironment(
       ? config.webhookAllowedCidrs.join(',')
       : LOOPBACK_CIDRS,
     WEBHOOK_DENIED_PORTS: [...config.webhookDeniedPorts, ...ownPorts(config)].join(','),
+    SUPPORT_EMAIL: config.supportEmail ?? 'support@example.com',
     ...(servers.temporalUiUrl !== undefined && { TEMPORAL_UI_URL: servers.temporalUiUrl }),
     ...(keepsMails(config) && mailboxEnvironment(config)),
     ...(simulatesGateway(config) && simulatorEnvironment(config, secrets)),
@@ -68,6 +69,7 @@ function mailboxEnvironment(config: DevConfig): Record<string, string> {
     MAILBOX_SMTP_PORT: String(config.mailboxSmtpPort),
     SMTP_URL: `smtp://${LOOPBACK}:${config.mailboxSmtpPort}?ignoreTLS=true`,
     MAIL_FROM: 'Merchant Payments <no-reply@localhost>',
+    SANDBOX_MAILS: 'on',
   };
 }
 

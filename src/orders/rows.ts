@@ -5,6 +5,7 @@ import type {
   OrderTerms,
   RefundReason,
 } from '../domain/index.ts';
+import type { Language } from '../pages/language.ts';
 
 /** The texts and numbers of a command, as its row in `order_commands` stores them. */
 export type CommandBody = Readonly<Record<string, string | number>>;
@@ -26,6 +27,8 @@ export interface OrderRow {
   description: string;
   buyerEmail: string;
   buyerPhone: string;
+  /** In which the buyer has read the order's page when paying; English until then. */
+  buyerLanguage: Language;
   buyerName: string;
   /** Where the buyer's pages lead back to. */
   returnUrl: string | null;

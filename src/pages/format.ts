@@ -1,25 +1,32 @@
 import { rupeesFromPaise } from '../domain/index.ts';
+import type { Language } from './language.ts';
 
 const rupees = new Intl.NumberFormat('en-IN', { style: 'currency', currency: 'INR' });
 
 /** Indian time: UPI buyers are in India, and the server does not know a phone's time zone. */
-const indianTime = new Intl.DateTimeFormat('en-IN', {
-  timeZone: 'Asia/Kolkata',
-  day: 'numeric',
-  month: 'short',
-  hour: 'numeric',
-  minute: '2-digit',
-  hour12: true,
-});
+const indianTimeIn = (locale: string) =>
+  new Intl.DateTimeFormat(locale, {
+    timeZone: 'Asia/Kolkata',
+    day: 'numeric',
+    month: 'short',
+    hour: 'numeric',
+    minute: '2-digit',
+    hour12: true,
+  });
+
+const INDIAN_TIMES: Record<Language, Intl.DateTimeFormat> = {
+  en: indianTimeIn('en-IN'),
+  hi: indianTimeIn('hi-IN'),
+};
 
 /** An amount in paise as rupees, with Indian grouping: ₹1,00,000.00. */
 export function rupeesText(amountPaise: number): string {
   return rupees.format(rupeesFromPaise(amountPaise));
 }
 
-/** "21 Nov, 3:42 pm IST" */
-export function timeText(at: Date): string {
-  return `${indianTime.format(at)}\u00A0IST`;
+/** "21 Nov, 3:42 pm IST", or "21 नव॰, 3:42 pm IST" */
+export function timeText(at: Date, language: Language = 'en'): string {
+  return `${INDIAN_TIMES[language].format(at)}\u00A0IST`;
 }
 
 /** Remaining minutes and seconds, such as "14:05"; never below "0:00". */

@@ -144,6 +144,13 @@ test('production refuses private addresses for webhooks', () => {
   expect(lineOf({ ...env, WEBHOOK_ALLOWED_CIDRS: '' })).toBeUndefined();
 });
 
+test('production refuses mails of the sandbox, whose addresses belong to strangers', () => {
+  const env = { NODE_ENV: 'production', SANDBOX_MAILS: 'on' };
+  expect(lineOf(env)).toMatch(/^SANDBOX_MAILS is wrong: /);
+  expect(lineOf({ ...env, SANDBOX_MAILS: 'off' })).toBeUndefined();
+  expect(loadConfig({ SANDBOX_MAILS: 'on' }).sandboxMails).toBe('on');
+});
+
 test('production refuses every webhook schedule except the specified one', () => {
   const name = 'WEBHOOK_RETRY_DELAYS_SECONDS';
   for (const delays of ['1,2,3,4', '300,1800,7200,43201', '1800,300,7200,43200']) {

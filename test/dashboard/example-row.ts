@@ -25,6 +25,7 @@ export const EXAMPLE_ROW: OrderRow = {
   ...newOrderOf(request, { completionWindowMs: DAY_MS, disputeAnswerMs: 3 * DAY_MS }),
   ...NO_DISPUTE,
   gateway: 'razorpay',
+  buyerLanguage: 'en',
   status: 'ACCEPTED',
   pendingOperation: null,
   stepNumber: 1,

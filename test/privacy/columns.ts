@@ -99,7 +99,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
       'idempotency_key description buyer_email buyer_phone buyer_name cancel_reason return_url',
     derived: 'request_hash',
     // The UTR and the merchant's own id are references of the accounts, and the token a random number.
-    none: `order_number merchant_id environment gateway merchant_order_id amount_paise payment_token
+    none: `order_number merchant_id environment gateway merchant_order_id amount_paise buyer_language payment_token
       status pending_operation step_number dispute_count gateway_payment_id payment_utr paid_at reversed_paise
       payment_link_expires_at completes_at release_tried_for refund_amount_paise refund_reason refund_processed_at
       cancelled_by cancelled_at waiting_dispute_id waiting_dispute_received_at open_session_id terms

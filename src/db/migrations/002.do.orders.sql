@@ -22,6 +22,8 @@ CREATE TABLE orders (
   buyer_email text NOT NULL,
   buyer_phone text NOT NULL,
   buyer_name text NOT NULL DEFAULT '',
+  -- In which the buyer has read the order's page when paying: mails to the buyer are in it.
+  buyer_language text NOT NULL DEFAULT 'en' CHECK (buyer_language IN ('en', 'hi')),
   payment_token text NOT NULL UNIQUE,
   status order_status NOT NULL DEFAULT 'ACCEPTED',
   pending_operation jsonb,

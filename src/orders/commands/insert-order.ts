@@ -151,6 +151,7 @@ function newRow(
 ): OrderRow {
   return {
     ...order,
+    buyerLanguage: 'en',
     status: 'ACCEPTED',
     pendingOperation: null,
     stepNumber: 1,
