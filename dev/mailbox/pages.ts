@@ -80,7 +80,7 @@ function withLinks(text: string): ComponentChildren[] {
 }
 
 /** The page of one mail. */
-export function mailPage({ from, to, subject, at, text }: StoredMail): string {
+export function mailPage({ id, from, to, subject, at, text }: StoredMail): string {
   return renderPage(subject, [
     h('p', null, h('a', { href: '/' }, 'All mails')),
     h('h1', { dir: 'auto' }, subject || '(no subject)'),
@@ -94,6 +94,8 @@ export function mailPage({ from, to, subject, at, text }: StoredMail): string {
       h('dt', null, 'Date'),
       h('dd', null, time(at)),
     ),
+    h('iframe', { src: `/mails/${id}/html`, title: 'The mail', sandbox: 'allow-popups' }),
+    h('h2', null, 'As plain text'),
     h('pre', { dir: 'auto' }, withLinks(text)),
   ]);
 }

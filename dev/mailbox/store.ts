@@ -13,6 +13,7 @@ export interface StoredMail {
   subject: string;
   at: Date | undefined;
   text: string;
+  html: string;
 }
 
 /** The mails of a developer's machine: one file for each, readable only by its owner. */
@@ -51,7 +52,7 @@ export function createMailStore(folder: string): MailStore {
 }
 
 async function parse(id: string, source: Buffer): Promise<StoredMail> {
-  const { from, to, subject, date, text } = await simpleParser(source);
+  const { from, to, subject, date, text, html } = await simpleParser(source);
   const recipients = to === undefined ? [] : [to].flat();
   return {
     id,
@@ -60,5 +61,6 @@ async function parse(id: string, source: Buffer): Promise<StoredMail> {
     subject: subject ?? '',
     at: date,
     text: text ?? '',
+    html: html || '',
   };
 }

@@ -10,11 +10,17 @@ import type { MailStore } from './store.ts';
 const STYLE = BASE_STYLE + readFileSync(new URL('./mailbox.css', import.meta.url), 'utf8');
 const SHOWN_MAILS = 50;
 
+const POLICY =
+  "default-src 'none'; style-src 'self'; img-src data:; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+/** A mail's own page runs no script, loads nothing, and its links open elsewhere. */
+const MAIL_POLICY =
+  "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'";
+
 const HEADERS = {
   // Mails contain links that sign their recipients in.
   'Cache-Control': 'no-store',
-  'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+  'Content-Security-Policy': POLICY,
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 };
@@ -44,6 +50,13 @@ export function createMailboxServer(store: MailStore, readCodes: () => SignInCod
     const mail = await store.find(ctx.params['id'] ?? '');
     ctx.status = mail ? 200 : 404;
     ctx.body = mail ? mailPage(mail) : problemPage('There is no such mail');
+  });
+  router.get('/mails/:id/html', async (ctx) => {
+    const mail = await store.find(ctx.params['id'] ?? '');
+    ctx.status = mail ? 200 : 404;
+    ctx.set('Content-Security-Policy', MAIL_POLICY);
+    ctx.type = 'html';
+    ctx.body = mail ? mail.html.replace('<head>', '<head><base target="_blank">') : '';
   });
   router.get(STYLE_PATH, (ctx) => {
     ctx.type = 'css';

@@ -18,6 +18,8 @@ import {
   startTwoFactor,
 } from '../../src/accounts/two-factor/two-factor.ts';
 import { openMail } from '../../src/mail/content.ts';
+import type { Mail } from '../../src/mail/public.ts';
+import { letterText } from '../../src/mail/public.ts';
 import { findUserByEmail } from '../../src/accounts/people/users.ts';
 import { SealError } from '../../src/secret-box.ts';
 import type { DemoOperator, DemoUser } from '../dev-facts.ts';
@@ -67,7 +69,7 @@ async function requireSession(deps: DemoUserDeps, token: string): Promise<Signed
 /** Sets a new password by the link of a mail, as its user would. */
 async function renewPassword(deps: DemoUserDeps, email: string): Promise<string> {
   const texts: string[] = [];
-  const sendMail = async ({ text }: { text: string }) => void texts.push(text);
+  const sendMail = async (mail: Mail) => void texts.push(letterText(mail));
   await forgetAttempts(deps.sql, mailLimits('reset', email, CLIENT.address));
   await requestReset({ ...deps, sendMail }, email, CLIENT);
   await forgetAttempt(deps);
@@ -122,7 +124,7 @@ async function inviteOperator(deps: DemoUserDeps, email: string): Promise<{ link
   const { link, mail } = await createOperator({ ...deps, mailBox }, { email, role: 'admin' });
   if (mail === null) return { link: link ?? '' };
   await sql`DELETE FROM mails WHERE mail_id = ${mail.mailId}`;
-  return { link: openMail(mailBox, mail.mailId, mail.sealed).text };
+  return { link: letterText(openMail(mailBox, mail.mailId, mail.sealed)) };
 }
 
 /** The secret of the operator's two-factor codes, which are set up unless they are. */

@@ -1,12 +1,6 @@
 import type { Sql } from '../db/client.ts';
+import type { Mail } from '../mail/public.ts';
 import type { SecretBox } from '../secret-box.ts';
-
-/** A mail of plain text. */
-export interface OutgoingMail {
-  to: string;
-  subject: string;
-  text: string;
-}
 
 /** What the accounts need. */
 export interface AccountDeps {
@@ -14,7 +8,7 @@ export interface AccountDeps {
   /** Seals the secrets of two-factor codes. */
   dataBox: SecretBox;
   /** Resolves when the mail is stored, from where it is sent. */
-  sendMail(mail: OutgoingMail): Promise<void>;
+  sendMail(mail: Mail): Promise<void>;
   /** The origin of the links in mails. */
   publicBaseUrl: string;
   /** The time of two-factor codes, which is that of the users' devices. */

@@ -1,71 +1,66 @@
-import type { AccountDeps, OutgoingMail } from './context.ts';
+import type { Mail } from '../mail/public.ts';
+import type { AccountDeps } from './context.ts';
 
 type MailDeps = Pick<AccountDeps, 'publicBaseUrl'>;
 
-const SIGN_OFF = 'Merchant Payments';
-
-/** Paragraphs as a text. A mail never has what its sender typed: a stranger may have typed it. */
-function mail(to: string, subject: string, ...paragraphs: string[]): OutgoingMail {
-  return { to, subject, text: `${[...paragraphs, SIGN_OFF].join('\n\n')}\n` };
+/** A mail never has what its sender typed: a stranger may have typed it. */
+function mail(to: string, subject: string, ...paragraphs: Mail['paragraphs']): Mail {
+  return { to, subject, paragraphs };
 }
 
 /** The link that confirms the address of a sign-up. */
-export function confirmationMail(
-  { publicBaseUrl }: MailDeps,
-  to: string,
-  token: string,
-): OutgoingMail {
+export function confirmationMail({ publicBaseUrl }: MailDeps, to: string, token: string): Mail {
   return mail(
     to,
     'Confirm your e-mail address',
     'Open this link within 24 hours, and enter the password that you chose:',
-    `${publicBaseUrl}/dashboard/confirm-email/${token}`,
+    { label: 'Confirm the address', url: `${publicBaseUrl}/dashboard/confirm-email/${token}` },
     'If you did not sign up, ignore this mail: without the link no account is created.',
   );
 }
 
 /** For a sign-up with the address of an account. */
-export function accountExistsMail({ publicBaseUrl }: MailDeps, to: string): OutgoingMail {
+export function accountExistsMail({ publicBaseUrl }: MailDeps, to: string): Mail {
   return mail(
     to,
     'You already have an account',
     'This address was used to sign up, but it already has an account. Log in here:',
-    `${publicBaseUrl}/dashboard/login`,
+    { label: 'Log in', url: `${publicBaseUrl}/dashboard/login` },
     'If you have forgotten the password, set a new one here:',
-    `${publicBaseUrl}/dashboard/forgot-password`,
+    { label: 'Set a new password', url: `${publicBaseUrl}/dashboard/forgot-password` },
     'If you did not sign up, ignore this mail: nothing has changed.',
   );
 }
 
 /** The link that sets a new password. */
-export function resetMail({ publicBaseUrl }: MailDeps, to: string, token: string): OutgoingMail {
+export function resetMail({ publicBaseUrl }: MailDeps, to: string, token: string): Mail {
   return mail(
     to,
     'Set a new password',
     'Open this link within 30 minutes to set a new password. It works once:',
-    `${publicBaseUrl}/dashboard/reset-password/${token}`,
+    { label: 'Set a new password', url: `${publicBaseUrl}/dashboard/reset-password/${token}` },
     'If you did not ask for it, ignore this mail: your password stays as it is.',
   );
 }
 
 /** For a forgotten password of an address that has no account. */
-export function noAccountMail({ publicBaseUrl }: MailDeps, to: string): OutgoingMail {
+export function noAccountMail({ publicBaseUrl }: MailDeps, to: string): Mail {
   return mail(
     to,
     'There is no account with this address',
     'A new password was requested for this address, but it has no account. You may have signed up with another address, or not yet:',
-    `${publicBaseUrl}/dashboard/sign-up`,
+    { label: 'Sign up', url: `${publicBaseUrl}/dashboard/sign-up` },
     'If you did not ask for it, ignore this mail.',
   );
 }
 
 /** The link with which an operator who is invited sets a password. */
-export function invitationMail(to: string, link: string): OutgoingMail {
+export function invitationMail(to: string, link: string): Mail {
   return mail(
     to,
     'You are invited as an operator',
     'Open this link within 24 hours to set your password. It works once:',
-    link,
+    { label: 'Set your password', url: link },
     'The second factor is set up after it. If you were an operator before, your old password and second factor no longer work.',
   );
 }
@@ -87,16 +82,12 @@ const CHANGES = {
 export type AccountChange = keyof typeof CHANGES;
 
 /** Reports a change to the owner of the account, who may not have made it. */
-export function noticeMail(
-  { publicBaseUrl }: MailDeps,
-  to: string,
-  change: AccountChange,
-): OutgoingMail {
+export function noticeMail({ publicBaseUrl }: MailDeps, to: string, change: AccountChange): Mail {
   return mail(
     to,
     'Your account was changed',
     CHANGES[change],
     'If it was not you, set a new password now:',
-    `${publicBaseUrl}/dashboard/forgot-password`,
+    { label: 'Set a new password', url: `${publicBaseUrl}/dashboard/forgot-password` },
   );
 }

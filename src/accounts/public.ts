@@ -1,5 +1,5 @@
 /** What the dashboard may use of the accounts. */
-export type { AccountDeps, Client, OutgoingMail } from './context.ts';
+export type { AccountDeps, Client } from './context.ts';
 export { EXPIRED_ACCESS } from './expired.ts';
 export { confirmAgain } from './log-in/confirm-again.ts';
 export type { LinkPurpose, OpenLink } from './people/links.ts';

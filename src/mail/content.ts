@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { SecretBox } from '../secret-box.ts';
+import { letterSchema } from './letter.ts';
 
-const contentSchema = z.object({ to: z.string(), subject: z.string(), text: z.string() });
+const contentSchema = letterSchema.extend({ to: z.string() });
 
 /** What is sealed of a mail: it is personal. */
-export type MailContent = z.infer<typeof contentSchema>;
+export type MailContent = z.input<typeof contentSchema>;
 
 /** What a sealed mail belongs to. */
 export const mailContext = (mailId: string) => ['mail', mailId];

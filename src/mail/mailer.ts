@@ -1,12 +1,15 @@
 import { createTransport } from 'nodemailer';
 import { createKeyedLimiter } from '../keyed-limiter.ts';
 import type { MailContent } from './content.ts';
+import { renderLetter } from './render-letter.ts';
 
 /** The settings of a {@link Mailer}. */
 export interface MailerSettings {
   /** `smtp://` or `smtps://`, with nodemailer's options as its query. */
   smtpUrl: string;
   mailFrom: string;
+  /** Named in each mail, where readers can ask. */
+  supportEmail?: string | undefined;
   /** Whether smtp:// must upgrade to TLS; `requireTLS` or `ignoreTLS` in the URL decide instead. */
   requiresTls: boolean;
 }
@@ -46,7 +49,8 @@ const POSTPONED: MailerResult = {
 const REFUSED_LOGINS = [530, 534, 535, 538];
 
 /** Creates a {@link Mailer} for one SMTP server. */
-export function createMailer({ smtpUrl, mailFrom, requiresTls }: MailerSettings): Mailer {
+export function createMailer(settings: MailerSettings): Mailer {
+  const { smtpUrl, mailFrom, supportEmail, requiresTls } = settings;
   const { searchParams } = new URL(smtpUrl);
   const decides = searchParams.has('requireTLS') || searchParams.has('ignoreTLS');
   const transport = createTransport({
@@ -62,10 +66,10 @@ export function createMailer({ smtpUrl, mailFrom, requiresTls }: MailerSettings)
   const limited = createKeyedLimiter(MAX_CONCURRENT);
 
   async function sendNow(mail: OutgoingMail): Promise<MailerResult> {
-    const { mailId, createdAt, to, ...content } = mail;
+    const { mailId, createdAt, to, ...letter } = mail;
     try {
       await transport.sendMail({
-        ...content,
+        ...renderLetter(letter, supportEmail),
         from: mailFrom,
         // Not as text, which may be a list of addresses.
         to: { name: '', address: to },

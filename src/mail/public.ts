@@ -1,5 +1,7 @@
 /** What other features may use to send mails. */
 export { mailContext } from './content.ts';
+export type { Letter } from './letter.ts';
+export { letterText } from './render-letter.ts';
 export { mailRow } from './queries.ts';
 export type { Mail, MailDeps, SealedMail } from './send-mail.ts';
 export { prepareMail, sendMail, startMail } from './send-mail.ts';

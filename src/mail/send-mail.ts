@@ -4,6 +4,7 @@ import { DomainError } from '../domain/index.ts';
 import type { SecretBox } from '../secret-box.ts';
 import type { MailWorkflows } from '../temporal/mail-workflows.ts';
 import { sealMail } from './content.ts';
+import type { Letter } from './letter.ts';
 import { insertMail } from './queries.ts';
 
 /** The dependencies of {@link sendMail}. */
@@ -14,14 +15,12 @@ export interface MailDeps {
   mails: MailWorkflows;
 }
 
-/** A mail in plain text. */
-export interface Mail {
+/** A letter to one reader. */
+export interface Mail extends Letter {
   /** The same id is the same mail: a repeat sends nothing. Temporal stores it. */
   mailId?: string;
   /** One address, without a name. */
   to: string;
-  subject: string;
-  text: string;
 }
 
 /** A mail id is part of a workflow id and of the Message-ID. */
@@ -42,13 +41,14 @@ export interface SealedMail {
  *   line: each could add headers or recipients to the mail
  */
 export function prepareMail({ mailBox }: Pick<MailDeps, 'mailBox'>, mail: Mail): SealedMail {
-  const { mailId = `mail_${ulid()}`, to, subject, text } = mail;
+  const { mailId = `mail_${ulid()}`, ...content } = mail;
+  const { to, subject } = content;
   if (!MAIL_ID.test(mailId)) throw new Error('A mail id has up to 100 letters, digits, - and _');
   if (!ADDRESS.test(to)) throw new DomainError('BAD_REQUEST', 'The recipient is not one address');
   if (!ONE_LINE.test(subject)) {
     throw new DomainError('BAD_REQUEST', 'The subject is not one line of up to 200 characters');
   }
-  return { mailId, sealed: sealMail(mailBox, mailId, { to, subject, text }) };
+  return { mailId, sealed: sealMail(mailBox, mailId, content) };
 }
 
 /** Starts the workflow of a mail that is written. If it fails, the sweep starts the workflow. */

@@ -1,7 +1,8 @@
+import type { Letter } from '../mail/public.ts';
 import { rupeesText, timeText } from '../pages/format.ts';
 
-/** What a mail to a merchant says. */
-export interface AccountMail {
+/** What changes, in one sentence or two. */
+interface Change {
   subject: string;
   text: string;
 }
@@ -22,14 +23,14 @@ export interface AccountNotice {
 /** Enough to recognise an account, and nothing to a stranger who reads the mail. */
 const lastFour = (linkedAccountId: string) => `•••• ${linkedAccountId.slice(-4)}`;
 
-function firstAccount({ gateway, linkedAccountId }: AccountNotice): AccountMail {
+function firstAccount({ gateway, linkedAccountId }: AccountNotice): Change {
   return {
     subject: 'The account that you are paid out to is set',
     text: `The money of your orders in production goes to your account ${lastFour(linkedAccountId)} at ${gateway}.`,
   };
 }
 
-function changedAccount(notice: AccountNotice, activeId: string): AccountMail {
+function changedAccount(notice: AccountNotice, activeId: string): Change {
   const { gateway, linkedAccountId, activeFrom } = notice;
   const at = timeText(activeFrom);
   return {
@@ -40,7 +41,7 @@ function changedAccount(notice: AccountNotice, activeId: string): AccountMail {
   };
 }
 
-function withdrawnChange(notice: AccountNotice, waitingId: string): AccountMail {
+function withdrawnChange(notice: AccountNotice, waitingId: string): Change {
   const { gateway, linkedAccountId } = notice;
   return {
     subject: 'The account that you are paid out to does not change',
@@ -48,7 +49,7 @@ function withdrawnChange(notice: AccountNotice, waitingId: string): AccountMail 
   };
 }
 
-function contentOf(notice: AccountNotice): AccountMail | null {
+function contentOf(notice: AccountNotice): Change | null {
   const { linkedAccountId, activeId, waitingId } = notice;
   if (activeId === null) return firstAccount(notice);
   if (linkedAccountId === waitingId) return null;
@@ -62,17 +63,17 @@ function contentOf(notice: AccountNotice): AccountMail | null {
  * @param publicBaseUrl where the merchant reaches its dashboard
  * @returns null if nothing changes
  */
-export function accountMail(notice: AccountNotice, publicBaseUrl: string): AccountMail | null {
+export function accountMail(notice: AccountNotice, publicBaseUrl: string): Letter | null {
   const content = contentOf(notice);
   if (content === null) return null;
-  const text = [
+  const paragraphs = [
     `Hello ${notice.merchantName},`,
     content.text,
     'If you have not agreed to this with us, contact us at once, as you usually do and not by ' +
       'an address of a mail: a change that is not active yet can be withdrawn.',
-    `${publicBaseUrl}/dashboard`,
+    { label: 'Your dashboard', url: `${publicBaseUrl}/dashboard` },
   ];
-  return { subject: content.subject, text: `${text.join('\n\n')}\n` };
+  return { subject: content.subject, paragraphs };
 }
 
 /** Something that a merchant's user has done on the dashboard, of which the merchant gets a mail. */
@@ -122,14 +123,14 @@ export function actMail(
   act: MerchantAct,
   by: { merchantName: string; email: string; address: string | null; at: Date },
   publicBaseUrl: string,
-): AccountMail {
+): Letter {
   const { subject, did } = deedOf(act);
   const from = by.address === null ? '' : `, from the address ${by.address}`;
-  const text = [
+  const paragraphs = [
     `Hello ${by.merchantName},`,
     `On ${timeText(by.at)}${from}, ${by.email} has ${did}.`,
     'If this was none of you, set a new password at once, which ends all sessions, and contact us:',
-    `${publicBaseUrl}/dashboard/forgot-password`,
+    { label: 'Set a new password', url: `${publicBaseUrl}/dashboard/forgot-password` },
   ];
-  return { subject, text: `${text.join('\n\n')}\n` };
+  return { subject, paragraphs };
 }

@@ -1,10 +1,5 @@
+import type { Letter } from '../mail/public.ts';
 import type { StatusChange } from '../merchants/public.ts';
-
-/** What the mail about a decision says. */
-export interface DecisionMail {
-  subject: string;
-  text: string;
-}
 
 /** What a mail depends on beside the decision. */
 interface Circumstances {
@@ -55,8 +50,8 @@ export function decisionMail(
   { change, ...circumstances }: Circumstances & { change: StatusChange },
   merchantName: string,
   publicBaseUrl: string,
-): DecisionMail {
+): Letter {
   const { subject, text } = TEXTS[change];
-  const link = `${publicBaseUrl}/dashboard`;
-  return { subject, text: `Hello ${merchantName},\n\n${text(circumstances)}\n\n${link}\n` };
+  const link = { label: 'Your dashboard', url: `${publicBaseUrl}/dashboard` };
+  return { subject, paragraphs: [`Hello ${merchantName},`, text(circumstances), link] };
 }

@@ -1,25 +1,21 @@
+import type { Mail } from '../mail/public.ts';
 import { timeText } from '../pages/format.ts';
 import type { Proposal } from './context.ts';
-
-/** A mail of plain text. */
-interface PlainMail {
-  to: string;
-  subject: string;
-  text: string;
-}
 
 /** To each operator who may approve a proposal of an order whose deadline is near. */
 export function deadlineMail(
   to: string,
   { proposalId, orderNumber }: Proposal,
   { title, deadline, publicBaseUrl }: { title: string; deadline: Date; publicBaseUrl: string },
-): PlainMail {
+): Mail {
   return {
     to,
     subject: 'A proposal waits, and the deadline of its order is near',
-    text:
+    paragraphs: [
       `The proposal "${title}" about the order ${orderNumber} waits for another operator. It does not stop the ` +
-      `order's deadline, which passes on ${timeText(deadline)}.\n\n${publicBaseUrl}/operator/proposals/${proposalId}\n`,
+        `order's deadline, which passes on ${timeText(deadline)}.`,
+      { label: 'The proposal', url: `${publicBaseUrl}/operator/proposals/${proposalId}` },
+    ],
   };
 }
 
@@ -27,12 +23,14 @@ export function deadlineMail(
 export function breakGlassMail(
   to: string,
   { by, title, subject, reason }: { by: string; title: string; subject: string; reason: string },
-): PlainMail {
+): Mail {
   return {
     to,
     subject: 'An operator has acted alone',
-    text:
-      `"${title}" about ${subject} needs two operators. ${by} has done it alone, on the command line. The reason:\n\n` +
-      `${reason}\n\nIf you do not know why, ask this operator, and tell the other ones.\n`,
+    paragraphs: [
+      `"${title}" about ${subject} needs two operators. ${by} has done it alone, on the command line. The reason:`,
+      reason,
+      'If you do not know why, ask this operator, and tell the other ones.',
+    ],
   };
 }

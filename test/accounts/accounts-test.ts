@@ -1,5 +1,7 @@
 import { expect } from 'vitest';
-import type { AccountDeps, Client, OutgoingMail } from '../../src/accounts/public.ts';
+import type { AccountDeps, Client } from '../../src/accounts/public.ts';
+import type { Mail } from '../../src/mail/public.ts';
+import { letterText } from '../../src/mail/public.ts';
 import { createMerchant } from '../../src/merchants/commands.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
@@ -17,8 +19,8 @@ let users = 0;
 export const newEmail = () => `user-${(users += 1)}@shop.example`;
 
 /** The token of the link in a mail. */
-export const tokenIn = ({ text }: OutgoingMail) =>
-  /\/dashboard\/[a-z-]+\/([\w-]{43})\n/.exec(text)?.[1] ?? '';
+export const tokenIn = (mail: Mail) =>
+  /\/dashboard\/[a-z-]+\/([\w-]{43})\n/.exec(letterText(mail))?.[1] ?? '';
 
 /** The `test` of a file about accounts, whose clocks are stopped at `start`. */
 export function accountsTest() {
@@ -28,7 +30,7 @@ export function accountsTest() {
     // The first moment of a step of two-factor codes.
     .extend('start', () => Math.floor(Date.now() / 30_000) * 30_000)
     .extend('now', ({ start }) => ({ ms: start }))
-    .extend('mails', (): OutgoingMail[] => [])
+    .extend('mails', (): Mail[] => [])
     .extend('deps', ({ database, now, mails }): AccountDeps => ({
       sql: database.serviceSql,
       dataBox: createSecretBox(SECRET_KEYS),

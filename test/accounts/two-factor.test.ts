@@ -248,7 +248,7 @@ test('each recovery code works once, however it is typed, and reports its use by
   const session = await logInWithCode(deps, await login(), first, CLIENT);
   expect(await readSession(deps, session)).toBeDefined();
   expect(mails).toMatchObject([{ to: user.email }]);
-  expect(mails[0]?.text).toContain('A recovery code was used');
+  expect(mails[0]?.paragraphs[0]).toContain('A recovery code was used');
   expect((await readTwoFactor(deps, user)).recoveryCodesLeft).toBe(9);
   await expect(logInWithCode(deps, await login(), first, CLIENT)).rejects.toMatchObject(WRONG_CODE);
   const typed = ` ${second.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o')} `;

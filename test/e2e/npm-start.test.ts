@@ -140,7 +140,10 @@ test('the mails of the service are kept in DATA_DIR, and a page shows them', asy
   const mailBox = createSecretBox(environment['DATA_ENCRYPTION_KEYS'] ?? '');
   const mails = createMailWorkflows(new Client({ connection, namespace: 'default' }));
   const text = `Confirm your address: ${npm.facts().apiBaseUrl}/docs`;
-  await sendMail({ sql, mailBox, mails }, { to: 'asha@example.com', subject: 'Welcome', text });
+  await sendMail(
+    { sql, mailBox, mails },
+    { to: 'asha@example.com', subject: 'Welcome', paragraphs: [text] },
+  );
   const page = async (path: string) => (await fetch(`${mailboxUrl}${path}`)).text();
   await expect.poll(() => page('/')).toContain('Welcome');
   const [, path = ''] = /href="(\/mails\/[^"]+)"/.exec(await page('/')) ?? [];

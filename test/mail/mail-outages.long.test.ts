@@ -21,7 +21,10 @@ const FIRST_WAIT_MS = 16_000;
 /** The attempts that one process makes at the same time. */
 const MAX_UNDER_WAY = 40;
 const ENDED_MAILS = 50_000;
-const SUBJECT_AND_TEXT = { subject: 'Confirm', text: 'https://payments.example/confirm/abc' };
+const SUBJECT_AND_TEXT = {
+  subject: 'Confirm',
+  paragraphs: ['https://payments.example/confirm/abc'],
+};
 
 const smtp = await startSmtpReceiver();
 const test = serviceTest({

@@ -40,7 +40,13 @@ const mailer = createMailer({
   requiresTls: true,
 });
 const send = (mailId: string, subject: string, text: string) =>
-  mailer.send({ mailId, createdAt: new Date(), to: 'asha@example.com', subject, text });
+  mailer.send({
+    mailId,
+    createdAt: new Date(),
+    to: 'asha@example.com',
+    subject,
+    paragraphs: [text],
+  });
 const read = async (path: string) => {
   const response = await fetch(`${url}${path}`);
   return { status: response.status, headers: response.headers, body: await response.text() };

@@ -28,7 +28,12 @@ test.afterAll(() => smtp.stop());
 
 test('a mail is sent once, and its content is deleted', async ({ service }) => {
   const to = 'asha@example.com';
-  await sendMail(mailDepsOf(service), { mailId: 'one', to, subject: 'Confirm', text: TEXT });
+  await sendMail(mailDepsOf(service), {
+    mailId: 'one',
+    to,
+    subject: 'Confirm',
+    paragraphs: [TEXT],
+  });
   expect(await untilDone(service, 'one')).toMatchObject({
     sentAt: expect.any(Date),
     failedAt: null,
@@ -41,13 +46,14 @@ test('a mail is sent once, and its content is deleted', async ({ service }) => {
   expect(headerOf(mail!, 'Subject')).toBe('Confirm');
   expect(headerOf(mail!, 'Message-ID')).toBe('<one@payments.example>');
   expect(headerOf(mail!, 'Auto-Submitted')).toBe('auto-generated');
-  expect(headerOf(mail!, 'Content-Type')).toBe('text/plain; charset=utf-8');
-  expect(mail!.source).toContain(TEXT.replaceAll('\n', '\r\n'));
+  expect(headerOf(mail!, 'Content-Type')).toMatch(/^multipart\/alternative;/);
+  expect(mail!.text).toBe(`${TEXT}\n\nMerchant Payments\n`);
+  expect(mail!.html).toContain('<h1 dir="auto">Confirm</h1>');
   await untilEnded(service, 'one');
 });
 
 test('before it is sent, a mail is encrypted in the database', async ({ service, worker }) => {
-  const mail = { mailId: 'sealed', to: 'ravi@example.com', subject: 'Reset', text: TEXT };
+  const mail = { mailId: 'sealed', to: 'ravi@example.com', subject: 'Reset', paragraphs: [TEXT] };
   await worker.whileStopped(async () => {
     await sendMail(mailDepsOf(service), mail);
     const { sealed } = (await rowOf(service, 'sealed'))!;
@@ -59,7 +65,7 @@ test('before it is sent, a mail is encrypted in the database', async ({ service,
 });
 
 test('the same mail id twice is one mail, also at the same time', async ({ service }) => {
-  const mail = { mailId: 'twice', to: 'twice@example.com', subject: 'Once', text: TEXT };
+  const mail = { mailId: 'twice', to: 'twice@example.com', subject: 'Once', paragraphs: [TEXT] };
   const deps = mailDepsOf(service);
   await Promise.all([sendMail(deps, mail), sendMail(deps, mail)]);
   await untilDone(service, 'twice');
@@ -74,7 +80,12 @@ test('a mail is sent when the server accepts it after temporary refusals', async
     { responseCode: 451, message: `4.7.1 <${to}> is greylisted` },
     { responseCode: 421, message: 'Too busy' },
   );
-  await sendMail(mailDepsOf(service), { mailId: 'later', to, subject: 'Later', text: TEXT });
+  await sendMail(mailDepsOf(service), {
+    mailId: 'later',
+    to,
+    subject: 'Later',
+    paragraphs: [TEXT],
+  });
   await untilPostponed(service, 'later', 1);
   await service.skip(FIRST_WAIT_MS);
   await untilPostponed(service, 'later', 2);
@@ -86,7 +97,7 @@ test('a mail is sent when the server accepts it after temporary refusals', async
 test('a mail is sent when a server that was down is back', async ({ service }) => {
   const to = 'down@example.com';
   await smtp.stop();
-  await sendMail(mailDepsOf(service), { mailId: 'down', to, subject: 'Down', text: TEXT });
+  await sendMail(mailDepsOf(service), { mailId: 'down', to, subject: 'Down', paragraphs: [TEXT] });
   await untilPostponed(service, 'down', 1);
   await smtp.start();
   await service.skip(FIRST_WAIT_MS);
@@ -98,7 +109,7 @@ test('a mail that no key opens waits for the key', async ({ service }) => {
   const to = 'no-key@example.com';
   await sendMail(
     { ...mailDepsOf(service), mails: { start: async () => {} } },
-    { mailId: 'no-key', to, subject: 'Keys', text: TEXT },
+    { mailId: 'no-key', to, subject: 'Keys', paragraphs: [TEXT] },
   );
   const [{ sealed } = { sealed: null }] =
     await sql`SELECT sealed FROM mails WHERE mail_id = 'no-key'`;
@@ -118,7 +129,12 @@ test('a mail that the server refuses permanently fails immediately, with an aler
   const to = 'unknown@example.com';
   smtp.answerWith({ responseCode: 550, message: `5.1.1 <${to}>: no such user` });
   const before = smtp.attempts();
-  await sendMail(mailDepsOf(service), { mailId: 'refused', to, subject: 'Refused', text: TEXT });
+  await sendMail(mailDepsOf(service), {
+    mailId: 'refused',
+    to,
+    subject: 'Refused',
+    paragraphs: [TEXT],
+  });
   const reason = 'The SMTP server answered 550 to RCPT TO';
   expect(await untilDone(service, 'refused')).toMatchObject({ sentAt: null, failure: reason });
   await until(async () => (await alertsOf(service, 'mail_failed')).length === 1);
@@ -135,7 +151,12 @@ test('a mail that cannot be sent for 24 hours has failed, and its content is del
 }) => {
   const to = 'never@example.com';
   const acceptAgain = smtp.refuseAll({ responseCode: 452, message: 'Full' });
-  await sendMail(mailDepsOf(service), { mailId: 'never', to, subject: 'Never', text: TEXT });
+  await sendMail(mailDepsOf(service), {
+    mailId: 'never',
+    to,
+    subject: 'Never',
+    paragraphs: [TEXT],
+  });
   await untilPostponed(service, 'never', 1);
   const before = smtp.attempts() - 1;
   const attemptsAfter = async (ms: number) => {
@@ -173,7 +194,7 @@ test.for([
   ['another header in the subject', 'a@example.com', 'Hello\r\nBcc: b@example.com'],
   ['a second line in the subject', 'a@example.com', 'Hello\nyou'],
 ] as const)('a mail with %s is refused, and not written', async ([, to, subject], { service }) => {
-  const mail = { mailId: 'injected', to, subject, text: TEXT };
+  const mail = { mailId: 'injected', to, subject, paragraphs: [TEXT] };
   await expect(sendMail(mailDepsOf(service), mail)).rejects.toMatchObject({ code: 'BAD_REQUEST' });
   expect(await rowOf(service, 'injected')).toBeUndefined();
 });

@@ -1,7 +1,6 @@
 import { describe, expect } from 'vitest';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
-import { openMail, type MailContent } from '../../src/mail/content.ts';
-import type { Decision, ReviewDeps } from '../../src/onboarding/public.ts';
+import type { Decision } from '../../src/onboarding/public.ts';
 import {
   decideMerchant,
   decisionsOf,
@@ -21,6 +20,7 @@ import {
   seenNow,
   submit,
 } from '../support/applications.ts';
+import { mailsTo } from '../support/mails.ts';
 import { onboardingTest, OPERATOR } from './onboarding-test.ts';
 
 const test = onboardingTest()
@@ -118,13 +118,6 @@ describe('a decision', () => {
 
 describe('the mail about a decision', () => {
   /** The mails that wait for the merchant, oldest first. */
-  async function mailsTo({ sql, mailBox }: ReviewDeps, email: string): Promise<MailContent[]> {
-    const rows = await sql<{ mailId: string; sealed: Buffer }[]>`
-      SELECT mail_id, sealed FROM mails ORDER BY mail_id`;
-    const opened = rows.map(({ mailId, sealed }) => openMail(mailBox, mailId, sealed));
-    return opened.filter(({ to }) => to === email);
-  }
-
   test('is written with the decision, also while Temporal is away, with the reason', async ({
     deps,
     underReview,
@@ -136,7 +129,7 @@ describe('the mail about a decision', () => {
     await decide(underReview, { change: 'suspend', reason: 'Too many disputes' });
     await decide(underReview, { change: 'activate', reason: 'internal words' });
     const { merchant } = await readReview(deps.sql, underReview);
-    const mails = await mailsTo(deps, merchant.email);
+    const mails = await mailsTo(deps.sql, merchant.email);
     expect(mails.map(({ subject }) => subject)).toEqual([
       'Your application needs a change',
       'Your business is approved',
@@ -161,7 +154,7 @@ describe('the mail about a decision', () => {
     await setLinkedAccount(operator, underReview, usableAccount(anAccountId()));
     await decide(underReview, {});
     const { merchant, application } = await readReview(deps.sql, underReview);
-    const [, mail] = await mailsTo(deps, merchant.email);
+    const [, mail] = await mailsTo(deps.sql, merchant.email);
     expect(mail?.text).toContain('accept payments in production now');
     expect(application.state).toBe('approved');
   });
@@ -170,7 +163,7 @@ describe('the mail about a decision', () => {
     const { merchant } = await readReview(deps.sql, underReview);
     await decide(underReview, { change: 'activate' }).catch(() => undefined);
     await decide(underReview, { seenVersion: 'stale' }).catch(() => undefined);
-    expect(await mailsTo(deps, merchant.email)).toEqual([]);
+    expect(await mailsTo(deps.sql, merchant.email)).toEqual([]);
   });
 });
 

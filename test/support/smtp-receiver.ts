@@ -1,4 +1,5 @@
 import { buffer } from 'node:stream/consumers';
+import { simpleParser } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 import { freePort } from '../../dev/processes/ports.ts';
 import { until } from './until.ts';
@@ -9,6 +10,10 @@ export interface ReceivedMail {
   to: string[];
   /** The whole message, headers first. */
   source: string;
+  subject: string;
+  /** Its two forms. */
+  text: string;
+  html: string;
 }
 
 interface Reply {
@@ -42,10 +47,14 @@ export async function startSmtpReceiver() {
         void (async () => {
           const source = (await buffer(stream)).toString('utf8');
           const { mailFrom, rcptTo } = envelope;
+          const { subject = '', text = '', html } = await simpleParser(source);
           mails.push({
             from: mailFrom === false ? '' : mailFrom.address,
             to: rcptTo.map(({ address }) => address),
             source,
+            subject,
+            text,
+            html: html || '',
           });
           await beforeAccepting();
           callback();

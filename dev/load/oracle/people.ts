@@ -4,6 +4,7 @@ import { mayDo } from '../../../src/accounts/public.ts';
 import { emailKeyOf } from '../../../src/accounts/people/users.ts';
 import type { Sql } from '../../../src/db/client.ts';
 import { openMail } from '../../../src/mail/content.ts';
+import { letterText } from '../../../src/mail/public.ts';
 import { createSecretBox } from '../../../src/secret-box.ts';
 import { createMailStore } from '../../mailbox/store.ts';
 import type { Memory } from '../memory.ts';
@@ -177,7 +178,9 @@ async function readMails(
   const box = createSecretBox(environment['DATA_ENCRYPTION_KEYS'] ?? '');
   const waiting = await sql<{ mailId: string; sealed: Uint8Array }[]>`
     SELECT mail_id, sealed FROM mails WHERE sealed IS NOT NULL`;
-  const opened = waiting.map(({ mailId, sealed }) => openMail(box, mailId, sealed));
+  const opened = waiting
+    .map(({ mailId, sealed }) => openMail(box, mailId, sealed))
+    .map((mail) => ({ to: mail.to, text: letterText(mail) }));
   const { DATA_DIR: dataDir } = environment;
   const sent =
     dataDir === undefined ? [] : await createMailStore(join(dataDir, 'mails')).latest(Infinity);

@@ -202,7 +202,13 @@ export async function composeActivities(resources: Resources) {
     sender,
     secretBox: createSecretBox(keys),
     mailBox: createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS')),
-    mailer: config.mail && createMailer({ ...config.mail, requiresTls: isProduction }),
+    mailer:
+      config.mail &&
+      createMailer({
+        ...config.mail,
+        supportEmail: config.supportEmail,
+        requiresTls: isProduction,
+      }),
     mails: createMailWorkflows(temporal),
     apiVersion: createVersionRegistry().current,
     retryDelaysMs: config.webhookRetryDelaysMs,

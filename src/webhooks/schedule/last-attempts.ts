@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Sql } from '../../db/client.ts';
-import type { Environment } from '../../domain/index.ts';
-import type { Mail } from '../../mail/public.ts';
+import type { Letter, Mail } from '../../mail/public.ts';
+import { timeText } from '../../pages/format.ts';
 import type { DeliveryOwner } from '../lists/delivery-pages.ts';
 
 /** At most one mail for an endpoint in this time. */
@@ -114,40 +114,24 @@ function warningText(
   { merchantName, environment, webhookUrl }: Warning,
   { count, firstAt }: LastAttempts,
   publicBaseUrl: string,
-): Pick<Mail, 'subject' | 'text'> {
+): Letter {
   const webhooks = count === 1 ? '1 webhook has' : `${count} webhooks have`;
   const to =
     webhookUrl === null ? 'No webhook URL is set' : `They go to ${new URL(webhookUrl).host}`;
-  const page = (environmentOf: Environment, path: string) =>
-    `${publicBaseUrl}/dashboard/${environmentOf}${path}`;
+  const page = (label: string, path: string) => ({
+    label,
+    url: `${publicBaseUrl}/dashboard/${environment}${path}`,
+  });
   return {
     subject: `${webhooks} one attempt left (${environment})`,
-    text: [
+    paragraphs: [
       `${merchantName}: ${webhooks} one attempt left in ${environment}.`,
-      '',
       `${to}. Four attempts have failed; the first of the last ones is made at ` +
         `${timeText(firstAt)}. A webhook whose fifth attempt fails is not sent again by itself.`,
-      '',
-      'What to do: see why your server does not answer with a 2xx status, repair it, and send the',
-      'webhooks again:',
-      page(environment, '/deliveries?state=PENDING'),
-      '',
-      'The settings of your webhooks:',
-      page(environment, '/webhooks'),
-      '',
-      'You get this mail once until your server has accepted a webhook again, and at most once in 24',
-      'hours.',
-    ].join('\n'),
+      'What to do: see why your server does not answer with a 2xx status, repair it, and send the webhooks again.',
+      page('The webhooks that wait', '/deliveries?state=PENDING'),
+      page('The settings of your webhooks', '/webhooks'),
+      'You get this mail once until your server has accepted a webhook again, and at most once in 24 hours.',
+    ],
   };
-}
-
-/** A time in India, such as `22 Nov 2026, 23:05 IST`. */
-function timeText(at: Date): string {
-  const text = at.toLocaleString('en-IN', {
-    timeZone: 'Asia/Kolkata',
-    dateStyle: 'medium',
-    timeStyle: 'short',
-    hour12: false,
-  });
-  return `${text} IST`;
 }
