@@ -1,6 +1,7 @@
 import type { Activities } from '../src/contracts/activities.ts';
 import type { StepRecorder } from '../src/orders/steps/record-step.ts';
 import { wakeOrder } from '../src/orders/wake/wake-order.ts';
+import { createBackgroundMails } from '../src/mail/background-mails.ts';
 import type { BackgroundAttemptDeps } from '../src/webhooks/schedule/background-attempts.ts';
 import { createBackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 import type { LedgerDeps } from './ledger.ts';
@@ -28,7 +29,7 @@ export type ActivityDeps = MoneyDeps &
 /** Every activity that workflows call. */
 export function createActivities(deps: ActivityDeps): Activities {
   const webhooks = createBackgroundAttempts(deps, (orderNumber) => wakeOrder(deps, orderNumber));
-  const recordStep = createRecordStep(deps.recordStep, webhooks);
+  const recordStep = createRecordStep(deps.recordStep, webhooks, createBackgroundMails(deps));
   return {
     ...createRecordActivities(deps, recordStep, webhooks),
     ...createRecoveryActivities(deps, recordStep),

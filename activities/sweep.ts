@@ -1,6 +1,7 @@
 import { activityInfo, heartbeat, sleep } from '@temporalio/activity';
 import type { ListingActivities, SweepActivities } from '../src/contracts/activities.ts';
 import type { Comparison } from '../src/orders/wake/compare-orders.ts';
+import type { OrderMailDeps } from '../src/orders/mails/step-mails.ts';
 import { compareOrders } from '../src/orders/wake/compare-orders.ts';
 import { sealLedgerLines } from '../src/ledger/seal-ledger.ts';
 import { sealOrderBlocks } from '../src/orders/lists/order-blocks.ts';
@@ -29,6 +30,8 @@ const MAX_PAUSE_MS = 10_000;
 
 /** The dependencies of the activities that the Schedules run. */
 export interface SweepDeps extends WakeDeps, MailDeps, ProposalDeps {
+  /** Undefined where orders send no mails. */
+  orderMails?: OrderMailDeps | undefined;
   retries: DeliveryRetries;
   /** The minimum age of a mail or a resend before the sweep handles it. */
   sweepAfterMs: number;

@@ -4,7 +4,7 @@ import type { SecretBox } from '../secret-box.ts';
 import { SealError } from '../secret-box.ts';
 import type { MailContent } from './content.ts';
 import { openMail } from './content.ts';
-import type { Mailer, MailerResult } from './mailer.ts';
+import type { Mailer, MailerResult, OutgoingMail } from './mailer.ts';
 import type { WaitingMail } from './queries.ts';
 import { beginAttempt, markFailed, markSent } from './queries.ts';
 
@@ -32,19 +32,44 @@ const NOT_CONFIGURED = { kind: 'mail_not_configured', subject: 'SMTP_URL' } as c
 export async function attemptMail(deps: AttemptDeps, mailId: string): Promise<AttemptResult> {
   const mail = await beginAttempt(deps.sql, mailId);
   if (mail === undefined) return { outcome: 'done' };
-  const result = await send(deps, mailId, mail);
+  return finish(deps, { mailId, ...mail }, await send(deps, mailId, mail));
+}
+
+/**
+ * Makes the first attempt of a mail that this process has just written: nothing of it need be read.
+ *
+ * @param kind of a mail about an order
+ */
+export async function attemptFirst(
+  deps: AttemptDeps & { mailer: Mailer },
+  { kind, ...mail }: OutgoingMail & { kind: string },
+): Promise<AttemptResult> {
+  const { mailId } = mail;
+  return finish(deps, { mailId, kind, isLastAttempt: false }, await deps.mailer.send(mail));
+}
+
+type AttemptedMail = Pick<WaitingMail, 'kind' | 'isLastAttempt'> & { mailId: string };
+
+async function finish(
+  deps: AttemptDeps,
+  mail: AttemptedMail,
+  result: MailerResult,
+): Promise<AttemptResult> {
+  const { mailId } = mail;
   switch (result.outcome) {
     case 'accepted':
       await markSent(deps.sql, mailId);
-      await clearAlert(deps.sql, NOT_CONFIGURED.kind, NOT_CONFIGURED.subject, 'worker');
+      // An order's mails are only written while a server is configured.
+      if (mail.kind === null) {
+        await clearAlert(deps.sql, NOT_CONFIGURED.kind, NOT_CONFIGURED.subject, 'worker');
+      }
       return { outcome: 'done' };
     case 'refused':
-      return giveUp(deps, mailId, result.reason);
+      return giveUp(deps, mail, result);
     case 'postponed':
       // With a wait of its own nothing was tried.
-      if (mail.isLastAttempt && result.retryAfterMs === undefined) {
-        return giveUp(deps, mailId, result.reason);
-      }
+      if (mail.isLastAttempt && result.retryAfterMs === undefined)
+        return giveUp(deps, mail, result);
       deps.log.warn({ mailId, reason: result.reason }, 'A mail was not sent: it is retried');
       return result;
   }
@@ -80,14 +105,23 @@ function openOrUndefined(
   }
 }
 
-async function giveUp(deps: AttemptDeps, mailId: string, reason: string): Promise<AttemptResult> {
-  // The alert first: a process that dies between the two raises it again.
-  await raiseAlert(deps, {
-    kind: 'mail_failed',
-    subject: mailId,
-    message: `A mail could not be sent: ${reason}`,
-    fields: { mailId },
-  });
+async function giveUp(
+  deps: AttemptDeps,
+  { mailId, kind }: AttemptedMail,
+  { outcome, reason }: { outcome: 'refused' | 'postponed'; reason: string },
+): Promise<AttemptResult> {
+  const isToBuyer = kind?.startsWith('buyer_') ?? false;
+  // Merchants misspell addresses of buyers, and no operator can mend that. The order's page shows it.
+  if (!isToBuyer || outcome === 'postponed') {
+    // The alert first: a process that dies between the two raises it again. One outage is one alert, however many
+    // buyers it concerns.
+    await raiseAlert(deps, {
+      kind: 'mail_failed',
+      subject: isToBuyer ? 'buyers' : mailId,
+      message: `A mail could not be sent: ${reason}`,
+      fields: { mailId },
+    });
+  }
   await markFailed(deps.sql, mailId, reason);
   return { outcome: 'failed', reason };
 }

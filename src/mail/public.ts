@@ -2,6 +2,7 @@
 export { mailContext } from './content.ts';
 export type { Letter } from './letter.ts';
 export { letterText } from './render-letter.ts';
+export type { OutgoingMail } from './mailer.ts';
 export { mailRow } from './queries.ts';
-export type { Mail, MailDeps, SealedMail } from './send-mail.ts';
+export type { Mail, MailDeps, PreparedMail, SealedMail } from './send-mail.ts';
 export { prepareMail, sendMail, startMail } from './send-mail.ts';

@@ -28,6 +28,8 @@ export interface WaitingMail {
   createdAt: Date;
   /** It is given up if this attempt does not send it. */
   isLastAttempt: boolean;
+  /** Of a mail about an order, such as `buyer_receipt`; null of others. */
+  kind: string | null;
 }
 
 /** Begins an attempt. @returns undefined when the mail was sent or has failed, or does not exist */
@@ -35,7 +37,7 @@ export async function beginAttempt(sql: Sql, mailId: string): Promise<WaitingMai
   const [row] = await sql<WaitingMail[]>`
     UPDATE mails SET sweep_at = service_now() + ${SWEEP_AGAIN_AFTER_HOURS} * interval '1 hour'
     WHERE mail_id = ${mailId} AND sealed IS NOT NULL
-    RETURNING sealed, created_at,
+    RETURNING sealed, created_at, kind,
       created_at + ${GIVEN_UP_AFTER_HOURS} * interval '1 hour' <= service_now() AS is_last_attempt`;
   return row;
 }

@@ -3,6 +3,7 @@ import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { SecretBox } from '../secret-box.ts';
 import type { MailWorkflows } from '../temporal/mail-workflows.ts';
+import type { MailContent } from './content.ts';
 import { sealMail } from './content.ts';
 import type { Letter } from './letter.ts';
 import { insertMail } from './queries.ts';
@@ -34,13 +35,18 @@ export interface SealedMail {
   sealed: Buffer;
 }
 
+/** A sealed mail, with what is in it. */
+export interface PreparedMail extends SealedMail {
+  content: MailContent;
+}
+
 /**
  * Checks and seals a mail.
  *
  * @throws DomainError `BAD_REQUEST` when the recipient is not one address, or the subject is not one
  *   line: each could add headers or recipients to the mail
  */
-export function prepareMail({ mailBox }: Pick<MailDeps, 'mailBox'>, mail: Mail): SealedMail {
+export function prepareMail({ mailBox }: Pick<MailDeps, 'mailBox'>, mail: Mail): PreparedMail {
   const { mailId = `mail_${ulid()}`, ...content } = mail;
   const { to, subject } = content;
   if (!MAIL_ID.test(mailId)) throw new Error('A mail id has up to 100 letters, digits, - and _');
@@ -48,7 +54,7 @@ export function prepareMail({ mailBox }: Pick<MailDeps, 'mailBox'>, mail: Mail):
   if (!ONE_LINE.test(subject)) {
     throw new DomainError('BAD_REQUEST', 'The subject is not one line of up to 200 characters');
   }
-  return { mailId, sealed: sealMail(mailBox, mailId, content) };
+  return { mailId, content, sealed: sealMail(mailBox, mailId, content) };
 }
 
 /** Starts the workflow of a mail that is written. If it fails, the sweep starts the workflow. */

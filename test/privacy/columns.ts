@@ -61,7 +61,10 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     merchant: 'linked_account_id',
     none: 'merchant_id environment gateway state transfers_from receives_transfers check_at',
   },
-  mails: { passing: 'sealed failure', none: 'mail_id created_at sent_at failed_at sweep_at' },
+  mails: {
+    passing: 'sealed failure',
+    none: 'mail_id order_number kind created_at sent_at failed_at sweep_at',
+  },
   merchant_applications: {
     merchant: `legal_name business_kind pan gstin phone street city region pin_code account_holder
       account_number_sealed account_last_four ifsc`,
@@ -143,7 +146,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   users: {
     merchant: 'email password_hash totp_secret_sealed',
     none: `user_id merchant_id operator_role totp_confirmed_at totp_last_step created_at
-      disabled_at`,
+      disabled_at muted_mails`,
   },
   webhook_attempts: {
     buyer: 'response_body',

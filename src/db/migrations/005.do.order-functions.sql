@@ -110,6 +110,7 @@ CREATE FUNCTION record_step(
   p_command jsonb,     -- command_id, details
   p_event jsonb,       -- event_id, sequence, type, body, delivery_id, wake_after_ms; null when there is none
   p_ledger jsonb,      -- operation, debit, credit; null when no money moves
+  p_mails jsonb,       -- of each mail: mail_id, kind, sealed (base64); null when there is none
   p_requires text[]    -- no_session_open, and the domain's Requirements
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -271,6 +272,7 @@ BEGIN
   END IF;
 
   RETURN jsonb_build_object('outcome', 'recorded', 'deliveryId', p_event->>'delivery_id',
+    'mails', CASE WHEN p_mails IS NOT NULL THEN write_order_mails(p_order_number, p_mails) END,
     'recorded', jsonb_build_object('step', p_step->'whole', 'commandId', p_command->>'command_id',
       'payment', CASE WHEN p_step->>'kind' = 'PAYMENT_SUCCESS' THEN jsonb_build_object(
         'gateway', o.gateway, 'gatewayPaymentId', changed.gateway_payment_id) END));

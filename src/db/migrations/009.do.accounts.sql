@@ -19,6 +19,8 @@ CREATE TABLE users (
   created_at timestamptz NOT NULL DEFAULT service_now(),
   -- An operator who may no longer sign in.
   disabled_at timestamptz,
+  -- The kinds of mails about orders and webhooks that the user has switched off; not those about money.
+  muted_mails text[] NOT NULL DEFAULT '{}',
   CHECK (num_nonnulls(merchant_id, operator_role) = 1),
   CHECK (totp_confirmed_at IS NULL OR totp_secret_sealed IS NOT NULL)
 );

@@ -179,6 +179,7 @@ BEGIN
   WHERE order_number = p_order_number;
   UPDATE payment_session_keys SET idempotency_key = erased_key(order_number, idempotency_key)
   WHERE order_number = p_order_number AND idempotency_key NOT LIKE 'erased %';
+  DELETE FROM mails WHERE order_number = p_order_number AND sealed IS NOT NULL;
   UPDATE outside_settlements SET reason = '' WHERE order_number = p_order_number;
   UPDATE gateway_callbacks SET body = '' WHERE gateway = o.gateway AND named_ids && ids;
   UPDATE gateway_callbacks SET body = ''

@@ -6,6 +6,7 @@ import { checkoutRoutes } from '../../checkout/routes.ts';
 import { required, type Config } from '../../config.ts';
 import type { Sql } from '../../db/client.ts';
 import { connectDatabase } from '../../db/client.ts';
+import type { Environment } from '../../domain/index.ts';
 import { createApp } from '../../http/app.ts';
 import { createGatewaySlots, type GatewaySlots } from '../../http/limits/gateway-slots.ts';
 import { createPostgresRateLimiter } from '../../http/limits/rate-limit-postgres.ts';
@@ -77,6 +78,10 @@ export function composeGateways(
   const { config, log, adapters = GATEWAY_ADAPTERS } = resources;
   return createGateways(resources, adapters, config.gateways, { timeoutMs, log, onAnswer });
 }
+
+/** The environments whose orders send mails. */
+const mailedEnvironments = ({ sandboxMails }: Config): Environment[] =>
+  sandboxMails === 'on' ? ['production', 'sandbox'] : ['production'];
 
 /** A limit of each process, or one that all API processes share. */
 function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sql' | 'log'>) {
@@ -193,6 +198,14 @@ export async function composeActivities(resources: Resources) {
   const { durations } = config;
   const present = createOrderPresenter(config.publicBaseUrl);
   const workflows = createOrderWorkflows(temporal, responseTimeoutMs);
+  const mailBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
+  const { publicBaseUrl } = config;
+  const orderMails = config.mail && {
+    log,
+    mailBox,
+    publicBaseUrl,
+    mailedEnvironments: mailedEnvironments(config),
+  };
   const deps: ActivityDeps = {
     sql,
     background,
@@ -201,7 +214,7 @@ export async function composeActivities(resources: Resources) {
     attempts: createAttemptLog(sql),
     sender,
     secretBox: createSecretBox(keys),
-    mailBox: createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS')),
+    mailBox,
     mailer:
       config.mail &&
       createMailer({
@@ -218,10 +231,11 @@ export async function composeActivities(resources: Resources) {
     gateways: await composeGateways(resources, WORKER_GATEWAY_TIMEOUT_MS),
     sessionMs: durations.paymentSessionMs,
     retries: createDeliveryRetries(temporal),
-    publicBaseUrl: config.publicBaseUrl,
+    publicBaseUrl,
+    orderMails,
     sweepAfterMs: durations.sweepAfterMs,
     retention: config.retention,
-    recordStep: createStepRecorder({ sql, present }),
+    recordStep: createStepRecorder({ sql, present, orderMails }),
   };
   const close = async () => {
     await background.finish();

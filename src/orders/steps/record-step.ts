@@ -6,9 +6,16 @@ import type { Funds, Requirement } from '../../domain/index.ts';
 import { isFinal, ORDER_STATUSES, STATUSES } from '../../domain/index.ts';
 import { eventOf } from './event-body.ts';
 import type { PresentOrder } from '../presenter.ts';
+import type { OutgoingMail } from '../../mail/public.ts';
+import type { OrderMail, OrderMailDeps } from '../mails/step-mails.ts';
+import { joinReaders, mailReaders, mailsOfStep } from '../mails/step-mails.ts';
 import type { StepContext } from './step-columns.ts';
-import { columnsAfter, disputeAfter, disputeInOrder, textIn } from './step-columns.ts';
+import { columnsAfter, disputeAfter, disputeInOrder, isOperator, textIn } from './step-columns.ts';
 
+/** Every status that an order reaches only when it is paid. */
+const PAID_STATUSES = ORDER_STATUSES.filter(
+  (status) => !['ACCEPTED', 'CANCELLED'].includes(status),
+);
 const OPEN_STATUSES = ORDER_STATUSES.filter((status) => !isFinal(status));
 
 /** The reason in PAYMENT_FAILED when the gateway has sent none. */
@@ -51,6 +58,8 @@ export function createStepRecorder(deps: RecorderDeps): StepRecorder {
 interface RecorderDeps {
   sql: Sql;
   present: PresentOrder;
+  /** Undefined where orders send no mails. */
+  orderMails?: OrderMailDeps | undefined;
 }
 
 /**
@@ -60,13 +69,29 @@ interface RecorderDeps {
  */
 export type StepRecorder = (input: RecordStepInput, wakeAfterMs: number) => Promise<StepResult>;
 
-/** The result, with the step's delivery if that has not ended. */
+/** The result, with the step's delivery if that has not ended, and the mails that this call has written. */
 type StepResult =
   | Exclude<RecordStepResult, { outcome: 'recorded' }>
-  | { outcome: 'recorded'; recorded: KnownStep; deliveryId: string | null };
+  | {
+      outcome: 'recorded';
+      recorded: KnownStep;
+      deliveryId: string | null;
+      mails: (OutgoingMail & { kind: string })[];
+    };
+
+/** What `record_step` returns. */
+type WrittenStep =
+  | Exclude<StepResult, { outcome: 'recorded' }>
+  | {
+      outcome: 'recorded';
+      recorded: KnownStep;
+      deliveryId: string | null;
+      mails: { mailId: string; createdAt: string }[] | null;
+    }
+  | { outcome: 'session_open' };
 
 async function write(
-  { sql, present }: RecorderDeps,
+  { sql, present, orderMails }: RecorderDeps,
   input: RecordStepInput,
   wakeAfterMs: number,
   requires: readonly (Requirement | 'no_session_open')[] = [],
@@ -76,8 +101,14 @@ async function write(
   const columns = columnsAfter(before, input);
   const dispute = disputeAfter(before, step);
   const after = { ...before, ...columns, ...disputeInOrder(step, dispute) };
+  const circumstances = {
+    before: before.status,
+    isFirstPayment: before.isFirstPayment,
+    isByOperator: isOperator(before.commandActor),
+  };
+  const mails = orderMails ? mailsOfStep(orderMails, after, step, circumstances) : [];
   const funds = `${STATUSES[before.status].funds}-${STATUSES[step.status].funds}` as const;
-  const [row] = await sql<{ result: Awaited<ReturnType<typeof write>> }[]>`
+  const [row] = await sql<{ result: WrittenStep }[]>`
     SELECT record_step(
       ${orderNumber},
       ${jsonRow(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step })},
@@ -86,11 +117,29 @@ async function write(
       ${jsonRow(sql, requestOf(before, input))},
       ${jsonRowOrNull(sql, webhookOf(after, input, { present, wakeAfterMs }))},
       ${jsonRowOrNull(sql, LEDGER_LINES[funds])},
+      ${mails.length > 0 ? sql.json(mails.map(mailRowOf)) : null},
       ${[...requires]}::text[]
     ) AS result`;
   if (!row) throw new Error('record_step returned no row');
-  return row.result;
+  const { result } = row;
+  if (result.outcome !== 'recorded') return result;
+  const written = new Map(result.mails?.map(({ mailId, createdAt }) => [mailId, createdAt]));
+  return {
+    ...result,
+    mails: mails.flatMap(({ mailId, kind, content }) => {
+      const createdAt = written.get(mailId);
+      return createdAt === undefined
+        ? []
+        : [{ ...content, mailId, kind, createdAt: new Date(createdAt) }];
+    }),
+  };
 }
+
+const mailRowOf = ({ mailId, kind, sealed }: OrderMail) => ({
+  mail_id: mailId,
+  kind,
+  sealed: sealed.toString('base64'),
+});
 
 /**
  * Reads what the database has of an order: its steps after `afterStep`, its webhooks that have not ended
@@ -131,12 +180,16 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
   const [row] = await sql<StepContext[]>`
     SELECT o.*, r.body AS command_body, r.actor AS command_actor, s.pay_command_id,
       p.utr AS captured_utr,
-      e.webhook_url IS NOT NULL AS has_webhook,
+      e.webhook_url IS NOT NULL AS has_webhook, ${mailReaders(sql)},
+      CASE WHEN ${input.step.kind === 'PAYMENT_SUCCESS'} THEN NOT EXISTS (
+        SELECT FROM orders paid WHERE paid.merchant_id = o.merchant_id
+          AND paid.environment = o.environment AND paid.status = ANY (${PAID_STATUSES}::order_status[])
+      ) ELSE false END AS is_first_payment,
       (SELECT jsonb_build_object('refundAmountPaise', u.amount_paise, 'refundReason', u.reason,
           'refundProcessedAt', u.processed_at)
         FROM surplus_refunds u WHERE u.order_number = o.order_number
         ORDER BY u.started_at, u.gateway_payment_id LIMIT 1) AS surplus
-    FROM orders_with_dispute o
+    FROM orders_with_dispute o ${joinReaders(sql)}
     LEFT JOIN order_commands r
       ON r.order_number = o.order_number AND r.command_id = ${commandId} AND r.state <> 'REFUSED'
       -- The timeline reads what was said of a settlement from its own table.

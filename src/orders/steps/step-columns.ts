@@ -2,6 +2,7 @@ import type { RecordStepInput } from '../../contracts/activities.ts';
 import type { PendingOperation, RefundReason, Step } from '../../domain/index.ts';
 import { isDisputed } from '../../domain/index.ts';
 import type { DisputeEnding } from './disputes.ts';
+import type { MailReaders } from '../mails/step-mails.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
 
 /** The latest dispute of an order that was never disputed. */
@@ -18,24 +19,27 @@ export const NO_DISPUTE = {
 } as const;
 
 /** An order before a step, with the related rows that the step copies from. */
-export type StepContext = OrderRow & {
-  /** The texts of the command that caused the step. */
-  commandBody: CommandBody | null;
-  /** Who gave the command. */
-  commandActor: string | null;
-  /** The id of the sandbox's pay command that paid the captured payment's session. */
-  payCommandId: string | null;
-  /** The UTR of the captured payment. */
-  capturedUtr: string | null;
-  /** The merchant has a webhook URL. */
-  hasWebhook: boolean;
-  /** The order's first surplus refund. */
-  surplus:
-    | (Pick<OrderRow, 'refundAmountPaise' | 'refundReason'> & {
-        refundProcessedAt: string | null;
-      })
-    | null;
-};
+export type StepContext = OrderRow &
+  MailReaders & {
+    /** No order of the merchant was paid before, in this environment. Only of a payment. */
+    isFirstPayment: boolean;
+    /** The texts of the command that caused the step. */
+    commandBody: CommandBody | null;
+    /** Who gave the command. */
+    commandActor: string | null;
+    /** The id of the sandbox's pay command that paid the captured payment's session. */
+    payCommandId: string | null;
+    /** The UTR of the captured payment. */
+    capturedUtr: string | null;
+    /** The merchant has a webhook URL. */
+    hasWebhook: boolean;
+    /** The order's first surplus refund. */
+    surplus:
+      | (Pick<OrderRow, 'refundAmountPaise' | 'refundReason'> & {
+          refundProcessedAt: string | null;
+        })
+      | null;
+  };
 
 /** Reads a text of the command that caused the step; null when the command has no row. */
 export function textIn({ commandBody: body }: StepContext, name: string): string | null {
@@ -126,8 +130,11 @@ function saidIn(before: StepContext, { kind, details }: Step, at: Date) {
 
 /** The operator who raised a dispute for the buyer; a sandbox helper acts as the buyer. */
 function raisedBy({ commandActor }: StepContext): string {
-  return commandActor !== null && /^(operator|cli):/.test(commandActor) ? commandActor : 'buyer';
+  return commandActor !== null && isOperator(commandActor) ? commandActor : 'buyer';
 }
+
+/** Whether an actor of a command is an operator. */
+export const isOperator = (actor: string | null): boolean => /^(operator|cli):/.test(actor ?? '');
 
 function decisionIn(before: StepContext, { details }: Step, at: Date) {
   if (details?.for === undefined) return {};

@@ -4,6 +4,7 @@ import { STEP_KINDS } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
 import { orderStatusSchema } from '../schemas.ts';
 import { nextActionOf } from '../waiting.ts';
+import { isOperator } from './step-columns.ts';
 
 /** The refund of a surplus payment, which is no step of the order. */
 const SURPLUS_KINDS = ['SURPLUS_REFUND_STARTED', 'SURPLUS_REFUNDED'] as const;
@@ -157,7 +158,7 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
 
 /** Whether an entry is the start of a refund that an operator made for the merchant. */
 export function isRefundForMerchant({ refundReason }: OrderRow, row: TimelineRow): boolean {
-  const isByOperator = /^(operator|cli):/.test(row.actor ?? '');
+  const isByOperator = isOperator(row.actor);
   return row.kind === 'REFUND_STARTED' && refundReason === 'merchant_refund' && isByOperator;
 }
 

@@ -1,0 +1,148 @@
+import type { RefundReason, Step } from '../../domain/index.ts';
+import { isDisputed } from '../../domain/index.ts';
+import type { OrderStatus } from '../../domain/index.ts';
+import type { Letter } from '../../mail/public.ts';
+import { rupeesText, timeText } from '../../pages/format.ts';
+import type { NoticedOrder, StepCircumstances } from './noticed-order.ts';
+
+/** The mails to merchants about their orders. */
+export type MerchantMailKind =
+  | 'merchant_first_payment'
+  | 'merchant_dispute_raised'
+  | 'merchant_dispute_deadline'
+  | 'merchant_dispute_ended'
+  | 'merchant_refund_by_operator';
+
+/** A mail to a merchant. */
+export interface MerchantMail {
+  kind: MerchantMailKind;
+  letter: Letter;
+}
+
+/** What a step is to the merchant; undefined if the merchant is told nothing. */
+export function merchantLetterOf(
+  order: NoticedOrder,
+  step: Step,
+  { before, isFirstPayment, isByOperator }: StepCircumstances,
+): MerchantMail | undefined {
+  const amount = rupeesText(order.amountPaise);
+  switch (step.kind) {
+    case 'PAYMENT_SUCCESS':
+      return isFirstPayment ? firstPayment(order, amount) : undefined;
+    case 'DISPUTE_RAISED':
+      return disputeRaised(order, amount, step);
+    case 'DISPUTE_RESOLVED':
+      return disputeEnded(order, [
+        step.details?.for === undefined
+          ? 'You have resolved the dispute.'
+          : 'We have decided the dispute for you. The page of the order has the reason.',
+        `The ${amount} are released to you when the new window has passed without another dispute.`,
+      ]);
+    case 'REFUND_STARTED':
+      return isByOperator && !isDisputed(before) ? refundByOperator(order, amount) : undefined;
+    case 'REFUND_PROCESSED':
+    case 'ORDER_COMPLETED':
+      return endOf(order, amount, { before, kind: step.kind });
+    default:
+      return undefined;
+  }
+}
+
+function firstPayment(order: NoticedOrder, amount: string): MerchantMail {
+  return {
+    kind: 'merchant_first_payment',
+    letter: letterOf(order, `Your first payment: ${amount}`, [
+      `A buyer has paid you ${amount}, your first payment in ${order.environment}.`,
+      'We hold the money until you have delivered and the window for disputes has passed. Confirm the delivery by the API or on the page of the order.',
+    ]),
+  };
+}
+
+function disputeRaised(order: NoticedOrder, amount: string, step: Step): MerchantMail {
+  return {
+    kind: 'merchant_dispute_raised',
+    letter: letterOf(order, `A buyer disputes ${amount}`, [
+      `The buyer of this order has raised a dispute. Answer by ${deadlineText(step.deadline?.atMs)}: send evidence, resolve it with the buyer, or accept it.`,
+      `Without an answer the ${amount} go back to the buyer.`,
+    ]),
+  };
+}
+
+const deadlineText = (atMs: number | undefined) =>
+  atMs === undefined ? 'the deadline on its page' : timeText(new Date(atMs));
+
+/** The reminder before the deadline of a dispute. */
+export function disputeDeadlineLetter(order: NoticedOrder, respondBy: Date): Letter {
+  const amount = rupeesText(order.amountPaise);
+  const isAnswered = order.status === 'DISPUTE_UNDER_REVIEW';
+  return letterOf(order, `The dispute about ${amount} ends in less than 24 hours`, [
+    isAnswered
+      ? `We have your evidence and have not decided yet. You can still resolve or accept the dispute yourself, by ${timeText(respondBy)}.`
+      : `You have not answered this dispute. Answer by ${timeText(respondBy)}: send evidence, resolve it with the buyer, or accept it.`,
+    `If it has not ended then, the ${amount} go back to the buyer.`,
+  ]);
+}
+
+function disputeEnded(order: NoticedOrder, paragraphs: string[]): MerchantMail {
+  const subject = `The dispute about ${rupeesText(order.amountPaise)} has ended`;
+  return { kind: 'merchant_dispute_ended', letter: letterOf(order, subject, paragraphs) };
+}
+
+function refundByOperator(order: NoticedOrder, amount: string): MerchantMail {
+  return {
+    kind: 'merchant_refund_by_operator',
+    letter: letterOf(order, `We refund ${amount} to a buyer`, [
+      `One of our operators has started the refund of this order. The ${amount} go back to the buyer, and are not released to you. The page of the order has the reason.`,
+    ]),
+  };
+}
+
+const ENDINGS: Record<RefundReason, string> = {
+  merchant_refund: 'The order was refunded.',
+  dispute_accepted: 'You have accepted the dispute.',
+  dispute_decided_for_buyer:
+    'We have decided the dispute for the buyer. The page of the order has the reason.',
+  dispute_not_resolved_in_time: 'The dispute was not resolved in time.',
+  settled_by_operator: 'One of our operators has settled the order. Its page has the reason.',
+};
+
+/** The end of an order that was disputed, or that an operator has settled outside the gateway. */
+function endOf(
+  order: NoticedOrder,
+  amount: string,
+  { before, kind }: { before: OrderStatus; kind: Step['kind'] },
+): MerchantMail | undefined {
+  const isSettled = order.refundReason === 'settled_by_operator';
+  if (kind === 'ORDER_COMPLETED') {
+    if (!isDisputed(before)) return undefined;
+    return disputeEnded(order, [
+      ENDINGS.settled_by_operator,
+      `The ${amount} are recorded as released to you.`,
+    ]);
+  }
+  const ending = ENDINGS[order.refundReason ?? 'settled_by_operator'];
+  const paragraphs = [ending, `The ${amount} went back to the buyer.`];
+  if (isDisputed(before)) return disputeEnded(order, paragraphs);
+  if (!isSettled) return undefined;
+  const letter = letterOf(order, `We have settled an order of ${amount}`, paragraphs);
+  return { kind: 'merchant_refund_by_operator', letter };
+}
+
+/** Paragraphs with the facts of their order, and the link to its page. A mail has nothing that the buyer typed. */
+function letterOf(order: NoticedOrder, subject: string, paragraphs: string[]): Letter {
+  const facts: [string, string][] = [
+    ['Amount', rupeesText(order.amountPaise)],
+    ['Order', order.orderNumber],
+  ];
+  if (order.merchantOrderId !== null) facts.push(['Your order id', order.merchantOrderId]);
+  if (order.gatewayPaymentId !== null) facts.push(['Payment id', order.gatewayPaymentId]);
+  return {
+    subject,
+    paragraphs: [
+      `Hello ${order.merchantName},`,
+      ...paragraphs,
+      { facts },
+      { label: 'See the order', url: order.merchantPage },
+    ],
+  };
+}

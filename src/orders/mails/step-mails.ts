@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Sql } from '../../db/client.ts';
+import type { Environment, Step } from '../../domain/index.ts';
+import { DomainError } from '../../domain/index.ts';
+import type { Letter, PreparedMail } from '../../mail/public.ts';
+import { prepareMail } from '../../mail/public.ts';
+import type { SecretBox } from '../../secret-box.ts';
+import type { OrderRow } from '../rows.ts';
+import type { BuyerMailKind } from './buyer-letters.ts';
+import { buyerLetterOf } from './buyer-letters.ts';
+import type { MerchantMailKind } from './merchant-letters.ts';
+import { merchantLetterOf } from './merchant-letters.ts';
+import type { NoticedOrder, StepCircumstances } from './noticed-order.ts';
+
+/** What mails about orders are made with. */
+export interface OrderMailDeps {
+  log: Logger;
+  mailBox: SecretBox;
+  publicBaseUrl: string;
+  /** The environments whose orders send mails. */
+  mailedEnvironments: readonly Environment[];
+}
+
+/** The kinds of mails about an order, by reader. */
+export type OrderMailKind = BuyerMailKind | MerchantMailKind;
+
+/** A mail about an order, for its row. */
+export interface OrderMail extends PreparedMail {
+  kind: OrderMailKind;
+}
+
+/** Who reads the mails about an order, as the database has it. */
+export interface MailReaders {
+  merchantName: string;
+  /** The address of the merchant's user, or else of the merchant. */
+  merchantEmail: string;
+  /** The kinds that the merchant's user has switched off. */
+  mutedMails: readonly string[];
+}
+
+/** SQL: {@link MailReaders} of an order, for a query that joins the merchant as `m` and its user as `u`. */
+export const mailReaders = (sql: Sql) => sql`
+  m.name AS merchant_name, coalesce(u.email, m.email) AS merchant_email,
+  coalesce(u.muted_mails, '{}') AS muted_mails`;
+
+/** SQL: the joins of {@link mailReaders}, for a query of an order as `o`. */
+export const joinReaders = (sql: Sql) => sql`
+  JOIN merchants m ON m.merchant_id = o.merchant_id
+  LEFT JOIN users u ON u.merchant_id = o.merchant_id AND u.disabled_at IS NULL`;
+
+/** An order with the readers of its mails. */
+export type MailedOrder = Omit<OrderRow, 'gateway'> & MailReaders;
+
+/**
+ * Makes the mails about a step: at most one to the buyer and one to the merchant. A step that is written again
+ * after a restore makes the same ids, by which readers recognise the repeat.
+ *
+ * @param order the order after the step
+ */
+export function mailsOfStep(
+  deps: OrderMailDeps,
+  order: MailedOrder,
+  step: Step,
+  circumstances: StepCircumstances,
+): OrderMail[] {
+  if (!sendsMails(deps, order)) return [];
+  const noticed = noticedOrder(deps, order);
+  const id = hashOf(`${order.orderNumber}:${step.number}:${step.kind}:${step.atMs}`);
+  const toBuyer = buyerLetterOf(noticed, step, circumstances);
+  const toMerchant = merchantLetterOf(noticed, step, circumstances);
+  const mails: (OrderMail | undefined)[] = [
+    toBuyer && prepare(deps, order, { ...toBuyer, to: order.buyerEmail, mailId: `buyer-${id}` }),
+    toMerchant &&
+      prepare(deps, order, {
+        ...toMerchant,
+        to: order.merchantEmail,
+        mailId:
+          toMerchant.kind === 'merchant_first_payment'
+            ? `first-payment-${order.merchantId}-${order.environment}`
+            : `merchant-${id}`,
+      }),
+  ];
+  return mails.filter((mail) => mail !== undefined);
+}
+
+/** Whether anything is mailed about an order: the addresses of the sandbox may belong to strangers. */
+export const sendsMails = (
+  { mailedEnvironments }: Pick<OrderMailDeps, 'mailedEnvironments'>,
+  { environment, erasedAt }: Pick<OrderRow, 'environment' | 'erasedAt'>,
+): boolean => erasedAt === null && mailedEnvironments.includes(environment);
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32);
+
+/** An order with what its letters name. */
+export function noticedOrder(
+  { publicBaseUrl }: Pick<OrderMailDeps, 'publicBaseUrl'>,
+  order: MailedOrder,
+): NoticedOrder {
+  const { environment, orderNumber, paymentToken } = order;
+  return {
+    ...order,
+    buyerPage: `${publicBaseUrl}/pay/${paymentToken}`,
+    merchantPage: `${publicBaseUrl}/dashboard/${environment}/orders/${orderNumber}`,
+  };
+}
+
+/** A letter about an order, and to whom it goes. */
+export interface AddressedLetter {
+  kind: OrderMailKind;
+  letter: Letter;
+  to: string;
+  mailId: string;
+}
+
+/**
+ * Checks and seals a mail about an order.
+ *
+ * @returns undefined if it cannot be sent, such as to an address that mail servers would not take, or if the
+ *   merchant does not want it: it must not stop the order
+ */
+export function prepare(
+  { mailBox, log }: Pick<OrderMailDeps, 'mailBox' | 'log'>,
+  { orderNumber, environment, mutedMails }: MailedOrder,
+  { kind, letter, to, mailId }: AddressedLetter,
+): OrderMail | undefined {
+  if (mutedMails.includes(kind)) return undefined;
+  const subject = environment === 'sandbox' ? `[sandbox] ${letter.subject}` : letter.subject;
+  try {
+    return { kind, ...prepareMail({ mailBox }, { ...letter, subject, to, mailId }) };
+  } catch (err) {
+    if (!(err instanceof DomainError)) throw err;
+    log.warn({ err, orderNumber, kind }, 'A mail about an order cannot be sent');
+    return undefined;
+  }
+}
