@@ -29,14 +29,15 @@ export type ActivityDeps = MoneyDeps &
 /** Every activity that workflows call. */
 export function createActivities(deps: ActivityDeps): Activities {
   const webhooks = createBackgroundAttempts(deps, (orderNumber) => wakeOrder(deps, orderNumber));
-  const recordStep = createRecordStep(deps.recordStep, webhooks, createBackgroundMails(deps));
+  const beginMail = createBackgroundMails(deps);
+  const recordStep = createRecordStep(deps.recordStep, webhooks, beginMail);
   return {
     ...createRecordActivities(deps, recordStep, webhooks),
     ...createRecoveryActivities(deps, recordStep),
     ...createWebhookActivities(deps),
-    ...createMoneyActivities(deps, recordStep),
+    ...createMoneyActivities(deps, recordStep, beginMail),
     ...createMailActivities(deps),
-    ...createSweepActivities(deps),
+    ...createSweepActivities(deps, beginMail),
     ...createLedgerActivities(deps),
     ...createRetentionActivities(deps),
   };

@@ -11,6 +11,7 @@ import { clearAlert } from '../src/alerts/alerts.ts';
 import type { Settlement } from '../src/domain/index.ts';
 import { decide, SETTLE_COMMANDS } from '../src/domain/index.ts';
 import { findOrderByNumber } from '../src/orders/lists/find-orders.ts';
+import type { BeginMail } from '../src/mail/background-mails.ts';
 import * as funds from '../src/payments/funds/funds.ts';
 import { GatewayRefused } from '../src/payments/gateway/gateway.ts';
 import { paymentSubject } from '../src/payments/gateway/gateways.ts';
@@ -21,7 +22,7 @@ import { withHeartbeats } from './heartbeats.ts';
 import type { RecordStep } from './record.ts';
 
 /** The dependencies of the money activities. */
-export interface MoneyDeps extends SessionDeps {
+export interface MoneyDeps extends SessionDeps, funds.SurplusDeps {
   /** The time of the recorded steps, in Unix milliseconds; tests skip time. */
   now?: () => number | Promise<number>;
 }
@@ -39,6 +40,7 @@ const RETRY_REFUSED = '1 hour';
 export function createMoneyActivities(
   deps: MoneyDeps,
   recordStep: RecordStep,
+  beginMail: BeginMail,
 ): MoneyActivities & PaymentSessionActivities & SurplusActivities & ReconcileActivities {
   const { now = Date.now } = deps;
 
@@ -76,8 +78,12 @@ export function createMoneyActivities(
       );
       return recordMoved(input, 'refunded', settled);
     },
-    refundSurplus: (payment) =>
-      alertingOnRefusal(deps, paymentSubject(payment), () => funds.refundSurplus(deps, payment)),
+    async refundSurplus(payment) {
+      const mails = await alertingOnRefusal(deps, paymentSubject(payment), () =>
+        funds.refundSurplus(deps, payment),
+      );
+      for (const mail of mails) beginMail(mail);
+    },
     async closePaymentSession({ orderNumber }) {
       return closeOpenSession(deps, await findOrderByNumber(deps.sql, orderNumber));
     },

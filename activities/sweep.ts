@@ -1,6 +1,8 @@
 import { activityInfo, heartbeat, sleep } from '@temporalio/activity';
 import type { ListingActivities, SweepActivities } from '../src/contracts/activities.ts';
 import type { Comparison } from '../src/orders/wake/compare-orders.ts';
+import type { BeginMail } from '../src/mail/background-mails.ts';
+import { remindOfDisputes } from '../src/orders/mails/dispute-reminders.ts';
 import type { OrderMailDeps } from '../src/orders/mails/step-mails.ts';
 import { compareOrders } from '../src/orders/wake/compare-orders.ts';
 import { sealLedgerLines } from '../src/ledger/seal-ledger.ts';
@@ -13,7 +15,7 @@ import { carryOutUnfinished } from '../src/proposals/carry-out.ts';
 import type { ProposalDeps } from '../src/proposals/context.ts';
 import { warnOfDeadlines } from '../src/proposals/deadlines.ts';
 import { sendMail } from '../src/mail/public.ts';
-import { warnOfLastAttempts } from '../src/webhooks/schedule/last-attempts.ts';
+import { warnOfFailingEndpoints } from '../src/webhooks/schedule/failing-warnings.ts';
 import { findUnfinishedResends } from '../src/webhooks/resend/resend.ts';
 import type { DeliveryRetries } from '../src/temporal/delivery-retries.ts';
 import { withHeartbeats } from './heartbeats.ts';
@@ -49,7 +51,10 @@ function heartbeatAndPause() {
 }
 
 /** The activities of the Schedules: they find what a crash or a restored backup left unfinished. */
-export function createSweepActivities(deps: SweepDeps): SweepActivities & ListingActivities {
+export function createSweepActivities(
+  deps: SweepDeps,
+  beginMail: BeginMail,
+): SweepActivities & ListingActivities {
   const { sql, mails, retries, sweepAfterMs, log } = deps;
 
   async function startUnstartedMails() {
@@ -71,6 +76,14 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
     return { sealed: await sealOrderBlocks(sql) };
   }
 
+  async function remind() {
+    const { orderMails } = deps;
+    if (orderMails === undefined) return { mails: 0 };
+    const reminders = await remindOfDisputes({ sql, orderMails }, MAILS_PER_SWEEP);
+    for (const mail of reminders) beginMail(mail);
+    return { mails: reminders.length };
+  }
+
   async function sweepProposals() {
     const { carriedOut } = await carryOutUnfinished(deps, sweepAfterMs);
     return { carriedOut, ...(await warnOfDeadlines(deps)) };
@@ -80,11 +93,12 @@ export function createSweepActivities(deps: SweepDeps): SweepActivities & Listin
     wakeDueOrders: () => withHeartbeats(() => wakeDueOrders(deps)),
     startUnstartedMails: () => withHeartbeats(startUnstartedMails),
     startUnfinishedResends: () => withHeartbeats(startUnfinishedResends),
-    warnOfLastAttempts: () =>
+    warnOfFailingEndpoints: () =>
       withHeartbeats(() =>
-        warnOfLastAttempts({ ...deps, sendMail: (mail) => sendMail(deps, mail) }),
+        warnOfFailingEndpoints({ ...deps, sendMail: (mail) => sendMail(deps, mail) }),
       ),
 
+    remindOfDisputes: () => withHeartbeats(remind),
     sweepProposals: () => withHeartbeats(sweepProposals),
 
     async compareOrders() {

@@ -104,7 +104,8 @@ export const {
   wakeDueOrders,
   startUnstartedMails,
   startUnfinishedResends,
-  warnOfLastAttempts,
+  warnOfFailingEndpoints,
+  remindOfDisputes,
   sweepProposals,
   sealOrderBlocks,
 } = proxyActivities<SweepActivities & ListingActivities>({

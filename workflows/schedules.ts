@@ -2,7 +2,7 @@ import * as activities from './activities.ts';
 
 /**
  * Wakes the orders that something waits for, starts what has a row and no workflow, because a process
- * died between the two, writes the mails about webhooks that have one attempt left, and carries out the proposals
+ * died between the two, writes the mails about webhooks that do not arrive and deadlines of disputes, and carries out the proposals
  * that are approved and not done.
  */
 export async function sweep(): Promise<{ woken: number; mails: number }> {
@@ -10,7 +10,8 @@ export async function sweep(): Promise<{ woken: number; mails: number }> {
     activities.wakeDueOrders(),
     activities.startUnstartedMails(),
     activities.startUnfinishedResends(),
-    activities.warnOfLastAttempts(),
+    activities.warnOfFailingEndpoints(),
+    activities.remindOfDisputes(),
     activities.sweepProposals(),
   ]);
   return { woken: orders.woken, mails: mails.started };

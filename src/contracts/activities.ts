@@ -202,8 +202,10 @@ export interface SweepActivities {
   startUnstartedMails(): Promise<{ started: number }>;
   /** Starts the workflow of each unfinished resend that has none. */
   startUnfinishedResends(): Promise<{ unfinished: number }>;
-  /** Writes the mails about webhooks that have one attempt left. */
-  warnOfLastAttempts(): Promise<{ mails: number }>;
+  /** Writes the mails to merchants whose webhooks do not arrive. */
+  warnOfFailingEndpoints(): Promise<{ mails: number }>;
+  /** Writes and sends the reminders of disputes whose deadline is within 24 hours. */
+  remindOfDisputes(): Promise<{ mails: number }>;
   /** Carries out approved proposals that are not done, and warns of those whose order has a deadline soon. */
   sweepProposals(): Promise<{ carriedOut: number; warned: number }>;
   /** Compares the rows of open orders with running workflows, and wakes orders that differ. */

@@ -53,3 +53,11 @@ export type { DayOfOrders } from './lists/daily-outcomes.ts';
 export type { MerchantOrders, OrderDetails } from './lists/merchant-orders.ts';
 export type { MerchantSearch, OrderOwner } from './lists/search-orders.ts';
 export { deadlineOf, waitingOf } from './waiting.ts';
+export type { SurplusReason } from './mails/buyer-texts.ts';
+export type {
+  OrderMail,
+  OrderMailDeps,
+  OutgoingOrderMail,
+  WrittenMail,
+} from './mails/step-mails.ts';
+export { mailRows, mailsOfSurplus, outgoingMails } from './mails/step-mails.ts';

@@ -24,8 +24,8 @@ export type {
   MerchantDelivery,
 } from './lists/merchant-delivery.ts';
 export { findAttempt, findMerchantDelivery } from './lists/merchant-delivery.ts';
-export type { LastAttempts } from './schedule/last-attempts.ts';
-export { lastAttempts } from './schedule/last-attempts.ts';
+export type { LastAttempts } from './schedule/failing-warnings.ts';
+export { lastAttempts } from './schedule/failing-warnings.ts';
 export type { RetryOutcome } from './resend/manual-retry.ts';
 export { retryDelivery } from './resend/manual-retry.ts';
 export type { ResendProgress } from './resend/resend.ts';

@@ -204,7 +204,8 @@ test('every page warns of webhooks that have one attempt left', async ({ service
   const { merchant, owner, deliveries } = await newShop(service, 2);
   expect((await owner.get(LIST)).body).not.toContain('one attempt left');
   await service.sql`
-    UPDATE webhook_deliveries SET last_attempt_due_at = '2026-11-23T06:30:00Z'
+    UPDATE webhook_deliveries SET failed_attempts = 4, state = 'PENDING',
+      next_attempt_at = '2026-11-23T06:30:00Z'
     WHERE merchant_id = ${merchant.merchantId}`;
   for (const path of [
     'keys',

@@ -1,5 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'vitest';
+import { createActivities } from '../../activities/index.ts';
 import {
   decideDispute,
   raiseDisputeForBuyer,
@@ -208,4 +209,36 @@ test('the first payment of a merchant is told once, also if two come at the same
     SELECT count(*)::integer FROM mails JOIN orders USING (order_number)
     WHERE merchant_id = ${merchantId} AND kind = 'merchant_first_payment'`;
   expect(all?.count).toBe(1);
+});
+
+test('a merchant is reminded once, 24 hours before a dispute would be refunded', async ({
+  service,
+  merchant,
+}) => {
+  const order = await paidOrder(merchant, service.sql);
+  await merchant.sandbox.help(order, 'dispute', { reason: REASON });
+  const { remindOfDisputes } = createActivities(service.deps);
+  expect(await remindOfDisputes()).toEqual({ mails: 0 });
+  await service.skip(47 * HOUR_MS);
+  expect(await remindOfDisputes()).toEqual({ mails: 0 });
+  await service.skip(1.1 * HOUR_MS);
+  const counts = await Promise.all([remindOfDisputes(), remindOfDisputes()]);
+  expect(counts.reduce((sum, { mails }) => sum + mails, 0)).toBe(1);
+  expect(await remindOfDisputes()).toEqual({ mails: 0 });
+  expect(await sentKinds(service, order, 4)).toContain('merchant_dispute_deadline');
+  const reminders = (await smtp.received('owner@example.com')).filter(({ text }) =>
+    text.includes('You have not answered this dispute.'),
+  );
+  expect(reminders).toHaveLength(1);
+  expect(reminders[0]?.subject).toBe(
+    '[sandbox] The dispute about ₹499.50 ends in less than 24 hours',
+  );
+});
+
+test('the refund of a second payment is told to the buyer', async ({ service, merchant }) => {
+  const order = await paidOrder(merchant, service.sql);
+  await merchant.sandbox.help(order, 'second-payment');
+  expect(await sentKinds(service, order, 2)).toEqual(['buyer_receipt', 'buyer_refund']);
+  const [, mail] = await smtp.received(order.buyerEmail, 2);
+  expect(mail?.text).toContain('was already paid when your payment came');
 });

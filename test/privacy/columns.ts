@@ -156,7 +156,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   webhook_deliveries: {
     none: `delivery_id event_id merchant_id environment event_type state next_attempt_at
-      last_attempt_due_at postponements attempt_token attempt_until wake_at created_at settled_at
+      failed_attempts postponements attempt_token attempt_until wake_at created_at settled_at
       is_erased`,
   },
   webhook_resends: {

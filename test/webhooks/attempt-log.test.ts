@@ -43,7 +43,7 @@ const resultOf = (attempt: Attempt, state: 'DELIVERED' | 'PENDING' | 'FAILED' | 
   error: state === 'DELIVERED' ? null : 'answered 500',
   state,
   nextAttemptAt: state === 'PENDING' ? new Date(Date.now() + 60_000) : null,
-  isLastAttemptNext: false,
+  failedAttempts: 1,
 });
 async function deliveryOf(service: TestService, deliveryId: string) {
   const [row] = await service.sql`

@@ -78,7 +78,7 @@ const DELIVERED: Omit<AttemptResult, 'deliveryId' | 'kind' | 'token' | 'at'> = {
   error: null,
   state: 'DELIVERED',
   nextAttemptAt: null,
-  isLastAttemptNext: false,
+  failedAttempts: 0,
 };
 
 interface Plan {

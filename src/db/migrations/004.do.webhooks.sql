@@ -21,8 +21,8 @@ CREATE TABLE webhook_deliveries (
   event_type text NOT NULL,
   state delivery_state NOT NULL DEFAULT 'PENDING',
   next_attempt_at timestamptz,
-  -- When the last scheduled attempt is due, while it is the only one left.
-  last_attempt_due_at timestamptz,
+  -- The scheduled attempts that have failed.
+  failed_attempts smallint NOT NULL DEFAULT 0,
   -- How often since the last attempt its endpoint was full; each time it waits longer.
   postponements integer NOT NULL DEFAULT 0,
   -- A running attempt: a second one is refused until it ends or this time has passed.
@@ -40,10 +40,10 @@ CREATE INDEX webhook_deliveries_by_merchant
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (next_attempt_at)
   WHERE state = 'PENDING';
 CREATE INDEX webhook_deliveries_to_wake ON webhook_deliveries (wake_at) WHERE wake_at IS NOT NULL;
--- Which merchants must be warned; their pages count these rows.
-CREATE INDEX webhook_deliveries_one_attempt_left
-  ON webhook_deliveries (merchant_id, environment, last_attempt_due_at)
-  WHERE last_attempt_due_at IS NOT NULL;
+-- Which merchants must be warned; their pages count those with one attempt left.
+CREATE INDEX webhook_deliveries_failing
+  ON webhook_deliveries (merchant_id, environment, failed_attempts, next_attempt_at)
+  WHERE state = 'PENDING' AND failed_attempts >= 2;
 -- "Retry all that failed since" reads this index.
 CREATE INDEX webhook_deliveries_failed ON webhook_deliveries (settled_at) WHERE state = 'FAILED';
 
@@ -111,7 +111,7 @@ CREATE INDEX webhook_resends_by_merchant ON webhook_resends (merchant_id, enviro
 CREATE UNIQUE INDEX webhook_resends_open ON webhook_resends (merchant_id, environment)
   WHERE finished_at IS NULL;
 
--- The latest mail that has warned a merchant that webhooks have one attempt left.
+-- The latest mail that has warned a merchant that webhooks do not arrive.
 CREATE TABLE webhook_warnings (
   merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,

@@ -67,13 +67,20 @@ function refundText(order: NoticedOrder): BuyerText {
     : returnedBefore(facts);
 }
 
+/** The refund of a payment that its order could not take. */
+export interface SurplusRefund {
+  gatewayPaymentId: string;
+  amountPaise: number;
+  reason: SurplusReason;
+}
+
 /** The letter about a surplus payment, which is refunded in full. */
 export function surplusLetter(
   order: NoticedOrder,
-  { amountPaise, reason }: { amountPaise: number; reason: SurplusReason },
+  { gatewayPaymentId, amountPaise, reason }: SurplusRefund,
 ): Letter {
   const text = BUYER_TEXTS[order.buyerLanguage].refunded(factsOf(order, amountPaise), reason);
-  return letterOf({ ...order, gatewayPaymentId: null, paymentUtr: null, amountPaise }, text);
+  return letterOf({ ...order, gatewayPaymentId, paymentUtr: null, amountPaise }, text);
 }
 
 /** A text with the facts of its order, and the link to the buyer's page. */

@@ -3,12 +3,12 @@ import type { Logger } from 'pino';
 import type { Sql } from '../../db/client.ts';
 import type { Environment, Step } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
-import type { Letter, PreparedMail } from '../../mail/public.ts';
+import type { Letter, OutgoingMail, PreparedMail } from '../../mail/public.ts';
 import { prepareMail } from '../../mail/public.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import type { OrderRow } from '../rows.ts';
-import type { BuyerMailKind } from './buyer-letters.ts';
-import { buyerLetterOf } from './buyer-letters.ts';
+import type { BuyerMailKind, SurplusRefund } from './buyer-letters.ts';
+import { buyerLetterOf, surplusLetter } from './buyer-letters.ts';
 import type { MerchantMailKind } from './merchant-letters.ts';
 import { merchantLetterOf } from './merchant-letters.ts';
 import type { NoticedOrder, StepCircumstances } from './noticed-order.ts';
@@ -84,11 +84,64 @@ export function mailsOfStep(
   return mails.filter((mail) => mail !== undefined);
 }
 
+/** Makes the mail about the refund of a surplus payment, at most one. */
+export async function mailsOfSurplus(
+  { sql, orderMails: deps }: { sql: Sql; orderMails?: OrderMailDeps | undefined },
+  orderNumber: string,
+  refund: SurplusRefund,
+): Promise<OrderMail[]> {
+  const order = deps && (await findMailedOrder(sql, orderNumber));
+  if (!order || !sendsMails(deps, order)) return [];
+  const mail = prepare(deps, order, {
+    kind: 'buyer_refund',
+    letter: surplusLetter(noticedOrder(deps, order), refund),
+    to: order.buyerEmail,
+    mailId: `surplus-${hashOf(`${orderNumber}:${refund.gatewayPaymentId}`)}`,
+  });
+  return mail ? [mail] : [];
+}
+
+async function findMailedOrder(sql: Sql, orderNumber: string): Promise<MailedOrder | undefined> {
+  const [order] = await sql<MailedOrder[]>`
+    SELECT o.*, ${mailReaders(sql)} FROM orders_with_dispute o ${joinReaders(sql)}
+    WHERE o.order_number = ${orderNumber}`;
+  return order;
+}
+
 /** Whether anything is mailed about an order: the addresses of the sandbox may belong to strangers. */
 export const sendsMails = (
   { mailedEnvironments }: Pick<OrderMailDeps, 'mailedEnvironments'>,
   { environment, erasedAt }: Pick<OrderRow, 'environment' | 'erasedAt'>,
 ): boolean => erasedAt === null && mailedEnvironments.includes(environment);
+
+/** A mail that is written, for its first attempt. */
+export type OutgoingOrderMail = OutgoingMail & { kind: OrderMailKind };
+
+/** What the SQL function `write_order_mails` returns of each mail that it has written. */
+export interface WrittenMail {
+  mailId: string;
+  createdAt: string;
+}
+
+/** Mails as the parameter of `write_order_mails`. */
+export const mailRows = (mails: readonly OrderMail[]) =>
+  mails.map(({ mailId, kind, sealed }) => ({
+    mail_id: mailId,
+    kind,
+    sealed: sealed.toString('base64'),
+  }));
+
+/** Those of some mails that a call has written. The others were written before. */
+export function outgoingMails(
+  mails: readonly OrderMail[],
+  written: readonly WrittenMail[] | null,
+): OutgoingOrderMail[] {
+  const times = new Map(written?.map(({ mailId, createdAt }) => [mailId, new Date(createdAt)]));
+  return mails.flatMap(({ mailId, kind, content }) => {
+    const createdAt = times.get(mailId);
+    return createdAt ? [{ ...content, mailId, kind, createdAt }] : [];
+  });
+}
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32);
 

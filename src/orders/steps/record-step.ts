@@ -6,9 +6,14 @@ import type { Funds, Requirement } from '../../domain/index.ts';
 import { isFinal, ORDER_STATUSES, STATUSES } from '../../domain/index.ts';
 import { eventOf } from './event-body.ts';
 import type { PresentOrder } from '../presenter.ts';
-import type { OutgoingMail } from '../../mail/public.ts';
-import type { OrderMail, OrderMailDeps } from '../mails/step-mails.ts';
-import { joinReaders, mailReaders, mailsOfStep } from '../mails/step-mails.ts';
+import type { OrderMailDeps, OutgoingOrderMail, WrittenMail } from '../mails/step-mails.ts';
+import {
+  joinReaders,
+  mailReaders,
+  mailRows,
+  mailsOfStep,
+  outgoingMails,
+} from '../mails/step-mails.ts';
 import type { StepContext } from './step-columns.ts';
 import { columnsAfter, disputeAfter, disputeInOrder, isOperator, textIn } from './step-columns.ts';
 
@@ -76,7 +81,7 @@ type StepResult =
       outcome: 'recorded';
       recorded: KnownStep;
       deliveryId: string | null;
-      mails: (OutgoingMail & { kind: string })[];
+      mails: OutgoingOrderMail[];
     };
 
 /** What `record_step` returns. */
@@ -86,7 +91,7 @@ type WrittenStep =
       outcome: 'recorded';
       recorded: KnownStep;
       deliveryId: string | null;
-      mails: { mailId: string; createdAt: string }[] | null;
+      mails: WrittenMail[] | null;
     }
   | { outcome: 'session_open' };
 
@@ -117,29 +122,14 @@ async function write(
       ${jsonRow(sql, requestOf(before, input))},
       ${jsonRowOrNull(sql, webhookOf(after, input, { present, wakeAfterMs }))},
       ${jsonRowOrNull(sql, LEDGER_LINES[funds])},
-      ${mails.length > 0 ? sql.json(mails.map(mailRowOf)) : null},
+      ${mails.length > 0 ? sql.json(mailRows(mails)) : null},
       ${[...requires]}::text[]
     ) AS result`;
   if (!row) throw new Error('record_step returned no row');
   const { result } = row;
   if (result.outcome !== 'recorded') return result;
-  const written = new Map(result.mails?.map(({ mailId, createdAt }) => [mailId, createdAt]));
-  return {
-    ...result,
-    mails: mails.flatMap(({ mailId, kind, content }) => {
-      const createdAt = written.get(mailId);
-      return createdAt === undefined
-        ? []
-        : [{ ...content, mailId, kind, createdAt: new Date(createdAt) }];
-    }),
-  };
+  return { ...result, mails: outgoingMails(mails, result.mails) };
 }
-
-const mailRowOf = ({ mailId, kind, sealed }: OrderMail) => ({
-  mail_id: mailId,
-  kind,
-  sealed: sealed.toString('base64'),
-});
 
 /**
  * Reads what the database has of an order: its steps after `afterStep`, its webhooks that have not ended

@@ -3,6 +3,8 @@ import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
 import type { Sql } from '../../db/client.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Settlement } from '../../domain/index.ts';
+import type { OrderMailDeps, OutgoingOrderMail } from '../../orders/public.ts';
+import { mailsOfSurplus, outgoingMails } from '../../orders/public.ts';
 import type { GatewayTransfer, PaymentGateway, RefundInput } from '../gateway/gateway.ts';
 import {
   GatewayRefused,
@@ -17,6 +19,12 @@ import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts
 import type { FundsRow, SurplusRow } from '../queries.ts';
 import * as queries from '../queries.ts';
 import { isOurs, recordRefundsOf } from '../reversals/reversals.ts';
+
+/** What the refund of a surplus payment needs. */
+export interface SurplusDeps extends GatewayDeps {
+  /** Undefined where orders send no mails. */
+  orderMails?: OrderMailDeps | undefined;
+}
 
 /** The operation has not finished, without an error: the caller retries it. */
 class NotYet extends Error {
@@ -195,14 +203,19 @@ async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
  * Refunds a capture that its order cannot take, once for each gateway payment, and again any refund of
  * this service that has failed after it was made. Does nothing if there is nothing to refund.
  *
+ * @returns the mails that it has written, to be sent
  * @throws NotYet, MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
  */
-export async function refundSurplus(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
+export async function refundSurplus(
+  deps: SurplusDeps,
+  payment: PaymentRef,
+): Promise<OutgoingOrderMail[]> {
   await recordFailedRefund(deps, payment);
   const surplus = await queries.claimSurplus(deps.sql, payment);
   if (!surplus) await refundOrderAgain(deps, payment);
-  else if (surplus.processedAt === null) await refundCapture(deps, surplus);
+  const mails = surplus?.processedAt === null ? await refundCapture(deps, surplus) : [];
   await clearAlert(deps.sql, 'refund_failed', paymentSubject(payment), 'refund');
+  return mails;
 }
 
 /** Asks the gateway for a booked refund, and books it back if it has failed. */
@@ -232,7 +245,7 @@ async function refundOrderAgain(deps: GatewayDeps, payment: PaymentRef): Promise
   await queries.finishRefundAgain(deps.sql, order.orderNumber);
 }
 
-async function refundCapture(deps: GatewayDeps, surplus: SurplusRow): Promise<void> {
+async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<OutgoingOrderMail[]> {
   const { gateway, gatewayPaymentId, reason, orderNumber } = surplus;
   const subject = paymentSubject(surplus);
   await raiseAlert(deps, {
@@ -249,17 +262,21 @@ async function refundCapture(deps: GatewayDeps, surplus: SurplusRow): Promise<vo
       fields: { gateway, gatewayPaymentId, orderNumber },
     });
   }
-  await withMoneyLease(deps.sql, surplus, async (lease) => {
+  const refundedPaise = await withMoneyLease(deps.sql, surplus, async (lease) => {
     // An operator may have settled it before this process had the lease.
     const current = await queries.claimSurplus(deps.sql, surplus);
-    if (!current || current.settledPaise !== null || current.leftPaise <= 0) return;
+    if (!current || current.settledPaise !== null || current.leftPaise <= 0) return 0;
     const { leftPaise: amountPaise } = current;
     // Only the payment of an order is held.
     const mayBeTransferred = false;
     await refundPayment(deps, { order: surplus, lease, amountPaise, mayBeTransferred, reason });
+    return amountPaise;
   });
-  await queries.finishSurplus(deps.sql, surplus);
+  const refund = { gatewayPaymentId, amountPaise: refundedPaise, reason };
+  const mails = refundedPaise > 0 ? await mailsOfSurplus(deps, orderNumber, refund) : [];
+  const written = await queries.finishSurplus(deps.sql, surplus, mails);
   await clearAlert(deps.sql, ['surplus_capture', 'wrong_amount'], subject, 'refund');
+  return outgoingMails(mails, written);
 }
 
 /** The bank may take the money of the payment: refunded as well, the buyer would have it twice. */

@@ -1,5 +1,7 @@
 import type { Sql } from '../../db/client.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
+import type { OrderMail, SurplusReason, WrittenMail } from '../../orders/public.ts';
+import { mailRows } from '../../orders/public.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 
 /** A capture that its order cannot take. */
@@ -8,7 +10,7 @@ export interface SurplusRow extends OrderGateway, PaymentRef {
   amountPaise: number;
   /** The part of it that was not reversed at the gateway itself. */
   leftPaise: number;
-  reason: string;
+  reason: SurplusReason;
   processedAt: Date | null;
   /** What an operator recorded as refunded outside the gateway; null if none did. */
   settledPaise: number | null;
@@ -63,12 +65,18 @@ export async function claimSurplus(
   return row;
 }
 
-/** Records that a surplus capture is refunded. A CANCELLED order shows its earliest refund. */
+/**
+ * Records that a surplus capture is refunded. A CANCELLED order shows its earliest refund.
+ *
+ * @param mails what the buyer is told, written with it
+ * @returns the mails that this call has written
+ */
 export async function finishSurplus(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-): Promise<void> {
-  await sql`
+  mails: readonly OrderMail[] = [],
+): Promise<WrittenMail[]> {
+  const [row] = await sql<{ mails: WrittenMail[] }[]>`
     WITH locked AS (
       SELECT o.* FROM surplus_refunds s JOIN orders o USING (order_number)
       WHERE s.gateway = ${gateway} AND s.gateway_payment_id = ${gatewayPaymentId}
@@ -87,12 +95,15 @@ export async function finishSurplus(
       FROM done d JOIN locked o USING (order_number)
       CROSS JOIN LATERAL balance_of(d.gateway, d.gateway_payment_id, 'surplus') left_paise
       WHERE left_paise > 0
+    ), shown AS (
+      UPDATE orders o SET refund_processed_at = d.processed_at
+      FROM done d JOIN locked l USING (order_number)
+      WHERE o.order_number = d.order_number AND l.status = 'CANCELLED'
+        AND d.gateway_payment_id = (SELECT e.gateway_payment_id FROM surplus_refunds e
+          WHERE e.order_number = d.order_number ORDER BY e.started_at, e.gateway_payment_id LIMIT 1)
     )
-    UPDATE orders o SET refund_processed_at = d.processed_at
-    FROM done d JOIN locked l USING (order_number)
-    WHERE o.order_number = d.order_number AND l.status = 'CANCELLED'
-      AND d.gateway_payment_id = (SELECT e.gateway_payment_id FROM surplus_refunds e
-        WHERE e.order_number = d.order_number ORDER BY e.started_at, e.gateway_payment_id LIMIT 1)`;
+    SELECT write_order_mails(order_number, ${sql.json(mailRows(mails))}) AS mails FROM done`;
+  return row?.mails ?? [];
 }
 
 /** The captures of an order whose surplus refund has begun and has not ended. */

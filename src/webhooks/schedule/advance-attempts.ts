@@ -21,8 +21,7 @@ export function createAttemptClock({
   return async function advanceAttempts(orderNumber: string, seconds: number): Promise<number> {
     const moved = await sql`
       UPDATE webhook_deliveries d SET
-        next_attempt_at = next_attempt_at - ${seconds} * interval '1 second',
-        last_attempt_due_at = last_attempt_due_at - ${seconds} * interval '1 second'
+        next_attempt_at = next_attempt_at - ${seconds} * interval '1 second'
       FROM order_events e
       WHERE e.order_number = ${orderNumber} AND d.event_id = e.event_id
         AND d.state = 'PENDING' AND d.next_attempt_at > service_now()

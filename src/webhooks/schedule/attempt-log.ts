@@ -64,8 +64,8 @@ export interface AttemptResult
   /** `null` leaves the delivery unchanged. */
   state: DeliveryState | null;
   nextAttemptAt: Date | null;
-  /** The next attempt is the last scheduled one. */
-  isLastAttemptNext: boolean;
+  /** How many scheduled attempts have failed. */
+  failedAttempts: number;
 }
 
 /** The lease of an attempt. Longer than the sender's 15 s: after it, the process must be dead. */
@@ -116,7 +116,7 @@ export function createAttemptLog(sql: Sql) {
     async fail({ deliveryId, token }: Attempt): Promise<void> {
       await sql`
         UPDATE webhook_deliveries SET state = 'FAILED', next_attempt_at = NULL,
-          last_attempt_due_at = NULL, attempt_token = NULL, attempt_until = NULL, wake_at = NULL,
+          attempt_token = NULL, attempt_until = NULL, wake_at = NULL,
           settled_at = clock_timestamp()
         WHERE delivery_id = ${deliveryId} AND state = 'PENDING' AND attempt_token = ${token}`;
     },
@@ -194,7 +194,7 @@ async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
         kind attempt_kind, at timestamptz, url text, signature text, "standardSignature" text,
         "apiVersion" text,
         "statusCode" integer, "durationMs" integer, "responseBase64" text, error text,
-        state delivery_state, "nextAttemptAt" timestamptz, "isLastAttemptNext" boolean)
+        state delivery_state, "nextAttemptAt" timestamptz, "failedAttempts" smallint)
     ),
     logged AS (
       INSERT INTO webhook_attempts
@@ -211,8 +211,8 @@ async function record(sql: Sql, results: AttemptResult[]): Promise<never[]> {
       postponements = CASE WHEN ${changes} THEN 0 ELSE d.postponements END,
       next_attempt_at =
         CASE WHEN ${changes} THEN result."nextAttemptAt" ELSE d.next_attempt_at END,
-      last_attempt_due_at = CASE WHEN NOT ${changes} THEN d.last_attempt_due_at
-        WHEN result."isLastAttemptNext" THEN result."nextAttemptAt" END,
+      failed_attempts =
+        CASE WHEN ${changes} THEN result."failedAttempts" ELSE d.failed_attempts END,
       wake_at = CASE WHEN ${changes} AND result.state <> 'PENDING' THEN NULL ELSE d.wake_at END,
       settled_at = CASE WHEN NOT ${changes} THEN d.settled_at
         WHEN result.state <> 'PENDING' THEN clock_timestamp() END

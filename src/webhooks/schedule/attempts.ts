@@ -287,8 +287,8 @@ function logFailure(
 interface AfterAttempt {
   state: DeliveryState | null;
   retryAfterMs: number | null;
-  /** The next attempt is the last scheduled one. */
-  isLastAttemptNext: boolean;
+  /** How many scheduled attempts have failed. */
+  failedAttempts: number;
 }
 
 /** A manual attempt's success ends the schedule; its failure changes nothing. */
@@ -298,11 +298,11 @@ function afterAttempt(
   kind: AttemptKind,
   isAccepted: boolean,
 ): AfterAttempt {
-  const noAttempt = { retryAfterMs: null, isLastAttemptNext: false };
-  if (isAccepted) return { state: 'DELIVERED', ...noAttempt };
-  if (kind === 'manual') return { state: null, ...noAttempt };
+  const before = { retryAfterMs: null, failedAttempts: scheduledAttempts };
+  if (isAccepted) return { state: 'DELIVERED', ...before };
+  if (kind === 'manual') return { state: null, ...before };
+  const failedAttempts = scheduledAttempts + 1;
   const retryAfterMs = retryDelaysMs[scheduledAttempts];
-  if (retryAfterMs === undefined) return { state: 'FAILED', ...noAttempt };
-  const isLastAttemptNext = scheduledAttempts + 1 === retryDelaysMs.length;
-  return { state: 'PENDING', retryAfterMs, isLastAttemptNext };
+  if (retryAfterMs === undefined) return { state: 'FAILED', retryAfterMs: null, failedAttempts };
+  return { state: 'PENDING', retryAfterMs, failedAttempts };
 }

@@ -3,7 +3,10 @@ import { createActivities } from '../../activities/index.ts';
 import { WEBHOOK_RETRY_DELAYS_MS } from '../../src/domain/index.ts';
 import { sendMail } from '../../src/mail/public.ts';
 import { attemptManually } from '../../src/webhooks/schedule/attempts.ts';
-import { lastAttempts, warnOfLastAttempts } from '../../src/webhooks/schedule/last-attempts.ts';
+import {
+  lastAttempts,
+  warnOfFailingEndpoints,
+} from '../../src/webhooks/schedule/failing-warnings.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { writeOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -26,7 +29,7 @@ const depsOf = ({ deps }: TestService) => ({
   ...deps,
   sendMail: (mail: Parameters<typeof sendMail>[1]) => sendMail(deps, mail),
 });
-const warn = (service: TestService) => createActivities(service.deps).warnOfLastAttempts();
+const warn = (service: TestService) => createActivities(service.deps).warnOfFailingEndpoints();
 
 /** The mails to a merchant that the database has. */
 const mailIdsOf = async ({ sql }: TestService, { merchantId }: Merchant) =>
@@ -35,8 +38,8 @@ const mailIdsOf = async ({ sql }: TestService, { merchantId }: Merchant) =>
       SELECT mail_id FROM mails WHERE mail_id LIKE ${`webhooks-${merchantId}-%`}`
   ).map(({ mailId }) => mailId);
 
-/** Deliveries of which four attempts have failed. */
-async function oneAttemptLeft(service: TestService, merchant: Merchant, count: number) {
+/** Deliveries of which two attempts have failed. */
+async function failing(service: TestService, merchant: Merchant, count: number) {
   const { sql } = service;
   const { orderNumber } = await writeOrder(service, merchant);
   const prefix = `${merchant.merchantId}-${Date.now()}-`;
@@ -47,9 +50,10 @@ async function oneAttemptLeft(service: TestService, merchant: Merchant, count: n
       FROM generate_series(2, ${count + 1}::integer) AS i
     )
     INSERT INTO webhook_deliveries
-      (delivery_id, event_id, merchant_id, environment, event_type, last_attempt_due_at)
+      (delivery_id, event_id, merchant_id, environment, event_type, failed_attempts,
+        next_attempt_at)
     SELECT ${`dlv_${prefix}`} || i, ${`evt_${prefix}`} || i, ${merchant.merchantId}, 'sandbox',
-      'PAYMENT_FAILED', now() + i * interval '1 second'
+      'PAYMENT_FAILED', 2, now() + i * interval '1 second'
     FROM generate_series(2, ${count + 1}::integer) AS i`;
 }
 
@@ -58,7 +62,7 @@ const warnedHoursAgo = ({ sql }: TestService, { merchantId }: Merchant, hours: n
   UPDATE webhook_warnings SET warned_at = clock_timestamp() - ${hours} * interval '1 hour'
   WHERE merchant_id = ${merchantId}`;
 
-test('after the fourth refused attempt, and not before, the merchant’s user gets a mail', async ({
+test('after the second refused attempt, and not before, the merchant’s user gets one mail', async ({
   service,
 }) => {
   const merchant = await service.newMerchant();
@@ -68,13 +72,13 @@ test('after the fourth refused attempt, and not before, the merchant’s user ge
   for (const [index, delayMs] of WEBHOOK_RETRY_DELAYS_MS.entries()) {
     const { nextAttemptAt } = await untilRefused(service, orderNumber, index + 1);
     const isLast = index === WEBHOOK_RETRY_DELAYS_MS.length - 1;
-    expect(await warn(service)).toEqual({ mails: isLast ? 1 : 0 });
+    expect(await warn(service)).toEqual({ mails: index === 1 ? 1 : 0 });
     const left = { count: 1, firstAt: new Date(nextAttemptAt ?? 0) };
     expect(await lastAttempts(service.sql, ownerOf(merchant))).toEqual(isLast ? left : undefined);
     if (!isLast) await service.skip(delayMs + 1000);
   }
   const [mail] = await smtp.received(email);
-  expect(mail?.subject).toBe('1 webhook has one attempt left (sandbox)');
+  expect(mail?.subject).toBe('Your webhooks do not arrive (sandbox)');
   expect(mail?.text).toContain('/dashboard/sandbox/deliveries?state=');
   expect(mail?.text).toContain(new URL(merchant.receiver.url).host);
   expect(mail?.text).not.toContain(merchant.receiver.url);
@@ -90,11 +94,10 @@ test('10,000 deliveries make one mail until the endpoint has accepted one, and a
   service,
 }) => {
   const merchant = await service.newMerchant();
-  await oneAttemptLeft(service, merchant, DELIVERIES);
-  expect(await lastAttempts(service.sql, ownerOf(merchant))).toMatchObject({ count: DELIVERIES });
+  await failing(service, merchant, DELIVERIES);
   expect(await warn(service)).toEqual({ mails: 1 });
   const [mail] = await smtp.received('owner@example.com');
-  expect(mail?.text).toContain('10000 webhooks have one attempt left');
+  expect(mail?.text).toContain('Webhooks that wait: 10000');
   const mails = async () => (await mailIdsOf(service, merchant)).length;
   expect(await mails()).toBe(1);
   await warn(service);
@@ -123,11 +126,11 @@ test('10,000 deliveries make one mail until the endpoint has accepted one, and a
 test('a mail that a crash has prevented is written by the next run, once', async ({ service }) => {
   const merchant = await service.newMerchant();
   const other = await service.newMerchant();
-  await oneAttemptLeft(service, merchant, 1);
-  await oneAttemptLeft(service, other, 1);
+  await failing(service, merchant, 1);
+  await failing(service, other, 1);
   const deps = depsOf(service);
   const crashFor = (crashing: Merchant, isWritten: boolean) =>
-    warnOfLastAttempts({
+    warnOfFailingEndpoints({
       ...deps,
       async sendMail(mail) {
         const isOf = mail.mailId?.includes(crashing.merchantId);

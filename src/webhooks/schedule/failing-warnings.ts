@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Sql } from '../../db/client.ts';
+import { WEBHOOK_RETRY_DELAYS_MS } from '../../domain/index.ts';
 import type { Letter, Mail } from '../../mail/public.ts';
 import { timeText } from '../../pages/format.ts';
 import type { DeliveryOwner } from '../lists/delivery-pages.ts';
@@ -21,10 +22,10 @@ export async function lastAttempts(
   { merchantId, environment }: DeliveryOwner,
 ): Promise<LastAttempts | undefined> {
   const [row] = await sql<[LastAttempts | { count: 0; firstAt: null }]>`
-    SELECT count(*)::integer AS count, min(last_attempt_due_at) AS first_at
+    SELECT count(*)::integer AS count, min(next_attempt_at) AS first_at
     FROM webhook_deliveries
     WHERE merchant_id = ${merchantId} AND environment = ${environment}
-      AND last_attempt_due_at IS NOT NULL`;
+      AND state = 'PENDING' AND failed_attempts >= ${WEBHOOK_RETRY_DELAYS_MS.length}`;
   return row.firstAt === null ? undefined : row;
 }
 
@@ -40,17 +41,29 @@ interface Warning extends DeliveryOwner {
   warnedAt: Date;
   merchantName: string;
   email: string;
+  /** The merchant's user has switched these mails off. */
+  isMuted: boolean;
   webhookUrl: string | null;
 }
 
+/** Deliveries of which at least two attempts have failed. */
+interface Failing {
+  count: number;
+  /** When the first of them is tried next. */
+  nextAt: Date;
+}
+
+/** The name of these mails in the preferences of a user. */
+export const FAILING_ENDPOINT = 'merchant_failing_endpoint';
+
 /**
- * Writes a mail to each merchant whose webhooks have one attempt left: one for each endpoint until it
+ * Writes a mail to each merchant of whose webhooks one has failed twice: one for each endpoint until it
  * has accepted a webhook again, and at most one in 24 hours. The decision is a row, so a mail that a
  * crash prevented is written by the next run, and one that was written is not written again.
  *
  * @returns the number of mails
  */
-export async function warnOfLastAttempts(deps: WarningDeps): Promise<{ mails: number }> {
+export async function warnOfFailingEndpoints(deps: WarningDeps): Promise<{ mails: number }> {
   const { sql, log } = deps;
   await decideWarnings(sql);
   let mails = 0;
@@ -69,7 +82,7 @@ async function decideWarnings(sql: Sql): Promise<void> {
   await sql`
     INSERT INTO webhook_warnings AS w (merchant_id, environment)
     SELECT DISTINCT merchant_id, environment FROM webhook_deliveries
-    WHERE last_attempt_due_at IS NOT NULL
+    WHERE state = 'PENDING' AND failed_attempts >= 2
     ON CONFLICT (merchant_id, environment) DO UPDATE
       SET warned_at = excluded.warned_at, mailed_at = NULL
       WHERE w.mailed_at IS NOT NULL
@@ -83,7 +96,8 @@ async function decideWarnings(sql: Sql): Promise<void> {
 async function openWarnings(sql: Sql): Promise<Warning[]> {
   return sql<Warning[]>`
     SELECT w.merchant_id, w.environment, w.warned_at, m.name AS merchant_name,
-      coalesce(u.email, m.email) AS email, e.webhook_url
+      coalesce(u.email, m.email) AS email,
+      coalesce(${FAILING_ENDPOINT} = ANY (u.muted_mails), false) AS is_muted, e.webhook_url
     FROM webhook_warnings w JOIN merchants m USING (merchant_id)
     LEFT JOIN users u ON u.merchant_id = w.merchant_id AND u.disabled_at IS NULL
     LEFT JOIN merchant_environments e
@@ -91,44 +105,59 @@ async function openWarnings(sql: Sql): Promise<Warning[]> {
     WHERE w.mailed_at IS NULL ORDER BY w.merchant_id LIMIT ${MAX_WARNINGS_AT_ONCE}`;
 }
 
-/** @returns false when the webhooks have arrived meanwhile */
+async function findFailing(
+  sql: Sql,
+  { merchantId, environment }: DeliveryOwner,
+): Promise<Failing | undefined> {
+  const [row] = await sql<[Failing | { count: 0; nextAt: null }]>`
+    SELECT count(*)::integer AS count, min(next_attempt_at) AS next_at FROM webhook_deliveries
+    WHERE merchant_id = ${merchantId} AND environment = ${environment}
+      AND state = 'PENDING' AND failed_attempts >= 2`;
+  return row.nextAt === null ? undefined : row;
+}
+
+/** @returns false when the webhooks have arrived meanwhile, or the mails are switched off */
 async function sendWarning(
   { sql, publicBaseUrl, sendMail }: WarningDeps,
   warning: Warning,
 ): Promise<boolean> {
   const { merchantId, environment, warnedAt, email: to } = warning;
-  const last = await lastAttempts(sql, warning);
-  if (last) {
+  const failing = warning.isMuted ? undefined : await findFailing(sql, warning);
+  if (failing) {
     // The same id for the same warning: a repeat after a crash sends nothing.
     const mailId = `webhooks-${merchantId}-${environment}-${warnedAt.getTime()}`;
-    await sendMail({ mailId, to, ...warningText(warning, last, publicBaseUrl) });
+    await sendMail({ mailId, to, ...warningText(warning, failing, publicBaseUrl) });
   }
   await sql`
     UPDATE webhook_warnings SET mailed_at = clock_timestamp()
     WHERE merchant_id = ${merchantId} AND environment = ${environment} AND mailed_at IS NULL`;
-  return last !== undefined;
+  return failing !== undefined;
 }
 
 /** Names the host only: the path of the URL may contain a secret of the merchant. */
 function warningText(
   { merchantName, environment, webhookUrl }: Warning,
-  { count, firstAt }: LastAttempts,
+  { count, nextAt }: Failing,
   publicBaseUrl: string,
 ): Letter {
-  const webhooks = count === 1 ? '1 webhook has' : `${count} webhooks have`;
-  const to =
-    webhookUrl === null ? 'No webhook URL is set' : `They go to ${new URL(webhookUrl).host}`;
   const page = (label: string, path: string) => ({
     label,
     url: `${publicBaseUrl}/dashboard/${environment}${path}`,
   });
+  const webhooks = count === 1 ? '1 webhook' : `${count} webhooks`;
   return {
-    subject: `${webhooks} one attempt left (${environment})`,
+    subject: `Your webhooks do not arrive (${environment})`,
     paragraphs: [
-      `${merchantName}: ${webhooks} one attempt left in ${environment}.`,
-      `${to}. Four attempts have failed; the first of the last ones is made at ` +
-        `${timeText(firstAt)}. A webhook whose fifth attempt fails is not sent again by itself.`,
-      'What to do: see why your server does not answer with a 2xx status, repair it, and send the webhooks again.',
+      `Hello ${merchantName},`,
+      `Your server has not accepted ${webhooks} in ${environment}, at the second attempt or a later one. Each is tried five times within 15 hours; one whose fifth attempt fails is not sent again by itself.`,
+      {
+        facts: [
+          ['Server', webhookUrl === null ? 'No webhook URL is set' : new URL(webhookUrl).host],
+          ['Webhooks that wait', String(count)],
+          ['Next attempt', timeText(nextAt)],
+        ],
+      },
+      'What to do: see why your server does not answer with a 2xx status, and repair it. Then send the webhooks again.',
       page('The webhooks that wait', '/deliveries?state=PENDING'),
       page('The settings of your webhooks', '/webhooks'),
       'You get this mail once until your server has accepted a webhook again, and at most once in 24 hours.',

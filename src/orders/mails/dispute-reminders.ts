@@ -1,0 +1,61 @@
+import type { Sql } from '../../db/client.ts';
+import { disputeDeadlineLetter } from './merchant-letters.ts';
+import type { MailedOrder, OrderMailDeps, OutgoingOrderMail, WrittenMail } from './step-mails.ts';
+import {
+  joinReaders,
+  mailReaders,
+  mailRows,
+  noticedOrder,
+  outgoingMails,
+  prepare,
+} from './step-mails.ts';
+
+/** How long before the deadline of a dispute its merchant is reminded. */
+const REMINDED_BEFORE = '24 hours';
+
+interface DueDispute extends MailedOrder {
+  mailId: string;
+  respondBy: Date;
+}
+
+/**
+ * Writes a mail to the merchant of each dispute whose deadline is within 24 hours: once while it waits for the
+ * merchant's answer, and once while it is under review. One that began within these 24 hours was told at once.
+ *
+ * @returns the mails that this call has written, to be sent
+ */
+export async function remindOfDisputes(
+  { sql, orderMails }: { sql: Sql; orderMails: OrderMailDeps },
+  limit: number,
+): Promise<OutgoingOrderMail[]> {
+  const reminders: OutgoingOrderMail[] = [];
+  for (const { respondBy, mailId, ...order } of await findDue(sql, orderMails, limit)) {
+    const letter = disputeDeadlineLetter(noticedOrder(orderMails, order), respondBy);
+    const kind = 'merchant_dispute_deadline';
+    const mail = prepare(orderMails, order, { kind, letter, to: order.merchantEmail, mailId });
+    if (!mail) continue;
+    const [row] = await sql<{ written: WrittenMail[] }[]>`
+      SELECT write_order_mails(${order.orderNumber}, ${sql.json(mailRows([mail]))}) AS written`;
+    reminders.push(...outgoingMails([mail], row?.written ?? null));
+  }
+  return reminders;
+}
+
+/** Reads the index of running disputes by their deadline. */
+function findDue(sql: Sql, { mailedEnvironments }: OrderMailDeps, limit: number) {
+  return sql<DueDispute[]>`
+    SELECT o.*, ${mailReaders(sql)}, due.respond_by, due.mail_id
+    FROM (
+      SELECT d.*, 'dispute-' || d.order_number || '-' || d.number
+        || CASE WHEN d.evidence_at IS NULL THEN '-open' ELSE '-review' END AS mail_id
+      FROM disputes d
+    ) AS due
+    JOIN orders_with_dispute o ON o.order_number = due.order_number ${joinReaders(sql)}
+    WHERE due.ended_at IS NULL AND due.environment = ANY (${[...mailedEnvironments]}::environment[])
+      AND due.respond_by > service_now()
+      AND due.respond_by <= service_now() + ${REMINDED_BEFORE}::interval
+      AND coalesce(due.evidence_at, due.raised_at) <= due.respond_by - ${REMINDED_BEFORE}::interval
+      AND o.pending_operation IS NULL
+      AND NOT EXISTS (SELECT FROM mails WHERE mails.mail_id = due.mail_id)
+    ORDER BY due.respond_by LIMIT ${limit}`;
+}
