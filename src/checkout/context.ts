@@ -20,6 +20,8 @@ export interface CheckoutDeps {
   sql: Sql;
   /** The URL under which buyers reach the service; it may have a path. */
   publicBaseUrl: string;
+  /** Named on the error pages; undefined if none is set. */
+  supportEmail: string | undefined;
   /** The rate limit of the buyer's pages, which is higher: many buyers may share one IP address. */
   rateLimiter: RateLimiter;
   /**
@@ -92,11 +94,12 @@ export function buyerRoute({ rateLimiter }: CheckoutContext) {
 
 /** The same for a route whose errors are shown to the buyer as a page. */
 export function htmlRoute(context: CheckoutContext) {
+  const { supportEmail } = context;
   return {
     ...buyerRoute(context),
     refusalPage: (refusal: ErrorReply, requestId: string): Page => ({
       contentType: 'text/html',
-      body: refusalPage(refusal, requestId, context.files),
+      body: refusalPage(refusal, { requestId, supportEmail }, context.files),
       headers: { ...refusal.headers, ...PAGE_HEADERS },
     }),
   };
@@ -132,7 +135,7 @@ export async function checkoutOf({ sql }: CheckoutContext, token: string): Promi
  * @param feedback shown beside the state of the order
  */
 export function show<Status extends number>(
-  { files, basePath }: CheckoutContext,
+  { files, basePath, supportEmail }: CheckoutContext,
   status: Status,
   checkout: Checkout,
   feedback?: FormFeedback,
@@ -144,7 +147,11 @@ export function show<Status extends number>(
     dispute: `${page}/dispute`,
     status: `${page}/status`,
   };
-  const reference = feedback?.problem === undefined ? undefined : requestFields().requestId;
+  const { requestId } = requestFields();
+  const reference =
+    feedback?.problem === undefined || requestId === undefined
+      ? undefined
+      : { requestId, supportEmail };
   const body = checkoutPage(checkout, links, files, { ...feedback, reference });
   return { status, body, headers: PAGE_HEADERS };
 }

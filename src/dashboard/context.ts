@@ -9,6 +9,8 @@ import type { Files } from './view/layout.ts';
 export interface PageDeps {
   /** The URL under which browsers reach the service; it may have a path. */
   publicBaseUrl: string;
+  /** Named on the error pages; undefined if none is set. */
+  supportEmail: string | undefined;
   /** The rate limit of all pages, for each address. */
   rateLimiter: RateLimiter;
   log: Logger;

@@ -1,4 +1,6 @@
 import { h } from 'preact';
+import type { Reference } from '../pages/reference.ts';
+import { referenceText } from '../pages/reference.ts';
 import type { View } from './view/layout.ts';
 import { notice } from './view/parts.ts';
 import { link } from './view/url.ts';
@@ -21,18 +23,18 @@ const TEXTS: Readonly<Record<number, string>> = {
 export function refusalView({
   status,
   message,
-  requestId,
+  reference,
 }: {
   status: number;
   message: string;
-  requestId: string;
+  reference: Reference;
 }): View {
   return {
     title: TITLES[status] ?? 'Something went wrong',
     content: [
       notice('bad', TEXTS[status] ?? message, 'alert'),
       h('p', null, link('/dashboard', 'To the start page')),
-      h('p', { class: 'hint' }, 'Reference for support: ', h('code', null, requestId)),
+      h('p', { class: 'hint' }, referenceText(reference)),
     ],
   };
 }

@@ -157,7 +157,8 @@ export async function refusalOf(
   if (error instanceof RedirectFirst) return responseOf(rendering, { seeOther: error.to });
   if (!(error instanceof DomainError)) throw error;
   const { status } = ERRORS[error.code];
-  const view = refusalView({ status, message: messageOf(error), requestId });
+  const reference = { requestId, supportEmail: rendering.context.supportEmail };
+  const view = refusalView({ status, message: messageOf(error), reference });
   const rendered = await renderReply(rendering, view, status);
   const more = error instanceof HttpRefusal ? error.headers : {};
   return { ...rendered, headers: { ...rendered.headers, ...more } };
@@ -174,14 +175,14 @@ function messageOf(error: DomainError): string {
 
 /** The page of an error before the session was read, such as a damaged form. */
 export function signedOutRefusal(
-  { files, pathPrefix }: PageContext,
+  { files, pathPrefix, supportEmail }: PageContext,
   { status, body, headers }: ErrorReply,
   requestId: string,
 ): Page {
   const nonce = randomBytes(16).toString('base64');
   // The body of a 429 has the message as its error: see src/http/responses/errors.ts.
   const text = String(body['message'] ?? body['error']);
-  const view = refusalView({ status, message: text, requestId });
+  const view = refusalView({ status, message: text, reference: { requestId, supportEmail } });
   const frame = { kind: 'signedOut' } as const;
   return {
     contentType: 'text/html',

@@ -52,6 +52,25 @@ async function fill(sql: Sql): Promise<void> {
       CASE WHEN n % 1000 > 0 THEN now() END
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
+    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, expires_at, request_id)
+    SELECT 'ps_' || n, 'ORD' || n, 'sandbox', 'razorpay', now(), 'opened-by-' || n
+    FROM generate_series(1, ${ORDERS}) n`;
+  await sql`
+    INSERT INTO gateway_reversals
+      (gateway, reversal_id, gateway_payment_id, order_number, kind, amount_paise, state)
+    SELECT 'razorpay', 'disp_' || n, 'pay_' || n, 'ORD' || n, 'chargeback', 500, 'open'
+    FROM generate_series(1, ${ORDERS}, 5) n`;
+  await sql`
+    INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body, named_ids)
+    SELECT 'razorpay', 'sandbox', 'e' || n, 'refund.processed', '',
+      ARRAY['acc_platform', 'rfnd_' || n, 'pay_' || n]
+    FROM generate_series(1, ${ORDERS}) n`;
+  await sql`
+    INSERT INTO surplus_refunds
+      (gateway, gateway_payment_id, order_number, amount_paise, reason, reference)
+    SELECT 'razorpay', 'pay_' || n, 'ORD' || n, 500, 'late_payment', 'SURPLUS ' || n
+    FROM generate_series(2, ${ORDERS}, 5) n`;
+  await sql`
     INSERT INTO outside_settlements (order_number, outcome, amount_paise, reference, reason, actor)
     SELECT 'ORD' || n, 'refunded', 500, 'BANK ' || n, 'R', 'test' FROM generate_series(1, ${ORDERS}, 5) n`;
   await sql`
@@ -59,16 +78,17 @@ async function fill(sql: Sql): Promise<void> {
     SELECT now() - n * interval '1 second', 'cli:' || n % 500, 'action.' || n % 500, 'mer_' || n % 500, 'ORD' || n
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
-    INSERT INTO order_commands (order_number, command_id, name, body, actor, reason, written_at)
+    INSERT INTO order_commands
+      (order_number, command_id, name, body, actor, reason, request_id, written_at)
     SELECT 'ORD' || n, 'cmd_' || n, CASE WHEN n % 500 = 0 THEN 'decide' ELSE 'deliver' END, '{}',
-      'key:' || n % 500, '', now() - n * interval '1 second'
+      'key:' || n % 500, '', 'req-' || n, now() - n * interval '1 second'
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
     INSERT INTO order_steps
-      (order_number, step_number, merchant_id, kind, at, recorded_at, status, step, is_line)
+      (order_number, step_number, merchant_id, kind, at, recorded_at, status, step, is_line, request_id)
     SELECT 'ORD' || n, 2, 'mer_' || CASE WHEN n % 500 = 0 THEN 1 ELSE 2 END,
       CASE WHEN n % 500 = 0 THEN 'RELEASE_STARTED' ELSE 'PAYMENT_SUCCESS' END, now(),
-      now() - n * interval '1 second', 'PAID', '{}', true
+      now() - n * interval '1 second', 'PAID', '{}', true, 'created-by-' || n
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
     INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
@@ -85,7 +105,7 @@ async function fill(sql: Sql): Promise<void> {
     SELECT 'dlv_' || n, 'mer_1', 'sandbox', 'scheduled', now(), 'https://a.example', 200, 1,
       CASE WHEN n % 1000 = 0 THEN 'answered 500' END
     FROM generate_series(1, ${ORDERS}) n`;
-  await sql`ANALYZE`;
+  await sql`VACUUM ANALYZE`;
 }
 
 const find = (cli: AdminCli, ...options: string[]) =>
@@ -139,6 +159,19 @@ describe('order find', () => {
   test("finds by the UTR of the buyer's payment, or of a settlement outside", async ({ cli }) => {
     expect(numbersOf(await find(cli, '--utr', 'UTR12'))).toEqual(['ORD12']);
     expect(numbersOf(await find(cli, '--utr', 'BANK 11'))).toEqual(['ORD11']);
+    expect(numbersOf(await find(cli, '--utr', 'SURPLUS 12'))).toEqual(['ORD12']);
+  });
+
+  test.for(['req-7', 'created-by-7', 'opened-by-7', 'ps_7', 'pay_7', 'rfnd_7', 'evt_7', 'dlv_7'])(
+    'finds by the reference %s',
+    async (reference, { cli }) => {
+      expect(numbersOf(await find(cli, '--reference', reference))).toEqual(['ORD7']);
+    },
+  );
+
+  test('an id that is in every callback finds a few orders', async ({ cli }) => {
+    const { orders, hasMore } = await find(cli, '--reference', 'acc_platform');
+    expect([orders.length, hasMore]).toEqual([20, false]);
   });
 
   test('is limited, and says that there are more', async ({ cli }) => {
@@ -157,7 +190,7 @@ describe('order find', () => {
 
   test('requires a search term', async ({ cli, database }) => {
     expect(await cli.misuse('order', 'find', '--merchant', 'mer_1')).toContain(
-      'give --order, --merchant-order-id, --email, --phone or --utr',
+      'give --order, --merchant-order-id, --email, --phone, --utr or --reference',
     );
     await expect(findOrders(database.sql, { merchantId: 'mer_1' }, 1)).rejects.toMatchObject({
       code: 'BAD_REQUEST',
@@ -200,6 +233,15 @@ describe('an operator’s search uses an index among many rows', () => {
     ['the phone', { phone: '+910000000007' }, 'orders_by_any_buyer_phone'],
     ['the UTR', { utr: 'UTR7' }, 'payments_by_utr'],
     ['the UTR of a settlement', { utr: 'UTR7' }, 'outside_settlements_by_reference'],
+    ['the UTR of a surplus refund', { utr: 'UTR7' }, 'surplus_refunds_by_reference'],
+    ['the request that created it', { reference: 'x' }, 'order_steps_by_request'],
+    ['the request of a command', { reference: 'x' }, 'order_commands_by_request'],
+    ['the request for a payment session', { reference: 'x' }, 'payment_sessions_by_request'],
+    ['the payment', { reference: 'x' }, 'payments_by_id'],
+    ['the reversal', { reference: 'x' }, 'gateway_reversals_by_id'],
+    ['an id in a callback', { reference: 'x' }, 'gateway_callbacks_by_named_ids'],
+    ['the event', { reference: 'x' }, 'order_events_pkey'],
+    ['the delivery', { reference: 'x' }, 'webhook_deliveries_pkey'],
   ])('an order by %s', async ([_what, search, index], { database }) => {
     const plan = await planOf(database, (sql) => findOrders(sql, search, 50));
     expect(plan).toContain(index);

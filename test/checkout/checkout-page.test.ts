@@ -226,7 +226,9 @@ describe('around the page', () => {
     // A buyer who asks for help can quote the request id.
     const id = headers.get('X-Request-Id') ?? '';
     expect(id).toMatch(/^[0-9a-f-]{36}$/);
-    if (path !== '/status') expect(textOf(html)).toContain(`Reference for support: ${id}`);
+    if (path === '/status') return;
+    expect(textOf(html)).toContain(`Reference for support: ${id}`);
+    expect(textOf(html)).toContain('write to help@pay.example with this reference');
   });
 
   test('allows only its own files, and does not disclose its URL', async ({ checkouts }) => {

@@ -73,6 +73,7 @@ test('while the gateway is unavailable the page says so with 502, and the button
   expect(status).toBe(502);
   expect(textOf(html)).toContain('The UPI payment system cannot be reached at the moment.');
   expect(textOf(html)).toContain(`Reference for support: ${headers.get('X-Request-Id')}`);
+  expect(textOf(html)).toContain('write to help@pay.example with this reference');
   expect(html).toMatch(/role="alert"/);
   expect(html).toContain('/sessions"');
   await gateway.endFaults();
@@ -144,6 +145,7 @@ test('an order that is paid while the button is pressed shows the payment and no
     routes: checkoutRoutes({
       sql: service.sql,
       publicBaseUrl: service.origin,
+      supportEmail: undefined,
       rateLimiter: createMemoryRateLimiter({ limitPerSecond: 100 }),
       refreshSession: async () => undefined,
       async openSession() {

@@ -90,9 +90,12 @@ test.each([400, 403, 404, 413, 429, 500, 418])(
   'every refusal has a page in plain words: %i',
   (status) => {
     const files = { style: '/a.css', island: '/a.js', icon: '/a.svg' };
-    const page = refusalPage({ status, headers: {}, body: {} }, 'request-7', files);
+    const reference = { requestId: 'request-7', supportEmail: 'help@pay.example' };
+    const page = refusalPage({ status, headers: {}, body: {} }, reference, files);
     expect(page).toMatch(/<h1 id="state">[A-Z][a-z ]+<\/h1>/);
     expect(textOf(page).length).toBeGreaterThan(40);
-    expect(textOf(page)).toContain('request-7');
+    expect(page).toMatch(
+      /request-7<\/code>\. If it happens again, write to <a [^>]+>help@pay\.example<\/a> with/,
+    );
   },
 );

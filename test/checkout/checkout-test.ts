@@ -8,7 +8,10 @@ import { checkoutIn } from './states.ts';
  * merchant whose page shows that it is paid.
  */
 export function checkoutTest(options: Partial<ServiceTestOptions> = {}) {
-  const settings = { BUYER_RATE_LIMIT_PER_SECOND: '100000' };
+  const settings = {
+    BUYER_RATE_LIMIT_PER_SECOND: '100000',
+    SUPPORT_EMAIL: 'help@pay.example',
+  };
   const payable = { linkedAccountId: 'acc_Asha' };
   return serviceTest({ time: 'real', settings, merchant: payable, ...options }).extend(
     'checkouts',

@@ -65,6 +65,7 @@ const test = dashboardTest({ time: 'real', worker: false, merchant: { webhooks: 
   .extend('port', { scope: 'file' }, async ({ service }, { onCleanup }) => {
     const context: PageContext = {
       publicBaseUrl: ORIGIN,
+      supportEmail: 'help@shop.example',
       rateLimiter: createMemoryRateLimiter({ limitPerSecond: 100_000 }),
       log,
       readSession: (token, isActivity) => readSession({ sql: service.sql }, token, isActivity),

@@ -16,11 +16,27 @@ plainTest.for([
   ['Asha@Example.com', ['email Asha@Example.com']],
   ['98765 43210', ['phone +919876543210']],
   ['+91 98765-43210', ['phone +919876543210']],
-  ['09876543210', ['phone +919876543210', 'utr 09876543210', 'merchantOrderId 09876543210']],
-  ['432112345678', ['utr 432112345678', 'merchantOrderId 432112345678']],
-  ['919876543210', ['phone +919876543210', 'utr 919876543210', 'merchantOrderId 919876543210']],
-  ['SHOP-1042', ['merchantOrderId SHOP-1042']],
-  ['HDFC0000123', ['utr HDFC0000123', 'merchantOrderId HDFC0000123']],
+  [
+    '09876543210',
+    [
+      'phone +919876543210',
+      'utr 09876543210',
+      'merchantOrderId 09876543210',
+      'reference 09876543210',
+    ],
+  ],
+  ['432112345678', ['utr 432112345678', 'merchantOrderId 432112345678', 'reference 432112345678']],
+  [
+    '919876543210',
+    [
+      'phone +919876543210',
+      'utr 919876543210',
+      'merchantOrderId 919876543210',
+      'reference 919876543210',
+    ],
+  ],
+  ['SHOP-1042', ['merchantOrderId SHOP-1042', 'reference SHOP-1042']],
+  ['HDFC0000123', ['utr HDFC0000123', 'merchantOrderId HDFC0000123', 'reference HDFC0000123']],
   ['two words', []],
   ['%', []],
 ] as const)('%s is recognised as what it may be', ([text, criteria]) => {

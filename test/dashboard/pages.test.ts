@@ -53,6 +53,7 @@ const test = dashboardTest({ time: 'real', worker: false, merchant: { webhooks: 
   .extend('site', { scope: 'file' }, async ({ service }, { onCleanup }) => {
     const context: PageContext = {
       publicBaseUrl: `http://shop.example${PREFIX}`,
+      supportEmail: 'help@shop.example',
       rateLimiter: createMemoryRateLimiter({ limitPerSecond: 100_000 }),
       log,
       readSession: (token) => readSession({ sql: service.sql }, token),
@@ -171,7 +172,9 @@ describe('a form', () => {
     const { status, body } = await browserOf(site, person).post(path, { reason: '' });
     expect(status).toBe(400);
     expect(body).toContain('The reason must not be blank');
-    expect(body).toContain('Reference for support');
+    expect(body).toMatch(
+      /Reference for support: <code>.+<\/code>\. If it happens again, write to <a href="mailto:help@shop\.example\?subject=.+">help@shop\.example<\/a> with this reference\./,
+    );
   });
 
   test('of an operator needs the permission, and two-factor authentication', async ({

@@ -95,7 +95,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     // `step` is what the workflow has, which is never personal: docs/adr/0011.
     buyer: 'details',
     none: `order_number step_number merchant_id kind at recorded_at status step command_id
-      is_line`,
+      is_line request_id`,
   },
   orders: {
     buyer:
@@ -117,7 +117,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   payment_sessions: {
     buyer: 'upi_intent page_url',
     none: `session_id order_number environment gateway state gateway_session_id expires_at ended_at
-      pay_command_id created_at next_check_at looked_at`,
+      pay_command_id created_at next_check_at looked_at request_id`,
   },
   payments: {
     merchant: 'linked_account_id',

@@ -1,5 +1,6 @@
 import { h } from 'preact';
 import { rupeesText, shorten, timeText } from '../../pages/format.ts';
+import type { Reference } from '../../pages/reference.ts';
 import type { Checkout, CheckoutSurplus } from '../queries.ts';
 import type { CheckoutState } from '../state.ts';
 import { pollSecondsOf, stateOf, versionOf } from '../state.ts';
@@ -26,8 +27,8 @@ export interface CheckoutLinks {
 /** The result of the form that the buyer just submitted, when it was not accepted. */
 export interface FormFeedback {
   readonly problem?: string;
-  /** The id of the request that failed. */
-  readonly reference?: string | undefined;
+  /** Of the request that failed. */
+  readonly reference?: Reference | undefined;
   readonly draft?: DisputeDraft;
 }
 

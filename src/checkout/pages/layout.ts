@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Tone } from '../../domain/index.ts';
+import type { Reference } from '../../pages/reference.ts';
+import { referenceText } from '../../pages/reference.ts';
 
 /** The URLs of the pages' files. */
 export interface Files {
@@ -42,9 +44,9 @@ export function notice(tone: Tone, text: ComponentChildren, role?: 'alert' | 'st
   return h('p', { class: `notice ${tone}`, role }, text);
 }
 
-/** The request id, by which operators find the error in the log when a buyer asks. */
-export function referenceLine(requestId: string) {
-  return h('p', { class: 'reference' }, 'Reference for support: ', h('code', null, requestId));
+/** What a buyer whose request failed tells support. */
+export function referenceLine(reference: Reference) {
+  return h('p', { class: 'reference' }, referenceText(reference));
 }
 
 /** Renders a whole HTML document. */

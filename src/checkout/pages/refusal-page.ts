@@ -1,5 +1,6 @@
 import { h } from 'preact';
 import type { ErrorReply } from '../../http/responses/errors.ts';
+import type { Reference } from '../../pages/reference.ts';
 import type { Files } from './layout.ts';
 import { glyph, referenceLine, renderPage } from './layout.ts';
 
@@ -39,7 +40,7 @@ const SERVER_ERROR_TEXT: RefusalText = {
 };
 
 /** Renders the error page of a request that shows no order. */
-export function refusalPage({ status }: ErrorReply, requestId: string, files: Files): string {
+export function refusalPage({ status }: ErrorReply, reference: Reference, files: Files): string {
   const { title, text } = REFUSAL_TEXTS[status] ?? SERVER_ERROR_TEXT;
   return renderPage(
     { title, files, isSandbox: false },
@@ -49,7 +50,7 @@ export function refusalPage({ status }: ErrorReply, requestId: string, files: Fi
       glyph('bad'),
       h('h1', { id: 'state' }, title),
       h('p', null, text),
-      referenceLine(requestId),
+      referenceLine(reference),
     ),
   );
 }

@@ -41,25 +41,29 @@ export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps)
         textField(
           {
             name: 'text',
-            label: 'Number, own id, e-mail, phone, UTR or reference',
+            label: 'Number, own id, e-mail, phone, UTR or any reference',
             type: 'search',
           },
           { values: search },
         ),
         textField({ name: 'merchant', label: 'Merchant id' }, { values: search }),
       ),
-      orderTable(found.orders),
+      orderTable(found.orders, text),
       pager('/operator/orders', search, { before, next }),
     ];
     return { view: { title: 'Orders', content } };
   });
 }
 
-function orderTable(orders: readonly FoundOrder[]) {
+/** A request that was refused before it wrote anything is in the log alone. */
+const NOTHING_FOUND =
+  'No order matches. A request that changed no order is only in the log, under its reference.';
+
+function orderTable(orders: readonly FoundOrder[], text = '') {
   return dataTable({
     caption: 'Orders, newest first',
     rows: orders.map(markErased),
-    empty: 'No order matches.',
+    empty: text === '' ? 'No order matches.' : NOTHING_FOUND,
     columns: [
       { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
       { title: 'Status', cell: ({ status }) => orderStatus(status) },

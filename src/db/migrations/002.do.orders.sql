@@ -152,6 +152,8 @@ CREATE TABLE order_steps (
   -- No command's row says who caused it: a payment, a deadline or a result of the gateway, which is a line
   -- of the audit list by itself.
   is_line boolean NOT NULL DEFAULT false,
+  -- The request that created the order; null of any other step, which has a command.
+  request_id text,
   PRIMARY KEY (order_number, step_number)
 );
 CREATE UNIQUE INDEX order_steps_by_command ON order_steps (order_number, command_id)
@@ -163,6 +165,8 @@ CREATE INDEX order_steps_by_merchant ON order_steps (merchant_id, recorded_at)
   WHERE is_line;
 CREATE INDEX order_steps_by_kind ON order_steps (kind, recorded_at)
   WHERE is_line;
+-- Operators find an order by the reference of an error page.
+CREATE INDEX order_steps_by_request ON order_steps (request_id) WHERE request_id IS NOT NULL;
 
 -- A command of a client or an operator, written before the workflow receives it: so nothing
 -- personal enters Temporal, and a repeat of the command is recognised. The row is the command's line in the
@@ -199,6 +203,7 @@ CREATE INDEX order_commands_by_time ON order_commands (written_at);
 CREATE INDEX order_commands_by_merchant ON order_commands (merchant_id, written_at);
 CREATE INDEX order_commands_by_actor ON order_commands (actor, written_at);
 CREATE INDEX order_commands_by_name ON order_commands (name, written_at);
+CREATE INDEX order_commands_by_request ON order_commands (request_id) WHERE request_id IS NOT NULL;
 
 -- GET /orders: exact totals and deep pages without counting a million rows, while creating an order
 -- locks nothing that another order needs: docs/adr/0006-listing-a-million-orders.md.

@@ -22,11 +22,15 @@ CREATE TABLE payment_sessions (
   next_check_at timestamptz,
   -- When a request for the session last made the service check it; see src/payments/sessions/sessions.ts.
   looked_at timestamptz,
+  -- The request that opened it.
+  request_id text,
   UNIQUE (gateway, gateway_session_id)
 );
 CREATE INDEX payment_sessions_by_order ON payment_sessions (order_number, session_id);
 CREATE INDEX payment_sessions_to_check ON payment_sessions (next_check_at)
   WHERE next_check_at IS NOT NULL;
+CREATE INDEX payment_sessions_by_request ON payment_sessions (request_id)
+  WHERE request_id IS NOT NULL;
 
 -- The session that a request with an Idempotency-Key returned, for its repeats.
 CREATE TABLE payment_session_keys (
@@ -89,6 +93,8 @@ CREATE INDEX payments_lacking_balance ON payments (gateway, environment)
   WHERE lacks_balance AND held_at IS NULL;
 CREATE INDEX payments_unconfirmed ON payments (captured_at) WHERE confirmed_at IS NULL;
 CREATE INDEX payments_by_utr ON payments (utr) WHERE utr IS NOT NULL;
+-- Who asks about a payment knows its id, and not its gateway.
+CREATE INDEX payments_by_id ON payments (gateway_payment_id);
 
 -- Each callback as received, written before it is processed.
 CREATE TABLE gateway_callbacks (
@@ -155,6 +161,7 @@ CREATE TABLE gateway_reversals (
 );
 CREATE INDEX gateway_reversals_by_payment ON gateway_reversals (gateway, gateway_payment_id);
 CREATE INDEX gateway_reversals_by_order ON gateway_reversals (order_number);
+CREATE INDEX gateway_reversals_by_id ON gateway_reversals (reversal_id);
 CREATE INDEX gateway_reversals_open ON gateway_reversals (checked_at) WHERE state = 'open';
 
 -- An operator's record of where an order's money is: moved outside the gateway after the gateway

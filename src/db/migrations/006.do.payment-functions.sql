@@ -362,7 +362,7 @@ END $$;
 -- Reserves the one open session of an order. It locks the order's row, so that no second session is
 -- opened, and none while the order is closing its payment.
 CREATE FUNCTION reserve_payment_session(
-  p_order_number text, p_session_id text, p_session_ms bigint
+  p_order_number text, p_session_id text, p_session_ms bigint, p_request_id text
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   -- The contract's limit for one order.
@@ -403,9 +403,10 @@ BEGIN
       WHERE order_number = p_order_number AND state <> 'FAILED') >= max_sessions THEN
     RETURN 'limit';
   END IF;
-  INSERT INTO payment_sessions (session_id, order_number, environment, gateway, expires_at)
+  INSERT INTO payment_sessions
+    (session_id, order_number, environment, gateway, expires_at, request_id)
   VALUES (p_session_id, p_order_number, o.environment, o.gateway, least(o.payment_link_expires_at,
-    service_now() + p_session_ms * interval '1 millisecond'));
+    service_now() + p_session_ms * interval '1 millisecond'), p_request_id);
   UPDATE orders SET open_session_id = p_session_id WHERE order_number = p_order_number;
   RETURN 'reserved';
 END $$;

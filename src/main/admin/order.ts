@@ -14,7 +14,7 @@ const findCommand = defineCommand({
   name: 'order find',
   summary: 'Find orders of any merchant, the newest first',
   notes:
-    'At least one of the first five options is required; orders that match all options are shown.',
+    'At least one of the first six options is required; orders that match all options are shown.',
   options: {
     order: { value: 'N', help: 'The order number' },
     'merchant-order-id': { value: 'ID', help: "The merchant's own id of the order" },
@@ -24,6 +24,10 @@ const findCommand = defineCommand({
       value: 'UTR',
       help: "The payment's UTR, or the reference of a settlement outside the gateway",
     },
+    reference: {
+      value: 'ID',
+      help: 'The reference of an error page (X-Request-Id); the id of a payment, refund, event or delivery',
+    },
     merchant: ANY_MERCHANT,
     environment: ANY_ENVIRONMENT,
     limit: LIMIT,
@@ -32,7 +36,9 @@ const findCommand = defineCommand({
     const { environment, ...buyer } = filters;
     const what = { ...buyer, orderNumber: order, merchantOrderId };
     if (Object.values(what).every((value) => value === undefined)) {
-      throw new UsageError('give --order, --merchant-order-id, --email, --phone or --utr');
+      throw new UsageError(
+        'give --order, --merchant-order-id, --email, --phone, --utr or --reference',
+      );
     }
     const search = { ...what, environment, merchantId: merchant };
     const data = await findOrders(sql, search, limitOf(limit));

@@ -60,6 +60,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
   return dashboardRoutes({
     pages: {
       publicBaseUrl,
+      supportEmail: config.supportEmail,
       rateLimiter: createPageRateLimiter(limitPerSecond),
       log,
       readSession: (token, isActivity) => readSession({ sql }, token, isActivity),

@@ -94,12 +94,13 @@ function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sq
 }
 
 function buyerPages(
-  { publicBaseUrl, buyerRateLimitPerSecond }: Config,
+  { publicBaseUrl, supportEmail, buyerRateLimitPerSecond }: Config,
   { sessions, gatewaySlots, commands }: BuyerPageDeps,
 ) {
   return checkoutRoutes({
     sql: sessions.sql,
     publicBaseUrl,
+    supportEmail,
     rateLimiter: createPageRateLimiter(buyerRateLimitPerSecond),
     openSession: (order) => gatewaySlots.hold(order, () => openSession(sessions, order)),
     refreshSession: (order, sessionId) =>

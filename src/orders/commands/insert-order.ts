@@ -2,6 +2,7 @@ import type postgres from 'postgres';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import { createOrder } from '../../domain/index.ts';
+import { requestFields } from '../../http/request-context.ts';
 import { ATTEMPT_LEASE_MS } from '../../webhooks/public.ts';
 import { eventOf } from '../steps/event-body.ts';
 import type { PresentOrder } from '../presenter.ts';
@@ -120,9 +121,10 @@ async function insert(
       ON CONFLICT (merchant_id, environment, idempotency_key) DO NOTHING
       RETURNING order_number, merchant_id, environment, status, created_at
     ), first_step AS (
-      INSERT INTO order_steps (order_number, step_number, merchant_id, kind, at, status, step)
+      INSERT INTO order_steps
+        (order_number, step_number, merchant_id, kind, at, status, step, request_id)
       SELECT order_number, ${step.number}, merchant_id, ${step.kind}, created_at, status,
-        ${sql.json(step as object as postgres.JSONValue)}
+        ${sql.json(step as object as postgres.JSONValue)}, ${requestFields().requestId ?? null}
       FROM inserted
     ), event AS (
       INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)

@@ -70,8 +70,8 @@ async function findRow(sql: Sql, orderNumber: string): Promise<OrderRow | undefi
  * Finds orders of any merchant, the newest first. Each required criterion has its own index.
  *
  * @returns at most `limit` orders, and whether there are more
- * @throws DomainError `BAD_REQUEST` unless order number, merchant's id, email, phone or UTR is given:
- *   without one of them the query would scan every order
+ * @throws DomainError `BAD_REQUEST` unless order number, merchant's id, email, phone, UTR or reference is
+ *   given: without one of them the query would scan every order
  */
 export async function findOrders(
   sql: Sql,
@@ -85,7 +85,7 @@ export async function findOrders(
   );
   if (criteria.length === 0) {
     const message =
-      "Give an order number, a merchant's id, an e-mail address, a phone number or a UTR";
+      "Give an order number, a merchant's id, an e-mail address, a phone number, a UTR or a reference";
     throw new DomainError('BAD_REQUEST', message);
   }
   const rows = await sql<FoundOrder[]>`

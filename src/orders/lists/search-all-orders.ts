@@ -5,7 +5,7 @@ import { criterionCondition, recogniseSearch } from './search-text.ts';
 
 /** An operator's search in the orders of all merchants; an absent field matches all. */
 export interface OperatorSearch {
-  /** A number, the merchant's own id, an e-mail, a phone number, a UTR or a settlement's reference. */
+  /** A number, the merchant's own id, an e-mail, a phone number, a UTR or another reference. */
   text?: string | undefined;
   merchantId?: string | undefined;
   /** The number of the last order of the page before. */

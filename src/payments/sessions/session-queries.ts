@@ -1,6 +1,7 @@
 import type { Fragment } from 'postgres';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
+import { requestFields } from '../../http/request-context.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
@@ -56,7 +57,8 @@ export async function reserveSession(
   sessionMs: number,
 ): Promise<Reservation> {
   const [row] = await sql<{ outcome: Reservation }[]>`
-    SELECT reserve_payment_session(${orderNumber}, ${sessionId}, ${sessionMs}) AS outcome`;
+    SELECT reserve_payment_session(${orderNumber}, ${sessionId}, ${sessionMs},
+      ${requestFields().requestId ?? null}) AS outcome`;
   return row?.outcome ?? 'refused';
 }
 
