@@ -78,9 +78,9 @@ export async function loadOrders(sql: Sql, merchantId: string, orders: number): 
         FROM written WHERE gateway_payment_id IS NOT NULL
       )
       INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
-        merchant_id, environment, debit_account, credit_account, amount_paise, at)
+        merchant_id, environment, debit_account, credit_account, amount_paise, at, booked_at)
       SELECT 'razorpay', gateway_payment_id, line.operation, order_number, ${merchantId}, 'sandbox',
-        line.debit::ledger_account, line.credit::ledger_account, amount_paise, created_at
+        line.debit::ledger_account, line.credit::ledger_account, amount_paise, created_at, created_at
       FROM written JOIN (VALUES
         ('capture', 'gateway_clearing', 'merchant_held', NULL),
         ('release', 'merchant_held', 'merchant_available', 'COMPLETED'),

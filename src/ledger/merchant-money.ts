@@ -41,7 +41,7 @@ export function merchantMoneyQuery(
       SELECT day, debit_account AS debit, credit_account AS credit, amount_paise AS paise
       FROM ledger_days WHERE ${own}
       UNION ALL
-      SELECT indian_day(at), debit_account, credit_account, amount_paise
+      SELECT indian_day(booked_at), debit_account, credit_account, amount_paise
       FROM ledger_transfers WHERE transfer_id > (SELECT sealed_to FROM ledger_seal) AND ${own}
     )
     SELECT

@@ -216,10 +216,10 @@ export function dayFaults(sql: Sql) {
       format('%s to %s: %s paise, but the lines have %s', debit_account, credit_account,
         coalesce(d.amount_paise, 0), coalesce(l.amount_paise, 0))
     FROM ledger_days d FULL JOIN (
-      SELECT merchant_id, environment, indian_day(at) AS day, debit_account, credit_account,
+      SELECT merchant_id, environment, indian_day(booked_at) AS day, debit_account, credit_account,
         sum(amount_paise) AS amount_paise
       FROM ledger_transfers WHERE transfer_id <= (SELECT sealed_to FROM ledger_seal)
-      GROUP BY merchant_id, environment, indian_day(at), debit_account, credit_account
+      GROUP BY merchant_id, environment, indian_day(booked_at), debit_account, credit_account
     ) l USING (merchant_id, environment, day, debit_account, credit_account)
     WHERE d.amount_paise IS DISTINCT FROM l.amount_paise`;
 }

@@ -11,7 +11,7 @@ import { listMerchantDisputes } from '../../src/orders/lists/merchant-disputes.t
 import { sealOrderBlocks } from '../../src/orders/lists/order-blocks.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { databaseTest } from '../support/fixtures.ts';
-import { until } from '../support/until.ts';
+import { aMinutePasses, sealEverything } from '../support/seal-ledger.ts';
 import { HOUR_MS, pick, random, writeMerchant, writePastOrders } from './past-orders.ts';
 
 const test = databaseTest();
@@ -95,7 +95,7 @@ async function writeLines(sql: Sql, merchantId: string, count: number): Promise<
       VALUES ('razorpay', ${id}, 'sandbox', ${orderNumber}, ${amountPaise})`;
     const line = (operation: string, debit: string, credit: string) => sql`
       INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
-        environment, debit_account, credit_account, amount_paise, at)
+        environment, debit_account, credit_account, amount_paise, booked_at)
       VALUES ('razorpay', ${id}, ${operation}, ${orderNumber}, ${merchantId}, 'sandbox', ${debit},
         ${credit}, ${amountPaise}, ${anyTime()})`;
     const isSurplus = random() < 0.2;
@@ -109,7 +109,7 @@ async function writeLines(sql: Sql, merchantId: string, count: number): Promise<
 
 async function trueMoney(sql: Sql, merchantId: string, days: number) {
   const lines = await sql<{ at: Date; debit: string; credit: string; amountPaise: number }[]>`
-    SELECT at, debit_account AS debit, credit_account AS credit, amount_paise
+    SELECT booked_at AS at, debit_account AS debit, credit_account AS credit, amount_paise
     FROM ledger_transfers WHERE merchant_id = ${merchantId}`;
   const first = indianDay(new Date(Date.now() - (days - 1) * DAY_MS));
   const sum = (matches: (line: (typeof lines)[number]) => boolean) =>
@@ -124,25 +124,6 @@ async function trueMoney(sql: Sql, merchantId: string, days: number) {
       (line) => isRecent(line) && line.credit === 'refunds' && line.debit !== 'surplus',
     ),
   };
-}
-
-/** Lets the next run of the Schedule seal what the last one noted. */
-const aMinutePasses = (sql: Sql) => sql`UPDATE ledger_seal SET next_at = '-infinity'`;
-
-/**
- * Seals all lines. Transaction ids are those of the whole cluster, so it may have to wait for a
- * transaction of another test's database.
- */
-async function sealEverything(sql: Sql, linesPerStatement?: number): Promise<number> {
-  let sealed = await sealLedgerLines(sql, linesPerStatement);
-  await aMinutePasses(sql);
-  await until(async () => {
-    sealed += await sealLedgerLines(sql, linesPerStatement);
-    const [seal] = await sql<[{ isDone: boolean }]>`
-      SELECT sealed_to >= next_to AS is_done FROM ledger_seal`;
-    return seal.isDone;
-  });
-  return sealed;
 }
 
 test('the money of a merchant is the sum of its ledger lines, sealed or not', async ({
@@ -196,6 +177,7 @@ test('a line is not lost that is committed after one with a larger id was noted 
   await sealEverything(sql);
   await whileLineIsUncommitted(database, merchantId, async () => {
     await writeLines(sql, merchantId, 3);
+    await aMinutePasses(sql);
     await sealLedgerLines(sql);
     await aMinutePasses(sql);
     expect(await sealLedgerLines(sql)).toBe(0);
@@ -204,6 +186,29 @@ test('a line is not lost that is committed after one with a larger id was noted 
     await trueMoney(sql, merchantId, 30),
   );
   expect(await sealEverything(sql)).toBeGreaterThanOrEqual(3);
+  expect(await readMerchantMoney(sql, sandbox(merchantId), 30)).toEqual(
+    await trueMoney(sql, merchantId, 30),
+  );
+});
+
+test('nor one whose transaction began to write after all that had ended, and before the note', async ({
+  database,
+}) => {
+  const { serviceSql: sql } = database;
+  const merchantId = await writeMerchant(sql);
+  await sealEverything(sql);
+  await aMinutePasses(sql);
+  const older = await database.sql.reserve();
+  await older`BEGIN`;
+  await older`SELECT pg_current_xact_id()`;
+  await whileLineIsUncommitted(database, merchantId, async () => {
+    await writeLines(older, merchantId, 1);
+    await older`COMMIT`;
+    older.release();
+    await sealLedgerLines(sql);
+    await aMinutePasses(sql);
+    expect(await sealLedgerLines(sql)).toBe(0);
+  });
   await sealEverything(sql);
   expect(await readMerchantMoney(sql, sandbox(merchantId), 30)).toEqual(
     await trueMoney(sql, merchantId, 30),

@@ -120,10 +120,10 @@ describe('a manipulated ledger is detected', () => {
         await sql`UPDATE ledger_seal SET sealed_to = (SELECT max(transfer_id) FROM ledger_transfers)`;
         await sql`
           INSERT INTO ledger_days
-          SELECT merchant_id, environment, indian_day(at), debit_account, credit_account,
+          SELECT merchant_id, environment, indian_day(booked_at), debit_account, credit_account,
             sum(amount_paise) + CASE WHEN credit_account = 'surplus' THEN 1 ELSE 0 END
           FROM ledger_transfers
-          GROUP BY merchant_id, environment, indian_day(at), debit_account, credit_account`;
+          GROUP BY merchant_id, environment, indian_day(booked_at), debit_account, credit_account`;
       },
       [expect.stringMatching(/^day mer_1 sandbox \d{4}-\d\d-\d\d$/) as string],
     ],

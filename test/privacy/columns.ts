@@ -48,10 +48,10 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   ledger_days: { none: 'merchant_id environment day debit_account credit_account amount_paise' },
   ledger_proofs: { none: 'proof_id at duration_ms ok figures fault_count faults' },
-  ledger_seal: { none: 'is_only_row sealed_to next_to next_at next_xid' },
+  ledger_seal: { none: 'is_only_row sealed_to complete_to next_to next_at next_xid' },
   ledger_transfers: {
     none: `transfer_id gateway gateway_payment_id operation order_number merchant_id environment
-      debit_account credit_account amount_paise at reversal_id refund_try`,
+      debit_account credit_account amount_paise at booked_at reversal_id refund_try`,
   },
   linked_account_changes: {
     merchant: 'linked_account_id',

@@ -206,7 +206,10 @@ CREATE TABLE ledger_transfers (
   debit_account ledger_account NOT NULL,
   credit_account ledger_account NOT NULL CHECK (credit_account <> debit_account),
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
+  -- The time of the step.
   at timestamptz NOT NULL DEFAULT service_now(),
+  -- When the line was inserted: it belongs to this day, also if its step is recorded late.
+  booked_at timestamptz NOT NULL DEFAULT service_now(),
   -- Only of a reversal, and of the platform's loss by it.
   reversal_id text,
   CHECK ((operation IN ('reversal', 'loss')) = (reversal_id IS NOT NULL)),
@@ -228,7 +231,7 @@ CREATE UNIQUE INDEX ledger_transfers_one_way_out
   ON ledger_transfers (gateway, gateway_payment_id, refund_try)
   WHERE operation IN ('release', 'refund');
 
--- The lines of each merchant added up by day, so that the sums of a merchant with a million orders
+-- The lines of each merchant added up by the day of their booking, so that the sums of a merchant with a million orders
 -- are read from a few hundred rows: docs/adr/0014-the-figures-of-a-merchant.md. Recording a line
 -- writes nothing here: a Schedule adds the lines up to ledger_seal.sealed_to.
 CREATE TABLE ledger_days (
@@ -247,8 +250,10 @@ CREATE TABLE ledger_seal (
   is_only_row boolean PRIMARY KEY DEFAULT true CHECK (is_only_row),
   -- The transfer_id up to which every line is in ledger_days, and no later line.
   sealed_to bigint NOT NULL DEFAULT 0,
-  -- The transfer_id up to which lines are sealed next, when it was read, and the first transaction id
-  -- that was unassigned then.
+  -- Every line that was booked before this time is committed.
+  complete_to timestamptz NOT NULL DEFAULT '-infinity',
+  -- The transfer_id up to which lines are sealed next, when it was read, and a transaction id that was
+  -- assigned later.
   next_to bigint NOT NULL DEFAULT 0,
   next_at timestamptz NOT NULL DEFAULT '-infinity',
   next_xid xid8 NOT NULL DEFAULT '0'

@@ -413,12 +413,16 @@ END $$;
 
 -- Adds the next lines of the ledger to ledger_days, at most p_lines of them. Returns how many.
 --
--- transfer_id is assigned before its line is committed, so a line may appear after one with a larger
--- id. Lines are therefore sealed in two steps: one run notes the largest id, a later one seals the
--- lines up to it, when every transaction that had begun to write by then has ended. The minute is
--- longer than any statement of the service may take.
+-- transfer_id and booked_at are assigned before their line is committed, so a line may appear after one with
+-- a larger id, or on a day that is over. Lines are therefore sealed in two steps: one run notes the largest id
+-- and the time, a later one seals the lines up to it, when every transaction that had begun to write by then
+-- has ended. The minute is longer than any statement of the service may take.
 CREATE FUNCTION seal_ledger_lines(p_lines integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
+  -- Read before this transaction has an id, so that each transaction whose line is noted, or has a smaller
+  -- id, has a smaller one. The xmax of a snapshot would not do: transactions under way may have larger ids.
+  noted_at CONSTANT timestamptz := service_now();
+  noted_to CONSTANT bigint := (SELECT coalesce(max(transfer_id), 0) FROM ledger_transfers);
   seal ledger_seal;
   last_id bigint;
   lines integer;
@@ -428,14 +432,14 @@ BEGIN
   IF NOT FOUND THEN
     RETURN 0;
   END IF;
-  IF seal.next_to = seal.sealed_to THEN
-    UPDATE ledger_seal SET
-      next_to = (SELECT coalesce(max(transfer_id), 0) FROM ledger_transfers),
-      next_at = clock_timestamp(), next_xid = pg_snapshot_xmax(pg_current_snapshot());
+  IF seal.next_at > service_now() - interval '1 minute'
+    OR pg_snapshot_xmin(pg_current_snapshot()) < seal.next_xid THEN
     RETURN 0;
   END IF;
-  IF seal.next_at > clock_timestamp() - interval '1 minute'
-    OR pg_snapshot_xmin(pg_current_snapshot()) < seal.next_xid THEN
+  IF seal.next_to = seal.sealed_to THEN
+    UPDATE ledger_seal SET
+      complete_to = greatest(seal.complete_to, seal.next_at - interval '1 minute'),
+      next_to = noted_to, next_at = noted_at, next_xid = pg_current_xact_id();
     RETURN 0;
   END IF;
 
@@ -445,9 +449,10 @@ BEGIN
     ORDER BY transfer_id LIMIT p_lines
   ) AS next_lines;
   INSERT INTO ledger_days AS d
-  SELECT merchant_id, environment, indian_day(at), debit_account, credit_account, sum(amount_paise)
+  SELECT merchant_id, environment, indian_day(booked_at), debit_account, credit_account,
+    sum(amount_paise)
   FROM ledger_transfers WHERE transfer_id > seal.sealed_to AND transfer_id <= last_id
-  GROUP BY merchant_id, environment, indian_day(at), debit_account, credit_account
+  GROUP BY merchant_id, environment, indian_day(booked_at), debit_account, credit_account
   ON CONFLICT (merchant_id, environment, day, debit_account, credit_account)
   DO UPDATE SET amount_paise = d.amount_paise + excluded.amount_paise;
   UPDATE ledger_seal SET sealed_to = last_id;
