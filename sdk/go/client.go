@@ -47,9 +47,10 @@ type Options struct {
 
 // Client is a client of one merchant in one environment. Goroutines may share it.
 type Client struct {
-	Orders   *Orders
-	Disputes *Disputes
-	Events   *Events
+	Orders     *Orders
+	Disputes   *Disputes
+	Events     *Events
+	Statements *Statements
 
 	sandbox *Sandbox
 }
@@ -108,7 +109,12 @@ func New(options Options) (*Client, error) {
 	if way.sleep == nil {
 		way.sleep = sleepFor
 	}
-	client := &Client{Orders: &Orders{way}, Disputes: &Disputes{way}, Events: &Events{way}}
+	client := &Client{
+		Orders:     &Orders{way},
+		Disputes:   &Disputes{way},
+		Events:     &Events{way},
+		Statements: &Statements{way},
+	}
 	if options.Environment == EnvironmentSandbox {
 		client.sandbox = &Sandbox{way}
 	}

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { ErrorCode } from '../domain/errors.ts';
@@ -38,6 +39,8 @@ export interface ResponseDeclaration {
   readonly description: string;
   readonly schema: z.ZodType;
   readonly headers?: ObjectSchema;
+  /** What a request can have with its `Accept` in the place of JSON: sent unchanged, as a stream. */
+  readonly alsoAs?: 'text/csv';
   /** `application/json` if absent; any other body is sent unchanged, as text, bytes or a stream. */
   readonly contentType?: string;
 }
@@ -107,6 +110,13 @@ type ReplyOf<R extends Record<number, ResponseDeclaration>> = {
     readonly body: z.input<R[S]['schema']>;
     readonly contentType?: string;
   } & HeadersOf<R[S]>;
+}[keyof R & number];
+
+/** A reply in the other form of a response. */
+type OtherFormOf<R extends Record<number, ResponseDeclaration>> = {
+  [S in keyof R & number]: R[S] extends { alsoAs: infer Type extends string }
+    ? { readonly status: S; readonly body: Readable; readonly contentType: Type }
+    : never;
 }[keyof R & number];
 
 /** The part of a declaration that does not depend on its schemas. */
@@ -229,7 +239,9 @@ interface DeclaredRoute<
   H,
   B,
 > {
-  handledBy(handler: (request: RouteRequest<C, P, Q, H, B>) => Promise<ReplyOf<R>>): Route;
+  handledBy(
+    handler: (request: RouteRequest<C, P, Q, H, B>) => Promise<ReplyOf<R> | OtherFormOf<R>>,
+  ): Route;
   /**
    * For a handler that checks who asks before it validates the input, so that refused input tells a
    * stranger nothing.

@@ -42,7 +42,7 @@ export function merchantMoneyQuery(
       FROM ledger_days WHERE ${own}
       UNION ALL
       SELECT indian_day(booked_at), debit_account, credit_account, amount_paise
-      FROM ledger_transfers WHERE transfer_id > (SELECT sealed_to FROM ledger_seal) AND ${own}
+      FROM unsealed_ledger_transfers WHERE ${own}
     )
     SELECT
       coalesce(sum(CASE WHEN credit = 'merchant_held' THEN paise

@@ -71,6 +71,7 @@ test('the document has every operation of the contract, relative to the two base
       'GET /events',
       'GET /events/{id}',
       'POST /events/{id}/resend',
+      'GET /statements/{date}',
       'POST /orders/{id}/payment-sessions',
       'GET /orders/{id}/payment-sessions/{session}',
       'POST /test-helpers/orders/{id}/pay',

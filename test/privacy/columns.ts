@@ -51,7 +51,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   ledger_seal: { none: 'is_only_row sealed_to complete_to next_to next_at next_xid' },
   ledger_transfers: {
     none: `transfer_id gateway gateway_payment_id operation order_number merchant_id environment
-      debit_account credit_account amount_paise at booked_at reversal_id refund_try`,
+      debit_account credit_account amount_paise at booked_at movement_id reversal_id refund_try`,
   },
   linked_account_changes: {
     merchant: 'linked_account_id',
@@ -124,7 +124,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     none: `gateway gateway_payment_id environment order_number session_id amount_paise currency
       gateway_status refunded_paise is_whole utr captured_at confirmed_at money_lease_token money_lease_ends_at notified_at
       hold_started_at hold_refused_at held_at transfer_failures lacks_balance fee_paise tax_paise
-      transfer_fee_paise transfer_tax_paise`,
+      transfer_fee_paise transfer_tax_paise gateway_transfer_id gateway_refund_id`,
   },
   pending_logins: { passing: 'token_hash', none: 'user_id expires_at' },
   proposals: {

@@ -10,6 +10,9 @@ import type {
   OrderFilter,
   Page,
   PaymentSession,
+  Statement,
+  StatementLine,
+  StatementQuery,
   Timeline,
   WebhookEvent,
 } from './types.ts';
@@ -118,6 +121,22 @@ function eventsOf(send: Send) {
   };
 }
 
+function statementsOf(send: Send) {
+  const get = (date: string, page: StatementQuery = {}) =>
+    send<Statement>({
+      method: 'GET',
+      path: `/statements/${encodeURIComponent(date)}`,
+      query: { ...page },
+    });
+  return {
+    /** A day in India, such as '2026-11-20': a page of its lines, and its balances. */
+    get,
+    /** Every line of a day. Read it when the day is `closed`. */
+    lines: (date: string): List<StatementLine> =>
+      listOf((page: StatementQuery) => get(date, page), { size: 100 }),
+  };
+}
+
 /** What plays the buyer, the bank and an operator, and moves an order's clock. */
 function sandboxOf(send: Send) {
   const command = post(send);
@@ -154,6 +173,7 @@ export function createClient(options: ClientOptions) {
     orders: ordersOf(send),
     disputes: disputesOf(send),
     events: eventsOf(send),
+    statements: statementsOf(send),
     /** @throws PayordersError `WRONG_ENVIRONMENT` in production */
     get sandbox() {
       if (environment === 'sandbox') return sandboxOf(send);

@@ -207,3 +207,41 @@ export interface EventDetails {
     }[];
   } | null;
 }
+
+/** A movement of your money. */
+export interface StatementLine {
+  readonly type: Open<
+    'paid' | 'released' | 'refunded' | 'refund_failed' | 'reversed' | 'charged_back'
+  >;
+  readonly amount: number;
+  /** What it adds to the money that is held for you, and takes from it. */
+  readonly credit: number;
+  readonly debit: number;
+  /** Its day is that of this. */
+  readonly booked_at: string;
+  readonly happened_at: string;
+  readonly order_number: string;
+  readonly merchant_order_id: string | null;
+  readonly gateway_payment_id: string;
+  readonly gateway_transfer_id: string | null;
+  readonly gateway_refund_id: string | null;
+  readonly gateway_chargeback_id: string | null;
+  readonly utr: string | null;
+}
+
+/** A day in India: a page of its lines, and its balances. */
+export interface Statement extends Page<StatementLine> {
+  readonly opening_balance: number;
+  /** Of a day that is not closed, for now. */
+  readonly closing_balance: number;
+  /** Nothing will be added to the day. */
+  readonly closed: boolean;
+}
+
+/** Which page of a statement. */
+export interface StatementQuery {
+  /** Lines that one request returns: 1 to 100. */
+  readonly size?: number;
+  /** The `next` of the page before. */
+  readonly after?: string;
+}

@@ -83,6 +83,9 @@ CREATE TABLE payments (
   tax_paise bigint CHECK (tax_paise BETWEEN 0 AND fee_paise),
   transfer_fee_paise bigint CHECK (transfer_fee_paise >= 0),
   transfer_tax_paise bigint CHECK (transfer_tax_paise BETWEEN 0 AND transfer_fee_paise),
+  -- The gateway's ids of its transfer and of this service's latest refund of it, once they are made.
+  gateway_transfer_id text,
+  gateway_refund_id text,
   PRIMARY KEY (gateway, gateway_payment_id)
 );
 CREATE INDEX payments_by_order ON payments (order_number);
@@ -193,6 +196,13 @@ CREATE TYPE ledger_account AS ENUM (
   'gateway_clearing', 'merchant_held', 'merchant_available', 'surplus', 'refunds', 'platform_losses',
   'gateway_fees'
 );
+-- Whether a line moves money of the order's merchant. Surplus captures, fees and what the platform pays for
+-- chargebacks are no merchant's money.
+CREATE FUNCTION is_merchants_money(debit ledger_account, credit ledger_account) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT debit IN ('merchant_held', 'merchant_available') OR credit = 'merchant_held'
+$$;
+
 CREATE TABLE ledger_transfers (
   transfer_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   gateway text NOT NULL,
@@ -210,6 +220,9 @@ CREATE TABLE ledger_transfers (
   at timestamptz NOT NULL DEFAULT service_now(),
   -- When the line was inserted: it belongs to this day, also if its step is recorded late.
   booked_at timestamptz NOT NULL DEFAULT service_now(),
+  -- The gateway's id of the transfer that was released or of the refund; null of other lines, and where
+  -- the service does not know it.
+  movement_id text CHECK (movement_id IS NULL OR operation IN ('release', 'refund', 'refund_failed')),
   -- Only of a reversal, and of the platform's loss by it.
   reversal_id text,
   CHECK ((operation IN ('reversal', 'loss')) = (reversal_id IS NOT NULL)),
@@ -223,6 +236,10 @@ CREATE TABLE ledger_transfers (
     UNIQUE NULLS NOT DISTINCT (gateway, gateway_payment_id, operation, reversal_id, refund_try)
 );
 CREATE INDEX ledger_transfers_by_order ON ledger_transfers (order_number);
+-- The lines of a merchant's statement, by the day of their booking in Indian time.
+CREATE INDEX ledger_transfers_of_merchant
+  ON ledger_transfers (merchant_id, environment, indian_day(booked_at), transfer_id)
+  WHERE is_merchants_money(debit_account, credit_account);
 CREATE INDEX ledger_transfers_failed ON ledger_transfers (order_number)
   WHERE operation = 'refund_failed';
 -- A payment is released to the merchant or refunded, once, and never both. Only a refund that has failed
@@ -259,3 +276,8 @@ CREATE TABLE ledger_seal (
   next_xid xid8 NOT NULL DEFAULT '0'
 );
 INSERT INTO ledger_seal DEFAULT VALUES;
+
+-- The lines that are in no sum of ledger_days yet. OFFSET 0 keeps a condition on the merchant from being
+-- planned before the one on transfer_id, which then would read all lines of the merchant.
+CREATE VIEW unsealed_ledger_transfers AS
+  SELECT * FROM ledger_transfers WHERE transfer_id > (SELECT sealed_to FROM ledger_seal) OFFSET 0;

@@ -264,10 +264,12 @@ BEGIN
       THEN balance_of(o.gateway, changed.gateway_payment_id, 'merchant_held')
       ELSE o.amount_paise END;
     INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
-      merchant_id, environment, debit_account, credit_account, amount_paise, at)
+      merchant_id, environment, debit_account, credit_account, amount_paise, at, movement_id)
     SELECT o.gateway, changed.gateway_payment_id, p_ledger->>'operation', p_order_number,
       o.merchant_id, o.environment, (p_ledger->>'debit')::ledger_account,
-      (p_ledger->>'credit')::ledger_account, paise, at
+      (p_ledger->>'credit')::ledger_account, paise, at,
+      CASE p_ledger->>'debit' WHEN 'merchant_held'
+        THEN movement_of(o.gateway, changed.gateway_payment_id, p_ledger->>'operation') END
     WHERE paise > 0;
   END IF;
 

@@ -22,6 +22,13 @@ CREATE FUNCTION book_fees(p payments) RETURNS void LANGUAGE sql AS $$
   ON CONFLICT DO NOTHING
 $$;
 
+-- The gateway's id of what has moved the money of a line with this operation.
+CREATE FUNCTION movement_of(p_gateway text, p_gateway_payment_id text, p_operation text) RETURNS text
+LANGUAGE sql STABLE AS $$
+  SELECT CASE p_operation WHEN 'release' THEN gateway_transfer_id WHEN 'refund' THEN gateway_refund_id END
+  FROM payments WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id
+$$;
+
 -- True if the ledger has a line of the payment, other than those of fees: money of it was given to an
 -- account.
 CREATE FUNCTION is_booked(p_gateway text, p_gateway_payment_id text) RETURNS boolean
@@ -215,10 +222,10 @@ BEGIN
     RETURN false;
   END IF;
   INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
-    environment, debit_account, credit_account, amount_paise, refund_try)
+    environment, debit_account, credit_account, amount_paise, refund_try, movement_id)
   VALUES (p_gateway, p_gateway_payment_id, 'refund_failed', refund.order_number, refund.merchant_id,
     refund.environment, refund.credit_account, refund.debit_account, refund.amount_paise,
-    refund.refund_try);
+    refund.refund_try, refund.movement_id);
   UPDATE surplus_refunds s SET processed_at = NULL
   WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id;
   -- A cancelled order shows its earliest surplus refund.

@@ -29,7 +29,8 @@ function assertBody(route: Route, reply: Reply, schema: z.ZodType): void {
 export function assertDocumented(route: Route, reply: Reply): void {
   const declared = route.responses[reply.status];
   if (!declared) throw undocumented(route, `${reply.status}, which it does not declare`);
-  if (declared.contentType !== undefined) return;
+  const isOther = declared.alsoAs !== undefined && declared.alsoAs === reply.contentType;
+  if (declared.contentType !== undefined || isOther) return;
   const headers = declared.headers?.strict().safeParse(reply.headers ?? {});
   if (headers && !headers.success) throw undocumented(route, `headers: ${headers.error.message}`);
   if (!headers && Object.keys(reply.headers ?? {}).length > 0) {

@@ -129,7 +129,10 @@ export function responsesOf(route: Route, notes: OperationNotes): ZodOpenApiResp
     {
       description: response.description,
       headers: commonHeaders.extend(response.headers?.shape ?? {}),
-      content: jsonContent(response.schema, exampleOf(notes, status)),
+      content: {
+        ...jsonContent(response.schema, exampleOf(notes, status)),
+        ...(response.alsoAs && { [response.alsoAs]: { schema: z.string() } }),
+      },
       ...linksOf(notes),
     },
   ]);

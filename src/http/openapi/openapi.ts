@@ -67,7 +67,9 @@ function operationOf(
   notes: OperationNotes,
 ): ZodOpenApiOperationObject {
   const { operationId, summary, description, tags, params, query, headers } = route;
-  const header = versionHeader.extend(headers?.shape ?? {});
+  // OpenAPI describes Accept by the content types of the responses.
+  const { Accept: _, ...ofRoute } = headers?.shape ?? {};
+  const header = versionHeader.extend(ofRoute);
   return {
     operationId,
     summary,

@@ -15,6 +15,7 @@ import { createMemoryRateLimiter, createPageRateLimiter } from '../../http/limit
 import { createReadiness } from '../../http/server/readiness.ts';
 import { securityTxtRoutes } from '../../http/server/security-txt.ts';
 import { createVersionRegistry } from '../../http/versions.ts';
+import { statementRoute } from '../../ledger/statement-route.ts';
 import { createMailer } from '../../mail/mailer.ts';
 import { createAuthenticate } from '../../merchants/authenticate.ts';
 import { takeSandboxFault } from '../../merchants/sandbox-fault.ts';
@@ -140,6 +141,7 @@ export async function composeApi(resources: Resources) {
   const routes = [
     ...orderRoutes({ sql, commands, present }),
     ...eventRoutes({ sql, retries: createDeliveryRetries(temporal) }),
+    statementRoute(sql),
     ...paymentSessionRoutes(sessions),
     ...helpers.map((helper) => commandRoute(sql, helper)),
     failAfterWorkRoute(sql),

@@ -16,6 +16,7 @@ const TAGS = [
   { name: 'Payment sessions', description: 'For merchants with their own payment page.' },
   { name: 'Disputes', description: 'Respond to the disputes that buyers raise.' },
   { name: 'Events', description: 'Read the events of your orders, and send one again.' },
+  { name: 'Statements', description: 'Read what became of your money, day by day.' },
   {
     name: 'Sandbox test helpers',
     description:

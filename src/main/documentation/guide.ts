@@ -12,6 +12,7 @@ const CHAPTERS = [
   ['Errors', 'errors'],
   ['Values', 'values'],
   ['Lists and pages', 'paging'],
+  ['Statements', 'statements'],
   ['Webhooks', 'webhooks'],
   ['Webhook receivers', 'receivers'],
   ['Going live', 'going-live'],

@@ -47,6 +47,29 @@ const onSameEvent = (operationId: string): NextOperation[] => [
   { operationId, parameters: { id: '$request.path.id' } },
 ];
 
+const EXAMPLE_LINE = {
+  type: 'paid',
+  amount: 499.5,
+  credit: 499.5,
+  debit: 0,
+  booked_at: '2026-11-20T09:32:10.000Z',
+  happened_at: '2026-11-20T09:32:10.000Z',
+  order_number: EXAMPLE_ORDERS.paid.order_number,
+  merchant_order_id: null,
+  gateway_payment_id: EXAMPLE_ORDERS.paid.payment?.gateway_payment_id,
+  gateway_transfer_id: null,
+  gateway_refund_id: null,
+  gateway_chargeback_id: null,
+  utr: EXAMPLE_ORDERS.paid.payment?.utr,
+};
+const EXAMPLE_STATEMENT = {
+  content: [EXAMPLE_LINE],
+  next: null,
+  opening_balance: 1200,
+  closing_balance: 1699.5,
+  closed: true,
+};
+
 const { created, paymentFailed, paid, delivered } = EXAMPLE_ORDERS;
 const { disputed, underReview, resolved, refunding, refunded, cancelled } = EXAMPLE_ORDERS;
 
@@ -163,6 +186,15 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
     request: {},
     responses: { 202: eventResponse('Event is being sent') },
     next: onSameEvent('getEvent'),
+  },
+  getStatement: {
+    responses: { 200: response('Statement', EXAMPLE_STATEMENT, '2026-11-21T02:00:00.000Z') },
+    next: [
+      {
+        operationId: 'getOrder',
+        parameters: { id: '$response.body#/data/content/0/order_number' },
+      },
+    ],
   },
   openPaymentSession: {
     request: {},

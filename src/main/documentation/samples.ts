@@ -11,7 +11,7 @@ type Value = string | number;
 
 /** A call of the SDKs, which have the same names in each language. */
 interface Call {
-  readonly resource: 'orders' | 'disputes' | 'events' | 'sandbox';
+  readonly resource: 'orders' | 'disputes' | 'events' | 'statements' | 'sandbox';
   readonly method: string;
   /** Texts in their order. */
   readonly words?: readonly string[];
@@ -77,6 +77,13 @@ const CALLS: Readonly<Record<string, Call>> = {
   acceptDispute: onOrder('disputes', 'accept'),
   getEvent: { resource: 'events', method: 'get', words: [exampleEventId(3)] },
   resendEvent: { resource: 'events', method: 'resend', words: [exampleEventId(3)] },
+  getStatement: {
+    resource: 'statements',
+    method: 'get',
+    words: ['2026-11-20'],
+    fields: { size: 100 },
+    go: 'payorders.StatementQuery{Size: 100}',
+  },
   testPay: helper('pay'),
   testFailPayment: helper('failPayment'),
   testDispute: helper('dispute', { fields: { reason: 'It never arrived at my door' } }),

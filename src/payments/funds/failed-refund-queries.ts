@@ -61,9 +61,10 @@ export async function finishRefundAgain(sql: Sql, orderNumber: string): Promise<
       RETURNING *
     )
     INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
-      environment, debit_account, credit_account, amount_paise, refund_try)
+      environment, debit_account, credit_account, amount_paise, refund_try, movement_id)
     SELECT gateway, gateway_payment_id, 'refund', order_number, merchant_id, environment,
-      'merchant_held', 'refunds', left_paise, refund_try_of(gateway, gateway_payment_id)
+      'merchant_held', 'refunds', left_paise, refund_try_of(gateway, gateway_payment_id),
+      movement_of(gateway, gateway_payment_id, 'refund')
     FROM done
     CROSS JOIN LATERAL balance_of(gateway, gateway_payment_id, 'merchant_held') left_paise
     WHERE left_paise > 0`;

@@ -3,7 +3,7 @@ import { jsonRow } from '../../db/client.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
 import { feeColumns } from './fee-queries.ts';
-import type { GatewayFee } from '../gateway/gateway.ts';
+import type { GatewayTransfer } from '../gateway/gateway.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { isMoneyFree, leaseColumns, newMoneyToken } from './money-lease.ts';
@@ -24,6 +24,7 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   transferFailures: number;
   /** The gateway's fee of its transfer is recorded. */
   hasTransferFee: boolean;
+  gatewayTransferId: string | null;
   /** A transfer of its payment may have been made. */
   mayBeTransferred: boolean;
 }
@@ -35,7 +36,7 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
       o.merchant_id,
       m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
       p.linked_account_id, p.transfer_failures,
-      p.transfer_fee_paise IS NOT NULL AS has_transfer_fee,
+      p.transfer_fee_paise IS NOT NULL AS has_transfer_fee, p.gateway_transfer_id,
       p.hold_started_at IS NOT NULL AS may_be_transferred
     FROM orders o JOIN merchants m USING (merchant_id)
     JOIN payments p ON p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id
@@ -131,20 +132,32 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
   return row ? { ...row, token } : null;
 }
 
-/** Records that the gateway holds the funds, with the fee of the transfer. */
+/** Records that the gateway holds the funds, with its transfer. */
 export async function markHeld(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-  ofTransfer: GatewayFee | null,
+  { transferId, fee: ofTransfer }: GatewayTransfer,
 ): Promise<void> {
   await sql`
     WITH held AS (
       UPDATE payments p
-      SET held_at = service_now(), ${feeColumns(sql, { ofPayment: null, ofTransfer })}
+      SET held_at = service_now(), gateway_transfer_id = ${transferId},
+        ${feeColumns(sql, { ofPayment: null, ofTransfer })}
       WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
       RETURNING p
     )
     SELECT book_fees(p) FROM held`;
+}
+
+/** Records what has moved the money at the gateway, before the ledger has a line of it. */
+export async function writeMovement(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+  made: { gatewayTransferId: string } | { gatewayRefundId: string },
+): Promise<void> {
+  await sql`
+    UPDATE payments SET ${sql(made)}
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
 }
 
 /** Records that the gateway refused the hold: the service tries again an hour later. */

@@ -103,6 +103,10 @@ export async function releaseFunds(
     await assertNotBlocked(deps.sql, orderNumber);
     const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
+    const { transferId: gatewayTransferId } = transfer;
+    if (gatewayTransferId !== funds.gatewayTransferId) {
+      await queries.writeMovement(deps.sql, funds, { gatewayTransferId });
+    }
     if (transfer.fee !== null && !funds.hasTransferFee) {
       await queries.writeFees(deps.sql, funds, { ofPayment: null, ofTransfer: transfer.fee });
     }
@@ -130,10 +134,10 @@ export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise
   if (lease === null) return;
   const funds = await fundsOf(sql, orderNumber);
   try {
-    const { state, fee } = await transferWith(deps, funds, 'holdFunds', lease);
+    const transfer = await transferWith(deps, funds, 'holdFunds', lease);
     // The next run asks for the state of one that is pending.
-    if (state !== 'pending') {
-      await queries.markHeld(sql, lease, fee);
+    if (transfer.state !== 'pending') {
+      await queries.markHeld(sql, lease, transfer);
       await clearAlert(sql, 'gateway_refused', orderNumber, 'gateway');
     }
   } catch (error) {
@@ -304,6 +308,7 @@ async function refundPayment(
     },
   });
   if (refund.state !== 'processed') throw new NotYet(`The refund is ${refund.state}`);
+  await queries.writeMovement(sql, lease, { gatewayRefundId: refund.reversalId });
 }
 
 async function transferWith(

@@ -88,10 +88,12 @@ export async function finishSurplus(
       RETURNING s.*
     ), booked AS (
       INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
-        merchant_id, environment, debit_account, credit_account, amount_paise, refund_try)
+        merchant_id, environment, debit_account, credit_account, amount_paise, refund_try,
+        movement_id)
       SELECT d.gateway, d.gateway_payment_id, 'refund', d.order_number, o.merchant_id,
         o.environment, 'surplus', 'refunds', left_paise,
-        refund_try_of(d.gateway, d.gateway_payment_id)
+        refund_try_of(d.gateway, d.gateway_payment_id),
+        movement_of(d.gateway, d.gateway_payment_id, 'refund')
       FROM done d JOIN locked o USING (order_number)
       CROSS JOIN LATERAL balance_of(d.gateway, d.gateway_payment_id, 'surplus') left_paise
       WHERE left_paise > 0

@@ -143,6 +143,7 @@ export interface TransferInput {
 
 /** The transfer of a payment to the linked account, as the gateway reports it. */
 export interface GatewayTransfer {
+  transferId: string;
   /** `pending`: accepted, not yet completed. A repeat with the same key returns its state. */
   state: 'pending' | 'held' | 'released';
   /** Null while the gateway does not report it. */

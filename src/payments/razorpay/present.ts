@@ -103,10 +103,11 @@ const CHARGEBACK_STATES = {
 
 /** Converts a Route transfer to the port's. Razorpay makes a transfer after it has responded. */
 export function presentTransfer(transfer: Transfer): GatewayTransfer {
+  const { id: transferId } = transfer;
   const isUnderWay = transfer.status === 'created' || transfer.status === 'pending';
-  if (isUnderWay) return { state: 'pending', fee: null };
+  if (isUnderWay) return { transferId, state: 'pending', fee: null };
   const fee = presentFee(transfer.fees, transfer.tax);
-  return { state: transfer.on_hold ? 'held' : 'released', fee };
+  return { transferId, state: transfer.on_hold ? 'held' : 'released', fee };
 }
 
 /** Whether this refund or transfer was made under this key. */

@@ -145,7 +145,7 @@ async function payOut(api: Api, input: TransferInput, held: boolean): Promise<Ga
     held,
   };
   const payout = await api<Payout>('POST', `/charges/${input.gatewayPaymentId}/payouts`, body);
-  return { state: payout.held ? 'held' : 'released', fee: null };
+  return { transferId: payout.id, state: payout.held ? 'held' : 'released', fee: null };
 }
 
 function presentIntent(intent: Intent): GatewaySession {

@@ -21,6 +21,8 @@ from .types import (
     OrderStatus,
     Page,
     PaymentSession,
+    Statement,
+    StatementLine,
     Timeline,
     WebhookEvent,
 )
@@ -204,6 +206,29 @@ class AsyncEvents:
         return await self._send(calls.resend(event_id, idempotency_key))
 
 
+class AsyncStatements:
+    """What became of your money, day by day. Every method raises PayordersError."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._send = transport.send
+
+    async def get(self, date: str, *, size: int | None = None, after: str | None = None) -> Statement:
+        """A day in India, such as ``2026-11-20``: a page of its lines, and its balances.
+
+        ``size``: lines that one request returns: 1 to 100.
+        ``after``: the ``next`` of the page before.
+        """
+        return await self._send(calls.get_statement(date, size, after))
+
+    def lines(self, date: str) -> AsyncItemList[StatementLine]:
+        """Every line of a day. Read it when the day is ``closed``."""
+
+        async def read(cursor: str | None) -> Page[StatementLine]:
+            return await self._send(calls.list_lines(date, cursor))
+
+        return AsyncItemList(read, None)
+
+
 class AsyncSandbox:
     """Plays the buyer, the bank and an operator, and moves an order's clock. Every method raises PayordersError."""
 
@@ -283,6 +308,7 @@ class AsyncClient:
         self.orders = AsyncOrders(self._transport)
         self.disputes = AsyncDisputes(self._transport)
         self.events = AsyncEvents(self._transport)
+        self.statements = AsyncStatements(self._transport)
 
     @property
     def sandbox(self) -> AsyncSandbox:

@@ -13,6 +13,8 @@ from .types import (
     OrderStatus,
     Page,
     PaymentSession,
+    Statement,
+    StatementLine,
     Timeline,
     WebhookEvent,
 )
@@ -178,6 +180,18 @@ def get_event(event_id: str) -> Call[EventDetails]:
 
 def resend(event_id: str, key: str | None) -> Call[object]:
     return Call("POST", _event(event_id, "/resend"), None, key)
+
+
+def get_statement(date: str, size: int | None, after: str | None) -> Call[Statement]:
+    return Call("GET", _statement(date, size, after))
+
+
+def list_lines(date: str, after: str | None) -> PageCall[StatementLine]:
+    return PageCall("GET", _statement(date, 100, after))
+
+
+def _statement(date: str, size: int | None, after: str | None) -> str:
+    return _list(f"/statements/{quote(date, safe='')}", {"size": size, "after": after})
 
 
 def help_order(order_number: str, helper: str, body: Mapping[str, Any] | None = None) -> Call[Order]:

@@ -21,6 +21,8 @@ from .types import (
     OrderStatus,
     Page,
     PaymentSession,
+    Statement,
+    StatementLine,
     Timeline,
     WebhookEvent,
 )
@@ -204,6 +206,29 @@ class Events:
         return self._send(calls.resend(event_id, idempotency_key))
 
 
+class Statements:
+    """What became of your money, day by day. Every method raises PayordersError."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._send = transport.send
+
+    def get(self, date: str, *, size: int | None = None, after: str | None = None) -> Statement:
+        """A day in India, such as ``2026-11-20``: a page of its lines, and its balances.
+
+        ``size``: lines that one request returns: 1 to 100.
+        ``after``: the ``next`` of the page before.
+        """
+        return self._send(calls.get_statement(date, size, after))
+
+    def lines(self, date: str) -> ItemList[StatementLine]:
+        """Every line of a day. Read it when the day is ``closed``."""
+
+        def read(cursor: str | None) -> Page[StatementLine]:
+            return self._send(calls.list_lines(date, cursor))
+
+        return ItemList(read, None)
+
+
 class Sandbox:
     """Plays the buyer, the bank and an operator, and moves an order's clock. Every method raises PayordersError."""
 
@@ -283,6 +308,7 @@ class Client:
         self.orders = Orders(self._transport)
         self.disputes = Disputes(self._transport)
         self.events = Events(self._transport)
+        self.statements = Statements(self._transport)
 
     @property
     def sandbox(self) -> Sandbox:

@@ -191,6 +191,34 @@ class EventDetails(TypedDict):
     delivery: EventDelivery | None
 
 
+class StatementLine(TypedDict):
+    """A movement of your money. ``credit`` is added to what is held for you, ``debit`` is taken from it."""
+
+    type: Literal["paid", "released", "refunded", "refund_failed", "reversed", "charged_back"] | str
+    amount: Decimal
+    credit: Decimal
+    debit: Decimal
+    booked_at: str
+    happened_at: str
+    order_number: str
+    merchant_order_id: str | None
+    gateway_payment_id: str
+    gateway_transfer_id: str | None
+    gateway_refund_id: str | None
+    gateway_chargeback_id: str | None
+    utr: str | None
+
+
+class Statement(TypedDict):
+    """A day in India: a page of its lines, and its balances. Nothing will be added to a ``closed`` day."""
+
+    content: Sequence[StatementLine]
+    next: str | None
+    opening_balance: Decimal
+    closing_balance: Decimal
+    closed: bool
+
+
 class PaymentSession(TypedDict):
     """A payment session for a merchant with its own payment page."""
 

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { rupeesFromPaise } from '../domain/index.ts';
+import type { StatementLine } from './statement.ts';
+import { LINE_TYPES } from './statement.ts';
+
+const dateTime = z.iso.datetime();
+
+/** One line of a statement. Its fields are the columns of the CSV, too. */
+export const statementLineSchema = z
+  .object({
+    type: z.enum(LINE_TYPES).meta({
+      description:
+        '`reversed` is a refund that was made at the gateway itself, `charged_back` a chargeback that was lost; ' +
+        '`refund_failed` takes a `refunded` back, and the refund is made again. More may be added.',
+    }),
+    amount: z.number().meta({ description: 'Rupees', example: 499.5 }),
+    credit: z.number().meta({
+      description: 'Rupees that are added to what is held for you',
+      example: 499.5,
+    }),
+    debit: z.number().meta({
+      description: 'Rupees that are taken from it; 0 also for what had been released before',
+      example: 0,
+    }),
+    booked_at: dateTime.meta({ description: 'When the line was written: its day is that of this' }),
+    happened_at: dateTime.meta({ description: 'When it happened, which may be earlier' }),
+    order_number: z.string(),
+    merchant_order_id: z.string().nullable(),
+    gateway_payment_id: z.string(),
+    gateway_transfer_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of a release; null also where it is not known' }),
+    gateway_refund_id: z.string().nullable().meta({ description: 'Of every kind of refund' }),
+    gateway_chargeback_id: z.string().nullable(),
+    utr: z.string().nullable().meta({
+      description: 'Of a payment: its reference at banks and UPI apps; null if not known',
+    }),
+  })
+  .meta({ id: 'StatementLine' });
+/** A line as JSON. */
+export type PresentedLine = z.infer<typeof statementLineSchema>;
+
+/** The names of the fields, in their one order. */
+export const LINE_FIELDS = Object.keys(statementLineSchema.shape);
+
+/** The line as JSON. */
+export function presentLine(line: StatementLine): PresentedLine {
+  return {
+    type: line.type,
+    amount: rupeesFromPaise(line.amountPaise),
+    credit: rupeesFromPaise(Math.max(line.balanceChangePaise, 0)),
+    debit: rupeesFromPaise(Math.max(-line.balanceChangePaise, 0)),
+    booked_at: line.bookedAt.toISOString(),
+    happened_at: line.at.toISOString(),
+    order_number: line.orderNumber,
+    merchant_order_id: line.merchantOrderId,
+    gateway_payment_id: line.gatewayPaymentId,
+    gateway_transfer_id: line.gatewayTransferId,
+    gateway_refund_id: line.gatewayRefundId,
+    gateway_chargeback_id: line.gatewayChargebackId,
+    utr: line.utr,
+  };
+}
