@@ -21,6 +21,8 @@ export interface Client {
   address: string;
   /** The User-Agent header. */
   userAgent: string;
+  /** Of the browser's `DEVICE_COOKIE`. */
+  deviceToken?: string | undefined;
   /** The session of the browser's cookie, which a login ends. */
   sessionToken?: string | undefined;
 }

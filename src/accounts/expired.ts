@@ -1,4 +1,5 @@
 import type { Sql } from '../db/client.ts';
+import { DEVICE_COOKIE_DAYS } from './log-in/devices.ts';
 import { isLive } from './log-in/sessions.ts';
 
 /** Longer than a limit of attempts lasts: see `admit_attempt`. */
@@ -22,6 +23,10 @@ export const EXPIRED_ACCESS = {
     DELETE FROM dashboard_sessions WHERE session_id IN (
       SELECT s.session_id FROM dashboard_sessions s JOIN users u USING (user_id)
       WHERE NOT (${isLive(sql)}) LIMIT ${most})`,
+  devices: (sql: Sql, most: number) => sql`
+    DELETE FROM known_devices WHERE (user_id, token_hash) IN (
+      SELECT user_id, token_hash FROM known_devices
+      WHERE last_used_at <= service_now() - ${DEVICE_COOKIE_DAYS} * interval '1 day' LIMIT ${most})`,
   attempts: (sql: Sql, most: number) => sql`
     DELETE FROM account_attempts WHERE (purpose, subject, address) IN (
       SELECT purpose, subject, address FROM account_attempts

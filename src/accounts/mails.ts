@@ -1,4 +1,5 @@
 import type { Mail } from '../mail/public.ts';
+import { timeText } from '../pages/format.ts';
 import type { AccountDeps } from './context.ts';
 
 type MailDeps = Pick<AccountDeps, 'publicBaseUrl'>;
@@ -80,6 +81,27 @@ const CHANGES = {
 
 /** A change of how an account is protected. */
 export type AccountChange = keyof typeof CHANGES;
+
+/** Reports a log-in with a browser that the user has not used before. A mail has nothing that a browser says of itself. */
+export function newDeviceMail(
+  { publicBaseUrl }: MailDeps,
+  to: string,
+  { address, at }: { address: string; at: Date },
+): Mail {
+  return mail(
+    to,
+    'A log-in from a new device',
+    'Somebody has logged in to your account with a browser that it was not used with before.',
+    {
+      facts: [
+        ['When', timeText(at)],
+        ['Address', address],
+      ],
+    },
+    'If it was you, there is nothing to do. If not, set a new password now, which ends all sessions:',
+    { label: 'Set a new password', url: `${publicBaseUrl}/dashboard/forgot-password` },
+  );
+}
 
 /** Reports a change to the owner of the account, who may not have made it. */
 export function noticeMail({ publicBaseUrl }: MailDeps, to: string, change: AccountChange): Mail {

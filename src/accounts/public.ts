@@ -5,6 +5,8 @@ export { confirmAgain } from './log-in/confirm-again.ts';
 export type { LinkPurpose, OpenLink } from './people/links.ts';
 export { acceptInvitation, findLink, requestReset, resetPassword } from './people/links.ts';
 export type { LogInResult } from './log-in/log-in.ts';
+export { DEVICE_COOKIE, DEVICE_COOKIE_DAYS } from './log-in/devices.ts';
+export { newToken } from './tokens.ts';
 export { isCodeAwaited, logIn, LOGIN_COOKIE, logInWithCode } from './log-in/log-in.ts';
 export type {
   Invitation,
@@ -29,6 +31,7 @@ export type { ProvenOperator } from './people/prove-operator.ts';
 export { proveOperator } from './people/prove-operator.ts';
 export type { OperatorAction, OperatorRole, ProposedAction } from './people/permissions.ts';
 export { ACTION_RULES, DISPUTES_PER_DAY, mayDo, rolesFor } from './people/permissions.ts';
+export { readMutedMails, writeMutedMails } from './people/mail-preferences.ts';
 export { emailKeyOf } from './people/users.ts';
 export { totpContext } from './two-factor/second-factor.ts';
 export type { ListedSession, SignedInUser } from './log-in/sessions.ts';

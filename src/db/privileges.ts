@@ -15,6 +15,7 @@ const MAY_DELETE = [
   'account_attempts',
   'dashboard_sessions',
   'gateway_callbacks',
+  'known_devices',
   'ledger_proofs',
   'mails',
   'merchant_documents',

@@ -3,6 +3,7 @@ export { mailContext } from './content.ts';
 export type { Letter } from './letter.ts';
 export { letterText } from './render-letter.ts';
 export type { OutgoingMail } from './mailer.ts';
-export { mailRow } from './queries.ts';
+export type { OrderMailRecord } from './queries.ts';
+export { listOrderMails, mailRow } from './queries.ts';
 export type { Mail, MailDeps, PreparedMail, SealedMail } from './send-mail.ts';
 export { prepareMail, sendMail, startMail } from './send-mail.ts';

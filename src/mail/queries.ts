@@ -68,3 +68,20 @@ export async function findUnstartedMails(
     ORDER BY sweep_at LIMIT ${limit}`;
   return rows.map(({ mailId }) => mailId);
 }
+
+/** What became of a mail about an order. Its content and address are deleted once it is sent. */
+export interface OrderMailRecord {
+  /** Such as `buyer_receipt`. */
+  kind: string;
+  createdAt: Date;
+  sentAt: Date | null;
+  /** Why it was given up. */
+  failure: string | null;
+}
+
+/** The mails about an order, the oldest first. Records are kept for MAIL_RETENTION_DAYS. */
+export async function listOrderMails(sql: Sql, orderNumber: string): Promise<OrderMailRecord[]> {
+  return sql<OrderMailRecord[]>`
+    SELECT kind, created_at, sent_at, failure FROM mails
+    WHERE order_number = ${orderNumber} ORDER BY created_at, mail_id`;
+}

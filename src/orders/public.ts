@@ -56,6 +56,7 @@ export { deadlineOf, waitingOf } from './waiting.ts';
 export type { SurplusReason } from './mails/buyer-texts.ts';
 export type {
   OrderMail,
+  OrderMailKind,
   OrderMailDeps,
   OutgoingOrderMail,
   WrittenMail,

@@ -25,7 +25,7 @@ export type {
 } from './lists/merchant-delivery.ts';
 export { findAttempt, findMerchantDelivery } from './lists/merchant-delivery.ts';
 export type { LastAttempts } from './schedule/failing-warnings.ts';
-export { lastAttempts } from './schedule/failing-warnings.ts';
+export { FAILING_ENDPOINT, lastAttempts } from './schedule/failing-warnings.ts';
 export type { RetryOutcome } from './resend/manual-retry.ts';
 export { retryDelivery } from './resend/manual-retry.ts';
 export type { ResendProgress } from './resend/resend.ts';

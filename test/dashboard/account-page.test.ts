@@ -258,3 +258,49 @@ test('only an admin sees and changes operators', async ({ service, operators, ow
     }
   }
 });
+
+test('mails can be switched off, except those about money and security', async ({
+  service,
+  newUser,
+  browserOf,
+}) => {
+  const user = await newUser();
+  const browser = browserOf(user);
+  const path = `${ACCOUNT}/mails`;
+  const page = await browser.get(path);
+  expect(page.body.match(/<input[^>]*type="checkbox" checked/g)).toHaveLength(2);
+  expect(page.body).toContain('A dispute: at once, 24 hours before its deadline');
+  const saved = await browser.post(path, { merchant_first_payment: 'on' });
+  expect((await browser.follow(saved)).body).toContain('Your choice is saved.');
+  const muted = async () =>
+    (
+      await service.sql<{ mutedMails: string[] }[]>`
+        SELECT muted_mails FROM users WHERE user_id = ${user.userId}`
+    )[0]?.mutedMails;
+  expect(await muted()).toEqual(['merchant_failing_endpoint']);
+  await browser.post(path, { merchant_dispute_raised: '' });
+  expect(await muted()).toEqual(['merchant_failing_endpoint', 'merchant_first_payment']);
+});
+
+test('a log-in with a browser that the account does not know is told to its user', async ({
+  service,
+  newUser,
+}) => {
+  const { email } = await newUser();
+  const logIn = async () => {
+    const browser = visitorOf(service.origin);
+    const form = await browser.get('/dashboard/login');
+    const device = /__Host-device=[\w-]{43}/.exec(form.headers.get('Set-Cookie') ?? '')?.[0];
+    const again = visitorOf(service.origin, { cookie: device ?? '' });
+    const post = () => again.post('/dashboard/login', { email, password: PASSWORD });
+    expect((await post()).status).toBe(303);
+    return { post };
+  };
+  const mails = async () => (await mailsTo(service.sql, email)).map(({ subject }) => subject);
+  const first = await logIn();
+  expect(await mails()).toEqual([]);
+  await logIn();
+  expect(await mails()).toEqual(['A log-in from a new device']);
+  await first.post();
+  expect(await mails()).toEqual(['A log-in from a new device']);
+});

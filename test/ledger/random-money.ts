@@ -59,7 +59,7 @@ async function recordStep(
   const columns = { stepNumber: order.stepNumber, updatedAt: at, ...step.columns };
   const [row] = await sql<[{ outcome: string }]>`
     SELECT record_step(${order.orderNumber}, ${jsonRow(sql, facts)}, ${jsonRow(sql, columns)}, NULL,
-      '{}', NULL, ${step.line ? jsonRow(sql, step.line) : null}, '{}')->>'outcome' AS outcome`;
+      '{}', NULL, ${step.line ? jsonRow(sql, step.line) : null}, NULL, '{}')->>'outcome' AS outcome`;
   if (row.outcome !== 'recorded') throw new Error(`${step.kind} is ${row.outcome}`);
 }
 

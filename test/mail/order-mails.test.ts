@@ -13,6 +13,8 @@ import type { TestService } from '../support/service.ts';
 import type { ReceivedMail } from '../support/smtp-receiver.ts';
 import { headerOf, startSmtpReceiver } from '../support/smtp-receiver.ts';
 import { until } from '../support/until.ts';
+import { operatorUser } from '../support/users.ts';
+import { visitorOf } from '../dashboard/visitor.ts';
 import { FROM } from './mail-test.ts';
 
 const HOUR_MS = 3_600_000;
@@ -191,6 +193,11 @@ test('an address that the server refuses ends the mail, and is no alert', async 
   await until(async () => (await mailsOf(service, order))[0]?.failedAt);
   const alerts = await service.sql`SELECT FROM alerts WHERE kind = 'mail_failed'`;
   expect(alerts).toHaveLength(0);
+  const { cookie } = await operatorUser(service.sql, 'support');
+  const operator = visitorOf(service.origin, { cookie });
+  const { body } = await operator.get(`/operator/orders/${order.order_number}`);
+  expect(body).toContain('To the buyer: receipt');
+  expect(body).toContain('The SMTP server answered 550 to RCPT TO');
   const { data } = (await merchant.sandbox.get(`/orders/${order.order_number}`)).body;
   expect(data.status).toBe('PAID');
 });

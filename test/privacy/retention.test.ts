@@ -52,6 +52,9 @@ async function writeAccess(sql: Sql, userId: string, expiresAt: Date): Promise<v
     INSERT INTO dashboard_sessions (session_id, token_hash, user_id, expires_at, address, user_agent)
     VALUES (${`ses_${randomUUID()}`}, ${hash()}, ${userId}, ${expiresAt}, '127.0.0.1', 'x')`;
   await sql`
+    INSERT INTO known_devices (user_id, token_hash, last_used_at)
+    VALUES (${userId}, ${hash()}, ${expiresAt}::timestamptz - interval '400 days')`;
+  await sql`
     INSERT INTO account_attempts (purpose, subject, address, attempts, first_at, last_at)
     VALUES ('log_in', ${hash()}, '127.0.0.1', 1, ${expiresAt}, ${expiresAt})`;
 }
@@ -86,6 +89,7 @@ test('what has passed its time is deleted in batches, and what has not stays', a
     links: 1,
     logins: 1,
     sessions: 1,
+    devices: 1,
     attempts: 1,
   });
   const left = await sql`SELECT DISTINCT body FROM gateway_callbacks`;

@@ -7,6 +7,7 @@ import type { AccountDeps, Client } from '../context.ts';
 import { noticeMail } from '../mails.ts';
 import { hashPassword, isCurrentHash, verifyPassword } from '../passwords/passwords.ts';
 import { acceptSecondFactor } from '../two-factor/second-factor.ts';
+import { noticeDevice } from './devices.ts';
 import { createSession } from './sessions.ts';
 import { hashOfToken, newToken } from '../tokens.ts';
 import type { UserRow } from '../people/users.ts';
@@ -55,6 +56,7 @@ export async function logIn(
   // The hash waits in a queue: meanwhile the password may have been reset.
   const passwordHash = await renewHash(sql, user, given.password);
   if (user.totpConfirmedAt === null) {
+    await noticeDevice(deps, user, client);
     const token = await createSession(deps, user.userId, client, {
       passwordHash,
       hasPassword: true,
@@ -149,6 +151,7 @@ export async function logInWithCode(
   await forgetAttempts(sql, limits);
   await sql`DELETE FROM pending_logins WHERE token_hash = ${hashOfToken(token)}`;
   const proof = { secondFactor: factor, hasPassword: true };
+  await noticeDevice(deps, user, client);
   const session = await createSession(deps, user.userId, client, proof);
   if (factor === 'recovery_code') {
     await deps.sendMail(noticeMail(deps, user.email, 'recovery_codes.use'));

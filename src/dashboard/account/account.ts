@@ -80,6 +80,8 @@ function loginFacts(
       }),
       (user.role === null || user.hasTwoFactor) &&
         link(`${path}/password`, 'Change the password', { class: 'button second' }),
+      user.merchantId !== null &&
+        link(`${path}/mails`, 'Choose your mails', { class: 'button second' }),
     ),
   ];
 }

@@ -1,5 +1,5 @@
 import type { Client } from '../../accounts/public.ts';
-import { SESSION_COOKIE } from '../../accounts/public.ts';
+import { DEVICE_COOKIE, SESSION_COOKIE } from '../../accounts/public.ts';
 
 /** The browser of a request, as the accounts record it. */
 export function clientOf(request: {
@@ -8,5 +8,10 @@ export function clientOf(request: {
   cookie(name: string): string | undefined;
 }): Client {
   const { address, userAgent } = request;
-  return { address, userAgent, sessionToken: request.cookie(SESSION_COOKIE) };
+  return {
+    address,
+    userAgent,
+    sessionToken: request.cookie(SESSION_COOKIE),
+    deviceToken: request.cookie(DEVICE_COOKIE),
+  };
 }

@@ -2,11 +2,14 @@ import { h } from 'preact';
 import { z } from 'zod';
 import type { AccountDeps } from '../../accounts/public.ts';
 import {
+  DEVICE_COOKIE,
+  DEVICE_COOKIE_DAYS,
   endSession,
   isCodeAwaited,
   logIn,
   LOGIN_COOKIE,
   logInWithCode,
+  newToken,
   SESSION_COOKIE,
 } from '../../accounts/public.ts';
 import { DomainError } from '../../domain/index.ts';
@@ -46,6 +49,11 @@ export function pageAfterLogin(next: string | undefined): string {
   return isPage ? next : START;
 }
 
+const DAY_SECONDS = 86_400;
+
+/** Written with the page before the log-in, whose answer writes another cookie. */
+const deviceCookie = () => cookieText(DEVICE_COOKIE, newToken(), DEVICE_COOKIE_DAYS * DAY_SECONDS);
+
 const inSession = (token: string, next: string | undefined): PageReply => ({
   seeOther: pageAfterLogin(next),
   setCookie: cookieText(SESSION_COOKIE, token),
@@ -58,9 +66,10 @@ export function logInPages(context: PageContext, accounts: AccountDeps): Route[]
     method: 'GET',
     path: '/login',
     query,
-  }).handledBy(async ({ viewer, query: { next, done } }) => {
+  }).handledBy(async ({ viewer, query: { next, done }, cookie }) => {
     if (viewer.user) return { seeOther: pageAfterLogin(next) };
-    return { view: logInView({ values: { next } }, done) };
+    const view = logInView({ values: { next } }, done);
+    return cookie(DEVICE_COOKIE) === undefined ? { view, setCookie: deviceCookie() } : { view };
   });
   const check = definePage(context, {
     audience: 'anyone',

@@ -5,6 +5,7 @@ import { accountPages } from './account.ts';
 import { confirmPages } from './confirm.ts';
 import { linkPages } from './links.ts';
 import { logInPages } from './log-in.ts';
+import { mailPages } from './mails.ts';
 import { passwordPages } from './password.ts';
 import { signUpPages } from './sign-up.ts';
 import { twoFactorPages } from './two-factor.ts';
@@ -17,6 +18,7 @@ export function accountRoutes(context: PageContext, accounts: AccountDeps): Rout
     ...logInPages(context, accounts),
     ...confirmPages(context, accounts),
     ...linkPages(context, accounts),
+    ...mailPages(context, accounts),
     ...audiences.flatMap((audience) => [
       ...accountPages(context, accounts, audience),
       ...passwordPages(context, accounts, audience),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { OperatorRole } from '../../accounts/public.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Route } from '../../http/define-route.ts';
+import { listOrderMails } from '../../mail/public.ts';
 import { writeBuyerView } from '../../merchants/public.ts';
 import { canMerchantRefund, findOrderAnywhere } from '../../orders/public.ts';
 import { readOrderView, readOrderWorkflows } from '../../payments/public.ts';
@@ -12,6 +13,7 @@ import { definePage } from '../page.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { actionLinks } from './order-actions.ts';
 import { orderContent } from './order-view.ts';
+import { mailsPart } from './order-mails.ts';
 import { actionNotice } from './parts.ts';
 import { openProposals } from './proposal-tables.ts';
 
@@ -60,17 +62,19 @@ async function orderPageView(
 ) {
   const order = await findOrderAnywhere(deps.sql, orderNumber);
   await writeBuyerView(deps.sql, actor, order);
-  const [view, workflows, proposals, canRefund] = await Promise.all([
+  const [view, workflows, proposals, canRefund, mails] = await Promise.all([
     readOrderView(deps.sql, order),
     readOrderWorkflows(deps, orderNumber, TEMPORAL_TIMEOUT_MS),
     listOpenAbout(deps.sql, orderNumber),
     canMerchantRefund(deps.sql, order),
+    listOrderMails(deps.sql, orderNumber),
   ]);
   const state = { order, view, workflows, canMerchantRefund: canRefund };
   const content = [
     actionNotice(done),
     openProposals(proposals),
     ...orderContent(view, workflows, actionLinks(state, role), role),
+    mailsPart(mails),
   ];
   return { title: `Order ${orderNumber}`, content };
 }

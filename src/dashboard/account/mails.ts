@@ -1,0 +1,93 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import type { AccountDeps } from '../../accounts/public.ts';
+import { readMutedMails, writeMutedMails } from '../../accounts/public.ts';
+import type { OrderMailKind } from '../../orders/public.ts';
+import { FAILING_ENDPOINT } from '../../webhooks/public.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import { checkBox, submit } from '../view/fields.ts';
+import { doneNotice, section } from '../view/parts.ts';
+import { form, link } from '../view/url.ts';
+import { accountPath } from './place.ts';
+
+const FIRST_PAYMENT = 'merchant_first_payment' satisfies OrderMailKind;
+
+/** The mails that a merchant's user may switch off. */
+const OPTIONAL_MAILS = [
+  { kind: FAILING_ENDPOINT, label: 'My server does not accept webhooks' },
+  { kind: FIRST_PAYMENT, label: 'My first payment' },
+] as const;
+
+/** They are about money or security. */
+const ALWAYS_SENT = [
+  'A dispute: at once, 24 hours before its deadline, and when it has ended',
+  'A refund or a settlement by one of our operators',
+  'A refund that somebody asked for on this dashboard',
+  'New keys and webhook URLs for production, and the account that you are paid out to',
+  'A log-in from a new device, and each change of password and two-factor authentication',
+  'Decisions about your application and your account',
+];
+
+const DONE = { saved: 'Your choice is saved.' } as const;
+
+/** A box that is not ticked is not sent. */
+const choices = z.object({
+  [FAILING_ENDPOINT]: z.string().optional(),
+  [FIRST_PAYMENT]: z.string().optional(),
+});
+
+/** The page on which a merchant's user chooses the mails. */
+export function mailPages(context: PageContext, accounts: AccountDeps): Route[] {
+  const show = definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/account/mails',
+    query: z.object({ done: z.string().optional() }),
+  }).handledBy(async ({ viewer, query }) => {
+    const muted = await readMutedMails(accounts, viewer.user.userId);
+    const path = accountPath(viewer);
+    const content = [
+      doneNotice(DONE, query.done),
+      section(
+        'optional',
+        'Mails that you can switch off',
+        form(
+          `${path}/mails`,
+          {},
+          OPTIONAL_MAILS.map(({ kind, label }) =>
+            checkBox(
+              { name: kind, label },
+              { values: { [kind]: muted.includes(kind) ? '' : 'on' } },
+            ),
+          ),
+          submit('Save'),
+        ),
+      ),
+      section(
+        'always',
+        'Mails that are always sent',
+        h('p', null, 'They are about money or the security of your account.'),
+        h(
+          'ul',
+          { class: 'plain' },
+          ALWAYS_SENT.map((what) => h('li', { key: what }, what)),
+        ),
+      ),
+      h('p', null, link(path, 'Back to the account')),
+    ];
+    return { view: { title: 'Mails', content } };
+  });
+  const save = definePage(context, {
+    audience: 'merchant',
+    method: 'POST',
+    path: '/account/mails',
+    body: choices,
+  }).handledBy(async ({ viewer, body }) => {
+    const muted = OPTIONAL_MAILS.map(({ kind }) => kind).filter((kind) => body[kind] === undefined);
+    await writeMutedMails(accounts, viewer.user.userId, muted);
+    return { seeOther: `${accountPath(viewer)}/mails?done=saved` };
+  });
+  return [...show, ...save];
+}
