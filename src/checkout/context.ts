@@ -12,6 +12,8 @@ import { checkoutPage } from './pages/checkout-page.ts';
 import type { Files } from './pages/layout.ts';
 import { formHeaders } from '../pages/same-origin.ts';
 import { refusalPage } from './pages/refusal-page.ts';
+import type { PageLanguage } from './language.ts';
+import { languageInput, languageOf } from './language.ts';
 import type { Checkout } from './queries.ts';
 import { findCheckout } from './queries.ts';
 
@@ -24,6 +26,8 @@ export interface CheckoutDeps {
   supportEmail: string | undefined;
   /** The rate limit of the buyer's pages, which is higher: many buyers may share one IP address. */
   rateLimiter: RateLimiter;
+  /** Whether the order's gateway is configured, so that it can be paid; an operator learns if it is not. */
+  hasGateway(order: OrderRow): Promise<boolean>;
   /**
    * Opens a payment session, or returns the open one.
    *
@@ -92,14 +96,22 @@ export function buyerRoute({ rateLimiter }: CheckoutContext) {
   } as const;
 }
 
+type PageInput = Parameters<typeof languageOf>[0];
+
 /** The same for a route whose errors are shown to the buyer as a page. */
 export function htmlRoute(context: CheckoutContext) {
   const { supportEmail } = context;
   return {
     ...buyerRoute(context),
-    refusalPage: (refusal: ErrorReply, requestId: string): Page => ({
+    ...languageInput,
+    refusalPage: (refusal: ErrorReply, requestId: string, input: PageInput): Page => ({
       contentType: 'text/html',
-      body: refusalPage(refusal, { requestId, supportEmail }, context.files),
+      body: refusalPage(
+        refusal,
+        { requestId, supportEmail },
+        context.files,
+        languageOf(input).texts,
+      ),
       headers: { ...refusal.headers, ...PAGE_HEADERS },
     }),
   };
@@ -111,7 +123,7 @@ export function formRoute(context: CheckoutContext) {
     ...htmlRoute(context),
     method: 'POST',
     bodyType: 'form',
-    headers: formHeaders,
+    headers: formHeaders.extend(languageInput.headers.shape),
     errors: ['NOT_FOUND', 'ORIGIN_NOT_ALLOWED'],
   } as const;
 }
@@ -121,12 +133,14 @@ export function formRoute(context: CheckoutContext) {
  *
  * @throws DomainError `NOT_FOUND`
  */
-export async function checkoutOf({ sql }: CheckoutContext, token: string): Promise<Checkout> {
-  const checkout = await findCheckout(sql, token);
+export async function checkoutOf(context: CheckoutContext, token: string): Promise<Checkout> {
+  const checkout = await findCheckout(context.sql, token);
   if (!checkout) throw errorOf('NOT_FOUND');
-  const { orderNumber, merchantId } = checkout.order;
+  const { order, takesPayments } = checkout;
+  const { orderNumber, merchantId } = order;
   addRequestFields({ orderNumber, merchantId });
-  return checkout;
+  if (!takesPayments || order.status !== 'ACCEPTED') return checkout;
+  return { ...checkout, takesPayments: await context.hasGateway(order) };
 }
 
 /**
@@ -138,26 +152,32 @@ export function show<Status extends number>(
   { files, basePath, supportEmail }: CheckoutContext,
   status: Status,
   checkout: Checkout,
+  { texts, query }: PageLanguage,
   feedback?: FormFeedback,
 ) {
-  const page = `${basePath}/${checkout.order.paymentToken}`;
+  const path = `${basePath}/${checkout.order.paymentToken}`;
   const links = {
-    page,
-    sessions: `${page}/sessions`,
-    dispute: `${page}/dispute`,
-    status: `${page}/status`,
+    path,
+    page: path + query,
+    sessions: `${path}/sessions${query}`,
+    dispute: `${path}/dispute${query}`,
+    status: `${path}/status`,
   };
   const { requestId } = requestFields();
   const reference =
     feedback?.problem === undefined || requestId === undefined
       ? undefined
       : { requestId, supportEmail };
-  const body = checkoutPage(checkout, links, files, { ...feedback, reference });
+  const body = checkoutPage(checkout, links, files, texts, { ...feedback, reference });
   return { status, body, headers: PAGE_HEADERS };
 }
 
 /** Redirects to the page with a 303, so that a reload does not submit the form again. */
-export function redirectToPage({ basePath }: CheckoutContext, token: string) {
-  const page = `${basePath}/${encodeURIComponent(token)}`;
+export function redirectToPage(
+  { basePath }: CheckoutContext,
+  token: string,
+  { query }: PageLanguage,
+) {
+  const page = `${basePath}/${encodeURIComponent(token)}${query}`;
   return { status: 303 as const, body: '', headers: { Location: page } };
 }

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { DomainError, REFUSALS } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { text } from '../http/input/fields.ts';
 import type { CheckoutContext } from './context.ts';
 import { redirectToPage, checkoutOf, formRoute, html, seeOther, show } from './context.ts';
+import { languageOf } from './language.ts';
 import type { FormFeedback } from './pages/checkout-page.ts';
 import type { Checkout } from './queries.ts';
+import { keepBuyerLanguage } from './queries.ts';
 import { assertSameOrigin } from '../pages/same-origin.ts';
-import { DISPUTE_LIMITS } from '../orders/public.ts';
 import { canDispute, stateOf } from './state.ts';
 
 /**
@@ -28,14 +29,16 @@ export function disputeRoute(context: CheckoutContext): Route {
     // The handler validates the text, so that the error page contains it.
     body: z.object({ reason: z.string().default('') }),
     responses: { 303: seeOther, 400: html, 500: html },
-  }).handledBy(async ({ params, headers, body, log, clientIp: address }) => {
-    assertSameOrigin(headers);
+  }).handledBy(async ({ params, body, log, clientIp: address, ...request }) => {
+    assertSameOrigin(request.headers);
+    const language = languageOf(request);
     const checkout = await checkoutOf(context, params.token);
     // A browser sends each line break of a form as CR LF; JSON clients count it as one character.
     const reason = body.reason.replaceAll('\r\n', '\n');
-    if (isDuplicate(checkout, reason)) return redirectToPage(context, params.token);
+    if (isDuplicate(checkout, reason)) return redirectToPage(context, params.token, language);
     const refusal = refusalOf(checkout, reason);
-    if (refusal) return show(context, 400, checkout, refusal);
+    if (refusal) return show(context, 400, checkout, language, refusal);
+    await keepBuyerLanguage(context.sql, checkout.order, language.texts.language);
     try {
       const commandId = disputeIdOf(checkout, reason);
       // The holder of the payment token is the buyer.
@@ -44,18 +47,17 @@ export function disputeRoute(context: CheckoutContext): Route {
     } catch (error) {
       const now = await checkoutOf(context, params.token);
       if (error instanceof DomainError && error.code === 'INVALID_STATE') {
-        return show(context, 400, now, { problem: error.message, draft: { reason } });
+        return show(context, 400, now, language, { problem: problemOf(now), draft: { reason } });
       }
       log.error({ err: error }, 'A dispute is recorded, but its order did not respond in time');
-      return show(context, 500, now, { problem: NOT_CONFIRMED, draft: { reason } });
+      return show(context, 500, now, language, {
+        problem: 'dispute_not_confirmed',
+        draft: { reason },
+      });
     }
-    return redirectToPage(context, params.token);
+    return redirectToPage(context, params.token, language);
   });
 }
-
-const NOT_CONFIRMED =
-  'We could not confirm your dispute. Check this page again in a minute, and send it once more ' +
-  'if it is not shown by then.';
 
 /** The contract's rule for a buyer's reason. */
 const disputeReason = text({
@@ -71,14 +73,14 @@ function isDuplicate(checkout: Checkout, reason: string): boolean {
 }
 
 function refusalOf(checkout: Checkout, reason: string): FormFeedback | undefined {
-  if (!canDispute(checkout)) {
-    const { disputeLimit } = checkout;
-    const problem = disputeLimit === null ? REFUSALS.dispute : DISPUTE_LIMITS[disputeLimit];
-    return { problem, draft: { reason } };
-  }
-  const parsed = disputeReason.safeParse(reason);
-  const violation = parsed.error?.issues[0]?.message;
-  return violation === undefined ? undefined : { draft: { reason, violation } };
+  if (!canDispute(checkout)) return { problem: problemOf(checkout), draft: { reason } };
+  const { success } = disputeReason.safeParse(reason);
+  return success ? undefined : { draft: { reason, isInvalid: true } };
+}
+
+/** Why the buyer can raise no dispute. */
+function problemOf({ disputeLimit }: Checkout) {
+  return disputeLimit === null ? 'dispute_refused' : (`dispute_${disputeLimit}` as const);
 }
 
 /**

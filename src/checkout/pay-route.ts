@@ -4,7 +4,10 @@ import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import type { CheckoutContext } from './context.ts';
 import { redirectToPage, checkoutOf, formRoute, html, seeOther, show } from './context.ts';
+import type { PageLanguage } from './language.ts';
+import { languageOf } from './language.ts';
 import { assertSameOrigin } from '../pages/same-origin.ts';
+import { keepBuyerLanguage } from './queries.ts';
 import type { CheckoutState } from './state.ts';
 import { stateOf } from './state.ts';
 
@@ -23,26 +26,22 @@ export function payRoute(context: CheckoutContext): Route {
     summary: 'Open a payment session, as the buyer',
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     responses: { 303: seeOther, 400: html, 403: html, 502: html },
-  }).handledBy(async ({ params, headers }) => {
-    assertSameOrigin(headers);
+  }).handledBy(async ({ params, ...request }) => {
+    assertSameOrigin(request.headers);
+    const language = languageOf(request);
     const checkout = await checkoutOf(context, params.token);
     const state = stateOf(checkout);
-    if (state === 'merchant_unavailable') return show(context, 403, checkout);
-    if (!PAYABLE.includes(state)) return redirectToPage(context, params.token);
+    if (state === 'merchant_unavailable') return show(context, 403, checkout, language);
+    if (!PAYABLE.includes(state)) return redirectToPage(context, params.token, language);
+    await keepBuyerLanguage(context.sql, checkout.order, language.texts.language);
     try {
       await context.openSession(checkout.order);
     } catch (error) {
-      return showOpenFailure(context, params.token, error);
+      return showOpenFailure(context, params.token, language, error);
     }
-    return redirectToPage(context, params.token);
+    return redirectToPage(context, params.token, language);
   });
 }
-
-const NO_MORE_SESSIONS =
-  'No further payment can be started for this order. Ask the merchant for a new link.';
-const GATEWAY_AWAY =
-  'The UPI payment system cannot be reached at the moment. Try again in a few minutes.';
-const NOT_AVAILABLE = 'This merchant cannot take payments yet. Ask the merchant how to pay.';
 
 const EXPECTED: readonly ErrorCode[] = [
   'INVALID_STATE',
@@ -54,12 +53,18 @@ const EXPECTED: readonly ErrorCode[] = [
 /**
  * Renders why no session was opened: gateway, number of sessions, merchant, or the order's state.
  */
-async function showOpenFailure(context: CheckoutContext, token: string, error: unknown) {
+async function showOpenFailure(
+  context: CheckoutContext,
+  token: string,
+  language: PageLanguage,
+  error: unknown,
+) {
   const code = error instanceof DomainError ? error.code : undefined;
   if (code === undefined || !EXPECTED.includes(code)) throw error;
   const checkout = await checkoutOf(context, token);
-  if (!PAYABLE.includes(stateOf(checkout))) return redirectToPage(context, token);
-  if (code === 'INVALID_STATE') return show(context, 400, checkout, { problem: NO_MORE_SESSIONS });
-  const problem = code === 'GATEWAY_UNAVAILABLE' ? GATEWAY_AWAY : NOT_AVAILABLE;
-  return show(context, 502, checkout, { problem });
+  if (!PAYABLE.includes(stateOf(checkout))) return redirectToPage(context, token, language);
+  if (code === 'INVALID_STATE')
+    return show(context, 400, checkout, language, { problem: 'no_more_sessions' });
+  const problem = code === 'GATEWAY_UNAVAILABLE' ? 'gateway_unavailable' : 'payments_not_available';
+  return show(context, 502, checkout, language, { problem });
 }

@@ -1,7 +1,8 @@
 import type { Sql } from '../db/client.ts';
 import type { StepKind } from '../domain/index.ts';
-import type { DisputeLimit, OrderRow } from '../orders/public.ts';
-import { disputeLimitOf } from '../orders/public.ts';
+import type { DisputeLimit, DisputeRecord, OrderRow } from '../orders/public.ts';
+import { disputeLimitOf, readDisputes } from '../orders/public.ts';
+import type { Language } from '../pages/language.ts';
 import type { SessionState } from '../payments/public.ts';
 import { isExpired } from '../payments/public.ts';
 
@@ -46,6 +47,8 @@ export interface CheckoutStep {
   trackingId: string | null;
   /** The start of a refund that an operator made for the merchant. */
   isForMerchant: boolean;
+  /** Of the end of a dispute that an operator decided. */
+  decidedFor: 'merchant' | null;
 }
 
 /** A surplus payment, which is refunded to the buyer in full. */
@@ -65,17 +68,21 @@ export interface CheckoutSettlement {
   reason: string;
 }
 
-/** Everything that the page of one order shows, read at one moment. */
+/** Everything that the page of one order shows. */
 export interface Checkout {
   order: OrderRow;
   merchantName: string;
-  /** Whether the merchant is active and ready. */
+  /** Where the buyer asks about the order. */
+  merchantEmail: string;
+  /** Whether the merchant is active and ready, and its gateway configured. */
   takesPayments: boolean;
   session: CheckoutSession | null;
   /** The kind of the latest step; PAYMENT_FAILED after a failed payment attempt. */
   lastStep: StepKind | null;
   steps: CheckoutStep[];
   surplus: CheckoutSurplus[];
+  /** The oldest first. */
+  disputes: DisputeRecord[];
   /** Set if a settlement outside the gateway ended the order. */
   settlement: CheckoutSettlement | null;
   /** Why the buyer can raise no other dispute; null if the limits are not reached. */
@@ -84,17 +91,18 @@ export interface Checkout {
   now: Date;
 }
 
-type CheckoutRow = OrderRow & Omit<Checkout, 'order'>;
+type CheckoutRow = OrderRow & Omit<Checkout, 'order' | 'disputes'>;
 
 /**
- * Reads the order of a payment link in one statement, so that everything is of one moment.
+ * Reads the order of a payment link in one statement, so that everything is of one moment. Its disputes come
+ * after it: a page that shows one too new has an old version, and is soon replaced.
  *
  * @param token the unguessable part of the link
  * @returns undefined for an unknown token, and for an order whose buyer's data was erased
  */
 export async function findCheckout(sql: Sql, token: string): Promise<Checkout | undefined> {
   const [row] = await sql<CheckoutRow[]>`
-    SELECT o.*, m.name AS merchant_name, service_now() AS now,
+    SELECT o.*, m.name AS merchant_name, m.email AS merchant_email, service_now() AS now,
       m.status = 'APPROVED' AND is_merchant_ready(o.merchant_id, o.environment, o.gateway)
         AS takes_payments,
       ${disputeLimitOf(sql, sql`o`)} AS dispute_limit,
@@ -107,7 +115,7 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
       (SELECT t.kind FROM order_steps t WHERE t.order_number = o.order_number
         ORDER BY t.step_number DESC LIMIT 1) AS last_step,
       (SELECT coalesce(jsonb_agg(jsonb_build_object('kind', t.kind, 'at', t.at,
-          'trackingId', t.details->>'trackingId', 'isForMerchant', EXISTS (
+          'trackingId', t.details->>'trackingId', 'decidedFor', t.details->>'for', 'isForMerchant', EXISTS (
             SELECT FROM order_commands c WHERE t.kind = 'REFUND_STARTED'
               AND (c.order_number, c.command_id, c.name) = (t.order_number, t.command_id, 'refund')
               AND c.actor ~ '^(operator|cli):')) ORDER BY t.step_number), '[]')
@@ -126,18 +134,33 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
     FROM orders_with_dispute o JOIN merchants m USING (merchant_id)
     WHERE o.payment_token = ${token} AND o.erased_at IS NULL`;
   if (!row) return undefined;
-  const { merchantName, takesPayments, session, lastStep, steps, surplus, ...rest } = row;
-  const { settlement, disputeLimit, now, ...order } = rest;
+  const { merchantName, merchantEmail, takesPayments, session, lastStep, steps, ...rest } = row;
+  const { surplus, settlement, disputeLimit, now, ...order } = rest;
   return {
     order,
     merchantName,
+    merchantEmail,
     takesPayments,
     session,
     lastStep,
     steps,
     surplus,
+    disputes: order.disputeCount === 0 ? [] : await readDisputes(sql, order.orderNumber),
     settlement,
     disputeLimit,
     now,
   };
+}
+
+/**
+ * Keeps the language in which the buyer reads the page, before a payment or a dispute: mails to the buyer are
+ * written in it. Most buyers read what the row has already.
+ */
+export async function keepBuyerLanguage(
+  sql: Sql,
+  { orderNumber, buyerLanguage }: OrderRow,
+  language: Language,
+): Promise<void> {
+  if (language === buyerLanguage) return;
+  await sql`UPDATE orders SET buyer_language = ${language} WHERE order_number = ${orderNumber}`;
 }

@@ -14,6 +14,7 @@ import {
 } from './context.ts';
 import { disputeRoute } from './dispute-route.ts';
 import { createFiles } from './files.ts';
+import { languageOf } from './language.ts';
 import { payRoute } from './pay-route.ts';
 import type { Checkout } from './queries.ts';
 import { stateOf, versionOf } from './state.ts';
@@ -41,11 +42,12 @@ function pageRoute(context: CheckoutContext): Route {
     operationId: 'showCheckout',
     summary: "The buyer's page",
     responses: { 200: html, 408: { ...html, description: 'The payment session has expired' } },
-  }).handledBy(async ({ params }) => {
+  }).handledBy(async ({ params, ...request }) => {
     const checkout = await refreshOpenSession(context, await checkoutOf(context, params.token));
+    const language = languageOf(request);
     return stateOf(checkout) === 'session_expired'
-      ? show(context, 408, checkout)
-      : show(context, 200, checkout);
+      ? show(context, 408, checkout, language)
+      : show(context, 200, checkout, language);
   });
 }
 
@@ -90,5 +92,7 @@ function redirectRoute(context: CheckoutContext, form: string): Route {
     operationId: `backTo ${form}`,
     summary: 'Back to the page',
     responses: { 303: seeOther },
-  }).handledBy(async ({ params }) => redirectToPage(context, params.token));
+  }).handledBy(async ({ params, ...request }) =>
+    redirectToPage(context, params.token, languageOf(request)),
+  );
 }

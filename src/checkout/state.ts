@@ -61,34 +61,50 @@ export function canDispute(checkout: Checkout): boolean {
   return (state === 'paid' || state === 'delivered') && checkout.disputeLimit === null;
 }
 
-/** How often an open page polls for changes, in seconds; undefined in final states. */
-export function pollSecondsOf(state: CheckoutState, { surplus }: Checkout): number | undefined {
-  switch (state) {
-    case 'waiting':
-    case 'confirming':
-    case 'closing':
-      return 3;
-    case 'payable':
-    case 'session_expired':
-    case 'link_expired':
-    case 'merchant_unavailable':
-    case 'releasing':
-    case 'refunding':
-      return 15;
-    case 'paid':
-    case 'delivered':
-    case 'disputed':
-      return 60;
-    case 'completed':
-    case 'refunded':
-    case 'cancelled':
-      return surplus.some(({ processedAt }) => processedAt === null) ? 60 : undefined;
-  }
+/**
+ * After how many seconds an open page asks whether it has changed: the first time, and at most. The script
+ * waits a tenth longer each time, so that ten thousand pages that stay open cause few requests.
+ */
+export interface Polling {
+  readonly firstSeconds: number;
+  readonly mostSeconds: number;
+}
+
+const FOR_SECONDS: Polling = { firstSeconds: 3, mostSeconds: 15 };
+const FOR_MINUTES: Polling = { firstSeconds: 15, mostSeconds: 120 };
+const FOR_HOURS: Polling = { firstSeconds: 60, mostSeconds: 900 };
+/** Only a payment that the order cannot take, or its refund, changes the page. */
+const FINAL: Polling = { firstSeconds: 60, mostSeconds: 3600 };
+
+const POLLING = {
+  waiting: FOR_SECONDS,
+  confirming: FOR_SECONDS,
+  closing: FOR_SECONDS,
+  payable: FOR_MINUTES,
+  session_expired: FOR_MINUTES,
+  link_expired: FOR_MINUTES,
+  merchant_unavailable: FOR_MINUTES,
+  releasing: FOR_MINUTES,
+  refunding: FOR_MINUTES,
+  paid: FOR_HOURS,
+  delivered: FOR_HOURS,
+  disputed: FOR_HOURS,
+  completed: FINAL,
+  refunded: FINAL,
+  cancelled: FINAL,
+} as const satisfies Record<CheckoutState, Polling>;
+
+/** How often an open page asks for changes; undefined once the buyer has the money back. */
+export function pollingOf(state: CheckoutState, { order, surplus }: Checkout): Polling | undefined {
+  const isOver = state === 'refunded' && order.refundProcessedAt !== null;
+  const isSurplusOver = surplus.every(({ processedAt }) => processedAt !== null);
+  return isOver && isSurplusOver ? undefined : POLLING[state];
 }
 
 /** A hash that changes whenever the page would look different. */
 export function versionOf(checkout: Checkout): string {
   const { order, session, surplus } = checkout;
-  const facts = [stateOf(checkout), order.stepNumber, session?.sessionId, surplus];
+  const { stepNumber, refundProcessedAt } = order;
+  const facts = [stateOf(checkout), stepNumber, refundProcessedAt, session?.sessionId, surplus];
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, 12);
 }

@@ -23,31 +23,12 @@ export interface MerchantCircumstances {
   isSuspended: boolean;
 }
 
-/** What decides a buyer's headline beside the order. */
-export interface BuyerCircumstances {
-  merchantName: string;
-  /** A payment came that the order could not take. */
-  hasSurplus: boolean;
-}
-
-/** The look of a message: an action, a wait, a success or a problem. */
-export type Tone = 'act' | 'wait' | 'good' | 'bad';
-
-/** The main message of the payment page. */
-export interface Headline {
-  tone: Tone;
-  title: Sentence;
-  text: Sentence;
-}
-
 /** What an order waits for, as each of its readers reads it. */
 interface Waiting {
   /** Operators, in the Temporal UI and in `admin order show`. */
   operator: string;
   /** The merchant, in the dashboard: what it waits for, until when, and what follows. */
   merchant: (order: WaitingOrder, circumstances: MerchantCircumstances) => Sentence;
-  /** The buyer, on the payment page. */
-  buyer: (order: WaitingOrder, circumstances: BuyerCircumstances) => Headline;
 }
 
 /**
@@ -59,60 +40,30 @@ export const WAITING = {
     operator: "Waiting for the buyer's payment.",
     merchant: (order) =>
       sentence`Waiting for the buyer to pay ${amountOf(order)}. If the buyer has not paid by ${linkEndOf(order)}, the payment link expires and the order is cancelled.`,
-    buyer: (order) => ({
-      tone: 'act',
-      title: sentence`Pay ${amountOf(order)} by UPI`,
-      text: sentence`Your money is held until your order is delivered. This link is open until ${linkEndOf(order)}.`,
-    }),
   },
   PAID: {
     operator: 'Paid, the money is held. Waiting for the merchant to mark the order delivered.',
     merchant: (order) =>
       sentence`Paid: ${amountOf(order)} is held. Waiting for you to mark the order delivered, without a deadline. The buyer then has ${durationText(order.terms.completionWindowMs)} to raise a dispute, before the money is released to you.`,
-    buyer: (order, { merchantName }) => ({
-      tone: 'good',
-      title: ['Payment successful'],
-      text: sentence`${amountOf(order)} is paid and held for you: ${merchantName} gets it after delivery.`,
-    }),
   },
   DELIVERED: {
     operator: 'Delivered. The funds are released to the merchant unless the buyer disputes.',
     merchant: deliveredSentence,
-    buyer: (order, { merchantName }) => ({
-      tone: 'good',
-      title: ['Delivered'],
-      text: sentence`${merchantName} has marked your order as delivered. If something is wrong, say so before ${completionOf(order)}: until then your money is held.`,
-    }),
   },
   DISPUTE_OPEN: {
     operator: "The buyer disputes the order. Waiting for the merchant's evidence or resolution.",
     merchant: (order) =>
       sentence`The buyer disputes this order. Waiting for your evidence or a resolution. Without a resolution by ${answerEndOf(order)}, ${amountOf(order)} is refunded to the buyer.`,
-    buyer: (order, { merchantName }) => ({
-      tone: 'wait',
-      title: ['You raised a dispute'],
-      text: sentence`${merchantName} has time to answer until ${answerEndOf(order)}. If it is not resolved by then, you get your money back.`,
-    }),
   },
   DISPUTE_UNDER_REVIEW: {
     operator: "Evidence is in. Waiting for an operator's decision or a resolution.",
     merchant: (order) =>
       sentence`Your evidence is under review. If the dispute is neither decided nor resolved by ${answerEndOf(order)}, ${amountOf(order)} is refunded to the buyer.`,
-    buyer: (order, { merchantName }) => ({
-      tone: 'wait',
-      title: ['Your dispute is under review'],
-      text: sentence`${merchantName} has answered, and your case is under review until ${answerEndOf(order)}. If it is not resolved by then, you get your money back.`,
-    }),
   },
   COMPLETED: {
     operator: 'Completed: the funds are released to the merchant.',
     merchant: (order) =>
       sentence`Completed. ${amountOf(order)} is released to you. Nothing follows.`,
-    buyer: (_order, { merchantName }) => ({
-      tone: 'good',
-      title: ['Order completed'],
-      text: sentence`Your order was delivered, and ${merchantName} has the money.`,
-    }),
   },
   REFUNDED: {
     operator: 'Refunded: the money is back with the buyer.',
@@ -120,23 +71,10 @@ export const WAITING = {
       order.refundProcessedAt
         ? sentence`Refunded. ${amountOf(order)} is back with the buyer. Nothing follows.`
         : sentence`Refunded, but the buyer's bank has returned ${refundOf(order)}: it is sent again. Nothing is asked of you.`,
-    buyer: (order) =>
-      order.refundProcessedAt
-        ? {
-            tone: 'good',
-            title: ['Refunded'],
-            text: sentence`${refundOf(order)} was sent back to the account you paid from. Your bank may take a few days to show it.`,
-          }
-        : {
-            tone: 'wait',
-            title: ['Your refund is on its way'],
-            text: sentence`Your bank has returned the refund of ${refundOf(order)}: it is being sent again.`,
-          },
   },
   CANCELLED: {
     operator: 'Cancelled before it was paid.',
     merchant: cancelledSentence,
-    buyer: cancelledHeadline,
   },
 
   closing: {
@@ -144,33 +82,18 @@ export const WAITING = {
     operator: 'Asking the gateway to close the open payment session, to cancel the order.',
     merchant: (order) =>
       sentence`The payment session is being closed at the gateway. The order is then cancelled, unless the buyer has just paid ${amountOf(order)}.`,
-    buyer: () => ({
-      tone: 'wait',
-      title: ['This order is being cancelled'],
-      text: ['Please do not pay any more. If you have already paid, this page will show it.'],
-    }),
   },
   releasing: {
     client: 'the funds are being released to the merchant',
     operator: 'Releasing the funds to the merchant at the gateway.',
     merchant: (order) =>
       sentence`${amountOf(order)} is being released to you at the gateway since ${{ at: order.updatedAt }}. The order completes when the gateway has released it.`,
-    buyer: (_order, { merchantName }) => ({
-      tone: 'good',
-      title: ['Delivered'],
-      text: sentence`The time to report a problem is over. The money is on its way to ${merchantName}.`,
-    }),
   },
   refunding: {
     client: 'the buyer is being refunded',
     operator: 'Refunding the buyer at the gateway.',
     merchant: (order) =>
       sentence`${amountOf(order)} is being refunded at the gateway since ${{ at: order.updatedAt }}. The order ends when the buyer has been refunded.`,
-    buyer: (order) => ({
-      tone: 'wait',
-      title: ['Your refund is on its way'],
-      text: sentence`${amountOf(order)} is being sent back to the account you paid from.`,
-    }),
   },
 } as const satisfies Record<OrderStatus, Waiting> &
   Record<PendingOperation['kind'], Waiting & { client: string }>;
@@ -227,19 +150,4 @@ function cancelledSentence(order: WaitingOrder): Sentence {
   return order.refundProcessedAt
     ? sentence`${cause} ${refundOf(order)} of the buyer was refunded, because the order could not take the payment. Nothing follows.`
     : sentence`${cause} ${refundOf(order)} of the buyer is being refunded, because the order could not take the payment.`;
-}
-
-function cancelledHeadline(
-  { cancelledBy }: WaitingOrder,
-  { merchantName, hasSurplus }: BuyerCircumstances,
-): Headline {
-  const charged = hasSurplus ? '' : ' Nothing was charged.';
-  const isExpired = cancelledBy === 'expiry';
-  return {
-    tone: 'bad',
-    title: [isExpired ? 'This payment link has expired' : 'This order was cancelled'],
-    text: isExpired
-      ? sentence`The order was not paid in time and is cancelled.${charged} Ask ${merchantName} for a new link.`
-      : sentence`${merchantName} has cancelled it.${charged}`,
-  };
 }

@@ -138,8 +138,12 @@ interface RouteFacts {
   readonly responseTimeoutMs?: number;
   /** Probed every few seconds: successful requests are logged at level debug. */
   readonly isHealthCheck?: true;
-  /** Renders errors as an HTML page instead of the JSON body. */
-  readonly refusalPage?: (refusal: ErrorReply, requestId: string) => Page;
+  /** Renders errors as an HTML page instead of the JSON body. The input is as it was sent. */
+  readonly refusalPage?: (
+    refusal: ErrorReply,
+    requestId: string,
+    input: Pick<RawInput, 'query' | 'headers'>,
+  ) => Page;
   /**
    * Decides by the declared headers and the caller whether a request gets an answer before its body is
    * read: a body of 5 MB costs more than a stranger may cause.

@@ -106,11 +106,12 @@ function mayFailAfterWork(
 }
 
 async function replyOf(
-  { state }: RouteContext,
+  ctx: RouteContext,
   next: Next,
   route: Route,
   { checkResponses, now, takeSandboxFault }: RouteMiddlewareOptions,
 ): Promise<Reply> {
+  const { state } = ctx;
   try {
     await next();
     const { reply } = state;
@@ -125,7 +126,8 @@ async function replyOf(
     logError(state.log, error);
     const refusal = errorReply(error, now());
     if (checkResponses) assertDocumentedError(route, refusal.status);
-    const page = route.refusalPage?.(refusal, state.requestId);
+    const input = { query: { ...ctx.query }, headers: pickHeaders(ctx, route) };
+    const page = route.refusalPage?.(refusal, state.requestId, input);
     return { ...refusal, ...page, headers: { ...refusal.headers, ...page?.headers } };
   }
 }

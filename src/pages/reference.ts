@@ -8,10 +8,27 @@ export interface Reference {
   readonly supportEmail: string | undefined;
 }
 
+/** The words around a reference. */
+export interface ReferenceWords {
+  readonly before: string;
+  readonly beforeAddress: string;
+  readonly afterAddress: string;
+}
+
+/** {@link ReferenceWords} in English. */
+export const ENGLISH_REFERENCE: ReferenceWords = {
+  before: 'Reference for support: ',
+  beforeAddress: '. If it happens again, write to ',
+  afterAddress: ' with this reference.',
+};
+
 /** The reference of a failed request and, if it is set, the address of support. */
-export function referenceText({ requestId, supportEmail }: Reference) {
-  const reference = ['Reference for support: ', h('code', null, requestId)];
+export function referenceText(
+  { requestId, supportEmail }: Reference,
+  { before, beforeAddress, afterAddress }: ReferenceWords = ENGLISH_REFERENCE,
+) {
+  const reference = [before, h('code', null, requestId)];
   if (supportEmail === undefined) return reference;
   const address = h('a', { href: `mailto:${supportEmail}?subject=${requestId}` }, supportEmail);
-  return [...reference, '. If it happens again, write to ', address, ' with this reference.'];
+  return [...reference, beforeAddress, address, afterAddress];
 }

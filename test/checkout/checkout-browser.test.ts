@@ -1,7 +1,7 @@
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect } from 'vitest';
 import { stopClock, violationsOf } from '../support/browser.ts';
-import { checkoutBrowserTest, statesAreAccessible } from './checkout-browser.ts';
+import { checkoutBrowserTest } from './checkout-browser.ts';
 import type { PageState } from './states.ts';
 import { advance, untilStatus } from './states.ts';
 
@@ -11,8 +11,7 @@ interface Visit extends BrowserContextOptions {
   testClock?: boolean;
 }
 
-const withPhones = checkoutBrowserTest();
-const test = withPhones.extend(
+const test = checkoutBrowserTest().extend(
   'visit',
   ({ newPhone, checkouts }) =>
     async (state?: PageState, how: Visit = {}) => {
@@ -154,6 +153,56 @@ describe('with JavaScript', () => {
     await titled(page, 'Payment successful').waitFor();
   });
 
+  /** Answers each request for the status with no change, and counts them. */
+  const COUNTED = `
+    globalThis.asked = 0;
+    globalThis.fetch = async () => {
+      asked += 1;
+      const { version } = document.querySelector('main').dataset;
+      return { ok: true, json: async () => ({ version }) };
+    };`;
+
+  test.for([
+    ['waiting', 3, 15 * 60, 70],
+    ['paid', 60, 24 * 3600, 120],
+    ['cancelled', 60, 24 * 3600, 65],
+  ] as const)(
+    'a page that stays open asks soon at first and seldom later: %s, after %i s, in %i s at most %i times',
+    async ([state, firstSeconds, seconds, most], { checkouts, newPhone }) => {
+      const { context, page } = await newPhone();
+      await stopClock(page);
+      await context.addInitScript(COUNTED);
+      await page.goto((await checkouts.in(state)).order.payment_url);
+      await page.clock.runFor(firstSeconds * 1000);
+      await expect.poll(() => page.evaluate('asked')).toBe(1);
+      await page.clock.runFor(seconds * 1000);
+      const asked = await page.evaluate<number>('asked');
+      expect(asked).toBeGreaterThan(most / 2);
+      expect(asked).toBeLessThanOrEqual(most);
+    },
+  );
+
+  test('a page in the background asks nothing, and at once when it is shown again', async ({
+    checkouts,
+    newPhone,
+  }) => {
+    const { context, page } = await newPhone();
+    await stopClock(page);
+    await context.addInitScript(COUNTED);
+    await page.goto((await checkouts.in('confirming')).order.payment_url);
+    const show = (isShown: boolean) =>
+      page.evaluate(`
+        Object.defineProperty(document, 'hidden', { value: ${!isShown}, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));`);
+    await show(false);
+    await page.clock.runFor(3_600_000);
+    expect(await page.evaluate('asked')).toBe(0);
+    await show(true);
+    await expect.poll(() => page.evaluate('asked')).toBe(1);
+    await page.clock.runFor(3500);
+    await expect.poll(() => page.evaluate('asked')).toBe(2);
+  });
+
   test('the script does not resubmit a page that is the response to a form', async ({
     merchant,
     gateway,
@@ -172,8 +221,6 @@ describe('with JavaScript', () => {
 });
 
 describe('for every buyer', () => {
-  statesAreAccessible(withPhones, 'dark');
-
   test('a rejected form leads to its error, also for a screen reader', async ({ visit }) => {
     const { page } = await visit('paid');
     await page.getByText('Something is wrong with my order').click();

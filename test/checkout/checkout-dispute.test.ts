@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { createOrderCommands } from '../../src/orders/commands/commands.ts';
 import {
   decideDispute,
@@ -10,6 +10,7 @@ import { until } from '../support/until.ts';
 import { open, post, textOf } from './buyer.ts';
 import { checkoutTest } from './checkout-test.ts';
 import type { Checkout } from './states.ts';
+import { advance, untilStatus } from './states.ts';
 
 const REASON = 'It never arrived, after three weeks.';
 
@@ -227,4 +228,71 @@ test('after a decision for the merchant only an operator can raise another dispu
   expect(textOf(refused.html)).toContain('an operator has decided for the merchant');
   await raiseDisputeForBuyer(operator, order.order_number, 'The buyer sent new evidence');
   expect((await orderOf(checkout)).status).toBe('DISPUTE_OPEN');
+});
+
+describe('what became of a dispute', () => {
+  const read = async ({ order }: Checkout) => textOf((await open(order.payment_url)).html);
+
+  test('an order that was disputed before it was delivered is never shown as delivered', async ({
+    checkouts,
+  }) => {
+    const disputed = await read(await checkouts.in('disputed_before_delivery'));
+    expect(disputed).toMatch(/Paid \d\d? \w+, [\d:]+ [ap]m IST Dispute raised \d.* IST Decision/);
+    const checkout = await checkouts.in('resolved_before_delivery');
+    expect((await orderOf(checkout)).status).toBe('DELIVERED');
+    const text = await read(checkout);
+    expect(text).toContain('Asha Textiles says that your dispute is resolved.');
+    expect(text).toMatch(
+      /Dispute raised \d[^T]* IST Dispute resolved by the merchant \d.* IST Completion/,
+    );
+    expect(text).toContain('How the merchant resolved it A neighbour has your parcel.');
+    expect(text).not.toMatch(/Delivered|marked your order/);
+    await advance(checkout, 24 * 3600);
+    await untilStatus(checkout, 'COMPLETED');
+    expect(await read(checkout)).not.toMatch(/[Dd]elivered/);
+  });
+
+  test('a decision for the merchant is shown with its reason, and offers no other dispute', async ({
+    service,
+    checkouts,
+  }) => {
+    const checkout = await checkouts.in('decided_for_merchant');
+    await service.sql`UPDATE disputes SET decided_by = 'operator:ravi@ops.example'
+      WHERE order_number = ${checkout.order.order_number}`;
+    const { html } = await open(checkout.order.payment_url);
+    const text = textOf(html);
+    expect(text).toContain('Dispute decided for the merchant We have looked at your dispute');
+    expect(text).toContain('Answer from the merchant It was signed for.');
+    expect(text).toContain('Decided for the merchant, because');
+    expect(text).not.toMatch(/say so before|Something is wrong/);
+    expect(html).not.toContain('ravi');
+  });
+
+  test.for([
+    ['decided_for_buyer', 'Decided for you, because', 'The dispute was decided for you'],
+    ['refunded', 'The merchant accepted it: you get your money back.', 'accepted the dispute'],
+    ['not_resolved_in_time', 'It was not resolved in time: you', 'not resolved in time Refunded'],
+  ] as const)('a refund says why: %s', async ([state, inDispute, inProgress], { checkouts }) => {
+    const text = await read(await checkouts.in(state));
+    expect(text).toContain(inDispute);
+    expect(text).toContain(inProgress);
+  });
+
+  test('earlier disputes stay readable, the latest comes first', async ({ checkouts }) => {
+    const text = await read(await checkouts.in('disputed_twice'));
+    expect(text).toContain('Your dispute 2 What you wrote The neighbour has no parcel.');
+    expect(text).toContain(
+      'Earlier disputes Your dispute 1 What you wrote It never arrived. How the merchant resolved it',
+    );
+  });
+
+  test('a dispute that an operator raised is not called one of the buyer, and names no operator', async ({
+    checkouts,
+  }) => {
+    const { order } = await checkouts.in('disputed_by_operator');
+    const { html } = await open(order.payment_url);
+    expect(textOf(html)).toContain('We raised a dispute for you Asha Textiles has time to answer');
+    expect(textOf(html)).toContain('We raised it for you, because The kurta has a hole.');
+    expect(html).not.toContain('ravi');
+  });
 });

@@ -80,12 +80,19 @@ test('while the gateway is unavailable the page says so with 502, and the button
   expect((await pressPay(checkout)).status).toBe(200);
 });
 
-test('production without a gateway is a 502 too: nothing in production is simulated', async ({
+test('production without a gateway has no button to pay, and an operator gets an alert: nothing in production is simulated', async ({
+  service,
   merchant,
 }) => {
   const order = await merchant.production.create();
+  const page = await open(order.payment_url);
+  expect([page.status, page.html.includes('<button')]).toEqual([200, false]);
+  expect(textOf(page.html)).toContain('Payment is not possible at the moment');
+  const alerts = await service.sql`SELECT FROM alerts WHERE kind = 'no_gateway'
+    AND cleared_at IS NULL AND details->>'orderNumber' = ${order.order_number}`;
+  expect(alerts).toHaveLength(1);
   const { status, html } = await post(`${order.payment_url}/sessions`);
-  expect(status).toBe(502);
+  expect(status).toBe(403);
   expect(html).not.toContain('andbox');
 });
 
@@ -147,6 +154,7 @@ test('an order that is paid while the button is pressed shows the payment and no
       publicBaseUrl: service.origin,
       supportEmail: undefined,
       rateLimiter: createMemoryRateLimiter({ limitPerSecond: 100 }),
+      hasGateway: async () => true,
       refreshSession: async () => undefined,
       async openSession() {
         await WAYS.paid(checkout);

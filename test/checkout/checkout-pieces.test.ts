@@ -2,8 +2,10 @@ import { encode } from 'uqr';
 import { expect, test } from 'vitest';
 import { rupeesText, shorten, timeLeftText, timeText } from '../../src/pages/format.ts';
 import { refusalPage } from '../../src/checkout/pages/refusal-page.ts';
+import { initialsOf } from '../../src/checkout/pages/logo.ts';
 import { qrPath } from '../../src/pages/qr-code.ts';
 import { assertSameOrigin } from '../../src/pages/same-origin.ts';
+import { EN } from '../../src/checkout/texts/en.ts';
 import { textOf } from './buyer.ts';
 
 const UPI =
@@ -64,6 +66,18 @@ test('a long description is cut between characters, never inside one', () => {
   expect(shorten('👗👗👗', 2)).toBe('👗👗…');
 });
 
+test.each([
+  ['Asha Textiles', 'AT'],
+  ['asha', 'A'],
+  ['The Big Book Shop', 'TB'],
+  ['Bits & <b>Bytes</b>', 'BB'],
+  ['आशा टेक्सटाइल्स', 'आटे'],
+  ['24 Stunden', '2S'],
+  ['***', ''],
+])('the initials of a merchant are the first letters of two words: %s', (name, initials) => {
+  expect(initialsOf(name)).toBe(initials);
+});
+
 const host = 'pay.example';
 test.each([
   { 'Sec-Fetch-Site': 'same-origin', Origin: 'null', Host: host },
@@ -91,7 +105,7 @@ test.each([400, 403, 404, 413, 429, 500, 418])(
   (status) => {
     const files = { style: '/a.css', island: '/a.js', icon: '/a.svg' };
     const reference = { requestId: 'request-7', supportEmail: 'help@pay.example' };
-    const page = refusalPage({ status, headers: {}, body: {} }, reference, files);
+    const page = refusalPage({ status, headers: {}, body: {} }, reference, files, EN);
     expect(page).toMatch(/<h1 id="state">[A-Z][a-z ]+<\/h1>/);
     expect(textOf(page).length).toBeGreaterThan(40);
     expect(page).toMatch(

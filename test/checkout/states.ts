@@ -32,6 +32,27 @@ export const untilStatus = ({ merchant, order }: Checkout, status: Order['status
     return body.data.status === status;
   });
 
+/** The merchant's command. */
+const command = ({ merchant, order }: Checkout, name: string, body?: object) =>
+  merchant.sandbox.command(order, name, body);
+
+/** The buyer raises a dispute. */
+const raise = ({ merchant, order }: Checkout, reason: string) =>
+  merchant.sandbox.help(order, 'dispute', { reason });
+
+/** Records that an operator has settled an order that has ended. */
+const settle = ({ service, order }: Checkout, outcome: 'released' | 'refunded') => service.sql`
+  INSERT INTO outside_settlements (order_number, outcome, amount_paise, reference, reason, actor, found_at)
+  VALUES (${order.order_number}, ${outcome}, 49950, ${`UTR-${order.order_number}`},
+    'The account was closed', 'operator:ravi@ops.example', service_now())`;
+
+const untilSurplusRefunded = ({ service, order }: Checkout) =>
+  until(async () => {
+    const rows = await service.sql`SELECT FROM surplus_refunds
+      WHERE order_number = ${order.order_number} AND processed_at IS NOT NULL`;
+    return rows.length > 0;
+  });
+
 /** Sets the order's pending operation without the gateway operation itself. */
 async function setPendingOperation(
   { service, order }: Checkout,
@@ -71,9 +92,7 @@ export const WAYS: Record<CheckoutState, (checkout: Checkout) => Promise<unknown
   paid: ({ merchant, order }) => merchant.sandbox.help(order, 'pay'),
   async delivered(checkout) {
     await WAYS.paid(checkout);
-    const { merchant, order } = checkout;
-    const body = { trackingId: 'SPEEDPOST-4711' };
-    await merchant.sandbox.post(`/orders/${order.order_number}/deliver`, body);
+    await command(checkout, 'deliver', { trackingId: 'SPEEDPOST-4711' });
   },
   async releasing(checkout) {
     await WAYS.delivered(checkout);
@@ -81,8 +100,7 @@ export const WAYS: Record<CheckoutState, (checkout: Checkout) => Promise<unknown
   },
   async disputed(checkout) {
     await WAYS.delivered(checkout);
-    const reason = 'The kurta has a hole.\nI want my money back.';
-    await checkout.merchant.sandbox.help(checkout.order, 'dispute', { reason });
+    await raise(checkout, 'The kurta has a hole.\nI want my money back.');
   },
   async refunding(checkout) {
     await WAYS.disputed(checkout);
@@ -95,10 +113,10 @@ export const WAYS: Record<CheckoutState, (checkout: Checkout) => Promise<unknown
   },
   async refunded(checkout) {
     await WAYS.disputed(checkout);
-    await checkout.merchant.sandbox.post(`/orders/${checkout.order.order_number}/dispute/accept`);
+    await command(checkout, 'dispute/accept');
     await untilStatus(checkout, 'REFUNDED');
   },
-  cancelled: ({ merchant, order }) => merchant.sandbox.post(`/orders/${order.order_number}/cancel`),
+  cancelled: (checkout) => command(checkout, 'cancel'),
 };
 
 /** Variants of the page within a state. */
@@ -116,9 +134,79 @@ const VARIANTS = {
   },
   async under_review(checkout: Checkout) {
     await WAYS.disputed(checkout);
-    const { merchant, order } = checkout;
-    const body = { text: 'It left our shop without a hole: see the photographs.' };
-    await merchant.sandbox.post(`/orders/${order.order_number}/dispute/evidence`, body);
+    const text = 'It left our shop without a hole: see the photographs.';
+    await command(checkout, 'dispute/evidence', { text });
+  },
+  async disputed_before_delivery(checkout: Checkout) {
+    await WAYS.paid(checkout);
+    await raise(checkout, 'It never arrived.');
+  },
+  async resolved_before_delivery(checkout: Checkout) {
+    await VARIANTS.disputed_before_delivery(checkout);
+    await command(checkout, 'dispute/resolve', { resolution: 'A neighbour has your parcel.' });
+  },
+  async decided_for_merchant(checkout: Checkout) {
+    await VARIANTS.disputed_before_delivery(checkout);
+    await command(checkout, 'dispute/evidence', { text: 'It was signed for.' });
+    await checkout.merchant.sandbox.help(checkout.order, 'decide', { for: 'merchant' });
+  },
+  async decided_for_buyer(checkout: Checkout) {
+    await VARIANTS.under_review(checkout);
+    await checkout.merchant.sandbox.help(checkout.order, 'decide', { for: 'buyer' });
+    await untilStatus(checkout, 'REFUNDED');
+  },
+  async not_resolved_in_time(checkout: Checkout) {
+    await WAYS.disputed(checkout);
+    await advance(checkout, 3 * DAY_SECONDS);
+    await untilStatus(checkout, 'REFUNDED');
+  },
+  async disputed_twice(checkout: Checkout) {
+    await VARIANTS.resolved_before_delivery(checkout);
+    await raise(checkout, 'The neighbour has no parcel.');
+  },
+  async disputed_by_operator(checkout: Checkout) {
+    await WAYS.disputed(checkout);
+    await checkout.service.sql`UPDATE disputes SET raised_by = 'operator:ravi@ops.example'
+      WHERE order_number = ${checkout.order.order_number}`;
+  },
+  async refunded_by_merchant(checkout: Checkout) {
+    await WAYS.paid(checkout);
+    await command(checkout, 'refund', { reason: 'It is sold out' });
+    await untilStatus(checkout, 'REFUNDED');
+  },
+  /** The buyer's bank has returned the refund. */
+  async refund_returned(checkout: Checkout) {
+    await VARIANTS.refunded_by_merchant(checkout);
+    await checkout.service.sql`UPDATE orders SET refund_processed_at = NULL
+      WHERE order_number = ${checkout.order.order_number}`;
+  },
+  async settled_as_released(checkout: Checkout) {
+    await WAYS.completed(checkout);
+    await settle(checkout, 'released');
+  },
+  async settled_as_refunded(checkout: Checkout) {
+    await WAYS.refunded(checkout);
+    await settle(checkout, 'refunded');
+    await checkout.service.sql`UPDATE orders SET refund_reason = 'settled_by_operator'
+      WHERE order_number = ${checkout.order.order_number}`;
+    await checkout.service.sql`UPDATE disputes SET ending = 'settled_by_operator'
+      WHERE order_number = ${checkout.order.order_number}`;
+  },
+  async disputed_five_times(checkout: Checkout) {
+    await VARIANTS.resolved_before_delivery(checkout);
+    await checkout.service.sql`UPDATE orders SET dispute_count = 5
+      WHERE order_number = ${checkout.order.order_number}`;
+  },
+  async paid_twice(checkout: Checkout) {
+    await WAYS.paid(checkout);
+    await checkout.merchant.sandbox.help(checkout.order, 'second-payment');
+    await untilSurplusRefunded(checkout);
+  },
+  async wrong_amount(checkout: Checkout) {
+    await VARIANTS.paid_twice(checkout);
+    await checkout.service
+      .sql`UPDATE surplus_refunds SET reason = 'wrong_amount', processed_at = NULL
+      WHERE order_number = ${checkout.order.order_number}`;
   },
   async link_expired_and_cancelled(checkout: Checkout) {
     await advance(checkout, DAY_SECONDS);
@@ -131,12 +219,7 @@ const VARIANTS = {
     await WAYS.cancelled(checkout);
     const path = `/qr_codes/${gatewaySession}/pay`;
     await simulator(checkout.service, 'POST', path, { vpa: 'success@razorpay', late: true });
-    await until(async () => {
-      const { service, order } = checkout;
-      const rows = await service.sql`SELECT FROM surplus_refunds
-        WHERE order_number = ${order.order_number} AND processed_at IS NOT NULL`;
-      return rows.length > 0;
-    });
+    await untilSurplusRefunded(checkout);
   },
 } satisfies Record<string, (checkout: Checkout) => Promise<unknown>>;
 

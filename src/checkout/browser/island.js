@@ -1,8 +1,9 @@
 // Progressive enhancement: counts the time down, and reloads the page when the order changes.
-const main = document.querySelector('main[data-poll-seconds]');
-const MAX_WAIT_MS = 60000;
+const main = document.querySelector('main[data-first-seconds]');
+const firstMs = Number(main?.dataset.firstSeconds) * 1000;
+const mostMs = Number(main?.dataset.mostSeconds) * 1000;
+let waitMs = firstMs;
 let timer;
-let failures = 0;
 
 /** Reloads the page. If the buyer has typed something, shows a message instead. */
 function showChange() {
@@ -14,25 +15,33 @@ function showChange() {
 
 async function checkStatus() {
   clearTimeout(timer);
+  // A page in the background asks nothing until it is shown again.
   if (document.hidden) return;
   try {
     const response = await fetch(main.dataset.status, { cache: 'no-store' });
     if (!response.ok) throw new Error(String(response.status));
     const { version } = await response.json();
-    failures = 0;
     if (version !== main.dataset.version) {
       showChange();
       return;
     }
+    waitMs = Math.min(waitMs * 1.1, mostMs);
   } catch {
-    failures += 1;
+    // The service is away or has too much to do.
+    waitMs = Math.min(waitMs * 2, Math.max(mostMs, 60000));
   }
   scheduleCheck();
 }
 
 function scheduleCheck() {
-  const waitMs = Number(main.dataset.pollSeconds) * 1000 * 2 ** failures;
-  timer = setTimeout(checkStatus, Math.min(waitMs, MAX_WAIT_MS));
+  clearTimeout(timer);
+  timer = setTimeout(checkStatus, waitMs);
+}
+
+/** The buyer comes back, perhaps from the UPI app, where the payment was just made. */
+function checkAtOnce() {
+  waitMs = firstMs;
+  void checkStatus();
 }
 
 /** Counts from the page load, so that the result does not depend on the phone's clock. */
@@ -43,16 +52,15 @@ function runClock(clock) {
     clock.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')}`;
     if (left > 0) return;
     clearInterval(ticking);
-    void checkStatus();
+    checkAtOnce();
   };
   const ticking = setInterval(tick, 1000);
 }
 
 if (main) {
   scheduleCheck();
-  // The buyer returns from the UPI app, where the payment was just made.
-  document.addEventListener('visibilitychange', checkStatus);
-  addEventListener('pageshow', (event) => event.persisted && checkStatus());
+  document.addEventListener('visibilitychange', checkAtOnce);
+  addEventListener('pageshow', (event) => event.persisted && checkAtOnce());
   const clock = document.querySelector('[data-seconds-left]');
   if (clock) runClock(clock);
 }

@@ -3,13 +3,15 @@ import { rupeesText, shorten, timeText } from '../../pages/format.ts';
 import type { Reference } from '../../pages/reference.ts';
 import type { Checkout, CheckoutSurplus } from '../queries.ts';
 import type { CheckoutState } from '../state.ts';
-import { pollSecondsOf, stateOf, versionOf } from '../state.ts';
+import type { Texts } from '../texts/en.ts';
+import { pollingOf, stateOf, versionOf } from '../state.ts';
 import type { DisputeDraft } from './dispute.ts';
 import { disputeSection } from './dispute.ts';
 import type { Headline } from './headline.ts';
 import { headlineOf } from './headline.ts';
 import type { Files } from './layout.ts';
 import { glyph, notice, referenceLine, renderPage } from './layout.ts';
+import { logo } from './logo.ts';
 import { paymentSection } from './payment.ts';
 import { progressSection } from './progress.ts';
 
@@ -18,6 +20,8 @@ const MAX_DESCRIPTION = 400;
 
 /** The paths of one order's page, its forms and its status. */
 export interface CheckoutLinks {
+  /** Without the language. */
+  readonly path: string;
   readonly page: string;
   readonly sessions: string;
   readonly dispute: string;
@@ -26,7 +30,7 @@ export interface CheckoutLinks {
 
 /** The result of the form that the buyer just submitted, when it was not accepted. */
 export interface FormFeedback {
-  readonly problem?: string;
+  readonly problem?: keyof Texts['problems'];
   /** Of the request that failed. */
   readonly reference?: Reference | undefined;
   readonly draft?: DisputeDraft;
@@ -37,38 +41,40 @@ export function checkoutPage(
   checkout: Checkout,
   links: CheckoutLinks,
   files: Files,
+  texts: Texts,
   feedback: FormFeedback = {},
 ): string {
   const state = stateOf(checkout);
-  const headline = headlineOf(state, checkout);
+  const headline = headlineOf(state, checkout, texts);
   const title = `${headline.title} · ${checkout.merchantName}`;
   const isSandbox = checkout.order.environment === 'sandbox';
   const island = islandOf(state, checkout, links);
-  return renderPage({ title, files, isSandbox, island }, [
-    feedback.problem && notice('bad', feedback.problem, 'alert'),
-    feedback.reference && referenceLine(feedback.reference),
+  return renderPage({ title, files, texts, isSandbox, path: links.path, island }, [
+    feedback.problem && notice('bad', texts.problems[feedback.problem], 'alert'),
+    feedback.reference && referenceLine(feedback.reference, texts),
     orderHeader(checkout),
     stateSection(headline),
-    ...checkout.surplus.map(surplusNotice),
-    paymentSection(state, checkout, links.sessions),
-    progressSection(state, checkout),
-    disputeSection(state, checkout, links.dispute, feedback.draft),
-    settlementSection(checkout),
-    island && checkAgain(state, links),
-    wayBack(checkout),
-    references(checkout),
+    ...checkout.surplus.map((surplus) => surplusNotice(surplus, texts)),
+    paymentSection(state, checkout, links.sessions, texts),
+    progressSection(state, checkout, texts),
+    disputeSection(checkout, links.dispute, feedback.draft, texts),
+    settlementSection(checkout, texts),
+    island && checkAgain(state, links, texts),
+    wayBack(checkout, texts),
+    contact(checkout, texts),
   ]);
 }
 
 /** The data attributes of the script: what it polls, how often, and which page it reloads. */
 function islandOf(state: CheckoutState, checkout: Checkout, links: CheckoutLinks) {
-  const pollSeconds = pollSecondsOf(state, checkout);
-  if (pollSeconds === undefined) return undefined;
+  const polling = pollingOf(state, checkout);
+  if (polling === undefined) return undefined;
   return {
     'data-page': links.page,
     'data-status': links.status,
     'data-version': versionOf(checkout),
-    'data-poll-seconds': String(pollSeconds),
+    'data-first-seconds': String(polling.firstSeconds),
+    'data-most-seconds': String(polling.mostSeconds),
   };
 }
 
@@ -76,7 +82,12 @@ function orderHeader({ order, merchantName }: Checkout) {
   return h(
     'header',
     null,
-    h('p', { class: 'merchant', dir: 'auto' }, merchantName),
+    h(
+      'p',
+      { class: 'merchant' },
+      logo(order.merchantId, merchantName),
+      h('bdi', null, merchantName),
+    ),
     h('p', { class: 'amount' }, rupeesText(order.amountPaise)),
     h('p', { class: 'description', dir: 'auto' }, shorten(order.description, MAX_DESCRIPTION)),
   );
@@ -92,32 +103,27 @@ function stateSection({ tone, title, text }: Headline) {
   );
 }
 
-const SURPLUS_REASONS = {
-  wrong_amount: 'is not the amount of this order',
-  late_payment: 'came after this order was cancelled',
-  already_paid: 'came although this order was already paid',
-} as const satisfies Record<CheckoutSurplus['reason'], string>;
-
-function surplusNotice({ amountPaise, reason, processedAt }: CheckoutSurplus) {
-  const payment = `A payment of ${rupeesText(amountPaise)} ${SURPLUS_REASONS[reason]}. `;
+function surplusNotice(
+  { amountPaise, reason, processedAt }: CheckoutSurplus,
+  { surplus, language }: Texts,
+) {
+  const payment = surplus.reasons[reason](rupeesText(amountPaise));
   return processedAt === null
-    ? notice('wait', `${payment}It is being sent back to you in full.`)
-    : notice('good', `${payment}It was sent back to you on ${timeText(new Date(processedAt))}.`);
+    ? notice('wait', payment + surplus.underWay)
+    : notice('good', payment + surplus.refunded(timeText(new Date(processedAt), language)));
 }
 
-const TITLE_OF_TRANSFER = 'Paid by bank transfer, because';
-const TITLE_OF_SETTLED = 'Settled by us, because';
-
 /** Shows the operator's explanation of a settlement outside the gateway. */
-function settlementSection({ settlement }: Checkout) {
+function settlementSection({ settlement, order }: Checkout, { settlement: texts }: Texts) {
   if (settlement === null) return null;
   const { reference } = settlement;
+  const receiver = order.status === 'REFUNDED' ? 'paidBuyer' : 'paidMerchant';
   return h(
     'section',
     { 'aria-labelledby': 'settlement' },
-    h('h2', { id: 'settlement' }, reference === null ? TITLE_OF_SETTLED : TITLE_OF_TRANSFER),
+    h('h2', { id: 'settlement' }, texts.titles[reference === null ? 'recorded' : receiver]),
     h('blockquote', { dir: 'auto' }, settlement.reason),
-    reference && h('p', null, 'Its reference: ', h('bdi', null, reference)),
+    reference && h('p', null, texts.reference, h('bdi', null, reference)),
   );
 }
 
@@ -127,14 +133,13 @@ const URGENT: readonly CheckoutState[] = ['waiting', 'session_expired', 'confirm
 /**
  * The script reloads the page by itself; while the buyer types, it shows a message here instead.
  */
-function checkAgain(state: CheckoutState, { page }: CheckoutLinks) {
-  if (state === 'payable') return null;
+function checkAgain(state: CheckoutState, { page }: CheckoutLinks, texts: Texts) {
   const isUrgent = URGENT.includes(state);
   return h(
     'p',
     { class: 'check' },
-    h('a', { class: isUrgent ? 'button plain' : undefined, href: page }, 'Check again'),
-    h('span', { role: 'status', 'data-changed': 'This order has changed: check again.' }),
+    h('a', { class: isUrgent ? 'button plain' : undefined, href: page }, texts.checkAgain),
+    h('span', { role: 'status', 'data-changed': texts.changed }),
   );
 }
 
@@ -142,7 +147,7 @@ function checkAgain(state: CheckoutState, { page }: CheckoutLinks) {
  * A link to the merchant's own page. It is never followed by itself: the buyer reads where it leads, and
  * the merchant must not take it for a proof of the payment.
  */
-function wayBack({ order }: Checkout) {
+function wayBack({ order }: Checkout, texts: Texts) {
   const url = order.returnUrl === null ? null : URL.parse(order.returnUrl);
   if (url === null) return null;
   const { orderNumber, status } = order;
@@ -151,17 +156,21 @@ function wayBack({ order }: Checkout) {
   return h(
     'p',
     { class: 'back' },
-    h('a', { href: url.href }, 'Back to ', h('bdi', null, url.host)),
+    h('a', { href: url.href }, texts.backTo(h('bdi', null, url.host))),
   );
 }
 
-/** The ids to quote to the merchant; contains no personal data. */
-function references({ order }: Checkout) {
+/** Where to ask about the order, and the ids to quote there; contains no personal data of the buyer. */
+function contact({ order, merchantEmail }: Checkout, texts: Texts) {
   const { orderNumber, merchantOrderId } = order;
+  const address = merchantEmail.split('@').map(encodeURIComponent).join('@');
+  const href = `mailto:${address}?subject=${merchantOrderId ?? orderNumber}`;
   return h(
     'footer',
     null,
-    merchantOrderId !== null && h('p', null, 'Reference ', h('bdi', null, merchantOrderId)),
-    h('p', null, `Order ${orderNumber}`),
+    h('p', null, texts.questions, h('a', { href }, h('bdi', null, merchantEmail))),
+    merchantOrderId !== null &&
+      h('p', null, texts.merchantReference, h('bdi', null, merchantOrderId)),
+    h('p', null, texts.order + orderNumber),
   );
 }

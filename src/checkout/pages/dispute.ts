@@ -1,69 +1,78 @@
 import { h } from 'preact';
+import type { DisputeRecord } from '../../orders/public.ts';
 import type { Checkout } from '../queries.ts';
-import type { CheckoutState } from '../state.ts';
 import { canDispute } from '../state.ts';
+import type { Texts } from '../texts/en.ts';
 
 /** The text that the buyer submitted and the service did not accept. */
 export interface DisputeDraft {
   readonly reason: string;
-  /** The violation of the text's rule; absent when it was refused for another reason. */
-  readonly violation?: string | undefined;
+  /** It breaks the rule for a reason; else it was refused because of the order. */
+  readonly isInvalid?: boolean;
 }
 
-/** The form for raising a dispute, or the texts of the latest dispute. */
+/** What was said and decided in the disputes of the order, the latest first, and the form for another one. */
 export function disputeSection(
-  state: CheckoutState,
   checkout: Checkout,
   disputePath: string,
   draft: DisputeDraft | undefined,
+  texts: Texts,
 ) {
-  const { order, merchantName } = checkout;
-  const decision = order.disputeDecisionReason;
-  const decisionSection = decision && quotedSection('decision', decisionTitle(order), decision);
-  if (canDispute(checkout)) return [decisionSection, disputeForm(merchantName, disputePath, draft)];
-  const isRunning = state === 'disputed' || state === 'refunding';
+  const [latest, ...earlier] = checkout.disputes.toReversed();
+  const isOpen = canDispute(checkout);
   return [
-    draft && quotedSection('unsent', 'Your text was not sent', draft.reason),
-    isRunning &&
-      order.disputeReason &&
-      quotedSection('buyer-reason', 'What you wrote', order.disputeReason),
-    decisionSection,
+    draft && !isOpen && quoted('h2', texts.disputes.unsent, draft.reason),
+    latest && disputeTexts(latest, earlier.length === 0, texts),
+    earlier.length > 0 &&
+      h(
+        'details',
+        null,
+        h('summary', null, texts.disputes.earlier),
+        ...earlier.map((dispute) => disputeTexts(dispute, false, texts)),
+      ),
+    isOpen && disputeForm(checkout.merchantName, disputePath, draft, texts),
   ];
 }
 
-function decisionTitle({ disputeDecidedFor: winner }: Checkout['order']): string {
-  return winner === 'buyer' ? 'Decided for you, because' : 'Decided for the merchant, because';
-}
-
-function quotedSection(id: string, title: string, text: string) {
+/** The texts of buyer, merchant and operator, and how the dispute ended. No operator is named. */
+function disputeTexts(dispute: DisputeRecord, isOnlyOne: boolean, { disputes }: Texts) {
+  const { number, raisedBy, reason, evidence, resolution, decision, ending } = dispute;
+  const id = `dispute-${number}`;
+  const endings: Partial<Record<NonNullable<typeof ending>, string>> = disputes.endings;
   return h(
     'section',
-    { 'aria-labelledby': id },
-    h('h2', { id }, title),
-    h('blockquote', { dir: 'auto' }, text),
+    { class: 'dispute', 'aria-labelledby': id },
+    h('h2', { id }, isOnlyOne ? disputes.title : disputes.numbered(number)),
+    quoted('h3', raisedBy === 'buyer' ? disputes.reason : disputes.reasonOfService, reason),
+    evidence !== null && quoted('h3', disputes.evidence, evidence),
+    resolution !== null && quoted('h3', disputes.resolution, resolution),
+    decision && quoted('h3', disputes.decidedFor[decision.for], decision.reason),
+    ending && endings[ending] && h('p', null, endings[ending]),
   );
 }
 
+function quoted(heading: 'h2' | 'h3', title: string, text: string) {
+  return h('section', null, h(heading, null, title), h('blockquote', { dir: 'auto' }, text));
+}
+
 /** With a draft the form is shown open, and an invalid text field has the focus. */
-function disputeForm(merchantName: string, disputePath: string, draft: DisputeDraft | undefined) {
-  const violation = draft?.violation;
+function disputeForm(
+  merchantName: string,
+  disputePath: string,
+  draft: DisputeDraft | undefined,
+  { disputeForm: texts }: Texts,
+) {
+  const isInvalid = draft?.isInvalid ?? false;
   return h(
     'details',
     { open: draft !== undefined },
-    h('summary', null, 'Something is wrong with my order'),
+    h('summary', null, texts.summary),
     h(
       'form',
       { method: 'post', action: disputePath },
-      h('label', { for: 'reason' }, 'What is wrong?'),
-      h(
-        'p',
-        { id: 'hint', class: 'hint' },
-        'Say it in 10 to 2000 characters. ',
-        h('bdi', null, merchantName),
-        ' will read it. While a dispute runs, your money stays held.',
-      ),
-      violation !== undefined &&
-        h('p', { id: 'violation', class: 'violation', role: 'alert' }, `Your reason ${violation}.`),
+      h('label', { for: 'reason' }, texts.label),
+      h('p', { id: 'hint', class: 'hint' }, texts.hint(h('bdi', null, merchantName))),
+      isInvalid && h('p', { id: 'violation', class: 'violation', role: 'alert' }, texts.violation),
       h(
         'textarea',
         {
@@ -72,14 +81,14 @@ function disputeForm(merchantName: string, disputePath: string, draft: DisputeDr
           rows: 5,
           required: true,
           minlength: 10,
-          autofocus: violation !== undefined,
+          autofocus: isInvalid,
           dir: 'auto',
-          'aria-describedby': violation === undefined ? 'hint' : 'hint violation',
-          'aria-invalid': violation === undefined ? undefined : 'true',
+          'aria-describedby': isInvalid ? 'hint violation' : 'hint',
+          'aria-invalid': isInvalid ? 'true' : undefined,
         },
         draft?.reason ?? '',
       ),
-      h('button', { class: 'button second' }, 'Raise a dispute'),
+      h('button', { class: 'button second' }, texts.submit),
     ),
   );
 }

@@ -1,67 +1,78 @@
-import type { Sentence, Tone } from '../../domain/index.ts';
-import { phaseOf, WAITING } from '../../domain/index.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
 import type { Checkout } from '../queries.ts';
-import type { CheckoutState, PaymentState } from '../state.ts';
+import type { CheckoutState } from '../state.ts';
+import type { HeadlineFacts, HeadlineKind, HeadlineTexts, Texts } from '../texts/en.ts';
+import type { Tone } from './layout.ts';
 
 /** The main message of the page. */
-export interface Headline {
+export interface Headline extends HeadlineTexts {
   tone: Tone;
-  title: string;
-  text: string;
 }
 
-type HeadlineBuilder = (checkout: Checkout) => Headline;
+const TONES = {
+  payable: 'act',
+  waiting: 'wait',
+  session_expired: 'bad',
+  confirming: 'wait',
+  link_expired: 'bad',
+  merchant_unavailable: 'bad',
+  closing: 'wait',
+  paid: 'good',
+  delivered: 'good',
+  resolved: 'wait',
+  resolved_last: 'wait',
+  decided: 'wait',
+  disputed: 'wait',
+  disputed_for_buyer: 'wait',
+  under_review: 'wait',
+  releasing: 'good',
+  completed: 'good',
+  refunding: 'wait',
+  refunded: 'good',
+  refunded_by_transfer: 'good',
+  refund_returned: 'wait',
+  cancelled: 'bad',
+  cancelled_by_expiry: 'bad',
+} as const satisfies Record<HeadlineKind, Tone>;
 
-/** The order waits for its payment, and the page says how that is going. */
-const OF_PAYMENT: Record<PaymentState, HeadlineBuilder> &
-  Partial<Record<CheckoutState, HeadlineBuilder>> = {
-  waiting: () => ({
-    tone: 'wait',
-    title: 'Waiting for your payment',
-    text: 'Pay in your UPI app, then come back to this page.',
-  }),
-  session_expired: () => ({
-    tone: 'bad',
-    title: 'This payment session has expired',
-    text:
-      'No payment arrived in time. Your order is still open: start again for a new QR code. ' +
-      'If you have just paid, check again in a minute before you pay a second time.',
-  }),
-  confirming: () => ({
-    tone: 'wait',
-    title: 'Payment received',
-    text: 'We are confirming your order. This takes a few seconds.',
-  }),
-  link_expired: ({ merchantName }) => ({
-    tone: 'bad',
-    title: 'This payment link has expired',
-    text: `Ask ${merchantName} for a new one.`,
-  }),
-  merchant_unavailable: ({ merchantName }) => ({
-    tone: 'bad',
-    title: 'Payment is not possible at the moment',
-    text:
-      `${merchantName} cannot take payments now. ` +
-      'If you have already paid, this page will show it.',
-  }),
+/** States of the page in which more than the state decides the message. */
+const KINDS: Partial<Record<CheckoutState, (checkout: Checkout) => HeadlineKind>> = {
+  delivered: deliveredKind,
+  disputed: ({ order, disputes }) => {
+    if (order.status === 'DISPUTE_UNDER_REVIEW') return 'under_review';
+    return disputes.at(-1)?.raisedBy === 'buyer' ? 'disputed' : 'disputed_for_buyer';
+  },
+  refunded: ({ order, settlement }) => {
+    if (order.refundProcessedAt === null) return 'refund_returned';
+    return settlement?.reference ? 'refunded_by_transfer' : 'refunded';
+  },
+  cancelled: ({ order }) => (order.cancelledBy === 'expiry' ? 'cancelled_by_expiry' : 'cancelled'),
 };
 
+/** An order that was disputed became DELIVERED by the end of the dispute, and not by the delivery. */
+function deliveredKind({ disputes, disputeLimit }: Checkout): HeadlineKind {
+  const latest = disputes.at(-1);
+  if (latest === undefined) return 'delivered';
+  if (latest.decision !== null) return 'decided';
+  return disputeLimit === null ? 'resolved' : 'resolved_last';
+}
+
 /** The main message of the page in a state. */
-export function headlineOf(state: CheckoutState, checkout: Checkout): Headline {
-  return (OF_PAYMENT[state] ?? headlineOfOrder)(checkout);
+export function headlineOf(state: CheckoutState, checkout: Checkout, texts: Texts): Headline {
+  const kind = KINDS[state]?.(checkout) ?? state;
+  return { tone: TONES[kind], ...texts.headlines[kind](factsOf(checkout, texts)) };
 }
 
-function headlineOfOrder({ order, merchantName, surplus }: Checkout): Headline {
-  const circumstances = { merchantName, hasSurplus: surplus.length > 0 };
-  const { tone, title, text } = WAITING[phaseOf(order)].buyer(order, circumstances);
-  return { tone, title: textOf(title), text: textOf(text) };
-}
-
-function textOf(sentence: Sentence): string {
-  const texts = sentence.map((part) => {
-    if (typeof part === 'string') return part;
-    return 'at' in part ? timeText(part.at) : rupeesText(part.amountPaise);
-  });
-  return texts.join('');
+function factsOf({ order, merchantName, surplus }: Checkout, texts: Texts): HeadlineFacts {
+  // In the states that name a deadline, its column has a value.
+  const time = (at: Date | null) => timeText(at ?? order.updatedAt, texts.language);
+  return {
+    merchant: merchantName,
+    amount: rupeesText(order.amountPaise),
+    refund: rupeesText(order.refundAmountPaise ?? order.amountPaise),
+    payBy: time(order.paymentLinkExpiresAt),
+    disputeBy: time(order.completesAt),
+    answerBy: time(order.disputeRespondBy),
+    hasSurplus: surplus.length > 0,
+  };
 }

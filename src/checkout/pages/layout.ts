@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import type { Tone } from '../../domain/index.ts';
 import type { Reference } from '../../pages/reference.ts';
 import { referenceText } from '../../pages/reference.ts';
+import type { Texts } from '../texts/en.ts';
 
 /** The URLs of the pages' files. */
 export interface Files {
@@ -16,8 +16,11 @@ export interface Files {
 export interface Layout {
   readonly title: string;
   readonly files: Files;
+  readonly texts: Texts;
   /** Shows the notice that no real money moves. */
   readonly isSandbox: boolean;
+  /** The page's path, to which the switch of the language leads; '' for the path of the request. */
+  readonly path: string;
   /** The data attributes of the script; absent where nothing can change. */
   readonly island?: Readonly<Record<`data-${string}`, string>> | undefined;
 }
@@ -28,7 +31,10 @@ const GLYPHS = {
   wait: 'M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z',
   good: 'M5 13l4 4 10-10',
   bad: 'M12 6v8M12 17v1',
-} as const satisfies Record<Tone, string>;
+} as const;
+
+/** The look of a message: an action, a wait, a success or a problem. */
+export type Tone = keyof typeof GLYPHS;
 
 /** The icon of a tone; decorative, so hidden from screen readers. */
 export function glyph(tone: Tone) {
@@ -45,18 +51,28 @@ export function notice(tone: Tone, text: ComponentChildren, role?: 'alert' | 'st
 }
 
 /** What a buyer whose request failed tells support. */
-export function referenceLine(reference: Reference) {
-  return h('p', { class: 'reference' }, referenceText(reference));
+export function referenceLine(reference: Reference, texts: Texts) {
+  return h('p', { class: 'reference' }, referenceText(reference, texts.reference));
+}
+
+/** A link to the same page in the other language, which works without the script. */
+function languageSwitch(path: string, { languages, other: { language, name } }: Texts) {
+  const href = `${path}?language=${language}`;
+  return h(
+    'nav',
+    { class: 'language', 'aria-label': languages },
+    h('a', { href, lang: language, hreflang: language }, name),
+  );
 }
 
 /** Renders a whole HTML document. */
 export function renderPage(
-  { title, files, isSandbox, island }: Layout,
+  { title, files, texts, isSandbox, path, island }: Layout,
   content: ComponentChildren,
 ) {
   const page = h(
     'html',
-    { lang: 'en-IN' },
+    { lang: texts.htmlLang },
     h(
       'head',
       null,
@@ -75,10 +91,10 @@ export function renderPage(
         h(
           'aside',
           { class: 'sandbox' },
-          h('strong', null, 'Sandbox'),
-          ': no real money moves here.',
+          h('strong', null, texts.sandbox),
+          `: ${texts.sandboxNotice}`,
         ),
-      h('main', island ?? null, content),
+      h('main', island ?? null, languageSwitch(path, texts), content),
     ),
   );
   return `<!doctype html>${renderToString(page)}`;

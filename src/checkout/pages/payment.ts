@@ -3,64 +3,92 @@ import { timeLeftText, timeText } from '../../pages/format.ts';
 import { qrCode } from '../../pages/qr-code.ts';
 import type { Checkout, CheckoutSession } from '../queries.ts';
 import type { CheckoutState } from '../state.ts';
+import type { Texts } from '../texts/en.ts';
 import { notice } from './layout.ts';
 
 /** The section for paying: opens a session or shows the open one; null in other states. */
-export function paymentSection(state: CheckoutState, checkout: Checkout, sessionsPath: string) {
+export function paymentSection(
+  state: CheckoutState,
+  checkout: Checkout,
+  sessionsPath: string,
+  texts: Texts,
+) {
+  const { payment } = texts;
   const failed = checkout.lastStep === 'PAYMENT_FAILED';
   switch (state) {
     case 'payable':
     case 'session_expired':
       return h(
         'section',
-        { 'aria-label': 'Payment' },
-        failed && state === 'payable' && failedNotice(),
+        { 'aria-label': payment.section },
+        failed && state === 'payable' && notice('bad', payment.failed, 'status'),
         h(
           'form',
           { method: 'post', action: sessionsPath },
-          h('button', { class: 'button' }, failed || state !== 'payable' ? 'Try again' : 'Pay now'),
+          h(
+            'button',
+            { class: 'button' },
+            failed || state !== 'payable' ? payment.tryAgain : payment.pay,
+          ),
         ),
       );
     case 'waiting':
-      return checkout.session && openSession(checkout, checkout.session, failed);
+      return checkout.session && openSession(checkout, checkout.session, texts);
     default:
       return null;
   }
 }
 
-function failedNotice() {
-  return notice('bad', 'Your last payment did not go through. You can try again.', 'status');
-}
-
-const SANDBOX_HINT = 'A real UPI app reads this code, but cannot pay in the sandbox';
-
-function openSession(checkout: Checkout, session: CheckoutSession, failed: boolean) {
+function openSession(checkout: Checkout, session: CheckoutSession, texts: Texts) {
+  const { payment } = texts;
   const isSandbox = checkout.order.environment === 'sandbox';
   const upiUrl = linkTo(session.upiIntent, 'upi:');
   const appUrl = isSandbox && linkTo(session.pageUrl, 'http:', 'https:');
   return h(
     'section',
-    { 'aria-label': 'Payment' },
-    failed && failedNotice(),
-    timeLeft(checkout, session),
+    { 'aria-label': payment.section },
+    checkout.lastStep === 'PAYMENT_FAILED' && notice('bad', payment.failed, 'status'),
+    timeLeft(checkout, session, texts),
     appUrl &&
       h(
         'a',
         { class: 'button', href: appUrl, target: '_blank', rel: 'noopener noreferrer' },
-        'Pay in the sandbox UPI app',
+        payment.sandboxApp,
       ),
-    upiUrl &&
-      h('a', { class: appUrl ? 'button second' : 'button', href: upiUrl }, 'Open my UPI app'),
+    upiUrl && upiApps(upiUrl, appUrl ? 'button second' : 'button', texts),
     upiUrl &&
       h(
         'figure',
         null,
-        qrCode({ text: upiUrl, label: 'QR code to pay with any UPI app' }),
-        h(
-          'figcaption',
-          null,
-          isSandbox ? SANDBOX_HINT : 'Or scan with the UPI app on another phone',
-        ),
+        qrCode({ text: upiUrl, label: payment.qrCode }),
+        h('figcaption', null, isSandbox ? payment.sandboxScan : payment.scan),
+      ),
+  );
+}
+
+const ANY_APP = 'upi://pay?';
+
+/** What well-known apps answer to in the place of {@link ANY_APP}, with the same query. */
+const APPS = [
+  ['PhonePe', 'phonepe://pay?'],
+  ['Google Pay', 'tez://upi/pay?'],
+  ['Paytm', 'paytmmp://pay?'],
+] as const;
+
+/** Links that open an app of the buyer's phone; the style sheet hides them where there is no touch screen. */
+function upiApps(upiUrl: string, firstClass: string, { payment }: Texts) {
+  return h(
+    'div',
+    { class: 'apps' },
+    h('a', { class: firstClass, href: upiUrl }, payment.upiApp),
+    upiUrl.startsWith(ANY_APP) &&
+      h(
+        'ul',
+        { 'aria-label': payment.upiApps },
+        ...APPS.map(([name, start]) => {
+          const href = upiUrl.replace(ANY_APP, start);
+          return h('li', null, h('a', { class: 'button plain', href }, name));
+        }),
       ),
   );
 }
@@ -71,19 +99,18 @@ function linkTo(url: string | null, ...schemes: readonly string[]): string | nul
 }
 
 /** Shows the expiry time; the script counts the remaining seconds down. */
-function timeLeft({ now }: Checkout, session: CheckoutSession) {
+function timeLeft({ now }: Checkout, session: CheckoutSession, { payment, language }: Texts) {
   const expiresAt = new Date(session.expiresAt);
   const leftSeconds = Math.max(0, Math.round((expiresAt.getTime() - now.getTime()) / 1000));
   return h(
     'p',
     { class: 'timer' },
-    'Time left ',
+    payment.timeLeft,
     h('strong', { 'data-seconds-left': leftSeconds }, timeLeftText(leftSeconds)),
     h(
       'span',
       { class: 'until' },
-      'until ',
-      h('time', { datetime: session.expiresAt }, timeText(expiresAt)),
+      payment.until(h('time', { datetime: session.expiresAt }, timeText(expiresAt, language))),
     ),
   );
 }

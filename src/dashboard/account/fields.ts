@@ -10,9 +10,16 @@ export const text = z.string().default('');
 export const tokenParams = z.object({ token: z.string() });
 
 /** The field of the e-mail address with which a user logs in. */
-export const emailField = (state: FormState) =>
+export const emailField = (state: FormState, hint?: string) =>
   textField(
-    { name: 'email', label: 'E-mail', type: 'email', required: true, autocomplete: 'username' },
+    {
+      name: 'email',
+      label: 'E-mail',
+      type: 'email',
+      hint,
+      required: true,
+      autocomplete: 'username',
+    },
     state,
   );
 

@@ -67,7 +67,7 @@ function signUpView(state: RefusedForm): View {
         },
         state,
       ),
-      emailField(state),
+      emailField(state, 'Your buyers see it, too, for questions about their orders.'),
       newPasswordField(state, { name: 'password', label: 'Password' }),
       submit('Sign up'),
     ),

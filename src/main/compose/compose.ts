@@ -34,7 +34,12 @@ import { GATEWAY_ADAPTERS } from '../../payments/gateway/adapters.ts';
 import type { Gateways } from '../../payments/gateway/gateways.ts';
 import { createGateways } from '../../payments/gateway/gateways.ts';
 import { paymentSessionRoutes } from '../../payments/sessions/routes.ts';
-import { refreshSession, openSession, type SessionDeps } from '../../payments/sessions/sessions.ts';
+import {
+  hasGateway,
+  openSession,
+  refreshSession,
+  type SessionDeps,
+} from '../../payments/sessions/sessions.ts';
 import { createMailWorkflows } from '../../temporal/mail-workflows.ts';
 import { createDeliveryRetries } from '../../temporal/delivery-retries.ts';
 import { createOrderWorkflows } from '../../temporal/order-workflows.ts';
@@ -103,6 +108,7 @@ function buyerPages(
     publicBaseUrl,
     supportEmail,
     rateLimiter: createPageRateLimiter(buyerRateLimitPerSecond),
+    hasGateway: (order) => hasGateway(sessions, order),
     openSession: (order) => gatewaySlots.hold(order, () => openSession(sessions, order)),
     refreshSession: (order, sessionId) =>
       gatewaySlots.hold(order, () => refreshSession(sessions, order.orderNumber, sessionId)),

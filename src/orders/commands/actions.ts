@@ -34,12 +34,12 @@ const ACTIONS = {
   submitEvidence: {
     command: 'submitEvidence',
     label: 'Submit evidence',
-    fields: { text: 'Your evidence' },
+    fields: { text: 'Your evidence, which the buyer reads, too' },
   },
   resolveDispute: {
     command: 'resolve',
     label: 'Resolve the dispute',
-    fields: { resolution: 'What you agreed with the buyer' },
+    fields: { resolution: 'What you agreed with the buyer, who reads it' },
   },
   acceptDispute: { command: 'accept', label: 'Accept the dispute and refund', fields: {} },
   refundOrder: {

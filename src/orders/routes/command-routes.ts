@@ -62,7 +62,8 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
     action: 'dispute/evidence',
     operationId: 'submitEvidence',
     summary: 'Submit evidence in a dispute',
-    description: 'DISPUTE_OPEN → DISPUTE_UNDER_REVIEW, once for each dispute.',
+    description:
+      'DISPUTE_OPEN → DISPUTE_UNDER_REVIEW, once for each dispute. The buyer reads the text.',
     done: 'Evidence submitted',
     body: evidenceSchema,
     tags: ['Disputes'],
@@ -72,7 +73,7 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
     action: 'dispute/resolve',
     operationId: 'resolveDispute',
     summary: 'Resolve a dispute',
-    description: 'DISPUTE_* → DELIVERED, with a fresh 24-hour window.',
+    description: 'DISPUTE_* → DELIVERED, with a fresh 24-hour window. The buyer reads the text.',
     done: 'Dispute resolved',
     body: resolveSchema,
     tags: ['Disputes'],

@@ -63,6 +63,13 @@ export async function openSession(
   throw errorOf('GATEWAY_UNAVAILABLE');
 }
 
+/** Whether the order's gateway is configured in its environment; if it is not, an operator gets an alert. */
+export async function hasGateway(deps: SessionDeps, order: OrderRow): Promise<boolean> {
+  if (deps.gateways.find(order)) return true;
+  await noGateway(deps, order);
+  return false;
+}
+
 async function openAtGateway(
   deps: SessionDeps,
   order: OrderRow,

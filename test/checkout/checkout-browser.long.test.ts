@@ -1,3 +1,0 @@
-import { checkoutBrowserTest, statesAreAccessible } from './checkout-browser.ts';
-
-statesAreAccessible(checkoutBrowserTest(), 'light');

@@ -1,0 +1,4 @@
+import { checkoutBrowserTest } from './checkout-browser.ts';
+import { everyState } from './every-state.ts';
+
+everyState(checkoutBrowserTest(), 'light');
