@@ -12,6 +12,8 @@ import { operatorsRoutes } from './operator/operators/routes.ts';
 import { operatorPages } from './operator/routes.ts';
 import type { OrderPagesDeps } from './orders/deps.ts';
 import { merchantOrderPages } from './orders/routes.ts';
+import type { MoneyPagesDeps } from './money/deps.ts';
+import { statementPages } from './money/statement-page.ts';
 import { definePage } from './page.ts';
 import type { SettingsDeps } from './settings/deps.ts';
 import { settingsPages } from './settings/routes.ts';
@@ -21,6 +23,7 @@ export interface DashboardDeps {
   pages: PageDeps;
   accounts: AccountDeps;
   orders: OrderPagesDeps;
+  money: MoneyPagesDeps;
   settings: SettingsDeps;
   onboarding: OnboardingPageDeps & MerchantReviewDeps;
   operator: OperatorPageDeps;
@@ -35,6 +38,7 @@ export function dashboardRoutes(deps: DashboardDeps): Route[] {
     ...startPage(context),
     ...accountRoutes(context, deps.accounts),
     ...merchantOrderPages(context, deps.orders),
+    ...statementPages(context, deps.money),
     ...settingsPages(context, deps.settings),
     ...onboardingPages(context, deps.onboarding),
     ...operatorPages(context, deps.operator),

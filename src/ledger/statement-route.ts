@@ -18,6 +18,9 @@ export const daySchema = z.iso
   .date({ error: NO_DAY })
   .refine((day) => day >= '0001', { error: NO_DAY });
 
+/** The place after a page. */
+export const statementCursor = cursorInQuery(z.tuple([z.int().min(0)]));
+
 const statementSchema = z
   .object({
     content: z.array(statementLineSchema),
@@ -54,9 +57,7 @@ export function statementRoute(sql: Sql): Route {
       'last row; `after` and `size` have no effect on it.',
     params: z.object({ date: daySchema.meta({ example: '2026-11-20' }) }),
     query: z.object({
-      after: cursorInQuery(z.tuple([z.int().min(0)]))
-        .optional()
-        .meta({ description: 'The `next` of the page before' }),
+      after: statementCursor.optional().meta({ description: 'The `next` of the page before' }),
       size: integerInQuery({
         error: 'must be a whole number from 1 to 100',
         minimum: 1,

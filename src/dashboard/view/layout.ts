@@ -50,6 +50,7 @@ export interface Layout {
 const MERCHANT_PAGES = [
   ['', 'Home'],
   ['/orders', 'Orders'],
+  ['/statements', 'Statements'],
   ['/disputes', 'Disputes'],
   ['/deliveries', 'Deliveries'],
   ['/webhooks', 'Webhooks'],

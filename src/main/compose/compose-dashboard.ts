@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { readSession } from '../../accounts/public.ts';
 import { required } from '../../config.ts';
 import { dashboardRoutes } from '../../dashboard/routes.ts';
@@ -6,7 +7,15 @@ import type { Route } from '../../http/define-route.ts';
 import type { GatewaySlots } from '../../http/limits/gateway-slots.ts';
 import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { API_VERSION } from '../../http/versions.ts';
-import { readMerchantMoney, runningLedger, showLedger } from '../../ledger/public.ts';
+import type { MoneyOwner } from '../../ledger/public.ts';
+import {
+  readMerchantMoney,
+  readStatement,
+  readStatementTotals,
+  runningLedger,
+  showLedger,
+  statementCsv,
+} from '../../ledger/public.ts';
 import { readApplication } from '../../onboarding/public.ts';
 import { createOrderActions } from '../../orders/commands/actions.ts';
 import { createMerchantOrders } from '../../orders/lists/merchant-orders.ts';
@@ -67,6 +76,12 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
       readBanners: (merchantId, environment) => webhookBanner({ sql }, { merchantId, environment }),
     },
     accounts: composeAccounts(resources),
+    money: {
+      readStatement: readStatement.bind(undefined, sql),
+      readTotals: readStatementTotals.bind(undefined, sql),
+      statementCsv: async (owner: MoneyOwner, day: string) =>
+        Readable.from(await statementCsv(sql, owner, day)),
+    },
     orders: { ...orderPagesDeps(resources, shared), notices },
     settings: {
       sql,

@@ -1,0 +1,227 @@
+import { h } from 'preact';
+import { z } from 'zod';
+import type { Route } from '../../http/define-route.ts';
+import type { LineTotal, LineType, StatementLine, StatementPage } from '../../ledger/public.ts';
+import { daySchema, LINE_TYPES, statementCursor } from '../../ledger/public.ts';
+import { cursorOf } from '../../http/input/cursor.ts';
+import { rupeesText, timeText } from '../../pages/format.ts';
+import type { PageContext } from '../context.ts';
+import { definePage } from '../page.ts';
+import type { MerchantViewer } from '../viewer.ts';
+import { textField } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
+import { filterForm } from '../view/layout.ts';
+import { money, section, tag } from '../view/parts.ts';
+import { dataTable, pathWith } from '../view/table.ts';
+import { link } from '../view/url.ts';
+import { addDays, dayText, todayInIndia } from './days.ts';
+import type { MoneyPagesDeps } from './deps.ts';
+import { ownerOf, pathOf } from './deps.ts';
+
+const LINES_PER_PAGE = 50;
+
+/** The statement of a merchant's day, and the same as a CSV file. */
+export function statementPages(context: PageContext, deps: MoneyPagesDeps): Route[] {
+  return [...statementPage(context, deps), ...statementFile(context, deps)];
+}
+
+function statementPage(context: PageContext, deps: MoneyPagesDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/statements',
+    query: z.object({ day: z.string().optional(), after: statementCursor.optional() }),
+  }).handledBy(async ({ viewer, query }) => {
+    const today = todayInIndia();
+    const typed = query.day || today;
+    const day = daySchema.safeParse(typed);
+    if (!day.success) return { status: 400, view: wrongDay(viewer, typed) };
+    const owner = ownerOf(viewer);
+    const page = { after: query.after, size: LINES_PER_PAGE };
+    const [statement, totals] = await Promise.all([
+      deps.readStatement(owner, day.data, page),
+      deps.readTotals(owner, day.data),
+    ]);
+    const shown = { day: day.data, today, isFirst: query.after === undefined };
+    return { view: statementView(viewer, shown, statement, totals) };
+  });
+}
+
+function statementFile(context: PageContext, { statementCsv }: MoneyPagesDeps): Route[] {
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '/statements.csv',
+    query: z.object({ day: daySchema.default(() => todayInIndia()) }),
+  }).handledBy(async ({ viewer, query: { day } }) => {
+    const name = `statement-${viewer.environment}-${day}.csv`;
+    return {
+      file: await statementCsv(ownerOf(viewer), day),
+      contentType: 'text/csv',
+      headers: { 'Content-Disposition': `attachment; filename="${name}"` },
+    };
+  });
+}
+
+const TITLE = 'Statements';
+
+const dayForm = (viewer: MerchantViewer, day: string, violation?: string) =>
+  filterForm(
+    pathOf(viewer, '/statements'),
+    textField(
+      { name: 'day', label: 'Day in India', type: 'date' },
+      { values: { day }, violations: violation === undefined ? {} : { day: violation } },
+    ),
+  );
+
+const wrongDay = (viewer: MerchantViewer, typed: string): View => ({
+  title: TITLE,
+  content: dayForm(viewer, typed, 'must be a day such as 2026-11-22'),
+});
+
+interface Shown {
+  day: string;
+  today: string;
+  isFirst: boolean;
+}
+
+function statementView(
+  viewer: MerchantViewer,
+  shown: Shown,
+  { lines, next, isClosed, ...balances }: StatementPage,
+  totals: readonly LineTotal[],
+): View {
+  const { day } = shown;
+  const path = pathOf(viewer, '/statements');
+  return {
+    title: TITLE,
+    content: [
+      dayForm(viewer, day),
+      otherDays(path, shown),
+      section(
+        'day',
+        dayText(day),
+        h(
+          'p',
+          null,
+          isClosed
+            ? [tag('good', 'Closed'), ' Nothing will be added to this day any more.']
+            : [
+                tag('wait', 'Open'),
+                ' Lines are added until some minutes after the end of the day.',
+              ],
+        ),
+        balanceFigures(balances),
+        totalsTable(totals),
+        h('p', null, link(pathWith(`${path}.csv`, { day }), 'Save this day as CSV')),
+      ),
+      section(
+        'lines',
+        'Every movement',
+        linesTable(viewer, lines),
+        linesPager(path, shown, next && cursorOf(next)),
+      ),
+    ],
+  };
+}
+
+function otherDays(path: string, { day, today }: Shown) {
+  const before = addDays(day, -1);
+  const after = addDays(day, 1);
+  return h(
+    'nav',
+    { class: 'pager', 'aria-label': 'Days' },
+    link(pathWith(path, { day: before }), `← ${dayText(before)}`, { rel: 'prev' }),
+    after <= today && link(pathWith(path, { day: after }), `${dayText(after)} →`, { rel: 'next' }),
+  );
+}
+
+const balanceFigures = ({
+  openingPaise,
+  closingPaise,
+}: Pick<StatementPage, 'openingPaise' | 'closingPaise'>) =>
+  h(
+    'dl',
+    { class: 'figures' },
+    h('div', null, h('dt', null, 'Held at the beginning'), h('dd', null, money(openingPaise))),
+    h('div', null, h('dt', null, 'Held at the end'), h('dd', null, money(closingPaise))),
+  );
+
+const TYPE_TITLES = {
+  paid: 'Paid',
+  released: 'Released to you',
+  refunded: 'Refunded',
+  refund_failed: 'Refund failed',
+  reversed: 'Refunded at the gateway',
+  charged_back: 'Charged back',
+} as const satisfies Record<LineType, string>;
+
+function totalsTable(totals: readonly LineTotal[]) {
+  return dataTable({
+    caption: 'The movements of the day by kind',
+    empty: 'Nothing moved on this day.',
+    rows: LINE_TYPES.flatMap((type) => totals.filter((total) => total.type === type)),
+    columns: [
+      { title: 'Kind', cell: ({ type }: LineTotal) => TYPE_TITLES[type] },
+      { title: 'Movements', isNumber: true, cell: ({ lineCount }: LineTotal) => lineCount },
+      { title: 'Amount', isNumber: true, cell: ({ amountPaise }: LineTotal) => money(amountPaise) },
+    ],
+  });
+}
+
+/** "+₹499.50" or "−₹499.50", as a movement changes what is held. */
+function changeText(paise: number): string {
+  if (paise === 0) return rupeesText(0);
+  return `${paise > 0 ? '+' : '−'}${rupeesText(Math.abs(paise))}`;
+}
+
+function linesTable(viewer: MerchantViewer, lines: readonly StatementLine[]) {
+  return dataTable({
+    caption: 'The movements of the day, in the order of their booking',
+    empty: 'There are none.',
+    rows: lines,
+    columns: [
+      { title: 'Booked', cell: ({ bookedAt }: StatementLine) => timeText(bookedAt) },
+      { title: 'Kind', cell: ({ type }: StatementLine) => TYPE_TITLES[type] },
+      { title: 'Order', cell: (line: StatementLine) => orderLink(viewer, line) },
+      { title: 'At the gateway', cell: gatewayIds },
+      {
+        title: 'Amount',
+        isNumber: true,
+        cell: ({ amountPaise }: StatementLine) => money(amountPaise),
+      },
+      {
+        title: 'Held',
+        isNumber: true,
+        cell: ({ balanceChangePaise }: StatementLine) =>
+          h('span', { class: 'money' }, changeText(balanceChangePaise)),
+      },
+    ],
+  });
+}
+
+function orderLink(viewer: MerchantViewer, { orderNumber, merchantOrderId }: StatementLine) {
+  const to = pathOf(viewer, `/orders/${encodeURIComponent(orderNumber)}`);
+  return link(to, merchantOrderId ?? orderNumber);
+}
+
+/** The payment, and what has moved it; the UTR of the payment itself. */
+function gatewayIds(line: StatementLine) {
+  const { gatewayPaymentId, gatewayTransferId, gatewayRefundId, gatewayChargebackId, utr } = line;
+  const movement = gatewayTransferId ?? gatewayRefundId ?? gatewayChargebackId;
+  return [
+    h('code', null, gatewayPaymentId),
+    movement && [h('br', null), h('code', null, movement)],
+    utr && [h('br', null), h('span', { class: 'hint' }, `UTR ${utr}`)],
+  ];
+}
+
+function linesPager(path: string, { day, isFirst }: Shown, next: string | null) {
+  if (isFirst && next === null) return null;
+  return h(
+    'nav',
+    { class: 'pager', 'aria-label': 'Pages' },
+    !isFirst && link(pathWith(path, { day }), 'First'),
+    next !== null && link(pathWith(path, { day, after: next }), 'More', { rel: 'next' }),
+  );
+}
