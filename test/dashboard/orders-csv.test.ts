@@ -64,10 +64,10 @@ test('amounts are rupees with two decimals, times are ISO-8601, and no cell is a
   const csv = await csvOf(sql, merchantId);
   const [head, ...rows] = csv.split('\r\n');
   expect(head).toBe(
-    'order_number,merchant_order_id,status,amount,description,buyer_name,buyer_email,buyer_phone,created_at,paid_at,utr,dispute_raised_at,dispute_reason,dispute_ended_at,refund_amount,refund_reason,refund_processed_at,cancelled_at,updated_at',
+    'order_number,merchant_order_id,status,amount,description,buyer_name,buyer_email,buyer_phone,created_at,paid_at,paid_at_ist,gateway_payment_id,utr,delivered_at,delivered_at_ist,completed_at,completed_at_ist,released_at,released_at_ist,dispute_raised_at,dispute_reason,dispute_ended_at,refund_amount,refund_reason,refund_processed_at,cancelled_at,updated_at',
   );
   expect(rows.join('\r\n')).toBe(
-    `ORD${merchantId},'-1042,REFUNDED,499.50,"'=HYPERLINK(""https://evil.example"",""a, b"")","'@आशा ""A"" Rao\nline two",asha@example.com,'+919876543210,2026-11-22T10:00:00.123Z,2026-11-22T10:00:00.123Z,,,,,499.00,merchant_refund,,,2026-11-22T10:00:00.123Z\r\n`,
+    `ORD${merchantId},'-1042,REFUNDED,499.50,"'=HYPERLINK(""https://evil.example"",""a, b"")","'@आशा ""A"" Rao\nline two",asha@example.com,'+919876543210,2026-11-22T10:00:00.123Z,2026-11-22T10:00:00.123Z,2026-11-22 15:30:00,,,,,,,,,,,,499.00,merchant_refund,,,2026-11-22T10:00:00.123Z\r\n`,
   );
 });
 
@@ -85,4 +85,49 @@ test('nothing is read that the reader does not ask for, and nothing after it has
     WHERE merchant_id = ${merchantId} AND order_number <> (SELECT max(order_number) FROM orders
       WHERE merchant_id = ${merchantId})`;
   expect((await parts.next()).done).toBe(true);
+});
+
+test('the payment, and the times of delivery, completion and release are those of the order', async ({
+  database,
+}) => {
+  const { serviceSql: sql } = database;
+  const merchantId = await writeMerchant(sql);
+  const orderNumber = `ORD${merchantId}`;
+  await writePastOrders(sql, merchantId, [
+    {
+      orderNumber,
+      status: 'COMPLETED',
+      description: 'A kurta',
+      gatewayPaymentId: 'pay_1',
+      paidAt: AT,
+    },
+  ]);
+  const at = (minutes: number) => new Date(AT.getTime() + minutes * 60_000);
+  for (const [step, kind, minutes] of [
+    [2, 'DELIVERY_CONFIRMED', 1],
+    [3, 'ORDER_COMPLETED', 2],
+  ] as const) {
+    await sql`INSERT INTO order_steps (order_number, step_number, merchant_id, kind, at, status, step)
+      VALUES (${orderNumber}, ${step}, ${merchantId}, ${kind}, ${at(minutes)}, 'COMPLETED', '{}')`;
+  }
+  await sql`INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise)
+    VALUES ('razorpay', 'pay_1', 'sandbox', ${orderNumber}, 49950)`;
+  await sql`INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
+      environment, debit_account, credit_account, amount_paise, booked_at)
+    VALUES ('razorpay', 'pay_1', 'release', ${orderNumber}, ${merchantId}, 'sandbox', 'merchant_held',
+      'merchant_available', 49950, ${at(3)})`;
+  const [names = [], cells = []] = (await csvOf(sql, merchantId))
+    .split('\r\n')
+    .map((row) => row.split(','));
+  const row = Object.fromEntries(names.map((name, index) => [name, cells[index]]));
+  expect(row).toMatchObject({
+    gateway_payment_id: 'pay_1',
+    paid_at_ist: '2026-11-22 15:30:00',
+    delivered_at: '2026-11-22T10:01:00.123Z',
+    delivered_at_ist: '2026-11-22 15:31:00',
+    completed_at: '2026-11-22T10:02:00.123Z',
+    completed_at_ist: '2026-11-22 15:32:00',
+    released_at: '2026-11-22T10:03:00.123Z',
+    released_at_ist: '2026-11-22 15:33:00',
+  });
 });

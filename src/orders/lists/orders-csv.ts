@@ -13,6 +13,19 @@ const rupees = (amountPaise: number | null) =>
 /** ISO-8601 in UTC. */
 const time = (at: Date | null) => at?.toISOString() ?? '';
 
+const INDIA_MS = 5.5 * 3_600_000;
+/** The same in India, as spreadsheets read it: `2026-11-22 15:30:00`. */
+const indianTime = (at: Date | null) =>
+  at === null ? '' : new Date(at.getTime() + INDIA_MS).toISOString().slice(0, 19).replace('T', ' ');
+
+/** When an order's steps were made, and when the ledger has its release. */
+interface StepTimes {
+  deliveredAt: Date | null;
+  completedAt: Date | null;
+  releasedAt: Date | null;
+}
+type CsvRow = OrderRow & StepTimes;
+
 /** The columns of the file, in their order. An absent value is empty. */
 const COLUMNS = {
   order_number: (row) => row.orderNumber,
@@ -25,7 +38,15 @@ const COLUMNS = {
   buyer_phone: (row) => row.buyerPhone,
   created_at: (row) => time(row.createdAt),
   paid_at: (row) => time(row.paidAt),
+  paid_at_ist: (row) => indianTime(row.paidAt),
+  gateway_payment_id: (row) => row.gatewayPaymentId ?? '',
   utr: (row) => row.paymentUtr ?? '',
+  delivered_at: (row) => time(row.deliveredAt),
+  delivered_at_ist: (row) => indianTime(row.deliveredAt),
+  completed_at: (row) => time(row.completedAt),
+  completed_at_ist: (row) => indianTime(row.completedAt),
+  released_at: (row) => time(row.releasedAt),
+  released_at_ist: (row) => indianTime(row.releasedAt),
   dispute_raised_at: (row) => time(row.disputeRaisedAt),
   dispute_reason: (row) => row.disputeReason ?? '',
   dispute_ended_at: (row) => time(row.disputeEndedAt),
@@ -34,7 +55,7 @@ const COLUMNS = {
   refund_processed_at: (row) => time(row.refundProcessedAt),
   cancelled_at: (row) => time(row.cancelledAt),
   updated_at: (row) => time(row.updatedAt),
-} as const satisfies Record<string, (row: OrderRow) => string>;
+} as const satisfies Record<string, (row: CsvRow) => string>;
 
 /**
  * Writes the found orders as CSV, newest first: UTF-8, and no cell that a spreadsheet takes for a
@@ -54,10 +75,27 @@ export async function* ordersCsv(
       before,
       limit: rowsPerPart,
     });
-    if (orders.length > 0) yield csvOf(orders.map(cellsOf));
+    if (orders.length > 0) yield csvOf((await withStepTimes(sql, orders)).map(cellsOf));
     if (!hasMore) return;
     before = orders.at(-1)?.orderNumber;
   }
 }
 
-const cellsOf = (row: OrderRow) => Object.values(COLUMNS).map((cell) => cell(markErased(row)));
+const NO_TIMES: StepTimes = { deliveredAt: null, completedAt: null, releasedAt: null };
+
+/** An order can be delivered only once; its release is booked with its completion, unless nothing was left. */
+async function withStepTimes(sql: Sql, orders: readonly OrderRow[]): Promise<CsvRow[]> {
+  const rows = await sql<(StepTimes & { orderNumber: string })[]>`
+    SELECT order_number, s.*,
+      (SELECT max(booked_at) FROM ledger_transfers t
+        WHERE t.order_number = wanted.order_number AND operation = 'release') AS released_at
+    FROM unnest(${orders.map(({ orderNumber }) => orderNumber)}::text[]) AS wanted (order_number)
+    CROSS JOIN LATERAL (
+      SELECT max(at) FILTER (WHERE kind = 'DELIVERY_CONFIRMED') AS delivered_at,
+        max(at) FILTER (WHERE kind = 'ORDER_COMPLETED') AS completed_at
+      FROM order_steps WHERE order_number = wanted.order_number) s`;
+  const times = new Map(rows.map((row) => [row.orderNumber, row]));
+  return orders.map((order) => ({ ...order, ...NO_TIMES, ...times.get(order.orderNumber) }));
+}
+
+const cellsOf = (row: CsvRow) => Object.values(COLUMNS).map((cell) => cell(markErased(row)));
