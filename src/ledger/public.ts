@@ -1,6 +1,6 @@
 /** What other features may import from the ledger. */
-export type { MerchantMoney } from './merchant-money.ts';
-export { readMerchantMoney } from './merchant-money.ts';
+export type { MoneyDay } from './merchant-money.ts';
+export { readMoneyDays } from './merchant-money.ts';
 export type { RunningLine } from './running-ledger.ts';
 export { runningLedger } from './running-ledger.ts';
 export { showLedger } from './verify.ts';

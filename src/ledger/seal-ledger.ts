@@ -4,7 +4,7 @@ import type { Sql } from '../db/client.ts';
 const LINES_PER_STATEMENT = 100_000;
 
 /**
- * Adds the lines of the ledger up to sums of a merchant's day, which {@link readMerchantMoney} reads. The
+ * Adds the lines of the ledger up to sums of a merchant's day, which {@link readMoneyDays} reads. The
  * newest lines stay outside until the run after the next: see the SQL function `seal_ledger_lines`.
  *
  * @returns the number of lines that are sealed now

@@ -70,7 +70,7 @@ const typeOf = (sql: Sql) => sql`
     ELSE t.operation END`;
 
 /** What a line `t`, or a sum of lines, adds to what is held for the merchant. */
-const heldChange = (sql: Sql) => sql`
+export const heldChange = (sql: Sql) => sql`
   CASE 'merchant_held'::ledger_account WHEN t.credit_account THEN t.amount_paise
     WHEN t.debit_account THEN -t.amount_paise ELSE 0 END`;
 

@@ -50,6 +50,7 @@ export type {
 export type { AttentionList } from './lists/attention.ts';
 export { MOST_COUNTED } from './lists/attention.ts';
 export type { DayOfOrders } from './lists/daily-outcomes.ts';
+export type { DueRelease } from './lists/releases.ts';
 export type { MerchantOrders, OrderDetails } from './lists/merchant-orders.ts';
 export type { MerchantSearch, OrderOwner } from './lists/search-orders.ts';
 export { deadlineOf, waitingOf } from './waiting.ts';

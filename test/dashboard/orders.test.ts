@@ -337,9 +337,11 @@ describe('the home page', () => {
         AND status = ANY(${HOLDING_STATUSES})`;
     expect(text).toContain(`Held now${rupeesText(held!.paise)}`);
     expect(page.body).toMatch(
-      /<svg class="plot"[^>]+role="img" aria-labelledby="plot-title plot-description"/,
+      /<svg class="plot"[^>]+role="img" aria-labelledby="money-plot-title money-plot-description"/,
     );
-    expect(text).toMatch(/Orders of the last 30 days by outcome\d+ orders: completed \d+/);
+    expect(text).toMatch(
+      /Orders by the day of their creation and by outcome\d+ orders: completed \d+/,
+    );
     expect(page.body).not.toContain('style=');
     expect(Buffer.byteLength(page.body)).toBeLessThan(MAX_BYTES);
   });

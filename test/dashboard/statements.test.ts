@@ -57,7 +57,7 @@ test('what is no day is named in the form, and a day to come is not found', asyn
   const wrong = await owner.get(pageOf('?day=2026-02-30'));
   expect([wrong.status, wrong.body.includes('must be a day such as')]).toEqual([400, true]);
   for (const below of ['statements', 'statements.csv']) {
-    const { status } = await owner.get(`/dashboard/sandbox/${below}?day=${indianDay(-1)}`);
+    const { status } = await owner.get(`/dashboard/sandbox/${below}?day=${indianDay(-2)}`);
     expect(status).toBe(404);
   }
 });

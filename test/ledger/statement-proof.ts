@@ -21,9 +21,15 @@ export interface Statement {
   closed: boolean;
 }
 
-/** Today, or a day before or after it, in India. */
+/** Of the whole file, which may run at midnight. */
+const STARTED_MS = Date.now();
+
+/** The day in India on which the tests began, or a day before or after it. */
 export const indianDay = (daysAgo = 0) =>
-  new Date(Date.now() + 5.5 * 3_600_000 - daysAgo * DAY_MS).toISOString().slice(0, 10);
+  new Date(STARTED_MS + 5.5 * 3_600_000 - daysAgo * DAY_MS).toISOString().slice(0, 10);
+
+/** A moment of a day in India. */
+export const indianTime = (day: string, time: string) => new Date(`${day}T${time}+05:30`);
 
 /** A page of a statement. */
 export async function statementOf(client: ApiClient, day: string, query = '') {

@@ -4,6 +4,7 @@ import { sealLedgerLines } from '../../src/ledger/seal-ledger.ts';
 import { madeAtGateway } from '../support/gateway.ts';
 import { aMinutePasses } from '../support/seal-ledger.ts';
 import { serviceTest } from '../support/service-test.ts';
+import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { payOnce, writeRandomMoney } from './random-money.ts';
@@ -11,15 +12,26 @@ import {
   csvRows,
   csvText,
   indianDay,
+  indianTime,
   proveStatements,
   statementOf,
   wholeStatement,
 } from './statement-proof.ts';
 
+const DAY_MS = 86_400_000;
+
 const test = serviceTest({ time: 'real', callbacks: false });
 
-/** A moment of a day in India. */
-const indianTime = (day: string, time: string) => new Date(`${day}T${time}+05:30`);
+/** The lines of an order in the statements of the days on which they were booked. */
+async function linesOf({ sql }: TestService, { sandbox }: Merchant, orderNumber: string) {
+  const days = await sql<{ day: string }[]>`
+    SELECT DISTINCT indian_day(booked_at)::text AS day FROM ledger_transfers
+    WHERE order_number = ${orderNumber} ORDER BY day`;
+  const statements = await Promise.all(days.map(({ day }) => wholeStatement(sandbox, day)));
+  return statements.flatMap(({ lines }) =>
+    lines.filter(({ order_number }) => order_number === orderNumber),
+  );
+}
 
 /** What the Schedule does in several minutes. */
 async function seal({ sql }: TestService, runs = 2): Promise<void> {
@@ -70,15 +82,13 @@ test('a day without money has its balances, also before the first one', async ({
 
 test('a day to come is not found, and what is no day is refused', async ({ service, merchant }) => {
   const { sandbox } = merchant;
-  const tomorrow = await sandbox.get(`/statements/${indianDay(-1)}`);
-  expect([tomorrow.status, tomorrow.body.message]).toEqual([
-    404,
-    `${indianDay(-1)} has not begun in India`,
-  ]);
-  await expect(csvText(service, merchant, 'sandbox', indianDay(-1))).rejects.toThrow('404');
+  const dayToCome = indianDay(-2);
+  const { status, body } = await sandbox.get(`/statements/${dayToCome}`);
+  expect([status, body.message]).toEqual([404, `${dayToCome} has not begun in India`]);
+  await expect(csvText(service, merchant, 'sandbox', dayToCome)).rejects.toThrow('404');
   for (const date of ['2026-02-29', '2026-2-1', 'today', '0000-01-01', '20261120']) {
-    const { status, body } = await sandbox.get(`/statements/${date}`);
-    expect([status, body.validationErrors]).toEqual([
+    const wrong = await sandbox.get(`/statements/${date}`);
+    expect([wrong.status, wrong.body.validationErrors]).toEqual([
       400,
       { date: 'must be a day such as 2026-11-20' },
     ]);
@@ -88,8 +98,8 @@ test('a day to come is not found, and what is no day is refused', async ({ servi
     ['size=101', 'size'],
     ['after=x', 'after'],
   ]) {
-    const { status, body } = await sandbox.get(`/statements/2026-11-20?${query}`);
-    expect([status, Object.keys(body.validationErrors ?? {})]).toEqual([400, [field]]);
+    const wrong = await sandbox.get(`/statements/2026-11-20?${query}`);
+    expect([wrong.status, Object.keys(wrong.body.validationErrors ?? {})]).toEqual([400, [field]]);
   }
 });
 
@@ -162,7 +172,11 @@ test('a closed day never changes, while more is written and sealed', async ({ se
 test('the CSV of a day that is not closed says so, and adds up', async ({ service }) => {
   const merchant = await service.newMerchant({ webhooks: false });
   await payOnce(service, merchant.merchantId, indianTime(indianDay(1), '12:00'));
-  const { amountPaise } = await payOnce(service, merchant.merchantId, new Date());
+  const { amountPaise } = await payOnce(
+    service,
+    merchant.merchantId,
+    indianTime(indianDay(0), '00:00'),
+  );
   const rows = await csvRows(service, merchant, 'sandbox', indianDay(0));
   expect(rows.map(({ type }) => type)).toEqual(['opening_balance', 'paid', 'balance_for_now']);
   const [opening, paid, now] = rows.map(({ amount }) => Math.round(Number(amount) * 100));
@@ -179,16 +193,13 @@ test('lines name the transfer and the refund at the gateway', async ({ service, 
   await sandbox.command(refunded, 'refund', { reason: 'Sold out' });
   await sandbox.untilStatus(released, 'COMPLETED');
   await sandbox.untilStatus(refunded, 'REFUNDED');
-  const { lines } = await wholeStatement(sandbox, indianDay(0));
-  const linesOf = ({ order_number }: { order_number: string }) =>
-    lines.filter((line) => line.order_number === order_number);
   const idsOf = async (order: typeof released, what: 'refunds' | 'transfers') => {
     const paymentId = (await sandbox.read(order)).payment?.gateway_payment_id ?? '';
     return (await madeAtGateway(service, paymentId, what)).map(({ id }) => id);
   };
   const none = { gateway_transfer_id: null, gateway_refund_id: null, gateway_chargeback_id: null };
   const { utr = null } = (await sandbox.read(released)).payment ?? {};
-  expect(linesOf(released)).toMatchObject([
+  expect(await linesOf(service, merchant, released.order_number)).toMatchObject([
     { type: 'paid', amount: 499.5, credit: 499.5, debit: 0, ...none, utr },
     {
       type: 'released',
@@ -198,7 +209,7 @@ test('lines name the transfer and the refund at the gateway', async ({ service, 
       utr: null,
     },
   ]);
-  expect(linesOf(refunded)).toMatchObject([
+  expect(await linesOf(service, merchant, refunded.order_number)).toMatchObject([
     { type: 'paid', merchant_order_id: 'shop-7' },
     { type: 'refunded', ...none, gateway_refund_id: (await idsOf(refunded, 'refunds'))[0] },
   ]);
@@ -216,17 +227,15 @@ test('what is written again after a restore is booked on the day of writing', as
   await sandbox.command(order, 'deliver');
   await sandbox.help(order, 'advance', { seconds: 86_400 });
   await sandbox.untilStatus(order, 'COMPLETED');
-  const ofOrder = async (day: string) =>
-    (await wholeStatement(sandbox, day)).lines.filter(
-      ({ order_number }) => order_number === order.order_number,
-    );
-  const [, released] = await ofOrder(indianDay(0));
+  const [paid, released] = await linesOf(service, merchant, order.order_number);
   await restore();
-  await service.clock.advance(86_400_000);
+  await service.clock.advance(DAY_MS);
   expect((await cli.run('order', 'recover', '--order', order.order_number)).code).toBe(0);
   await sandbox.untilStatus(order, 'COMPLETED');
-  expect((await ofOrder(indianDay(0))).map(({ type }) => type)).toEqual(['paid']);
-  const [again] = await ofOrder(indianDay(-1));
+  const [first, again] = await linesOf(service, merchant, order.order_number);
+  expect(first).toEqual(paid);
   expect(again).toMatchObject({ type: 'released', happened_at: released?.happened_at });
+  const laterMs = Date.parse(again?.booked_at ?? '') - Date.parse(released?.booked_at ?? '');
+  expect(laterMs).toBeGreaterThan(DAY_MS);
   await service.clock.set(0);
 });

@@ -191,7 +191,7 @@ function linesTable(viewer: MerchantViewer, lines: readonly StatementLine[]) {
         cell: ({ amountPaise }: StatementLine) => money(amountPaise),
       },
       {
-        title: 'Held',
+        title: 'Change of held',
         isNumber: true,
         cell: ({ balanceChangePaise }: StatementLine) =>
           h('span', { class: 'money' }, changeText(balanceChangePaise)),

@@ -1,6 +1,6 @@
 import type { Environment } from '../../domain/index.ts';
 import type { NoticeDeps } from '../../merchants/public.ts';
-import type { MerchantMoney, RunningLine } from '../../ledger/public.ts';
+import type { MoneyDay, RunningLine } from '../../ledger/public.ts';
 import type { ApplicationState } from '../../onboarding/public.ts';
 import type { MerchantOrders, OrderActions, OrderOwner, OrderRow } from '../../orders/public.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -25,8 +25,8 @@ export interface OrderPagesDeps {
   readLedger(orderNumber: string): Promise<RunningLine[]>;
   /** The gateway does not accept the transfer of the order's money to the merchant's account. */
   isHoldRefused(orderNumber: string): Promise<boolean>;
-  /** Held now; released and refunded in the latest days. */
-  readMoney(owner: OrderOwner, days: number): Promise<MerchantMoney>;
+  /** Every day that had any, the oldest first. */
+  readMoneyDays(owner: OrderOwner): Promise<MoneyDay[]>;
   /** The URL of the buyer's page. */
   paymentUrlOf(order: OrderRow): string;
   readApplicationState(merchantId: string): Promise<ApplicationState>;

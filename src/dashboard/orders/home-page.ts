@@ -1,61 +1,57 @@
 import { h } from 'preact';
 import type { Route } from '../../http/define-route.ts';
-import type { MerchantMoney } from '../../ledger/public.ts';
 import type { ApplicationState } from '../../onboarding/public.ts';
 import type { AttentionList, DayOfOrders } from '../../orders/public.ts';
 import { MOST_COUNTED } from '../../orders/public.ts';
 import { rupeesText } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
+import { addDays, dayText } from '../money/days.ts';
+import { heldSection, moneySection } from '../money/money-section.ts';
+import { daysOf, periodQuery, readPeriod } from '../money/period.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
-import { moment, money, section } from '../view/parts.ts';
+import { moment, section } from '../view/parts.ts';
 import { pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import type { AttentionItem, OrderPagesDeps } from './deps.ts';
 import { ownerOf, pathOf } from './deps.ts';
 import { ordersPlot } from './plot.ts';
 
-const DAYS = 30;
-
-/** A merchant's first page: what to do now, where the money is, and the orders of the last 30 days. */
+/** A merchant's first page: what to do now, the money of some days, what is held, and the orders of these days. */
 export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
-  return definePage(context, { audience: 'merchant', method: 'GET', path: '' }).handledBy(
-    async ({ viewer }) => {
-      const owner = ownerOf(viewer);
-      const [items, sums, days] = await Promise.all([
-        readAttention(deps, viewer),
-        deps.readMoney(owner, DAYS),
-        deps.orders.countByDay(owner, DAYS),
-      ]);
-      return { view: { title: 'Home', content: homeContent(viewer, items, sums, days) } };
-    },
-  );
+  return definePage(context, {
+    audience: 'merchant',
+    method: 'GET',
+    path: '',
+    query: periodQuery,
+  }).handledBy(async ({ viewer, query }) => {
+    const owner = ownerOf(viewer);
+    const { period, state } = readPeriod(query);
+    const [items, moneyDays, [before, ...orders], due] = await Promise.all([
+      readAttention(deps, viewer),
+      deps.readMoneyDays(owner),
+      deps.orders.countByDay(owner, [period.beforeFrom, ...daysOf(period), addDays(period.to, 1)]),
+      deps.orders.readDueReleases(owner),
+    ]);
+    if (before === undefined) throw new Error('The period before has counts, also without orders');
+    const paths = { path: pathOf(viewer, ''), statementsPath: pathOf(viewer, '/statements') };
+    const content = [
+      ![before, ...orders].some(hasOrders) && firstSteps(viewer),
+      section('attention', 'Needs attention', attentionList(items)),
+      moneySection({ period, state, moneyDays, orders: [before, ...orders], ...paths }),
+      heldSection(moneyDays, due),
+      section(
+        'orders',
+        `Orders from ${dayText(period.from)} to ${dayText(period.to)}`,
+        ...ordersPlot(orders),
+      ),
+    ];
+    const isValid = Object.keys(state.violations ?? {}).length === 0;
+    return { status: isValid ? 200 : 400, view: { title: 'Home', content } };
+  });
 }
 
-function homeContent(
-  viewer: MerchantViewer,
-  items: AttentionItem[],
-  sums: MerchantMoney,
-  days: DayOfOrders[],
-) {
-  const hasOrders = days.some(({ byStatus }) => Object.values(byStatus).some((count) => count > 0));
-  return [
-    !hasOrders && firstSteps(viewer),
-    section('attention', 'Needs attention', attentionList(items)),
-    section(
-      'money',
-      'Money',
-      h(
-        'dl',
-        { class: 'figures' },
-        figure('Held now', sums.heldPaise),
-        figure(`Released in ${DAYS} days`, sums.releasedPaise),
-        figure(`Refunded in ${DAYS} days`, sums.refundedPaise),
-      ),
-    ),
-    section('orders', `Orders of the last ${DAYS} days`, ...ordersPlot(days)),
-  ];
-}
+const hasOrders = ({ byStatus }: DayOfOrders) => Object.values(byStatus).some((count) => count > 0);
 
 /** Where a merchant begins, until there are orders. */
 function firstSteps(viewer: MerchantViewer) {
@@ -77,10 +73,6 @@ function firstSteps(viewer: MerchantViewer) {
       steps.map((step, index) => h('li', { key: index }, step)),
     ),
   );
-}
-
-function figure(name: string, amountPaise: number) {
-  return h('div', null, h('dt', null, name), h('dd', null, money(amountPaise)));
 }
 
 function attentionList(items: readonly AttentionItem[]) {

@@ -1,9 +1,10 @@
-import { scaleBand, scaleLinear } from 'd3-scale';
 import { stack } from 'd3-shape';
 import { h } from 'preact';
 import type { OrderStatus } from '../../domain/index.ts';
 import type { DayOfOrders } from '../../orders/public.ts';
 import { details } from '../view/parts.ts';
+import type { Scales } from '../view/plot.ts';
+import { dayPlot, plotLegend, rounded, shortDay } from '../view/plot.ts';
 import { dataTable } from '../view/table.ts';
 
 /** What became of the orders of a day, by what their statuses mean for the money. */
@@ -44,64 +45,38 @@ const totalOf = (day: OutcomeDay) => OUTCOMES.reduce((sum, outcome) => sum + day
 const count = new Intl.NumberFormat('en-IN');
 /** 40K: short enough for the axis. */
 const shortCount = new Intl.NumberFormat('en', { notation: 'compact' });
-const dayFormat = new Intl.DateTimeFormat('en-IN', { day: 'numeric', month: 'short' });
-const dayText = (day: string) => dayFormat.format(new Date(`${day}T12:00:00`));
-
-const WIDTH = 720;
-const HEIGHT = 260;
-/** At the left and below there is place for the larger labels of narrow screens. */
-const MARGIN = { top: 16, right: 36, bottom: 40, left: 72 };
-/** One of this many bars has its day below it, counted from the latest. */
-const DAYS_PER_LABEL = 7;
 
 /**
- * The orders of the latest days as stacked bars, with the same figures in words for screen readers and
- * as a table. The colours are classes of the stylesheet.
+ * The orders of some days as stacked bars, with the same figures in words for screen readers and as a table.
  */
 export function ordersPlot(daysOfOrders: readonly DayOfOrders[]) {
   const days = daysOfOrders.map(outcomesOf);
-  return [legend(), svg(days), details('The figures as a table', figuresTable(days))];
+  const plot = dayPlot({
+    id: 'orders-plot',
+    title: 'Orders by the day of their creation and by outcome',
+    description: descriptionOf(days),
+    days: days.map(({ day }) => day),
+    most: Math.max(4, ...days.map(totalOf)),
+    tickText: (orders) => shortCount.format(orders),
+    draw: (scales) => bars(days, scales),
+  });
+  return [plotLegend(TITLES), plot, details('The figures as a table', figuresTable(days))];
 }
 
-function svg(days: readonly OutcomeDay[]) {
-  const x = scaleBand()
-    .domain(days.map(({ day }) => day))
-    .range([MARGIN.left, WIDTH - MARGIN.right])
-    .padding(0.2);
-  const y = scaleLinear()
-    .domain([0, Math.max(4, ...days.map(totalOf))])
-    .nice(4)
-    .range([HEIGHT - MARGIN.bottom, MARGIN.top]);
+function bars(days: readonly OutcomeDay[], { x, y }: Scales) {
   const layers = stack<unknown, OutcomeDay, Outcome>()
     .keys(OUTCOMES)
     .value((day, outcome) => day[outcome])([...days]);
-  return h(
-    'svg',
-    {
-      class: 'plot',
-      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-      role: 'img',
-      'aria-labelledby': 'plot-title plot-description',
-    },
-    h('title', { id: 'plot-title' }, `Orders of the last ${days.length} days by outcome`),
-    h('desc', { id: 'plot-description' }, descriptionOf(days)),
-    ...y.ticks(4).map((tick) => gridLine(y(tick), tick)),
-    ...layers.map((layer) =>
-      h(
-        'g',
-        { class: layer.key },
-        layer
-          .filter(([from, to]) => to > from)
-          .map((part) => bar(x(part.data.day) ?? 0, x.bandwidth(), y(part[0]), y(part[1]))),
-      ),
+  return layers.map((layer) =>
+    h(
+      'g',
+      { class: layer.key },
+      layer
+        .filter(([from, to]) => to > from)
+        .map((part) => bar(x(part.data.day) ?? 0, x.bandwidth(), y(part[0]), y(part[1]))),
     ),
-    ...days
-      .filter((_, index) => (days.length - 1 - index) % DAYS_PER_LABEL === 0)
-      .map(({ day }) => dayLabel((x(day) ?? 0) + x.bandwidth() / 2, day)),
   );
 }
-
-const rounded = (number: number) => Math.round(number * 10) / 10;
 
 function bar(left: number, width: number, bottom: number, top: number) {
   return h('rect', {
@@ -110,21 +85,6 @@ function bar(left: number, width: number, bottom: number, top: number) {
     y: rounded(top),
     height: rounded(bottom - top),
   });
-}
-
-function gridLine(top: number, orders: number) {
-  const at = rounded(top);
-  return h(
-    'g',
-    { class: 'grid', key: orders },
-    h('line', { x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: at, y2: at }),
-    h('text', { x: MARGIN.left - 8, y: at + 4, 'text-anchor': 'end' }, shortCount.format(orders)),
-  );
-}
-
-function dayLabel(middle: number, day: string) {
-  const place = { x: rounded(middle), y: HEIGHT - 8, 'text-anchor': 'middle' };
-  return h('text', { key: day, ...place }, dayText(day));
 }
 
 /** The figures in words: each outcome's total, and the day with the most orders. */
@@ -136,17 +96,7 @@ function descriptionOf(days: readonly OutcomeDay[]): string {
     return `${TITLES[outcome].toLowerCase()} ${count.format(orders)}`;
   });
   const most = days.reduce((best, day) => (totalOf(day) > totalOf(best) ? day : best));
-  return `${count.format(all)} orders: ${totals.join(', ')}. The most on one day were ${count.format(totalOf(most))}, on ${dayText(most.day)}.`;
-}
-
-function legend() {
-  return h(
-    'ul',
-    { class: 'legend' },
-    OUTCOMES.map((outcome) =>
-      h('li', { key: outcome, class: outcome }, h('span', null, TITLES[outcome])),
-    ),
-  );
+  return `${count.format(all)} orders: ${totals.join(', ')}. The most on one day were ${count.format(totalOf(most))}, on ${shortDay(most.day)}.`;
 }
 
 function figuresTable(days: readonly OutcomeDay[]) {
@@ -155,7 +105,7 @@ function figuresTable(days: readonly OutcomeDay[]) {
     empty: 'There were no orders.',
     rows: days.filter((day) => totalOf(day) > 0).toReversed(),
     columns: [
-      { title: 'Day', cell: ({ day }: OutcomeDay) => dayText(day) },
+      { title: 'Day', cell: ({ day }: OutcomeDay) => shortDay(day) },
       ...OUTCOMES.map((outcome) => ({
         title: TITLES[outcome],
         isNumber: true,

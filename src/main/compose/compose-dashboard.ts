@@ -9,7 +9,7 @@ import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { API_VERSION } from '../../http/versions.ts';
 import type { MoneyOwner } from '../../ledger/public.ts';
 import {
-  readMerchantMoney,
+  readMoneyDays,
   readStatement,
   readStatementTotals,
   runningLedger,
@@ -115,7 +115,7 @@ function orderPagesDeps({ config, sql }: Resources, shared: SharedWithApi) {
     readLedger: async (orderNumber: string) =>
       runningLedger((await showLedger(sql, orderNumber)).lines),
     isHoldRefused: isHoldRefused.bind(undefined, sql),
-    readMoney: readMerchantMoney.bind(undefined, sql),
+    readMoneyDays: readMoneyDays.bind(undefined, sql),
     paymentUrlOf: (order: Parameters<PresentOrder>[0]) => present(order).payment_url,
     readApplicationState: async (merchantId: string) =>
       (await readApplication(sql, merchantId)).state,

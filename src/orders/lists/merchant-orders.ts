@@ -6,6 +6,7 @@ import { addRequestFields } from '../../http/request-context.ts';
 import { writeLook } from '../../merchants/public.ts';
 import { readOrderAttention } from './attention.ts';
 import { countOrdersByDay } from './daily-outcomes.ts';
+import { readDueReleases } from './releases.ts';
 import type { DisputeRecord } from '../steps/disputes.ts';
 import { readDisputes } from '../steps/disputes.ts';
 import type { DisputeList } from './merchant-disputes.ts';
@@ -45,7 +46,8 @@ export function createMerchantOrders(sql: Sql) {
     listDisputes: (owner: OrderOwner, list: DisputeList, part: SearchPart) =>
       listMerchantDisputes(sql, owner, list, part),
     readAttention: (owner: OrderOwner) => readOrderAttention(sql, owner),
-    countByDay: (owner: OrderOwner, days: number) => countOrdersByDay(sql, owner, days),
+    countByDay: (owner: OrderOwner, days: readonly string[]) => countOrdersByDay(sql, owner, days),
+    readDueReleases: (owner: OrderOwner) => readDueReleases(sql, owner),
   };
 }
 

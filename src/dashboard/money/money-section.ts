@@ -1,0 +1,150 @@
+import type { ComponentChildren } from 'preact';
+import { h } from 'preact';
+import { HOLDING_STATUSES } from '../../domain/index.ts';
+import type { MoneyDay } from '../../ledger/public.ts';
+import type { DayOfOrders, DueRelease } from '../../orders/public.ts';
+import { rupeesText } from '../../pages/format.ts';
+import type { FormState } from '../view/fields.ts';
+import { textField } from '../view/fields.ts';
+import { filterForm } from '../view/layout.ts';
+import { money, section } from '../view/parts.ts';
+import { dataTable, pathWith } from '../view/table.ts';
+import { link } from '../view/url.ts';
+import { dayText } from './days.ts';
+import { moneyPlot, SERIES } from './money-plot.ts';
+import type { Period } from './period.ts';
+import { daysOf, latestDays, PRESET_DAYS } from './period.ts';
+
+/** What the part about a merchant's money shows. */
+export interface ShownMoney {
+  period: Period;
+  /** Of the form with the dates. */
+  state: FormState;
+  /** Every day that had any. */
+  moneyDays: readonly MoneyDay[];
+  /** The orders of the period before, then of each day of the period. */
+  orders: readonly [DayOfOrders, ...DayOfOrders[]];
+  /** The path of Home, and of the statements. */
+  path: string;
+  statementsPath: string;
+}
+
+/** Paid, released and refunded in some days, beside as many days before. */
+export function moneySection({ period, state, path, statementsPath, ...shown }: ShownMoney) {
+  const byDay = new Map(shown.moneyDays.map((one) => [one.day, one]));
+  const days = daysOf(period).map((day) => byDay.get(day) ?? noMoney(day));
+  const before = shown.moneyDays.filter(({ day }) => day >= period.beforeFrom && day < period.from);
+  const [ordersBefore, ...orders] = shown.orders;
+  return section(
+    'money',
+    'Money',
+    presets(path, period),
+    filterForm(
+      path,
+      textField({ name: 'from', label: 'From', type: 'date' }, state),
+      textField({ name: 'to', label: 'To', type: 'date' }, state),
+    ),
+    h(
+      'dl',
+      { class: 'figures' },
+      Object.values(SERIES).map(({ title, paise }) => {
+        const sumOf = (some: readonly MoneyDay[]) => some.reduce((sum, day) => sum + paise(day), 0);
+        return figure(title, money(sumOf(days)), rupeesText(sumOf(before)), period);
+      }),
+      figure('Payment success', rateText(orders), rateText([ordersBefore]), period),
+    ),
+    h('p', { class: 'hint' }, rateHint(orders)),
+    ...moneyPlot(days, statementsPath),
+    h('p', null, link(statementsPath, 'Statements of each day')),
+  );
+}
+
+const noMoney = (day: string): MoneyDay => ({
+  day,
+  paidPaise: 0,
+  releasedPaise: 0,
+  refundedPaise: 0,
+  heldChangePaise: 0,
+});
+
+function presets(path: string, period: Period) {
+  return h(
+    'nav',
+    { class: 'presets', 'aria-label': 'Period' },
+    PRESET_DAYS.map((days) => {
+      const { from, to } = latestDays(days);
+      const isShown = from === period.from && to === period.to;
+      const current = isShown ? { 'aria-current': 'page' as const } : {};
+      return link(pathWith(path, { from, to }), `${days} days`, current);
+    }),
+  );
+}
+
+function figure(name: string, value: ComponentChildren, before: string, { dayCount }: Period) {
+  const days = dayCount === 1 ? 'the day before' : `the ${dayCount} days before`;
+  return h(
+    'div',
+    { key: name },
+    h('dt', null, name),
+    h('dd', null, value, h('span', { class: 'before' }, `${before} in ${days}`)),
+  );
+}
+
+/** Orders that were paid, and those that no longer wait for their payment. */
+function paymentsOf(days: readonly DayOfOrders[]) {
+  const PAID = [...HOLDING_STATUSES, 'COMPLETED', 'REFUNDED'] as const;
+  const count = (statuses: readonly (keyof DayOfOrders['byStatus'])[]) =>
+    days.reduce(
+      (sum, { byStatus }) => sum + statuses.reduce((some, status) => some + byStatus[status], 0),
+      0,
+    );
+  return { paid: count(PAID), ended: count([...PAID, 'CANCELLED']) };
+}
+
+const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
+const whole = new Intl.NumberFormat('en-IN');
+
+function rateText(days: readonly DayOfOrders[]): string {
+  const { paid, ended } = paymentsOf(days);
+  return ended === 0 ? '–' : percent.format(paid / ended);
+}
+
+function rateHint(days: readonly DayOfOrders[]): string {
+  const { paid, ended } = paymentsOf(days);
+  return `Payment success: ${whole.format(paid)} of the ${whole.format(ended)} orders that were created in these days and no longer wait for their payment were paid; the others were cancelled, or their link ended.`;
+}
+
+/** What is held now, and when it will be released. */
+export function heldSection(moneyDays: readonly MoneyDay[], due: readonly DueRelease[]) {
+  const heldPaise = moneyDays.reduce((sum, day) => sum + day.heldChangePaise, 0);
+  const duePaise = due.reduce((sum, { amountPaise }) => sum + amountPaise, 0);
+  const rows = due.map(({ day, orderCount, amountPaise }) => ({
+    when: day === null ? 'Once the dispute has ended' : dayText(day),
+    orders: whole.format(orderCount),
+    amountPaise,
+  }));
+  const rest = { when: 'After you have delivered', orders: '–', amountPaise: heldPaise - duePaise };
+  return section(
+    'held',
+    'Held',
+    h(
+      'dl',
+      { class: 'figures' },
+      h('div', null, h('dt', null, 'Held now'), h('dd', null, money(heldPaise))),
+    ),
+    dataTable({
+      caption: 'When the held money will be released, unless a dispute is raised',
+      empty: 'Nothing is held.',
+      rows: rest.amountPaise > 0 ? [...rows, rest] : rows,
+      columns: [
+        { title: 'When', cell: ({ when }: typeof rest) => when },
+        { title: 'Orders', isNumber: true, cell: ({ orders }: typeof rest) => orders },
+        {
+          title: 'Amount',
+          isNumber: true,
+          cell: ({ amountPaise }: typeof rest) => money(amountPaise),
+        },
+      ],
+    }),
+  );
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { daySchema } from '../../ledger/public.ts';
+import type { FormState } from '../view/fields.ts';
+import { addDays, countDays, dayText, todayInIndia } from './days.ts';
+
+/** The lengths to choose from; the middle one if nothing is chosen. */
+export const PRESET_DAYS = [7, 30, 90] as const;
+const USUAL_DAYS = 30;
+/** More days are no plot any more, and each costs a count of orders. */
+const MOST_DAYS = 92;
+
+/** The query of a page that shows some days. */
+export const periodQuery = z.object({ from: z.string().optional(), to: z.string().optional() });
+
+/** Some days in India, both ends included, and as many before them. */
+export interface Period {
+  from: string;
+  to: string;
+  /** The first day of the period before. */
+  beforeFrom: string;
+  dayCount: number;
+}
+
+function periodOf(from: string, to: string): Period {
+  const dayCount = countDays(from, to);
+  return { from, to, dayCount, beforeFrom: addDays(from, -dayCount) };
+}
+
+/** The latest days, with today. */
+export function latestDays(days: number, today = todayInIndia()): Period {
+  return periodOf(addDays(today, 1 - days), today);
+}
+
+/**
+ * Reads the period of a query. The usual one stands in for one that is wrong.
+ *
+ * @returns also what the form shows
+ */
+export function readPeriod(
+  { from, to }: z.output<typeof periodQuery>,
+  today = todayInIndia(),
+): { period: Period; state: FormState } {
+  const usual = latestDays(USUAL_DAYS, today);
+  if (!from && !to) return { period: usual, state: { values: { from: usual.from, to: usual.to } } };
+  const last = to || today;
+  const first = from || (isDay(last) ? addDays(last, 1 - USUAL_DAYS) : '');
+  const typed = { from: first, to: last };
+  const violations = violationsOf(typed, today);
+  const isValid = Object.keys(violations).length === 0;
+  return {
+    period: isValid ? periodOf(typed.from, typed.to) : usual,
+    state: { values: typed, violations },
+  };
+}
+
+const isDay = (text: string) => daySchema.safeParse(text).success;
+
+function violationsOf({ from, to }: { from: string; to: string }, today: string) {
+  const wrong = 'must be a day such as 2026-11-22';
+  if (!isDay(to)) return { to: wrong };
+  if (!isDay(from)) return { from: wrong };
+  if (to > today) return { to: `must not be after today, ${dayText(today)}` };
+  if (from > to) return { from: 'must not be after the last day' };
+  if (countDays(from, to) > MOST_DAYS) return { from: `must be at most ${MOST_DAYS} days before` };
+  return {};
+}
+
+/** Each day of a period, the first one first. */
+export function daysOf({ from, dayCount }: Period): string[] {
+  return Array.from({ length: dayCount }, (_, index) => addDays(from, index));
+}
