@@ -4,6 +4,7 @@ import { loadConfig } from '../src/config.ts';
 import { razorpay } from '../src/payments/razorpay/adapter.ts';
 import {
   inheritedEnvironment,
+  oneOf,
   overridden,
   port,
   readSettings,
@@ -21,6 +22,11 @@ export const DEV_SETTINGS = {
     description:
       'where `npm start` keeps everything; two copies run side by side with two of these and other ports',
   }),
+  DEMO_ORDERS: oneOf(
+    ['on', 'off'],
+    'on',
+    'whether the first `npm start` gives the demo merchant orders of the last 30 days, where the gateway is simulated',
+  ),
   TEMPORAL_PORT: port(7233, 'the Temporal server'),
   TEMPORAL_UI_PORT: port(8233, 'the Temporal Web UI'),
   POSTGRES_PORT: port(15_432, 'PostgreSQL'),

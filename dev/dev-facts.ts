@@ -4,6 +4,9 @@ import { z } from 'zod';
 import { readPrivateJson, writePrivateFile } from './files/private-file.ts';
 import { SetupError } from '../src/setup-error.ts';
 
+/** The state of the gateway simulator. */
+export const simulatorJournal = (dataDir: string) => join(dataDir, 'gateway-simulator.journal');
+
 const credentials = z.object({
   apiKey: z.string(),
   apiSecret: z.string(),
@@ -12,7 +15,7 @@ const credentials = z.object({
 });
 
 /** The content of `demo-merchant.json` in the data directory: the same keys at every start. */
-const demoMerchantSchema = z.object({
+export const demoMerchantSchema = z.object({
   merchantId: z.string(),
   sandbox: credentials,
   production: credentials,

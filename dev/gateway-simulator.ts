@@ -1,27 +1,11 @@
-import { join } from 'node:path';
+import { SERVICE_EVENTS } from './gateway-simulator/callbacks/service-events.ts';
 import { createGatewaySimulator } from './gateway-simulator/simulator.ts';
 import { loadDevConfig } from './config.ts';
+import { simulatorJournal } from './dev-facts.ts';
 import { listenOn } from '../src/main/process/listen.ts';
 import { runMain, stopRequested } from '../src/main/process/process.ts';
 import { razorpaySettings } from '../src/payments/razorpay/settings.ts';
 import { faulty } from '../src/settings.ts';
-
-/** The events of docs/go-live.md. Others are ignored by the service, and cost a row each. */
-const CALLBACK_EVENTS = [
-  'payment.captured',
-  'payment.failed',
-  'qr_code.credited',
-  'qr_code.closed',
-  'refund.processed',
-  'refund.failed',
-  'transfer.failed',
-  'payment.dispute.created',
-  'payment.dispute.under_review',
-  'payment.dispute.action_required',
-  'payment.dispute.won',
-  'payment.dispute.lost',
-  'payment.dispute.closed',
-];
 
 /** The simulated UPI gateway of the sandbox: a separate server, which the service calls over HTTP. */
 await runMain(
@@ -41,8 +25,8 @@ await runMain(
       webhookSecret,
       publicUrl: config.gatewaySimulatorPublicUrl,
       callbackUrl: config.gatewaySimulatorCallbackUrl,
-      callbackEvents: CALLBACK_EVENTS,
-      dataFile: join(config.dataDir, 'gateway-simulator.journal'),
+      callbackEvents: SERVICE_EVENTS,
+      dataFile: simulatorJournal(config.dataDir),
       log,
     };
     const { host, gatewaySimulatorPort: port } = config;

@@ -1,123 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import { required, type Config } from '../src/config.ts';
+import { required } from '../src/config.ts';
 import { connectDatabase } from '../src/db/client.ts';
-import type { Environment } from '../src/domain/index.ts';
-import { loadDevConfig, type DevConfig } from './config.ts';
-import {
-  readDemoMerchant,
-  readDemoUsers,
-  writeDemoMerchant,
-  writeDemoUsers,
-  type DemoMerchant,
-  type DemoUsers,
-} from './dev-facts.ts';
-import { ensureMerchantUser, ensureOperator, OPERATOR_EMAILS } from './start/demo-users.ts';
-import { findUserByEmail } from '../src/accounts/people/users.ts';
-import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
-import { verifySecret, type KeyPair } from '../src/merchants/credentials.ts';
-import { createKeyPair, rotateSecret, type KeyDeps } from '../src/merchants/keys.ts';
-import { findKeyHolder, findMerchant, requireMerchant } from '../src/merchants/queries.ts';
-import { webhookSecretContext } from '../src/webhooks/schedule/attempts.ts';
-import { createSecretBox, type SecretBox } from '../src/secret-box.ts';
 import { runMain } from '../src/main/process/process.ts';
+import { loadDevConfig } from './config.ts';
+import { ensureDemoMerchant } from './start/demo-merchant.ts';
 
-/** The database may have a demo merchant of another data directory: an address has one user. */
-async function freeEmail({ sql }: KeyDeps): Promise<string> {
-  const isTaken = (await findUserByEmail(sql, 'demo@example.com')) !== undefined;
-  return isTaken ? `demo-${randomBytes(4).toString('hex')}@example.com` : 'demo@example.com';
-}
-
-async function registerMerchant(deps: KeyDeps): Promise<DemoMerchant> {
-  const email = await freeEmail(deps);
-  const { merchantId } = await createMerchant(deps, { name: 'Demo Bazaar', email });
-  await changeMerchantStatus(deps, merchantId, 'approve');
-  const sandbox = await createKeyPair(deps, merchantId, 'sandbox');
-  const production = await createKeyPair(deps, merchantId, 'production');
-  return { merchantId, sandbox, production };
-}
-
-/** The key pair of the file, or a new secret if the file's one is no longer valid. */
-async function withValidSecret(
-  deps: KeyDeps,
-  merchantId: string,
-  environment: Environment,
-  known: KeyPair,
-): Promise<KeyPair> {
-  const { isKnown, secretHmac } = await findKeyHolder(deps.sql, environment, known.apiKey);
-  const isValid = isKnown && verifySecret(deps.pepper, known.apiSecret, secretHmac);
-  return isValid ? known : rotateSecret(deps, merchantId, environment);
-}
-
-/**
- * The demo merchant of the file, if the database has it. Its API keys stay the same; a secret that a
- * rotation or another pepper has invalidated is replaced.
- */
-async function findDemoMerchant(deps: KeyDeps, dataDir: string): Promise<DemoMerchant | undefined> {
-  const known = readDemoMerchant(dataDir);
-  if (known === undefined) return undefined;
-  const { merchantId } = known;
-  if (!(await findMerchant(deps.sql, merchantId))) return undefined;
-  const sandbox = await withValidSecret(deps, merchantId, 'sandbox', known.sandbox);
-  const production = await withValidSecret(deps, merchantId, 'production', known.production);
-  return { merchantId, sandbox, production };
-}
-
-/** Adds the current webhook secrets, where a URL is set. */
-async function withWebhookSecrets(
-  { sql }: KeyDeps,
-  config: Config,
-  { merchantId, sandbox, production }: DemoMerchant,
-): Promise<DemoMerchant> {
-  const keys = required(config, 'WEBHOOK_SECRET_KEYS');
-  const deps = { sql, secretBox: createSecretBox(keys) };
-  const [ofSandbox, ofProduction] = await Promise.all([
-    webhookSecretOf(deps, merchantId, 'sandbox'),
-    webhookSecretOf(deps, merchantId, 'production'),
-  ]);
-  return {
-    merchantId,
-    sandbox: { ...sandbox, webhookSecret: ofSandbox },
-    production: { ...production, webhookSecret: ofProduction },
-  };
-}
-
-/** The webhook secret in clear text; undefined where no URL is set. */
-async function webhookSecretOf(
-  { sql, secretBox }: Pick<KeyDeps, 'sql'> & { secretBox: SecretBox },
-  merchantId: string,
-  environment: Environment,
-): Promise<string | undefined> {
-  const [row] = await sql<{ sealed: string }[]>`
-    SELECT webhook_secret_sealed AS sealed FROM merchant_environments
-    WHERE merchant_id = ${merchantId} AND environment = ${environment}
-      AND webhook_url IS NOT NULL AND webhook_secret_sealed IS NOT NULL`;
-  return row && secretBox.open(row.sealed, webhookSecretContext(merchantId, environment));
-}
-
-/** The users of the demo merchant and of two operators, who can log in to the dashboard. */
-async function ensureDemoUsers(
-  { sql, actor }: KeyDeps,
-  config: DevConfig,
-  merchantId: string,
-): Promise<DemoUsers> {
-  const { dataDir, publicBaseUrl } = config;
-  const dataBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
-  const deps = { sql, actor, dataBox, publicBaseUrl, nowMs: Date.now };
-  const merchant = await requireMerchant(sql, merchantId);
-  const known = readDemoUsers(dataDir);
-  const [first, second] = OPERATOR_EMAILS;
-  return {
-    merchant: await ensureMerchantUser(deps, merchant, known?.merchant),
-    operator: await ensureOperator(deps, first, known?.operator),
-    secondOperator: await ensureOperator(deps, second, known?.secondOperator),
-  };
-}
-
-/**
- * Creates the demo merchant unless it exists, approved and with keys for both environments, and the demo
- * users of the dashboard. Writes them to `demo-merchant.json` and `demo-users.json` (mode 0600) in the
- * data directory.
- */
 await runMain(
   {
     name: 'seed',
@@ -125,14 +11,9 @@ await runMain(
     load: loadDevConfig,
   },
   async (config) => {
-    const databaseUrl = required(config, 'DATABASE_URL');
-    const pepper = required(config, 'API_SECRET_PEPPER');
-    const sql = connectDatabase(databaseUrl, { maxConnections: 1, name: 'seed' });
-    const deps = { sql, pepper, actor: { name: 'seed', address: null } };
-    const merchant =
-      (await findDemoMerchant(deps, config.dataDir)) ?? (await registerMerchant(deps));
-    writeDemoMerchant(config.dataDir, await withWebhookSecrets(deps, config, merchant));
-    writeDemoUsers(config.dataDir, await ensureDemoUsers(deps, config, merchant.merchantId));
+    const url = required(config, 'DATABASE_URL');
+    const sql = connectDatabase(url, { maxConnections: 1, name: 'seed' });
+    await ensureDemoMerchant(sql, config);
     await sql.end({ timeout: 1 });
   },
 );

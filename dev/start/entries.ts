@@ -55,6 +55,8 @@ export interface Entry<Name extends string> {
   readonly logFile?: string;
   /** What is added to the environment of all. */
   readonly env?: Readonly<Record<string, string>>;
+  /** It starts once there are demo orders, if there are to be any. */
+  readonly showsOrders?: boolean;
   /** It is ready when it responds with 200 at this URL, or without one when it reports it. */
   readonly readyUrl?: string;
 }

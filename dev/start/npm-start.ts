@@ -21,10 +21,10 @@ import {
 function entriesOf(config: DevConfig): Entry<string>[] {
   const readyUrl = `${localUrl(config.host, config.port)}/readyz`;
   return [
-    { name: 'API', entry: 'src/main/api.ts', readyUrl },
+    { name: 'API', entry: 'src/main/api.ts', readyUrl, showsOrders: true },
     { name: 'Worker', entry: 'src/main/worker.ts' },
     ...(simulatesGateway(config)
-      ? [{ name: 'Gateway simulator', entry: 'dev/gateway-simulator.ts' }]
+      ? [{ name: 'Gateway simulator', entry: 'dev/gateway-simulator.ts', showsOrders: true }]
       : []),
     ...(keepsMails(config) ? [{ name: 'Mailbox', entry: 'dev/mailbox.ts' }] : []),
   ];
@@ -77,7 +77,8 @@ export async function startAll(options: Omit<Run, 'whenItEnds'>): Promise<void> 
   log('Starting …');
   const [databases, addresses] = await Promise.all([database(run), temporal(run)]);
   const servers = { ...databases, ...addresses };
-  const environment = await startService(run, servers, () => entriesOf(config));
+  const hasDemoOrders = config.demoOrders === 'on' && simulatesGateway(config);
+  const environment = await startService(run, servers, () => entriesOf(config), hasDemoOrders);
   const facts = publishFacts(run, servers, environment);
   log(readyText(facts, config, performance.now() - startedAt));
 }

@@ -2,6 +2,7 @@ import type { ListenAddress } from '../../src/main/process/listen.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { overridden } from '../../src/settings.ts';
 import type { DevConfig } from '../config.ts';
+import { isFirstRun } from '../demo-orders/unfinished.ts';
 import { readDemoMerchant, readDemoUsers, removeDevFacts, writeDevFacts } from '../dev-facts.ts';
 import type { DevFacts } from '../dev-facts.ts';
 import { ensureServiceDatabase } from '../postgres/databases.ts';
@@ -141,6 +142,7 @@ export function serviceDatabase({ secrets }: PreparedRun, adminUrl: string) {
  * Runs the migrations, then makes the demo merchant while the members start.
  *
  * @param entriesOf the members; with the settings that they share
+ * @param hasDemoOrders on its first run, makes the demo merchant's orders before the members that show orders start
  * @returns these settings
  * @throws SetupError when a process cannot be started
  */
@@ -148,6 +150,7 @@ export async function startService<Name extends string>(
   { config, env, supervisor, secrets, whenItEnds }: PreparedRun<Name>,
   servers: Servers,
   entriesOf: (shared: Record<string, string>) => readonly Entry<Name>[],
+  hasDemoOrders = false,
 ): Promise<Record<string, string>> {
   const shared = sharedEnvironment(config, servers, secrets);
   const { guard, signal } = supervisor;
@@ -159,18 +162,25 @@ export async function startService<Name extends string>(
   };
   const { migrationDatabaseUrl: url } = servers;
   const continueLog = whenItEnds === 'start again';
+  // Only migrations and the demo orders receive the login that may change tables.
+  const owner = url === undefined ? {} : { env: { MIGRATION_DATABASE_URL: url } };
   const migration = {
     name: 'Migration',
     entry: 'src/main/migrate.ts',
-    // Only migrations receive the login that may change tables.
-    ...(url !== undefined && { env: { MIGRATION_DATABASE_URL: url } }),
+    ...owner,
   };
   const merchant = { name: 'Demo merchant', entry: 'dev/seed.ts' };
-  await supervisor.runTask(entryTask(launcher, migration, continueLog));
-  await Promise.all([
-    supervisor.runTask(entryTask(launcher, merchant, continueLog)),
-    supervisor.start(entriesOf(shared).map((entry) => entryMember(launcher, entry, whenItEnds))),
-  ]);
+  const demoOrders = { name: 'Demo orders', entry: 'dev/demo-orders.ts', ...owner };
+  const run = (task: Entry<string>) => supervisor.runTask(entryTask(launcher, task, continueLog));
+  const start = (entries: readonly Entry<Name>[]) =>
+    supervisor.start(entries.map((entry) => entryMember(launcher, entry, whenItEnds)));
+  const { now = [], later = [] } = Object.groupBy(entriesOf(shared), ({ showsOrders = false }) =>
+    showsOrders ? 'later' : 'now',
+  );
+  await run(migration);
+  const isFirst = hasDemoOrders && isFirstRun(config.dataDir);
+  const past = isFirst ? run(demoOrders) : Promise.resolve();
+  await Promise.all([start(now), past.then(() => Promise.all([run(merchant), start(later)]))]);
   return shared;
 }
 

@@ -44,6 +44,7 @@ export async function startWholeService(
     env: overridden(inheritedEnvironment(), {
       ...(await freePortSettings()),
       DATA_DIR: dataDir,
+      DEMO_ORDERS: 'off',
       ...settings,
     }),
     logFile,

@@ -10,8 +10,12 @@ import { isRunning } from '../../dev/processes/process-table.ts';
 import { createApiClient } from '../support/api-client.ts';
 import { runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
 
-/** One installation of `npm start` for the tests of a file, which run in order; it starts before the first. */
-export function npmService() {
+/**
+ * One installation of `npm start` for the tests of a file, which run in order; it starts before the first.
+ *
+ * @param more settings
+ */
+export function npmService(more: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-npm-start-'));
   const dataDir = join(folder, 'data');
   const runs: NpmRun[] = [];
@@ -37,6 +41,7 @@ export function npmService() {
       DATA_DIR: dataDir,
       SWEEP_AFTER_SECONDS: '2',
       RATE_LIMIT_PER_SECOND: '1000',
+      ...more,
     };
     await start();
   });

@@ -23,7 +23,7 @@ const TERMINAL = [
 export type NpmRun = ReturnType<typeof runNpm>;
 
 /**
- * Runs npm in a separate process group, as a terminal does.
+ * Runs npm in a separate process group, as a terminal does; `npm start` makes no demo orders.
  *
  * @param settings the variables that are set in that terminal
  */
@@ -31,7 +31,7 @@ export function runNpm(args: readonly string[], settings: Record<string, string>
   const terminal = TERMINAL.map((name) => [name, process.env[name]]);
   const child = spawn('npm', args, {
     cwd: REPOSITORY,
-    env: { ...Object.fromEntries(terminal), ...settings },
+    env: { ...Object.fromEntries(terminal), DEMO_ORDERS: 'off', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // A process group, so that a signal reaches all of it, as Ctrl-C does.
   });
