@@ -103,7 +103,8 @@ export async function hold(deps: DemoDeps, { row }: DemoOrder): Promise<void> {
   } as const;
   const [made] = createTransfers(demoGateway.gateway, gatewayPaymentId, [transfer]);
   if (!made) throw new Error('The gateway made no transfer');
-  await queries.markHeld(sql, lease, presentFee(made.fees, made.tax));
+  const fee = presentFee(made.fees, made.tax);
+  await queries.markHeld(sql, lease, { transferId: made.id, state: 'held', fee });
   await endMoneyLease(sql, lease);
 }
 

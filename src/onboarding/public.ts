@@ -29,6 +29,8 @@ export {
   removeDocument,
 } from './documents.ts';
 export type { OnboardingDeps } from './edit.ts';
+export type { FirstSteps } from './first-steps.ts';
+export { readFirstSteps } from './first-steps.ts';
 export { readApplication } from './queries.ts';
 export type { ListedMerchant, MerchantSearch, PastDecision, Review } from './review-queries.ts';
 export {

@@ -1,7 +1,7 @@
 import type { Environment } from '../../domain/index.ts';
 import type { NoticeDeps } from '../../merchants/public.ts';
 import type { MoneyDay, RunningLine } from '../../ledger/public.ts';
-import type { ApplicationState } from '../../onboarding/public.ts';
+import type { ApplicationState, FirstSteps } from '../../onboarding/public.ts';
 import type { MerchantOrders, OrderActions, OrderOwner, OrderRow } from '../../orders/public.ts';
 import type { MerchantViewer } from '../viewer.ts';
 
@@ -30,6 +30,7 @@ export interface OrderPagesDeps {
   /** The URL of the buyer's page. */
   paymentUrlOf(order: OrderRow): string;
   readApplicationState(merchantId: string): Promise<ApplicationState>;
+  readFirstSteps(owner: OrderOwner): Promise<FirstSteps>;
   /** What other features need of a merchant, such as failing webhooks. */
   moreAttention: readonly ((
     merchantId: string,

@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import type { Route } from '../../http/define-route.ts';
 import type { ApplicationState } from '../../onboarding/public.ts';
-import type { AttentionList, DayOfOrders } from '../../orders/public.ts';
+import type { AttentionList } from '../../orders/public.ts';
 import { MOST_COUNTED } from '../../orders/public.ts';
 import { rupeesText } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
@@ -15,6 +15,7 @@ import { pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import type { AttentionItem, OrderPagesDeps } from './deps.ts';
 import { ownerOf, pathOf } from './deps.ts';
+import { firstSteps } from './first-steps.ts';
 import { ordersPlot } from './plot.ts';
 
 /** A merchant's first page: what to do now, the money of some days, what is held, and the orders of these days. */
@@ -27,7 +28,8 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
   }).handledBy(async ({ viewer, query }) => {
     const owner = ownerOf(viewer);
     const { period, state } = readPeriod(query);
-    const [items, moneyDays, [before, ...orders], due] = await Promise.all([
+    const [steps, items, moneyDays, [before, ...orders], due] = await Promise.all([
+      deps.readFirstSteps(owner),
       readAttention(deps, viewer),
       deps.readMoneyDays(owner),
       deps.orders.countByDay(owner, [period.beforeFrom, ...daysOf(period), addDays(period.to, 1)]),
@@ -36,7 +38,7 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
     if (before === undefined) throw new Error('The period before has counts, also without orders');
     const paths = { path: pathOf(viewer, ''), statementsPath: pathOf(viewer, '/statements') };
     const content = [
-      ![before, ...orders].some(hasOrders) && firstSteps(viewer),
+      firstSteps(viewer, steps),
       section('attention', 'Needs attention', attentionList(items)),
       moneySection({ period, state, moneyDays, orders: [before, ...orders], ...paths }),
       heldSection(moneyDays, due),
@@ -49,30 +51,6 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
     const isValid = Object.keys(state.violations ?? {}).length === 0;
     return { status: isValid ? 200 : 400, view: { title: 'Home', content } };
   });
-}
-
-const hasOrders = ({ byStatus }: DayOfOrders) => Object.values(byStatus).some((count) => count > 0);
-
-/** Where a merchant begins, until there are orders. */
-function firstSteps(viewer: MerchantViewer) {
-  const steps = [
-    [link(pathOf(viewer, '/onboarding'), 'Have your business approved'), '.'],
-    [link(pathOf(viewer, '/keys'), 'Generate an API key'), ' for your server.'],
-    [
-      link(pathOf(viewer, '/webhooks'), 'Set a webhook URL'),
-      ', which gets every event of your orders.',
-    ],
-    ['Create an order: ', link('/docs', 'the API reference'), ' has the commands to paste.'],
-  ];
-  return section(
-    'first-steps',
-    'First steps',
-    h(
-      'ol',
-      { class: 'steps' },
-      steps.map((step, index) => h('li', { key: index }, step)),
-    ),
-  );
 }
 
 function attentionList(items: readonly AttentionItem[]) {

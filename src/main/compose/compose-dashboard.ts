@@ -16,7 +16,7 @@ import {
   showLedger,
   statementCsv,
 } from '../../ledger/public.ts';
-import { readApplication } from '../../onboarding/public.ts';
+import { readApplication, readFirstSteps } from '../../onboarding/public.ts';
 import { createOrderActions } from '../../orders/commands/actions.ts';
 import { createMerchantOrders } from '../../orders/lists/merchant-orders.ts';
 import type { DeclaredCommand } from '../../orders/routes/route-parts.ts';
@@ -119,6 +119,7 @@ function orderPagesDeps({ config, sql }: Resources, shared: SharedWithApi) {
     paymentUrlOf: (order: Parameters<PresentOrder>[0]) => present(order).payment_url,
     readApplicationState: async (merchantId: string) =>
       (await readApplication(sql, merchantId)).state,
+    readFirstSteps: readFirstSteps.bind(undefined, sql),
     moreAttention: [
       (merchantId: string, environment: Environment) =>
         webhookAttention({ sql }, { merchantId, environment }),
