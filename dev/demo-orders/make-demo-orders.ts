@@ -104,6 +104,8 @@ async function endPast(sql: Sql, merchantId: string, registeredAt: Date): Promis
   await sql`UPDATE merchants SET created_at = ${registeredAt} WHERE merchant_id = ${merchantId}`;
   await sql`UPDATE api_keys SET created_at = ${registeredAt} WHERE merchant_id = ${merchantId}`;
   await sql`
+    UPDATE merchant_environments SET updated_at = ${registeredAt} WHERE merchant_id = ${merchantId}`;
+  await sql`
     UPDATE payment_sessions s SET next_check_at = NULL FROM orders o
     WHERE o.order_number = s.order_number AND o.merchant_id = ${merchantId}
       AND s.next_check_at < service_now()`;

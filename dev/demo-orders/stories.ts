@@ -52,9 +52,9 @@ const DISPUTED = [...DELIVERED, ['dispute', 2]] as const;
 const COMPLETED = [...DELIVERED, ['deadline', 24]] as const;
 const REVIEWED = [...DISPUTED, ['submitEvidence', 22]] as const;
 
-const NOT_AS_DESCRIBED = 'The colour is nothing like the picture, and I asked for the other one.';
+const NOT_AS_DESCRIBED = 'This is not what the picture shows, and not what I ordered.';
 const NEVER_CAME = 'The courier says delivered, but nothing has arrived at my address.';
-const DAMAGED = 'It arrived with a crack along the side and cannot be used.';
+const DAMAGED = 'The parcel was torn open when it came, and what was in it cannot be used.';
 
 /**
  * The stories by what becomes of the order, each with the days since its order was created. All of them happen
@@ -71,7 +71,7 @@ const PAST: readonly { days: readonly number[]; acts: Story['acts']; texts?: Tex
     acts: [...DISPUTED, ['resolve', 22], ['deadline', 24]],
     texts: {
       dispute: NOT_AS_DESCRIBED,
-      resolution: 'The other colour is on its way, with a gift.',
+      resolution: 'The right one is on its way, at our expense.',
     },
   },
   {
@@ -107,12 +107,17 @@ const UNDER_WAY: readonly { hours: readonly number[]; acts: Story['acts']; texts
   { hours: [25, 26, 42, 46], acts: DELIVERED },
   { hours: [46], acts: DISPUTED, texts: { dispute: NOT_AS_DESCRIBED } },
   {
-    hours: [68, 92],
+    hours: [68],
     acts: REVIEWED,
     texts: {
       dispute: NEVER_CAME,
       evidence: 'Handed over at the gate; the courier has a photo of the parcel there.',
     },
+  },
+  {
+    hours: [92],
+    acts: REVIEWED,
+    texts: { dispute: DAMAGED, evidence: 'Our photo of the parcel at the pick-up shows it whole.' },
   },
 ];
 
@@ -174,7 +179,10 @@ function storyOf(
 /** The stories of the last 30 days, the oldest order first. */
 export function stories(): Story[] {
   const past = PAST.flatMap(({ days, ...rest }) =>
-    days.map((day, index) => ({ hours: day * 24 + 18 + ((index * 7) % 6), ...rest })),
+    days.map((day, index) => ({
+      hours: day * 24 + 18 + ((day * 137 + index * 53) % 350) / 60,
+      ...rest,
+    })),
   );
   const underWay = UNDER_WAY.flatMap(({ hours, ...rest }) =>
     hours.map((hour) => ({ hours: hour, ...rest })),

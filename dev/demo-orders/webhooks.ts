@@ -85,7 +85,7 @@ function attemptOf(
   };
 }
 
-/** What is still to be sent, its order is woken for at once. */
+/** What is PENDING belongs to orders that are under way: they are woken, and send it. */
 async function writeEnds(
   sql: Sql,
   ends: ({ delivery: DeliveryRow } & ReturnType<typeof endOf>)[],
@@ -98,8 +98,7 @@ async function writeEnds(
   }));
   await sql`
     UPDATE webhook_deliveries d SET state = ended.state, next_attempt_at = ended.next,
-      settled_at = ended.settled, created_at = e.at,
-      wake_at = CASE WHEN ended.state = 'PENDING' THEN service_now() END
+      settled_at = ended.settled, created_at = e.at, wake_at = NULL
     FROM order_events e, jsonb_to_recordset(${sql.json(rows)}) AS ended
       (id text, state delivery_state, next timestamptz, settled timestamptz)
     WHERE d.delivery_id = ended.id AND e.event_id = d.event_id`;

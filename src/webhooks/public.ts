@@ -9,7 +9,7 @@ export {
   saveWebhookUrl,
 } from './endpoints/endpoints.ts';
 export type { EndpointFigures } from './endpoints/endpoint-figures.ts';
-export { endpointFigures } from './endpoints/endpoint-figures.ts';
+export { endpointFailingSince, endpointFigures } from './endpoints/endpoint-figures.ts';
 export { deliveryNotFound, listDeliveries } from './lists/delivery-list.ts';
 export type {
   DeliveryOwner,

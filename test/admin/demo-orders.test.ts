@@ -82,6 +82,10 @@ test('its endpoint has accepted webhooks and now fails; none is on its last atte
     GROUP BY d.delivery_id, d.state
     HAVING count(a) <> 5 AND d.state = 'FAILED' OR count(a) NOT BETWEEN 1 AND 3 AND d.state <> 'FAILED'`;
   expect(wrong).toEqual([]);
+  const unsent = await sql`
+    SELECT FROM webhook_deliveries JOIN order_events USING (event_id) JOIN orders USING (order_number)
+    WHERE state = 'PENDING' AND status IN ('COMPLETED', 'REFUNDED', 'CANCELLED')`;
+  expect(unsent.length).toBe(0);
 });
 
 test('the orders that are under way are woken at once, nothing is mailed, and the clock is real', async ({

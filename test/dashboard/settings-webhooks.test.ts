@@ -147,4 +147,6 @@ test('the page shows the figures of 24 hours, and since when the endpoint fails'
   const failing = await owner.get(PAGE);
   expect(failing.body).toMatch(/Accepted<\/dt><dd>66\.6%/);
   expect(failing.body).toContain('Failing since');
+  const home = '/dashboard/sandbox';
+  expect((await owner.get(home)).body).toContain('Your server has accepted no webhook since');
 });

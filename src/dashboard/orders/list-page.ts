@@ -89,7 +89,7 @@ function listView(
 
 function searchForm(path: string, filter: FilterQuery) {
   const { state } = filterOf(filter);
-  const label = 'Order number, your own id, e-mail, phone, UTR or payment id';
+  const label = 'Number, your own id, e-mail, phone, UTR or payment id';
   return filterForm(
     path,
     textField({ name: 'q', label, type: 'search' }, state),

@@ -1,7 +1,8 @@
 import { h } from 'preact';
 import type { Environment } from '../../domain/index.ts';
 import type { DeliveryOwner, LastAttempts } from '../../webhooks/public.ts';
-import { lastAttempts } from '../../webhooks/public.ts';
+import { timeText } from '../../pages/format.ts';
+import { endpointFailingSince, lastAttempts } from '../../webhooks/public.ts';
 import { moment, notice } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import type { SettingsDeps } from './deps.ts';
@@ -27,12 +28,21 @@ export async function webhookBanner({ sql }: Pick<SettingsDeps, 'sql'>, owner: D
   ]);
 }
 
-/** The same for the list of what needs the merchant's attention. */
+/** The same for the list of what needs the merchant's attention, and an endpoint that fails. */
 export async function webhookAttention(
   { sql }: Pick<SettingsDeps, 'sql'>,
   owner: DeliveryOwner,
-): Promise<{ text: string; to: string; until: Date }[]> {
-  const last = await lastAttempts(sql, owner);
-  if (!last) return [];
-  return [{ text: titleOf(last), to: listPath(owner.environment), until: last.firstAt }];
+): Promise<{ text: string; to: string; until: Date | null }[]> {
+  const { environment } = owner;
+  const [last, failingSince] = await Promise.all([
+    lastAttempts(sql, owner),
+    endpointFailingSince(sql, owner),
+  ]);
+  const failing = failingSince && {
+    text: `Your server has accepted no webhook since ${timeText(failingSince)}`,
+    to: pathOf(environment, '/webhooks'),
+    until: null,
+  };
+  const left = last && { text: titleOf(last), to: listPath(environment), until: last.firstAt };
+  return [left, failing].filter((item) => item != null);
 }

@@ -17,22 +17,37 @@ export interface EndpointFigures {
   failingSince: Date | null;
 }
 
+const attemptsOf = (sql: Sql, { merchantId, environment }: DeliveryOwner) => sql`
+  FROM webhook_attempts WHERE merchant_id = ${merchantId} AND environment = ${environment}`;
+
+/** See {@link EndpointFigures}. */
+const failingSince = (sql: Sql, owner: DeliveryOwner) => sql`
+  (SELECT min(at) ${attemptsOf(sql, owner)} AND NOT is_delivered AND at > coalesce(
+    (SELECT max(at) ${attemptsOf(sql, owner)} AND is_delivered), '-infinity'))`;
+
+/** Since when a merchant's endpoint fails; null if it does not, or if no URL is set. */
+export async function endpointFailingSince(sql: Sql, owner: DeliveryOwner): Promise<Date | null> {
+  const { merchantId, environment } = owner;
+  const [row] = await sql<[{ at: Date | null }?]>`
+    SELECT ${failingSince(sql, owner)} AS at FROM merchant_environments
+    WHERE merchant_id = ${merchantId} AND environment = ${environment} AND webhook_url IS NOT NULL`;
+  return row?.at ?? null;
+}
+
 /** The figures of a merchant's endpoint in one environment, from one index alone. */
 export async function endpointFigures(
   sql: Sql,
-  { merchantId, environment }: DeliveryOwner,
+  owner: DeliveryOwner,
   maxAttemptsOfAKind = MAX_ATTEMPTS_OF_A_KIND,
 ): Promise<EndpointFigures> {
-  const attempts = sql`
-    FROM webhook_attempts WHERE merchant_id = ${merchantId} AND environment = ${environment}`;
+  const attempts = attemptsOf(sql, owner);
   const newest = sql`ORDER BY at DESC OFFSET ${maxAttemptsOfAKind} LIMIT 1`;
   const [row] = await sql<[EndpointFigures]>`
     WITH times AS MATERIALIZED (
       SELECT greatest(now() - interval '24 hours',
           (SELECT at ${attempts} AND is_delivered ${newest}),
           (SELECT at ${attempts} AND NOT is_delivered ${newest})) AS since,
-        (SELECT min(at) ${attempts} AND NOT is_delivered AND at > coalesce(
-          (SELECT max(at) ${attempts} AND is_delivered), '-infinity')) AS failing_since
+        ${failingSince(sql, owner)} AS failing_since
     )
     SELECT times.*, recent.* FROM times, LATERAL (
       SELECT count(*)::integer AS attempts,
