@@ -168,7 +168,7 @@ describe('order settle asks for confirmation on a terminal', () => {
       details: { reference: 'UTR 417', reason: 'The account was closed' },
     });
     const page = await (await fetch(order.payment_url)).text();
-    expect(page).toContain('Paid by bank transfer, because');
+    expect(page).toContain('You were paid back by bank transfer, because');
     expect(page).toContain('The account was closed');
     expect(page).toContain('UTR 417');
   });
