@@ -26,6 +26,7 @@ export async function loadOrders(sql: Sql, merchantId: string, orders: number): 
     ...newSandboxOrder(merchantId, DURATIONS),
     gateway: 'razorpay',
     requestHash: '',
+    buyerLanguage: 'en',
     stepNumber: 5,
     disputeCount: 0,
     reversedPaise: 0,

@@ -53,6 +53,7 @@ const OPERATIONS = [
   ['GET', '/events?after={x}&type={x}&size={n}', ''],
   ['GET', '/events/{x}', ''],
   ['POST', '/events/{x}/resend', ''],
+  ['GET', '/statements/{x}?after={x}&size={n}', ''],
   ['GET', '/orders/{id}/payment-sessions/{x}', ''],
   [
     'POST',

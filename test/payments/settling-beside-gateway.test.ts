@@ -143,10 +143,15 @@ describe('a settlement that the gateway contradicts is refused', () => {
     await until(async () => (await order.ledgerLines()).length === 2);
     await expect(settleReleased()).rejects.toThrow(`${2 * PART_PAISE} paise of the payment`);
     await simulator(service, 'POST', `/refunds/${newest?.id}/end`, { status: 'failed' });
+    await service.sql`UPDATE payments SET gateway_transfer_id = 'trf_held'
+      WHERE order_number = ${order.orderNumber}`;
     expect((await settleReleased()).order.status).toBe('COMPLETED');
     expect((await order.ledgerLines()).at(-1)).toBe(
       `release: merchant_held → merchant_available ${AMOUNT_PAISE - PART_PAISE}`,
     );
+    const [line] = await service.sql`SELECT movement_id FROM ledger_transfers
+      WHERE order_number = ${order.orderNumber} AND operation = 'release'`;
+    expect(line).toEqual({ movementId: null });
   });
 
   test('as released while a chargeback is open', async ({ service, orders }) => {

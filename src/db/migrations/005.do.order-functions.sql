@@ -268,7 +268,8 @@ BEGIN
     SELECT o.gateway, changed.gateway_payment_id, p_ledger->>'operation', p_order_number,
       o.merchant_id, o.environment, (p_ledger->>'debit')::ledger_account,
       (p_ledger->>'credit')::ledger_account, paise, at,
-      CASE p_ledger->>'debit' WHEN 'merchant_held'
+      -- What an operator has settled was moved by something else.
+      CASE WHEN p_ledger->>'debit' = 'merchant_held' AND 'settlement_recorded' <> ALL (p_requires)
         THEN movement_of(o.gateway, changed.gateway_payment_id, p_ledger->>'operation') END
     WHERE paise > 0;
   END IF;
