@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { createTransport } from 'nodemailer';
 import { createKeyedLimiter } from '../keyed-limiter.ts';
 import type { MailContent } from './content.ts';
@@ -67,9 +68,12 @@ export function createMailer(settings: MailerSettings): Mailer {
 
   async function sendNow(mail: OutgoingMail): Promise<MailerResult> {
     const { mailId, createdAt, to, ...letter } = mail;
+    const rendered = renderLetter(letter, supportEmail);
     try {
       await transport.sendMail({
-        ...renderLetter(letter, supportEmail),
+        ...rendered,
+        // Between the two forms: the same for a repeat, and nothing that the mail itself can contain.
+        baseBoundary: hash('sha256', mailId + rendered.text).slice(0, 32),
         from: mailFrom,
         // Not as text, which may be a list of addresses.
         to: { name: '', address: to },

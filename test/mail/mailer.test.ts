@@ -55,3 +55,11 @@ test('a text that begins a line with a point arrives unchanged, whatever it cont
   expect(received.text).toBe(`${text}\n\nMerchant Payments\n`);
   expect(received.subject).toBe('रुपये');
 });
+
+test('a repeat of a mail is the same message, byte for byte', async () => {
+  const mailer = createMailer({ smtpUrl: smtp.url, mailFrom: FROM, requiresTls: false });
+  await mailer.send(mail);
+  await mailer.send(mail);
+  const [first, second] = smtp.mails.slice(-2);
+  expect(second?.source).toBe(first?.source);
+});

@@ -30,7 +30,8 @@ export async function startSmtpReceiver() {
   const mails: ReceivedMail[] = [];
   const replies: Reply[] = [];
   let refusal: Reply | undefined;
-  let beforeAccepting = async (): Promise<void> => {};
+  let beforeRecipient = async (_address: string): Promise<void> => {};
+  let beforeAccepting = async (_mail: ReceivedMail): Promise<void> => {};
   let attempts = 0;
   let server: SMTPServer;
 
@@ -38,25 +39,26 @@ export async function startSmtpReceiver() {
     server = new SMTPServer({
       disabledCommands: ['STARTTLS', 'AUTH'],
       closeTimeout: 100,
-      onRcptTo(_address, _session, callback) {
+      onRcptTo({ address }, _session, callback) {
         attempts += 1;
         const reply = refusal ?? replies.shift();
-        callback(reply && errorOf(reply));
+        void beforeRecipient(address).then(() => callback(reply && errorOf(reply)));
       },
       onData(stream, { envelope }, callback) {
         void (async () => {
           const source = (await buffer(stream)).toString('utf8');
           const { mailFrom, rcptTo } = envelope;
           const { subject = '', text = '', html } = await simpleParser(source);
-          mails.push({
+          const mail = {
             from: mailFrom === false ? '' : mailFrom.address,
             to: rcptTo.map(({ address }) => address),
             source,
             subject,
             text,
             html: html || '',
-          });
-          await beforeAccepting();
+          };
+          mails.push(mail);
+          await beforeAccepting(mail);
           callback();
         })();
       },
@@ -89,8 +91,13 @@ export async function startSmtpReceiver() {
       refusal = reply;
       return () => void (refusal = undefined);
     },
+    /** Called with each recipient before the server takes the mail, until the returned function is called. */
+    holdRecipients(action: (address: string) => Promise<void>) {
+      beforeRecipient = action;
+      return () => void (beforeRecipient = async () => {});
+    },
     /** Called with each mail before it is accepted, until the returned function is called. */
-    holdEach(action: () => Promise<void>) {
+    holdEach(action: (mail: ReceivedMail) => Promise<void>) {
       beforeAccepting = action;
       return () => void (beforeAccepting = async () => {});
     },
@@ -103,6 +110,6 @@ export async function startSmtpReceiver() {
   };
 }
 
-/** The value of a header. */
+/** The value of a header, which begins on the next line if it is long. */
 export const headerOf = ({ source }: ReceivedMail, name: string) =>
-  new RegExp(`^${name}: (.*)\r$`, 'm').exec(source)?.[1];
+  new RegExp(`^${name}:(?:\r\n)? (.*)\r$`, 'm').exec(source)?.[1];
