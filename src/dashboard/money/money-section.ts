@@ -132,6 +132,7 @@ export function heldSection(moneyDays: readonly MoneyDay[], due: readonly DueRel
       { class: 'figures' },
       h('div', null, h('dt', null, 'Held now'), h('dd', null, money(heldPaise))),
     ),
+    duePaise > 0 && h('p', { class: 'hint' }, 'When it is released, unless a dispute is raised:'),
     dataTable({
       caption: 'When the held money will be released, unless a dispute is raised',
       empty: 'Nothing is held.',
