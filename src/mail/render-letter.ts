@@ -65,7 +65,8 @@ h1 { margin: 0 0 20px; font-size: 22px; line-height: 1.35; }
 p { margin: 0 0 16px; white-space: pre-line; }
 table { width: 100%; margin: 0 0 20px; border-collapse: collapse; }
 th, td { padding: 9px 0; border-bottom: 1px solid #dbe2de; vertical-align: top; text-align: left; }
-th { padding-right: 16px; color: #55625c; font-weight: 400; white-space: nowrap; }
+th { padding-right: 16px; color: #55625c; font-weight: 400; overflow-wrap: normal; }
+.card > :last-child { margin-bottom: 0; }
 td { text-align: right; }
 .button { display: inline-block; padding: 11px 20px; border-radius: 8px; background: #0b6b4f;
   color: #fff; font-weight: 600; text-decoration: none; }
@@ -79,7 +80,6 @@ td { text-align: right; }
 }
 @media (max-width: 420px) {
   .card, .footer { padding-left: 18px; padding-right: 18px; }
-  th { white-space: normal; }
 }
 `;
 

@@ -139,7 +139,7 @@ test('an operator’s decisions and refunds are told to both', async ({ service,
   ]);
   const mails = await smtp.received(decided.buyerEmail, 3);
   expect(mails[1]?.text).toContain('We have raised a dispute for you');
-  expect(mails[2]?.subject).toBe('[sandbox] ₹499.50 go back to you');
+  expect(mails[2]?.subject).toBe('[sandbox] ₹499.50 is on its way back to you');
   expect(mails[2]?.text).toContain('We have decided your dispute for you.');
   expect(mails[2]?.text).toContain('5 to 7 working days');
 

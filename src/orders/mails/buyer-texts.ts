@@ -68,13 +68,13 @@ const EN: BuyerTexts = {
     subject: `${merchantName} has delivered your order`,
     paragraphs: [
       `${merchantName} has marked your order as delivered.`,
-      `If it has not arrived, or is not what you ordered, raise a dispute by ${timeText(until)}. Then the ${rupeesText(amountPaise)} go to ${merchantName}. If all is well, there is nothing to do.`,
+      `If it has not arrived, or is not what you ordered, raise a dispute by ${timeText(until)}. Then ${rupeesText(amountPaise)} goes to ${merchantName}. If all is well, there is nothing to do.`,
     ],
   }),
   disputeRaised: ({ merchantName, amountPaise }, until, isByOperator) => ({
     subject: 'Your dispute is raised',
     paragraphs: [
-      `${isByOperator ? 'We have raised a dispute for you' : 'We have your dispute'}, and hold the ${rupeesText(amountPaise)} until it has ended.`,
+      `${isByOperator ? 'We have raised a dispute for you' : 'We have your dispute'}, and hold ${rupeesText(amountPaise)} until it has ended.`,
       `${merchantName} has until ${timeText(until)} to answer. Without an answer you are refunded in full.`,
     ],
   }),
@@ -89,14 +89,14 @@ const EN: BuyerTexts = {
     subject: `${merchantName} says that your dispute is resolved`,
     paragraphs: [
       `${merchantName} has resolved your dispute. The page of your order has what was said.`,
-      `If that is not so, raise another dispute by ${timeText(until)}. Then the ${rupeesText(amountPaise)} go to ${merchantName}.`,
+      `If that is not so, raise another dispute by ${timeText(until)}. Then ${rupeesText(amountPaise)} goes to ${merchantName}.`,
     ],
   }),
   decidedForMerchant: ({ merchantName, amountPaise }, until) => ({
     subject: `Your dispute is decided for ${merchantName}`,
     paragraphs: [
       `We have looked at what both of you have said, and have decided for ${merchantName}. The page of your order has the reason.`,
-      `The ${rupeesText(amountPaise)} go to ${merchantName} on ${timeText(until)}.`,
+      `${rupeesText(amountPaise)} goes to ${merchantName} on ${timeText(until)}.`,
     ],
   }),
   refunded: ({ merchantName, amountPaise }, reason) => {
@@ -112,7 +112,7 @@ const EN: BuyerTexts = {
       already_paid: `The order of ${merchantName} was already paid when your payment came.`,
     };
     return {
-      subject: `${rupeesText(amountPaise)} go back to you`,
+      subject: `${rupeesText(amountPaise)} is on its way back to you`,
       paragraphs: [
         reasons[reason],
         'The refund is on its way to the account that you paid from. It is there within 5 to 7 working days; your bank says when.',

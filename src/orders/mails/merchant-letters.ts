@@ -36,7 +36,7 @@ export function merchantLetterOf(
         step.details?.for === undefined
           ? 'You have resolved the dispute.'
           : 'We have decided the dispute for you. The page of the order has the reason.',
-        `The ${amount} are released to you when the new window has passed without another dispute.`,
+        `${amount} is released to you when the new window has passed without another dispute.`,
       ]);
     case 'REFUND_STARTED':
       return isByOperator && !isDisputed(before) ? refundByOperator(order, amount) : undefined;
@@ -63,7 +63,7 @@ function disputeRaised(order: NoticedOrder, amount: string, step: Step): Merchan
     kind: 'merchant_dispute_raised',
     letter: letterOf(order, `A buyer disputes ${amount}`, [
       `The buyer of this order has raised a dispute. Answer by ${deadlineText(step.deadline?.atMs)}: send evidence, resolve it with the buyer, or accept it.`,
-      `Without an answer the ${amount} go back to the buyer.`,
+      `Without an answer ${amount} goes back to the buyer.`,
     ]),
   };
 }
@@ -79,7 +79,7 @@ export function disputeDeadlineLetter(order: NoticedOrder, respondBy: Date): Let
     isAnswered
       ? `We have your evidence and have not decided yet. You can still resolve or accept the dispute yourself, by ${timeText(respondBy)}.`
       : `You have not answered this dispute. Answer by ${timeText(respondBy)}: send evidence, resolve it with the buyer, or accept it.`,
-    `If it has not ended then, the ${amount} go back to the buyer.`,
+    `If it has not ended then, ${amount} goes back to the buyer.`,
   ]);
 }
 
@@ -92,7 +92,7 @@ function refundByOperator(order: NoticedOrder, amount: string): MerchantMail {
   return {
     kind: 'merchant_refund_by_operator',
     letter: letterOf(order, `We refund ${amount} to a buyer`, [
-      `One of our operators has started the refund of this order. The ${amount} go back to the buyer, and are not released to you. The page of the order has the reason.`,
+      `One of our operators has started the refund of this order. ${amount} goes back to the buyer, and is not released to you. The page of the order has the reason.`,
     ]),
   };
 }
@@ -117,11 +117,11 @@ function endOf(
     if (!isDisputed(before)) return undefined;
     return disputeEnded(order, [
       ENDINGS.settled_by_operator,
-      `The ${amount} are recorded as released to you.`,
+      `${amount} is recorded as released to you.`,
     ]);
   }
   const ending = ENDINGS[order.refundReason ?? 'settled_by_operator'];
-  const paragraphs = [ending, `The ${amount} went back to the buyer.`];
+  const paragraphs = [ending, `${amount} went back to the buyer.`];
   if (isDisputed(before)) return disputeEnded(order, paragraphs);
   if (!isSettled) return undefined;
   const letter = letterOf(order, `We have settled an order of ${amount}`, paragraphs);
