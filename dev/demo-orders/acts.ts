@@ -80,7 +80,7 @@ export async function act(deps: DemoDeps, order: DemoOrder, name: Act): Promise<
   if (pendingOperation === null) return;
   await deps.clock.set(deps.clock.nowMs() + MOVING_MS);
   if (pendingOperation.kind === 'refunding') {
-    money.refund(deps, order, pendingOperation.reason);
+    await money.refund(deps, order, pendingOperation.reason);
     return record(deps, order, { type: 'refunded' });
   }
   money.release(deps, order);

@@ -116,15 +116,17 @@ export function release({ demoGateway: { gateway } }: DemoDeps, order: DemoOrder
 }
 
 /** Refunds the payment, and takes back what was held. */
-export function refund(
-  { demoGateway: { gateway } }: DemoDeps,
+export async function refund(
+  { sql, demoGateway: { gateway } }: DemoDeps,
   order: DemoOrder,
   reason: RefundReason,
-): void {
+): Promise<void> {
   const key = moneyKey(paymentIdOf(order), 'refund');
   const notes = { idempotency_key: key, reason };
   const input = { amount: order.row.amountPaise, notes, reverse_all: true };
-  refundPayment(gateway, paymentIdOf(order), input, key);
+  const { id: gatewayRefundId } = refundPayment(gateway, paymentIdOf(order), input, key);
+  const payment = { gateway: AT.gateway, gatewayPaymentId: paymentIdOf(order) };
+  await queries.writeMovement(sql, payment, { gatewayRefundId });
 }
 
 /** The buyer's bank takes the payment back: a chargeback that the platform loses. */

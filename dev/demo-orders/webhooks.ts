@@ -40,6 +40,11 @@ export async function writeAttempts(sql: Sql, endpoint: Endpoint): Promise<void>
   );
   await sql`INSERT INTO webhook_attempts ${sql(attempts)}`;
   await writeEnds(sql, ends);
+  // The merchant was told when it began: no mail is due.
+  const toldAt = new Date(endpoint.failsSinceMs);
+  await sql`
+    INSERT INTO webhook_warnings (merchant_id, environment, warned_at, mailed_at)
+    VALUES (${endpoint.merchantId}, 'sandbox', ${toldAt}, ${toldAt})`;
 }
 
 /** The scheduled attempts of a delivery so far, and its state after them. */
@@ -93,13 +98,14 @@ async function writeEnds(
   const rows = ends.map(({ delivery, attemptedMs, nextMs, state }) => ({
     id: delivery.deliveryId,
     state,
+    failures: state === 'DELIVERED' ? 0 : attemptedMs.length,
     next: nextMs === undefined ? null : new Date(nextMs).toISOString(),
     settled: state === 'PENDING' ? null : new Date(attemptedMs.at(-1) ?? 0).toISOString(),
   }));
   await sql`
     UPDATE webhook_deliveries d SET state = ended.state, next_attempt_at = ended.next,
-      settled_at = ended.settled, created_at = e.at, wake_at = NULL
+      failed_attempts = ended.failures, settled_at = ended.settled, created_at = e.at, wake_at = NULL
     FROM order_events e, jsonb_to_recordset(${sql.json(rows)}) AS ended
-      (id text, state delivery_state, next timestamptz, settled timestamptz)
+      (id text, state delivery_state, failures smallint, next timestamptz, settled timestamptz)
     WHERE d.delivery_id = ended.id AND e.event_id = d.event_id`;
 }

@@ -47,9 +47,9 @@ async function fill(sql: Sql): Promise<void> {
     WHERE dispute_count = 1`;
   await sql`
     INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise, utr,
-      held_at)
+      held_at, gateway_transfer_id, gateway_refund_id)
     SELECT 'razorpay', 'pay_' || n, 'sandbox', 'ORD' || n, 500 + n, 'UTR' || n,
-      CASE WHEN n % 1000 > 0 THEN now() END
+      CASE WHEN n % 1000 > 0 THEN now() END, 'trf_' || n, 'rfnd_' || n
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
     INSERT INTO payment_sessions (session_id, order_number, environment, gateway, expires_at, request_id)
@@ -62,8 +62,8 @@ async function fill(sql: Sql): Promise<void> {
     FROM generate_series(1, ${ORDERS}, 5) n`;
   await sql`
     INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body, named_ids)
-    SELECT 'razorpay', 'sandbox', 'e' || n, 'refund.processed', '',
-      ARRAY['acc_platform', 'rfnd_' || n, 'pay_' || n]
+    SELECT 'razorpay', 'sandbox', 'e' || n, 'payment.failed', '',
+      ARRAY['acc_platform', 'pay_failed_' || n, 'ORD' || n]
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
     INSERT INTO surplus_refunds
@@ -162,12 +162,20 @@ describe('order find', () => {
     expect(numbersOf(await find(cli, '--utr', 'SURPLUS 12'))).toEqual(['ORD12']);
   });
 
-  test.for(['req-7', 'created-by-7', 'opened-by-7', 'ps_7', 'pay_7', 'rfnd_7', 'evt_7', 'dlv_7'])(
-    'finds by the reference %s',
-    async (reference, { cli }) => {
-      expect(numbersOf(await find(cli, '--reference', reference))).toEqual(['ORD7']);
-    },
-  );
+  test.for([
+    'req-7',
+    'created-by-7',
+    'opened-by-7',
+    'ps_7',
+    'pay_7',
+    'trf_7',
+    'rfnd_7',
+    'pay_failed_7',
+    'evt_7',
+    'dlv_7',
+  ])('finds by the reference %s', async (reference, { cli }) => {
+    expect(numbersOf(await find(cli, '--reference', reference))).toEqual(['ORD7']);
+  });
 
   test('an id that is in every callback finds a few orders', async ({ cli }) => {
     const { orders, hasMore } = await find(cli, '--reference', 'acc_platform');
@@ -238,6 +246,8 @@ describe('an operator’s search uses an index among many rows', () => {
     ['the request of a command', { reference: 'x' }, 'order_commands_by_request'],
     ['the request for a payment session', { reference: 'x' }, 'payment_sessions_by_request'],
     ['the payment', { reference: 'x' }, 'payments_by_id'],
+    ['the transfer', { reference: 'x' }, 'payments_by_transfer'],
+    ['the refund', { reference: 'x' }, 'payments_by_refund'],
     ['the reversal', { reference: 'x' }, 'gateway_reversals_by_id'],
     ['an id in a callback', { reference: 'x' }, 'gateway_callbacks_by_named_ids'],
     ['the event', { reference: 'x' }, 'order_events_pkey'],

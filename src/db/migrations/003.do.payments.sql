@@ -96,8 +96,12 @@ CREATE INDEX payments_lacking_balance ON payments (gateway, environment)
   WHERE lacks_balance AND held_at IS NULL;
 CREATE INDEX payments_unconfirmed ON payments (captured_at) WHERE confirmed_at IS NULL;
 CREATE INDEX payments_by_utr ON payments (utr) WHERE utr IS NOT NULL;
--- Who asks about a payment knows its id, and not its gateway.
+-- Who asks about a payment, its transfer or its refund knows the id, and not the gateway.
 CREATE INDEX payments_by_id ON payments (gateway_payment_id);
+CREATE INDEX payments_by_transfer ON payments (gateway_transfer_id)
+  WHERE gateway_transfer_id IS NOT NULL;
+CREATE INDEX payments_by_refund ON payments (gateway_refund_id)
+  WHERE gateway_refund_id IS NOT NULL;
 
 -- Each callback as received, written before it is processed.
 CREATE TABLE gateway_callbacks (

@@ -67,9 +67,9 @@ export function criterionCondition(sql: Sql, { kind, value }: SearchCriterion) {
 
 /**
  * The numbers of the orders that an id belongs to: of a request that wrote something, an event, a delivery, a
- * payment session, a payment, or a reversal. What else a gateway names in a callback, such as its refunds, its
- * transfers and failed payments, is known as long as callbacks are kept. An id of the platform's is in each of
- * them: a few are enough. The CTE keeps that limit from being taken for a reason to scan the table.
+ * payment session, a payment, its transfer or latest refund, or a reversal. What else a gateway names in a
+ * callback, such as a failed payment, is known as long as callbacks are kept. An id of the platform's is in each
+ * of them: a few are enough. The CTE keeps that limit from being taken for a reason to scan the table.
  */
 const ordersOfReference = (sql: Sql, id: string) => sql`
   WITH callbacks AS MATERIALIZED (
@@ -83,6 +83,8 @@ const ordersOfReference = (sql: Sql, id: string) => sql`
   UNION ALL SELECT order_number FROM webhook_deliveries JOIN order_events USING (event_id)
     WHERE delivery_id = ${id}
   UNION ALL SELECT order_number FROM payments WHERE gateway_payment_id = ${id}
+  UNION ALL SELECT order_number FROM payments WHERE gateway_transfer_id = ${id}
+  UNION ALL SELECT order_number FROM payments WHERE gateway_refund_id = ${id}
   UNION ALL SELECT order_number FROM gateway_reversals WHERE reversal_id = ${id}
   UNION ALL SELECT named.order_number
     FROM (SELECT * FROM callbacks LIMIT 20) c,
