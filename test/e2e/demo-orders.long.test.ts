@@ -6,9 +6,10 @@ import type { Sql } from '../../src/db/client.ts';
 import { adminProcess } from '../support/admin-cli.ts';
 import { until } from '../support/until.ts';
 import { npmService } from './npm-service.ts';
+import { indianDay, wholeStatement } from '../ledger/statement-proof.ts';
 
 /** The tests run in order, and each continues where the one before ended. */
-const npm = npmService({ DEMO_ORDERS: 'on' });
+const npm = npmService({ DEMO_ORDERS: 'on', RATE_LIMIT_PER_SECOND: '1000' });
 
 interface Verified {
   ok: boolean;
@@ -55,6 +56,27 @@ test('after the first start, ledger, gateway and workflows agree on the demo ord
   await expectSound();
   const { body } = await npm.sandbox().get<{ totalElements: number }>('/orders');
   expect(body.data.totalElements).toBe((await ordersAndSteps()).length);
+});
+
+test('the statements of its days add up to what is held, and each line names its ids', async () => {
+  const days = Array.from({ length: 32 }, (_, daysAgo) => indianDay(31 - daysAgo));
+  const statements = [];
+  for (const day of days) statements.push(await wholeStatement(npm.sandbox(), day));
+  let balance = 0;
+  for (const { opening_balance, closing_balance } of statements) {
+    expect(opening_balance).toBe(balance);
+    balance = closing_balance;
+  }
+  const held = await withDatabase(
+    (sql) => sql<{ paise: number }[]>`
+      SELECT sum(CASE WHEN credit_account = 'merchant_held' THEN amount_paise
+        WHEN debit_account = 'merchant_held' THEN -amount_paise ELSE 0 END)::bigint AS paise
+      FROM ledger_transfers`,
+  );
+  expect(Math.round(balance * 100)).toBe(held[0]?.paise);
+  const lines = statements.flatMap((statement) => statement.lines);
+  expect(lines.length).toBeGreaterThan(60);
+  for (const line of lines) expect(line.gateway_payment_id).toMatch(/^pay_/);
 });
 
 test('a second start makes nothing', async () => {
