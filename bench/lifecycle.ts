@@ -1,11 +1,17 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ValuesOf } from '../src/main/process/command-line.ts';
-import { countOption, refuseCommandLine, textOption } from '../src/main/process/command-line.ts';
+import {
+  countOption,
+  flagOption,
+  refuseCommandLine,
+  textOption,
+} from '../src/main/process/command-line.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { median } from './harness/statistics.ts';
 import type { LightLoad } from './lifecycle/light-load.ts';
 import { lightLoadMeasurements, measureLightLoad } from './lifecycle/light-load.ts';
+import { MAIL_TARGET, mailFailures, mailSides, WITH_MAILS } from './lifecycle/mails.ts';
 import type { SideRounds } from './lifecycle/report.ts';
 import { lifecycleFailures, lifecycleMeasurements } from './lifecycle/report.ts';
 import { measureSides } from './lifecycle/round.ts';
@@ -27,6 +33,9 @@ const OPTIONS = {
   against: textOption(
     'the folder of another checkout with its own node_modules, with which this one is compared',
   ),
+  mails: flagOption(
+    'this checkout with mails is compared with itself without them: at most 1.1 times the processor time',
+  ),
   rounds: countOption(undefined, 'the number of rounds; 5 by default'),
   'at-once': countOption(undefined, 'the number of lifecycles at a time; 32 by default'),
   orders: countOption(undefined, 'the number of lifecycles of a round; 7 × --at-once by default'),
@@ -34,7 +43,7 @@ const OPTIONS = {
 
 /**
  * Whole lifecycles of orders. With `--against FOLDER` it compares them with another checkout, in
- * alternating rounds.
+ * alternating rounds; with `--mails` it compares this one with itself without mails, and counts the mails.
  *
  * Both services run all the time, and one of them is under load: a restart before each round would
  * measure cold caches and code that is not compiled. A round begins when the other side is idle.
@@ -50,36 +59,36 @@ export const benchmark: Benchmark<typeof OPTIONS> = {
   options: OPTIONS,
   async run({ quick, values }) {
     const options = await readOptions(values, quick);
-    const { folders, rounds, concurrency, orders } = options;
-    const sides: Side[] = [];
+    const { rounds, concurrency, orders } = options;
+    const sides: (Side & { name: string })[] = [];
     try {
-      for (const folder of folders)
-        sides.push(await startSide(folder, concurrency, AS_IN_PRODUCTION));
-      const names = sides.length > 1 ? ['this', 'other'] : [''];
-      sides.forEach(({ folder, commit }, index) =>
-        console.log(`${(names[index] ?? '').padEnd(7)}${folder} (${commit})`),
-      );
+      for (const { name, folder, settings } of options.sides) {
+        const side = await startSide(folder, concurrency, { ...AS_IN_PRODUCTION, ...settings });
+        sides.push({ ...side, name });
+        console.log(`${name.padEnd(15)}${folder} (${side.commit})`);
+      }
+      const warmUp = { count: WARM_UP_LIFECYCLES_PER_CLIENT * concurrency, concurrency };
       const measured = await measureSides(
-        sides.map((side, index) => ({ name: names[index] ?? '', side })),
-        {
-          rounds,
-          warmUp: { count: WARM_UP_LIFECYCLES_PER_CLIENT * concurrency, concurrency },
-          batch: { count: orders, concurrency },
-        },
+        sides.map((side) => ({ name: side.name, side })),
+        { rounds, warmUp, batch: { count: orders, concurrency } },
       );
       const perSecond = slowestRate(measured) / 2;
       const count = LIGHT_LIFECYCLES[quick ? 'quick' : 'full'];
       const light: (LightLoad & { name: string })[] = [];
-      for (const [index, side] of sides.entries()) {
-        const load = await measureLightLoad(side, { count, perSecond });
-        light.push({ ...load, name: names[index] ?? '' });
+      for (const side of sides) {
+        light.push({ ...(await measureLightLoad(side, { count, perSecond })), name: side.name });
       }
+      const { failures, notes } = lifecycleFailures(
+        measured,
+        light.flatMap(({ alone, evenly }) => [alone, evenly]),
+      );
+      const mailed = sides.find(({ name }) => name === WITH_MAILS);
+      const lifecycles = warmUp.count + rounds * orders + 2 * count;
       return {
         measurements: [...lifecycleMeasurements(measured), ...light.flatMap(lightLoadMeasurements)],
-        ...lifecycleFailures(
-          measured,
-          light.flatMap(({ alone, evenly }) => [alone, evenly]),
-        ),
+        targets: mailed ? [MAIL_TARGET] : [],
+        failures: [...failures, ...(mailed ? await mailFailures(mailed, lifecycles) : [])],
+        notes,
       };
     } finally {
       await Promise.all(sides.map((side) => side.stop()));
@@ -105,14 +114,21 @@ async function readOptions(values: ValuesOf<typeof OPTIONS>, quick: boolean) {
       '--orders has to be at least 3 × --at-once: the ends of a round are not measured',
     );
   }
-  const { against } = values;
-  const here = join(import.meta.dirname, '..');
-  const folders = await Promise.all(
-    [here, ...(against === undefined ? [] : [against])].map((folder) =>
-      realpath(folder).catch(() => {
-        refuseCommandLine(USAGE, `--against: there is no folder ${folder}`);
-      }),
-    ),
+  return { sides: await sidesOf(values), rounds, concurrency, orders };
+}
+
+/** What is measured: this checkout alone, against another one, or with mails against without. */
+async function sidesOf({ against, mails }: ValuesOf<typeof OPTIONS>) {
+  const here = await realpath(join(import.meta.dirname, '..'));
+  if (against === undefined) {
+    return mails ? mailSides(here) : [{ name: '', folder: here, settings: {} }];
+  }
+  if (mails) refuseCommandLine(USAGE, '--mails compares this checkout with itself: no --against');
+  const there = await realpath(against).catch(() =>
+    refuseCommandLine(USAGE, `--against: there is no folder ${against}`),
   );
-  return { folders, rounds, concurrency, orders };
+  return [
+    { name: 'this', folder: here, settings: {} },
+    { name: 'other', folder: there, settings: {} },
+  ];
 }

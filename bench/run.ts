@@ -11,7 +11,7 @@ import {
 } from '../src/main/process/command-line.ts';
 import { SetupError } from '../src/setup-error.ts';
 import type { Benchmark } from './harness/benchmark.ts';
-import { runBenchmark } from './harness/run-benchmark.ts';
+import { isGivenValue, runBenchmark } from './harness/run-benchmark.ts';
 import { isGood, reportText, resultText } from './harness/report.ts';
 import { readResults, resultsFolder } from './harness/results.ts';
 
@@ -65,7 +65,7 @@ async function runOne(name: string, args: string[]): Promise<boolean> {
     command,
     args,
   ).values;
-  const isGiven = Object.values(values).some((value) => value !== undefined);
+  const isGiven = Object.values(values).some(isGivenValue);
   const isLocal = quick || isGiven || Object.hasOwn(TOOLS, name);
   const result = await runBenchmark(name, benchmark, { quick, values }, resultsFolder(isLocal));
   console.log(`\n${resultText(result)}`);

@@ -48,7 +48,7 @@ export interface BenchmarkOptions<Options extends CommandOptions = CommandOption
 export interface Benchmark<Options extends CommandOptions = CommandOptions> {
   /** What is measured, in one sentence. */
   readonly description: string;
-  /** Its own options, each of which takes a value and has none by default. */
+  /** Its own options: flags, and those that take a value and have none by default. */
   readonly options?: Options;
   run(options: BenchmarkOptions<Options>): Promise<Outcome>;
 }

@@ -15,7 +15,7 @@ export async function runBenchmark(
   folder: string,
 ): Promise<Result> {
   const { quick, values } = options;
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  const given = Object.entries(values).filter(([, value]) => isGivenValue(value));
   const before = readTimes();
   const startedAt = new Date().toISOString();
   const outcome = await benchmark.run(options);
@@ -28,7 +28,9 @@ export async function runBenchmark(
       'npm run bench --',
       name,
       ...(quick ? ['--quick'] : []),
-      ...given.map(([option, value]) => `--${option} ${String(value)}`),
+      ...given.map(([option, value]) =>
+        value === true ? `--${option}` : `--${option} ${String(value)}`,
+      ),
     ].join(' '),
     startedAt,
     seconds: ms / 1000,
@@ -40,6 +42,9 @@ export async function runBenchmark(
   writeResult(folder, result);
   return result;
 }
+
+/** Whether an option was given: a flag that was not is false. */
+export const isGivenValue = (value: unknown) => value !== undefined && value !== false;
 
 /** Milliseconds so far: the time, and the CPU time of the machine and of this process's family. */
 function readTimes() {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { cpuMsOf, HAS_CPU_TIMES } from '../harness/cpu-time.ts';
+import { receivedMails } from '../../dev/mailbox/received.ts';
 import { startServiceOnPostgres } from '../service-on-postgres.ts';
 import { createLifecycleClient } from './order-lifecycle.ts';
 import { startReceiver } from '../../dev/load/receiver.ts';
@@ -48,6 +49,8 @@ export async function startSide(
       /** CPU milliseconds of each kind so far. */
       cpuMs,
       waitUntilIdle: () => waitUntilIdle(cpuMs),
+      /** The ids of the mails in the side's mailbox, whose CPU time is not counted. */
+      mailIds: () => [...receivedMails(service.dataDir).keys()],
       stop,
     };
   } catch (error) {
