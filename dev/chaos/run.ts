@@ -134,7 +134,11 @@ export async function runChaos(
 export const checkedServiceOf = ({
   facts: { environment },
   migrationDatabaseUrl,
-}: ProductionLike): CheckedService => ({ environment, migrationDatabaseUrl });
+}: ProductionLike): CheckedService => ({
+  environment,
+  migrationDatabaseUrl,
+  mailboxDataDir: environment['DATA_DIR'],
+});
 
 /** Waits until everything is over, compares it with the gateway, and checks it. */
 async function checkAtTheEnd(checked: CheckedService, memory: Memory, log: Log): Promise<Report> {

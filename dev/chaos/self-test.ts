@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { renameSync } from 'node:fs';
 import postgres from 'postgres';
 import type { Environment } from '../../src/domain/index.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
@@ -7,6 +8,7 @@ import type { Memory, AcknowledgedOrder } from '../load/memory.ts';
 import { checkEverything } from '../load/oracle/check-everything.ts';
 import { askSimulator, simulatorAccessOf } from '../load/simulator.ts';
 import type { Check } from '../load/oracle/report.ts';
+import { receivedMails } from '../mailbox/received.ts';
 import { checkedServiceOf } from './run.ts';
 import { keepTables } from './tables.ts';
 import { TAMPERINGS } from './tamperings.ts';
@@ -110,8 +112,21 @@ export async function testChecks(
     await expectFound(name, finds);
     undo();
   }
+  const findMail = loseMail(cluster);
+  await expectFound('a received mail is lost', 'mail', 'was never received');
+  findMail();
   await tamperElsewhere(cluster, acknowledged, expectFound);
   return missed;
+}
+
+/** Takes a buyer's mail that arrived once out of the mailbox. @returns how it is put back */
+function loseMail({ facts: { environment } }: ProductionLike): () => void {
+  const received = receivedMails(environment['DATA_DIR'] ?? '');
+  const [, [file = ''] = []] =
+    [...received].find(([mailId, files]) => mailId.startsWith('buyer-') && files.length === 1) ??
+    [];
+  renameSync(file, `${file}.lost`);
+  return () => renameSync(`${file}.lost`, file);
 }
 
 /** Changes that cannot be undone: a second refund at the gateway, a workflow that is terminated. */

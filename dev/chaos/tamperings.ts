@@ -209,6 +209,12 @@ export const TAMPERINGS: readonly Tampering[] = [
       (SELECT max(attempt_id) FROM webhook_attempts WHERE delivery_id = ${FAILED})`,
   },
   {
+    name: 'the row of a mail is deleted',
+    finds: 'mail',
+    says: 'there are the mails',
+    statements: `DELETE FROM mails WHERE mail_id = (SELECT min(mail_id) FROM mails WHERE kind = 'buyer_receipt')`,
+  },
+  {
     name: 'a ledger line has another amount',
     finds: 'ledger',
     says: 'account',

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Memory } from '../memory.ts';
 import { moneyAtGateway, simulatorsOf } from '../simulator.ts';
 import { readAlerts, type OpenAlerts } from './alerts.ts';
+import { compareMails } from './mails.ts';
 import { gatewayViolations, ledgerViolations } from './money.ts';
 import { acknowledgedViolations, restViolations, transitionViolations } from './orders.ts';
 import { peopleViolations } from './people.ts';
@@ -27,11 +28,12 @@ export async function checkEverything(
     const alerts = await readAlerts(sql, allowed);
     const gateways = simulatorsOf(service);
     const money = (await Promise.all(gateways.map(moneyAtGateway))).flat();
-    const [ledger, gateway, people, workflows] = await Promise.all([
+    const [ledger, gateway, people, workflows, mails] = await Promise.all([
       ledgerViolations(service),
       gatewayViolations(sql, gateways, money, { memory, allowed, alerts }),
       peopleViolations(service, sql, money, { memory, allowed }),
       withTemporal(service, (temporal) => workflowViolations(temporal, rows, allowed)),
+      compareMails(service, sql, rows),
     ]);
     const found = [
       ...memory.surprises.map((one): Violation => ({ check: 'surprise', ...one })),
@@ -44,6 +46,7 @@ export async function checkEverything(
       ...gateway.violations,
       ...people,
       ...workflows.violations,
+      ...mails.violations,
     ];
     return {
       counts: {
@@ -53,6 +56,7 @@ export async function checkEverything(
         'refunds and transfers at the gateway': gateway.movements,
         'closed workflows': workflows.closed,
         'running workflows': workflows.running,
+        ...mails.counts,
         ...alerts.counts,
       },
       violations: [...unexplained(found, alerts), ...alerts.violations],

@@ -13,6 +13,7 @@ const CHECKS = {
   gateway: 'differences between gateway and ledger',
   invariant: 'broken invariants of money',
   people: 'acts of people without approval, line or right',
+  mail: 'mails missing, doubled, never received or without a row',
   workflow: 'orders whose workflow differs from the row',
   alert: 'unexpected open alerts',
   surprise: 'answers and webhooks that must not be',

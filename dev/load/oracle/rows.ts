@@ -11,6 +11,7 @@ import type {
 export interface ComparedOrder {
   readonly orderNumber: string;
   readonly merchantId: string;
+  readonly environment: string;
   readonly idempotencyKey: string;
   readonly paymentToken: string;
   readonly status: OrderStatus;
@@ -35,6 +36,8 @@ export interface ComparedStep {
   readonly step: Step;
   readonly commandId: string | null;
   readonly receivedAtMs: number | null;
+  /** Whether an operator gave its command. */
+  readonly isByOperator: boolean;
 }
 
 /** A row of `order_events`, with its delivery and its attempts. */
@@ -65,13 +68,14 @@ export interface Rows {
 /** Reads what the checks compare; nothing may be under way. */
 export async function readRows(sql: Sql): Promise<Rows> {
   const orders = await sql<ComparedOrder[]>`
-    SELECT order_number, merchant_id, idempotency_key, payment_token, status, pending_operation,
+    SELECT order_number, merchant_id, environment, idempotency_key, payment_token, status, pending_operation,
       step_number, dispute_count, gateway_payment_id, waiting_dispute_id, payment_link_expires_at,
       completes_at, dispute_respond_by, terms, outcome AS settlement
     FROM orders_with_dispute LEFT JOIN outside_settlements USING (order_number) ORDER BY order_number`;
   const steps = await sql<ComparedStep[]>`
     SELECT s.order_number, s.step_number, s.kind, s.status, s.step, s.command_id,
-      floor(extract(epoch FROM c.received_at) * 1000)::double precision AS received_at_ms
+      floor(extract(epoch FROM c.received_at) * 1000)::double precision AS received_at_ms,
+      coalesce(c.actor LIKE 'operator:%', false) AS is_by_operator
     FROM order_steps s LEFT JOIN order_commands c ON c.order_number = s.order_number
       AND c.command_id = s.command_id AND c.state <> 'REFUSED'
     ORDER BY s.order_number, s.step_number`;
