@@ -146,14 +146,14 @@ test('the mails of the service are kept in DATA_DIR, and a page shows them', asy
   );
   const page = async (path: string) => (await fetch(`${mailboxUrl}${path}`)).text();
   await expect.poll(() => page('/')).toContain('Welcome');
-  const [, path = ''] = /href="(\/mails\/[^"]+)"/.exec(await page('/')) ?? [];
+  const [, path = ''] = /href="(\/mails\/[^"]+)"[^>]*>Welcome</.exec(await page('/')) ?? [];
   expect(await page(path)).toContain(`<a href="${npm.facts().apiBaseUrl}/docs"`);
   expect(await page('/')).toMatch(/Sign-in codes.*>\d{3} \d{3}</s);
-  expect(linesIn(join(dataDir, 'logs', 'mailbox.log'))).toMatchObject([
-    { name: 'mailbox', msg: 'The mailbox receives mails' },
-    { name: 'mailbox', msg: 'A mail was received' },
-  ]);
-  expect(readdirSync(join(dataDir, 'mails'))).toEqual([`${path.replace('/mails/', '')}.eml`]);
+  const [started, ...received] = linesIn(join(dataDir, 'logs', 'mailbox.log'));
+  expect(started).toMatchObject({ name: 'mailbox', msg: 'The mailbox receives mails' });
+  // Those of the orders of other tests are among them.
+  expect(received).toContainEqual(expect.objectContaining({ msg: 'A mail was received' }));
+  expect(readdirSync(join(dataDir, 'mails'))).toContain(`${path.replace('/mails/', '')}.eml`);
   await sql.end();
   await connection.close();
 });
