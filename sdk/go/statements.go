@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// LineType is paid, released, refunded, refund_failed, reversed or charged_back. More values may come.
+// LineType is paid, released, paid_out, refunded, refund_failed, reversed or charged_back. More values may come.
 type LineType string
 
 // StatementLine is a movement of your money.
@@ -25,6 +25,9 @@ type StatementLine struct {
 	GatewayRefundID     string    `json:"gateway_refund_id"`
 	GatewayChargebackID string    `json:"gateway_chargeback_id"`
 	UTR                 string    `json:"utr"`
+	// GatewayPayoutID and PayoutUTR tell with which payout a released transfer reached your bank.
+	GatewayPayoutID string `json:"gateway_payout_id"`
+	PayoutUTR       string `json:"payout_utr"`
 }
 
 // Statement is a day in India: a page of its lines, and its balances.

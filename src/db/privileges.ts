@@ -7,6 +7,7 @@ const APPEND_ONLY = [
   'linked_account_changes',
   'order_commands',
   'order_steps',
+  'transfer_payouts',
   'webhook_attempts',
 ];
 

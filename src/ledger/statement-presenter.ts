@@ -11,7 +11,8 @@ export const statementLineSchema = z
     type: z.enum(LINE_TYPES).meta({
       description:
         '`reversed` is a refund that was made at the gateway itself, `charged_back` a chargeback that was lost; ' +
-        '`refund_failed` takes a `refunded` back, and the refund is made again. More may be added.',
+        '`refund_failed` takes a `refunded` back, and the refund is made again. `paid_out` tells, days after a ' +
+        '`released`, with which payout it reached your bank, and changes no balance. More may be added.',
     }),
     amount: z.number().meta({ description: 'Rupees', example: 499.5 }),
     credit: z.number().meta({
@@ -23,18 +24,27 @@ export const statementLineSchema = z
       example: 0,
     }),
     booked_at: dateTime.meta({ description: 'When the line was written: its day is that of this' }),
-    happened_at: dateTime.meta({ description: 'When it happened, which may be earlier' }),
+    happened_at: dateTime.meta({
+      description: 'When it happened, which may be earlier; of `paid_out`, when it was learned',
+    }),
     order_number: z.string(),
     merchant_order_id: z.string().nullable(),
     gateway_payment_id: z.string(),
     gateway_transfer_id: z
       .string()
       .nullable()
-      .meta({ description: 'Of a release; null also where it is not known' }),
+      .meta({ description: 'Of a release and its payout; null also where it is not known' }),
     gateway_refund_id: z.string().nullable().meta({ description: 'Of every kind of refund' }),
     gateway_chargeback_id: z.string().nullable(),
     utr: z.string().nullable().meta({
       description: 'Of a payment: its reference at banks and UPI apps; null if not known',
+    }),
+    gateway_payout_id: z.string().nullable().meta({
+      description: 'Of `paid_out`: the payout to your bank, which can contain many transfers',
+    }),
+    payout_utr: z.string().nullable().meta({
+      description:
+        'Of `paid_out`: the reference of the payout in the statement of your bank account',
     }),
   })
   .meta({ id: 'StatementLine' });
@@ -60,5 +70,7 @@ export function presentLine(line: StatementLine): PresentedLine {
     gateway_refund_id: line.gatewayRefundId,
     gateway_chargeback_id: line.gatewayChargebackId,
     utr: line.utr,
+    gateway_payout_id: line.gatewayPayoutId,
+    payout_utr: line.payoutUtr,
   };
 }

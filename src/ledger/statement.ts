@@ -12,6 +12,7 @@ export interface MoneyOwner {
 export const LINE_TYPES = [
   'paid',
   'released',
+  'paid_out',
   'refunded',
   'refund_failed',
   'reversed',
@@ -20,25 +21,28 @@ export const LINE_TYPES = [
 /** One of {@link LINE_TYPES}. */
 export type LineType = (typeof LINE_TYPES)[number];
 
-/** One movement of a merchant's money. */
+/** One movement of a merchant's money, or what the gateway has said of it since. */
 export interface StatementLine {
   type: LineType;
   amountPaise: number;
-  /** What it adds to the held balance; 0 if the money had been released before. */
+  /** What it adds to the held balance; 0 if the money had been released before, and of a payout. */
   balanceChangePaise: number;
   bookedAt: Date;
-  /** The time of the step, which may have been recorded late. */
+  /** The time of the step, which may have been recorded late; of a payout, when the service learned it. */
   at: Date;
   orderNumber: string;
   merchantOrderId: string | null;
   gatewayPaymentId: string;
-  /** Of a release. */
+  /** Of a release, and of its payout. */
   gatewayTransferId: string | null;
   /** Of every kind of refund. */
   gatewayRefundId: string | null;
   gatewayChargebackId: string | null;
   /** Of the payment, where the gateway reports it. */
   utr: string | null;
+  /** With which payout to the merchant's bank a released transfer was settled. */
+  gatewayPayoutId: string | null;
+  payoutUtr: string | null;
 }
 
 /** The day of a merchant: its balances, and a part of its lines in the order of their booking. */
@@ -61,6 +65,11 @@ const linesOfDay = (sql: Sql, { merchantId, environment }: MoneyOwner, day: stri
   t.merchant_id = ${merchantId} AND t.environment = ${environment}
     AND indian_day(t.booked_at) = ${day}::date
     AND is_merchants_money(t.debit_account, t.credit_account)`;
+
+/** The payouts that the service learned on a merchant's day, for the index of the same expressions. */
+const payoutsOfDay = (sql: Sql, { merchantId, environment }: MoneyOwner, day: string) => sql`
+  s.merchant_id = ${merchantId} AND s.environment = ${environment}
+    AND indian_day(s.booked_at) = ${day}::date`;
 
 /** The type of a line `t` with its reversal `r`. */
 const typeOf = (sql: Sql) => sql`
@@ -88,25 +97,13 @@ export async function readStatement(
   day: string,
   { after: [after] = [0], size }: { after?: StatementPlace | undefined; size: number },
 ): Promise<StatementPage> {
+  const part = { after, limit: size + 1 };
   const rows = await sql<[PageRow, ...PageRow[]]>`
     SELECT head.*, line.*
     FROM (${dayHead(sql, owner, day)}) head
     LEFT JOIN LATERAL (
-      SELECT t.transfer_id AS line_id, ${typeOf(sql)} AS type, t.amount_paise,
-        ${heldChange(sql)} AS balance_change_paise, t.booked_at, t.at, t.order_number,
-        o.merchant_order_id, t.gateway_payment_id,
-        CASE WHEN t.operation = 'release' THEN t.movement_id END AS gateway_transfer_id,
-        CASE WHEN r.kind = 'refund' THEN r.reversal_id
-          WHEN t.operation <> 'release' THEN t.movement_id END AS gateway_refund_id,
-        CASE WHEN r.kind = 'chargeback' THEN r.reversal_id END AS gateway_chargeback_id,
-        CASE WHEN t.operation = 'capture' THEN p.utr END AS utr
-      FROM ledger_transfers t
-      JOIN orders o ON o.order_number = t.order_number
-      JOIN payments p
-        ON p.gateway = t.gateway AND p.gateway_payment_id = t.gateway_payment_id
-      LEFT JOIN gateway_reversals r ON r.gateway = t.gateway AND r.reversal_id = t.reversal_id
-      WHERE ${linesOfDay(sql, owner, day)} AND t.transfer_id > ${after}
-      ORDER BY t.transfer_id LIMIT ${size + 1}
+      (${ledgerLines(sql, owner, day, part)}) UNION ALL (${payoutLines(sql, owner, day, part)})
+      ORDER BY line_id LIMIT ${part.limit}
     ) line ON true
     ORDER BY line.line_id`;
   const [{ hasBegun, openingPaise, closingPaise, isClosed }] = rows;
@@ -116,6 +113,39 @@ export async function readStatement(
   const last = found.length > size ? lines.at(-1) : undefined;
   return { lines, next: last ? [last.lineId] : null, openingPaise, closingPaise, isClosed };
 }
+
+interface Part {
+  after: number;
+  limit: number;
+}
+
+/** The first lines of the ledger after a place, in the columns of a {@link LineRow}. */
+const ledgerLines = (sql: Sql, owner: MoneyOwner, day: string, { after, limit }: Part) => sql`
+  SELECT t.transfer_id AS line_id, ${typeOf(sql)} AS type, t.amount_paise,
+    ${heldChange(sql)} AS balance_change_paise, t.booked_at, t.at, t.order_number,
+    o.merchant_order_id, t.gateway_payment_id,
+    CASE WHEN t.operation = 'release' THEN t.movement_id END AS gateway_transfer_id,
+    CASE WHEN r.kind = 'refund' THEN r.reversal_id
+      WHEN t.operation <> 'release' THEN t.movement_id END AS gateway_refund_id,
+    CASE WHEN r.kind = 'chargeback' THEN r.reversal_id END AS gateway_chargeback_id,
+    CASE WHEN t.operation = 'capture' THEN p.utr END AS utr,
+    NULL AS gateway_payout_id, NULL AS payout_utr
+  FROM ledger_transfers t
+  JOIN orders o ON o.order_number = t.order_number
+  JOIN payments p ON p.gateway = t.gateway AND p.gateway_payment_id = t.gateway_payment_id
+  LEFT JOIN gateway_reversals r ON r.gateway = t.gateway AND r.reversal_id = t.reversal_id
+  WHERE ${linesOfDay(sql, owner, day)} AND t.transfer_id > ${after}
+  ORDER BY t.transfer_id LIMIT ${limit}`;
+
+/** The same of payouts, whose ids are from the sequence of the ledger's lines. */
+const payoutLines = (sql: Sql, owner: MoneyOwner, day: string, { after, limit }: Part) => sql`
+  SELECT s.line_id, 'paid_out', t.amount_paise, 0, s.booked_at, s.booked_at, s.order_number,
+    o.merchant_order_id, t.gateway_payment_id, t.movement_id, NULL, NULL, NULL, s.payout_id, s.utr
+  FROM transfer_payouts s
+  JOIN ledger_transfers t ON t.transfer_id = s.release_id
+  JOIN orders o ON o.order_number = s.order_number
+  WHERE ${payoutsOfDay(sql, owner, day)} AND s.line_id > ${after}
+  ORDER BY s.line_id LIMIT ${limit}`;
 
 /** The balances of a merchant's day, whether it has begun, and whether it is closed. */
 function dayHead(sql: Sql, { merchantId, environment }: MoneyOwner, day: string) {
@@ -161,5 +191,10 @@ export async function readStatementTotals(
     SELECT ${typeOf(sql)} AS type, count(*) AS line_count, sum(t.amount_paise)::bigint AS amount_paise
     FROM ledger_transfers t LEFT JOIN gateway_reversals r USING (gateway, reversal_id)
     WHERE ${linesOfDay(sql, owner, day)}
-    GROUP BY 1`;
+    GROUP BY 1
+    UNION ALL
+    SELECT 'paid_out', count(*), sum(t.amount_paise)::bigint
+    FROM transfer_payouts s JOIN ledger_transfers t ON t.transfer_id = s.release_id
+    WHERE ${payoutsOfDay(sql, owner, day)}
+    HAVING count(*) > 0`;
 }

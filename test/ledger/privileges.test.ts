@@ -8,6 +8,7 @@ test.for([
   ['make a table', 'CREATE TABLE notes (text text)', 'permission denied for schema public'],
   ['rewrite the ledger', 'UPDATE ledger_transfers SET amount_paise = 1', 'permission denied'],
   ['delete from the ledger', 'DELETE FROM ledger_transfers', 'permission denied'],
+  ['rewrite a payout', "UPDATE transfer_payouts SET utr = ''", 'permission denied'],
   ['rewrite the audit log', "UPDATE audit_log SET actor = ''", 'permission denied'],
   ['rewrite a command', "UPDATE order_commands SET actor = ''", 'permission denied'],
   ['rewrite an outcome', "UPDATE order_commands SET state = 'DONE'", 'permission denied'],

@@ -129,6 +129,7 @@ describe('a transfer', () => {
       releasedPaise: 0,
       fee: null,
       recipients: [null],
+      payouts: [],
     });
   });
 
@@ -152,6 +153,25 @@ describe('a transfer', () => {
     expect(transferSchema.parse(transfer(given))).toMatchObject(read);
   });
 });
+
+test.for([
+  ['processed', 'setl_LRfWxcxaJyXwde', 'cg8kkuoffu3jpb4k8hgg'],
+  ['created', 'setl_LRfWxcxaJyXwde', null],
+  ['failed', 'setl_LRfWxcxaJyXwde', null],
+  ['processed', 'setl_KstcJycgGX6lRa', null],
+] as const)(
+  'a settlement that is %s under the id %s has the UTR %s',
+  async ([status, id, utr], { onTestFinished }) => {
+    const payoutId = 'setl_LRfWxcxaJyXwde';
+    const settlement = { id, entity: 'settlement', status, utr: 'cg8kkuoffu3jpb4k8hgg' };
+    const settled = transfer({ recipient_settlement_id: id, recipient_settlement: settlement });
+    const answers = { 'GET /v1/transfers': collection(settled) };
+    const { gateway, requests } = await gatewayThatAnswers(answers, onTestFinished);
+    expect(await gateway.fetchPayoutUtr(payoutId)).toBe(utr);
+    const query = `recipient_settlement_id=${payoutId}&expand%5B%5D=recipient_settlement&count=1`;
+    expect(requests).toEqual([`GET /v1/transfers?${query}`]);
+  },
+);
 
 test('each list is asked for with the parameters that its page documents', async ({
   onTestFinished,

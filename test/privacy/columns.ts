@@ -144,6 +144,9 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
       settled_paise reference`,
   },
   order_wakeups: { none: 'order_number cause cause_id written_at due_at' },
+  transfer_payouts: {
+    none: 'release_id line_id order_number merchant_id environment payout_id utr booked_at',
+  },
   users: {
     merchant: 'email password_hash totp_secret_sealed',
     none: `user_id merchant_id operator_role totp_confirmed_at totp_last_step created_at

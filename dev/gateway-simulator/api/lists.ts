@@ -24,6 +24,7 @@ const KNOWN_QUERY: Readonly<Record<string, readonly string[]>> = {
   'GET /v1/payments/qr_codes/:id/payments': PAGE,
   'GET /v1/payments/:id/refunds': PAGE,
   'GET /v1/disputes': [...PAGE, 'expand[]'],
+  'GET /v1/transfers': [...PAGE, 'expand[]', 'recipient_settlement_id'],
 };
 
 /** @throws RazorpayError 400 for unknown query parameters, if the switch says so */

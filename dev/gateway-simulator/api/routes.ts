@@ -9,7 +9,7 @@ import { createRouter } from '../middleware.ts';
 import { paymentsOf, qrCodesOfPayment } from '../operations/payments.ts';
 import { closeQrCode, createQrCode, currentQrCode, newQrCode } from '../operations/qr-codes.ts';
 import { newRefund, refundPayment, refundsOf } from '../operations/refunds.ts';
-import { shownPayment, shownQrCode, shownTransfer } from './shown.ts';
+import { shownPayment, shownQrCode, shownSettledTransfer, shownTransfer } from './shown.ts';
 import type { Row } from '../state/store.ts';
 import { subjectsOfPayment, subjectsOfTransfer } from '../switches.ts';
 import {
@@ -26,6 +26,10 @@ const newTransfers = z.strictObject({ transfers: z.array(newTransfer).min(1) });
 const newReversal = z.strictObject({ amount: paise.optional(), notes: notes.optional() });
 const hold = z.strictObject({ on_hold: z.boolean(), on_hold_until: z.number().int().optional() });
 const qrCodePage = page.extend({ payment_id: z.string().optional() });
+const transferPage = page.extend({
+  recipient_settlement_id: z.string().optional(),
+  'expand[]': z.literal('recipient_settlement').optional(),
+});
 
 type Params = Record<string, string>;
 const param = (params: Params, name: string) => params[name] ?? '';
@@ -109,6 +113,24 @@ function addRouteRoutes(router: Router, gateway: SimulatedGateway): void {
         page: WHOLE_LIST,
       },
     );
+  });
+  router.get('/v1/transfers', (ctx) => {
+    const {
+      recipient_settlement_id: settlementId,
+      'expand[]': expanded,
+      ...slice
+    } = transferPage.parse(ctx.query);
+    const all = gateway.store
+      .all('transfers')
+      .map(({ entity: { id } }) => ({ entity: currentTransfer(gateway, id) }));
+    const ofSettlement = all.filter(
+      ({ entity }) => settlementId === undefined || entity.recipient_settlement_id === settlementId,
+    );
+    ctx.body = listOf(gateway, ofSettlement, {
+      subjects: ({ entity }) => subjectsOfTransfer(gateway, entity),
+      show: ({ entity }) => (expanded ? shownSettledTransfer(gateway, entity) : show(entity)),
+      page: slice,
+    });
   });
   router.get('/v1/transfers/:id', (ctx) => {
     ctx.body = show(currentTransfer(gateway, param(ctx.params, 'id')));

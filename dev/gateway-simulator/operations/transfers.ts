@@ -7,7 +7,7 @@ import { assertNotRefused } from '../faults.ts';
 import { NO_FEE, feeOfTransfer } from './fees.ts';
 import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
 import { newId } from '../random.ts';
-import { shownTransfer } from '../api/shown.ts';
+import { SETTLED_AFTER_SECONDS, shownTransfer } from '../api/shown.ts';
 import { subjectsOfTransfer, switchOf } from '../switches.ts';
 import { type FailureReason, NO_ERROR, errorOf } from './transfer-errors.ts';
 
@@ -22,9 +22,6 @@ export const newTransfer = z.strictObject({
   on_hold_until: z.number().int().optional(),
 });
 type NewTransfer = z.output<typeof newTransfer>;
-
-/** payments/route/schedule-settlement: T+2; a later release is settled at once. */
-const SETTLED_AFTER_SECONDS = 2 * 24 * 3600;
 
 function isDueForSettlement(gateway: SimulatedGateway, transfer: Transfer): boolean {
   const { settlement_status, status, created_at } = transfer;

@@ -211,7 +211,7 @@ export interface EventDetails {
 /** A movement of your money. */
 export interface StatementLine {
   readonly type: Open<
-    'paid' | 'released' | 'refunded' | 'refund_failed' | 'reversed' | 'charged_back'
+    'paid' | 'released' | 'paid_out' | 'refunded' | 'refund_failed' | 'reversed' | 'charged_back'
   >;
   readonly amount: number;
   /** What it adds to the money that is held for you, and takes from it. */
@@ -227,6 +227,9 @@ export interface StatementLine {
   readonly gateway_refund_id: string | null;
   readonly gateway_chargeback_id: string | null;
   readonly utr: string | null;
+  /** With which payout a released transfer reached your bank. */
+  readonly gateway_payout_id: string | null;
+  readonly payout_utr: string | null;
 }
 
 /** A day in India: a page of its lines, and its balances. */

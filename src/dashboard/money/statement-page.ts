@@ -150,6 +150,7 @@ const balanceFigures = ({
 const TYPE_TITLES = {
   paid: 'Paid',
   released: 'Released to you',
+  paid_out: 'Paid out to your bank',
   refunded: 'Refunded',
   refund_failed: 'Refund failed',
   reversed: 'Refunded at the gateway',
@@ -205,13 +206,16 @@ function orderLink(viewer: MerchantViewer, { orderNumber, merchantOrderId }: Sta
   return link(to, merchantOrderId ?? orderNumber);
 }
 
-/** The payment, and what has moved it; the UTR of the payment itself. */
+/** The payment, and what has moved it; the UTR of the payment itself, or of the payout. */
 function gatewayIds(line: StatementLine) {
-  const { gatewayPaymentId, gatewayTransferId, gatewayRefundId, gatewayChargebackId, utr } = line;
+  const { gatewayPaymentId, gatewayTransferId, gatewayRefundId, gatewayChargebackId } = line;
+  const { gatewayPayoutId } = line;
+  const utr = line.utr ?? line.payoutUtr;
   const movement = gatewayTransferId ?? gatewayRefundId ?? gatewayChargebackId;
   return [
     h('code', null, gatewayPaymentId),
     movement && [h('br', null), h('code', null, movement)],
+    gatewayPayoutId && [h('br', null), h('code', null, gatewayPayoutId)],
     utr && [h('br', null), h('span', { class: 'hint' }, `UTR ${utr}`)],
   ];
 }

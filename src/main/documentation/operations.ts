@@ -61,6 +61,8 @@ const EXAMPLE_LINE = {
   gateway_refund_id: null,
   gateway_chargeback_id: null,
   utr: EXAMPLE_ORDERS.paid.payment?.utr,
+  gateway_payout_id: null,
+  payout_utr: null,
 };
 const EXAMPLE_STATEMENT = {
   content: [EXAMPLE_LINE],

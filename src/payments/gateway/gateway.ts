@@ -150,6 +150,12 @@ export interface GatewayTransfer {
   fee: GatewayFee | null;
 }
 
+/** The payout to the merchant's bank with which the gateway has settled a transfer. */
+export interface TransferPayout {
+  transferId: string;
+  payoutId: string;
+}
+
 /** The money of a payment transferred to the linked account, less what was reversed, and the fee. */
 export interface TransferredFunds {
   heldPaise: number;
@@ -158,6 +164,8 @@ export interface TransferredFunds {
   fee: GatewayFee | null;
   /** The linked account of each transfer of which money is there; null if the gateway does not report it. */
   recipients: (string | null)[];
+  /** Of each transfer that is settled; days after its release, or never if the gateway does not report it. */
+  payouts: TransferPayout[];
 }
 
 /** The refund of a payment. */
@@ -288,6 +296,8 @@ export interface PaymentGateway {
   fetchChargeback(reversalId: string): Promise<GatewayReversal>;
   /** The money of a payment in the merchant's linked account, held and released. */
   fetchTransferred(gatewayPaymentId: string): Promise<TransferredFunds>;
+  /** The reference of a payout at banks; null while the gateway does not report it. */
+  fetchPayoutUtr(payoutId: string): Promise<string | null>;
   /**
    * Transfers the funds of a captured payment to the linked account on hold.
    *

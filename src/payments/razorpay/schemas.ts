@@ -85,6 +85,13 @@ export const disputeSchema = returned('dispute', [
 /** A parsed dispute; amounts in paise. */
 export type Dispute = z.infer<typeof disputeSchema>;
 
+/** api/payments/route/fetch-settlement-details: the payout of a linked account. */
+const settlementSchema = z.object({
+  ...entity('settlement'),
+  status: z.enum(['created', 'processed', 'failed']),
+  utr: orNull(z.string().min(1)),
+});
+
 const transfer = z.object({
   ...entity('transfer'),
   status: z.enum(['created', 'pending', 'processed', 'failed', 'reversed', 'partially_reversed']),
@@ -102,9 +109,14 @@ const transfer = z.object({
       reason: orNull(z.string()),
     }),
   ),
+  /** Null until it is settled. */
+  recipient_settlement_id: orNull(z.string().min(1)),
   created_at: orNull(z.number().int()),
   notes,
 });
+/** The same transfer, asked for with its settlement; everything else in it decides nothing. */
+export const settledTransferSchema = z.object({ recipient_settlement: orNull(settlementSchema) });
+
 /**
  * api/payments/route: a transfer to a linked account. Its status is in `status`, and on the page
  * transfers-entity in `transfer_status`.

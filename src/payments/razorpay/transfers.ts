@@ -2,19 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { GatewayRefused, INSUFFICIENT_BALANCE, TransferFailed } from '../gateway/gateway.ts';
 import type { PaymentGateway, TransferInput, TransferredFunds } from '../gateway/gateway.ts';
-import { gatewayError } from './client.ts';
+import { gatewayError, valueOf } from './client.ts';
 import type { Answer, RazorpayClient } from './client.ts';
 import type { MayLeaveOut } from './list-all.ts';
 import { listAll } from './list-all.ts';
 import { madeUnder, madeUnderAnother, presentFee, presentTransfer } from './present.ts';
-import { collectionOf, transferSchema } from './schemas.ts';
+import { collectionOf, settledTransferSchema, transferSchema } from './schemas.ts';
 import type { Transfer } from './schemas.ts';
 import { assertSameAmount, moveOnce } from './move-once.ts';
 
 /** A new transfer is usually pending for a moment: to wait for it costs less than another call later. */
 const NEW_TRANSFER_MS = 200;
 
-const transferPath = (transferId: string) => `/v1/transfers/${encodeURIComponent(transferId)}`;
+const TRANSFERS = '/v1/transfers';
+const transferPath = (transferId: string) => `${TRANSFERS}/${encodeURIComponent(transferId)}`;
 const transfersPath = (gatewayPaymentId: string) =>
   `/v1/payments/${encodeURIComponent(gatewayPaymentId)}/transfers`;
 
@@ -85,7 +86,26 @@ async function fetchTransferred(
     recipients: made
       .filter((transfer) => unreversedPaise(transfer) > 0)
       .map(({ recipient }) => recipient),
+    payouts: made.flatMap(({ id: transferId, recipient_settlement_id: payoutId }) =>
+      payoutId === null ? [] : { transferId, payoutId },
+    ),
   };
+}
+
+/**
+ * The UTR of a settlement of a linked account, from one of its transfers: api/payments/route, the pages
+ * fetch-transfers-for-a-settlement and fetch-settlement-details. A settlement that is not processed may get another.
+ */
+async function fetchPayoutUtr(client: RazorpayClient, payoutId: string): Promise<string | null> {
+  const query = {
+    recipient_settlement_id: payoutId,
+    'expand[]': 'recipient_settlement',
+    count: 1,
+  };
+  const call = { method: 'GET', path: TRANSFERS, query } as const;
+  const answer = await client.call(call, collectionOf(settledTransferSchema));
+  const settlement = valueOf('fetchPayoutUtr', answer).items[0]?.recipient_settlement;
+  return settlement?.id === payoutId && settlement.status === 'processed' ? settlement.utr : null;
 }
 
 /** A transfer that someone else has made under the key is neither held nor released. */
@@ -155,7 +175,10 @@ type TransferOperation = 'holdFunds' | 'releaseFunds';
  */
 export function createTransfers(
   client: RazorpayClient,
-): Pick<PaymentGateway, 'fetchTransferred' | 'holdFunds' | 'releaseFunds' | 'takeBackHeld'> {
+): Pick<
+  PaymentGateway,
+  'fetchTransferred' | 'fetchPayoutUtr' | 'holdFunds' | 'releaseFunds' | 'takeBackHeld'
+> {
   async function make(
     operation: TransferOperation,
     input: TransferInput,
@@ -201,6 +224,7 @@ export function createTransfers(
   return {
     takeBackHeld: (input) => takeBackHeld(client, input),
     fetchTransferred: (gatewayPaymentId) => fetchTransferred(client, gatewayPaymentId),
+    fetchPayoutUtr: (payoutId) => fetchPayoutUtr(client, payoutId),
 
     async holdFunds(input) {
       const made = await transferOnce('holdFunds', input);

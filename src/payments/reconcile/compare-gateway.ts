@@ -3,7 +3,12 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { PaymentFigures } from './gateway-figures-queries.ts';
 import { findFigures, listFiguresToCompare } from './gateway-figures-queries.ts';
-import type { GatewayPayment, PaymentGateway, TransferredFunds } from '../gateway/gateway.ts';
+import type {
+  GatewayPayment,
+  PaymentGateway,
+  TransferPayout,
+  TransferredFunds,
+} from '../gateway/gateway.ts';
 import { isCaptured } from '../gateway/gateway.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
 import type { Gateways } from '../gateway/gateways.ts';
@@ -11,7 +16,7 @@ import { paymentSubject } from '../gateway/gateways.ts';
 import { lookAtHoldAgain } from '../funds/funds.ts';
 import { refundAgainIfBooked } from '../reversals/reversals.ts';
 import type { FeesOfPayment } from '../queries.ts';
-import { writeFees } from '../queries.ts';
+import { writeFees, writePayout } from '../queries.ts';
 import { contradictionOf } from '../settlement/settlement-rule.ts';
 
 const CONCURRENT_PAYMENTS = 4;
@@ -87,7 +92,8 @@ async function forEachPayment(
 /**
  * The daily comparison: raises an alert about each payment on which the gateway differs from the ledger,
  * and clears the alert of each on which they agree. A payment that differs is compared again at once,
- * because its money may have moved between the two readings.
+ * because its money may have moved between the two readings. Also records with which payout a released transfer was
+ * settled.
  *
  * @param from continues after this payment
  * @param onPage called after each page, with its last payment
@@ -114,20 +120,21 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
   const subject = paymentSubject(read);
   try {
     if (read.isMoving) return false;
-    let { faults, recipientFaults, fees } = await compareFigures(
+    let { faults, recipientFaults, fees, payouts } = await compareFigures(
       deps.gateways.forOrder(read),
       read,
     );
     if (faults.length + recipientFaults.length > 0) {
       const again = await findFigures(deps.sql, read);
       if (!again || again.isMoving) return false;
-      ({ faults, recipientFaults, fees } = await compareFigures(
+      ({ faults, recipientFaults, fees, payouts } = await compareFigures(
         deps.gateways.forOrder(again),
         again,
       ));
     }
     // The gateway may not have reported them at first.
     if (isNews(read, fees)) await writeFees(deps.sql, read, fees);
+    await recordPayout(deps, read, payouts);
     await alertOnRecipients(deps, read, recipientFaults);
     if (faults.length === 0) await clearAlert(deps.sql, 'gateway_differs', subject, 'comparison');
     else {
@@ -146,6 +153,23 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
   } catch (err) {
     deps.log.warn({ err, orderNumber }, 'A payment was not compared with the gateway');
     return false;
+  }
+}
+
+/** Asks for the UTR of the payout once the gateway has settled the transfer, until the UTR is known. */
+async function recordPayout(
+  deps: CaptureDeps,
+  payment: PaymentFigures,
+  payouts: readonly TransferPayout[],
+): Promise<void> {
+  const payout = payouts.find(({ transferId }) => transferId === payment.transferWithoutPayout);
+  if (payout === undefined) return;
+  try {
+    const utr = await deps.gateways.forOrder(payment).fetchPayoutUtr(payout.payoutId);
+    if (utr !== null) await writePayout(deps.sql, payment, { ...payout, utr });
+  } catch (err) {
+    const { orderNumber } = payment;
+    deps.log.warn({ err, orderNumber }, 'The gateway was not asked for the payout of a transfer');
   }
 }
 
@@ -194,11 +218,16 @@ async function compareOne(
   }
 }
 
-/** @returns in what figures and accounts the gateway differs, and the fees that it reports */
+/** @returns in what figures and accounts the gateway differs, and the fees and payouts that it reports */
 async function compareFigures(
   gateway: PaymentGateway,
   payment: PaymentFigures,
-): Promise<{ faults: string[]; recipientFaults: string[]; fees: FeesOfPayment }> {
+): Promise<{
+  faults: string[];
+  recipientFaults: string[];
+  fees: FeesOfPayment;
+  payouts: TransferPayout[];
+}> {
   const { gatewayPaymentId } = payment;
   const atGateway = await gateway.fetchPayment(gatewayPaymentId);
   const transferred = await gateway.fetchTransferred(gatewayPaymentId);
@@ -211,6 +240,7 @@ async function compareFigures(
     faults: [...captureFaults(payment, atGateway), ...moved, ...feeFaults(payment, fees)],
     recipientFaults: faultsOfRecipients(payment, transferred),
     fees,
+    payouts: transferred.payouts,
   };
 }
 

@@ -28,6 +28,8 @@ export interface PaymentFigures extends OrderGateway, PaymentRef {
   transferFeePaise: number | null;
   /** Where its transfers go; null if that was never recorded. */
   linkedAccountId: string | null;
+  /** The released transfer whose payout is not recorded; null if there is none. */
+  transferWithoutPayout: string | null;
 }
 
 const PAGE_SIZE = 200;
@@ -64,7 +66,7 @@ const figures = (sql: Sql) => sql`
     SELECT p.gateway, p.gateway_payment_id, p.order_number, p.environment, p.currency,
       p.amount_paise, p.fee_paise, p.transfer_fee_paise, p.linked_account_id,
       coalesce(l.refunded, 0)::bigint + r.refunded::bigint AS refunded_paise,
-      coalesce(l.released, 0)::bigint AS released_paise,
+      coalesce(l.released, 0)::bigint AS released_paise, l.transfer_without_payout,
       r.reversed::bigint AS reversed_paise,
       balance_of(p.gateway, p.gateway_payment_id, 'merchant_held') AS held_paise,
       p.held_at IS NOT NULL AND o.status = ANY(${HOLDING_STATUSES}) AS is_held,
@@ -83,8 +85,10 @@ const figures = (sql: Sql) => sql`
     LEFT JOIN LATERAL (
       SELECT sum(CASE operation WHEN 'refund' THEN amount_paise WHEN 'refund_failed' THEN -amount_paise
           END) AS refunded,
-        sum(amount_paise) FILTER (WHERE operation = 'release') AS released
-      FROM ledger_transfers t
+        sum(amount_paise) FILTER (WHERE operation = 'release') AS released,
+        max(movement_id) FILTER (WHERE operation = 'release' AND y.release_id IS NULL)
+          AS transfer_without_payout
+      FROM ledger_transfers t LEFT JOIN transfer_payouts y ON y.release_id = t.transfer_id
       WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id) l ON true
     LEFT JOIN LATERAL (
       SELECT coalesce(sum(amount_paise) FILTER (WHERE kind = 'refund'), 0) AS refunded,

@@ -84,8 +84,10 @@ function createOtherpay(given: Given, { timeoutMs }: GatewayOptions): PaymentGat
           .filter((payout) => payout.held === isHeld)
           .reduce((paise, payout) => paise + payout.paise, 0);
       const recipients = payouts.map(({ account }) => account);
-      return { heldPaise: sum(true), releasedPaise: sum(false), fee: null, recipients };
+      const heldPaise = sum(true);
+      return { heldPaise, releasedPaise: sum(false), fee: null, recipients, payouts: [] };
     },
+    fetchPayoutUtr: async () => null,
     holdFunds: (input) => payOut(api, input, true),
     releaseFunds: (input) => payOut(api, input, false),
     async takeBackHeld({ gatewayPaymentId, beforeMoving }) {

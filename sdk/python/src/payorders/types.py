@@ -194,7 +194,10 @@ class EventDetails(TypedDict):
 class StatementLine(TypedDict):
     """A movement of your money. ``credit`` is added to what is held for you, ``debit`` is taken from it."""
 
-    type: Literal["paid", "released", "refunded", "refund_failed", "reversed", "charged_back"] | str
+    type: (
+        Literal["paid", "released", "paid_out", "refunded", "refund_failed", "reversed", "charged_back"]
+        | str
+    )
     amount: Decimal
     credit: Decimal
     debit: Decimal
@@ -207,6 +210,8 @@ class StatementLine(TypedDict):
     gateway_refund_id: str | None
     gateway_chargeback_id: str | None
     utr: str | None
+    gateway_payout_id: str | None
+    payout_utr: str | None
 
 
 class Statement(TypedDict):

@@ -1,0 +1,19 @@
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Sql } from '../../db/client.ts';
+import type { TransferPayout } from '../gateway/gateway.ts';
+
+/** Records with which payout a released transfer was settled. The first one that is recorded counts. */
+export async function writePayout(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+  { transferId, payoutId, utr }: TransferPayout & { utr: string },
+): Promise<void> {
+  await sql`
+    INSERT INTO transfer_payouts
+      (release_id, order_number, merchant_id, environment, payout_id, utr)
+    SELECT transfer_id, order_number, merchant_id, environment, ${payoutId}, ${utr}
+    FROM ledger_transfers
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      AND operation = 'release' AND movement_id = ${transferId}
+    ON CONFLICT (release_id) DO NOTHING`;
+}
