@@ -43,7 +43,7 @@ describe('the ledger', () => {
     const changes = [
       sql`UPDATE ledger_transfers SET amount_paise = 1 WHERE order_number = ${orderNumber}`,
       sql`DELETE FROM ledger_transfers WHERE order_number = ${orderNumber}`,
-      sql`TRUNCATE ledger_transfers`,
+      sql`TRUNCATE ledger_transfers CASCADE`,
     ];
     for (const change of changes) await expect(change).rejects.toThrow('is append-only');
     expect((await ledgerOf(service, orderNumber)).lines).toEqual([CAPTURE]);
