@@ -71,7 +71,7 @@ export function mailPages(context: PageContext, accounts: AccountDeps): Route[] 
         h('p', null, 'They are about money or the security of your account.'),
         h(
           'ul',
-          { class: 'plain' },
+          { class: 'list' },
           ALWAYS_SENT.map((what) => h('li', { key: what }, what)),
         ),
       ),
