@@ -29,15 +29,15 @@ export type ActivityDeps = MoneyDeps &
 /** Every activity that workflows call. */
 export function createActivities(deps: ActivityDeps): Activities {
   const webhooks = createBackgroundAttempts(deps, (orderNumber) => wakeOrder(deps, orderNumber));
-  const beginMail = createBackgroundMails(deps);
-  const recordStep = createRecordStep(deps.recordStep, webhooks, beginMail);
+  const beginMails = createBackgroundMails(deps);
+  const recordStep = createRecordStep(deps.recordStep, webhooks, beginMails);
   return {
     ...createRecordActivities(deps, recordStep, webhooks),
     ...createRecoveryActivities(deps, recordStep),
     ...createWebhookActivities(deps),
-    ...createMoneyActivities(deps, recordStep, beginMail),
+    ...createMoneyActivities(deps, recordStep, beginMails),
     ...createMailActivities(deps),
-    ...createSweepActivities(deps, beginMail),
+    ...createSweepActivities(deps, beginMails),
     ...createLedgerActivities(deps),
     ...createRetentionActivities(deps),
   };

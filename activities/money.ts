@@ -11,7 +11,7 @@ import { clearAlert } from '../src/alerts/alerts.ts';
 import type { Settlement } from '../src/domain/index.ts';
 import { decide, SETTLE_COMMANDS } from '../src/domain/index.ts';
 import { findOrderByNumber } from '../src/orders/lists/find-orders.ts';
-import type { BeginMail } from '../src/mail/background-mails.ts';
+import type { BeginMails } from '../src/mail/background-mails.ts';
 import * as funds from '../src/payments/funds/funds.ts';
 import { GatewayRefused } from '../src/payments/gateway/gateway.ts';
 import { paymentSubject } from '../src/payments/gateway/gateways.ts';
@@ -40,7 +40,7 @@ const RETRY_REFUSED = '1 hour';
 export function createMoneyActivities(
   deps: MoneyDeps,
   recordStep: RecordStep,
-  beginMail: BeginMail,
+  beginMails: BeginMails,
 ): MoneyActivities & PaymentSessionActivities & SurplusActivities & ReconcileActivities {
   const { now = Date.now } = deps;
 
@@ -82,7 +82,7 @@ export function createMoneyActivities(
       const mails = await alertingOnRefusal(deps, paymentSubject(payment), () =>
         funds.refundSurplus(deps, payment),
       );
-      for (const mail of mails) beginMail(mail);
+      beginMails(mails);
     },
     async closePaymentSession({ orderNumber }) {
       return closeOpenSession(deps, await findOrderByNumber(deps.sql, orderNumber));

@@ -9,7 +9,7 @@ import { alertWithoutRow } from '../src/orders/wake/lost-orders.ts';
 import type { StepRecorder } from '../src/orders/steps/record-step.ts';
 import { readOrder } from '../src/orders/steps/record-step.ts';
 import { alertReleaseBlocked } from '../src/payments/funds/funds.ts';
-import type { BeginMail } from '../src/mail/background-mails.ts';
+import type { BeginMails } from '../src/mail/background-mails.ts';
 import type { BackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 
 /** Records a step and begins the first attempts of its webhook and its mails. */
@@ -19,13 +19,13 @@ export type RecordStep = (input: RecordStepInput) => Promise<RecordStepResult>;
 export function createRecordStep(
   record: StepRecorder,
   webhooks: BackgroundAttempts,
-  beginMail: BeginMail,
+  beginMails: BeginMails,
 ): RecordStep {
   return async (input) => {
     const result = await record(input, webhooks.wakeAfterMs);
     if (result.outcome !== 'recorded') return result;
     const { deliveryId, mails, ...recorded } = result;
-    for (const mail of mails) beginMail(mail);
+    beginMails(mails);
     if (deliveryId !== null) webhooks.begin({ orderNumber: input.orderNumber, deliveryId });
     return recorded;
   };

@@ -1,7 +1,7 @@
 import { activityInfo, heartbeat, sleep } from '@temporalio/activity';
 import type { ListingActivities, SweepActivities } from '../src/contracts/activities.ts';
 import type { Comparison } from '../src/orders/wake/compare-orders.ts';
-import type { BeginMail } from '../src/mail/background-mails.ts';
+import type { BeginMails } from '../src/mail/background-mails.ts';
 import { remindOfDisputes } from '../src/orders/mails/dispute-reminders.ts';
 import type { OrderMailDeps } from '../src/orders/mails/step-mails.ts';
 import { compareOrders } from '../src/orders/wake/compare-orders.ts';
@@ -53,7 +53,7 @@ function heartbeatAndPause() {
 /** The activities of the Schedules: they find what a crash or a restored backup left unfinished. */
 export function createSweepActivities(
   deps: SweepDeps,
-  beginMail: BeginMail,
+  beginMails: BeginMails,
 ): SweepActivities & ListingActivities {
   const { sql, mails, retries, sweepAfterMs, log } = deps;
 
@@ -80,7 +80,7 @@ export function createSweepActivities(
     const { orderMails } = deps;
     if (orderMails === undefined) return { mails: 0 };
     const reminders = await remindOfDisputes({ sql, orderMails }, MAILS_PER_SWEEP);
-    for (const mail of reminders) beginMail(mail);
+    beginMails(reminders);
     return { mails: reminders.length };
   }
 

@@ -1,6 +1,6 @@
 import type { Sql } from '../db/client.ts';
 import type { StepKind } from '../domain/index.ts';
-import type { DisputeLimit, DisputeRecord, OrderRow } from '../orders/public.ts';
+import type { DisputeLimit, DisputeRecord, OrderRow, SurplusReason } from '../orders/public.ts';
 import { disputeLimitOf, readDisputes } from '../orders/public.ts';
 import type { Language } from '../pages/language.ts';
 import type { SessionState } from '../payments/public.ts';
@@ -55,7 +55,7 @@ export interface CheckoutStep {
 export interface CheckoutSurplus {
   sessionId: string | null;
   amountPaise: number;
-  reason: 'wrong_amount' | 'late_payment' | 'already_paid';
+  reason: SurplusReason;
   processedAt: string | null;
 }
 

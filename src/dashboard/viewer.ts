@@ -15,6 +15,19 @@ export interface MerchantViewer {
   readonly environment: Environment;
 }
 
+/** The merchant and the environment that a page is about, as the features call them. */
+export function ownerOf({ merchantId, environment }: MerchantViewer) {
+  return { merchantId, environment };
+}
+
+/** The path of a page in the viewer's environment. */
+export function pathOf(
+  { environment }: Pick<MerchantViewer, 'environment'>,
+  below: string,
+): string {
+  return `/dashboard/${environment}${below}`;
+}
+
 /** An operator. */
 export interface OperatorViewer {
   readonly user: SignedInUser;

@@ -10,6 +10,8 @@ export { assertAccountIsFree, prepareAccountChange } from './linked-accounts.ts'
 export type { KeyPair } from './credentials.ts';
 export type { ListedKey } from './keys.ts';
 export { createKeyPair, listKeys, rotateSecret } from './keys.ts';
+export type { MailReader } from './mail-readers.ts';
+export { joinMailReader, mailReader } from './mail-readers.ts';
 export type { MerchantAct } from './mails.ts';
 export type { NoticeDeps } from './notices.ts';
 export { withNotice } from './notices.ts';

@@ -1,6 +1,6 @@
+import { INDIA_OFFSET_MS } from '../../pages/format.ts';
+
 const DAY_MS = 86_400_000;
-/** India is five and a half hours ahead of UTC all year. */
-const INDIA_MS = 5.5 * 3_600_000;
 
 const dayFormat = new Intl.DateTimeFormat('en-IN', {
   timeZone: 'UTC',
@@ -13,7 +13,7 @@ const textOf = (ms: number) => new Date(ms).toISOString().slice(0, 'YYYY-MM-DD'.
 
 /** Today in India, such as 2026-11-27. */
 export function todayInIndia(now = new Date()): string {
-  return textOf(now.getTime() + INDIA_MS);
+  return textOf(now.getTime() + INDIA_OFFSET_MS);
 }
 
 /** The day some days after another one, or before it. */

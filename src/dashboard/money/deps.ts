@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
 import type { LineTotal, MoneyOwner, StatementPage, StatementPlace } from '../../ledger/public.ts';
-import type { MerchantViewer } from '../viewer.ts';
 
 /** What the pages of a merchant's money call. Days are those of India. */
 export interface MoneyPagesDeps {
@@ -12,14 +11,4 @@ export interface MoneyPagesDeps {
   ): Promise<StatementPage>;
   readTotals(owner: MoneyOwner, day: string): Promise<LineTotal[]>;
   statementCsv(owner: MoneyOwner, day: string): Promise<Readable>;
-}
-
-/** The owner of the money that a merchant's user looks at. */
-export function ownerOf({ merchantId, environment }: MerchantViewer): MoneyOwner {
-  return { merchantId, environment };
-}
-
-/** The path of a page in the viewer's environment. */
-export function pathOf({ environment }: MerchantViewer, below: string): string {
-  return `/dashboard/${environment}${below}`;
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
-import { HOLDING_STATUSES } from '../../domain/index.ts';
+import { PAID_STATUSES } from '../../domain/index.ts';
 import type { MoneyDay } from '../../ledger/public.ts';
 import type { DayOfOrders, DueRelease } from '../../orders/public.ts';
 import { rupeesText } from '../../pages/format.ts';
@@ -92,13 +92,12 @@ function figure(name: string, value: ComponentChildren, before: string, { dayCou
 
 /** Orders that were paid, and those that no longer wait for their payment. */
 function paymentsOf(days: readonly DayOfOrders[]) {
-  const PAID = [...HOLDING_STATUSES, 'COMPLETED', 'REFUNDED'] as const;
   const count = (statuses: readonly (keyof DayOfOrders['byStatus'])[]) =>
     days.reduce(
       (sum, { byStatus }) => sum + statuses.reduce((some, status) => some + byStatus[status], 0),
       0,
     );
-  return { paid: count(PAID), ended: count([...PAID, 'CANCELLED']) };
+  return { paid: count(PAID_STATUSES), ended: count([...PAID_STATUSES, 'CANCELLED']) };
 }
 
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });

@@ -16,7 +16,7 @@ import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { addDays, dayText, todayInIndia } from './days.ts';
 import type { MoneyPagesDeps } from './deps.ts';
-import { ownerOf, pathOf } from './deps.ts';
+import { ownerOf, pathOf } from '../viewer.ts';
 
 const LINES_PER_PAGE = 50;
 

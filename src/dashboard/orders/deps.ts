@@ -3,7 +3,7 @@ import type { NoticeDeps } from '../../merchants/public.ts';
 import type { MoneyDay, RunningLine } from '../../ledger/public.ts';
 import type { ApplicationState, FirstSteps } from '../../onboarding/public.ts';
 import type { MerchantOrders, OrderActions, OrderOwner, OrderRow } from '../../orders/public.ts';
-import type { MerchantViewer } from '../viewer.ts';
+import { pathOf } from '../viewer.ts';
 
 /** Something that a merchant has to do, with the page on which to do it. */
 export interface AttentionItem {
@@ -36,16 +36,6 @@ export interface OrderPagesDeps {
     merchantId: string,
     environment: Environment,
   ) => Promise<AttentionItem[]>)[];
-}
-
-/** The owner of the orders that a merchant's user looks at. */
-export function ownerOf({ merchantId, environment }: MerchantViewer): OrderOwner {
-  return { merchantId, environment };
-}
-
-/** The path of a page of orders in the viewer's environment. */
-export function pathOf({ environment }: Pick<OrderOwner, 'environment'>, below: string): string {
-  return `/dashboard/${environment}${below}`;
 }
 
 /** The path of the page of one order. */

@@ -12,7 +12,8 @@ import { link } from '../view/url.ts';
 import { actionForm } from './action-form.ts';
 import { allowedActions } from './allowed-actions.ts';
 import type { OrderPagesDeps } from './deps.ts';
-import { orderPath, ownerOf, pathOf } from './deps.ts';
+import { orderPath } from './deps.ts';
+import { ownerOf, pathOf } from '../viewer.ts';
 import { words } from './dispute-view.ts';
 import { waitingSentence } from './sentence.ts';
 

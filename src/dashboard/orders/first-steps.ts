@@ -2,7 +2,7 @@ import type { FirstSteps } from '../../onboarding/public.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { section, stepper } from '../view/parts.ts';
 import { link } from '../view/url.ts';
-import { pathOf } from './deps.ts';
+import { pathOf } from '../viewer.ts';
 
 /** What a merchant does first, each step ticked once it is done; nothing when all of them are. */
 export function firstSteps(viewer: MerchantViewer, done: FirstSteps) {

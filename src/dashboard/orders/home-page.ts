@@ -14,7 +14,7 @@ import { moment, section } from '../view/parts.ts';
 import { pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import type { AttentionItem, OrderPagesDeps } from './deps.ts';
-import { ownerOf, pathOf } from './deps.ts';
+import { ownerOf, pathOf } from '../viewer.ts';
 import { firstSteps } from './first-steps.ts';
 import { ordersPlot } from './plot.ts';
 

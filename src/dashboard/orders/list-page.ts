@@ -14,7 +14,8 @@ import { moment, money, orderStatus } from '../view/parts.ts';
 import { dataTable, pager, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import type { OrderPagesDeps } from './deps.ts';
-import { orderPath, ownerOf, pathOf } from './deps.ts';
+import { orderPath } from './deps.ts';
+import { ownerOf, pathOf } from '../viewer.ts';
 import type { FilterQuery } from './filter.ts';
 import { filterOf, filterQuery } from './filter.ts';
 

@@ -14,7 +14,8 @@ import { allowedActions, mayAct, returnsMoney } from './allowed-actions.ts';
 import type { RefusedAction } from './action-form.ts';
 import { KEY_FIELD, valuesOf } from './action-form.ts';
 import type { OrderPagesDeps } from './deps.ts';
-import { orderPath, ownerOf } from './deps.ts';
+import { orderPath } from './deps.ts';
+import { ownerOf } from '../viewer.ts';
 import type { OrderPageContent } from './order-page.ts';
 import { orderView } from './order-page.ts';
 

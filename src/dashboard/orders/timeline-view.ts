@@ -3,7 +3,7 @@ import type { OrderRow, TimelineRow } from '../../orders/public.ts';
 import { isRefundForMerchant } from '../../orders/public.ts';
 import { deliveryState, moment, section, written } from '../view/parts.ts';
 import { link } from '../view/url.ts';
-import { pathOf } from './deps.ts';
+import { pathOf } from '../viewer.ts';
 
 const LABELS = {
   ORDER_CREATED: 'Created',

@@ -15,7 +15,8 @@ import type { MerchantViewer } from '../viewer.ts';
 import type { DeliveriesContent } from './deliveries-view.ts';
 import { deliveriesView } from './deliveries-view.ts';
 import type { SettingsDeps } from './deps.ts';
-import { ownerOf, pathOf } from './deps.ts';
+import { pathOf } from './deps.ts';
+import { ownerOf } from '../viewer.ts';
 import { parseIndianTime } from './indian-time.ts';
 
 const NO_TIME = 'must be a date and a time, such as 2026-11-22T18:30';

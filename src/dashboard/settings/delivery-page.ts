@@ -8,7 +8,8 @@ import type { MerchantViewer } from '../viewer.ts';
 import type { DeliveryContent } from './delivery-view.ts';
 import { deliveryView } from './delivery-view.ts';
 import type { SettingsDeps } from './deps.ts';
-import { ownerOf, pathOf } from './deps.ts';
+import { pathOf } from './deps.ts';
+import { ownerOf } from '../viewer.ts';
 
 /** The page shows the result of a resend if it comes within this time. */
 const WAIT_MS = 2500;

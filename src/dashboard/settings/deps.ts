@@ -6,7 +6,7 @@ import type { MerchantAct, NoticeDeps } from '../../merchants/public.ts';
 import { withNotice } from '../../merchants/public.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
-import type { CheckUrl, DeliveryOwner, WebhookSender } from '../../webhooks/public.ts';
+import type { CheckUrl, WebhookSender } from '../../webhooks/public.ts';
 import type { MerchantViewer } from '../viewer.ts';
 
 /** What the pages of keys, webhook settings and deliveries hand to the features. */
@@ -23,11 +23,6 @@ export interface SettingsDeps {
   retries: DeliveryRetries;
   /** Of mails to the merchant about what its users do. */
   notices: NoticeDeps;
-}
-
-/** The merchant and environment that a page is about. */
-export function ownerOf({ merchantId, environment }: MerchantViewer): DeliveryOwner {
-  return { merchantId, environment };
 }
 
 /** Whether a page is about production: a change there asks again for password and second factor. */

@@ -15,7 +15,8 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import type { SettingsDeps } from './deps.ts';
-import { isProduction, noticed, ownerOf, pathOf } from './deps.ts';
+import { isProduction, noticed, pathOf } from './deps.ts';
+import { ownerOf } from '../viewer.ts';
 import {
   newWebhookSecretView,
   removeUrlView,

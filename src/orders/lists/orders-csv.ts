@@ -4,6 +4,7 @@ import { markErased } from '../erased.ts';
 import type { OrderRow } from '../rows.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 import { searchOrders } from './search-orders.ts';
+import { INDIA_OFFSET_MS } from '../../pages/format.ts';
 
 const ROWS_PER_PART = 1000;
 
@@ -13,10 +14,11 @@ const rupees = (amountPaise: number | null) =>
 /** ISO-8601 in UTC. */
 const time = (at: Date | null) => at?.toISOString() ?? '';
 
-const INDIA_MS = 5.5 * 3_600_000;
 /** The same in India, as spreadsheets read it: `2026-11-22 15:30:00`. */
 const indianTime = (at: Date | null) =>
-  at === null ? '' : new Date(at.getTime() + INDIA_MS).toISOString().slice(0, 19).replace('T', ' ');
+  at === null
+    ? ''
+    : new Date(at.getTime() + INDIA_OFFSET_MS).toISOString().slice(0, 19).replace('T', ' ');
 
 /** When an order's steps were made, and when the ledger has its release. */
 interface StepTimes {

@@ -1,14 +1,8 @@
 import type { Sql } from '../../db/client.ts';
+import { joinMailReader, mailReader } from '../../merchants/public.ts';
 import { disputeDeadlineLetter } from './merchant-letters.ts';
 import type { MailedOrder, OrderMailDeps, OutgoingOrderMail, WrittenMail } from './step-mails.ts';
-import {
-  joinReaders,
-  mailReaders,
-  mailRows,
-  noticedOrder,
-  outgoingMails,
-  prepare,
-} from './step-mails.ts';
+import { mailRows, noticedOrder, outgoingMails, prepare } from './step-mails.ts';
 
 /** How long before the deadline of a dispute its merchant is reminded. */
 const REMINDED_BEFORE = '24 hours';
@@ -44,13 +38,13 @@ export async function remindOfDisputes(
 /** Reads the index of running disputes by their deadline. */
 function findDue(sql: Sql, { mailedEnvironments }: OrderMailDeps, limit: number) {
   return sql<DueDispute[]>`
-    SELECT o.*, ${mailReaders(sql)}, due.respond_by, due.mail_id
+    SELECT o.*, ${mailReader(sql)}, due.respond_by, due.mail_id
     FROM (
       SELECT d.*, 'dispute-' || d.order_number || '-' || d.number
         || CASE WHEN d.evidence_at IS NULL THEN '-open' ELSE '-review' END AS mail_id
       FROM disputes d
     ) AS due
-    JOIN orders_with_dispute o ON o.order_number = due.order_number ${joinReaders(sql)}
+    JOIN orders_with_dispute o ON o.order_number = due.order_number ${joinMailReader(sql, sql`o`)}
     WHERE due.ended_at IS NULL AND due.environment = ANY (${[...mailedEnvironments]}::environment[])
       AND due.respond_by > service_now()
       AND due.respond_by <= service_now() + ${REMINDED_BEFORE}::interval

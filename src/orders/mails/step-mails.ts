@@ -5,6 +5,8 @@ import type { Environment, Step } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { Letter, OutgoingMail, PreparedMail } from '../../mail/public.ts';
 import { prepareMail } from '../../mail/public.ts';
+import type { MailReader } from '../../merchants/public.ts';
+import { joinMailReader, mailReader } from '../../merchants/public.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import type { OrderRow } from '../rows.ts';
 import type { BuyerMailKind, SurplusRefund } from './buyer-letters.ts';
@@ -30,27 +32,8 @@ export interface OrderMail extends PreparedMail {
   kind: OrderMailKind;
 }
 
-/** Who reads the mails about an order, as the database has it. */
-export interface MailReaders {
-  merchantName: string;
-  /** The address of the merchant's user, or else of the merchant. */
-  merchantEmail: string;
-  /** The kinds that the merchant's user has switched off. */
-  mutedMails: readonly string[];
-}
-
-/** SQL: {@link MailReaders} of an order, for a query that joins the merchant as `m` and its user as `u`. */
-export const mailReaders = (sql: Sql) => sql`
-  m.name AS merchant_name, coalesce(u.email, m.email) AS merchant_email,
-  coalesce(u.muted_mails, '{}') AS muted_mails`;
-
-/** SQL: the joins of {@link mailReaders}, for a query of an order as `o`. */
-export const joinReaders = (sql: Sql) => sql`
-  JOIN merchants m ON m.merchant_id = o.merchant_id
-  LEFT JOIN users u ON u.merchant_id = o.merchant_id AND u.disabled_at IS NULL`;
-
 /** An order with the readers of its mails. */
-export type MailedOrder = Omit<OrderRow, 'gateway'> & MailReaders;
+export type MailedOrder = Omit<OrderRow, 'gateway'> & MailReader;
 
 /**
  * Makes the mails about a step: at most one to the buyer and one to the merchant. A step that is written again
@@ -103,13 +86,13 @@ export async function mailsOfSurplus(
 
 async function findMailedOrder(sql: Sql, orderNumber: string): Promise<MailedOrder | undefined> {
   const [order] = await sql<MailedOrder[]>`
-    SELECT o.*, ${mailReaders(sql)} FROM orders_with_dispute o ${joinReaders(sql)}
+    SELECT o.*, ${mailReader(sql)} FROM orders_with_dispute o ${joinMailReader(sql, sql`o`)}
     WHERE o.order_number = ${orderNumber}`;
   return order;
 }
 
 /** Whether anything is mailed about an order: the addresses of the sandbox may belong to strangers. */
-export const sendsMails = (
+const sendsMails = (
   { mailedEnvironments }: Pick<OrderMailDeps, 'mailedEnvironments'>,
   { environment, erasedAt }: Pick<OrderRow, 'environment' | 'erasedAt'>,
 ): boolean => erasedAt === null && mailedEnvironments.includes(environment);
@@ -159,7 +142,7 @@ export function noticedOrder(
 }
 
 /** A letter about an order, and to whom it goes. */
-export interface AddressedLetter {
+interface AddressedLetter {
   kind: OrderMailKind;
   letter: Letter;
   to: string;

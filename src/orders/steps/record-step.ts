@@ -3,24 +3,15 @@ import type { KnownStep } from '../../contracts/order-workflow.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Funds, Requirement } from '../../domain/index.ts';
-import { isFinal, ORDER_STATUSES, STATUSES } from '../../domain/index.ts';
+import { isFinal, ORDER_STATUSES, PAID_STATUSES, STATUSES } from '../../domain/index.ts';
 import { eventOf } from './event-body.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { OrderMailDeps, OutgoingOrderMail, WrittenMail } from '../mails/step-mails.ts';
-import {
-  joinReaders,
-  mailReaders,
-  mailRows,
-  mailsOfStep,
-  outgoingMails,
-} from '../mails/step-mails.ts';
+import { mailRows, mailsOfStep, outgoingMails } from '../mails/step-mails.ts';
+import { joinMailReader, mailReader } from '../../merchants/public.ts';
 import type { StepContext } from './step-columns.ts';
 import { columnsAfter, disputeAfter, disputeInOrder, isOperator, textIn } from './step-columns.ts';
 
-/** Every status that an order reaches only when it is paid. */
-const PAID_STATUSES = ORDER_STATUSES.filter(
-  (status) => !['ACCEPTED', 'CANCELLED'].includes(status),
-);
 const OPEN_STATUSES = ORDER_STATUSES.filter((status) => !isFinal(status));
 
 /** The reason in PAYMENT_FAILED when the gateway has sent none. */
@@ -170,7 +161,7 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
   const [row] = await sql<StepContext[]>`
     SELECT o.*, r.body AS command_body, r.actor AS command_actor, s.pay_command_id,
       p.utr AS captured_utr,
-      e.webhook_url IS NOT NULL AS has_webhook, ${mailReaders(sql)},
+      e.webhook_url IS NOT NULL AS has_webhook, ${mailReader(sql)},
       CASE WHEN ${input.step.kind === 'PAYMENT_SUCCESS'} THEN NOT EXISTS (
         SELECT FROM orders paid WHERE paid.merchant_id = o.merchant_id
           AND paid.environment = o.environment AND paid.status = ANY (${PAID_STATUSES}::order_status[])
@@ -179,7 +170,7 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
           'refundProcessedAt', u.processed_at)
         FROM surplus_refunds u WHERE u.order_number = o.order_number
         ORDER BY u.started_at, u.gateway_payment_id LIMIT 1) AS surplus
-    FROM orders_with_dispute o ${joinReaders(sql)}
+    FROM orders_with_dispute o ${joinMailReader(sql, sql`o`)}
     LEFT JOIN order_commands r
       ON r.order_number = o.order_number AND r.command_id = ${commandId} AND r.state <> 'REFUSED'
       -- The timeline reads what was said of a settlement from its own table.

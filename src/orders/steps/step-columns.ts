@@ -2,7 +2,7 @@ import type { RecordStepInput } from '../../contracts/activities.ts';
 import type { PendingOperation, RefundReason, Step } from '../../domain/index.ts';
 import { isDisputed } from '../../domain/index.ts';
 import type { DisputeEnding } from './disputes.ts';
-import type { MailReaders } from '../mails/step-mails.ts';
+import type { MailReader } from '../../merchants/public.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
 
 /** The latest dispute of an order that was never disputed. */
@@ -20,7 +20,7 @@ export const NO_DISPUTE = {
 
 /** An order before a step, with the related rows that the step copies from. */
 export type StepContext = OrderRow &
-  MailReaders & {
+  MailReader & {
     /** No order of the merchant was paid before, in this environment. Only of a payment. */
     isFirstPayment: boolean;
     /** The texts of the command that caused the step. */

@@ -3,6 +3,8 @@ import type { Sql } from '../../db/client.ts';
 import { WEBHOOK_RETRY_DELAYS_MS } from '../../domain/index.ts';
 import type { Letter, Mail } from '../../mail/public.ts';
 import { timeText } from '../../pages/format.ts';
+import type { MailReader } from '../../merchants/public.ts';
+import { joinMailReader, mailReader } from '../../merchants/public.ts';
 import type { DeliveryOwner } from '../lists/delivery-pages.ts';
 
 /** At most one mail for an endpoint in this time. */
@@ -37,12 +39,8 @@ export interface WarningDeps {
   sendMail(mail: Mail): Promise<void>;
 }
 
-interface Warning extends DeliveryOwner {
+interface Warning extends DeliveryOwner, MailReader {
   warnedAt: Date;
-  merchantName: string;
-  email: string;
-  /** The merchant's user has switched these mails off. */
-  isMuted: boolean;
   webhookUrl: string | null;
 }
 
@@ -92,14 +90,10 @@ async function decideWarnings(sql: Sql): Promise<void> {
             AND a.is_delivered AND a.at > w.warned_at)`;
 }
 
-/** The recipient is the merchant's user, or else the address of the merchant. */
 async function openWarnings(sql: Sql): Promise<Warning[]> {
   return sql<Warning[]>`
-    SELECT w.merchant_id, w.environment, w.warned_at, m.name AS merchant_name,
-      coalesce(u.email, m.email) AS email,
-      coalesce(${FAILING_ENDPOINT} = ANY (u.muted_mails), false) AS is_muted, e.webhook_url
-    FROM webhook_warnings w JOIN merchants m USING (merchant_id)
-    LEFT JOIN users u ON u.merchant_id = w.merchant_id AND u.disabled_at IS NULL
+    SELECT w.merchant_id, w.environment, w.warned_at, ${mailReader(sql)}, e.webhook_url
+    FROM webhook_warnings w ${joinMailReader(sql, sql`w`)}
     LEFT JOIN merchant_environments e
       ON e.merchant_id = w.merchant_id AND e.environment = w.environment
     WHERE w.mailed_at IS NULL ORDER BY w.merchant_id LIMIT ${MAX_WARNINGS_AT_ONCE}`;
@@ -121,8 +115,9 @@ async function sendWarning(
   { sql, publicBaseUrl, sendMail }: WarningDeps,
   warning: Warning,
 ): Promise<boolean> {
-  const { merchantId, environment, warnedAt, email: to } = warning;
-  const failing = warning.isMuted ? undefined : await findFailing(sql, warning);
+  const { merchantId, environment, warnedAt, merchantEmail: to } = warning;
+  const isMuted = warning.mutedMails.includes(FAILING_ENDPOINT);
+  const failing = isMuted ? undefined : await findFailing(sql, warning);
   if (failing) {
     // The same id for the same warning: a repeat after a crash sends nothing.
     const mailId = `webhooks-${merchantId}-${environment}-${warnedAt.getTime()}`;
