@@ -4,6 +4,9 @@ import type { Route } from '../http/define-route.ts';
 import { BASE_STYLE } from '../pages/base-style.ts';
 import type { Files } from './view/layout.ts';
 
+/** The parts of the style sheet; src/pages/base.css has the order of their layers. */
+const STYLES = ['layout', 'components', 'lists', 'pages'];
+
 const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8');
 
 /**
@@ -12,11 +15,11 @@ const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.
  * @param pathPrefix the path of the service's public URL; '' at the root
  */
 export function createFiles(pathPrefix: string): { files: Files; routes: Route[] } {
-  const asset = (name: string, before = '') =>
-    createAsset('/dashboard/files', name, before + read(name));
-  const style = asset('dashboard.css', BASE_STYLE);
-  const island = asset('island.js');
-  const icon = asset('icon.svg');
+  const asset = (name: string, content: string) => createAsset('/dashboard/files', name, content);
+  const styles = STYLES.map((name) => read(`styles/${name}.css`));
+  const style = asset('dashboard.css', [BASE_STYLE, ...styles].join('\n'));
+  const island = asset('island.js', read('island.js'));
+  const icon = asset('icon.svg', read('icon.svg'));
   return {
     files: {
       style: pathPrefix + style.path,

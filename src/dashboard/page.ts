@@ -42,7 +42,7 @@ export interface PageDeclaration<A extends Audience, P, Q, B> {
   readonly method: 'GET' | 'POST';
   /**
    * Below `/dashboard/sandbox` and `/dashboard/production` for merchants, below `/operator` for
-   * operators, below `/dashboard` for everyone.
+   * operators, below `/dashboard` for everyone, below `/` for the site.
    */
   readonly path: '' | `/${string}`;
   /** What an operator must be allowed to do. To read, it is enough to be an operator. */
@@ -140,7 +140,8 @@ function routeOf<
     const cookie = (name: string) => readCookie(given.Cookie, name);
     const isFromElsewhere = given['Sec-Fetch-Site'] === 'cross-site';
     const hasSession = cookie(SESSION_COOKIE) !== undefined;
-    if (audience !== 'anyone' && !hasSession && isFromElsewhere) return RELOAD;
+    if (audience !== 'anyone' && audience !== 'site' && !hasSession && isFromElsewhere)
+      return RELOAD;
     const user = await userOf(context, given);
     if (user) addRequestFields({ userId: user.userId });
     const rendering = { context, place, user, downloads };

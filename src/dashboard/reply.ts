@@ -73,6 +73,7 @@ function securityHeaders(nonce: string) {
       `script-src 'nonce-${nonce}'`,
       `style-src 'nonce-${nonce}'`,
       "img-src 'self'",
+      "font-src 'self'",
       "connect-src 'self'",
       "form-action 'self'",
       "base-uri 'none'",

@@ -1,5 +1,6 @@
 import type { AccountDeps } from '../accounts/public.ts';
-import type { Route } from '../http/define-route.ts';
+import type { Page, Route } from '../http/define-route.ts';
+import type { ErrorReply } from '../http/responses/errors.ts';
 import { accountRoutes } from './account/routes.ts';
 import type { PageContext, PageDeps } from './context.ts';
 import { createFiles } from './files.ts';
@@ -15,12 +16,17 @@ import { merchantOrderPages } from './orders/routes.ts';
 import type { MoneyPagesDeps } from './money/deps.ts';
 import { statementPages } from './money/statement-page.ts';
 import { definePage } from './page.ts';
+import { signedOutRefusal } from './reply.ts';
+import type { SiteDeps } from './site/landing-page.ts';
+import { landingPage } from './site/landing-page.ts';
+import { patternsPage } from './site/patterns-page.ts';
 import type { SettingsDeps } from './settings/deps.ts';
 import { settingsPages } from './settings/routes.ts';
 
 /** What the pages need, each folder of pages its own part. */
 export interface DashboardDeps {
   pages: PageDeps;
+  site: SiteDeps;
   accounts: AccountDeps;
   orders: OrderPagesDeps;
   money: MoneyPagesDeps;
@@ -29,12 +35,21 @@ export interface DashboardDeps {
   operator: OperatorPageDeps;
 }
 
-/** Declares the dashboard: the pages of merchants and operators, and their files. */
-export function dashboardRoutes(deps: DashboardDeps): Route[] {
+/** The pages that browsers get. */
+export interface Dashboard {
+  readonly routes: Route[];
+  /** For a path that does not exist. */
+  readonly notFoundPage: (refusal: ErrorReply, requestId: string) => Page;
+}
+
+/** Declares the dashboard: the first page, the pages of merchants and operators, and their files. */
+export function createDashboard(deps: DashboardDeps): Dashboard {
   const pathPrefix = new URL(deps.pages.publicBaseUrl).pathname.replace(/\/+$/, '');
   const { files, routes } = createFiles(pathPrefix);
   const context: PageContext = { ...deps.pages, files, pathPrefix };
-  return [
+  const all = [
+    ...landingPage(context, deps.site),
+    ...(deps.site.showsPatterns ? patternsPage(context) : []),
     ...startPage(context),
     ...accountRoutes(context, deps.accounts),
     ...merchantOrderPages(context, deps.orders),
@@ -46,6 +61,7 @@ export function dashboardRoutes(deps: DashboardDeps): Route[] {
     ...operatorsRoutes(context, deps.accounts, deps.operator),
     ...routes,
   ];
+  return { routes: all, notFoundPage: signedOutRefusal.bind(undefined, context) };
 }
 
 /** Sends everyone to their own first page. */

@@ -38,6 +38,8 @@ export interface OperatorViewer {
 export interface Viewers {
   /** Also without a session. */
   anyone: { readonly user: SignedInUser | undefined };
+  /** Also without a session, outside of the dashboard. */
+  site: { readonly user: SignedInUser | undefined };
   merchant: MerchantViewer;
   operator: OperatorViewer;
 }
@@ -63,6 +65,8 @@ export function placesOf(audience: Audience, path: string): Place[] {
       return [{ path: `/operator${path}`, environment: undefined }];
     case 'anyone':
       return [{ path: `/dashboard${path}`, environment: undefined }];
+    case 'site':
+      return [{ path: `/${path.slice(1)}`, environment: undefined }];
   }
 }
 
@@ -101,7 +105,7 @@ export function viewerOf(
   environment: Environment | undefined,
   path: string,
 ): Viewers[Audience] {
-  if (audience === 'anyone') return { user };
+  if (audience === 'anyone' || audience === 'site') return { user };
   if (user === undefined) {
     const query = method === 'GET' ? { next: path } : {};
     throw new RedirectFirst(pathWith('/dashboard/login', query));

@@ -7,10 +7,11 @@ import { ENVIRONMENTS, type Environment } from '../domain/order.ts';
 import { inServerSpan } from '../tracing/spans.ts';
 import { publishAnswered } from './answered-requests.ts';
 import { BASE_PATHS, environmentOf } from './base-paths.ts';
-import type { Route } from './define-route.ts';
+import type { Page, Route } from './define-route.ts';
 import { createClientIp } from './limits/client-ip.ts';
 import type { ClientIp } from './limits/client-ip.ts';
 import { createDeadline } from './limits/deadline.ts';
+import { compressPages } from './compression.ts';
 import { createGatewaySlots } from './limits/gateway-slots.ts';
 import type { GatewaySlots } from './limits/gateway-slots.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
@@ -23,6 +24,7 @@ import type {
   RequestState,
   RouteMiddleware,
 } from './request-state.ts';
+import type { ErrorReply } from './responses/errors.ts';
 import { HttpRefusal, errorOf, errorReply, logError } from './responses/errors.ts';
 import { COMMON_HEADERS } from './responses/headers.ts';
 import { send } from './responses/send.ts';
@@ -51,6 +53,8 @@ export interface AppOptions {
   readonly responseTimeoutMs?: number | undefined;
   /** Ends the fault that a merchant has asked for in the sandbox; false if another request has ended it. */
   readonly takeSandboxFault?: ((merchantId: string) => Promise<boolean>) | undefined;
+  /** What browsers get in the place of JSON for a path that does not exist. */
+  readonly notFoundPage?: ((refusal: ErrorReply, requestId: string) => Page) | undefined;
   readonly versions?: VersionRegistry;
   readonly now?: () => Date;
 }
@@ -189,12 +193,18 @@ function allowOf(layers: readonly { methods: readonly string[] }[]): string | un
   return methods.length === 0 ? undefined : [...new Set([...methods, 'OPTIONS'])].sort().join(', ');
 }
 
-/** Answers requests that no route matches: 405 if the path has other methods, else 404. */
+/** Answers requests that no route matches: 405 if the path has other methods, else 404, for browsers as a page. */
 const refuseUnmatched =
-  (routers: Routers): HttpMiddleware =>
+  (routers: Routers, now: () => Date, notFoundPage: AppOptions['notFoundPage']): HttpMiddleware =>
   (ctx) => {
     const allow = routers.allowOf(ctx.path);
-    if (allow === undefined) throw errorOf('NOT_FOUND');
+    if (allow === undefined) {
+      const error = errorOf('NOT_FOUND');
+      const isBrowser = ctx.accepts('json', 'html') === 'html';
+      if (!notFoundPage || !isBrowser || ctx.state.environment) throw error;
+      const page = notFoundPage(errorReply(error, now()), ctx.state.requestId);
+      return send(ctx, { ...page, status: 404 }, page.contentType);
+    }
     if (ctx.method !== 'OPTIONS') throw new HttpRefusal('METHOD_NOT_ALLOWED', { Allow: allow });
     ctx.set('Allow', allow);
     ctx.status = 204;
@@ -224,12 +234,13 @@ export function createApp(options: AppOptions): HttpApp {
     log.warn({ err, requestId: ctx?.state.requestId }, 'A connection failed');
   });
   app.use(observe(versions.current, log));
+  app.use(compressPages());
   app.use(answerErrors(routers, now));
   app.use(beginRequest(createClientIp(options.trustedProxies), options.responseTimeoutMs));
   app.use(limitMerchantRate(rateLimiter, limiterTimeoutMs));
   app.use(authenticateMerchant(authenticate));
   app.use(negotiateVersion(versions, now));
   app.use(routers.middleware);
-  app.use(refuseUnmatched(routers));
+  app.use(refuseUnmatched(routers, now, options.notFoundPage));
   return Object.assign(app, { allowOf: routers.allowOf });
 }

@@ -7,6 +7,7 @@ export {
   consequenceOfSettlement,
   NOT_CHECKED,
 } from './operators/consequences.ts';
+export type { Consequence } from './operators/consequences.ts';
 export type { FeesToCome } from './funds/fee-queries.ts';
 export { estimateFeesToCome } from './funds/fee-queries.ts';
 export { isHoldRefused } from './funds/funds-queries.ts';

@@ -226,7 +226,7 @@ describe('around the page', () => {
     expect(Object.fromEntries(headers)).toMatchObject({
       'cache-control': 'no-store',
       'content-security-policy':
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
       'content-type': 'text/html; charset=utf-8',
       'cross-origin-resource-policy': 'same-origin',

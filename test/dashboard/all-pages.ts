@@ -16,7 +16,7 @@ import { dashboardTest } from './dashboard-test.ts';
 /** The buyer of the file's merchant's order. */
 export const BUYER = 'meera@buyers.example';
 
-const kindOf = ({ path }: Route): Audience => {
+const kindOf = ({ path }: Route): Exclude<Audience, 'site'> => {
   if (path.startsWith('/operator')) return 'operator';
   return /^\/dashboard\/(sandbox|production)(\/|$|\.)/.test(path) ? 'merchant' : 'anyone';
 };

@@ -79,7 +79,11 @@ describe("a merchant's user is asked again for the password", () => {
       const { orderNumber } = await orders.in(status);
       const browser = await later();
       const path = `/dashboard/sandbox/orders/${orderNumber}`;
-      const fields = { reason: 'Sold out', idempotencyKey: `again-${action}` };
+      const fields = {
+        reason: 'Sold out',
+        idempotencyKey: `again-${action}`,
+        confirmed: 'yes',
+      };
       const commands = () => service.sql`
         SELECT name FROM order_commands
         WHERE order_number = ${orderNumber} AND name IN ('refund', 'accept')`;
@@ -196,7 +200,7 @@ describe('the merchant gets a mail', () => {
     await service.sql`
       UPDATE orders SET amount_paise = 500001 WHERE order_number = ${orderNumber}`;
     const path = `/dashboard/sandbox/orders/${orderNumber}/refundOrder`;
-    const fields = { reason: 'Sold out', idempotencyKey: 'mailed-once' };
+    const fields = { reason: 'Sold out', idempotencyKey: 'mailed-once', confirmed: 'yes' };
     expect((await browser.post(path, fields)).status).toBe(303);
     expect((await browser.post(path, fields)).status).toBe(303);
     const mails = await mailsAbout(service.sql, orderNumber);

@@ -112,8 +112,8 @@ async function act(page: Page, label: string, fields: Record<string, string> = {
   await form.getByRole('button', { name: label }).click();
 }
 
-const status = (page: Page, text: string) =>
-  page.getByText(text, { exact: true }).first().waitFor();
+/** @param word of the API, which the status has as its title */
+const status = (page: Page, word: string) => page.locator(`.tag[title=${word}]`).first().waitFor();
 
 /** A merchant's journey through all pages, in browsers with these options. */
 export async function journeyWith(

@@ -42,6 +42,59 @@ for (const box of document.querySelectorAll('[data-select-all]')) {
   });
 }
 
+/** Plots: the arrow keys, or the pointer, read one day after the other. */
+for (const plot of document.querySelectorAll('[data-plot]')) {
+  const days = [...plot.querySelectorAll('.day')];
+  const reading = document.querySelector(`#${plot.dataset.plot}-reading`);
+  let current = days.length;
+  const read = (index) => {
+    days[current]?.classList.remove('current');
+    current = Math.max(0, Math.min(days.length - 1, index));
+    days[current].classList.add('current');
+    reading.textContent = days[current].firstElementChild.textContent;
+  };
+  plot.tabIndex = 0;
+  plot.setAttribute('role', 'group');
+  plot.setAttribute('aria-label', 'Read the days with the arrow keys');
+  plot.addEventListener('keydown', (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    read(current + step);
+  });
+  for (const [index, day] of days.entries())
+    day.addEventListener('pointerenter', () => read(index));
+}
+
+// Money that moves asks first. Without this script the question is a page.
+const dialog = document.createElement('dialog');
+dialog.setAttribute('aria-labelledby', 'confirmation');
+document.body.append(dialog);
+
+async function ask(form) {
+  try {
+    const body = new URLSearchParams(new FormData(form));
+    const response = await fetch(form.action, { method: 'POST', body });
+    const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+    dialog.replaceChildren(page.querySelector('.confirmation'));
+    dialog.showModal();
+  } catch {
+    form.submit();
+  }
+}
+
+addEventListener('submit', (event) => {
+  if (!('asks' in event.target.dataset)) return;
+  event.preventDefault();
+  void ask(event.target);
+});
+
+dialog.addEventListener('click', (event) => {
+  if (!event.target.closest('[data-close]')) return;
+  event.preventDefault();
+  dialog.close();
+});
+
 // A live page: reloads itself when it has changed, unless something was typed.
 const main = document.querySelector('main[data-live]');
 const POLL_MS = 5000;

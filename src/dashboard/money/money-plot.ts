@@ -1,22 +1,23 @@
-import { line } from 'd3-shape';
 import { h } from 'preact';
 import type { MoneyDay } from '../../ledger/public.ts';
 import { rupeesText } from '../../pages/format.ts';
 import { details, money } from '../view/parts.ts';
 import type { Scales } from '../view/plot.ts';
-import { dayPlot, plotLegend, rounded } from '../view/plot.ts';
+import { bar, dayPlot, plotLegend } from '../view/plot.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { dayText } from './days.ts';
 
-/** What a plot has a line of, by the class of its colour. */
+/** What a plot has bars of, by the class of its colour. */
 export const SERIES = {
   paid: { title: 'Paid', paise: ({ paidPaise }: MoneyDay) => paidPaise },
   completed: { title: 'Released', paise: ({ releasedPaise }: MoneyDay) => releasedPaise },
   refunded: { title: 'Refunded', paise: ({ refundedPaise }: MoneyDay) => refundedPaise },
 } as const;
 
-const entries = Object.entries(SERIES);
+type SeriesName = keyof typeof SERIES;
+
+const entries = Object.entries(SERIES) as [SeriesName, (typeof SERIES)[SeriesName]][];
 
 /** ₹40K: short enough for the axis. */
 const shortRupees = new Intl.NumberFormat('en-IN', {
@@ -26,7 +27,7 @@ const shortRupees = new Intl.NumberFormat('en-IN', {
 });
 
 /**
- * The money of some days as lines, with the same figures in words for screen readers and as a table.
+ * The money of some days as bars, with the same figures in words for screen readers and as a table.
  *
  * @param statementsPath of the page with the statement of a day
  */
@@ -39,29 +40,35 @@ export function moneyPlot(days: readonly MoneyDay[], statementsPath: string) {
     days: days.map(({ day }) => day),
     most: Math.max(10_000, ...days.flatMap((day) => entries.map(([, { paise }]) => paise(day)))),
     tickText: (paise) => shortRupees.format(paise / 100),
-    draw: (scales) => entries.map(([name, { paise }]) => series(name, days, paise, scales)),
+    dayText: (day) => textOf(days.find((one) => one.day === day)),
+    draw: (scales) => entries.map(([name, { paise }]) => bars(name, days, paise, scales)),
   });
   const table = details('The figures as a table', figuresTable(days, statementsPath));
-  return [plotLegend(titles), plot, table];
+  return [plotLegend('money-plot', titles), plot, table];
 }
 
-/** A line through the days, and a point on each: one day alone has no line. */
-function series(
-  name: string,
+/** The figures of a day. */
+function textOf(day: MoneyDay | undefined): string {
+  if (day === undefined) return '';
+  const figures = entries.map(([, { title, paise }]) => `${title} ${rupeesText(paise(day))}`);
+  return `${dayText(day.day)}: ${figures.join(', ')}`;
+}
+
+/** The bars of one series: each day has a bar of every series, side by side. */
+function bars(
+  name: SeriesName,
   days: readonly MoneyDay[],
   paise: (day: MoneyDay) => number,
-  { x, y }: Scales,
+  { left, width, y }: Scales,
 ) {
-  const place = (day: MoneyDay): [number, number] => [
-    rounded((x(day.day) ?? 0) + x.bandwidth() / 2),
-    rounded(y(Math.max(0, paise(day)))),
-  ];
-  const places = days.map(place);
+  const barWidth = width / entries.length;
+  const place = entries.findIndex(([one]) => one === name) * barWidth;
   return h(
     'g',
-    { class: `series ${name}`, key: name },
-    h('path', { d: line()(places) ?? '' }),
-    places.map(([cx, cy]) => h('circle', { key: cx, cx, cy, r: 2.5 })),
+    { class: name, key: name },
+    days
+      .filter((day) => paise(day) > 0)
+      .map((day) => bar(left(day.day) + place, barWidth, y(0), y(paise(day)))),
   );
 }
 

@@ -38,11 +38,15 @@ export function moneySection({ period, state, path, statementsPath, ...shown }: 
   return section(
     'money',
     'Money',
-    presets(path, period),
-    filterForm(
-      path,
-      textField({ name: 'from', label: 'From', type: 'date' }, state),
-      textField({ name: 'to', label: 'To', type: 'date' }, state),
+    h(
+      'div',
+      { class: 'toolbar' },
+      presets(path, period),
+      filterForm(
+        path,
+        textField({ name: 'from', label: 'From', type: 'date' }, state),
+        textField({ name: 'to', label: 'To', type: 'date' }, state),
+      ),
     ),
     h(
       'dl',
@@ -53,9 +57,14 @@ export function moneySection({ period, state, path, statementsPath, ...shown }: 
       }),
       figure('Payment success', rateText(orders), rateText([ordersBefore]), period),
     ),
-    h('p', { class: 'hint' }, rateHint(orders)),
     ...moneyPlot(days, statementsPath),
-    h('p', null, link(statementsPath, 'Statements of each day')),
+    h(
+      'p',
+      { class: 'hint' },
+      rateHint(orders),
+      ' ',
+      link(statementsPath, 'Statements of each day'),
+    ),
   );
 }
 
@@ -70,7 +79,7 @@ const noMoney = (day: string): MoneyDay => ({
 function presets(path: string, period: Period) {
   return h(
     'nav',
-    { class: 'presets', 'aria-label': 'Period' },
+    { class: 'chips', 'aria-label': 'Period' },
     PRESET_DAYS.map((days) => {
       const { from, to } = latestDays(days);
       const isShown = from === period.from && to === period.to;

@@ -12,6 +12,7 @@ import { textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import { money, section, tag } from '../view/parts.ts';
+import { shortId, shortText } from '../view/short-texts.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { addDays, dayText, todayInIndia } from './days.ts';
@@ -203,7 +204,9 @@ function linesTable(viewer: MerchantViewer, lines: readonly StatementLine[]) {
 
 function orderLink(viewer: MerchantViewer, { orderNumber, merchantOrderId }: StatementLine) {
   const to = pathOf(viewer, `/orders/${encodeURIComponent(orderNumber)}`);
-  return link(to, merchantOrderId ?? orderNumber);
+  return merchantOrderId === null
+    ? shortId('order number', orderNumber, to)
+    : link(to, shortText(merchantOrderId));
 }
 
 /** The payment, and what has moved it; the UTR of the payment itself, or of the payout. */
@@ -213,9 +216,9 @@ function gatewayIds(line: StatementLine) {
   const utr = line.utr ?? line.payoutUtr;
   const movement = gatewayTransferId ?? gatewayRefundId ?? gatewayChargebackId;
   return [
-    h('code', null, gatewayPaymentId),
-    movement && [h('br', null), h('code', null, movement)],
-    gatewayPayoutId && [h('br', null), h('code', null, gatewayPayoutId)],
+    shortId('payment id', gatewayPaymentId),
+    movement && [h('br', null), shortId('id of the movement', movement)],
+    gatewayPayoutId && [h('br', null), shortId('payout id', gatewayPayoutId)],
     utr && [h('br', null), h('span', { class: 'hint' }, `UTR ${utr}`)],
   ];
 }

@@ -11,7 +11,7 @@ import {
   refundForMerchant,
 } from '../../orders/public.ts';
 import { rupeesText } from '../../pages/format.ts';
-import type { OrderView, OrderWorkflowsView } from '../../payments/public.ts';
+import type { Consequence, OrderView, OrderWorkflowsView } from '../../payments/public.ts';
 import {
   consequenceOfDecision,
   consequenceOfRefund,
@@ -60,7 +60,7 @@ export interface OrderAction {
     deps: OperatorPageDeps,
     orderNumber: string,
     values: ActionValues,
-  ) => Promise<string>;
+  ) => Promise<Pick<Consequence, 'sentence' | 'amountPaise' | 'to'>>;
   /** What is proposed where the action needs a second person. @throws DomainError */
   readonly proposed?: {
     readonly kind: Proposed['kind'];
@@ -135,8 +135,8 @@ export const ORDER_ACTIONS = {
       ),
       sharedReason(state),
     ],
-    confirmation: async ({ sql }, orderNumber, { winner }) =>
-      (await consequenceOfDecision(sql, rupeesText, orderNumber, winnerOf(winner))).sentence,
+    confirmation: ({ sql }, orderNumber, { winner }) =>
+      consequenceOfDecision(sql, rupeesText, orderNumber, winnerOf(winner)),
     proposed: {
       kind: 'dispute.decide',
       parametersOf: ({ winner }) => ({ winner: winnerOf(winner) }),
@@ -152,8 +152,7 @@ export const ORDER_ACTIONS = {
     permission: 'order.refund',
     fits: (state) => !state.canMerchantRefund && transitionOf(state.order, 'refund') !== undefined,
     fields: (state) => [timelineReason(state)],
-    confirmation: async ({ sql }, orderNumber) =>
-      (await consequenceOfRefund(sql, rupeesText, orderNumber)).sentence,
+    confirmation: ({ sql }, orderNumber) => consequenceOfRefund(sql, rupeesText, orderNumber),
     proposed: { kind: 'order.refund', parametersOf: () => ({}) },
     carryOut: async (deps, orderNumber, { reason }) => {
       await refundForMerchant(deps, orderNumber, reason);
@@ -207,8 +206,9 @@ export const ORDER_ACTIONS = {
     ],
     confirmation: async ({ sql }, orderNumber, { outcome, notChecked }) => {
       const asked = outcomeOf(outcome);
-      const { sentence } = await consequenceOfSettlement(sql, rupeesText, orderNumber, asked);
-      return notChecked === 'on' ? `${sentence} ${NOT_CHECKED}` : sentence;
+      const found = await consequenceOfSettlement(sql, rupeesText, orderNumber, asked);
+      const { sentence } = found;
+      return { ...found, sentence: notChecked === 'on' ? `${sentence} ${NOT_CHECKED}` : sentence };
     },
     proposed: {
       kind: 'order.settle',

@@ -2,16 +2,16 @@ import { h } from 'preact';
 import { z } from 'zod';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
+import type { Consequence } from '../../payments/public.ts';
 import { OrderNotNotifiedError } from '../../payments/public.ts';
 import type { Proposer } from '../../proposals/public.ts';
 import { needsProposal } from '../../proposals/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
+import { confirmationView } from '../view/confirmation.ts';
 import type { FormState } from '../view/fields.ts';
-import { hidden, submit } from '../view/fields.ts';
 import { notice, written } from '../view/parts.ts';
-import { form, link } from '../view/url.ts';
 import type { ActionName, ActionValues, OrderAction } from './action-declarations.ts';
 import { ORDER_ACTIONS } from './action-declarations.ts';
 import type { OperatorPageDeps } from './context.ts';
@@ -55,8 +55,8 @@ export function actionPages(context: PageContext, deps: OperatorPageDeps): Route
         assertReason(action, values);
         const isProposed = await needsSecondPerson(deps, action, order);
         if (action.confirmation && values.confirmed === undefined) {
-          const sentence = await action.confirmation(deps, order, values);
-          return { view: confirmationView(name, order, { values, sentence, isProposed }) };
+          const consequence = await action.confirmation(deps, order, values);
+          return { view: questionView(name, order, { values, consequence, isProposed }) };
         }
         const proposer = proposerOf({ viewer, actor });
         return await perform(deps, { name, orderNumber: order, values, isProposed }, proposer);
@@ -149,36 +149,36 @@ const NEEDS_SECOND =
   'This needs a second operator, who has to approve it within 24 hours. It stops no deadline of the order.';
 
 /** Says what will happen, and sends the form again when it is confirmed. */
-function confirmationView(
+function questionView(
   name: ActionName,
   orderNumber: string,
-  { values, sentence, isProposed }: { values: ActionValues; sentence: string; isProposed: boolean },
+  {
+    values,
+    consequence: { sentence, amountPaise, to },
+    isProposed,
+  }: {
+    values: ActionValues;
+    consequence: Pick<Consequence, 'sentence' | 'amountPaise' | 'to'>;
+    isProposed: boolean;
+  },
 ) {
   const { title, button } = ORDER_ACTIONS[name];
   const { reason, winner, outcome, reference, notChecked } = values;
-  const content = [
-    h('p', null, 'Order ', orderLink(orderNumber)),
-    h('p', { class: 'lead' }, sentence),
-    isProposed && notice('wait', NEEDS_SECOND),
-    reference.trim() !== '' && h('p', null, 'Its reference is ', h('code', null, reference.trim())),
-    h('p', null, 'Both sides will read:'),
-    written(reason),
-    form(
-      actionPath(orderNumber, name),
-      {},
-      hidden('reason', reason),
-      hidden('winner', winner),
-      hidden('outcome', outcome),
-      hidden('reference', reference),
-      notChecked !== undefined && hidden('notChecked', notChecked),
-      hidden('confirmed', 'yes'),
-      h(
-        'p',
-        { class: 'actions' },
-        submit(isProposed ? 'Propose it' : button),
-        link(`/operator/orders/${orderNumber}`, 'Cancel'),
-      ),
-    ),
-  ];
-  return { title: `${title}: confirm`, content };
+  return confirmationView({
+    title: `${title}: order ${orderNumber}`,
+    amountPaise,
+    to,
+    consequence: sentence,
+    more: [
+      isProposed && notice('wait', NEEDS_SECOND),
+      reference.trim() !== '' &&
+        h('p', null, 'Its reference is ', h('code', null, reference.trim())),
+      h('p', { class: 'hint' }, 'Both sides will read:'),
+      written(reason),
+    ],
+    button: isProposed ? 'Propose it' : button,
+    action: actionPath(orderNumber, name),
+    values: { reason, winner, outcome, reference, notChecked },
+    back: `/operator/orders/${orderNumber}`,
+  });
 }

@@ -1,8 +1,7 @@
-import { h } from 'preact';
 import type { RunningDispute } from '../../orders/public.ts';
 import { moment, money, orderStatus } from '../view/parts.ts';
+import { shortId } from '../view/short-texts.ts';
 import { dataTable } from '../view/table.ts';
-import { link } from '../view/url.ts';
 import { merchantIn } from './parts.ts';
 
 /** Running disputes, the nearest deadline first. */
@@ -16,7 +15,7 @@ export function disputeTable(disputes: readonly RunningDispute[], empty: string)
       {
         title: 'Order',
         cell: ({ orderNumber }) =>
-          link(`/operator/disputes/${orderNumber}`, h('code', null, orderNumber)),
+          shortId('order number', orderNumber, `/operator/disputes/${orderNumber}`),
       },
       {
         title: 'Status',

@@ -40,7 +40,7 @@ export function actionForm(
   const { fields, button, confirmation }: OrderAction = ORDER_ACTIONS[name];
   return form(
     actionPath(orderNumber, name),
-    {},
+    { 'data-asks': confirmation && '' },
     ...fields(state),
     submit(confirmation ? 'Continue' : button),
   );

@@ -9,6 +9,7 @@ import { definePage } from '../page.ts';
 import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
 import { moment, money, orderStatus } from '../view/parts.ts';
+import { shortText } from '../view/short-texts.ts';
 import { dataTable, pager } from '../view/table.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { ROWS_PER_PAGE } from './context.ts';
@@ -69,10 +70,10 @@ function orderTable(orders: readonly FoundOrder[], text = '') {
       { title: 'Status', cell: ({ status }) => orderStatus(status) },
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
       { title: 'Merchant', cell: (order) => merchantIn(order.merchantId, order.environment) },
-      { title: 'Own id', cell: ({ merchantOrderId }) => merchantOrderId ?? '–' },
+      { title: 'Own id', cell: ({ merchantOrderId }) => shortText(merchantOrderId ?? '–') },
       {
         title: 'Buyer',
-        cell: ({ buyerEmail, buyerPhone }) => [buyerEmail, h('br', null), buyerPhone],
+        cell: ({ buyerEmail, buyerPhone }) => [shortText(buyerEmail), h('br', null), buyerPhone],
       },
       { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },
     ],

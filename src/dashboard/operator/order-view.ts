@@ -5,6 +5,7 @@ import { mayDo } from '../../accounts/public.ts';
 import type { GatewayCall, OrderView, OrderWorkflowsView } from '../../payments/public.ts';
 import { submit } from '../view/fields.ts';
 import { deliveryState, facts, moment, money, orderStatus, section } from '../view/parts.ts';
+import { shortId } from '../view/short-texts.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { disputeRecords } from './dispute-records.ts';
@@ -87,7 +88,10 @@ function moneyPart(order: OrderView) {
       rows: order.payments,
       empty: 'Nothing was captured.',
       columns: [
-        { title: 'Payment', cell: ({ gatewayPaymentId }) => h('code', null, gatewayPaymentId) },
+        {
+          title: 'Payment',
+          cell: ({ gatewayPaymentId }) => shortId('payment id', gatewayPaymentId),
+        },
         { title: 'UTR', cell: ({ utr }) => utr ?? '–' },
         { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
         { title: 'Captured', cell: ({ capturedAt }) => moment(capturedAt) },
@@ -100,7 +104,7 @@ function moneyPart(order: OrderView) {
         rows: order.reversals,
         empty: 'None.',
         columns: [
-          { title: 'Reversal', cell: ({ reversalId }) => h('code', null, reversalId) },
+          { title: 'Reversal', cell: ({ reversalId }) => shortId('reversal id', reversalId) },
           { title: 'Kind', cell: ({ kind }) => kind },
           { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
           { title: 'State', cell: ({ state }) => state },
@@ -148,8 +152,12 @@ function sessionsTable({ sessions }: OrderView) {
     rows: sessions,
     empty: 'No payment session was opened.',
     columns: [
-      { title: 'Session', cell: ({ sessionId }) => h('code', null, sessionId) },
-      { title: 'At the gateway', cell: ({ gatewaySessionId }) => gatewaySessionId ?? '–' },
+      { title: 'Session', cell: ({ sessionId }) => shortId('session id', sessionId) },
+      {
+        title: 'At the gateway',
+        cell: ({ gatewaySessionId }) =>
+          gatewaySessionId === null ? '–' : shortId('id at the gateway', gatewaySessionId),
+      },
       { title: 'State', cell: ({ state }) => state },
       { title: 'Until', cell: ({ expiresAt }) => moment(expiresAt) },
     ],
@@ -246,7 +254,7 @@ function deliveriesPart({ orderNumber, deliveries }: OrderView, role: OperatorRo
       rows: deliveries,
       empty: 'No webhook was sent.',
       columns: [
-        { title: 'Delivery', cell: ({ deliveryId }) => h('code', null, deliveryId) },
+        { title: 'Delivery', cell: ({ deliveryId }) => shortId('delivery id', deliveryId) },
         { title: 'Event', cell: ({ event }) => event },
         { title: 'State', cell: ({ state }) => deliveryState(state) },
         { title: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts.length },

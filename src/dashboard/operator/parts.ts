@@ -2,11 +2,16 @@ import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { Environment } from '../../domain/index.ts';
 import { doneNotice } from '../view/parts.ts';
+import { shortId } from '../view/short-texts.ts';
 import { link } from '../view/url.ts';
 
 /** A link to the operators' page of an order. */
 export function orderLink(orderNumber: string) {
-  return link(`/operator/orders/${encodeURIComponent(orderNumber)}`, h('code', null, orderNumber));
+  return shortId(
+    'order number',
+    orderNumber,
+    `/operator/orders/${encodeURIComponent(orderNumber)}`,
+  );
 }
 
 /** A link to the operators' page of a merchant. */

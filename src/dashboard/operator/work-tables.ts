@@ -6,6 +6,7 @@ import type { OverdueOrder } from '../../orders/public.ts';
 import type { StuckCall, StuckKind, StuckMoney } from '../../payments/public.ts';
 import type { FailingEndpoint } from '../../webhooks/public.ts';
 import { moment, money, orderStatus } from '../view/parts.ts';
+import { shortText } from '../view/short-texts.ts';
 import { submit } from '../view/fields.ts';
 import { dataTable } from '../view/table.ts';
 import { form } from '../view/url.ts';
@@ -148,7 +149,7 @@ export function failingTable(rows: readonly FailingEndpoint[]) {
           merchantLink(merchantId, h('span', { dir: 'auto' }, merchantName)),
       },
       { title: 'Environment', cell: ({ environment }) => environment },
-      { title: 'Endpoint', cell: ({ host }) => h('code', null, host) },
+      { title: 'Endpoint', cell: ({ host }) => h('code', null, shortText(host)) },
       { title: 'Failing since', cell: ({ failingSince }) => moment(failingSince) },
       {
         title: 'Last error',

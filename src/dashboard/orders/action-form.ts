@@ -5,6 +5,7 @@ import type { FormState } from '../view/fields.ts';
 import { hidden, submit, textArea, textField } from '../view/fields.ts';
 import { copyable, details, notice } from '../view/parts.ts';
 import { form } from '../view/url.ts';
+import { returnsMoney } from './allowed-actions.ts';
 import { orderPath } from './deps.ts';
 
 /** The name of the hidden field that makes a double click one command. */
@@ -28,7 +29,6 @@ type Suggested = FormValues;
  * contain order and action, because a page has several forms and each field an id of its own.
  */
 export function actionForm(
-  actions: OrderActions,
   order: OrderRow,
   action: OrderAction,
   { refused, suggested = {} }: { refused?: RefusedAction | undefined; suggested?: Suggested } = {},
@@ -39,6 +39,7 @@ export function actionForm(
   const named = (texts: FormValues) =>
     Object.fromEntries(Object.entries(texts).map(([name, text]) => [nameOf(name), text]));
   const state = { values: named(values), violations: named(own?.violations ?? {}) };
+  const asks = returnsMoney(action.id);
   return h(
     'details',
     { key: action.id, open: own !== undefined },
@@ -51,19 +52,16 @@ export function actionForm(
       form(
         orderPath(order, `/${action.id}`),
         // A list of disputes has the same form for several orders.
-        { 'aria-label': `${action.label}: ${order.orderNumber}` },
+        {
+          'aria-label': `${action.label}: ${order.orderNumber}`,
+          'data-asks': asks ? '' : undefined,
+        },
         hidden(KEY_FIELD, own?.idempotencyKey ?? ulid()),
         ...action.fields.map((field) => control({ ...field, name: nameOf(field.name) }, state)),
-        submit(action.label, isFinalAction(action) ? 'danger' : 'main'),
+        submit(asks ? 'Continue' : action.label, action.id === 'cancelOrder' ? 'danger' : 'main'),
       ),
-      details('The same by the API', copyable('command', curlOf(actions, order, action, values))),
     ),
   );
-}
-
-/** It returns the buyer's money or ends the order. */
-function isFinalAction({ id }: OrderAction): boolean {
-  return id === 'refundOrder' || id === 'acceptDispute' || id === 'cancelOrder';
 }
 
 function control(
@@ -75,13 +73,26 @@ function control(
   return textField({ ...field, ...(kind === 'number' && { inputMode: 'numeric' }) }, state);
 }
 
-/** Fields that nothing was typed into yet show what belongs there. */
-function curlOf(actions: OrderActions, order: OrderRow, action: OrderAction, values: FormValues) {
+/** The same actions by the API: a command line for each. */
+export function apiDrawer(actions: OrderActions, order: OrderRow, offered: readonly OrderAction[]) {
+  if (offered.length === 0) return null;
+  const commands = offered.map((action) =>
+    h(
+      'div',
+      { key: action.id, class: 'action' },
+      h('h3', null, action.label),
+      copyable(`command: ${action.label}`, curlOf(actions, order, action)),
+    ),
+  );
+  return details('The same by the API', ...commands);
+}
+
+/** Shows what belongs into the required fields. */
+function curlOf(actions: OrderActions, order: OrderRow, action: OrderAction) {
   const examples = action.fields
     .filter(({ isRequired }) => isRequired)
     .map(({ name, label, kind }) => [name, kind === 'number' ? '3600' : label]);
-  const typed = Object.entries(values).filter(([, text]) => text !== '');
-  return actions.curlOf(action, order, Object.fromEntries([...examples, ...typed]));
+  return actions.curlOf(action, order, Object.fromEntries(examples));
 }
 
 /** The values of a submitted form, by the names of the action's fields. */

@@ -78,7 +78,7 @@ function disputeCard({ actions }: OrderPagesDeps, viewer: MerchantViewer, order:
       ? endedLine(order, now)
       : waitingSentence(order, { now, isSuspended: viewer.merchantStatus === 'SUSPENDED' }),
     ...wordsOf(order, now),
-    evidence && actionForm(actions, order, evidence),
+    evidence && actionForm(order, evidence),
     h('p', null, link(orderPath(order), 'Everything about this order')),
   );
 }

@@ -10,6 +10,7 @@ import { heldSection, moneySection } from '../money/money-section.ts';
 import { daysOf, periodQuery, readPeriod } from '../money/period.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
+import { icon } from '../view/icon.ts';
 import { moment, section } from '../view/parts.ts';
 import { pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
@@ -41,11 +42,19 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
       firstSteps(viewer, steps),
       section('attention', 'Needs attention', attentionList(items)),
       moneySection({ period, state, moneyDays, orders: [before, ...orders], ...paths }),
-      heldSection(moneyDays, due),
-      section(
-        'orders',
-        `Orders from ${dayText(period.from)} to ${dayText(period.to)}`,
-        ...ordersPlot(orders),
+      h(
+        'div',
+        { class: 'split' },
+        h(
+          'div',
+          null,
+          section(
+            'orders',
+            `Orders from ${dayText(period.from)} to ${dayText(period.to)}`,
+            ...ordersPlot(orders),
+          ),
+        ),
+        h('div', null, heldSection(moneyDays, due)),
       ),
     ];
     const isValid = Object.keys(state.violations ?? {}).length === 0;
@@ -57,9 +66,14 @@ function attentionList(items: readonly AttentionItem[]) {
   if (items.length === 0) return h('p', { class: 'empty' }, 'Nothing waits for you.');
   return h(
     'ul',
-    { class: 'list' },
+    { class: 'list todo' },
     items.map(({ text, to, until }) =>
-      h('li', { key: to }, link(to, text), until && [' by ', moment(until)]),
+      h(
+        'li',
+        { key: to },
+        icon(until ? 'clock' : 'chevron-right'),
+        h('span', null, link(to, text), until && [' by ', moment(until)]),
+      ),
     ),
   );
 }

@@ -11,8 +11,9 @@ const OPERATIONS = {
   loss: 'Taken back at the gateway, paid by the platform',
 } as const satisfies Record<RunningLine['operation'], string>;
 
-/** The ledger's lines of one order, and where its money was after each. */
+/** The ledger's lines of one order, and where its money was after each; null if no money has moved. */
 export function ledgerSection(lines: readonly RunningLine[], now: Date) {
+  if (lines.length === 0) return null;
   const hasSurplus = lines.some(({ surplusPaise }) => surplusPaise !== 0);
   return section(
     'ledger',

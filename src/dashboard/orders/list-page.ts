@@ -4,13 +4,13 @@ import { ORDER_STATUSES } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { OrderRow } from '../../orders/public.ts';
 import { markErased } from '../../orders/public.ts';
-import { shorten } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { choice, textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
 import type { View } from '../view/layout.ts';
 import { moment, money, orderStatus } from '../view/parts.ts';
+import { shortId, shortText } from '../view/short-texts.ts';
 import { dataTable, pager, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import type { OrderPagesDeps } from './deps.ts';
@@ -112,15 +112,16 @@ const COLUMNS = [
   {
     title: 'Order',
     cell: (order: OrderRow) => [
-      link(orderPath(order), order.merchantOrderId ?? order.orderNumber),
+      order.merchantOrderId === null
+        ? shortId('order number', order.orderNumber, orderPath(order))
+        : link(orderPath(order), shortText(order.merchantOrderId)),
       h('br', null),
-      h('bdi', { class: 'hint' }, shorten(order.description, SHOWN_CHARACTERS)),
+      h('span', { class: 'hint' }, shortText(order.description, SHOWN_CHARACTERS)),
     ],
   },
   {
     title: 'Buyer',
-    cell: ({ buyerEmail, buyerName }: OrderRow) =>
-      h('bdi', null, shorten(buyerName || buyerEmail, SHOWN_CHARACTERS)),
+    cell: ({ buyerEmail, buyerName }: OrderRow) => shortText(buyerName || buyerEmail),
   },
   { title: 'Created', cell: ({ createdAt }: OrderRow) => moment(createdAt) },
   { title: 'Status', cell: ({ status }: OrderRow) => orderStatus(status) },

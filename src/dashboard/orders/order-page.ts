@@ -2,10 +2,14 @@ import { h } from 'preact';
 import type { RunningLine } from '../../ledger/public.ts';
 import type { OrderAction, OrderDetails, OrderRow } from '../../orders/public.ts';
 import { markErased, waitingOf } from '../../orders/public.ts';
+import { icon } from '../view/icon.ts';
 import type { View } from '../view/layout.ts';
 import { copyable, facts, moment, money, notice, orderStatus, section } from '../view/parts.ts';
+import { shortId } from '../view/short-texts.ts';
+import { link } from '../view/url.ts';
+import { pathOf } from '../viewer.ts';
 import type { RefusedAction } from './action-form.ts';
-import { actionForm } from './action-form.ts';
+import { actionForm, apiDrawer } from './action-form.ts';
 import type { OrderPagesDeps } from './deps.ts';
 import { orderPath } from './deps.ts';
 import { disputesSection } from './dispute-view.ts';
@@ -35,20 +39,60 @@ export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View
   const { order, now } = details;
   return {
     title: `Order ${order.merchantOrderId ?? order.orderNumber}`,
+    hasOwnHeading: true,
     live: { path: orderPath(order, '/version'), version: details.version },
     content: [
+      orderHead(order),
       done && notice('good', `Done: ${done.label}.`, 'status'),
       waitingSentence(order, { now, isSuspended }),
       content.isHoldRefused && notice('wait', HOLD_REFUSED),
       refusalWithoutForm(content, refused),
-      actionsSection(deps, content, 'actions'),
-      actionsSection(deps, content, 'sandbox'),
-      h('div', { class: 'columns' }, orderFacts(order, now), paymentFacts(deps, order, now)),
-      disputesSection(details.disputes, now),
-      timelineSection(order, details.timeline, now),
-      ledgerSection(lines, now),
+      actionList(content),
+      h(
+        'div',
+        { class: 'split' },
+        h(
+          'div',
+          null,
+          disputesSection(details.disputes, now),
+          timelineSection(order, details.timeline, now),
+          ledgerSection(lines, now),
+        ),
+        h(
+          'aside',
+          { 'aria-label': 'Details' },
+          sandboxTools(content),
+          orderFacts(order, now),
+          paymentFacts(deps, order, now),
+          apiDrawer(deps.actions, order, content.actions),
+        ),
+      ),
     ],
   };
+}
+
+/** The amount and the status, and which order it is. */
+function orderHead(row: OrderRow) {
+  const order = markErased(row);
+  const name = order.merchantOrderId ?? order.orderNumber;
+  return h(
+    'div',
+    { class: 'head' },
+    h(
+      'p',
+      { class: 'crumbs' },
+      link(pathOf(order, '/orders'), 'Orders'),
+      ` › ${name} · `,
+      h('bdi', null, order.description),
+    ),
+    h(
+      'h1',
+      null,
+      h('span', { class: 'hidden' }, `Order ${name}: `),
+      money(order.amountPaise),
+      orderStatus(order.status),
+    ),
+  );
 }
 
 /** The refusal of an action that the order's state no longer offers, whose form is gone. */
@@ -57,27 +101,34 @@ function refusalWithoutForm({ actions }: OrderPageContent, refused: RefusedActio
   return refused && !isShown && notice('bad', refused.message, 'alert');
 }
 
-const ACTION_SECTIONS = {
-  actions: { title: 'What you can do', isTestHelper: false },
-  sandbox: { title: 'Sandbox: act as the buyer, move the clock', isTestHelper: true },
-} as const;
+/** What the merchant can do, the likely actions first: each opens its form. */
+function actionList({ actions, details: { order }, refused }: OrderPageContent) {
+  const forms = actions
+    .filter(({ isTestHelper }) => !isTestHelper)
+    .map((action) => actionForm(order, action, { refused }));
+  if (forms.length === 0) return null;
+  return h('section', { class: 'acts', 'aria-label': 'What you can do' }, ...forms);
+}
 
-function actionsSection(
-  { actions: api }: OrderPagesDeps,
-  { details: { order, now }, actions, isSuspended, refused }: OrderPageContent,
-  id: keyof typeof ACTION_SECTIONS,
-) {
-  const { title, isTestHelper } = ACTION_SECTIONS[id];
-  const shown = actions.filter((action) => action.isTestHelper === isTestHelper);
-  if (shown.length === 0) return null;
+/** In the sandbox: acting as the buyer, and moving the clock. */
+function sandboxTools({
+  details: { order, now },
+  actions,
+  isSuspended,
+  refused,
+}: OrderPageContent) {
+  const tools = actions.filter(({ isTestHelper }) => isTestHelper);
+  if (tools.length === 0) return null;
   const { until } = waitingOf(order, { now, isSuspended });
   // So that the next deadline passes.
   const seconds = until && Math.max(1, Math.ceil((until.getTime() - now.getTime()) / 1000));
   const suggested = seconds === null ? {} : { seconds: String(seconds) };
-  return section(
-    id,
-    title,
-    ...shown.map((action) => actionForm(api, order, action, { refused, suggested })),
+  return h(
+    'section',
+    { class: 'card tools', 'aria-labelledby': 'tools' },
+    h('h2', { id: 'tools' }, icon('flask-conical'), ' Sandbox tools'),
+    h('p', { class: 'hint' }, 'Act as the buyer, or move the clock of this order.'),
+    ...tools.map((action) => actionForm(order, action, { refused, suggested })),
   );
 }
 
@@ -87,11 +138,10 @@ function orderFacts(row: OrderRow, now: Date) {
     'order',
     'Order',
     facts({
-      Status: orderStatus(order.status),
-      Amount: money(order.amountPaise),
-      For: h('bdi', null, order.description),
-      'Order number': h('code', null, order.orderNumber),
+      'Order number': shortId('order number', order.orderNumber),
       'Your id': order.merchantOrderId && h('code', null, order.merchantOrderId),
+      'API status': h('code', null, order.status),
+      For: h('bdi', null, order.description),
       Buyer: order.buyerName !== '' && h('bdi', null, order.buyerName),
       'E-mail': order.buyerEmail,
       Phone: order.buyerPhone,
@@ -106,9 +156,9 @@ function paymentFacts({ paymentUrlOf }: OrderPagesDeps, order: OrderRow, now: Da
     'payment',
     'Payment',
     facts({
-      Paid: order.paidAt ? moment(order.paidAt, now) : 'Not yet',
-      'Payment id': order.gatewayPaymentId && h('code', null, order.gatewayPaymentId),
-      UTR: order.paymentUtr && h('code', null, order.paymentUtr),
+      Paid: order.paidAt && moment(order.paidAt, now),
+      'Payment id': order.gatewayPaymentId && shortId('payment id', order.gatewayPaymentId),
+      UTR: order.paymentUtr && shortId('UTR', order.paymentUtr),
       Refund: order.refundAmountPaise !== null && money(order.refundAmountPaise),
       'Refund reason': order.refundReason?.replaceAll('_', ' '),
       Refunded: order.refundProcessedAt && moment(order.refundProcessedAt, now),

@@ -1,14 +1,18 @@
+import { h } from 'preact';
 import { z } from 'zod';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import { ERRORS, errorOf, ValidationError } from '../../http/responses/errors.ts';
 import { withNotice } from '../../merchants/public.ts';
 import type { ActionRequest, OrderAction, OrderRow } from '../../orders/public.ts';
+import { markErased } from '../../orders/public.ts';
 import type { PageContext } from '../context.ts';
 import type { PageRequest } from '../page.ts';
 import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import type { MerchantViewer } from '../viewer.ts';
+import { CONFIRMED_FIELD, confirmationView } from '../view/confirmation.ts';
+import type { View } from '../view/layout.ts';
 import { pathWith } from '../view/table.ts';
 import { allowedActions, mayAct, returnsMoney } from './allowed-actions.ts';
 import type { RefusedAction } from './action-form.ts';
@@ -75,13 +79,41 @@ function actionPage(context: PageContext, deps: OrderPagesDeps): Route[] {
     assertMayAct(viewer, params.action);
     const values = valuesOf(request.body);
     const idempotencyKey = values[KEY_FIELD] ?? '';
+    const isOffered = deps.actions.of(order).some(({ id }) => id === action.id);
+    const isAsked = returnsMoney(action.id) && isOffered && values[CONFIRMED_FIELD] === undefined;
     try {
+      if (isAsked) {
+        deps.actions.check(action, { values, idempotencyKey });
+        return { view: refundQuestion(order, action, request.body) };
+      }
       await carryOut(deps, viewer, action, { order, values, idempotencyKey, actor });
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       return refusedReply(deps, request, error, { values, idempotencyKey });
     }
     return { seeOther: pathWith(orderPath(order), { done: action.id }) };
+  });
+}
+
+/** Asks before the buyer's money is returned. The form is sent again with the names of its fields. */
+function refundQuestion(
+  row: OrderRow,
+  { id, label }: OrderAction,
+  body: Readonly<Record<string, unknown>>,
+): View {
+  const order = markErased(row);
+  const texts = Object.entries(body).filter(
+    (field): field is [string, string] => typeof field[1] === 'string',
+  );
+  return confirmationView({
+    title: `${label}?`,
+    amountPaise: order.amountPaise,
+    to: h('bdi', null, order.buyerName || order.buyerEmail, ', who paid by UPI'),
+    consequence: `The whole amount of order ${order.merchantOrderId ?? order.orderNumber} goes back to the buyer, and nothing is paid to you.`,
+    button: label,
+    action: orderPath(order, `/${id}`),
+    values: Object.fromEntries(texts),
+    back: orderPath(order),
   });
 }
 

@@ -4,7 +4,7 @@ import type { OrderStatus } from '../../domain/index.ts';
 import type { DayOfOrders } from '../../orders/public.ts';
 import { details } from '../view/parts.ts';
 import type { Scales } from '../view/plot.ts';
-import { dayPlot, plotLegend, rounded, shortDay } from '../view/plot.ts';
+import { bar, dayPlot, plotLegend, shortDay } from '../view/plot.ts';
 import { dataTable } from '../view/table.ts';
 
 /** What became of the orders of a day, by what their statuses mean for the money. */
@@ -58,33 +58,38 @@ export function ordersPlot(daysOfOrders: readonly DayOfOrders[]) {
     days: days.map(({ day }) => day),
     most: Math.max(4, ...days.map(totalOf)),
     tickText: (orders) => shortCount.format(orders),
+    dayText: (day) => textOf(days.find((one) => one.day === day)),
     draw: (scales) => bars(days, scales),
   });
-  return [plotLegend(TITLES), plot, details('The figures as a table', figuresTable(days))];
+  return [
+    plotLegend('orders-plot', TITLES),
+    plot,
+    details('The figures as a table', figuresTable(days)),
+  ];
 }
 
-function bars(days: readonly OutcomeDay[], { x, y }: Scales) {
+function bars(days: readonly OutcomeDay[], { left, width, y }: Scales) {
   const layers = stack<unknown, OutcomeDay, Outcome>()
     .keys(OUTCOMES)
     .value((day, outcome) => day[outcome])([...days]);
   return layers.map((layer) =>
     h(
       'g',
-      { class: layer.key },
+      { class: layer.key, key: layer.key },
       layer
         .filter(([from, to]) => to > from)
-        .map((part) => bar(x(part.data.day) ?? 0, x.bandwidth(), y(part[0]), y(part[1]))),
+        .map((part) => bar(left(part.data.day), width, y(part[0]), y(part[1]))),
     ),
   );
 }
 
-function bar(left: number, width: number, bottom: number, top: number) {
-  return h('rect', {
-    x: rounded(left),
-    width: rounded(width),
-    y: rounded(top),
-    height: rounded(bottom - top),
-  });
+/** The figures of a day. */
+function textOf(day: OutcomeDay | undefined): string {
+  if (day === undefined) return '';
+  const figures = OUTCOMES.filter((outcome) => day[outcome] > 0).map(
+    (outcome) => `${TITLES[outcome]} ${count.format(day[outcome])}`,
+  );
+  return `${shortDay(day.day)}: ${figures.length > 0 ? figures.join(', ') : 'no orders'}`;
 }
 
 /** The figures in words: each outcome's total, and the day with the most orders. */

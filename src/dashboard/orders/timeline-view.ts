@@ -80,13 +80,24 @@ function whoOf(actor: string): string {
   }
 }
 
+/** Words that are written otherwise than their names in the timeline of the API. */
+const NAMES: Readonly<Record<string, string>> = { utr: 'UTR', gatewayPaymentId: 'Payment id' };
+
+/** Longer texts, and those with line breaks, are of people. */
+const MOST_IN_LINE = 60;
+
 function detail(name: string, value: string | number | boolean | null) {
   if (value === null || value === '') return null;
-  const label = name
+  const words = name
     .replaceAll(/([A-Z])/g, ' $1')
     .replaceAll('_', ' ')
     .toLowerCase();
-  return h('div', null, h('p', { class: 'hint' }, label), written(String(value)));
+  const label = NAMES[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
+  const text = String(value);
+  const isShort = text.length <= MOST_IN_LINE && !text.includes('\n');
+  return isShort
+    ? h('p', null, h('span', { class: 'hint' }, `${label}: `), h('bdi', null, text))
+    : h('div', null, h('p', { class: 'hint' }, label), written(text));
 }
 
 function webhookLine({ environment }: OrderRow, row: TimelineRow, now: Date) {

@@ -7,6 +7,7 @@ import { choice, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import { deliveryState, moment, notice, section } from '../view/parts.ts';
+import { shortId } from '../view/short-texts.ts';
 import { dataTable, pager } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { resultText } from './delivery-parts.ts';
@@ -109,7 +110,7 @@ function deliveryTable(
         cell: ({ deliveryId, event, orderNumber }) => [
           link(pathOf(environment, `/deliveries/${deliveryId}`), event),
           h('br', null),
-          link(pathOf(environment, `/orders/${orderNumber}`), orderNumber),
+          shortId('order number', orderNumber, pathOf(environment, `/orders/${orderNumber}`)),
         ],
       },
       { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },

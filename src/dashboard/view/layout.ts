@@ -2,7 +2,10 @@ import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Environment } from '../../domain/index.ts';
+import { ENVIRONMENTS } from '../../domain/index.ts';
+import type { IconName } from '../../pages/icons.ts';
 import { submit } from './fields.ts';
+import { icon } from './icon.ts';
 import { form, link, withPathPrefix } from './url.ts';
 
 /** The URLs of the files that pages load. */
@@ -32,6 +35,8 @@ export interface View {
   readonly live?: { readonly path: string; readonly version: string };
   /** Without the usual heading, because the content has one. */
   readonly hasOwnHeading?: boolean;
+  /** Wide although it is not a page of the dashboard. */
+  readonly isWide?: boolean;
 }
 
 /** What surrounds the content of a page. */
@@ -47,86 +52,136 @@ export interface Layout {
   readonly banners: ComponentChildren;
 }
 
-const MERCHANT_PAGES = [
-  ['', 'Home'],
-  ['/orders', 'Orders'],
-  ['/statements', 'Statements'],
-  ['/disputes', 'Disputes'],
-  ['/deliveries', 'Deliveries'],
-  ['/webhooks', 'Webhooks'],
-  ['/keys', 'Keys'],
-  ['/onboarding', 'Business'],
-  ['/account', 'Account'],
-] as const;
-
-const OPERATOR_PAGES = [
-  ['', 'Work queue'],
-  ['/orders', 'Orders'],
-  ['/disputes', 'Disputes'],
-  ['/proposals', 'Proposals'],
-  ['/merchants', 'Merchants'],
-  ['/ledger', 'Ledger'],
-  ['/audit', 'Audit'],
-  ['/operators', 'Operators'],
-  ['/account', 'Account'],
-] as const;
-
-const ENVIRONMENT_TEXTS = {
-  sandbox: { title: 'Sandbox', text: 'No real money moves here.', other: 'Switch to production' },
-  production: { title: 'Production', text: 'Real payments.', other: 'Switch to sandbox' },
-} as const satisfies Record<Environment, { title: string; text: string; other: string }>;
-
-function environmentBar(environment: Environment, otherPath: string) {
-  const { title, text, other } = ENVIRONMENT_TEXTS[environment];
-  return h(
-    'aside',
-    { class: `environment ${environment}`, 'aria-label': 'Environment' },
-    h('p', null, h('strong', null, title), ' ', text),
-    link(otherPath, other),
-  );
+/** A page of the navigation: below the first page of its audience. */
+interface NavigationPage {
+  readonly below: string;
+  readonly title: string;
+  readonly icon: IconName;
+  /** Other pages of the same subject. */
+  readonly also?: string;
 }
 
-function navigation(base: string, pages: readonly (readonly [string, string])[], path: string) {
-  const isCurrent = (to: string) =>
+/** The first pages are in the bar of a phone, the others behind its button. */
+interface Navigation {
+  readonly first: readonly NavigationPage[];
+  readonly others: readonly NavigationPage[];
+}
+
+const MERCHANT_PAGES: Navigation = {
+  first: [
+    { below: '', title: 'Home', icon: 'house' },
+    { below: '/orders', title: 'Orders', icon: 'shopping-bag' },
+    { below: '/disputes', title: 'Disputes', icon: 'scale' },
+    { below: '/statements', title: 'Statements', icon: 'file-text' },
+  ],
+  others: [
+    { below: '/webhooks', title: 'Webhooks', icon: 'webhook', also: '/deliveries' },
+    { below: '/keys', title: 'API keys', icon: 'key-round' },
+    { below: '/onboarding', title: 'Business', icon: 'building-2' },
+    { below: '/account', title: 'Account', icon: 'circle-user' },
+  ],
+};
+
+const OPERATOR_PAGES: Navigation = {
+  first: [
+    { below: '', title: 'Work queue', icon: 'inbox' },
+    { below: '/orders', title: 'Orders', icon: 'shopping-bag' },
+    { below: '/disputes', title: 'Disputes', icon: 'scale' },
+    { below: '/merchants', title: 'Merchants', icon: 'store' },
+  ],
+  others: [
+    { below: '/proposals', title: 'Proposals', icon: 'clipboard-check' },
+    { below: '/ledger', title: 'Ledger', icon: 'wallet' },
+    { below: '/audit', title: 'Audit', icon: 'scroll-text' },
+    { below: '/operators', title: 'Operators', icon: 'users' },
+    { below: '/account', title: 'Account', icon: 'circle-user' },
+  ],
+};
+
+const ENVIRONMENT_TITLES = {
+  sandbox: 'Sandbox',
+  production: 'Production',
+} as const satisfies Record<Environment, string>;
+
+function navigation(base: string, { first, others }: Navigation, path: string) {
+  const isIn = (to: string) =>
     to === base ? path === to : path === to || path.startsWith(`${to}/`);
+  const entry = ({ below, title, icon: name, also }: NavigationPage) => {
+    const isCurrent = isIn(base + below) || (also !== undefined && isIn(base + also));
+    const current = isCurrent ? { 'aria-current': 'page' as const } : {};
+    return link(base + below, [icon(name), title], current);
+  };
   return h(
     'nav',
-    { 'aria-label': 'Main' },
-    pages.map(([below, title]) => {
-      const to = base + below;
-      return link(to, title, isCurrent(to) ? { 'aria-current': 'page' } : {});
-    }),
+    { class: 'nav', 'aria-label': 'Main' },
+    first.map(entry),
+    h('button', { type: 'button', popovertarget: 'more' }, icon('ellipsis'), 'More'),
+    h(
+      'div',
+      { id: 'more', popover: 'auto' },
+      others.map(entry),
+      link('/docs', [icon('book-open'), 'Documentation']),
+      form(
+        '/dashboard/logout',
+        { class: 'log-out' },
+        h('button', null, icon('log-out'), 'Log out'),
+      ),
+    ),
   );
 }
 
-function logOut() {
-  return form('/dashboard/logout', { class: 'log-out' }, submit('Log out', 'small'));
+function brand(name: string, below: string) {
+  return h(
+    'p',
+    { class: 'brand' },
+    h('span', { class: 'mark' }, icon('badge-indian-rupee')),
+    h('span', null, h('bdi', null, name), h('small', null, below)),
+  );
+}
+
+/** The two environments of a merchant, of which one is shown. */
+function environmentSwitch(environment: Environment, otherPath: string) {
+  return h(
+    'nav',
+    { class: 'switch', 'aria-label': 'Environment' },
+    ENVIRONMENTS.map((one) =>
+      one === environment
+        ? h('span', { key: one, 'aria-current': 'true' }, ENVIRONMENT_TITLES[one])
+        : link(otherPath, ENVIRONMENT_TITLES[one]),
+    ),
+  );
 }
 
 function header(frame: Frame, path: string) {
   switch (frame.kind) {
     case 'signedOut':
-      return h('header', null, h('p', { class: 'brand' }, 'Merchant payments'));
+      return h('header', null, brand('Merchant payments', 'Paid by UPI, held until delivered'));
     case 'merchant':
-      return [
-        environmentBar(frame.environment, frame.otherPath),
-        h(
-          'header',
-          null,
-          h('p', { class: 'brand', dir: 'auto' }, frame.name),
-          logOut(),
-          navigation(`/dashboard/${frame.environment}`, MERCHANT_PAGES, path),
-        ),
-      ];
+      return h(
+        'header',
+        null,
+        brand(frame.name, 'Merchant payments'),
+        environmentSwitch(frame.environment, frame.otherPath),
+        navigation(`/dashboard/${frame.environment}`, MERCHANT_PAGES, path),
+      );
     case 'operator':
       return h(
         'header',
         null,
-        h('p', { class: 'brand' }, `Operators · ${frame.role}`),
-        logOut(),
+        brand('Operators', frame.role),
         navigation('/operator', OPERATOR_PAGES, path),
       );
   }
+}
+
+function sandboxNotice(frame: Frame) {
+  if (frame.kind !== 'merchant' || frame.environment !== 'sandbox') return null;
+  return h(
+    'aside',
+    { class: 'environment', 'aria-label': 'Sandbox' },
+    icon('flask-conical'),
+    h('p', null, h('strong', null, 'Sandbox'), ' No real money moves here.'),
+  );
 }
 
 function head(title: string, { files, nonce }: Layout) {
@@ -148,7 +203,7 @@ function titleOf(view: View, frame: Frame): string {
     case 'signedOut':
       return `${view.title} · Merchant payments`;
     case 'merchant':
-      return `${view.title} · ${ENVIRONMENT_TEXTS[frame.environment].title} · ${frame.name}`;
+      return `${view.title} · ${ENVIRONMENT_TITLES[frame.environment]} · ${frame.name}`;
     case 'operator':
       return `${view.title} · Operators`;
   }
@@ -167,10 +222,12 @@ export function renderView(view: View, layout: Layout): string {
       'main',
       {
         id: 'main',
+        class: view.isWide ? 'wide' : undefined,
         tabIndex: -1,
         'data-live': view.live && pathPrefix + view.live.path,
         'data-version': view.live?.version,
       },
+      sandboxNotice(frame),
       banners,
       !view.hasOwnHeading && h('h1', null, view.title),
       view.content,

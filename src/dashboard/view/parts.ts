@@ -2,10 +2,20 @@ import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { OrderStatus } from '../../domain/index.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
+import type { IconName } from '../../pages/icons.ts';
 import type { ListedDelivery } from '../../webhooks/public.ts';
+import { icon } from './icon.ts';
 
-/** How a notice or a tag is coloured; its text says the same. */
-export type Tone = 'plain' | 'good' | 'bad' | 'wait';
+/** How a notice or a tag is coloured; its icon and its text say the same. */
+export type Tone = 'plain' | 'info' | 'wait' | 'good' | 'bad';
+
+const TONE_ICONS = {
+  plain: 'info',
+  info: 'info',
+  wait: 'clock',
+  good: 'circle-check',
+  bad: 'triangle-alert',
+} as const satisfies Record<Tone, IconName>;
 
 /**
  * A message to the reader.
@@ -13,7 +23,7 @@ export type Tone = 'plain' | 'good' | 'bad' | 'wait';
  * @param role `alert` for the refusal of what was just submitted, `status` for its success
  */
 export function notice(tone: Tone, text: ComponentChildren, role?: 'alert' | 'status') {
-  return h('div', { class: `notice ${tone}`, role }, text);
+  return h('div', { class: `notice ${tone}`, role }, icon(TONE_ICONS[tone]), h('div', null, text));
 }
 
 /** What forms can have done, by the code in the query of the page that is shown then. */
@@ -28,36 +38,49 @@ export function doneNotice(outcomes: Outcomes, code: string | undefined) {
   return notice(tone, text, 'status');
 }
 
-/** A short state, such as that of an order or a delivery. */
-export function tag(tone: Tone, text: string) {
-  return h('span', { class: `tag ${tone}` }, text);
+/** A short state, such as that of an order or a webhook. @param name of its icon, if not that of the tone */
+export function tag(tone: Tone, text: string, name: IconName = TONE_ICONS[tone]) {
+  return h('span', { class: `tag ${tone}` }, icon(name), text);
 }
 
-const ORDER_TONES = {
-  ACCEPTED: 'plain',
-  PAID: 'wait',
-  DELIVERED: 'wait',
-  DISPUTE_OPEN: 'bad',
-  DISPUTE_UNDER_REVIEW: 'bad',
-  COMPLETED: 'good',
-  REFUNDED: 'plain',
-  CANCELLED: 'plain',
-} as const satisfies Record<OrderStatus, Tone>;
+/** A status as people read it; the API's word is beside it where developers look. */
+interface StatusLook {
+  readonly tone: Tone;
+  readonly text: string;
+  readonly icon: IconName;
+}
 
-/** The status of an order. */
+/** The words, colours and icons of an order's status. */
+export const ORDER_STATUS_LOOKS = {
+  ACCEPTED: { tone: 'plain', text: 'Waiting for payment', icon: 'circle-dashed' },
+  PAID: { tone: 'info', text: 'Paid', icon: 'badge-indian-rupee' },
+  DELIVERED: { tone: 'info', text: 'Delivered', icon: 'truck' },
+  DISPUTE_OPEN: { tone: 'bad', text: 'Disputed', icon: 'triangle-alert' },
+  DISPUTE_UNDER_REVIEW: { tone: 'wait', text: 'Dispute under review', icon: 'gavel' },
+  COMPLETED: { tone: 'good', text: 'Completed', icon: 'circle-check' },
+  REFUNDED: { tone: 'plain', text: 'Refunded', icon: 'undo-2' },
+  CANCELLED: { tone: 'plain', text: 'Cancelled', icon: 'ban' },
+} as const satisfies Record<OrderStatus, StatusLook>;
+
+/** The status of an order; its title is the API's word. */
 export function orderStatus(status: OrderStatus) {
-  return tag(ORDER_TONES[status], status);
+  return statusTag(ORDER_STATUS_LOOKS[status], status);
 }
 
-const DELIVERY_TONES = {
-  PENDING: 'wait',
-  DELIVERED: 'good',
-  FAILED: 'bad',
-} as const satisfies Record<ListedDelivery['state'], Tone>;
+/** The words, colours and icons of a webhook's state. */
+export const DELIVERY_STATE_LOOKS = {
+  PENDING: { tone: 'wait', text: 'Waiting', icon: 'clock' },
+  DELIVERED: { tone: 'good', text: 'Delivered', icon: 'circle-check' },
+  FAILED: { tone: 'bad', text: 'Failed', icon: 'circle-x' },
+} as const satisfies Record<ListedDelivery['state'], StatusLook>;
 
-/** The state of a webhook's delivery. */
+/** The state of a webhook; its title is the API's word. */
 export function deliveryState(state: ListedDelivery['state']) {
-  return tag(DELIVERY_TONES[state], state);
+  return statusTag(DELIVERY_STATE_LOOKS[state], state);
+}
+
+function statusTag({ tone, text, icon: name }: StatusLook, title: string) {
+  return h('span', { class: `tag ${tone}`, title }, icon(name), text);
 }
 
 /** A part of a page with a heading. @param id unique on the page */

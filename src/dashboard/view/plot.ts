@@ -1,13 +1,12 @@
-import type { ScaleBand, ScaleLinear } from 'd3-scale';
+import type { ScaleLinear } from 'd3-scale';
 import { scaleBand, scaleLinear } from 'd3-scale';
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 
-const WIDTH = 720;
-const HEIGHT = 260;
-/** At each side and below there is place for the larger labels of narrow screens. */
-const MARGIN = { top: 16, right: 52, bottom: 40, left: 84 };
-/** The most days that have their names below them. */
+const HEIGHT = 240;
+const TOP = 12;
+const BOTTOM = 30;
+/** The most days that have their names below them: as many as fit on a phone. */
 const MOST_LABELS = 5;
 
 const dayFormat = new Intl.DateTimeFormat('en-IN', { day: 'numeric', month: 'short' });
@@ -15,81 +14,125 @@ const dayFormat = new Intl.DateTimeFormat('en-IN', { day: 'numeric', month: 'sho
 /** "27 Nov" */
 export const shortDay = (day: string) => dayFormat.format(new Date(`${day}T12:00:00`));
 
-/** A number of an SVG: a tenth of a pixel is exact enough. */
-export const rounded = (number: number) => Math.round(number * 10) / 10;
+/** A number of an SVG: a hundredth is exact enough. */
+const rounded = (number: number) => Math.round(number * 100) / 100;
 
-/** Where the days and the values of a plot are. */
+/** A part of the width of a plot: it is as wide as its place, and its texts and lines keep their size. */
+const percent = (number: number) => `${rounded(number)}%`;
+
+/** Where a plot has a day, in percent of its width, and its values, in pixels. */
 export interface Scales {
-  x: ScaleBand<string>;
+  /** Where the day's place begins. */
+  left: (day: string) => number;
+  middle: (day: string) => number;
+  /** Of a day's place. */
+  width: number;
   y: ScaleLinear<number, number>;
 }
 
-/**
- * A plot of values by day, with the same in words for screen readers. The colours are classes of the
- * stylesheet.
- *
- * @param plot.id unique on the page
- * @param plot.most the largest value
- * @param plot.tickText a value at the axis: short
- */
-export function dayPlot(plot: {
+/** A plot of values by day: see {@link dayPlot}. */
+interface DayPlot {
+  /** Unique on the page. */
   id: string;
   title: string;
+  /** The same in words, for screen readers. */
   description: string;
   days: readonly string[];
+  /** The largest value. */
   most: number;
+  /** A value at the axis: short. */
   tickText: (value: number) => string;
+  /** The values of a day: shown where the pointer is, and with the arrow keys below the plot. */
+  dayText: (day: string) => string;
   draw: (scales: Scales) => ComponentChildren;
-}) {
-  const { id, title, description, days, most, tickText, draw } = plot;
-  const x = scaleBand()
-    .domain(days)
-    .range([MARGIN.left, WIDTH - MARGIN.right])
-    .padding(0.2);
+}
+
+/**
+ * A plot of values by day, with its axis beside it. The colours are classes of the stylesheet. The page's script
+ * makes the days readable with the arrow keys; the figures are always on the page as a table, too.
+ */
+export function dayPlot({ id, title, description, days, most, tickText, dayText, draw }: DayPlot) {
+  const x = scaleBand().domain(days).range([0, 100]).padding(0.25);
   const y = scaleLinear()
     .domain([0, most])
     .nice(4)
-    .range([HEIGHT - MARGIN.bottom, MARGIN.top]);
-  const labelEvery = Math.ceil(days.length / MOST_LABELS);
-  const named = days.filter((_, index) => (days.length - 1 - index) % labelEvery === 0);
+    .range([HEIGHT - BOTTOM, TOP]);
+  const ticks = y.ticks(4);
+  const left = (day: string) => x(day) ?? 0;
+  const middle = (day: string) => left(day) + x.bandwidth() / 2;
   return h(
-    'svg',
-    {
-      class: 'plot',
-      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-      role: 'img',
-      'aria-labelledby': `${id}-title ${id}-description`,
-    },
-    h('title', { id: `${id}-title` }, title),
-    h('desc', { id: `${id}-description` }, description),
-    ...y.ticks(4).map((tick) => gridLine(y(tick), tickText(tick))),
-    draw({ x, y }),
-    ...named.map((day) => dayLabel((x(day) ?? 0) + x.bandwidth() / 2, day)),
+    'figure',
+    { class: 'plot', 'data-plot': id },
+    h(
+      'svg',
+      { 'aria-hidden': 'true' },
+      ticks.map((tick) =>
+        h('text', { key: tick, x: 48, y: y(tick) + 4, 'text-anchor': 'end' }, tickText(tick)),
+      ),
+    ),
+    h(
+      'svg',
+      { role: 'img', 'aria-labelledby': `${id}-title ${id}-description` },
+      h('title', { id: `${id}-title` }, title),
+      h('desc', { id: `${id}-description` }, description),
+      h(
+        'g',
+        { class: 'grid' },
+        ticks.map((tick) => h('line', { key: tick, x2: '100%', y1: y(tick), y2: y(tick) })),
+      ),
+      draw({ left, middle, width: x.bandwidth(), y }),
+      days.map((day) => dayColumn(left(day), x.bandwidth(), dayText(day))),
+      labelledDays(days).map((day) => dayLabel(middle(day), day)),
+    ),
   );
 }
 
-function gridLine(top: number, text: string) {
-  const at = rounded(top);
+/** A bar from one value to another. @param left, width in percent; @param bottom, top in pixels */
+export function bar(left: number, width: number, bottom: number, top: number) {
+  return h('rect', {
+    key: left,
+    x: percent(left),
+    width: percent(width),
+    y: rounded(top),
+    height: rounded(bottom - top),
+  });
+}
+
+/** The whole height of a day, over its values, which shows them. */
+function dayColumn(left: number, width: number, text: string) {
   return h(
     'g',
-    { class: 'grid', key: text },
-    h('line', { x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: at, y2: at }),
-    h('text', { x: MARGIN.left - 8, y: at + 4, 'text-anchor': 'end' }, text),
+    { class: 'day', key: left },
+    h('title', null, text),
+    h('rect', { x: percent(left), width: percent(width), y: TOP, height: HEIGHT - TOP - BOTTOM }),
   );
+}
+
+function labelledDays(days: readonly string[]): string[] {
+  const every = Math.ceil(days.length / MOST_LABELS);
+  return days.filter((_, index) => (days.length - 1 - index) % every === 0);
 }
 
 function dayLabel(middle: number, day: string) {
-  const place = { x: rounded(middle), y: HEIGHT - 8, 'text-anchor': 'middle' };
-  return h('text', { key: day, ...place }, shortDay(day));
+  const anchor = middle > 90 ? 'end' : middle < 10 ? 'start' : 'middle';
+  const x = { middle, end: 100, start: 0 }[anchor];
+  return h(
+    'text',
+    { key: day, x: percent(x), y: HEIGHT - 8, 'text-anchor': anchor },
+    shortDay(day),
+  );
 }
 
-/** What the colours of a plot mean. @param titles by the class of each colour */
-export function plotLegend(titles: Readonly<Record<string, string>>) {
+/** What the colours of a plot mean, and the values of the day that is read. @param titles by the class of each colour */
+export function plotLegend(id: string, titles: Readonly<Record<string, string>>) {
   return h(
-    'ul',
-    { class: 'legend' },
-    Object.entries(titles).map(([name, title]) =>
-      h('li', { key: name, class: name }, h('span', null, title)),
+    'div',
+    { class: 'toolbar' },
+    h(
+      'ul',
+      { class: 'legend' },
+      Object.entries(titles).map(([name, title]) => h('li', { key: name, class: name }, title)),
     ),
+    h('output', { class: 'reading', id: `${id}-reading` }),
   );
 }

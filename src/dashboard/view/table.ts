@@ -8,56 +8,103 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** Amounts and counts are aligned at their end. */
   readonly isNumber?: boolean;
+  /** Of a column by which the rows can be sorted. */
+  readonly sort?: ColumnSort | undefined;
+}
+
+/** How a column is sorted, and the path of the page on which it is sorted the other way. */
+export interface ColumnSort {
+  readonly to: string;
+  /** Undefined while the rows are in the order of another column. */
+  readonly order?: 'ascending' | 'descending' | undefined;
+}
+
+/** A row below the others, such as the sum of their amounts. */
+export interface TotalsRow {
+  readonly title: string;
+  /** By the titles of their columns, which the first one is not among. */
+  readonly cells: Readonly<Record<string, ComponentChildren>>;
+}
+
+/** What a {@link dataTable} shows. */
+export interface DataTable<Row> {
+  /** Says what the table lists; read by screen readers, also as the name of its frame. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  /** Shown instead of a table without rows. */
+  readonly empty: ComponentChildren;
+  readonly totals?: readonly TotalsRow[];
 }
 
 /**
- * Rows under their titles. On a narrow screen each row becomes a block, in which every value has its
- * title.
- *
- * @param table.caption says what the table lists; read by screen readers
- * @param table.empty shown instead of a table without rows
+ * Rows under their titles. A table that is wider than its place scrolls in its frame, also by the keyboard.
+ * The frame is a group and no region: a page would have as many landmarks as tables, some of them with the
+ * name of their section. On a narrow screen each row becomes a block, in which every value has its title.
  */
-export function dataTable<Row>(table: {
-  caption: string;
-  columns: readonly Column<Row>[];
-  rows: readonly Row[];
-  empty: ComponentChildren;
-}) {
-  const { caption, columns, rows, empty } = table;
+export function dataTable<Row>({ caption, columns, rows, empty, totals = [] }: DataTable<Row>) {
   if (rows.length === 0) return h('p', { class: 'empty' }, empty);
-  const numberClass = ({ isNumber }: Column<Row>) => (isNumber ? 'number' : undefined);
   return h(
-    'table',
-    null,
-    h('caption', { class: 'hidden' }, caption),
+    'div',
+    { class: 'table', tabIndex: 0, role: 'group', 'aria-label': caption },
     h(
-      'thead',
+      'table',
       null,
+      h('caption', { class: 'hidden' }, caption),
+      h('thead', null, h('tr', null, columns.map(columnTitle))),
       h(
-        'tr',
+        'tbody',
         null,
-        columns.map((column) =>
-          h('th', { key: column.title, scope: 'col', class: numberClass(column) }, column.title),
-        ),
-      ),
-    ),
-    h(
-      'tbody',
-      null,
-      rows.map((row, index) =>
-        h(
-          'tr',
-          { key: index },
-          columns.map((column) =>
-            h(
-              'td',
-              { key: column.title, 'data-title': column.title, class: numberClass(column) },
-              column.cell(row),
-            ),
+        rows.map((row, index) =>
+          h(
+            'tr',
+            { key: index },
+            columns.map((column) => valueCell(column, column.cell(row))),
           ),
         ),
       ),
+      totals.length > 0 &&
+        h(
+          'tfoot',
+          null,
+          totals.map((row) => totalsRow(columns, row)),
+        ),
     ),
+  );
+}
+
+/** What the cells of a column have in common. */
+type AnyColumn = Omit<Column<never>, 'cell'>;
+
+const classOf = ({ isNumber }: AnyColumn) => (isNumber ? 'number' : undefined);
+
+const ARROWS = { ascending: '↑', descending: '↓' } as const;
+
+function columnTitle(column: AnyColumn) {
+  const { title, sort } = column;
+  const arrow = sort?.order === undefined ? '↕' : ARROWS[sort.order];
+  return h(
+    'th',
+    { key: title, scope: 'col', class: classOf(column), 'aria-sort': sort?.order },
+    sort
+      ? link(sort.to, [title, h('span', { 'aria-hidden': 'true' }, `\u00A0${arrow}`)], {
+          class: 'sort',
+        })
+      : title,
+  );
+}
+
+function valueCell(column: AnyColumn, value: ComponentChildren) {
+  const { title } = column;
+  return h('td', { key: title, 'data-title': title, class: classOf(column) }, value);
+}
+
+function totalsRow([, ...others]: readonly AnyColumn[], { title, cells }: TotalsRow) {
+  return h(
+    'tr',
+    { key: title },
+    h('th', { scope: 'row' }, title),
+    others.map((column) => valueCell(column, cells[column.title])),
   );
 }
 

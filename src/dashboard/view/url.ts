@@ -3,7 +3,7 @@ import { createContext, h } from 'preact';
 import { useContext } from 'preact/hooks';
 
 /** The path of the service's public URL: a reverse proxy removes it before the service sees it. */
-const PathPrefix = createContext('');
+export const PathPrefix = createContext('');
 
 /** Gives the links and forms of a page the path of the service's public URL. */
 export function withPathPrefix(pathPrefix: string, children: ComponentChildren) {
@@ -17,6 +17,9 @@ interface LinkAttributes {
   download?: string;
   'aria-current'?: 'page';
   'aria-label'?: string;
+  title?: string;
+  /** Closes the dialog that the link is in. */
+  'data-close'?: '';
 }
 
 function Link({ to, children, ...rest }: { to: string; children?: ComponentChildren }) {
@@ -35,6 +38,8 @@ interface FormAttributes {
   id?: string;
   enctype?: 'multipart/form-data';
   'aria-label'?: string;
+  /** The server asks before it does what the form says: see `confirmationView`. */
+  'data-asks'?: '' | undefined;
 }
 
 function Form({

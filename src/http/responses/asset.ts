@@ -8,6 +8,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
   '.js': 'text/javascript',
   '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
 };
 
 /** One year: the URL contains the hash of the content, so the content never changes. */
@@ -25,10 +26,10 @@ export interface Asset {
  * URL.
  *
  * @param folder the path prefix of the URL
- * @param name the file name; its extension (`.css`, `.js` or `.svg`) determines the content type
+ * @param name the file name; its extension (`.css`, `.js`, `.svg` or `.woff2`) determines the content type
  * @throws Error for any other extension
  */
-export function createAsset(folder: `/${string}`, name: string, content: string): Asset {
+export function createAsset(folder: `/${string}`, name: string, content: string | Buffer): Asset {
   const extension = extname(name);
   const contentType = CONTENT_TYPES[extension];
   if (contentType === undefined) throw new Error(`${name}: no content type for ${extension}`);
@@ -41,7 +42,11 @@ export function createAsset(folder: `/${string}`, name: string, content: string)
 /** Declares the route of content that is the same for every request. */
 export function fileRoute(
   path: `/${string}`,
-  file: { content: string; contentType: string; headers: Readonly<Record<string, string>> },
+  file: {
+    content: string | Buffer;
+    contentType: string;
+    headers: Readonly<Record<string, string>>;
+  },
   facts: { summary: string; description: string; tags: string[] },
 ): Route {
   const { content, contentType, headers } = file;
@@ -52,6 +57,6 @@ export function fileRoute(
     path,
     operationId: `get ${path}`,
     ...facts,
-    responses: { 200: { description: 'The file.', contentType, schema: z.string() } },
+    responses: { 200: { description: 'The file.', contentType, schema: z.unknown() } },
   }).handledBy(async () => ({ status: 200, body: content, headers }));
 }

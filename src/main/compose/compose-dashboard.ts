@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import { readSession } from '../../accounts/public.ts';
 import { required } from '../../config.ts';
-import { dashboardRoutes } from '../../dashboard/routes.ts';
+import type { Dashboard } from '../../dashboard/routes.ts';
+import { createDashboard } from '../../dashboard/routes.ts';
 import { webhookAttention, webhookBanner } from '../../dashboard/settings/banner.ts';
-import type { Route } from '../../http/define-route.ts';
+import type { Readiness } from '../../http/server/readiness.ts';
 import type { GatewaySlots } from '../../http/limits/gateway-slots.ts';
 import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { API_VERSION } from '../../http/versions.ts';
@@ -44,6 +45,7 @@ export interface SharedWithApi {
   workflows: OrderWorkflows;
   gateways: Gateways;
   gatewaySlots: GatewaySlots;
+  readiness: Readiness;
 }
 
 /**
@@ -51,7 +53,7 @@ export interface SharedWithApi {
  *
  * @throws ConfigError if API_SECRET_PEPPER, WEBHOOK_SECRET_KEYS or DATA_ENCRYPTION_KEYS is missing
  */
-export function composeDashboard(resources: Resources, shared: SharedWithApi): Route[] {
+export function composeDashboard(resources: Resources, shared: SharedWithApi): Dashboard {
   const { config, sql, temporal, log } = resources;
   const { publicBaseUrl, dashboardRateLimitPerSecond: limitPerSecond, proposalAbovePaise } = config;
   const retries = createDeliveryRetries(temporal);
@@ -66,7 +68,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
     workflows: shared.workflows,
     gateways: shared.gateways,
   };
-  return dashboardRoutes({
+  return createDashboard({
     pages: {
       publicBaseUrl,
       supportEmail: config.supportEmail,
@@ -75,6 +77,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): R
       readSession: (token, isActivity) => readSession({ sql }, token, isActivity),
       readBanners: (merchantId, environment) => webhookBanner({ sql }, { merchantId, environment }),
     },
+    site: { readiness: shared.readiness, showsPatterns: config.nodeEnv !== 'production' },
     accounts: composeAccounts(resources),
     money: {
       readStatement: readStatement.bind(undefined, sql),

@@ -13,6 +13,7 @@ import { createPostgresRateLimiter } from '../../http/limits/rate-limit-postgres
 import type { RateLimiter } from '../../http/limits/rate-limit.ts';
 import { createMemoryRateLimiter, createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { createReadiness } from '../../http/server/readiness.ts';
+import { PAGE_FILES } from '../../pages/files.ts';
 import { securityTxtRoutes } from '../../http/server/security-txt.ts';
 import { createVersionRegistry } from '../../http/versions.ts';
 import { statementRoute } from '../../ledger/statement-route.ts';
@@ -122,6 +123,12 @@ interface BuyerPageDeps {
   commands: OrderCommands;
 }
 
+/** The check of a merchant's keys. */
+function composeAuthenticate(deps: Parameters<typeof createRenewHmac>[0]) {
+  const recordKeyUse = createKeyUse(deps);
+  return createAuthenticate({ ...deps, recordKeyUse, renewHmac: createRenewHmac(deps) });
+}
+
 /**
  * Builds the HTTP application with all routes.
  *
@@ -155,12 +162,13 @@ export async function composeApi(resources: Resources) {
     ...callbackRoutes({ sql, workflows, gateways, log }, adapters),
   ];
   const declared = [...merchantCommands(commands), ...helpers];
-  const shared = { declared, present, commands, workflows, gateways, gatewaySlots };
-  const pages = composeDashboard(resources, shared);
+  const shared = { declared, present, commands, workflows, gateways, gatewaySlots, readiness };
+  const { routes: pages, notFoundPage } = composeDashboard(resources, shared);
   const app = createApp({
     routes: [
       ...routes,
       ...pages,
+      ...PAGE_FILES,
       ...documentationOf(routes, config.publicBaseUrl),
       ...securityTxtRoutes({
         contact: config.securityContact,
@@ -168,15 +176,11 @@ export async function composeApi(resources: Resources) {
         publicBaseUrl: config.publicBaseUrl,
       }),
     ],
-    authenticate: createAuthenticate({
-      sql,
-      pepper,
-      recordKeyUse: createKeyUse({ sql, log }),
-      renewHmac: createRenewHmac({ sql, pepper, log }),
-    }),
+    authenticate: composeAuthenticate({ sql, pepper, log }),
     rateLimiter: composeRateLimiter({ config, sql, log }),
     limiterTimeoutMs,
     gatewaySlots,
+    notFoundPage,
     readiness,
     trustedProxies: config.trustedProxies,
     log,

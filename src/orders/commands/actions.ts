@@ -95,6 +95,8 @@ export interface OrderActions {
   of(order: OrderRow): OrderAction[];
   /** @returns undefined if no action has this id, or none in this environment */
   find(id: string, environment: Environment): OrderAction | undefined;
+  /** Checks an action's body and key, before a person is asked. @throws ValidationError */
+  check(action: OrderAction, request: Pick<ActionRequest, 'values' | 'idempotencyKey'>): void;
   /**
    * Carries out an action as the API does, by the same declaration of the command.
    *
@@ -142,6 +144,24 @@ export function createOrderActions(
     if (!command) throw new Error(`No command has the operation id ${id}`);
     return command;
   };
+  const parsed = (
+    action: OrderAction,
+    { values, idempotencyKey }: Pick<ActionRequest, 'values' | 'idempotencyKey'>,
+  ) =>
+    parseInput(
+      {
+        params: undefined,
+        query: undefined,
+        headers: keyHeaders,
+        body: commandOf(action).body,
+      },
+      {
+        params: {},
+        query: {},
+        headers: { 'Idempotency-Key': idempotencyKey },
+        body: bodyOf(action, values),
+      },
+    );
   const ids = Object.keys(ACTIONS) as OrderActionId[];
   const actions = ids.map((id) => actionOf(id, commandOf({ id })));
   const inEnvironment = (environment: Environment) =>
@@ -152,17 +172,10 @@ export function createOrderActions(
         ({ id }) => transitionOf(order, ACTIONS[id].command) !== undefined,
       ),
     find: (id, environment) => inEnvironment(environment).find((action) => action.id === id),
+    check: (action, request) => void parsed(action, request),
     carryOut: async (action, { order, values, idempotencyKey, ...by }) => {
       const command = commandOf(action);
-      const { body } = parseInput(
-        { params: undefined, query: undefined, headers: keyHeaders, body: command.body },
-        {
-          params: {},
-          query: {},
-          headers: { 'Idempotency-Key': idempotencyKey },
-          body: bodyOf(action, values),
-        },
-      );
+      const { body } = parsed(action, { values, idempotencyKey });
       const commandId = commandIdOf(order, command.action, idempotencyKey);
       const carryOut = () => command.carryOut({ order, commandId, ...by }, body);
       await (command.waitsForGateway ? gatewaySlots.hold(order, carryOut) : carryOut());

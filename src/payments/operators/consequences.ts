@@ -20,6 +20,9 @@ export interface Consequence {
   order: OrderRow;
   /** Sentences that say where the money goes, and which status the order gets. */
   sentence: string;
+  amountPaise: number;
+  /** Who gets the amount, or has got it. */
+  to: 'the buyer' | 'the merchant';
   /** Of a settlement: whether only captures are settled that the order could not take. */
   isOfSurplus?: boolean;
 }
@@ -46,7 +49,7 @@ export async function consequenceOfDecision(
     winner === 'buyer'
       ? `Decided for the buyer: ${amount} goes back to the buyer, and the order becomes REFUNDED.`
       : `Decided for the merchant: the order is DELIVERED again, and ${amount} is released to the merchant after ${hours} h without another dispute.`;
-  return { order, sentence };
+  return { order, sentence, amountPaise: order.amountPaise, to: `the ${winner}` };
 }
 
 /** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if the order cannot be refunded, or its merchant can do it */
@@ -60,7 +63,7 @@ export async function consequenceOfRefund(
   await assertMerchantCannotRefund(sql, order);
   const amount = amountText(order.amountPaise);
   const sentence = `${amount} goes back to the buyer, and the order becomes REFUNDED.`;
-  return { order, sentence };
+  return { order, sentence, amountPaise: order.amountPaise, to: 'the buyer' };
 }
 
 /**
@@ -88,7 +91,8 @@ export async function consequenceOfSettlement(
       outcome === 'released'
         ? `${held} counts as paid out to the merchant by you${reversed}: the order becomes COMPLETED, and ${noMore}.`
         : `${held} counts as sent back to the buyer by you${reversed}: the order ${hasFailedRefund(order) ? 'stays' : 'becomes'} REFUNDED, and ${noMore}.`;
-    return { order, sentence };
+    const to = outcome === 'released' ? 'the merchant' : 'the buyer';
+    return { order, sentence, amountPaise: heldPaise, to };
   }
   if (outcome === 'released') throw new DomainError('INVALID_STATE', REFUSALS.settleReleased);
   const payments = await listCapturedPayments(sql, orderNumber);
@@ -100,7 +104,8 @@ export async function consequenceOfSettlement(
     .map((one) => `${amountText(one.amountPaise)} of payment ${one.gatewayPaymentId}`)
     .join(', ');
   const sentence = `${list} counts as sent back to the buyer by you: the order stays ${order.status}, and ${noMore}.`;
-  return { order, sentence, isOfSurplus: true };
+  const surplusPaise = surplus.reduce((sum, { amountPaise }) => sum + amountPaise, 0);
+  return { order, sentence, amountPaise: surplusPaise, to: 'the buyer', isOfSurplus: true };
 }
 
 /** The outcome if the operator names none: that of the pending operation, or of a refund that has failed. */

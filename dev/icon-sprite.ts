@@ -1,0 +1,30 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { readCommandLine } from '../src/main/process/command-line.ts';
+import { ICON_NAMES } from '../src/pages/icons.ts';
+
+/** The file with the icons of all pages. */
+export const ICON_SPRITE = new URL('../src/pages/icons.svg', import.meta.url);
+
+/** An icon of Lucide as a symbol, which a page shows with `<use>`. */
+function symbolOf(name: string): string {
+  const lucide = import.meta.resolve('lucide-static/package.json');
+  const svg = readFileSync(new URL(`icons/${name}.svg`, lucide), 'utf8');
+  const shapes = svg.slice(svg.indexOf('>', svg.indexOf('<svg')) + 1, svg.indexOf('</svg>'));
+  return `<symbol id="${name}" viewBox="0 0 24 24">${shapes.replaceAll(/\s*\n\s*/g, '')}</symbol>\n`;
+}
+
+/** The icons that pages show, taken from lucide-static, which production does not need. */
+export function iconSprite(): string {
+  const notice =
+    '<!-- Icons of Lucide (https://lucide.dev), ISC licence. Made by npm run icons. -->';
+  const symbols = ICON_NAMES.map(symbolOf).join('');
+  return `${notice}\n<svg xmlns="http://www.w3.org/2000/svg">\n${symbols}</svg>\n`;
+}
+
+if (import.meta.main) {
+  readCommandLine({
+    usage: 'npm run icons',
+    does: 'Writes src/pages/icons.svg from the icons of lucide-static that src/pages/icons.ts names.',
+  });
+  writeFileSync(ICON_SPRITE, iconSprite());
+}

@@ -1,0 +1,38 @@
+import { h } from 'preact';
+import { shorten } from '../../pages/format.ts';
+import { icon } from './icon.ts';
+import { link } from './url.ts';
+
+/** An id shows its kind and its time at the beginning, and what is random at the end. */
+const SHOWN_OF_ID = { first: 7, last: 4 };
+const USUAL_CHARACTERS = 40;
+
+/**
+ * An id of which a list shows the beginning and the end, such as `ORD01M8…3SRN`. Its title is the whole
+ * id. The button that copies it works with the page's script, and is hidden without.
+ *
+ * @param name what it is, for the button: "order number"
+ * @param to the path of its page, if it has one
+ */
+export function shortId(name: string, id: string, to?: string) {
+  const { first, last } = SHOWN_OF_ID;
+  const shown = id.length <= first + last + 1 ? id : `${id.slice(0, first)}…${id.slice(-last)}`;
+  const code = h('code', { title: id }, shown);
+  return h(
+    'span',
+    { class: 'id' },
+    to === undefined ? code : link(to, code),
+    h(
+      'button',
+      { type: 'button', class: 'copy', 'data-copy': id, hidden: true },
+      h('span', { class: 'hidden', 'aria-live': 'polite' }, `Copy ${name}`),
+      icon('copy'),
+    ),
+  );
+}
+
+/** A text of any length and direction in a list, such as a URL: its title is the whole text if it is longer. */
+export function shortText(text: string, maxCharacters = USUAL_CHARACTERS) {
+  const shown = shorten(text, maxCharacters);
+  return h('bdi', { title: shown === text ? undefined : text }, shown);
+}

@@ -1,0 +1,5 @@
+import { FONT_ROUTES } from './fonts.ts';
+import { ICONS } from './icons.ts';
+
+/** The routes of the files that all pages share. */
+export const PAGE_FILES = [...FONT_ROUTES, ICONS.route];

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { createAsset } from '../http/responses/asset.ts';
+
+const LATIN =
+  'U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+0304,U+0308,U+0329,U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215,U+FEFF,U+FFFD';
+/** It has the sign of the rupee, U+20B9. */
+const LATIN_EXTENDED =
+  'U+0100-02BA,U+02BD-02C5,U+02C7-02CC,U+02CE-02D7,U+02DD-02FF,U+0304,U+0308,U+0329,U+1D00-1DBF,U+1E00-1E9F,U+1EF2-1EFF,U+2020,U+20A0-20AB,U+20AD-20C0,U+2113,U+2C60-2C7F,U+A720-A7FF';
+
+/** Inter as a variable font: all weights are in one file for each range of characters. */
+const FONTS = [
+  {
+    range: LATIN,
+    url: import.meta.resolve('@fontsource-variable/inter/files/inter-latin-wght-normal.woff2'),
+  },
+  {
+    range: LATIN_EXTENDED,
+    url: import.meta.resolve('@fontsource-variable/inter/files/inter-latin-ext-wght-normal.woff2'),
+  },
+].map(({ range, url }) => {
+  const name = url.slice(url.lastIndexOf('/') + 1);
+  return { range, asset: createAsset('/files', name, readFileSync(new URL(url))) };
+});
+
+/** The routes of the fonts. */
+export const FONT_ROUTES = FONTS.map(({ asset }) => asset.route);
+
+/**
+ * The fonts for a style sheet in a folder below the root's folder, such as `/pay/files`. The URLs are relative, so that
+ * they also work behind a path prefix.
+ */
+export const FONT_FACES = FONTS.map(
+  ({ asset, range }) =>
+    `@font-face{font-family:Inter;font-weight:100 900;font-display:swap;src:url(../..${asset.path}) format('woff2');unicode-range:${range}}\n`,
+).join('');

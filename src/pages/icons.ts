@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { createAsset } from '../http/responses/asset.ts';
+
+/** The icons of Lucide (https://lucide.dev) that pages show; `npm run icons` writes their file. */
+export const ICON_NAMES = [
+  'activity',
+  'arrow-down',
+  'arrow-up',
+  'badge-indian-rupee',
+  'ban',
+  'book-open',
+  'building-2',
+  'check',
+  'chevron-right',
+  'circle',
+  'circle-check',
+  'circle-dashed',
+  'circle-user',
+  'circle-x',
+  'clipboard-check',
+  'clock',
+  'copy',
+  'download',
+  'ellipsis',
+  'external-link',
+  'eye',
+  'file-text',
+  'flask-conical',
+  'gavel',
+  'hourglass',
+  'house',
+  'inbox',
+  'info',
+  'key-round',
+  'log-out',
+  'mail',
+  'scale',
+  'scroll-text',
+  'search',
+  'shield-check',
+  'shopping-bag',
+  'store',
+  'terminal',
+  'triangle-alert',
+  'truck',
+  'undo-2',
+  'users',
+  'wallet',
+  'webhook',
+  'zap',
+] as const;
+
+/** See {@link ICON_NAMES}. */
+export type IconName = (typeof ICON_NAMES)[number];
+
+/** All icons in one file, which browsers keep: a page names the icon with `<use href="…#name">`. */
+export const ICONS = createAsset(
+  '/files',
+  'icons.svg',
+  readFileSync(new URL('./icons.svg', import.meta.url), 'utf8'),
+);
