@@ -21,7 +21,7 @@ test('without JavaScript a forgotten password is set anew by the keyboard alone'
   await page.getByLabel('E-mail').focus();
   await page.keyboard.type(email);
   await page.keyboard.press('Enter');
-  await page.getByText('The link in it works for 30 minutes').waitFor();
+  await page.getByText('The link works for 30 minutes').waitFor();
   await page.goto(service.origin + (await linkTo(service.sql, email)));
   await page.getByLabel('New password').focus();
   await page.keyboard.type(NEW_PASSWORD);

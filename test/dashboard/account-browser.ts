@@ -53,7 +53,7 @@ export function accountOn(test: ReturnType<typeof accountTest>, screens: readonl
       await expectFit(page);
       await fill(page, { Password: PASSWORD });
       await page.getByRole('button', { name: 'Sign up' }).click();
-      await page.getByText('We have sent you a mail').waitFor();
+      await page.getByText('Check your e-mail at').waitFor();
       await expectFit(page);
 
       await page.goto(service.origin + (await linkTo(service.sql, email)));

@@ -17,10 +17,11 @@ const newForm = () => ({
 const test = dashboardTest({ time: 'real', worker: false });
 
 /** All of an answer that does not differ from one request to the next. */
-function answerOf({ status, headers, body, location }: Visit) {
-  const varying = ['date', 'x-request-id', 'content-security-policy'];
+function answerOf({ status, headers, body, location }: Visit, email: string) {
+  const varying = ['date', 'x-request-id', 'content-security-policy', 'content-length'];
   const kept = [...headers].filter(([name]) => !varying.includes(name));
-  return { status, location, headers: kept, body: body.replaceAll(/nonce="[^"]+"/g, '') };
+  const same = body.replaceAll(/nonce="[^"]+"/g, '').replaceAll(email, 'ADDRESS');
+  return { status, location, headers: kept, body: same };
 }
 
 test('a merchant signs up, opens the link of the mail, confirms with the password and is in', async ({
@@ -34,7 +35,7 @@ test('a merchant signs up, opens the link of the mail, confirms with the passwor
     expect(shown.body).toContain(`name="${name}"`);
   }
   const sent = await visitor.follow(await visitor.post(SIGN_UP, form));
-  expect(sent.body).toContain('We have sent you a mail');
+  expect(sent.body).toContain('Check your e-mail at');
   expect(visitor.cookie()).toBe('');
 
   const link = await linkTo(service.sql, form.email);
@@ -85,9 +86,10 @@ test('an address with an account and one without get the same answer', async ({
   const { email } = await merchantUser(service.sql, merchant.merchantId);
   const answers: ReturnType<typeof answerOf>[] = [];
   for (const address of [newForm().email, email, operator.email, email.toUpperCase()]) {
-    answers.push(answerOf(await visitor.post(SIGN_UP, { ...newForm(), email: address })));
+    const answer = await visitor.post(SIGN_UP, { ...newForm(), email: address });
+    answers.push(answerOf(answer, address));
   }
-  expect(answers[0]).toMatchObject({ status: 303, location: `${SIGN_UP}?done=sent`, body: '' });
+  expect(answers[0]).toMatchObject({ status: 200, location: null });
   for (const answer of answers) expect(answer).toEqual(answers[0]);
   const [mail] = await mailsTo(service.sql, email);
   expect(mail?.subject).toBe('You already have an account');
@@ -110,7 +112,7 @@ test('too many sign-ups of one client are refused with the time to wait', async 
     status,
     wait: headers.get('retry-after'),
   }));
-  expect(statuses.filter(({ status }) => status === 303)).toHaveLength(20);
+  expect(statuses.filter(({ status }) => status === 200)).toHaveLength(20);
   const refused = statuses.filter(({ status }) => status === 429);
   expect(refused).toHaveLength(1);
   expect(Number(refused[0]?.wait)).toBeGreaterThan(0);

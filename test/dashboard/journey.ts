@@ -47,7 +47,7 @@ async function signUp(smtp: Smtp, page: Page, email: string): Promise<void> {
   await page.getByLabel('E-mail').fill(email);
   await page.getByLabel('Password').fill(PASSWORD);
   await press(page, 'Sign up');
-  await page.getByText('We have sent you a mail.').waitFor();
+  await page.getByText('Check your e-mail at').waitFor();
   await page.goto(await linkInMail(smtp, email));
   await page.getByLabel('The password that you have just chosen').fill(PASSWORD);
   await press(page, 'Confirm the address');
@@ -162,7 +162,7 @@ export async function journeyWith(
     expect(created.status).toBe(201);
     const { data } = (await created.json()) as { data: { order_number: string } };
     await page.goto('/dashboard/sandbox/orders');
-    await follow(page, data.order_number);
+    await page.getByTitle(data.order_number).click();
     await act(page, 'Pay as the buyer');
     await status(page, 'PAID');
     await act(page, 'Mark as delivered', { 'Tracking ID': 'TRK-1' });

@@ -1,3 +1,4 @@
+import Bowser from 'bowser';
 import { h } from 'preact';
 import { z } from 'zod';
 import type { AccountDeps, ListedSession, SignedInUser } from '../../accounts/public.ts';
@@ -94,7 +95,7 @@ function sessionParts(sessions: readonly ListedSession[], user: SignedInUser, pa
       rows: sessions,
       empty: 'None.',
       columns: [
-        { title: 'Browser', cell: ({ userAgent }) => userAgent || 'Unknown' },
+        { title: 'Browser', cell: ({ userAgent }) => browserName(userAgent) },
         { title: 'Address', cell: ({ address }) => address },
         { title: 'Since', cell: ({ createdAt }) => moment(createdAt) },
         { title: 'Last used', cell: ({ lastSeenAt }) => moment(lastSeenAt) },
@@ -115,6 +116,13 @@ function sessionParts(sessions: readonly ListedSession[], user: SignedInUser, pa
     sessions.length > 1 &&
       form(`${path}/sessions/end-others`, {}, submit('End all other sessions', 'second')),
   ];
+}
+
+/** Such as "Chrome on Linux"; its title is all that the browser says of itself. */
+function browserName(userAgent: string) {
+  const { browser, os } = Bowser.parse(userAgent || 'Unknown');
+  const name = [browser.name ?? 'Unknown', os.name].filter(Boolean).join(' on ');
+  return h('span', { title: userAgent }, name);
 }
 
 function sessionForms(

@@ -15,12 +15,12 @@ import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { notice } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
 import { clientOf } from './client.ts';
 import { emailField, newPasswordField, text, tokenParams } from './fields.ts';
 import type { RefusedForm } from './form-reply.ts';
 import { orDeadLink, orShowAgain, refusal } from './form-reply.ts';
+import { mailSentView } from './mail-sent.ts';
 
 const FORGOT = '/dashboard/forgot-password';
 
@@ -38,10 +38,7 @@ function forgotPages(context: PageContext, accounts: AccountDeps): Route[] {
     audience: 'anyone',
     method: 'GET',
     path: '/forgot-password',
-    query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ query }) => ({
-    view: query.done === 'sent' ? sentView : forgotView({}),
-  }));
+  }).handledBy(async () => ({ view: forgotView({}) }));
   const send = definePage(context, {
     audience: 'anyone',
     method: 'POST',
@@ -51,7 +48,7 @@ function forgotPages(context: PageContext, accounts: AccountDeps): Route[] {
     orShowAgain(
       async () => {
         await requestReset(accounts, request.body.email, clientOf(request));
-        return { seeOther: `${FORGOT}?done=sent` };
+        return { view: sentView(request.body.email) };
       },
       forgotView,
       request.body,
@@ -70,13 +67,12 @@ function forgotView(state: RefusedForm): View {
   return { title: 'Forgotten password', content };
 }
 
-const sentView: View = {
-  title: 'Look into your mailbox',
-  content: [
-    notice('good', 'We have sent you a mail. The link in it works for 30 minutes.', 'status'),
+const sentView = (email: string) =>
+  mailSentView(
+    email,
+    h('p', { class: 'hint' }, 'The link works for 30 minutes.'),
     h('p', null, link('/dashboard/login', 'Back to the login')),
-  ],
-};
+  );
 
 const resetPages = (context: PageContext, accounts: AccountDeps) =>
   passwordPages(context, accounts, {

@@ -8,12 +8,12 @@ import { cookieText } from '../cookies.ts';
 import { definePage } from '../page.ts';
 import { submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { notice } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
 import { clientOf } from './client.ts';
 import { emailField, newPasswordField, passwordField, text, tokenParams } from './fields.ts';
 import type { RefusedForm } from './form-reply.ts';
 import { orDeadLink, orShowAgain, refusal } from './form-reply.ts';
+import { mailSentView } from './mail-sent.ts';
 
 const SIGN_UP = '/dashboard/sign-up';
 
@@ -23,11 +23,9 @@ export function signUpPages(context: PageContext, accounts: AccountDeps): Route[
     audience: 'anyone',
     method: 'GET',
     path: '/sign-up',
-    query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ viewer, query }) => {
-    if (viewer.user) return { seeOther: '/dashboard' };
-    return { view: query.done === 'sent' ? sentView : signUpView({}) };
-  });
+  }).handledBy(async ({ viewer }) =>
+    viewer.user ? { seeOther: '/dashboard' } : { view: signUpView({}) },
+  );
   const send = definePage(context, {
     audience: 'anyone',
     method: 'POST',
@@ -37,7 +35,7 @@ export function signUpPages(context: PageContext, accounts: AccountDeps): Route[
     orShowAgain(
       async () => {
         await signUp(accounts, request.body, clientOf(request));
-        return { seeOther: `${SIGN_UP}?done=sent` };
+        return { view: sentView(request.body.email) };
       },
       signUpView,
       request.body,
@@ -76,14 +74,9 @@ function signUpView(state: RefusedForm): View {
   return { title: 'Sign up', content };
 }
 
-const sentView: View = {
-  title: 'Look into your mailbox',
-  content: [
-    notice(
-      'good',
-      'We have sent you a mail. Open the link in it to confirm your address.',
-      'status',
-    ),
+const sentView = (email: string) =>
+  mailSentView(
+    email,
     h(
       'p',
       { class: 'hint' },
@@ -91,8 +84,7 @@ const sentView: View = {
       link(SIGN_UP, 'sign up again'),
       '.',
     ),
-  ],
-};
+  );
 
 function confirmPages(context: PageContext, accounts: AccountDeps): Route[] {
   const page = { audience: 'anyone', path: '/confirm-email/{token}', params: tokenParams } as const;

@@ -29,7 +29,7 @@ const MONEY = {
 /** The page of keys. */
 export function keysView(content: KeysContent): View {
   return {
-    title: 'Keys',
+    title: 'API keys',
     content: [
       content.isSaved && notice('good', 'The approved domains are saved.', 'status'),
       keySection(content),
