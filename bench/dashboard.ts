@@ -75,8 +75,10 @@ async function load(sql: Sql, orders: number): Promise<void> {
 }
 
 async function samplesOf(sql: Sql): Promise<Samples> {
-  const [row] = await sql<[{ merchantId: string; orders: number }]>`
-    SELECT merchant_id, count(*) AS orders FROM orders GROUP BY merchant_id`;
+  const [row] = await sql<[{ merchantId: string; orders: number; busyDay: string }]>`
+    SELECT merchant_id, count(*) AS orders,
+      to_char(indian_day(max(created_at)) - 10, 'YYYY-MM-DD') AS busy_day
+    FROM orders GROUP BY merchant_id`;
   const { merchantId, orders } = row;
   // Not a tenth, a fiftieth or a twelfth: those are in other statuses.
   const completed = Math.floor((orders * 0.95) / 600) * 600 + 1;
@@ -86,6 +88,7 @@ async function samplesOf(sql: Sql): Promise<Samples> {
     middleOrder: orderNumberOf(merchantId, Math.floor(orders / 2)),
     disputedOrder: orderNumberOf(merchantId, Math.floor(orders / 1000) * 500 + 7),
     delivery: deliveryIdOf(merchantId, orders - 100),
+    busyDay: row.busyDay,
   };
 }
 

@@ -157,11 +157,11 @@ async function measurePage(
 ): Promise<Omit<PageTimes, 'name'>> {
   const queryOf = async (merchantId: string) => {
     const filter = { merchantId, environment: 'sandbox' as const, status: page.status };
-    const { totalElements } = await listOrders(sql, filter, { number: 0, size: 1 });
+    const { totalElements } = await listOrders(sql, filter, { skip: 0, size: 1 });
     const last = Math.ceil(totalElements / PAGE_SIZE) - 1;
     const number = { first: 0, middle: Math.floor(last / 2), last }[page.place];
     // An object, because awaiting a query would send it.
-    return { query: orderPageQuery(sql, filter, { number, size: PAGE_SIZE }) };
+    return { query: orderPageQuery(sql, filter, { skip: number * PAGE_SIZE, size: PAGE_SIZE }) };
   };
   const sides = ['few', 'many'] as const;
   const queries = { few: await queryOf(merchants.few), many: await queryOf(merchants.many) };

@@ -9,6 +9,8 @@ export interface Samples {
   /** The id of a delivery with attempts. */
   delivery: string;
   merchantId: string;
+  /** A day in India with lines of the ledger. */
+  busyDay: string;
 }
 
 /** A page that the benchmark measures. */
@@ -35,7 +37,9 @@ const operator = (name: string, path: (samples: Samples) => string): MeasuredPag
 export const PAGES: readonly MeasuredPage[] = [
   merchant('home', () => ''),
   merchant('orders', () => '/orders'),
-  merchant('orders, in the middle', ({ middleOrder }) => `/orders?before=${middleOrder}`),
+  merchant('orders, in the middle', () => '/orders?page=20000'),
+  merchant('orders, the last page', () => '/orders?page=10000&size=100'),
+  merchant('orders, completed, in the middle', () => '/orders?status=COMPLETED&page=3000&size=100'),
   merchant('orders, completed', () => '/orders?status=COMPLETED'),
   merchant('orders, a status that none has', () => '/orders?status=DELIVERED'),
   merchant('orders by number', ({ middleOrder }) => `/orders?q=${middleOrder}`),
@@ -48,10 +52,14 @@ export const PAGES: readonly MeasuredPage[] = [
   merchant("one order's version", ({ completedOrder }) => `/orders/${completedOrder}/version`),
   merchant('disputes', () => '/disputes'),
   merchant('disputes, ended', () => '/disputes?list=ended'),
+  merchant('disputes, page 40', () => '/disputes?list=ended&page=40'),
+  merchant('statement', ({ busyDay }) => `/statements?day=${busyDay}`),
+  merchant('statement, in the middle', ({ busyDay }) => `/statements?day=${busyDay}&page=300`),
   merchant('keys', () => '/keys'),
   merchant('webhooks', () => '/webhooks'),
   merchant('deliveries', () => '/deliveries'),
-  merchant('deliveries, in the middle', ({ delivery }) => `/deliveries?before=${delivery}`),
+  merchant('deliveries, in the middle', ({ delivery }) => `/deliveries?after=${delivery}`),
+  merchant('deliveries, page 40', () => '/deliveries?page=40'),
   merchant('deliveries, FAILED', () => '/deliveries?state=FAILED'),
   merchant('deliveries, an event that none has', () => '/deliveries?event=ORDER_CANCELLED'),
   merchant('deliveries by order', ({ completedOrder }) => `/deliveries?order=${completedOrder}`),
@@ -59,7 +67,8 @@ export const PAGES: readonly MeasuredPage[] = [
   // The work queue and the page of one order also ask Temporal, which the benchmark does not run.
   operator('alerts', () => '/alerts'),
   operator('orders', () => '/orders'),
-  operator('orders, in the middle', ({ middleOrder }) => `/orders?before=${middleOrder}`),
+  operator('orders, in the middle', ({ middleOrder }) => `/orders?after=${middleOrder}`),
+  operator('orders, page 40', () => '/orders?page=40'),
   operator('orders by e-mail', () => '/orders?text=buyer77%40example.com'),
   operator('orders of a merchant', ({ merchantId }) => `/orders?merchant=${merchantId}`),
   operator('disputes', () => '/disputes'),

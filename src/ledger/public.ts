@@ -6,14 +6,7 @@ export { runningLedger } from './running-ledger.ts';
 export { showLedger } from './verify.ts';
 export type { LedgerProof, ProofSummary } from './proofs.ts';
 export { findLatestProof, listProofs } from './proofs.ts';
-export type {
-  LineTotal,
-  LineType,
-  MoneyOwner,
-  StatementLine,
-  StatementPage,
-  StatementPlace,
-} from './statement.ts';
+export type { LineTotal, LineType, MoneyOwner, StatementLine, StatementPage } from './statement.ts';
 export { LINE_TYPES, readStatement, readStatementTotals } from './statement.ts';
 export { statementCsv } from './statement-csv.ts';
-export { daySchema, statementCursor } from './statement-route.ts';
+export { daySchema } from './statement-route.ts';

@@ -19,7 +19,7 @@ export const daySchema = z.iso
   .refine((day) => day >= '0001', { error: NO_DAY });
 
 /** The place after a page. */
-export const statementCursor = cursorInQuery(z.tuple([z.int().min(0)]));
+const statementCursor = cursorInQuery(z.tuple([z.int().min(0)]));
 
 const statementSchema = z
   .object({

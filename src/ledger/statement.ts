@@ -60,6 +60,13 @@ export interface StatementPage {
 /** The last line that a client has read. */
 export type StatementPlace = readonly [lineId: number];
 
+/** Which lines of a day to read. */
+export interface StatementPart {
+  after?: StatementPlace | undefined;
+  skip?: number;
+  size: number;
+}
+
 /** The lines of a merchant's day, for the index of the same expressions. */
 const linesOfDay = (sql: Sql, { merchantId, environment }: MoneyOwner, day: string) => sql`
   t.merchant_id = ${merchantId} AND t.environment = ${environment}
@@ -89,14 +96,16 @@ export const heldChange = (sql: Sql) => sql`
  *
  * @param day in Indian time, as `2026-11-20`
  * @param page.after undefined begins with the first line
+ * @param page.skip the lines between that place and the page
  * @throws DomainError `NOT_FOUND` for a day that has not begun
  */
 export async function readStatement(
   sql: Sql,
   owner: MoneyOwner,
   day: string,
-  { after: [after] = [0], size }: { after?: StatementPlace | undefined; size: number },
+  { after: [place] = [0], skip = 0, size }: StatementPart,
 ): Promise<StatementPage> {
+  const after = skip === 0 ? place : await placeAfter(sql, owner, day, { after: place, skip });
   const part = { after, limit: size + 1 };
   const rows = await sql<[PageRow, ...PageRow[]]>`
     SELECT head.*, line.*
@@ -117,6 +126,27 @@ export async function readStatement(
 interface Part {
   after: number;
   limit: number;
+}
+
+/**
+ * The id of the last line that is skipped, or one after all of the day. Only the ids are read: a day's
+ * totals, which are on the same page, read as many lines.
+ */
+async function placeAfter(
+  sql: Sql,
+  owner: MoneyOwner,
+  day: string,
+  { after, skip }: { after: number; skip: number },
+): Promise<number> {
+  const [row] = await sql<{ lineId: number }[]>`
+    SELECT line_id FROM (
+      SELECT t.transfer_id AS line_id FROM ledger_transfers t
+      WHERE ${linesOfDay(sql, owner, day)} AND t.transfer_id > ${after}
+      UNION ALL
+      SELECT s.line_id FROM transfer_payouts s
+      WHERE ${payoutsOfDay(sql, owner, day)} AND s.line_id > ${after}
+    ) AS line ORDER BY line_id OFFSET ${skip - 1} LIMIT 1`;
+  return row?.lineId ?? Number.MAX_SAFE_INTEGER;
 }
 
 /** The first lines of the ledger after a place, in the columns of a {@link LineRow}. */

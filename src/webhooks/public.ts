@@ -11,12 +11,7 @@ export {
 export type { EndpointFigures } from './endpoints/endpoint-figures.ts';
 export { endpointFailingSince, endpointFigures } from './endpoints/endpoint-figures.ts';
 export { deliveryNotFound, listDeliveries } from './lists/delivery-list.ts';
-export type {
-  DeliveryOwner,
-  DeliveryPage,
-  DeliveryPageFilter,
-  ListedDelivery,
-} from './lists/delivery-pages.ts';
+export type { DeliveryOwner, DeliveryPageFilter, ListedDelivery } from './lists/delivery-pages.ts';
 export { pageDeliveries } from './lists/delivery-pages.ts';
 export type {
   AttemptDetails,

@@ -117,7 +117,11 @@ describe('disputes', () => {
   test('are listed while they run, nearest deadline first', async ({ service }) => {
     const other = await service.newMerchant({ webhooks: false });
     const list = (filter: Parameters<typeof listRunningDisputes>[1] = {}, limit = 50) =>
-      listRunningDisputes(service.sql, { merchantId: other.merchantId, ...filter }, limit);
+      listRunningDisputes(
+        service.sql,
+        { merchantId: other.merchantId, ...filter },
+        { skip: 0, limit },
+      );
     const [first, second, third] = await Promise.all([1, 2, 3].map(() => other.sandbox.create()));
     for (const order of [first, second, third]) {
       await other.sandbox.help(order!, 'pay');
@@ -126,8 +130,8 @@ describe('disputes', () => {
     const evidence = { text: 'It was sent' };
     await other.sandbox.post(`/orders/${second!.order_number}/dispute/evidence`, evidence);
     await other.sandbox.help(third!, 'advance', { seconds: 3600 });
-    const { disputes, hasMore } = await list();
-    expect(hasMore).toBe(false);
+    const { rows: disputes, ...all } = await list();
+    expect(all).toEqual({ total: { count: 3, isMore: false }, hasMore: false });
     expect(disputes.map(({ orderNumber, status }) => [orderNumber, status])).toEqual([
       [third!.order_number, 'DISPUTE_OPEN'],
       [first!.order_number, 'DISPUTE_OPEN'],
@@ -135,6 +139,7 @@ describe('disputes', () => {
     ]);
     expect(disputes[0]).toMatchObject({
       merchantId: other.merchantId,
+      merchantName: expect.any(String),
       amountPaise: 49_950,
       disputeCount: 1,
       raisedAt: expect.any(Date),
@@ -142,15 +147,16 @@ describe('disputes', () => {
       isRefunding: false,
     });
     const reviewed = await list({ status: 'DISPUTE_UNDER_REVIEW' });
-    expect(reviewed.disputes).toEqual([disputes[2]]);
+    expect(reviewed.rows).toEqual([disputes[2]]);
     expect(await list({}, 1)).toEqual({
-      disputes: disputes.slice(0, 1),
+      rows: disputes.slice(0, 1),
+      total: { count: 3, isMore: false },
       hasMore: true,
     });
-    expect((await list({ environment: 'production' })).disputes).toEqual([]);
+    expect((await list({ environment: 'production' })).rows).toEqual([]);
     const resolution = { resolution: 'A new one is on its way' };
     await other.sandbox.post(`/orders/${first!.order_number}/dispute/resolve`, resolution);
-    expect((await list()).disputes).toHaveLength(2);
+    expect((await list()).rows).toHaveLength(2);
   });
 
   test('of one order are shown with the texts of both sides, the earlier ones too', async ({

@@ -264,9 +264,9 @@ test('disputes are listed part by part: running ones by deadline, ended ones the
   const read = async (list: 'running' | 'ended') => {
     const found: { orderNumber: string; minute: number }[] = [];
     for (;;) {
-      const part = { before: found.at(-1)?.orderNumber, limit: 2 };
-      const { orders, hasMore } = await listMerchantDisputes(sql, sandbox(merchantId), list, part);
-      for (const { orderNumber, disputeEndedAt, disputeRespondBy } of orders) {
+      const part = { skip: 0, after: found.at(-1)?.orderNumber, limit: 2 };
+      const { rows, hasMore } = await listMerchantDisputes(sql, sandbox(merchantId), list, part);
+      for (const { orderNumber, disputeEndedAt, disputeRespondBy } of rows) {
         const at = disputeEndedAt ?? disputeRespondBy;
         found.push({
           orderNumber,

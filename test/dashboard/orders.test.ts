@@ -73,7 +73,7 @@ describe('the list of orders', () => {
     }
   });
 
-  test('is shown in parts of 25, each linking to the next with its filter', async ({
+  test('is shown in pages of 25, 50 or 100, each with its number and its filter', async ({
     owner,
     orders,
   }) => {
@@ -90,6 +90,15 @@ describe('the list of orders', () => {
     expect([numbersOf(first).length, numbersOf(second).length]).toEqual([25, 5]);
     expect(new Set([...numbersOf(first), ...numbersOf(second)]).size).toBe(30);
     expect(second.body).not.toContain('rel="next"');
+    expect([textOf(first), textOf(second)]).toEqual([
+      expect.stringContaining('1–25 of 30'),
+      expect.stringContaining('26–30 of 30'),
+    ]);
+    const all = await owner.get('/dashboard/production/orders?q=PART&size=50');
+    expect([numbersOf(all).length, textOf(all).includes('1–30 of 30')]).toEqual([30, true]);
+    const beyond = await owner.get('/dashboard/production/orders?q=PART&page=9');
+    expect(textOf(beyond)).toContain('There is nothing on this page.');
+    expect(beyond.body).toMatch(/page=2" rel="prev"/);
     expect(Buffer.byteLength(first.body)).toBeLessThan(MAX_BYTES);
   });
 

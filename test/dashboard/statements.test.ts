@@ -33,7 +33,7 @@ test("a day's page has its balances, totals and every movement, and leads to the
     const paise = paid.reduce((sum, { amount }) => sum + Math.round(amount * 100), 0);
     expect(body).toContain(rupeesText(paise));
     seen.push(...Array.from(body.matchAll(/<code title="(pay_\w+)"/g), ([, id = '']) => id));
-    next = links(body, 'next').find((to) => to.includes('after='));
+    next = links(body, 'next').find((to) => to.includes('page='));
   }
   expect(seen).toEqual(statement.lines.map(({ gateway_payment_id }) => gateway_payment_id));
 

@@ -142,10 +142,10 @@ test('a second dispute begins empty, and the first one stays as it ended', async
   const owner = { merchantId: order.merchantId, environment: 'sandbox' } as const;
   const listed = async () => {
     const [running, ended] = await Promise.all([
-      listMerchantDisputes(sql, owner, 'running', { limit: 10 }),
-      listMerchantDisputes(sql, owner, 'ended', { limit: 10 }),
+      listMerchantDisputes(sql, owner, 'running', { skip: 0, limit: 10 }),
+      listMerchantDisputes(sql, owner, 'ended', { skip: 0, limit: 10 }),
     ]);
-    return [running.orders.length, ended.orders.length];
+    return [running.rows.length, ended.rows.length];
   };
   await order.record(DISPUTE, { body: { reason: 'It never came' } });
   await order.record({ type: 'submitEvidence' }, { body: { text: 'A signature' } });

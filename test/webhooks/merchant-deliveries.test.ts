@@ -5,8 +5,9 @@ import { expect } from 'vitest';
 import type { EventType } from '../../src/domain/index.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
+import type { ListPart } from '../../src/db/list-part.ts';
 import type { DeliveryPageFilter } from '../../src/webhooks/lists/delivery-pages.ts';
-import { DELIVERIES_PER_PAGE, pageDeliveries } from '../../src/webhooks/lists/delivery-pages.ts';
+import { pageDeliveries } from '../../src/webhooks/lists/delivery-pages.ts';
 import { endpointFigures } from '../../src/webhooks/endpoints/endpoint-figures.ts';
 import { rotateWebhookSecret } from '../../src/webhooks/endpoints/endpoints.ts';
 import { findAttempt, findMerchantDelivery } from '../../src/webhooks/lists/merchant-delivery.ts';
@@ -18,6 +19,7 @@ import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
 const HOUR_MS = 3_600_000;
+const FIRST = { skip: 0, limit: 25 };
 
 const test = serviceTest({ time: 'real', worker: false });
 
@@ -158,15 +160,21 @@ test('pages of deliveries are complete, newest first and without repeats, with e
   const { orderNumber, rows } = await sixtyDeliveries(service, merchant, from);
   await sixtyDeliveries(service, other, minutes(0.5));
 
+  /** By the numbers of the pages, and by their keys. */
   const all = async (filter: DeliveryPageFilter) => {
-    const ids: string[] = [];
-    for (let before: string | null | undefined; before !== null;) {
-      const page = await pageDeliveries(service.sql, ownerOf(merchant), { ...filter, before });
-      expect(page.deliveries.length).toBeLessThanOrEqual(DELIVERIES_PER_PAGE);
-      ids.push(...page.deliveries.map(({ deliveryId }) => deliveryId));
-      before = page.older;
-    }
-    return ids;
+    const read = async (partAfter: (ids: string[]) => ListPart) => {
+      const ids: string[] = [];
+      for (let hasMore = true; hasMore;) {
+        const page = await pageDeliveries(service.sql, ownerOf(merchant), filter, partAfter(ids));
+        expect(page.rows.length).toBeLessThanOrEqual(25);
+        ids.push(...page.rows.map(({ deliveryId }) => deliveryId));
+        ({ hasMore } = page);
+      }
+      return ids;
+    };
+    const byNumber = await read((ids) => ({ skip: ids.length, limit: 25 }));
+    expect(await read((ids) => ({ skip: 0, limit: 25, after: ids.at(-1) }))).toEqual(byNumber);
+    return byNumber;
   };
   type Row = (typeof rows)[number];
   const idsOf = (matches: (row: Row, index: number) => boolean) =>
@@ -196,7 +204,7 @@ test('a line of the list has the number of attempts and the result of the last o
   const merchant = await service.newMerchant();
   const { orderNumber, deliveryId } = await aDelivery(service, merchant);
   const line = async () =>
-    (await pageDeliveries(service.sql, ownerOf(merchant), {})).deliveries.at(0);
+    (await pageDeliveries(service.sql, ownerOf(merchant), {}, FIRST)).rows.at(0);
   expect(await line()).toMatchObject({
     deliveryId,
     orderNumber,

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { LineTotal, MoneyOwner, StatementPage, StatementPlace } from '../../ledger/public.ts';
+import type { LineTotal, MoneyOwner, StatementPage } from '../../ledger/public.ts';
 
 /** What the pages of a merchant's money call. Days are those of India. */
 export interface MoneyPagesDeps {
@@ -7,7 +7,7 @@ export interface MoneyPagesDeps {
   readStatement(
     owner: MoneyOwner,
     day: string,
-    page: { after?: StatementPlace | undefined; size: number },
+    part: { skip: number; size: number },
   ): Promise<StatementPage>;
   readTotals(owner: MoneyOwner, day: string): Promise<LineTotal[]>;
   statementCsv(owner: MoneyOwner, day: string): Promise<Readable>;

@@ -2,8 +2,7 @@ import { h } from 'preact';
 import { z } from 'zod';
 import type { Route } from '../../http/define-route.ts';
 import type { LineTotal, LineType, StatementLine, StatementPage } from '../../ledger/public.ts';
-import { daySchema, LINE_TYPES, statementCursor } from '../../ledger/public.ts';
-import { cursorOf } from '../../http/input/cursor.ts';
+import { daySchema, LINE_TYPES } from '../../ledger/public.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
@@ -13,13 +12,13 @@ import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import { money, section, tag } from '../view/parts.ts';
 import { shortId, shortText } from '../view/short-texts.ts';
+import type { PageChoice } from '../view/pages.ts';
+import { emptyText, pageFields, pages } from '../view/pages.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { addDays, dayText, todayInIndia } from './days.ts';
 import type { MoneyPagesDeps } from './deps.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
-
-const LINES_PER_PAGE = 50;
 
 /** The statement of a merchant's day, and the same as a CSV file. */
 export function statementPages(context: PageContext, deps: MoneyPagesDeps): Route[] {
@@ -31,19 +30,19 @@ function statementPage(context: PageContext, deps: MoneyPagesDeps): Route[] {
     audience: 'merchant',
     method: 'GET',
     path: '/statements',
-    query: z.object({ day: z.string().optional(), after: statementCursor.optional() }),
+    query: z.object({ day: z.string().optional(), page: pageFields.page, size: pageFields.size }),
   }).handledBy(async ({ viewer, query }) => {
     const today = todayInIndia();
     const typed = query.day || today;
     const day = daySchema.safeParse(typed);
     if (!day.success) return { status: 400, view: wrongDay(viewer, typed) };
     const owner = ownerOf(viewer);
-    const page = { after: query.after, size: LINES_PER_PAGE };
+    const { page, size } = query;
     const [statement, totals] = await Promise.all([
-      deps.readStatement(owner, day.data, page),
+      deps.readStatement(owner, day.data, { skip: (page - 1) * size, size }),
       deps.readTotals(owner, day.data),
     ]);
-    const shown = { day: day.data, today, isFirst: query.after === undefined };
+    const shown = { day: day.data, today, chosen: { page, size } };
     return { view: statementView(viewer, shown, statement, totals) };
   });
 }
@@ -83,16 +82,18 @@ const wrongDay = (viewer: MerchantViewer, typed: string): View => ({
 interface Shown {
   day: string;
   today: string;
-  isFirst: boolean;
+  chosen: PageChoice;
 }
 
 function statementView(
   viewer: MerchantViewer,
   shown: Shown,
-  { lines, next, isClosed, ...balances }: StatementPage,
+  { lines, isClosed, ...balances }: StatementPage,
   totals: readonly LineTotal[],
 ): View {
-  const { day } = shown;
+  const { day, chosen } = shown;
+  const count = totals.reduce((sum, { lineCount }) => sum + lineCount, 0);
+  const total = { count, isMore: false };
   const path = pathOf(viewer, '/statements');
   return {
     title: TITLE,
@@ -119,8 +120,8 @@ function statementView(
       section(
         'lines',
         'Every movement',
-        linesTable(viewer, lines),
-        linesPager(path, shown, next && cursorOf(next)),
+        linesTable(viewer, shown, lines),
+        pages({ path, filters: { day }, chosen, shown: lines.length, total }),
       ),
     ],
   };
@@ -177,10 +178,10 @@ function changeText(paise: number): string {
   return `${paise > 0 ? '+' : '−'}${rupeesText(Math.abs(paise))}`;
 }
 
-function linesTable(viewer: MerchantViewer, lines: readonly StatementLine[]) {
+function linesTable(viewer: MerchantViewer, { chosen }: Shown, lines: readonly StatementLine[]) {
   return dataTable({
     caption: 'The movements of the day, in the order of their booking',
-    empty: 'There are none.',
+    empty: emptyText(chosen, 'There are none.'),
     rows: lines,
     columns: [
       { title: 'Booked', cell: ({ bookedAt }: StatementLine) => timeText(bookedAt) },
@@ -221,14 +222,4 @@ function gatewayIds(line: StatementLine) {
     gatewayPayoutId && [h('br', null), shortId('payout id', gatewayPayoutId)],
     utr && [h('br', null), h('span', { class: 'hint' }, `UTR ${utr}`)],
   ];
-}
-
-function linesPager(path: string, { day, isFirst }: Shown, next: string | null) {
-  if (isFirst && next === null) return null;
-  return h(
-    'nav',
-    { class: 'pager', 'aria-label': 'Pages' },
-    !isFirst && link(pathWith(path, { day }), 'First'),
-    next !== null && link(pathWith(path, { day, after: next }), 'More', { rel: 'next' }),
-  );
 }

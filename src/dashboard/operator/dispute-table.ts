@@ -25,7 +25,7 @@ export function disputeTable(disputes: readonly RunningDispute[], empty: string)
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
       { title: 'Dispute', isNumber: true, cell: ({ disputeCount }) => disputeCount },
       { title: 'Raised', cell: ({ raisedAt }) => moment(raisedAt) },
-      { title: 'Merchant', cell: (one) => merchantIn(one.merchantId, one.environment) },
+      { title: 'Merchant', cell: (one) => merchantIn(one) },
     ],
   });
 }

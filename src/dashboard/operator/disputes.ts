@@ -22,10 +22,8 @@ import { definePage } from '../page.ts';
 import { choice } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
 import { facts, moment, money, notice, orderStatus, section } from '../view/parts.ts';
-import { pathWith } from '../view/table.ts';
-import { link } from '../view/url.ts';
+import { emptyText, pageFields, pages, partOf } from '../view/pages.ts';
 import type { OperatorPageDeps } from './context.ts';
-import { ROWS_PER_PAGE } from './context.ts';
 import { disputeRecords } from './dispute-records.ts';
 import { disputeTable } from './dispute-table.ts';
 import { decisionForm } from './order-actions.ts';
@@ -49,20 +47,27 @@ export function disputePages(context: PageContext, deps: OperatorPageDeps): Rout
     path: '/disputes',
     query: z.object({
       status: z.enum(['', ...DISPUTE_STATUSES]).optional(),
-      after: z.string().max(64).optional(),
+      ...pageFields,
     }),
-  }).handledBy(async ({ query: { status, after } }) => {
-    const filter = { status: status || undefined, after };
-    const { disputes, hasMore } = await listRunningDisputes(deps.sql, filter, ROWS_PER_PAGE);
-    const later = { status, after: disputes.at(-1)?.orderNumber };
+  }).handledBy(async ({ query: { status, ...chosen } }) => {
+    const filter = { status: status || undefined };
+    const { rows, total, hasMore } = await listRunningDisputes(deps.sql, filter, partOf(chosen));
+    const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
     const choices = { '': 'All', ...STATUS_TEXTS };
     const content = [
       filterForm(
         '/operator/disputes',
         choice({ name: 'status', label: 'Status', choices }, { values: { status } }),
       ),
-      disputeTable(disputes, 'No dispute is running.'),
-      hasMore && h('p', null, link(pathWith('/operator/disputes', later), 'Later deadlines')),
+      disputeTable(rows, emptyText(chosen, 'No dispute is running.')),
+      pages({
+        path: '/operator/disputes',
+        filters: { status },
+        chosen,
+        shown: rows.length,
+        total,
+        next,
+      }),
     ];
     return { view: { title: 'Disputes', content } };
   });
@@ -106,7 +111,7 @@ async function disputeContent(
         Status: orderStatus(order.status),
         'Refund without a decision': order.disputeRespondBy && moment(order.disputeRespondBy),
         Amount: money(order.amountPaise),
-        Merchant: merchantIn(order.merchantId, order.environment),
+        Merchant: merchantIn(order),
         Description: h('span', { dir: 'auto' }, order.description),
         Buyer: h(
           'span',

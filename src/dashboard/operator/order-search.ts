@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import { z } from 'zod';
 import type { Route } from '../../http/define-route.ts';
-import type { FoundOrder } from '../../orders/public.ts';
+import type { OrderOfMerchant } from '../../orders/public.ts';
 import { writeLook } from '../../merchants/public.ts';
 import { markErased, searchAllOrders } from '../../orders/public.ts';
 import type { PageContext } from '../context.ts';
@@ -10,9 +10,10 @@ import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
 import { moment, money, orderStatus } from '../view/parts.ts';
 import { shortText } from '../view/short-texts.ts';
-import { dataTable, pager } from '../view/table.ts';
+import type { PageChoice } from '../view/pages.ts';
+import { emptyText, pageFields, pages, partOf } from '../view/pages.ts';
+import { dataTable } from '../view/table.ts';
 import type { OperatorPageDeps } from './context.ts';
-import { ROWS_PER_PAGE } from './context.ts';
 import { merchantIn, orderLink } from './parts.ts';
 
 const searchSchema = z.object({
@@ -26,16 +27,18 @@ export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps)
     audience: 'operator',
     method: 'GET',
     path: '/orders',
-    query: searchSchema.extend({ before: z.string().max(64).optional() }),
-  }).handledBy(async ({ query: { before, ...search }, actor }) => {
-    const { text, merchant: merchantId } = search;
-    const found = await searchAllOrders(sql, { text, merchantId, before }, ROWS_PER_PAGE);
-    const shown = found.orders.map(({ orderNumber }) => orderNumber);
+    query: searchSchema.extend(pageFields),
+  }).handledBy(async ({ query, actor }) => {
+    const { text, merchant: merchantId } = query;
+    const search = { text, merchant: merchantId };
+    const found = await searchAllOrders(sql, { text, merchantId }, partOf(query));
+    const { rows, total } = found;
+    const shown = rows.map(({ orderNumber }) => orderNumber);
     // Not what was searched, which may be an address.
     if (shown.length > 0) {
       await writeLook(sql, { actor, action: 'buyer.search', details: { orders: shown } });
     }
-    const next = found.hasMore ? found.orders.at(-1)?.orderNumber : undefined;
+    const next = found.hasMore ? rows.at(-1)?.orderNumber : undefined;
     const content = [
       filterForm(
         '/operator/orders',
@@ -49,8 +52,15 @@ export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps)
         ),
         textField({ name: 'merchant', label: 'Merchant id' }, { values: search }),
       ),
-      orderTable(found.orders, text),
-      pager('/operator/orders', search, { before, next }),
+      orderTable(rows, query),
+      pages({
+        path: '/operator/orders',
+        filters: search,
+        chosen: query,
+        shown: rows.length,
+        total,
+        next,
+      }),
     ];
     return { view: { title: 'Orders', content } };
   });
@@ -60,16 +70,19 @@ export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps)
 const NOTHING_FOUND =
   'No order matches. A request that changed no order is only in the log, under its reference.';
 
-function orderTable(orders: readonly FoundOrder[], text = '') {
+function orderTable(
+  orders: readonly OrderOfMerchant[],
+  { text = '', ...chosen }: PageChoice & { text?: string | undefined },
+) {
   return dataTable({
     caption: 'Orders, newest first',
     rows: orders.map(markErased),
-    empty: text === '' ? 'No order matches.' : NOTHING_FOUND,
+    empty: emptyText(chosen, text === '' ? 'No order matches.' : NOTHING_FOUND),
     columns: [
       { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
       { title: 'Status', cell: ({ status }) => orderStatus(status) },
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-      { title: 'Merchant', cell: (order) => merchantIn(order.merchantId, order.environment) },
+      { title: 'Merchant', cell: (order) => merchantIn(order) },
       { title: 'Own id', cell: ({ merchantOrderId }) => shortText(merchantOrderId ?? '–') },
       {
         title: 'Buyer',

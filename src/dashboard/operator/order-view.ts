@@ -46,7 +46,7 @@ function headPart(order: OrderView, actions: ComponentChildren) {
       Next: next && [moment(new Date(next.at)), ' ', next.action],
       'Dispute waiting since': order.waitingDisputeSince && moment(order.waitingDisputeSince),
       Amount: money(order.amountPaise),
-      Merchant: merchantIn(order.merchantId, order.environment),
+      Merchant: merchantIn(order),
       "Merchant's own id": order.merchantOrderId,
       Description: h('span', { dir: 'auto' }, order.description),
       Buyer: h(

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { Environment } from '../../domain/index.ts';
 import { doneNotice } from '../view/parts.ts';
-import { shortId } from '../view/short-texts.ts';
+import { shortId, shortText } from '../view/short-texts.ts';
 import { link } from '../view/url.ts';
 
 /** A link to the operators' page of an order. */
@@ -19,10 +19,21 @@ export function merchantLink(merchantId: string, name: ComponentChildren = merch
   return link(`/operator/merchants/${encodeURIComponent(merchantId)}`, name);
 }
 
-/** A merchant with the environment of an order, which must not be overlooked. */
-export function merchantIn(merchantId: string, environment: Environment) {
+/**
+ * A merchant with the environment of an order, which must not be overlooked. Its name is shown where it is
+ * known, and else its id.
+ */
+export function merchantIn({
+  merchantId,
+  merchantName,
+  environment,
+}: {
+  merchantId: string;
+  merchantName?: string;
+  environment: Environment;
+}) {
   return [
-    merchantLink(merchantId),
+    merchantLink(merchantId, merchantName && shortText(merchantName)),
     h('span', { class: 'hint' }, environment === 'sandbox' ? ' (sandbox)' : ' (production)'),
   ];
 }

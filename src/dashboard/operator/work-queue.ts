@@ -64,7 +64,7 @@ export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Rou
       section(
         'disputes',
         'Disputes under review',
-        disputeTable(disputes.disputes, 'No dispute waits for a decision.'),
+        disputeTable(disputes.rows, 'No dispute waits for a decision.'),
         moreNote(disputes.hasMore, link('/operator/disputes', 'All disputes')),
       ),
       section(
@@ -112,7 +112,7 @@ async function readWork({ sql, inspector }: OperatorPageDeps, { user, role }: Op
   const [alerts, stuck, disputes, reviews, failing, overdue, proof, proposals] = await Promise.all([
     listAlerts(sql, {}, ROWS_OF_A_KIND),
     readStuck(),
-    listRunningDisputes(sql, { status }, ROWS_OF_A_KIND),
+    listRunningDisputes(sql, { status }, { skip: 0, limit: ROWS_OF_A_KIND }),
     listUnderReview(sql),
     findFailingEndpoints(sql, ROWS_OF_A_KIND),
     findOverdueOrders(sql, ROWS_OF_A_KIND),

@@ -43,7 +43,7 @@ export function stuckTable(
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
       { title: 'Since', cell: ({ since }) => moment(since) },
       { title: 'At the gateway', cell: callText },
-      { title: 'Merchant', cell: (one) => merchantIn(one.merchantId, one.environment) },
+      { title: 'Merchant', cell: (one) => merchantIn(one) },
       { title: 'Actions', cell: (one) => stuckActions(one, role) },
     ],
   });
@@ -121,7 +121,7 @@ export function overdueTable(rows: readonly OverdueOrder[], role: OperatorRole) 
       { title: 'Problem', cell: ({ cause }) => WAITS[cause] },
       { title: 'Since', cell: ({ since }) => moment(since) },
       { title: 'Status', cell: ({ status }) => orderStatus(status) },
-      { title: 'Merchant', cell: (one) => merchantIn(one.merchantId, one.environment) },
+      { title: 'Merchant', cell: (one) => merchantIn(one) },
       {
         title: 'Action',
         cell: ({ orderNumber }) =>

@@ -7,7 +7,8 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { money, moment, orderStatus } from '../view/parts.ts';
-import { pager, pathWith } from '../view/table.ts';
+import { emptyText, pageFields, pages, partOf } from '../view/pages.ts';
+import { pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { actionForm } from './action-form.ts';
 import { allowedActions } from './allowed-actions.ts';
@@ -17,13 +18,11 @@ import { ownerOf, pathOf } from '../viewer.ts';
 import { words } from './dispute-view.ts';
 import { waitingSentence } from './sentence.ts';
 
-/** Each has both sides' words, and a form. */
-const DISPUTES_PER_PAGE = 10;
 const SHOWN_CHARACTERS = 400;
 
 const disputesQuery = z.object({
   list: z.enum(['running', 'ended']).default('running'),
-  before: z.string().optional(),
+  ...pageFields,
 });
 
 /** A merchant's disputes: those that have not ended by deadline, or those that have. */
@@ -33,12 +32,12 @@ export function disputePages(context: PageContext, deps: OrderPagesDeps): Route[
     method: 'GET',
     path: '/disputes',
     query: disputesQuery,
-  }).handledBy(async ({ viewer, query: { list, before } }) => {
-    const part = { before: before || undefined, limit: DISPUTES_PER_PAGE };
-    const { orders, hasMore } = await deps.orders.listDisputes(ownerOf(viewer), list, part);
+  }).handledBy(async ({ viewer, query: { list, ...chosen } }) => {
+    const owner = ownerOf(viewer);
+    const { rows, total, hasMore } = await deps.orders.listDisputes(owner, list, partOf(chosen));
     const path = pathOf(viewer, '/disputes');
     const empty = list === 'running' ? 'No buyer disputes an order.' : 'No dispute has ended yet.';
-    const next = hasMore ? orders.at(-1)?.orderNumber : undefined;
+    const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
     return {
       view: {
         title: list === 'running' ? 'Disputes' : 'Ended disputes',
@@ -50,9 +49,9 @@ export function disputePages(context: PageContext, deps: OrderPagesDeps): Route[
               ? link(pathWith(path, { list: 'ended' }), 'Ended disputes')
               : link(path, 'Disputes that have not ended'),
           ),
-          orders.length === 0 && h('p', { class: 'empty' }, empty),
-          ...orders.map((order) => disputeCard(deps, viewer, order)),
-          pager(path, { list }, { before: before || undefined, next }),
+          rows.length === 0 && h('p', { class: 'empty' }, emptyText(chosen, empty)),
+          ...rows.map((order) => disputeCard(deps, viewer, order)),
+          pages({ path, filters: { list }, chosen, shown: rows.length, total, next }),
         ],
       },
     };

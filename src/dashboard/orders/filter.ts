@@ -3,6 +3,7 @@ import type { OrderStatus } from '../../domain/index.ts';
 import { ORDER_STATUSES } from '../../domain/index.ts';
 import type { MerchantSearch } from '../../orders/public.ts';
 import type { FormState } from '../view/fields.ts';
+import { pageFields } from '../view/pages.ts';
 
 /** The query of the list of orders and of its CSV file, as the form sends it. */
 export const filterQuery = z.object({
@@ -11,10 +12,12 @@ export const filterQuery = z.object({
   /** Days in India, both inclusive. */
   from: z.string().optional(),
   to: z.string().optional(),
-  before: z.string().optional(),
+  ...pageFields,
 });
 /** See {@link filterQuery}. */
 export type FilterQuery = z.output<typeof filterQuery>;
+/** Its fields without those of the page. */
+export type OrderFilters = Omit<FilterQuery, keyof typeof pageFields>;
 
 const DAY_MS = 24 * 3_600_000;
 const WRONG_DAY = 'must be a day such as 2026-11-22';
@@ -27,7 +30,7 @@ export interface Filter {
 }
 
 /** Reads the filter of a query. An invalid field is named and left out. */
-export function filterOf({ q, status, from, to }: FilterQuery): Filter {
+export function filterOf({ q, status, from, to }: OrderFilters): Filter {
   const isStatus = (text: string | undefined): text is OrderStatus =>
     ORDER_STATUSES.some((one) => one === text);
   const createdFrom = startOfDay(from);

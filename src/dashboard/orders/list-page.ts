@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { h } from 'preact';
+import type { ListPage } from '../../db/list-part.ts';
 import { ORDER_STATUSES } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { OrderRow } from '../../orders/public.ts';
@@ -9,17 +10,18 @@ import { definePage } from '../page.ts';
 import { choice, textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
 import type { View } from '../view/layout.ts';
+import { emptyText, pages, partOf } from '../view/pages.ts';
 import { moment, money, orderStatus } from '../view/parts.ts';
 import { shortId, shortText } from '../view/short-texts.ts';
-import { dataTable, pager, pathWith } from '../view/table.ts';
+import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import type { OrderPagesDeps } from './deps.ts';
 import { orderPath } from './deps.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
-import type { FilterQuery } from './filter.ts';
+import type { FilterQuery, OrderFilters } from './filter.ts';
 import { filterOf, filterQuery } from './filter.ts';
 
-const ORDERS_PER_PAGE = 25;
+const NO_ORDERS = { rows: [], total: undefined, hasMore: false };
 const SHOWN_CHARACTERS = 60;
 
 /** The list of a merchant's orders, with one box to search it, and the same orders as a CSV file. */
@@ -36,10 +38,7 @@ function listPage(context: PageContext, { orders }: OrderPagesDeps): Route[] {
   }).handledBy(async ({ viewer, query }) => {
     const owner = ownerOf(viewer);
     const { search, isValid } = filterOf(query);
-    const part = { before: query.before || undefined, limit: ORDERS_PER_PAGE };
-    const list = isValid
-      ? await orders.search(owner, search, part)
-      : { orders: [], hasMore: false };
+    const list = isValid ? await orders.page(owner, search, partOf(query), 'newest') : NO_ORDERS;
     return { status: isValid ? 200 : 400, view: listView(pathOf(owner, '/orders'), query, list) };
   });
 }
@@ -51,8 +50,9 @@ function csvFile(context: PageContext, { orders }: OrderPagesDeps): Route[] {
     path: '/orders.csv',
     query: filterQuery,
   }).handledBy(async ({ viewer, query, actor }) => {
+    const { q, status, from, to } = query;
     const { search, isValid } = filterOf(query);
-    if (!isValid) return { seeOther: pathWith(pathOf(viewer, '/orders'), query) };
+    if (!isValid) return { seeOther: pathWith(pathOf(viewer, '/orders'), { q, status, from, to }) };
     const today = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length);
     const name = `orders-${viewer.environment}-${today}.csv`;
     return {
@@ -65,30 +65,32 @@ function csvFile(context: PageContext, { orders }: OrderPagesDeps): Route[] {
 
 function listView(
   path: string,
-  { before, ...filter }: FilterQuery,
-  { orders, hasMore }: { orders: OrderRow[]; hasMore: boolean },
+  { page, size, after, ...filters }: FilterQuery,
+  { rows, total, hasMore }: ListPage<OrderRow>,
 ): View {
-  const next = hasMore ? orders.at(-1)?.orderNumber : undefined;
+  const chosen = { page, size, after };
+  const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
   return {
     title: 'Orders',
     content: [
-      searchForm(path, filter),
+      searchForm(path, filters),
       dataTable({
         caption: 'Orders, newest first',
         columns: COLUMNS,
-        rows: orders.map(markErased),
-        empty: Object.values(filter).some(Boolean)
-          ? 'No order matches.'
-          : 'There are no orders yet.',
+        rows: rows.map(markErased),
+        empty: emptyText(
+          chosen,
+          Object.values(filters).some(Boolean) ? 'No order matches.' : 'There are no orders yet.',
+        ),
       }),
-      pager(path, filter, { before: before || undefined, next }),
-      orders.length > 0 &&
-        h('p', null, link(pathWith(`${path}.csv`, filter), 'Save these orders as CSV')),
+      pages({ path, filters, chosen, shown: rows.length, total, next }),
+      rows.length > 0 &&
+        h('p', null, link(pathWith(`${path}.csv`, filters), 'Save these orders as CSV')),
     ],
   };
 }
 
-function searchForm(path: string, filter: FilterQuery) {
+function searchForm(path: string, filter: OrderFilters) {
   const { state } = filterOf(filter);
   const label = 'Number, your own id, e-mail, phone, UTR or payment id';
   return filterForm(

@@ -10,6 +10,7 @@ import {
 } from '../../webhooks/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
+import { pageFields, partOf } from '../view/pages.ts';
 import { pathWith } from '../view/table.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import type { DeliveriesContent } from './deliveries-view.ts';
@@ -28,11 +29,12 @@ const filterQuery = z.object({
   order: text,
   since: text,
   until: text,
-  before: text,
+  ...pageFields,
   done: text,
   count: text,
 });
 type FilterQuery = z.output<typeof filterQuery>;
+const NO_FILTER = filterQuery.parse({});
 
 /** The list of a merchant's deliveries in one environment, and the forms that send many again. */
 export function deliveryListPages(context: PageContext, deps: SettingsDeps): Route[] {
@@ -116,7 +118,7 @@ async function reply(
     const isShown =
       error instanceof DomainError && ['BAD_REQUEST', 'INVALID_STATE'].includes(error.code);
     if (!isShown) throw error;
-    const content = await readContent(deps, viewer, {});
+    const content = await readContent(deps, viewer, NO_FILTER);
     const refused = { message: error.message, values: typed };
     return { status: 400 as const, view: deliveriesView({ ...content, refused }) };
   }
@@ -128,7 +130,8 @@ async function readContent(
   query: FilterQuery,
 ): Promise<DeliveriesContent> {
   const owner = ownerOf(viewer);
-  const { before, done, count, ...values } = query;
+  const { page, size, after, done, count, ...values } = query;
+  const chosen = { page, size, after };
   const since = parseIndianTime(values.since);
   const until = parseIndianTime(values.until);
   const violations = {
@@ -141,14 +144,13 @@ async function readContent(
     state: DELIVERY_STATES.find((state) => state === values.state),
     event: EVENT_TYPES.find((event) => event === values.event),
     orderNumber: values.order?.trim() || undefined,
-    before: before || undefined,
   };
-  const [page, resend] = await Promise.all([
-    pageDeliveries(sql, owner, filter),
+  const [list, resend] = await Promise.all([
+    pageDeliveries(sql, owner, filter, partOf(chosen)),
     latestResend(sql, owner),
   ]);
   const { environment } = viewer;
   const version = versionText(resend?.left);
   const resent = done === 'resent' ? Number(count) || 0 : undefined;
-  return { environment, values, violations, before: filter.before, page, resend, version, resent };
+  return { environment, values, violations, chosen, list, resend, version, resent };
 }

@@ -1,14 +1,17 @@
 import { h } from 'preact';
 import type { Environment } from '../../domain/index.ts';
 import { EVENT_TYPES } from '../../domain/index.ts';
-import type { DeliveryPage, ListedDelivery, ResendProgress } from '../../webhooks/public.ts';
+import type { ListPage } from '../../db/list-part.ts';
+import type { ListedDelivery, ResendProgress } from '../../webhooks/public.ts';
 import { DELIVERY_STATES } from '../../webhooks/public.ts';
 import { choice, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import { deliveryState, moment, notice, section } from '../view/parts.ts';
 import { shortId } from '../view/short-texts.ts';
-import { dataTable, pager } from '../view/table.ts';
+import type { PageChoice } from '../view/pages.ts';
+import { emptyText, pages } from '../view/pages.ts';
+import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { resultText } from './delivery-parts.ts';
 import { IN_ENVIRONMENT, pathOf } from './deps.ts';
@@ -19,8 +22,8 @@ export interface DeliveriesContent {
   /** The filter as it was typed. */
   values: Readonly<Record<string, string | undefined>>;
   violations: Readonly<Record<string, string>>;
-  before: string | undefined;
-  page: DeliveryPage;
+  chosen: PageChoice;
+  list: ListPage<ListedDelivery>;
   resend: ResendProgress | undefined;
   /** Of the resend: the page reloads when it has another one. */
   version: string;
@@ -38,7 +41,9 @@ const namesOf = (names: readonly string[]) => Object.fromEntries(names.map((name
 
 /** The list of deliveries. */
 export function deliveriesView(content: DeliveriesContent): View {
-  const { environment, values, violations, before, page, resend, version, refused } = content;
+  const { environment, values, violations, chosen, list, resend, version, refused } = content;
+  const { rows, total, hasMore } = list;
+  const next = hasMore ? rows.at(-1)?.deliveryId : undefined;
   const path = pathOf(environment, '/deliveries');
   const isRunning = resend !== undefined && resend.finishedAt === null;
   return {
@@ -63,14 +68,14 @@ export function deliveriesView(content: DeliveriesContent): View {
         timeField('since', 'Since (IST)', { values, violations }),
         timeField('until', 'Until (IST)', { values, violations }),
       ),
-      deliveryTable(environment, page.deliveries, Object.values(values).some(Boolean)),
-      page.deliveries.length > 0 &&
+      deliveryTable(content),
+      rows.length > 0 &&
         form(
           `${path}/resend`,
           { id: SELECTION },
           submit(`Send the selected ones again ${IN_ENVIRONMENT[environment]}`, 'second'),
         ),
-      pager(path, values, { before, next: page.older ?? undefined }),
+      pages({ path, filters: values, chosen, shown: rows.length, total, next }),
       resendSection(content, path),
     ],
   };
@@ -84,15 +89,12 @@ function timeField(
   return textField({ name, label, type: 'datetime-local' }, state);
 }
 
-function deliveryTable(
-  environment: Environment,
-  rows: readonly ListedDelivery[],
-  isFiltered: boolean,
-) {
+function deliveryTable({ environment, values, chosen, list: { rows } }: DeliveriesContent) {
+  const isFiltered = Object.values(values).some(Boolean);
   return dataTable({
     caption: 'Deliveries, newest first',
     rows,
-    empty: isFiltered ? 'No delivery matches.' : 'No webhook was sent yet.',
+    empty: emptyText(chosen, isFiltered ? 'No webhook matches.' : 'No webhook was sent yet.'),
     columns: [
       {
         title: 'Select',

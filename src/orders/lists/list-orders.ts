@@ -19,11 +19,11 @@ export interface OrderFilter {
 
 /** A page of a list. */
 export interface OrderPage {
-  /** Counted from 0. */
-  number: number;
-  /** Orders on a page. */
+  /** The orders before the page. */
+  skip: number;
+  /** Orders on the page. */
   size: number;
-  /** The order before the page, one of the merchant's; then `number` is 0. */
+  /** The order before the page, one of the merchant's; then `skip` is 0. */
   after?: string | undefined;
 }
 
@@ -54,7 +54,10 @@ function conditionsOf(sql: Sql, filter: OrderFilter) {
 }
 
 /** The bounds of the creation time; an absent one is infinite. */
-function boundsOf(sql: Sql, { createdFrom, createdTo }: OrderFilter) {
+export function boundsOf(
+  sql: Sql,
+  { createdFrom, createdTo }: Pick<OrderFilter, 'createdFrom' | 'createdTo'>,
+) {
   return {
     from: createdFrom ? sql`${createdFrom}::timestamptz` : sql`'-infinity'::timestamptz`,
     to: createdTo ? sql`${createdTo}::timestamptz` : sql`'infinity'::timestamptz`,
@@ -86,7 +89,6 @@ export function orderPageQuery(sql: Sql, filter: OrderFilter, page: OrderPage) {
   const { from, to } = boundsOf(sql, filter);
   const conditions = conditionsOf(sql, filter);
   const { newest, isInPage } = beginningOf(sql, page, to);
-  const skipped = page.number * page.size;
   const inBlock = status ? sql`by_status[status_number(${status})]` : sql`orders`;
   const count = (begins: Fragment, ends: Fragment) =>
     sql`(SELECT count(*) FROM orders
@@ -118,8 +120,8 @@ export function orderPageQuery(sql: Sql, filter: OrderFilter, page: OrderPage) {
     ),
     newest AS MATERIALIZED (
       SELECT o.created_at, o.order_number FROM (
-        SELECT ends_at, ${skipped} - (orders_until - orders) AS skipped FROM reached
-        WHERE orders_until > ${skipped} AND orders > 0 ORDER BY orders_until LIMIT 1
+        SELECT ends_at, ${page.skip} - (orders_until - orders) AS skipped FROM reached
+        WHERE orders_until > ${page.skip} AND orders > 0 ORDER BY orders_until LIMIT 1
       ) AS part, LATERAL (
         SELECT created_at, order_number FROM orders
         WHERE ${conditions} AND created_at < part.ends_at

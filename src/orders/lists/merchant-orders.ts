@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
+import type { ListPart } from '../../db/list-part.ts';
 import { DomainError } from '../../domain/index.ts';
 import { addRequestFields } from '../../http/request-context.ts';
 import { writeLook } from '../../merchants/public.ts';
@@ -14,8 +15,9 @@ import { listMerchantDisputes } from './merchant-disputes.ts';
 import { ordersCsv } from './orders-csv.ts';
 import { findOrder } from './find-orders.ts';
 import type { OrderRow } from '../rows.ts';
-import type { MerchantSearch, OrderOwner, SearchPart } from './search-orders.ts';
-import { searchOrders } from './search-orders.ts';
+import type { OrderSort } from './page-orders.ts';
+import { pageOrders } from './page-orders.ts';
+import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 import type { TimelineRow } from '../steps/timeline.ts';
 import { readTimeline } from '../steps/timeline.ts';
 
@@ -37,13 +39,13 @@ export type MerchantOrders = ReturnType<typeof createMerchantOrders>;
 /** Binds what a merchant may read to the database. */
 export function createMerchantOrders(sql: Sql) {
   return {
-    search: (owner: OrderOwner, search: MerchantSearch, part: SearchPart) =>
-      searchOrders(sql, owner, search, part),
+    page: (owner: OrderOwner, search: MerchantSearch, part: ListPart, sort: OrderSort) =>
+      pageOrders(sql, owner, search, part, sort),
     csv: (owner: OrderOwner, search: MerchantSearch, actor: Actor) =>
       exportOrders(sql, owner, search, actor),
     find: (owner: OrderOwner, orderNumber: string) => findOwnOrder(sql, owner, orderNumber),
     read: (owner: OrderOwner, orderNumber: string) => readOrder(sql, owner, orderNumber),
-    listDisputes: (owner: OrderOwner, list: DisputeList, part: SearchPart) =>
+    listDisputes: (owner: OrderOwner, list: DisputeList, part: ListPart) =>
       listMerchantDisputes(sql, owner, list, part),
     readAttention: (owner: OrderOwner) => readOrderAttention(sql, owner),
     countByDay: (owner: OrderOwner, days: readonly string[]) => countOrdersByDay(sql, owner, days),

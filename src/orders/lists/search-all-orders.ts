@@ -1,4 +1,6 @@
 import type { Sql } from '../../db/client.ts';
+import type { ListPage, ListPart } from '../../db/list-part.ts';
+import { pageOf, rowsToRead } from '../../db/list-part.ts';
 import type { FoundOrder } from './find-orders.ts';
 import { FOUND_COLUMNS } from './find-orders.ts';
 import { criterionCondition, recogniseSearch } from './search-text.ts';
@@ -8,42 +10,60 @@ export interface OperatorSearch {
   /** A number, the merchant's own id, an e-mail, a phone number, a UTR or another reference. */
   text?: string | undefined;
   merchantId?: string | undefined;
-  /** The number of the last order of the page before. */
-  before?: string | undefined;
 }
+
+/** An order that an operator has found, with its merchant's name. */
+export type OrderOfMerchant = FoundOrder & { merchantName: string };
 
 /**
  * Finds orders of all merchants and both environments, newest first.
  *
- * @returns at most `limit`, and whether there are more
+ * @param part.after the number of the order before the part
  */
 export async function searchAllOrders(
   sql: Sql,
   search: OperatorSearch,
-  limit: number,
-): Promise<{ orders: FoundOrder[]; hasMore: boolean }> {
-  const parts = partsOf(sql, search);
-  if (parts.length === 0) return { orders: [], hasMore: false };
-  const most = limit + 1;
+  part: ListPart,
+): Promise<ListPage<OrderOfMerchant>> {
+  const sources = sourcesOf(sql, search, part.after);
+  const [first] = sources;
+  if (first === undefined) return pageOf<OrderOfMerchant>([], part);
+  const most = rowsToRead(part);
   // Each part reads the newest rows of one index.
-  const newest = parts.map(
+  const newest = sources.map(
     ({ condition, older, order }) => sql`
-      (SELECT ${sql(FOUND_COLUMNS)} FROM orders
-      WHERE ${condition} ${search.before === undefined ? sql`` : older}
+      (SELECT order_number, created_at FROM orders
+      WHERE ${condition} ${part.after === undefined ? sql`` : older}
       ORDER BY ${order} LIMIT ${most})`,
   );
-  const union = newest.reduce((all, part) => sql`${all} UNION ${part}`);
-  const rows = await sql<FoundOrder[]>`
-    SELECT * FROM (${union}) found ORDER BY created_at DESC, order_number DESC LIMIT ${most}`;
-  return { orders: rows.slice(0, limit), hasMore: rows.length > limit };
+  const union = newest.reduce((all, source) => sql`${all} UNION ${source}`);
+  const found = await sql<{ orderNumber: string }[]>`
+    SELECT order_number FROM (${union}) found
+    ORDER BY ${first.order} LIMIT ${most}`;
+  const page = pageOf(found, part);
+  return { ...page, rows: await readFound(sql, page.rows) };
 }
 
-function partsOf(sql: Sql, { text = '', merchantId, before = '' }: OperatorSearch) {
+async function readFound(
+  sql: Sql,
+  found: readonly { orderNumber: string }[],
+): Promise<OrderOfMerchant[]> {
+  const numbers = found.map(({ orderNumber }) => orderNumber);
+  return sql<OrderOfMerchant[]>`
+    SELECT found.*, m.name AS merchant_name
+    FROM unnest(${numbers}::text[]) WITH ORDINALITY AS listed (order_number, place),
+      LATERAL (SELECT ${sql(FOUND_COLUMNS)} FROM orders o
+        WHERE o.order_number = listed.order_number) AS found
+      JOIN merchants m USING (merchant_id)
+    ORDER BY place`;
+}
+
+function sourcesOf(sql: Sql, { text = '', merchantId }: OperatorSearch, after = '') {
   const ofMerchant = merchantId ? sql`AND merchant_id = ${merchantId}` : sql``;
   const byTime = {
     order: sql`created_at DESC, order_number DESC`,
     older: sql`AND (created_at, order_number)
-      < ((SELECT created_at FROM orders WHERE order_number = ${before}), ${before})`,
+      < ((SELECT created_at FROM orders WHERE order_number = ${after}), ${after})`,
   };
   if (text.trim() !== '') {
     return recogniseSearch(text).map((criterion) => ({
@@ -58,6 +78,6 @@ function partsOf(sql: Sql, { text = '', merchantId, before = '' }: OperatorSearc
     }));
   }
   // Order numbers sort by their time, and no other index has all orders in the order of time.
-  const byNumber = { order: sql`order_number DESC`, older: sql`AND order_number < ${before}` };
+  const byNumber = { order: sql`order_number DESC`, older: sql`AND order_number < ${after}` };
   return [{ condition: sql`true`, ...byNumber }];
 }

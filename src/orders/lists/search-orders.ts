@@ -50,22 +50,39 @@ export function searchQuery(
   { text = '', ...filter }: MerchantSearch,
   { before, limit }: SearchPart,
 ) {
-  const conditions = conditionsOf(sql, owner, filter, before);
-  const newest = sql`ORDER BY created_at DESC, order_number DESC LIMIT ${limit + 1}`;
-  if (text.trim() === '')
-    return sql`SELECT * FROM orders_with_dispute WHERE ${conditions} ${newest}`;
-  // Each criterion has its own index, which an OR of them would not use.
-  const found = recogniseSearch(text).reduce(
-    (others, criterion) => sql`${others} UNION (SELECT created_at, order_number FROM orders
-      WHERE ${conditions} AND ${criterionCondition(sql, criterion)} ${newest})`,
-    sql`SELECT NULL::timestamptz AS created_at, NULL::text AS order_number WHERE false`,
-  );
+  const part = { before, limit: limit + 1 };
+  if (text.trim() === '') {
+    return sql`SELECT * FROM orders_with_dispute
+      WHERE ${conditionsOf(sql, owner, filter, before)} ${newestOf(sql, part)}`;
+  }
   return sql`
-    SELECT o.* FROM (
-      SELECT created_at, order_number FROM (${found}) AS any_criterion ${newest}
-    ) AS found JOIN orders_with_dispute o USING (order_number)
+    SELECT o.* FROM (${foundQuery(sql, owner, { text, ...filter }, part)}) AS found
+      JOIN orders_with_dispute o USING (order_number)
     ORDER BY o.created_at DESC, order_number DESC`;
 }
+
+/** Reads number, time and amount of the newest orders that a search finds, at most `limit`. */
+export function foundQuery(
+  sql: Sql,
+  owner: OrderOwner,
+  { text = '', ...filter }: MerchantSearch,
+  part: SearchPart,
+) {
+  const conditions = conditionsOf(sql, owner, filter, part.before);
+  const columns = sql`created_at, order_number, amount_paise`;
+  const newest = newestOf(sql, part);
+  if (text.trim() === '') return sql`SELECT ${columns} FROM orders WHERE ${conditions} ${newest}`;
+  // Each criterion has its own index, which an OR of them would not use.
+  const found = recogniseSearch(text).reduce(
+    (others, criterion) => sql`${others} UNION (SELECT ${columns} FROM orders
+      WHERE ${conditions} AND ${criterionCondition(sql, criterion)} ${newest})`,
+    sql`SELECT ${columns} FROM orders WHERE false`,
+  );
+  return sql`SELECT ${columns} FROM (${found}) AS any_criterion ${newest}`;
+}
+
+const newestOf = (sql: Sql, { limit }: SearchPart) =>
+  sql`ORDER BY created_at DESC, order_number DESC LIMIT ${limit}`;
 
 function conditionsOf(
   sql: Sql,

@@ -137,7 +137,7 @@ function listOrdersRoute({ sql, present }: OrderRouteDeps): Route {
     const number = after === undefined ? query.page : 0;
     const filter = { ...filterOf(query), ...owner };
     const { orders, totalElements, hasMore } = await listOrders(sql, filter, {
-      number,
+      skip: number * size,
       size,
       after,
     });

@@ -1,11 +1,14 @@
 import type { Fragment } from 'postgres';
 import type { Sql } from '../../db/client.ts';
+import type { ListPage, ListPart } from '../../db/list-part.ts';
+import { pageOf, rowsToRead } from '../../db/list-part.ts';
 import type { DisputeStatus, Environment } from '../../domain/index.ts';
 
 /** A dispute that has not ended: it waits for the merchant, an operator or the refund. */
 export interface RunningDispute {
   orderNumber: string;
   merchantId: string;
+  merchantName: string;
   environment: Environment;
   status: DisputeStatus;
   amountPaise: number;
@@ -56,36 +59,49 @@ export interface DisputeFilter {
   status?: DisputeStatus | undefined;
   merchantId?: string | undefined;
   environment?: Environment | undefined;
-  /** The order number of the last dispute of the page before. */
-  after?: string | undefined;
 }
 
 /**
  * Lists disputes that have not ended, the nearest deadline first.
  *
- * @returns at most `limit` disputes, and whether there are more
+ * @param part.after the number of the order of the dispute before the part
  */
 export async function listRunningDisputes(
   sql: Sql,
-  { status, merchantId, environment, after }: DisputeFilter,
-  limit: number,
-): Promise<{ disputes: RunningDispute[]; hasMore: boolean }> {
-  const rows = await sql<RunningDispute[]>`
-    SELECT d.order_number, d.merchant_id, d.environment, status, amount_paise, dispute_count,
-      raised_at, respond_by, pending_operation IS NOT NULL AS is_refunding
-    FROM disputes d JOIN orders USING (order_number)
+  { status, merchantId, environment }: DisputeFilter,
+  part: ListPart,
+): Promise<ListPage<RunningDispute>> {
+  const { after } = part;
+  const found = await sql<{ orderNumber: string }[]>`
+    SELECT order_number FROM disputes
     WHERE ended_at IS NULL
       ${status ? hasStatus(sql, status) : sql``}
-      ${merchantId ? sql`AND d.merchant_id = ${merchantId}` : sql``}
-      ${environment ? sql`AND d.environment = ${environment}` : sql``}
+      ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
+      ${environment ? sql`AND environment = ${environment}` : sql``}
       ${
         after
-          ? sql`AND (respond_by, d.order_number) > ((SELECT respond_by FROM disputes
+          ? sql`AND (respond_by, order_number) > ((SELECT respond_by FROM disputes
         WHERE order_number = ${after} AND ended_at IS NULL), ${after})`
           : sql``
       }
-    ORDER BY respond_by, d.order_number LIMIT ${limit + 1}`;
-  return { disputes: rows.slice(0, limit), hasMore: rows.length > limit };
+    ORDER BY respond_by, order_number LIMIT ${rowsToRead(part)}`;
+  const page = pageOf(found, part);
+  return { ...page, rows: await readRunning(sql, page.rows) };
+}
+
+async function readRunning(
+  sql: Sql,
+  found: readonly { orderNumber: string }[],
+): Promise<RunningDispute[]> {
+  const numbers = found.map(({ orderNumber }) => orderNumber);
+  return sql<RunningDispute[]>`
+    SELECT order_number, d.merchant_id, m.name AS merchant_name, d.environment, o.status,
+      amount_paise, dispute_count, raised_at, respond_by,
+      pending_operation IS NOT NULL AS is_refunding
+    FROM unnest(${numbers}::text[]) AS listed (order_number)
+      JOIN disputes d USING (order_number) JOIN orders o USING (order_number)
+      JOIN merchants m ON m.merchant_id = d.merchant_id
+    WHERE ended_at IS NULL ORDER BY respond_by, order_number`;
 }
 
 /**

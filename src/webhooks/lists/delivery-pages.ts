@@ -1,12 +1,11 @@
 import { encodeTime } from 'ulid';
 import type { Sql } from '../../db/client.ts';
+import type { ListPage, ListPart } from '../../db/list-part.ts';
+import { pageOf, rowsToRead } from '../../db/list-part.ts';
 import type { Environment, EventType } from '../../domain/index.ts';
 import { EVENT_TYPES } from '../../domain/index.ts';
 import type { DeliveryState } from '../schedule/attempt-log.ts';
 import { DELIVERY_STATES } from '../schedule/attempt-log.ts';
-
-/** The deliveries on one page. */
-export const DELIVERIES_PER_PAGE = 25;
 
 /** A merchant in one environment, whose deliveries are listed. */
 export interface DeliveryOwner {
@@ -23,8 +22,6 @@ export interface DeliveryPageFilter {
   since?: Date | undefined;
   /** Events before this time. */
   until?: Date | undefined;
-  /** Only deliveries that are older than this one: the next page. */
-  before?: string | undefined;
 }
 
 /** One line of the list. */
@@ -42,31 +39,36 @@ export interface ListedDelivery {
   lastError: string | null;
 }
 
-/** A page of a merchant's deliveries. */
-export interface DeliveryPage {
-  deliveries: ListedDelivery[];
-  /** The `before` of the next page; null when this is the last one. */
-  older: string | null;
-}
-
 /**
  * A page of a merchant's deliveries, newest first. A delivery's id is a ULID of its event's time, so it
  * is the key of the pages, and times select by it.
+ *
+ * @param part.after the id of the delivery before the part
  */
 export async function pageDeliveries(
   sql: Sql,
   owner: DeliveryOwner,
   filter: DeliveryPageFilter,
-): Promise<DeliveryPage> {
-  const rows = await sql<ListedDelivery[]>`
-    WITH page AS MATERIALIZED (
-      ${filter.orderNumber === undefined ? newestOf(sql, owner, filter) : newestOfOrder(sql, owner, filter)}
-      ORDER BY delivery_id DESC LIMIT ${DELIVERIES_PER_PAGE + 1}
-    )
+  part: ListPart,
+): Promise<ListPage<ListedDelivery>> {
+  const newest = filter.orderNumber === undefined ? newestOf : newestOfOrder;
+  const found = await sql<{ deliveryId: string }[]>`
+    ${newest(sql, owner, filter, part)} ORDER BY delivery_id DESC LIMIT ${rowsToRead(part)}`;
+  const page = pageOf(found, part);
+  return { ...page, rows: await readListed(sql, page.rows) };
+}
+
+async function readListed(
+  sql: Sql,
+  found: readonly { deliveryId: string }[],
+): Promise<ListedDelivery[]> {
+  const ids = found.map(({ deliveryId }) => deliveryId);
+  return sql<ListedDelivery[]>`
     SELECT d.delivery_id, e.order_number, d.event_type AS event, d.state, d.created_at,
       d.next_attempt_at, counted.attempt_count, last.at AS last_attempt_at,
       last.status_code AS last_status_code, last.error AS last_error
-    FROM page JOIN webhook_deliveries d USING (delivery_id) JOIN order_events e USING (event_id)
+    FROM unnest(${ids}::text[]) AS page (delivery_id)
+      JOIN webhook_deliveries d USING (delivery_id) JOIN order_events e USING (event_id)
     LEFT JOIN LATERAL (
       SELECT count(*)::integer AS attempt_count FROM webhook_attempts a
       WHERE a.delivery_id = d.delivery_id
@@ -76,9 +78,6 @@ export async function pageDeliveries(
       WHERE a.delivery_id = d.delivery_id ORDER BY attempt_id DESC LIMIT 1
     ) last ON true
     ORDER BY d.delivery_id DESC`;
-  const deliveries = rows.slice(0, DELIVERIES_PER_PAGE);
-  const hasOlder = rows.length > DELIVERIES_PER_PAGE;
-  return { deliveries, older: hasOlder ? (deliveries.at(-1)?.deliveryId ?? null) : null };
 }
 
 /** Reads a page of each type and state by the index, however many deliveries have another one. */
@@ -86,6 +85,7 @@ function newestOf(
   sql: Sql,
   { merchantId, environment }: DeliveryOwner,
   filter: DeliveryPageFilter,
+  part: ListPart,
 ) {
   const types = filter.event ? [filter.event] : [...EVENT_TYPES];
   const states = filter.state ? [filter.state] : [...DELIVERY_STATES];
@@ -97,8 +97,8 @@ function newestOf(
       SELECT d.delivery_id FROM webhook_deliveries d
       WHERE d.merchant_id = ${merchantId} AND d.environment = ${environment}
         AND d.event_type = every_type.event_type AND d.state = every_state.state
-        ${withinTimes(sql, filter)}
-      ORDER BY d.delivery_id DESC LIMIT ${DELIVERIES_PER_PAGE + 1}
+        ${withinTimes(sql, filter, part)}
+      ORDER BY d.delivery_id DESC LIMIT ${rowsToRead(part)}
     ) AS newest`;
 }
 
@@ -106,6 +106,7 @@ function newestOfOrder(
   sql: Sql,
   { merchantId, environment }: DeliveryOwner,
   filter: DeliveryPageFilter,
+  part: ListPart,
 ) {
   const { orderNumber = '', event, state } = filter;
   return sql`
@@ -114,14 +115,14 @@ function newestOfOrder(
       AND d.merchant_id = ${merchantId} AND d.environment = ${environment}
       ${event ? sql`AND d.event_type = ${event}` : sql``}
       ${state ? sql`AND d.state = ${state}` : sql``}
-      ${withinTimes(sql, filter)}`;
+      ${withinTimes(sql, filter, part)}`;
 }
 
-function withinTimes(sql: Sql, { since, until, before }: DeliveryPageFilter) {
+function withinTimes(sql: Sql, { since, until }: DeliveryPageFilter, { after }: ListPart) {
   return sql`
     ${since ? sql`AND d.delivery_id >= ${firstIdAt(since)}` : sql``}
     ${until ? sql`AND d.delivery_id < ${firstIdAt(until)}` : sql``}
-    ${before ? sql`AND d.delivery_id < ${before}` : sql``}`;
+    ${after ? sql`AND d.delivery_id < ${after}` : sql``}`;
 }
 
 /** Sorts before every delivery id of this time. */
