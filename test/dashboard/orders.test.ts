@@ -102,6 +102,50 @@ describe('the list of orders', () => {
     expect(Buffer.byteLength(first.body)).toBeLessThan(MAX_BYTES);
   });
 
+  test('has quick filters with their counts, is sorted by time and amount, and adds the amounts up', async ({
+    service,
+  }) => {
+    const shop = await service.newMerchant({ webhooks: false });
+    const browser = browserOf(service.origin, await merchantUser(service.sql, shop.merchantId));
+    for (const [merchantOrderId, amount] of [
+      ['SORT-A', 300],
+      ['SORT-B', 100],
+      ['SORT-C', 200],
+    ] as const) {
+      const order = await shop.sandbox.create({ merchantOrderId, amount });
+      if (merchantOrderId === 'SORT-A') await shop.sandbox.help(order, 'pay');
+    }
+    const shown = async (query: string) => {
+      const page = await browser.get(listOf(query));
+      const ids = Array.from(page.body.matchAll(/>(SORT-\w)</g), ([, id]) => id);
+      return { page, ids };
+    };
+    const { page, ids } = await shown('');
+    expect(ids).toEqual(['SORT-C', 'SORT-B', 'SORT-A']);
+    expect(page.body).toMatch(/aria-sort="descending"[^>]*><a[^>]*sort=oldest[^>]*>Created/);
+    const text = textOf(page);
+    for (const chip of ['All 3', 'Waiting for payment 2', 'To deliver 1', 'Completed 0']) {
+      expect(text).toContain(chip);
+    }
+    expect(text).toContain(`Total${rupeesText(60_000)}`);
+    expect((await shown('?sort=oldest')).ids).toEqual(['SORT-A', 'SORT-B', 'SORT-C']);
+    expect((await shown('?sort=largest')).ids).toEqual(['SORT-A', 'SORT-C', 'SORT-B']);
+    expect((await shown('?sort=smallest')).ids).toEqual(['SORT-B', 'SORT-C', 'SORT-A']);
+    const waiting = await shown('?status=ACCEPTED&sort=largest');
+    expect(waiting.ids).toEqual(['SORT-C', 'SORT-B']);
+    expect(waiting.page.body).toMatch(/<a [^>]*aria-current="page"[^>]*>Waiting for payment 2</);
+    expect(textOf(waiting.page)).toContain(`Total${rupeesText(30_000)}`);
+    // A search for a text keeps the filter and has no counts.
+    const found = await shown('?status=ACCEPTED&q=SORT-B');
+    expect(found.page.body).toMatch(/<input type="hidden" name="status" value="ACCEPTED"/);
+    expect(textOf(found.page)).not.toContain('All 3');
+  });
+
+  test('names a status that is none', async ({ owner }) => {
+    const page = await owner.get(listOf('?status=LOST'));
+    expect([page.status, textOf(page).includes('must be an order status')]).toEqual([400, true]);
+  });
+
   test('names an invalid day, and keeps what was typed', async ({ owner }) => {
     const page = await owner.get(listOf('?q=FIND-1&from=2026-99-01'));
     expect(page.status).toBe(400);
@@ -287,10 +331,16 @@ describe('an action on an order', () => {
     await act('testDispute', { reason: 'It never arrived at all' });
     const disputes = await owner.get('/dashboard/sandbox/disputes');
     expect(textOf(disputes)).toContain('It never arrived at all');
+    const unanswered = '/dashboard/sandbox/disputes?list=unanswered';
+    const reviewed = '/dashboard/sandbox/disputes?list=underReview';
+    expect((await owner.get(unanswered)).body).toContain(order.order_number);
+    expect((await owner.get(reviewed)).body).not.toContain(order.order_number);
     const evidence = filled(formOf(disputes, `${order.order_number}/submitEvidence`), {
       text: 'The courier has a signature',
     });
     expect((await owner.post(`${path}/submitEvidence`, evidence)).status).toBe(303);
+    expect((await owner.get(unanswered)).body).not.toContain(order.order_number);
+    expect((await owner.get(reviewed)).body).toContain(order.order_number);
     await act('resolveDispute', { resolution: 'Found at the neighbour' });
     expect((await merchant.sandbox.read(order)).status).toBe('DELIVERED');
     const ended = textOf(await owner.get('/dashboard/sandbox/disputes?list=ended'));

@@ -60,6 +60,9 @@ describe('the list of deliveries', () => {
     const inIndia = (ms: number) => new Date(ms + 5.5 * 3_600_000).toISOString().slice(0, 16);
     expect(await shown(`since=${inIndia(Date.now() - 3_600_000)}`)).toHaveLength(3);
     expect(await shown(`until=${inIndia(Date.now() - 3_600_000)}`)).toEqual([]);
+    const delivered = await owner.get(`${LIST}?state=DELIVERED&event=ORDER_CREATED`);
+    expect(delivered.body).toMatch(/<a [^>]*aria-current="page"[^>]*>Delivered</);
+    expect(delivered.body).toMatch(/state=FAILED&amp;event=ORDER_CREATED"[^>]*>Failed</);
     const refused = await owner.get(`${LIST}?since=yesterday`);
     expect(refused.status).toBe(400);
     expect(refused.body).toContain('must be a date and a time');
@@ -75,6 +78,20 @@ describe('the list of deliveries', () => {
     const [{ orderNumber } = { orderNumber: '' }] = await deliveriesOf(service, merchant);
     expect(shownIn((await other.owner.get(`${LIST}?order=${orderNumber}`)).body)).toEqual([]);
   });
+});
+
+test('the list of webhooks and the settings of the endpoint are two tabs of one page', async ({
+  owner,
+}) => {
+  for (const [path, current, other] of [
+    ['deliveries', 'Sent webhooks', '/dashboard/sandbox/webhooks'],
+    ['webhooks', 'Endpoint', '/dashboard/sandbox/deliveries'],
+  ] as const) {
+    const { body } = await owner.get(`/dashboard/sandbox/${path}`);
+    const tabs = /<nav class="tabs"[\s\S]*?<\/nav>/.exec(body)?.[0];
+    expect(tabs).toMatch(new RegExp(`<a [^>]*aria-current="page"[^>]*>${current}<`));
+    expect(tabs).toContain(`href="${other}"`);
+  }
 });
 
 describe('many deliveries', () => {
@@ -126,7 +143,7 @@ describe('many deliveries', () => {
     const other = await newShop(service, 1);
     const nothing = await owner.post(`${LIST}/resend`);
     expect(nothing.status).toBe(400);
-    expect(nothing.body).toContain('Choose at least one delivery');
+    expect(nothing.body).toContain('Choose at least one webhook');
     const noTime = await owner.post(`${LIST}/resend-since`, { 'resend-since': 'yesterday' });
     expect(noTime.status).toBe(400);
     const foreign = other.deliveries.map(({ deliveryId }) => deliveryId);

@@ -21,7 +21,7 @@ const BROKEN_WORDS = `
     return words;
   })`;
 
-test.for([320, 390, 768, 1024, 1440])(
+test.for([320, 390, 720, 1024, 1440])(
   'no word in a cell is broken, and no table makes the page wider: %i pixels',
   async (width, { service, merchant, newPhone }) => {
     await merchant.sandbox.create({

@@ -111,9 +111,9 @@ test('a selection is sent again in any state, and only if all of it is the merch
   await expect(resendSelected(deps, owner, [...two, foreign])).rejects.toThrow(
     `Delivery not found: ${foreign}`,
   );
-  await expect(resendSelected(deps, owner, [])).rejects.toThrow('Choose at least one delivery');
+  await expect(resendSelected(deps, owner, [])).rejects.toThrow('Choose at least one webhook');
   const tooMany = Array.from({ length: 101 }, (_, index) => `dlv_${index}`);
-  await expect(resendSelected(deps, owner, tooMany)).rejects.toThrow('At most 100 deliveries');
+  await expect(resendSelected(deps, owner, tooMany)).rejects.toThrow('At most 100 webhooks');
   expect(await resendSelected(deps, owner, [...two, ...two])).toBe(2);
   await untilFinished(service, merchant);
   expect(await statesOf(service, merchant)).toEqual([

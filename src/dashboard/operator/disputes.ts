@@ -19,8 +19,7 @@ import {
 import { listOpenAbout } from '../../proposals/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import { choice } from '../view/fields.ts';
-import { filterForm } from '../view/layout.ts';
+import { chips } from '../view/filters.ts';
 import { facts, moment, money, notice, orderStatus, section } from '../view/parts.ts';
 import { emptyText, pageFields, pages, partOf } from '../view/pages.ts';
 import type { OperatorPageDeps } from './context.ts';
@@ -34,10 +33,14 @@ import { openProposals } from './proposal-tables.ts';
 /** The earlier disputes of a buyer and a merchant that the page shows. */
 const EARLIER_ORDERS = 10;
 
-const STATUS_TEXTS = {
-  DISPUTE_UNDER_REVIEW: 'Under review: waits for a decision',
-  DISPUTE_OPEN: "Open: waits for the merchant's answer",
+const STATUS_TITLES = {
+  DISPUTE_UNDER_REVIEW: 'Wait for a decision',
+  DISPUTE_OPEN: "Wait for the merchant's answer",
 } as const satisfies Record<DisputeStatus, string>;
+const CHIPS = [
+  { value: '', title: 'All' },
+  ...Object.entries(STATUS_TITLES).map(([value, title]) => ({ value, title })),
+];
 
 /** The disputes by deadline, and one dispute with the form of its decision. */
 export function disputePages(context: PageContext, deps: OperatorPageDeps): Route[] {
@@ -53,15 +56,12 @@ export function disputePages(context: PageContext, deps: OperatorPageDeps): Rout
     const filter = { status: status || undefined };
     const { rows, total, hasMore } = await listRunningDisputes(deps.sql, filter, partOf(chosen));
     const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
-    const choices = { '': 'All', ...STATUS_TEXTS };
+    const path = '/operator/disputes';
     const content = [
-      filterForm(
-        '/operator/disputes',
-        choice({ name: 'status', label: 'Status', choices }, { values: { status } }),
-      ),
+      chips('Which disputes', { path, filters: {}, name: 'status', chosen: status }, CHIPS),
       disputeTable(rows, emptyText(chosen, 'No dispute is running.')),
       pages({
-        path: '/operator/disputes',
+        path,
         filters: { status },
         chosen,
         shown: rows.length,

@@ -1,14 +1,15 @@
 import { h } from 'preact';
 import { z } from 'zod';
 import type { Route } from '../../http/define-route.ts';
-import type { OrderRow } from '../../orders/public.ts';
+import type { DisputeList, OrderRow } from '../../orders/public.ts';
+import { DISPUTE_LISTS } from '../../orders/public.ts';
 import { shorten } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { money, moment, orderStatus } from '../view/parts.ts';
 import { emptyText, pageFields, pages, partOf } from '../view/pages.ts';
-import { pathWith } from '../view/table.ts';
+import { chips } from '../view/filters.ts';
 import { link } from '../view/url.ts';
 import { actionForm } from './action-form.ts';
 import { allowedActions } from './allowed-actions.ts';
@@ -20,8 +21,23 @@ import { waitingSentence } from './sentence.ts';
 
 const SHOWN_CHARACTERS = 400;
 
+const TITLES = {
+  running: 'Not ended',
+  unanswered: 'Needs your answer',
+  underReview: 'With the operators',
+  ended: 'Ended',
+} as const satisfies Record<DisputeList, string>;
+const CHIPS = DISPUTE_LISTS.map((value) => ({ value, title: TITLES[value] }));
+
+const EMPTY = {
+  running: 'No buyer disputes an order.',
+  unanswered: 'No dispute waits for your answer.',
+  underReview: 'No dispute waits for a decision.',
+  ended: 'No dispute has ended yet.',
+} as const satisfies Record<DisputeList, string>;
+
 const disputesQuery = z.object({
-  list: z.enum(['running', 'ended']).default('running'),
+  list: z.enum(DISPUTE_LISTS).catch('running'),
   ...pageFields,
 });
 
@@ -36,20 +52,13 @@ export function disputePages(context: PageContext, deps: OrderPagesDeps): Route[
     const owner = ownerOf(viewer);
     const { rows, total, hasMore } = await deps.orders.listDisputes(owner, list, partOf(chosen));
     const path = pathOf(viewer, '/disputes');
-    const empty = list === 'running' ? 'No buyer disputes an order.' : 'No dispute has ended yet.';
     const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
     return {
       view: {
-        title: list === 'running' ? 'Disputes' : 'Ended disputes',
+        title: 'Disputes',
         content: [
-          h(
-            'p',
-            null,
-            list === 'running'
-              ? link(pathWith(path, { list: 'ended' }), 'Ended disputes')
-              : link(path, 'Disputes that have not ended'),
-          ),
-          rows.length === 0 && h('p', { class: 'empty' }, emptyText(chosen, empty)),
+          chips('Which disputes', { path, filters: {}, name: 'list', chosen: list }, CHIPS),
+          rows.length === 0 && h('p', { class: 'empty' }, emptyText(chosen, EMPTY[list])),
           ...rows.map((order) => disputeCard(deps, viewer, order)),
           pages({ path, filters: { list }, chosen, shown: rows.length, total, next }),
         ],

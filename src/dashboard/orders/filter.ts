@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { OrderStatus } from '../../domain/index.ts';
 import { ORDER_STATUSES } from '../../domain/index.ts';
 import type { MerchantSearch } from '../../orders/public.ts';
+import { ORDER_SORTS } from '../../orders/public.ts';
 import type { FormState } from '../view/fields.ts';
 import { pageFields } from '../view/pages.ts';
 
@@ -12,12 +13,25 @@ export const filterQuery = z.object({
   /** Days in India, both inclusive. */
   from: z.string().optional(),
   to: z.string().optional(),
+  sort: z.enum(ORDER_SORTS).catch(ORDER_SORTS[0]),
   ...pageFields,
 });
 /** See {@link filterQuery}. */
 export type FilterQuery = z.output<typeof filterQuery>;
-/** Its fields without those of the page. */
-export type OrderFilters = Omit<FilterQuery, keyof typeof pageFields>;
+/** Its fields that choose orders. */
+export type OrderFilters = Pick<FilterQuery, 'q' | 'status' | 'from' | 'to'>;
+
+/** The orders of a status, as a merchant calls them. */
+export const STATUS_TITLES = {
+  ACCEPTED: 'Waiting for payment',
+  PAID: 'To deliver',
+  DELIVERED: 'Delivered',
+  DISPUTE_OPEN: 'Disputed',
+  DISPUTE_UNDER_REVIEW: 'Under review',
+  COMPLETED: 'Completed',
+  REFUNDED: 'Refunded',
+  CANCELLED: 'Cancelled',
+} as const satisfies Record<OrderStatus, string>;
 
 const DAY_MS = 24 * 3_600_000;
 const WRONG_DAY = 'must be a day such as 2026-11-22';

@@ -3,8 +3,7 @@ import type { Environment } from '../../domain/index.ts';
 import { EVENT_TYPES } from '../../domain/index.ts';
 import type { ListPage } from '../../db/list-part.ts';
 import type { ListedDelivery, ResendProgress } from '../../webhooks/public.ts';
-import { DELIVERY_STATES } from '../../webhooks/public.ts';
-import { choice, submit, textField } from '../view/fields.ts';
+import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import { deliveryState, moment, notice, section } from '../view/parts.ts';
@@ -13,7 +12,8 @@ import type { PageChoice } from '../view/pages.ts';
 import { emptyText, pages } from '../view/pages.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
-import { resultText } from './delivery-parts.ts';
+import { chips } from '../view/filters.ts';
+import { resultText, webhookTabs } from './delivery-parts.ts';
 import { IN_ENVIRONMENT, pathOf } from './deps.ts';
 
 /** What the list of deliveries shows. */
@@ -37,9 +37,16 @@ const NUMBER = new Intl.NumberFormat('en-IN');
 /** The id of the form below the table, which has its boxes. */
 const SELECTION = 'selection';
 
+const CHIPS = [
+  { value: '', title: 'All' },
+  { value: 'PENDING', title: 'Waiting' },
+  { value: 'DELIVERED', title: 'Delivered' },
+  { value: 'FAILED', title: 'Failed' },
+] as const satisfies { value: ListedDelivery['state'] | ''; title: string }[];
+
 const namesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));
 
-/** The list of deliveries. */
+/** The list of webhooks. */
 export function deliveriesView(content: DeliveriesContent): View {
   const { environment, values, violations, chosen, list, resend, version, refused } = content;
   const { rows, total, hasMore } = list;
@@ -47,19 +54,18 @@ export function deliveriesView(content: DeliveriesContent): View {
   const path = pathOf(environment, '/deliveries');
   const isRunning = resend !== undefined && resend.finishedAt === null;
   return {
-    title: 'Deliveries',
+    title: 'Webhooks',
     ...(isRunning && { live: { path: `${path}/version`, version } }),
     content: [
+      webhookTabs(environment, '/deliveries'),
       refused && notice('bad', refused.message, 'alert'),
       content.resent === 0 &&
         notice('plain', 'Nothing is sent again: everything since then has arrived.', 'status'),
       content.resent !== 0 && resend && resendNotice(resend),
+      chips('State', { path, filters: values, name: 'state', chosen: values['state'] }, CHIPS),
       filterForm(
         path,
-        choice(
-          { name: 'state', label: 'State', placeholder: 'All', choices: namesOf(DELIVERY_STATES) },
-          { values },
-        ),
+        values['state'] && hidden('state', values['state']),
         choice(
           { name: 'event', label: 'Event', placeholder: 'All', choices: namesOf(EVENT_TYPES) },
           { values },
@@ -92,7 +98,7 @@ function timeField(
 function deliveryTable({ environment, values, chosen, list: { rows } }: DeliveriesContent) {
   const isFiltered = Object.values(values).some(Boolean);
   return dataTable({
-    caption: 'Deliveries, newest first',
+    caption: 'Webhooks, newest first',
     rows,
     empty: emptyText(chosen, isFiltered ? 'No webhook matches.' : 'No webhook was sent yet.'),
     columns: [

@@ -1,3 +1,7 @@
+import type { Environment } from '../../domain/index.ts';
+import { tabs } from '../view/filters.ts';
+import { pathOf } from './deps.ts';
+
 /** What came of an attempt: `200`, or why it failed. */
 export function resultText({
   statusCode,
@@ -7,4 +11,11 @@ export function resultText({
   error: string | null;
 }): string {
   return error ?? String(statusCode ?? '');
+}
+
+/** The two pages about webhooks: what was sent, and where to. */
+export function webhookTabs(environment: Environment, current: '/deliveries' | '/webhooks') {
+  const pathIn = (below: string) => pathOf(environment, below);
+  const pages = { [pathIn('/deliveries')]: 'Sent webhooks', [pathIn('/webhooks')]: 'Endpoint' };
+  return tabs('Webhooks', pages, pathIn(current));
 }

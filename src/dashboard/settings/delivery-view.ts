@@ -52,14 +52,14 @@ export function deliveryView(content: DeliveryContent): View {
   const { environment, delivery, shown, done, refusal } = content;
   const path = pathOf(environment, `/deliveries/${delivery.deliveryId}`);
   return {
-    title: `Delivery of ${delivery.event}`,
+    title: `Webhook ${delivery.event}`,
     content: [
       refusal !== undefined && notice('bad', refusal, 'alert'),
       doneNotice(DONE, done),
       deliverySection(content, path),
       attemptsSection(content, path),
       shown && attemptSection(shown, delivery),
-      h('p', null, link(pathOf(environment, '/deliveries'), 'All deliveries')),
+      h('p', null, link(pathOf(environment, '/deliveries'), 'All webhooks')),
     ],
   };
 }
@@ -69,12 +69,12 @@ function deliverySection({ environment, delivery }: DeliveryContent, path: strin
     delivery;
   return section(
     'delivery',
-    'The delivery',
+    'The webhook',
     facts({
       State: deliveryState(state),
       Order: link(pathOf(environment, `/orders/${orderNumber}`), orderNumber),
       'Event id': h('code', null, eventId),
-      'Delivery id': h('code', null, deliveryId),
+      'Webhook id': h('code', null, deliveryId),
       Created: moment(createdAt),
       'Next attempt': isUnderWay
         ? 'Running now'

@@ -12,6 +12,7 @@ import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { doneNotice, facts, moment, notice, section } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
+import { webhookTabs } from './delivery-parts.ts';
 import { IN_ENVIRONMENT, pathOf } from './deps.ts';
 
 /** What the page of the webhook settings shows. */
@@ -40,8 +41,9 @@ const DONE = {
 export function webhooksView(content: WebhooksContent): View {
   const { environment, endpoint, figures, done, tested } = content;
   return {
-    title: 'Webhooks',
+    title: 'Webhook endpoint',
     content: [
+      webhookTabs(environment, '/webhooks'),
       doneNotice(DONE, done),
       tested && testResult(tested),
       urlSection(content),
@@ -124,7 +126,7 @@ function figuresSection(environment: Environment, figures: EndpointFigures) {
           figure('95 of 100 take at most', p95Ms === null ? '' : `${NUMBER.format(p95Ms)} ms`),
         ),
     attempts > 0 && h('p', { class: 'hint' }, 'Since ', moment(since)),
-    h('p', null, link(pathOf(environment, '/deliveries'), 'All deliveries')),
+    h('p', null, link(pathOf(environment, '/deliveries'), 'All webhooks')),
   );
 }
 

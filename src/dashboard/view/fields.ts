@@ -59,11 +59,13 @@ export function textField(
     maxLength?: number;
     inputMode?: 'numeric' | 'text';
     pattern?: string;
+    /** Examples of what can be typed; the label says what the field is. */
+    placeholder?: string;
   },
   state: FormState = {},
 ) {
-  const { type = 'text', maxLength, inputMode, pattern, autocomplete, name } = field;
-  const input = { type, maxLength, inputMode, pattern, autoComplete: autocomplete };
+  const { type = 'text', maxLength, inputMode, pattern, placeholder, autocomplete, name } = field;
+  const input = { type, maxLength, inputMode, pattern, placeholder, autoComplete: autocomplete };
   return labelled(field, state, (common) =>
     // A password is never sent back.
     h('input', {

@@ -5,8 +5,13 @@ import { pageOf, rowsToRead } from '../../db/list-part.ts';
 import { readRows } from './page-orders.ts';
 import type { OrderOwner } from './search-orders.ts';
 
-/** Orders whose latest dispute has not ended, or has. */
-export type DisputeList = 'running' | 'ended';
+/**
+ * Orders whose latest dispute has not ended: all, those that wait for the merchant's answer, and those that
+ * wait for an operator's decision; or whose latest dispute has ended.
+ */
+export const DISPUTE_LISTS = ['running', 'unanswered', 'underReview', 'ended'] as const;
+/** One of {@link DISPUTE_LISTS}. */
+export type DisputeList = (typeof DISPUTE_LISTS)[number];
 
 /**
  * Lists a merchant's orders by their latest dispute: running ones by deadline, the nearest first; ended
@@ -20,15 +25,18 @@ export async function listMerchantDisputes(
   list: DisputeList,
   part: ListPart,
 ): Promise<ListPage<OrderRow>> {
-  const isRunning = list === 'running';
+  const isRunning = list !== 'ended';
   const key = isRunning ? sql`d.respond_by, d.order_number` : sql`d.ended_at, d.order_number`;
   // A dispute that runs is the latest of its order.
-  const isListed = isRunning
-    ? sql`d.ended_at IS NULL`
-    : sql`d.ended_at IS NOT NULL AND NOT EXISTS (SELECT FROM disputes later
-        WHERE later.order_number = d.order_number AND later.number > d.number)`;
+  const conditions = {
+    running: sql`d.ended_at IS NULL`,
+    unanswered: sql`d.ended_at IS NULL AND d.evidence_at IS NULL`,
+    underReview: sql`d.ended_at IS NULL AND d.evidence_at IS NOT NULL`,
+    ended: sql`d.ended_at IS NOT NULL AND NOT EXISTS (SELECT FROM disputes later
+      WHERE later.order_number = d.order_number AND later.number > d.number)`,
+  };
   const listed = sql`disputes d
-    WHERE d.merchant_id = ${merchantId} AND d.environment = ${environment} AND ${isListed}`;
+    WHERE d.merchant_id = ${merchantId} AND d.environment = ${environment} AND ${conditions[list]}`;
   const after = sql`AND (${key}) ${isRunning ? sql`>` : sql`<`}
     (SELECT ${key} FROM ${listed} AND d.order_number = ${part.after ?? ''})`;
   const found = await sql<{ orderNumber: string }[]>`

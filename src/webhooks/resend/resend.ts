@@ -51,9 +51,9 @@ export async function resendSelected(
   deliveryIds: readonly string[],
 ): Promise<number> {
   const chosen = [...new Set(deliveryIds)];
-  if (chosen.length === 0) throw new DomainError('BAD_REQUEST', 'Choose at least one delivery');
+  if (chosen.length === 0) throw new DomainError('BAD_REQUEST', 'Choose at least one webhook');
   if (chosen.length > MAX_SELECTED) {
-    throw new DomainError('BAD_REQUEST', `At most ${MAX_SELECTED} deliveries can be chosen`);
+    throw new DomainError('BAD_REQUEST', `At most ${MAX_SELECTED} webhooks can be chosen`);
   }
   const { sql } = deps;
   const { merchantId, environment } = owner;
