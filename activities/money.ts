@@ -100,7 +100,12 @@ async function alertingOnRefusal<Result>(
   try {
     const result = await move();
     // An earlier attempt may have raised them, or the hold of an order that is refunded now.
-    await clearAlert(deps.sql, ['gateway_refused', 'release_blocked'], subject, 'gateway');
+    await clearAlert(
+      deps.sql,
+      ['gateway_refused', 'release_blocked'],
+      subject,
+      'the money was moved',
+    );
     return result;
   } catch (error) {
     if (error instanceof funds.ReleaseBlocked) {

@@ -74,7 +74,8 @@ export async function alertingOnFailure<Result>(
   if (isLocal) return call();
   try {
     const result = await call();
-    if (attempt > 1) await clearAlert(deps.sql, 'step_not_recorded', orderNumber, 'worker');
+    if (attempt > 1)
+      await clearAlert(deps.sql, 'step_not_recorded', orderNumber, 'the step was recorded');
     return result;
   } catch (error) {
     await raiseAlert(deps, {

@@ -34,7 +34,7 @@ export function createRecoveryActivities(
             );
           }
         }
-        await clearAlert(deps.sql, 'order_behind', orderNumber, 'worker');
+        await clearAlert(deps.sql, 'order_behind', orderNumber, 'the steps were recorded again');
       }),
   };
 }

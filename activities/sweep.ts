@@ -15,6 +15,7 @@ import { carryOutUnfinished } from '../src/proposals/carry-out.ts';
 import type { ProposalDeps } from '../src/proposals/context.ts';
 import { warnOfDeadlines } from '../src/proposals/deadlines.ts';
 import { sendMail } from '../src/mail/public.ts';
+import { clearClockSkew } from '../src/webhooks/sending/clock.ts';
 import { warnOfFailingEndpoints } from '../src/webhooks/schedule/failing-warnings.ts';
 import { findUnfinishedResends } from '../src/webhooks/resend/resend.ts';
 import type { DeliveryRetries } from '../src/temporal/delivery-retries.ts';
@@ -94,10 +95,10 @@ export function createSweepActivities(
     startUnstartedMails: () => withHeartbeats(startUnstartedMails),
     startUnfinishedResends: () => withHeartbeats(startUnfinishedResends),
     warnOfFailingEndpoints: () =>
-      withHeartbeats(() =>
-        warnOfFailingEndpoints({ ...deps, sendMail: (mail) => sendMail(deps, mail) }),
-      ),
-
+      withHeartbeats(async () => {
+        await clearClockSkew(deps);
+        return warnOfFailingEndpoints({ ...deps, sendMail: (mail) => sendMail(deps, mail) });
+      }),
     remindOfDisputes: () => withHeartbeats(remind),
     sweepProposals: () => withHeartbeats(sweepProposals),
 

@@ -55,19 +55,25 @@ export async function raiseAlert(
   }
 }
 
+/** Who clears an alert that no operator clears. */
+const SERVICE = 'service';
+
 /**
  * Clears the open alerts of some kinds about a subject, if there are any, because their cause is resolved.
  *
- * @param clearedBy the part of the service that found the cause resolved
+ * @param reason how the cause was resolved, as a clause: `the order was released`
+ * @param clearedBy the operator who resolved it; otherwise the service
  */
 export async function clearAlert(
   sql: Sql,
   kinds: AlertKind | readonly AlertKind[],
   subject: string,
-  clearedBy: string,
+  reason: string,
+  clearedBy = SERVICE,
 ): Promise<void> {
   await sql`
-    UPDATE alerts SET cleared_at = clock_timestamp(), cleared_by = ${clearedBy}
+    UPDATE alerts
+    SET cleared_at = clock_timestamp(), cleared_by = ${clearedBy}, cleared_reason = ${reason}
     WHERE kind = ANY(${[kinds].flat()}) AND subject = ${subject} AND cleared_at IS NULL`;
 }
 
@@ -76,13 +82,27 @@ export async function clearAlertsOfRange(
   sql: Sql,
   kind: AlertKind,
   { after, upTo, except }: { after: string; upTo: string; except: string[] },
-  clearedBy: string,
+  reason: string,
 ): Promise<void> {
   await sql`
-    UPDATE alerts SET cleared_at = clock_timestamp(), cleared_by = ${clearedBy}
+    UPDATE alerts
+    SET cleared_at = clock_timestamp(), cleared_by = ${SERVICE}, cleared_reason = ${reason}
     WHERE kind = ${kind} AND subject COLLATE "C" > ${after} AND subject COLLATE "C" <= ${upTo}
       AND subject <> ALL(${except})
       AND cleared_at IS NULL`;
+}
+
+/**
+ * Clears the open alerts whose condition no longer holds: those of the view `resolved_alerts`.
+ *
+ * @returns how many it has cleared
+ */
+export async function clearResolvedAlerts(sql: Sql): Promise<number> {
+  const { count } = await sql`
+    UPDATE alerts a
+    SET cleared_at = clock_timestamp(), cleared_by = ${SERVICE}, cleared_reason = m.reason
+    FROM resolved_alerts m WHERE a.alert_id = m.alert_id AND a.cleared_at IS NULL`;
+  return count;
 }
 
 /** An alert as operators see it. */
@@ -98,7 +118,9 @@ export interface Alert {
   /** What an operator does about it. */
   remedy: string;
   clearedAt: Date | null;
+  /** `service`, or the operator. */
   clearedBy: string | null;
+  clearedReason: string | null;
 }
 
 /** Which alerts to list; an absent field matches all. */
@@ -106,8 +128,8 @@ export interface AlertFilter {
   alertId?: number | undefined;
   kind?: string | undefined;
   subject?: string | undefined;
-  /** Includes cleared alerts. */
-  withCleared?: boolean;
+  /** Open ones, if absent. */
+  show?: 'open' | 'cleared' | 'all';
   /** The id of the last alert of the page before. */
   before?: number | undefined;
 }
@@ -115,14 +137,14 @@ export interface AlertFilter {
 /** Alerts, latest first. @returns at most `limit`, and whether there are more */
 export async function listAlerts(
   sql: Sql,
-  { alertId, kind, subject, withCleared = false, before }: AlertFilter,
+  { alertId, kind, subject, show = 'open', before }: AlertFilter,
   limit: number,
 ): Promise<{ alerts: Alert[]; hasMore: boolean }> {
   const rows = await sql<Omit<Alert, 'remedy'>[]>`
     SELECT alert_id, kind, subject, count, first_at, last_at,
-      details->>'message' AS message, details, cleared_at, cleared_by
+      details->>'message' AS message, details, cleared_at, cleared_by, cleared_reason
     FROM alerts
-    WHERE ${withCleared ? sql`true` : sql`cleared_at IS NULL`}
+    WHERE ${show === 'all' ? sql`true` : show === 'open' ? sql`cleared_at IS NULL` : sql`cleared_at IS NOT NULL`}
       ${alertId === undefined ? sql`` : sql`AND alert_id = ${alertId}`}
       ${kind ? sql`AND kind = ${kind}` : sql``}
       ${subject ? sql`AND subject = ${subject}` : sql``}
@@ -151,7 +173,8 @@ export async function clearAlertById(
 ): Promise<boolean> {
   const rows = await sql`
     WITH cleared AS (
-      UPDATE alerts SET cleared_at = clock_timestamp(), cleared_by = ${actor.name}
+      UPDATE alerts
+      SET cleared_at = clock_timestamp(), cleared_by = ${actor.name}, cleared_reason = ${reason}
       WHERE alert_id = ${alertId} AND cleared_at IS NULL
       RETURNING kind, subject
     )

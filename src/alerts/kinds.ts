@@ -4,11 +4,12 @@ export const ALERT_KINDS = {
     'Read the line break-glass of the audit list: who did what alone on the command line, and why. Ask that operator, and clear the alert once it is understood. If it was not that operator: disable the operator, and undo the act.',
   callback_not_understood:
     'Read the body in the table gateway_callbacks: the gateway may have changed its format.',
-  clock_skew: "Set this machine's clock right. No webhook is sent until then.",
+  clock_skew:
+    "Set this machine's clock right. No webhook is sent until then. The alert is cleared once the clock of a worker agrees.",
   charged_back:
     "Answer the bank in the dashboard of the gateway. The order's funds are neither released nor refunded meanwhile. Once it is lost, propose a settlement on the order's page, as released or refunded.",
   delivery_unknown:
-    'None, if its order was recovered: the step is recorded again, and its webhook is sent under the former event id. Else run admin order recover --all.',
+    'None, if its order was recovered: the step is recorded again, and its webhook is sent under the former event id. Else run admin order recover --all. The alert is cleared once the webhook is recorded.',
   gateway_balance_low:
     "Add funds to the platform's balance in the dashboard of the gateway: at most the amount that the alert names, because the gateway does not report the balance. The transfers are made again within an hour, or at once with admin order retry; the alert is then cleared.",
   gateway_differs:
@@ -25,9 +26,10 @@ export const ALERT_KINDS = {
     'Read the failure in the alert. The content of the mail is deleted: fix the cause, and have its sender send it again.',
   mail_not_configured:
     'Set SMTP_URL and MAIL_FROM for the worker. Mails of the last 24 hours are sent then.',
-  no_gateway: 'Configure the gateway for this environment: the settings that the alert names.',
+  no_gateway:
+    'Configure the gateway for this environment: the settings that the alert names. The alert is cleared once a payment session has opened.',
   no_linked_account:
-    'Read on the page of the merchant, or with admin merchant list, what is wrong with its linked account. Propose one there that receives transfers.',
+    'Read on the page of the merchant, or with admin merchant list, what is wrong with its linked account. Propose one there that receives transfers: the alert is cleared then.',
   order_behind:
     'None: the lost steps are recorded again. The database was restored from a backup, so run admin order recover --all.',
   order_without_row:

@@ -44,7 +44,7 @@ export async function proveLedger(deps: AlertDeps): Promise<Verification> {
   await writeProof(deps.sql, verification, Math.round(performance.now() - startedAtMs));
   const { ok, faultCount, faults } = verification;
   if (ok) {
-    await clearAlert(deps.sql, 'ledger_fault', ALERT_SUBJECT, 'verify-ledger');
+    await clearAlert(deps.sql, 'ledger_fault', ALERT_SUBJECT, 'a proof has found no fault');
   } else {
     const [first] = faults;
     await raiseAlert(deps, {

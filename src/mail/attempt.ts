@@ -61,7 +61,7 @@ async function finish(
       await markSent(deps.sql, mailId);
       // An order's mails are only written while a server is configured.
       if (mail.kind === null) {
-        await clearAlert(deps.sql, NOT_CONFIGURED.kind, NOT_CONFIGURED.subject, 'worker');
+        await clearAlert(deps.sql, NOT_CONFIGURED.kind, NOT_CONFIGURED.subject, 'a mail was sent');
       }
       return { outcome: 'done' };
     case 'refused':

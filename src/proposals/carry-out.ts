@@ -81,7 +81,7 @@ export async function carryOutUnfinished(
       await raiseAlert(deps, { kind: NOT_CARRIED_OUT, subject: proposalId, message, error });
     } else {
       carriedOut += 1;
-      await clearAlert(deps.sql, NOT_CARRIED_OUT, proposalId, 'sweep');
+      await clearAlert(deps.sql, NOT_CARRIED_OUT, proposalId, 'the proposal is finished');
     }
   }
   return { carriedOut };

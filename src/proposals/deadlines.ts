@@ -27,7 +27,7 @@ export async function warnOfDeadlines(deps: WarningDeps): Promise<{ warned: numb
     warned += 1;
   }
   for (const proposalId of await findWarnedAndEnded(sql)) {
-    await clearAlert(sql, 'proposal_near_deadline', proposalId, 'sweep');
+    await clearAlert(sql, 'proposal_near_deadline', proposalId, 'the proposal has ended');
   }
   return { warned };
 }

@@ -127,7 +127,13 @@ async function assertStillTrue(deps: ProposalDeps, proposal: Proposal): Promise<
 
 /** Nothing has to be decided before the order's deadline any more. */
 async function endWarning({ sql }: ProposalDeps, proposalId: string, { actor }: Proposer) {
-  await clearAlert(sql, 'proposal_near_deadline', proposalId, actor.name);
+  await clearAlert(
+    sql,
+    'proposal_near_deadline',
+    proposalId,
+    'the proposal is decided',
+    actor.name,
+  );
 }
 
 /** Rejects a proposal of another operator. @throws DomainError `NOT_FOUND`, `NOT_PERMITTED`, `INVALID_STATE` */

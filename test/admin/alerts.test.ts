@@ -53,7 +53,7 @@ test('a cleared alert is not listed and has the operator who cleared it; its cau
   const deps = { sql, log: pino({ level: 'silent' }) };
   await raiseAlert(deps, alertOf('wrong_amount', 'pay_1'));
   await raiseAlert(deps, alertOf('wrong_amount', 'pay_2'));
-  await clearAlert(sql, 'wrong_amount', 'pay_1', 'refund');
+  await clearAlert(sql, 'wrong_amount', 'pay_1', 'the capture was refunded');
   const [open] = (await list(cli, '--kind', 'wrong_amount')).alerts;
   expect(open).toMatchObject({ subject: 'pay_2' });
   const id = String(open?.alertId);
@@ -63,9 +63,11 @@ test('a cleared alert is not listed and has the operator who cleared it; its cau
     `There is no alert ${id}, or it is cleared already`,
   );
   const { alerts } = await list(cli, '--kind', 'wrong_amount', '--all');
-  expect(alerts.map(({ subject, clearedBy }) => [subject, clearedBy])).toEqual([
-    ['pay_2', expect.stringMatching(/^cli:/)],
-    ['pay_1', 'refund'],
+  expect(
+    alerts.map(({ subject, clearedBy, clearedReason }) => [subject, clearedBy, clearedReason]),
+  ).toEqual([
+    ['pay_2', expect.stringMatching(/^cli:/), 'Refunded by hand'],
+    ['pay_1', 'service', 'the capture was refunded'],
   ]);
   const { stdout } = await cli.run('audit', 'list', '--action', 'alert.clear');
   expect(stdout).toContain('Refunded by hand');

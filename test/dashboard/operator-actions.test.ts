@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import { mayDo } from '../../src/accounts/people/permissions.ts';
-import { listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
+import { clearAlert, listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
+import type { AlertKind } from '../../src/alerts/kinds.ts';
 import type { ActionName } from '../../src/dashboard/operator/action-declarations.ts';
 import { ORDER_ACTIONS } from '../../src/dashboard/operator/action-declarations.ts';
 import type { Sql } from '../../src/db/client.ts';
@@ -362,6 +363,56 @@ test('an alert is shown with what to do, and cleared with a reason', async ({
   expect((await operators.support.get('/operator/alerts')).body).not.toContain('another amount');
   expect((await operators.support.post(path, { reason: 'Again' })).status).toBe(404);
   expect(await auditOf(sql, 'razorpay:pay_1')).toEqual([byOperator('alert.clear')]);
+});
+
+test('an alert links to what removes its cause, as far as the role may do it', async ({
+  service,
+  operators,
+  orders,
+  merchant,
+}) => {
+  const { sql, log } = service;
+  const { orderNumber } = await orders.in('PAID');
+  const { merchantId } = merchant;
+  const raise = (kind: AlertKind, subject: string, fields = {}) =>
+    raiseAlert({ sql, log }, { kind, subject, message: 'Look at this', fields });
+  await raise('gateway_refused', orderNumber);
+  await raise('linked_account_unusable', 'razorpay:acc_1', { merchantId });
+  await raise('proposal_near_deadline', 'prp_1', { orderNumber });
+  await raise('break_glass_used', merchantId);
+  await raise('order_without_row', 'ORD01NOWHERE');
+  const path = `/operator/orders/${orderNumber}`;
+  const links = [
+    `href="${path}"`,
+    `href="${path}/retry"`,
+    `href="/operator/merchants/${merchantId}"`,
+    'href="/operator/proposals/prp_1"',
+    `href="/operator/audit?subject=${merchantId}&amp;action=break-glass"`,
+    '<code>npm run -s admin -- order recover --all --since TIME</code>',
+    '<code>docs/runbook/alerts.md#order_without_row</code>',
+  ];
+  const support = (await operators.support.get('/operator/alerts')).body;
+  for (const one of links) expect(support).toContain(one);
+  expect(support).not.toContain(`href="${path}/settle"`);
+  expect(support).not.toContain('href="/operator/orders/ORD01NOWHERE"');
+  for (const page of ['/operator', '/operator/alerts']) {
+    expect((await operators.finance.get(page)).body).toContain(`href="${path}/settle"`);
+  }
+  const [alert] = (await listAlerts(sql, { kind: 'gateway_refused', subject: orderNumber }, 1))
+    .alerts;
+  const one = await operators.support.get(`/operator/alerts/${alert?.alertId}/clear`);
+  expect(one.body).toContain(`href="${path}/retry"`);
+});
+
+test('a cleared alert says who cleared it and why', async ({ service, operators }) => {
+  const { sql, log } = service;
+  const kind = 'mail_not_configured' as const;
+  await raiseAlert({ sql, log }, { kind, subject: 'smtp', message: 'A mail waits' });
+  await clearAlert(sql, kind, 'smtp', 'a mail was sent');
+  const { body } = await operators.support.get('/operator/alerts?show=cleared');
+  expect(body).toMatch(/A mail waits.*Cleared by the service<\/strong>: <bdi>a mail was sent/s);
+  expect(body).not.toContain('/clear"');
+  expect((await operators.support.get('/operator/alerts')).body).not.toContain('A mail waits');
 });
 
 test("one of an order's webhooks is sent again, and only under its own order", async ({

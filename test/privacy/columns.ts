@@ -17,6 +17,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     // The error of a gateway may name a buyer; the other details are ids and amounts.
     buyer: 'details',
     none: 'alert_id kind subject count first_at last_at cleared_at cleared_by',
+    audit: 'cleared_reason',
   },
   api_keys: {
     merchant: 'api_key secret_hmac',

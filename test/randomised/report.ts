@@ -36,7 +36,7 @@ async function timelineOf({ sql, temporal }: System, orderNumber: string): Promi
     SELECT step_number, kind, at, details FROM order_steps
     WHERE order_number = ${orderNumber} ORDER BY step_number`;
   const alerts = await sql`
-    SELECT kind, subject, count, first_at, last_at, cleared_by FROM alerts
+    SELECT kind, subject, count, first_at, last_at, cleared_by, cleared_reason FROM alerts
     WHERE subject = ${orderNumber} OR details->>'orderNumber' = ${orderNumber}`;
   const handle = temporal.workflow.getHandle(orderNumber);
   const workflow = await handle.describe().then(

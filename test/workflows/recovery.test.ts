@@ -36,8 +36,8 @@ const test = serviceTest({
   });
 
 const alertsAbout = async ({ sql }: TestService, subject: string) =>
-  (await listAlerts(sql, { subject, withCleared: true }, 100)).alerts.map(
-    ({ kind, clearedBy }) => `${kind}: ${clearedBy ?? 'open'}`,
+  (await listAlerts(sql, { subject, show: 'all' }, 100)).alerts.map(
+    ({ kind, clearedReason }) => `${kind}: ${clearedReason ?? 'open'}`,
   );
 
 /** The order's webhooks in the order in which its merchant received them: event id and event. */
@@ -64,7 +64,9 @@ test('a command recovers a missing workflow first and is then carried out', asyn
   const order = await withoutWorkflow('PAID');
   const { status, body } = await merchant.sandbox.post(`/orders/${order.orderNumber}/deliver`);
   expect([status, body.data.status]).toEqual([200, 'DELIVERED']);
-  expect(await alertsAbout(service, order.orderNumber)).toEqual(['workflow_missing: recovery']);
+  expect(await alertsAbout(service, order.orderNumber)).toEqual([
+    'workflow_missing: its workflow was started',
+  ]);
   await complete(order);
   expect(await order.kinds()).toEqual([
     'ORDER_CREATED',
@@ -92,10 +94,12 @@ test('the comparison clears the alert about a missing workflow that runs again',
     return !(await alertsAbout(service, running.orderNumber)).includes('workflow_missing: open');
   });
   expect(await alertsAbout(service, running.orderNumber)).toEqual([
-    'workflow_missing: comparison',
-    'workflow_missing: recovery',
+    'workflow_missing: its workflow runs',
+    'workflow_missing: its workflow was started',
   ]);
-  expect(await alertsAbout(service, missing.orderNumber)).toEqual(['workflow_missing: recovery']);
+  expect(await alertsAbout(service, missing.orderNumber)).toEqual([
+    'workflow_missing: its workflow was started',
+  ]);
 });
 
 test('an order whose workflow is missing accepts a dispute', async ({
@@ -191,7 +195,9 @@ test('a database that has lost a payment step gets it back once, under the same 
   expect((await eventIdsOf(service, order)).slice(0, 2)).toEqual(before);
   expect(await order.row()).toMatchObject({ gatewayPaymentId: paymentId, stepNumber: 3 });
   await merchant.receiver.until(2, ({ body: { event_id } }) => event_id === before[1]!.eventId);
-  expect(await alertsAbout(service, order.orderNumber)).toEqual(['order_behind: worker']);
+  expect(await alertsAbout(service, order.orderNumber)).toEqual([
+    'order_behind: the steps were recorded again',
+  ]);
   const { body: timeline } = await merchant.sandbox.get(`/orders/${order.orderNumber}/timeline`);
   expect(JSON.stringify(timeline)).toContain('"recovered":true');
   await complete(order);

@@ -82,7 +82,13 @@ export async function changeAccountAlone(scene: Scene): Promise<void> {
 const endEmergency = (scene: Scene, user: Proposer['user']) =>
   asBoth(scene, async ({ deps: of, first }) => {
     const { merchantId } = scene.merchant;
-    await clearAlert(of.sql, 'break_glass_used', merchantId, first.actor.name);
+    await clearAlert(
+      of.sql,
+      'break_glass_used',
+      merchantId,
+      'The act is understood',
+      first.actor.name,
+    );
     const active = await of.sql`
       SELECT FROM users WHERE user_id = ${user.userId} AND disabled_at IS NULL`;
     const disabled = { ...user, reason: 'The emergency is over' };

@@ -11,56 +11,80 @@ import { definePage } from '../page.ts';
 import type { FormState } from '../view/fields.ts';
 import { submit, textArea } from '../view/fields.ts';
 import { moment, section } from '../view/parts.ts';
-import { pager } from '../view/table.ts';
+import { pager, pathWith } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { ROWS_PER_PAGE } from './context.ts';
-import { actionNotice, orderLink } from './parts.ts';
+import { aboutAlert, remediesOf } from './alert-remedies.ts';
+import { actionNotice } from './parts.ts';
 
 const MAX_REASON_LENGTH = 1000;
 
 const alertId = z.string().regex(/^\d{1,15}$/);
 const ofAlert = z.object({ alert: alertId });
 
-/** The open alerts, and the form that clears one. */
+const TITLES = { open: 'Open alerts', cleared: 'Cleared alerts' } as const;
+type ShownAlerts = keyof typeof TITLES;
+const NONE: Record<ShownAlerts, string> = {
+  open: 'No alert is open.',
+  cleared: 'No alert was cleared.',
+};
+
+const shownLinks = (shown: ShownAlerts) =>
+  (Object.keys(TITLES) as ShownAlerts[]).map((show) =>
+    link(
+      pathWith('/operator/alerts', show === 'open' ? {} : { show }),
+      TITLES[show],
+      show === shown ? { 'aria-current': 'page' } : {},
+    ),
+  );
+
+/** The open alerts and those that are cleared, and the form that clears one. */
 export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Route[] {
   const page = { audience: 'operator', method: 'GET' } as const;
   const list = definePage(context, {
     ...page,
     path: '/alerts',
-    query: z.object({ before: alertId.optional(), done: z.string().optional() }),
-  }).handledBy(async ({ query, viewer }) => {
-    const before = query.before === undefined ? undefined : Number(query.before);
-    const { alerts, hasMore } = await listAlerts(sql, { before }, ROWS_PER_PAGE);
+    query: z.object({
+      show: z.enum(['open', 'cleared']).catch('open'),
+      before: alertId.optional(),
+      done: z.string().optional(),
+    }),
+  }).handledBy(async ({ query: { show, before, done }, viewer }) => {
+    const asked = { show, before: before === undefined ? undefined : Number(before) };
+    const { alerts, hasMore } = await listAlerts(sql, asked, ROWS_PER_PAGE);
     const next = hasMore ? String(alerts.at(-1)?.alertId) : undefined;
     const content = [
-      actionNotice(query.done),
-      section('open', 'Open alerts', alertList(alerts, viewer.role)),
-      pager('/operator/alerts', {}, { before: query.before, next }),
+      actionNotice(done),
+      h('nav', { class: 'chips', 'aria-label': 'Which alerts' }, ...shownLinks(show)),
+      section('alerts', TITLES[show], alertList(alerts, viewer.role, NONE[show])),
+      pager('/operator/alerts', show === 'open' ? {} : { show }, { before, next }),
     ];
     return { view: { title: 'Alerts', content } };
   });
   const clearing = { ...page, permission: 'alert.clear', params: ofAlert } as const;
-  const show = definePage(context, { ...clearing, path: '/alerts/{alert}/clear' }).handledBy(
-    async ({ params }) => ({ view: clearView(await findOpen(params.alert), {}) }),
+  const showOne = definePage(context, { ...clearing, path: '/alerts/{alert}/clear' }).handledBy(
+    async ({ params, viewer }) => ({
+      view: clearView(await findOpen(params.alert), viewer.role, {}),
+    }),
   );
   const clear = definePage(context, {
     ...clearing,
     method: 'POST',
     path: '/alerts/{alert}/clear',
     body: z.object({ reason: z.string().default('') }),
-  }).handledBy(async ({ params, body, actor }) => {
+  }).handledBy(async ({ params, body, actor, viewer }) => {
     const alert = await findOpen(params.alert);
     const reason = body.reason.trim();
     if (reason === '' || reason.length > MAX_REASON_LENGTH) {
       const violation = 'The reason must be 1 to 1000 characters and not blank';
       const state = { values: body, violations: { reason: violation } };
-      return { status: 400, view: clearView(alert, state) };
+      return { status: 400, view: clearView(alert, viewer.role, state) };
     }
     if (!(await clearAlertById(sql, alert.alertId, actor, reason))) throw notOpen();
     return { seeOther: '/operator/alerts?done=alert' };
   });
-  return [...list, ...show, ...clear];
+  return [...list, ...showOne, ...clear];
 
   async function findOpen(id: string): Promise<Alert> {
     const [alert] = (await listAlerts(sql, { alertId: Number(id) }, 1)).alerts;
@@ -72,10 +96,10 @@ export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Rou
 const notOpen = () =>
   new DomainError('NOT_FOUND', 'There is no such alert, or it is cleared already');
 
-function clearView(alert: Alert, state: FormState) {
+function clearView(alert: Alert, role: OperatorRole, state: FormState) {
   const reason = { name: 'reason', label: 'Reason', hint: 'For the audit log.', required: true };
   const content = [
-    section('alert', 'The alert', ...alertFacts(alert)),
+    section('alert', 'The alert', ...alertFacts(alert, role)),
     form(
       `/operator/alerts/${alert.alertId}/clear`,
       {},
@@ -87,8 +111,8 @@ function clearView(alert: Alert, state: FormState) {
 }
 
 /** Alerts with what to do about them. */
-export function alertList(alerts: readonly Alert[], role: OperatorRole) {
-  if (alerts.length === 0) return h('p', { class: 'empty' }, 'No alert is open.');
+export function alertList(alerts: readonly Alert[], role: OperatorRole, empty = NONE.open) {
+  if (alerts.length === 0) return h('p', { class: 'empty' }, empty);
   const mayClear = mayDo(role, 'alert.clear');
   return h(
     'ul',
@@ -97,18 +121,18 @@ export function alertList(alerts: readonly Alert[], role: OperatorRole) {
       h(
         'li',
         { key: alert.alertId, class: 'card' },
-        alertFacts(alert),
+        alertFacts(alert, role),
         mayClear &&
+          alert.clearedAt === null &&
           h('p', null, link(`/operator/alerts/${alert.alertId}/clear`, 'Clear this alert …')),
       ),
     ),
   );
 }
 
-function alertFacts(alert: Alert) {
-  const { kind, subject, count, lastAt, message, remedy, details } = alert;
+function alertFacts(alert: Alert, role: OperatorRole) {
+  const { kind, count, lastAt, message, remedy, details, clearedAt } = alert;
   const error = details['error'];
-  const order = orderOf(alert);
   return [
     h('h3', null, message),
     h(
@@ -118,16 +142,16 @@ function alertFacts(alert: Alert) {
       ` · raised ${count === 1 ? 'once' : `${count} times`}, last `,
       moment(lastAt),
     ),
-    h('p', null, 'About ', order === subject ? orderLink(subject) : h('code', null, subject)),
-    order !== undefined && order !== subject && h('p', null, 'Order ', orderLink(order)),
+    aboutAlert(alert),
     typeof error === 'string' && h('blockquote', { dir: 'auto' }, error),
-    h('p', null, h('strong', null, 'What to do: '), remedy),
+    clearedAt === null
+      ? [h('p', null, h('strong', null, 'What to do: '), remedy), remediesOf(alert, role)]
+      : clearedText(alert, clearedAt),
   ];
 }
 
-/** The order that an alert is about, if it is about one. */
-function orderOf({ subject, details }: Alert): string | undefined {
-  if (subject.startsWith('ORD')) return subject;
-  const { orderNumber } = details;
-  return typeof orderNumber === 'string' ? orderNumber : undefined;
+function clearedText({ clearedBy, clearedReason }: Alert, clearedAt: Date) {
+  const by = clearedBy === 'service' ? 'the service' : clearedBy;
+  const reason = clearedReason === null ? '. ' : [': ', h('bdi', null, clearedReason), '. '];
+  return h('p', null, h('strong', null, `Cleared by ${by}`), reason, moment(clearedAt));
 }

@@ -16,7 +16,11 @@ const alertsCommand = defineCommand({
     limit: LIMIT,
   },
   async run({ sql }, { kind, subject, all, limit }) {
-    const data = await listAlerts(sql, { kind, subject, withCleared: all }, limitOf(limit));
+    const data = await listAlerts(
+      sql,
+      { kind, subject, show: all ? 'all' : 'open' },
+      limitOf(limit),
+    );
     const alerts = list(data.alerts, {
       ID: ({ alertId }) => alertId,
       'LAST AT': ({ lastAt }) => lastAt,
@@ -27,6 +31,7 @@ const alertsCommand = defineCommand({
       ...(all && {
         CLEARED: ({ clearedAt }: Alert) => clearedAt,
         BY: (one: Alert) => one.clearedBy,
+        WHY: (one: Alert) => one.clearedReason,
       }),
     });
     const remedies = new Map(data.alerts.map(({ kind: of, remedy }) => [of, remedy]));

@@ -114,7 +114,7 @@ export async function listDifferences(
  */
 function clearMissing(sql: Sql, after: string, { after: upTo, differences }: ComparedPage) {
   const except = differences.map(({ orderNumber }) => orderNumber);
-  return clearAlertsOfRange(sql, 'workflow_missing', { after, upTo, except }, 'comparison');
+  return clearAlertsOfRange(sql, 'workflow_missing', { after, upTo, except }, 'its workflow runs');
 }
 
 /** Temporal's list is eventually consistent: each difference is checked again, order by order. */

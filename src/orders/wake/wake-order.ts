@@ -63,7 +63,7 @@ export async function wakeOrder(
   if (isMissing) await alertMissing(deps, order, found.state);
   const earlier = found.state === 'closed' ? found.result?.run : undefined;
   await workflows.start({ ...orderInputOf(order), ...(earlier && { earlier }) });
-  if (isMissing) await clearAlert(sql, 'workflow_missing', orderNumber, 'recovery');
+  if (isMissing) await clearAlert(sql, 'workflow_missing', orderNumber, 'its workflow was started');
   return 'started';
 }
 

@@ -200,12 +200,3 @@ export async function findUnconfirmedCaptures(
           AND a.subject = gateway_subject(p.gateway, p.gateway_payment_id))
     ORDER BY p.captured_at LIMIT ${limit}`;
 }
-
-/** Clears the alerts about captures that are confirmed by now. */
-export async function clearConfirmed(sql: Sql): Promise<void> {
-  await sql`
-    UPDATE alerts a SET cleared_at = clock_timestamp(), cleared_by = 'gateway'
-    FROM payments p
-    WHERE a.kind = 'payment_unconfirmed' AND a.cleared_at IS NULL AND p.confirmed_at IS NOT NULL
-      AND a.subject = gateway_subject(p.gateway, p.gateway_payment_id)`;
-}

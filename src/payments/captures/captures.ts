@@ -64,7 +64,12 @@ export async function recordGatewayPayment(
   await queries.writeCapture(deps.sql, { ...order, sessionId, payment, askedAt });
   // A callback about a payment whose order is found raises none.
   if (askedAt !== null) {
-    await clearAlert(deps.sql, 'payment_without_order', paymentSubject(ref), 'recovery');
+    await clearAlert(
+      deps.sql,
+      'payment_without_order',
+      paymentSubject(ref),
+      'the order of the payment was found',
+    );
   }
   // The order has taken the payment: the gateway may report refunds that are not recorded.
   if (order.gatewayPaymentId === gatewayPaymentId && payment.refundedPaise > 0) {
@@ -186,7 +191,7 @@ export async function recoverCapture(
     deps.sql,
     'unfit_capture',
     paymentSubject({ gateway, gatewayPaymentId }),
-    'recovery',
+    'its order has taken the payment',
   );
 }
 

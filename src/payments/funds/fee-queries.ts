@@ -89,7 +89,8 @@ export async function writeLacksBalance(
 /** Clears the alerts about gateways at which no transfer waits for the platform's balance any more. */
 export async function clearBalanceLow(sql: Sql): Promise<void> {
   await sql`
-    UPDATE alerts a SET cleared_at = clock_timestamp(), cleared_by = 'gateway'
+    UPDATE alerts a SET cleared_at = clock_timestamp(), cleared_by = 'service',
+      cleared_reason = 'no transfer waits for the balance'
     WHERE a.kind = 'gateway_balance_low' AND a.cleared_at IS NULL AND NOT EXISTS (
       SELECT FROM payments p JOIN orders o USING (order_number)
       WHERE a.subject = gateway_subject(p.gateway, p.environment::text) AND ${waitsForBalance(sql)})`;

@@ -138,7 +138,7 @@ export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise
     // The next run asks for the state of one that is pending.
     if (transfer.state !== 'pending') {
       await queries.markHeld(sql, lease, transfer);
-      await clearAlert(sql, 'gateway_refused', orderNumber, 'gateway');
+      await clearAlert(sql, 'gateway_refused', orderNumber, 'the funds are on hold');
     }
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
@@ -218,7 +218,7 @@ export async function refundSurplus(
   const surplus = await queries.claimSurplus(deps.sql, payment);
   if (!surplus) await refundOrderAgain(deps, payment);
   const mails = surplus?.processedAt === null ? await refundCapture(deps, surplus) : [];
-  await clearAlert(deps.sql, 'refund_failed', paymentSubject(payment), 'refund');
+  await clearAlert(deps.sql, 'refund_failed', paymentSubject(payment), 'the refund was made again');
   return mails;
 }
 
@@ -279,7 +279,12 @@ async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<Ou
   const refund = { gatewayPaymentId, amountPaise: refundedPaise, reason };
   const mails = refundedPaise > 0 ? await mailsOfSurplus(deps, orderNumber, refund) : [];
   const written = await queries.finishSurplus(deps.sql, surplus, mails);
-  await clearAlert(deps.sql, ['surplus_capture', 'wrong_amount'], subject, 'refund');
+  await clearAlert(
+    deps.sql,
+    ['surplus_capture', 'wrong_amount'],
+    subject,
+    'the capture was refunded',
+  );
   return outgoingMails(mails, written);
 }
 

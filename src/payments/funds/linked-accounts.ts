@@ -107,7 +107,12 @@ async function checkAgain(deps: GatewayDeps, account: queries.AccountToCheck): P
   if (receivesTransfers === undefined) return;
   const subject = gatewaySubject(gateway, linkedAccountId);
   if (receivesTransfers) {
-    await clearAlert(deps.sql, 'linked_account_unusable', subject, 'reconciliation');
+    await clearAlert(
+      deps.sql,
+      'linked_account_unusable',
+      subject,
+      'the account receives transfers',
+    );
   } else if (state !== 'waiting' || before || activeFrom !== null) {
     const message =
       activeFrom === null

@@ -136,7 +136,8 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
     if (isNews(read, fees)) await writeFees(deps.sql, read, fees);
     await recordPayout(deps, read, payouts);
     await alertOnRecipients(deps, read, recipientFaults);
-    if (faults.length === 0) await clearAlert(deps.sql, 'gateway_differs', subject, 'comparison');
+    if (faults.length === 0)
+      await clearAlert(deps.sql, 'gateway_differs', subject, 'the gateway and the ledger agree');
     else {
       await raiseAlert(deps, {
         kind: 'gateway_differs',
@@ -181,7 +182,8 @@ async function alertOnRecipients(
   const { gateway, gatewayPaymentId, orderNumber } = payment;
   const kind = 'transfer_recipient_differs';
   const subject = paymentSubject(payment);
-  if (faults.length === 0) return clearAlert(deps.sql, kind, subject, 'comparison');
+  if (faults.length === 0)
+    return clearAlert(deps.sql, kind, subject, 'no transfer goes to another account');
   return raiseAlert(deps, {
     kind,
     subject,

@@ -1,6 +1,6 @@
 import { forEachOrder } from '../../for-each-order.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
-import { raiseAlert } from '../../alerts/alerts.ts';
+import { clearResolvedAlerts, raiseAlert } from '../../alerts/alerts.ts';
 import {
   applyCapture,
   askAndApply,
@@ -24,8 +24,8 @@ const CONCURRENT_CALLS = 8;
 
 /**
  * Finds what lost callbacks and crashed processes left unrecorded: checks open and recently ended
- * sessions at the gateway, applies or refunds unapplied captures, holds funds, and asks for the linked
- * accounts that are due.
+ * sessions at the gateway, applies or refunds unapplied captures, holds funds, asks for the linked
+ * accounts that are due, and clears the alerts whose cause is resolved.
  *
  * @param shard the orders of this run; other runs process the other shards at the same time
  * @returns how many sessions were checked, and how many unapplied captures were found
@@ -49,9 +49,9 @@ export async function reconcilePayments(
   if (shard.index === 0) {
     await recordMissedChargebacks(deps);
     await alertUnconfirmed(deps);
-    await queries.clearSessionRefused(deps.sql);
     await queries.clearBalanceLow(deps.sql);
     await checkLinkedAccounts(deps);
+    await clearResolvedAlerts(deps.sql);
   }
   return { sessions, captures: unapplied.length };
 }
@@ -85,9 +85,8 @@ async function checkSession(
   return paid;
 }
 
-/** Alerts about captures that the gateway has not confirmed, and clears alerts about those it has. */
+/** Alerts about captures that the gateway has not confirmed. */
 async function alertUnconfirmed(deps: CaptureDeps): Promise<void> {
-  await queries.clearConfirmed(deps.sql);
   for (const capture of await queries.findUnconfirmedCaptures(deps.sql, BATCH)) {
     await raiseAlert(deps, {
       kind: 'payment_unconfirmed',

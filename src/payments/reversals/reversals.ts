@@ -64,7 +64,7 @@ const MESSAGES = {
 async function clearUnlessBlocked(sql: Sql, orderNumber: string): Promise<void> {
   if ((await queries.findBlockingReversals(sql, orderNumber)).length > 0) return;
   const kinds = ['refunded_at_gateway', 'charged_back', 'release_blocked'] as const;
-  await clearAlert(sql, kinds, orderNumber, 'gateway');
+  await clearAlert(sql, kinds, orderNumber, 'no reversal blocks the release any more');
 }
 
 /**

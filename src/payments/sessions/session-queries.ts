@@ -261,13 +261,3 @@ export async function recordSessionOfKey(
     ON CONFLICT DO NOTHING RETURNING 1`;
   return rows.length > 0;
 }
-
-/** Clears the alerts about gateways that have opened a session since they refused one. */
-export async function clearSessionRefused(sql: Sql): Promise<void> {
-  await sql`
-    UPDATE alerts a SET cleared_at = clock_timestamp(), cleared_by = 'gateway'
-    WHERE a.kind = 'session_refused' AND a.cleared_at IS NULL AND EXISTS (
-      SELECT FROM payment_sessions s
-      WHERE gateway_subject(s.gateway, s.environment::text) = a.subject
-        AND s.gateway_session_id IS NOT NULL AND s.created_at > a.last_at)`;
-}

@@ -103,7 +103,7 @@ async function clearAlerts({ sql, actor }: SettleOutsideDeps, orderNumber: strin
     'charged_back',
     'release_blocked',
   ] as const;
-  await clearAlert(sql, kinds, orderNumber, actor.name);
+  await clearAlert(sql, kinds, orderNumber, 'the order was settled', actor.name);
 }
 
 /** True when this settlement finished the order: it found the row or carried out the command. */

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { AlertDeps } from '../../alerts/alerts.ts';
-import { raiseAlert } from '../../alerts/alerts.ts';
+import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
 
 /** Well below the 300 s by which receivers allow the timestamp of a webhook to differ. */
 const MAX_CLOCK_DIFFERENCE_MS = 60_000;
@@ -21,4 +21,11 @@ export async function assertClockAgrees(databaseNow: Date, deps: AlertDeps): Pro
     fields: { differenceMs },
   });
   throw new Error(`Our clock differs from the database's by ${differenceMs} ms`);
+}
+
+/** Clears the alert about this machine's clock once the clock agrees with the database's. */
+export async function clearClockSkew({ sql }: Pick<AlertDeps, 'sql'>): Promise<void> {
+  const [row] = await sql<[{ databaseNow: Date }]>`SELECT clock_timestamp() AS database_now`;
+  if (Math.abs(Date.now() - row.databaseNow.getTime()) > MAX_CLOCK_DIFFERENCE_MS) return;
+  await clearAlert(sql, 'clock_skew', hostname(), 'the clocks agree');
 }

@@ -1,0 +1,196 @@
+import { hostname } from 'node:os';
+import { describe, expect } from 'vitest';
+import { clearResolvedAlerts, listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
+import type { AlertKind } from '../../src/alerts/kinds.ts';
+import { clearClockSkew } from '../../src/webhooks/sending/clock.ts';
+import { anAccountId, giveAccount } from '../support/linked-accounts.ts';
+import type { Orders } from '../support/orders.ts';
+import { writeOrder, writePayment } from '../support/orders.ts';
+import { serviceTest } from '../support/service-test.ts';
+import type { TestService } from '../support/service.ts';
+
+const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
+
+/** An alert about something, and what remedies its cause. */
+interface Case {
+  subject: string;
+  fields?: Record<string, string>;
+  resolve: () => Promise<unknown>;
+}
+type Prepare = (service: TestService, orders: Orders) => Promise<Case>;
+
+async function anOrderToCancel(_service: TestService, orders: Orders): Promise<Case> {
+  const order = await orders.in('ACCEPTED');
+  return { subject: order.orderNumber, resolve: () => order.update('cancel') };
+}
+
+/** A capture that the gateway has not confirmed. */
+const aCapture =
+  (resolve: (service: TestService, paymentId: string) => Promise<unknown>): Prepare =>
+  async (service, orders) => {
+    const order = await orders.write();
+    const paymentId = await writePayment(service, order);
+    await service.sql`
+      UPDATE payments SET confirmed_at = NULL WHERE gateway_payment_id = ${paymentId}`;
+    return { subject: `razorpay:${paymentId}`, resolve: () => resolve(service, paymentId) };
+  };
+
+const aSurplus: Prepare = async (service, orders) => {
+  const { sql } = service;
+  const order = await orders.write();
+  const paymentId = await writePayment(service, order);
+  await sql`
+    INSERT INTO surplus_refunds (gateway, gateway_payment_id, order_number, amount_paise, reason)
+    VALUES ('razorpay', ${paymentId}, ${order.orderNumber}, ${order.amountPaise}, 'order_paid')`;
+  const resolve = () => sql`
+    UPDATE surplus_refunds SET processed_at = now() WHERE gateway_payment_id = ${paymentId}`;
+  return { subject: `razorpay:${paymentId}`, resolve: async () => resolve() };
+};
+
+/** Something that a restored database lacks at first. */
+async function aLostOrder(_service: TestService, orders: Orders): Promise<Case> {
+  const orderNumber = 'ORD01LOSTANDFOUND';
+  return { subject: orderNumber, resolve: () => orders.write({ orderNumber }) };
+}
+
+async function aLostPayment(service: TestService, orders: Orders): Promise<Case> {
+  const order = await orders.write();
+  const { sql } = service;
+  const resolve = async () => {
+    const paymentId = await writePayment(service, order);
+    await sql`
+      UPDATE payments SET gateway_payment_id = 'pay_lost' WHERE gateway_payment_id = ${paymentId}`;
+  };
+  return { subject: 'razorpay:pay_lost', resolve };
+}
+
+async function aLostDelivery(service: TestService): Promise<Case> {
+  const { merchantId } = await service.newMerchant();
+  const { orderNumber } = await writeOrder(service, { merchantId });
+  const resolve = async () => service.sql`
+    UPDATE webhook_deliveries SET delivery_id = 'dlv_lost'
+    WHERE event_id IN (SELECT event_id FROM order_events WHERE order_number = ${orderNumber})`;
+  return { subject: 'dlv_lost', resolve };
+}
+
+/** A gateway that opens a session again. */
+async function aGateway(_service: TestService, orders: Orders): Promise<Case> {
+  const resolve = () => orders.beingPaid();
+  return { subject: 'razorpay:sandbox', resolve };
+}
+
+async function aMerchantWithoutAccount(service: TestService): Promise<Case> {
+  const merchant = await service.newMerchant({ webhooks: false });
+  const { merchantId } = merchant;
+  const { orderNumber } = await writeOrder(service, { merchantId, environment: 'production' });
+  return {
+    subject: merchantId,
+    fields: { merchantId, orderNumber },
+    resolve: () => giveAccount(service, merchant, anAccountId()),
+  };
+}
+
+async function anAccountThatIsReplaced(service: TestService): Promise<Case> {
+  const { sql } = service;
+  const linkedAccountId = anAccountId();
+  const merchant = await service.newMerchant({ webhooks: false, linkedAccountId });
+  const { merchantId } = merchant;
+  const resolve = async () => {
+    await giveAccount(service, merchant, anAccountId());
+    await sql`
+      UPDATE linked_account_changes SET active_from = now() - interval '1 second'
+      WHERE merchant_id = ${merchantId} AND linked_account_id <> ${linkedAccountId}`;
+    await sql`
+      UPDATE linked_account_changes SET active_from = now() - interval '1 day'
+      WHERE merchant_id = ${merchantId} AND linked_account_id = ${linkedAccountId}`;
+  };
+  const fields = { merchantId, gateway: 'razorpay', linkedAccountId };
+  return { subject: `razorpay:${linkedAccountId}`, fields, resolve };
+}
+
+async function aPartlyRefundedOrder(_service: TestService, orders: Orders): Promise<Case> {
+  const order = await orders.in('DISPUTE_OPEN');
+  const resolve = async () => {
+    await order.update('accept');
+    await order.untilStatus('REFUNDED');
+  };
+  return { subject: order.orderNumber, resolve };
+}
+
+const aCaptureOf = (change: 'confirmed' | 'refunded') =>
+  aCapture(({ sql }, paymentId) =>
+    change === 'confirmed'
+      ? sql`UPDATE payments SET confirmed_at = now() WHERE gateway_payment_id = ${paymentId}`
+      : sql`UPDATE payments SET refunded_paise = amount_paise WHERE gateway_payment_id = ${paymentId}`,
+  );
+
+/** Each kind whose alert the view `resolved_alerts` ends, and the reason that its operators read. */
+const ENDING: [AlertKind, Prepare, string][] = [
+  ['gateway_refused', anOrderToCancel, 'the order is CANCELLED'],
+  ['gateway_refused', aSurplus, 'the payment was refunded'],
+  ['release_blocked', anOrderToCancel, 'the order is CANCELLED'],
+  ['step_not_recorded', anOrderToCancel, 'the order is CANCELLED'],
+  ['refunded_at_gateway', aPartlyRefundedOrder, 'the rest of the payment was refunded'],
+  ['order_without_row', aLostOrder, 'the database has the order again'],
+  ['delivery_unknown', aLostDelivery, 'the database has the webhook again'],
+  ['payment_without_order', aLostPayment, 'the order of the payment was found'],
+  ['payment_unconfirmed', aCaptureOf('confirmed'), 'the gateway has confirmed the payment'],
+  ['unfit_capture', aCaptureOf('refunded'), 'the payment was refunded at the gateway'],
+  ['surplus_capture', aSurplus, 'the payment was refunded'],
+  ['wrong_amount', aSurplus, 'the payment was refunded'],
+  ['refund_failed', aSurplus, 'the payment was refunded'],
+  ['session_refused', aGateway, 'a payment session has opened'],
+  ['no_gateway', aGateway, 'a payment session has opened'],
+  [
+    'no_linked_account',
+    aMerchantWithoutAccount,
+    'the merchant has a linked account that receives transfers',
+  ],
+  ['linked_account_unusable', anAccountThatIsReplaced, 'the merchant has another linked account'],
+];
+
+const stateOf = async ({ sql }: TestService, kind: AlertKind, subject: string) => {
+  const [alert] = (await listAlerts(sql, { kind, subject, show: 'all' }, 1)).alerts;
+  return alert && [alert.clearedBy, alert.clearedReason];
+};
+
+describe('an alert ends once its cause is resolved, and says why', () => {
+  test.for(ENDING)('%s: $2', async ([kind, prepare, reason], { service, orders }) => {
+    const { subject, fields = {}, resolve } = await prepare(service, orders);
+    await raiseAlert(service.deps, { kind, subject, message: 'A test raises it', fields });
+    await clearResolvedAlerts(service.sql);
+    expect(await stateOf(service, kind, subject)).toEqual([null, null]);
+    await resolve();
+    await clearResolvedAlerts(service.sql);
+    expect(await stateOf(service, kind, subject)).toEqual(['service', reason]);
+  });
+
+  test('clock_skew: once the clocks agree', async ({ service }) => {
+    const subject = hostname();
+    await raiseAlert(service.deps, { kind: 'clock_skew', subject, message: 'A test raises it' });
+    await clearClockSkew(service);
+    expect(await stateOf(service, 'clock_skew', subject)).toEqual(['service', 'the clocks agree']);
+  });
+});
+
+test('what only a person can judge stays open, also when its order has ended', async ({
+  service,
+  orders,
+}) => {
+  const { orderNumber: subject } = await orders.in('CANCELLED');
+  const kinds = [
+    'break_glass_used',
+    'charged_back',
+    'refunded_at_gateway',
+    'callback_not_understood',
+    'gateway_not_understood',
+    'gateway_differs',
+    'mail_failed',
+  ] as const;
+  for (const kind of kinds) {
+    await raiseAlert(service.deps, { kind, subject, message: 'A test raises it' });
+  }
+  await clearResolvedAlerts(service.sql);
+  const { alerts } = await listAlerts(service.sql, { subject }, 10);
+  expect(alerts.map(({ kind }) => kind).toSorted()).toEqual([...kinds].toSorted());
+});
