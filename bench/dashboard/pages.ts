@@ -76,6 +76,7 @@ export const PAGES: readonly MeasuredPage[] = [
   operator('ledger', () => '/ledger'),
   operator('audit', () => '/audit'),
   operator('audit, in the middle', () => '/audit?before=500000'),
-  operator('audit of an operator', () => '/audit?who=operator%3Aoperator7%40example.com'),
-  operator('audit, two filters', ({ merchantId }) => `/audit?merchant=${merchantId}&action=none`),
+  operator('audit of an operator', () => '/audit?who=operator7%40example.com'),
+  operator('audit of an action', () => '/audit?action=dispute.decide'),
+  operator('audit, two filters', ({ merchantId }) => `/audit?subject=${merchantId}&action=none`),
 ];

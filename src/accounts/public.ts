@@ -32,7 +32,8 @@ export { proveOperator } from './people/prove-operator.ts';
 export type { OperatorAction, OperatorRole, ProposedAction } from './people/permissions.ts';
 export { ACTION_RULES, DISPUTES_PER_DAY, mayDo, rolesFor } from './people/permissions.ts';
 export { readMutedMails, writeMutedMails } from './people/mail-preferences.ts';
-export { emailKeyOf } from './people/users.ts';
+export type { NamedUser } from './people/users.ts';
+export { auditNameOfEmail, emailKeyOf, findNamedUsers } from './people/users.ts';
 export { totpContext } from './two-factor/second-factor.ts';
 export type { ListedSession, SignedInUser } from './log-in/sessions.ts';
 export {

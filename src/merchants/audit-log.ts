@@ -30,6 +30,8 @@ const COMMAND_ACTIONS = {
   chargeback: 'order.test_chargeback',
   failRefund: 'order.test_fail_refund',
 } as const satisfies Record<OrderMessageName | HelperName, string>;
+/** The action of a command on an order. */
+export type CommandAction = (typeof COMMAND_ACTIONS)[keyof typeof COMMAND_ACTIONS];
 
 /** Which lines to list; an absent field matches all. */
 export interface AuditFilter {

@@ -1,6 +1,6 @@
 /** What other features may use of the merchants. */
 export { auditCsv } from './audit-csv.ts';
-export type { AuditEntry, AuditFilter } from './audit-log.ts';
+export type { AuditEntry, AuditFilter, CommandAction } from './audit-log.ts';
 export { AUDIT_ID, listAudit } from './audit-log.ts';
 export { writeBuyerView, writeLook } from './looks.ts';
 export type { StatusChange } from './commands.ts';
@@ -15,6 +15,8 @@ export { joinMailReader, mailReader } from './mail-readers.ts';
 export type { MerchantAct } from './mails.ts';
 export type { NoticeDeps } from './notices.ts';
 export { withNotice } from './notices.ts';
+export type { WithMerchantName } from './names.ts';
+export { withMerchantNames } from './names.ts';
 export { findOrigins, setOrigins } from './origins.ts';
 export type { MerchantRow, MerchantStatus } from './queries.ts';
 export { merchantNotFound, readinessColumns, readinessJoin, requireMerchant } from './queries.ts';

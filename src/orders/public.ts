@@ -34,7 +34,6 @@ export {
   recoverForOperator,
   refundForMerchant,
 } from './commands/operator-commands.ts';
-export type { OrderOfMerchant } from './lists/search-all-orders.ts';
 export { searchAllOrders } from './lists/search-all-orders.ts';
 export type { OverdueOrder } from './wake/wakeups.ts';
 export { findOverdueOrders } from './wake/wakeups.ts';

@@ -108,6 +108,29 @@ test('a dispute has the earlier ones of the same buyer and merchant', async ({
   expect(body).toContain('Accepted by the merchant: the buyer is refunded');
 });
 
+test('the lists name a merchant by its name, with its id in the title', async ({
+  service,
+  operators,
+  orders,
+  merchant: { merchantId },
+}) => {
+  const order = await orders.in('DISPUTE_UNDER_REVIEW');
+  const [merchant] = await service.sql<{ name: string }[]>`
+    SELECT name FROM merchants WHERE merchant_id = ${merchantId}`;
+  const link = `href="/operator/merchants/${merchantId}" title="${merchantId}"><bdi>${merchant?.name}</bdi>`;
+  for (const path of [
+    '/operator',
+    '/operator/orders',
+    '/operator/disputes',
+    `/operator/orders/${order.orderNumber}`,
+    `/operator/disputes/${order.orderNumber}`,
+  ]) {
+    const { body } = await operators.support.get(path);
+    expect(body, path).toContain(link);
+    expect(body, path).not.toContain(`>${merchantId}<`);
+  }
+});
+
 test('the ledger shows the last proof, its faults and the earlier proofs', async ({
   service,
   operators,
@@ -174,6 +197,46 @@ test('the audit log is filtered, read in pages, and saved as CSV', async ({
     'id,at,who,address,request_id,action,outcome,merchant_id,subject,reason,details',
   );
   expect(lines[1]).toContain(`test.csv,,,'=HYPERLINK(1),"A ""quoted"" reason, with a comma"`);
+});
+
+test('the audit log says who did what on which merchant, in words', async ({
+  service,
+  operators,
+  orders,
+  merchant,
+}) => {
+  const { sql } = service;
+  const { merchantId } = merchant;
+  const asha = await operatorUser(sql, 'finance');
+  const order = await orders.in('CANCELLED');
+  const details = { linkedAccountId: 'acc_1', isNew: true, reason: 'They <b>asked</b>' };
+  await sql`
+    INSERT INTO audit_log (actor, address, action, merchant_id, subject, details) VALUES
+      (${`operator:${asha.email}`}, '203.0.113.8', 'merchant.approve', ${merchantId}, NULL, ${sql.json(details)}),
+      ('cli:asha', NULL, 'operator.role', NULL, ${asha.userId}, '{}'),
+      ('key:mk_test_1', '203.0.113.9', 'order.later_action', ${merchantId}, 'razorpay:pay_1', '{}')`;
+  const [{ name } = { name: '' }] = await sql<{ name: string }[]>`
+    SELECT name FROM merchants WHERE merchant_id = ${merchantId}`;
+  const read = async (query: string) =>
+    (await operators.support.get(`/operator/audit?${query}`)).body;
+  const byAsha = await read(`who=${asha.email}&subject=${merchantId}`);
+  expect(byAsha).toContain(`${asha.email} <span class="hint">operator</span>`);
+  expect(byAsha).toMatch(/<td[^>]*>Approved the merchant/);
+  expect(byAsha).toContain('They &lt;b>asked&lt;/b>');
+  expect(byAsha).toContain('<dt>Linked account id</dt><dd><bdi>acc_1</bdi></dd>');
+  expect(byAsha).toContain('<dt>Is new</dt><dd><bdi>yes</bdi></dd>');
+  expect(byAsha).toContain(`title="${merchantId}"><bdi>${name}</bdi></a>`);
+  expect(byAsha.match(/<tr>/g)).toHaveLength(2);
+  const onAsha = await read(`subject=${asha.userId}`);
+  expect(onAsha).toContain(`href="/operator/operators/${asha.userId}">${asha.email}</a>`);
+  expect(onAsha).toContain('asha <span class="hint">terminal</span>');
+  expect(await read(`subject=${order.orderNumber}`)).toMatch(
+    new RegExp(`Cancelled the order[^]*href="/operator/orders/${order.orderNumber}"`),
+  );
+  // An older or newer version may have written what this one has no words for.
+  const unknown = await read('who=key:mk_test_1');
+  expect(unknown).toContain('mk_test_1 <span class="hint">API key</span>');
+  expect(unknown).toMatch(/<td[^>]*>order.later_action/);
 });
 
 test('without Temporal, pages show what the database has, and the rest as unknown', async ({

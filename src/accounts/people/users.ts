@@ -38,3 +38,25 @@ export async function requireUser(sql: Sql, userId: string): Promise<UserRow> {
 /** How the audit log names user `u`. */
 export const auditNameOf = (sql: Sql) => sql`
   (CASE WHEN u.operator_role IS NULL THEN 'merchant:' ELSE 'operator:' END || u.email)`;
+
+/** A user as a list names it. */
+export interface NamedUser {
+  userId: string;
+  email: string;
+  isOperator: boolean;
+}
+
+/** The users with these ids, also those who may no longer sign in. */
+export async function findNamedUsers(sql: Sql, userIds: readonly string[]): Promise<NamedUser[]> {
+  if (userIds.length === 0) return [];
+  return sql<NamedUser[]>`
+    SELECT user_id, email, operator_role IS NOT NULL AS is_operator FROM users
+    WHERE user_id = ANY (${[...userIds]})`;
+}
+
+/** How the audit log names the user with this address; as that of an operator, if there is none. */
+export async function auditNameOfEmail(sql: Sql, email: string): Promise<string> {
+  const [user] = await sql<{ name: string }[]>`
+    SELECT ${auditNameOf(sql)} AS name FROM users u WHERE u.email = ${emailKeyOf(email)}`;
+  return user?.name ?? `operator:${emailKeyOf(email)}`;
+}

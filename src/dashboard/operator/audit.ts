@@ -1,25 +1,35 @@
 import { Readable } from 'node:stream';
 import { h } from 'preact';
 import { z } from 'zod';
+import { auditNameOfEmail, findNamedUsers } from '../../accounts/public.ts';
+import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { AuditEntry, AuditFilter } from '../../merchants/public.ts';
-import { AUDIT_ID, auditCsv, listAudit, writeLook } from '../../merchants/public.ts';
+import {
+  AUDIT_ID,
+  auditCsv,
+  listAudit,
+  withMerchantNames,
+  writeLook,
+} from '../../merchants/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import { textField } from '../view/fields.ts';
+import { choice, textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
 import { moment } from '../view/parts.ts';
 import { dataTable, pager, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
+import { AUDIT_ACTIONS } from './audit-actions.ts';
+import type { ShownEntry } from './audit-entry.ts';
+import { fromCell, onCell, whatCell, whoCell } from './audit-entry.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { ROWS_PER_PAGE } from './context.ts';
-import { merchantLink, orderLink } from './parts.ts';
 
 const filterSchema = z.object({
   who: z.string().trim().optional(),
   action: z.string().trim().optional(),
-  merchant: z.string().trim().optional(),
+  /** An order number, a merchant's id, the id of a user, a delivery, … */
   subject: z.string().trim().optional(),
   since: z.string().trim().optional(),
   until: z.string().trim().optional(),
@@ -36,7 +46,7 @@ export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Rou
       before: z.string().regex(AUDIT_ID).optional(),
     }),
   }).handledBy(async ({ query: { before, ...filter } }) => {
-    const asked = { ...auditFilterOf(filter), olderThan: before };
+    const asked = { ...(await auditFilterOf(sql, filter)), olderThan: before };
     const found = await listAudit(sql, asked, ROWS_PER_PAGE);
     const next = found.hasMore ? found.entries.at(-1)?.id : undefined;
     const content = [
@@ -46,7 +56,7 @@ export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Rou
         null,
         link(pathWith('/operator/audit.csv', filter), 'Save as CSV', { download: 'audit.csv' }),
       ),
-      auditTable(found.entries),
+      auditTable(await withNames(sql, found.entries)),
       pager('/operator/audit', filter, { before, next }),
     ];
     return { view: { title: 'Audit', content } };
@@ -57,7 +67,7 @@ export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Rou
     path: '/audit.csv',
     query: filterSchema,
   }).handledBy(async ({ query, actor }) => {
-    const filter = auditFilterOf(query);
+    const filter = await auditFilterOf(sql, query);
     const given = Object.entries(query).flatMap(([name, text]) => (text ? [[name, text]] : []));
     const details: Record<string, string> = Object.fromEntries(given);
     await writeLook(sql, { actor, action: 'audit.export', details });
@@ -71,12 +81,15 @@ export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Rou
 }
 
 /** @throws DomainError `BAD_REQUEST` for a date that does not exist */
-function auditFilterOf({ who, action, merchant, subject, since, until }: Filter): AuditFilter {
+async function auditFilterOf(
+  sql: Sql,
+  { who = '', action, subject, since, until }: Filter,
+): Promise<AuditFilter> {
+  const isAddress = who.includes('@') && !who.includes(':');
   return {
-    actor: who,
+    actor: isAddress ? await auditNameOfEmail(sql, who) : who,
     action,
-    merchantId: merchant,
-    subject,
+    ...(subject?.startsWith('mer_') ? { merchantId: subject } : { subject }),
     since: dayOf('Since', since),
     until: dayOf('Before', until),
   };
@@ -91,43 +104,44 @@ function dayOf(name: string, text: string | undefined): Date | undefined {
   throw new DomainError('BAD_REQUEST', `${name} must be a day like 2026-11-20`);
 }
 
+const ACTION_CHOICES = Object.fromEntries(
+  Object.entries(AUDIT_ACTIONS).toSorted(([, a], [, b]) => a.localeCompare(b, 'en')),
+);
+
 function auditForm(filter: Filter) {
   const state = { values: filter };
+  const anything = { choices: ACTION_CHOICES, placeholder: 'Anything' };
   return filterForm(
     '/operator/audit',
     textField({ name: 'who', label: 'Who' }, state),
-    textField({ name: 'action', label: 'Action' }, state),
-    textField({ name: 'merchant', label: 'Merchant' }, state),
-    textField({ name: 'subject', label: 'About' }, state),
+    choice({ name: 'action', label: 'What', ...anything }, state),
+    textField({ name: 'subject', label: 'On' }, state),
     textField({ name: 'since', label: 'Since', type: 'date' }, state),
     textField({ name: 'until', label: 'Before', type: 'date' }, state),
   );
 }
 
-function auditTable(entries: readonly AuditEntry[]) {
+async function withNames(sql: Sql, entries: readonly AuditEntry[]): Promise<ShownEntry[]> {
+  const subjects = entries.flatMap(({ subject }) => (subject?.startsWith('usr_') ? [subject] : []));
+  const [named, users] = await Promise.all([
+    withMerchantNames(sql, entries),
+    findNamedUsers(sql, [...new Set(subjects)]),
+  ]);
+  const userOf = new Map(users.map((user) => [user.userId, user]));
+  return named.map((entry) => ({ ...entry, user: userOf.get(entry.subject ?? '') }));
+}
+
+function auditTable(entries: readonly ShownEntry[]) {
   return dataTable({
     caption: 'Who did what, the latest first',
     rows: entries,
     empty: 'Nothing matches.',
     columns: [
-      { title: 'At', cell: ({ at }) => moment(at) },
-      { title: 'Who', cell: ({ actor }) => actor },
-      { title: 'From', cell: fromOf },
-      { title: 'Action', cell: ({ action }) => h('code', null, action) },
-      { title: 'Outcome', cell: ({ outcome }) => outcome?.toLowerCase() ?? '–' },
-      { title: 'About', cell: aboutOf },
-      { title: 'Why', cell: ({ reason }) => h('span', { dir: 'auto' }, reason || '–') },
+      { title: 'When', cell: ({ at }) => moment(at) },
+      { title: 'Who', cell: whoCell },
+      { title: 'What', cell: whatCell },
+      { title: 'On', cell: onCell },
+      { title: 'From', cell: fromCell },
     ],
   });
-}
-
-function fromOf({ actor, address }: AuditEntry): string {
-  return address || (actor.startsWith('cli:') ? 'command line' : '–');
-}
-
-function aboutOf({ subject, merchantId }: AuditEntry) {
-  const about = subject?.startsWith('ORD')
-    ? orderLink(subject)
-    : subject && h('code', null, subject);
-  return [about, about && merchantId ? ' · ' : null, merchantId && merchantLink(merchantId)];
 }

@@ -1,3 +1,4 @@
+import type { WithMerchantName } from '../../merchants/public.ts';
 import type { RunningDispute } from '../../orders/public.ts';
 import { moment, money, orderStatus } from '../view/parts.ts';
 import { shortId } from '../view/short-texts.ts';
@@ -5,7 +6,7 @@ import { dataTable } from '../view/table.ts';
 import { merchantIn } from './parts.ts';
 
 /** Running disputes, the nearest deadline first. */
-export function disputeTable(disputes: readonly RunningDispute[], empty: string) {
+export function disputeTable(disputes: readonly WithMerchantName<RunningDispute>[], empty: string) {
   return dataTable({
     caption: 'Disputes by their deadline',
     rows: disputes,
@@ -25,7 +26,7 @@ export function disputeTable(disputes: readonly RunningDispute[], empty: string)
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
       { title: 'Dispute', isNumber: true, cell: ({ disputeCount }) => disputeCount },
       { title: 'Raised', cell: ({ raisedAt }) => moment(raisedAt) },
-      { title: 'Merchant', cell: (one) => merchantIn(one) },
+      { title: 'Merchant', cell: merchantIn },
     ],
   });
 }

@@ -5,7 +5,7 @@ import { mayDo } from '../../accounts/public.ts';
 import type { DisputeStatus } from '../../domain/index.ts';
 import { DISPUTE_STATUSES, transitionOf } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
-import { writeBuyerView } from '../../merchants/public.ts';
+import { withMerchantNames, writeBuyerView } from '../../merchants/public.ts';
 import type { DisputedOrder, OrderRow } from '../../orders/public.ts';
 import {
   ERASED,
@@ -59,7 +59,10 @@ export function disputePages(context: PageContext, deps: OperatorPageDeps): Rout
     const path = '/operator/disputes';
     const content = [
       chips('Which disputes', { path, filters: {}, name: 'status', chosen: status }, CHIPS),
-      disputeTable(rows, emptyText(chosen, 'No dispute is running.')),
+      disputeTable(
+        await withMerchantNames(deps.sql, rows),
+        emptyText(chosen, 'No dispute is running.'),
+      ),
       pages({
         path,
         filters: { status },
@@ -96,10 +99,11 @@ async function disputeContent(
   order: OrderRow,
   mayDecide: boolean,
 ): Promise<ComponentChildren[]> {
-  const [disputes, rows, history] = await Promise.all([
+  const [disputes, rows, history, [named]] = await Promise.all([
     readDisputes(sql, order.orderNumber),
     readTimeline(sql, order.orderNumber),
     findDisputeHistory(sql, order, EARLIER_ORDERS),
+    withMerchantNames(sql, [order]),
   ]);
   const { entries } = presentToOperator(order, rows);
   return [
@@ -111,7 +115,7 @@ async function disputeContent(
         Status: orderStatus(order.status),
         'Refund without a decision': order.disputeRespondBy && moment(order.disputeRespondBy),
         Amount: money(order.amountPaise),
-        Merchant: merchantIn(order),
+        Merchant: named && merchantIn(named),
         Description: h('span', { dir: 'auto' }, order.description),
         Buyer: h(
           'span',

@@ -3,7 +3,7 @@ import type { OperatorRole } from '../../accounts/public.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Route } from '../../http/define-route.ts';
 import { listOrderMails } from '../../mail/public.ts';
-import { writeBuyerView } from '../../merchants/public.ts';
+import { withMerchantNames, writeBuyerView } from '../../merchants/public.ts';
 import { canMerchantRefund, findOrderAnywhere } from '../../orders/public.ts';
 import { readOrderView, readOrderWorkflows } from '../../payments/public.ts';
 import { listOpenAbout } from '../../proposals/public.ts';
@@ -69,11 +69,12 @@ async function orderPageView(
     canMerchantRefund(deps.sql, order),
     listOrderMails(deps.sql, orderNumber),
   ]);
+  const [named = { ...view, merchantName: null }] = await withMerchantNames(deps.sql, [view]);
   const state = { order, view, workflows, canMerchantRefund: canRefund };
   const content = [
     actionNotice(done),
     openProposals(proposals),
-    ...orderContent(view, workflows, actionLinks(state, role), role),
+    ...orderContent(named, workflows, actionLinks(state, role), role),
     mailsPart(mails),
   ];
   return { title: `Order ${orderNumber}`, content };

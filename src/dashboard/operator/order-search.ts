@@ -1,8 +1,9 @@
 import { h } from 'preact';
 import { z } from 'zod';
 import type { Route } from '../../http/define-route.ts';
-import type { OrderOfMerchant } from '../../orders/public.ts';
-import { writeLook } from '../../merchants/public.ts';
+import type { FoundOrder } from '../../orders/public.ts';
+import type { WithMerchantName } from '../../merchants/public.ts';
+import { withMerchantNames, writeLook } from '../../merchants/public.ts';
 import { markErased, searchAllOrders } from '../../orders/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
@@ -52,7 +53,7 @@ export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps)
         ),
         textField({ name: 'merchant', label: 'Merchant id' }, { values: search }),
       ),
-      orderTable(rows, query),
+      orderTable(await withMerchantNames(sql, rows), query),
       pages({
         path: '/operator/orders',
         filters: search,
@@ -71,7 +72,7 @@ const NOTHING_FOUND =
   'No order matches. A request that changed no order is only in the log, under its reference.';
 
 function orderTable(
-  orders: readonly OrderOfMerchant[],
+  orders: readonly WithMerchantName<FoundOrder>[],
   { text = '', ...chosen }: PageChoice & { text?: string | undefined },
 ) {
   return dataTable({
@@ -82,7 +83,7 @@ function orderTable(
       { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
       { title: 'Status', cell: ({ status }) => orderStatus(status) },
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-      { title: 'Merchant', cell: (order) => merchantIn(order) },
+      { title: 'Merchant', cell: merchantIn },
       { title: 'Own id', cell: ({ merchantOrderId }) => shortText(merchantOrderId ?? '–') },
       {
         title: 'Buyer',

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
+import type { WithMerchantName } from '../../merchants/public.ts';
 import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
 import type { GatewayCall, OrderView, OrderWorkflowsView } from '../../payments/public.ts';
@@ -13,7 +14,7 @@ import { merchantIn } from './parts.ts';
 
 /** The parts of an operator's page of an order. @param actions links to what `role` may do */
 export function orderContent(
-  order: OrderView,
+  order: WithMerchantName<OrderView>,
   workflows: OrderWorkflowsView,
   actions: ComponentChildren,
   role: OperatorRole,
@@ -34,7 +35,7 @@ export function orderContent(
   ];
 }
 
-function headPart(order: OrderView, actions: ComponentChildren) {
+function headPart(order: WithMerchantName<OrderView>, actions: ComponentChildren) {
   const { buyer, refund, next } = order;
   return section(
     'order',

@@ -14,26 +14,27 @@ export function orderLink(orderNumber: string) {
   );
 }
 
-/** A link to the operators' page of a merchant. */
-export function merchantLink(merchantId: string, name: ComponentChildren = merchantId) {
-  return link(`/operator/merchants/${encodeURIComponent(merchantId)}`, name);
+/** A link to the operators' page of a merchant, by its name; the id is in the title. */
+export function merchantLink(merchantId: string, name: string | null) {
+  return link(
+    `/operator/merchants/${encodeURIComponent(merchantId)}`,
+    shortText(name ?? merchantId),
+    { title: merchantId },
+  );
 }
 
-/**
- * A merchant with the environment of an order, which must not be overlooked. Its name is shown where it is
- * known, and else its id.
- */
+/** The merchant of an order with the environment, which must not be overlooked. */
 export function merchantIn({
   merchantId,
   merchantName,
   environment,
 }: {
   merchantId: string;
-  merchantName?: string;
+  merchantName: string | null;
   environment: Environment;
 }) {
   return [
-    merchantLink(merchantId, merchantName && shortText(merchantName)),
+    merchantLink(merchantId, merchantName),
     h('span', { class: 'hint' }, environment === 'sandbox' ? ' (sandbox)' : ' (production)'),
   ];
 }

@@ -17,9 +17,15 @@ const STATUSES = {
 } as const satisfies Record<Proposal['status'], readonly [Tone, string]>;
 
 /** What a proposal is about. */
-export function aboutLink({ orderNumber, merchantId, operatorEmail }: Proposal): ComponentChildren {
+export function aboutLink(proposal: Proposal): ComponentChildren {
+  const { orderNumber, operatorEmail } = proposal;
   if (orderNumber !== null) return orderLink(orderNumber);
-  return merchantId === null ? operatorEmail : merchantLink(merchantId);
+  return operatorEmail ?? merchantOf(proposal);
+}
+
+/** The merchant that a proposal is about, by the name that it had then. */
+export function merchantOf({ merchantId, before: { name } }: Proposal): ComponentChildren {
+  return merchantId !== null && merchantLink(merchantId, typeof name === 'string' ? name : null);
 }
 
 /** Its state. */

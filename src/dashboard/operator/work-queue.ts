@@ -4,6 +4,7 @@ import { listAlerts } from '../../alerts/alerts.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { LedgerProof } from '../../ledger/public.ts';
 import { findLatestProof } from '../../ledger/public.ts';
+import { withMerchantNames } from '../../merchants/public.ts';
 import { listUnderReview } from '../../onboarding/public.ts';
 import { findOverdueOrders, listRunningDisputes } from '../../orders/public.ts';
 import { findStuckMoney, inspectStuck } from '../../payments/public.ts';
@@ -103,7 +104,17 @@ async function readWork({ sql, inspector }: OperatorPageDeps, { user, role }: Op
   const status = 'DISPUTE_UNDER_REVIEW' as const;
   const readStuck = async () => {
     const { stuck, hasMore } = await findStuckMoney(sql, ROWS_OF_A_KIND);
-    return { inspected: await inspectStuck(inspector, stuck), hasMore };
+    const inspected = await withMerchantNames(sql, await inspectStuck(inspector, stuck));
+    return { inspected, hasMore };
+  };
+  const readDisputes = async () => {
+    const part = { skip: 0, limit: ROWS_OF_A_KIND };
+    const found = await listRunningDisputes(sql, { status }, part);
+    return { ...found, rows: await withMerchantNames(sql, found.rows) };
+  };
+  const readOverdue = async () => {
+    const found = await findOverdueOrders(sql, ROWS_OF_A_KIND);
+    return { ...found, orders: await withMerchantNames(sql, found.orders) };
   };
   const readProposals = async () => {
     const open = await listOpenProposals(sql, kindsFor(role), MOST_PROPOSALS);
@@ -112,10 +123,10 @@ async function readWork({ sql, inspector }: OperatorPageDeps, { user, role }: Op
   const [alerts, stuck, disputes, reviews, failing, overdue, proof, proposals] = await Promise.all([
     listAlerts(sql, {}, ROWS_OF_A_KIND),
     readStuck(),
-    listRunningDisputes(sql, { status }, { skip: 0, limit: ROWS_OF_A_KIND }),
+    readDisputes(),
     listUnderReview(sql),
     findFailingEndpoints(sql, ROWS_OF_A_KIND),
-    findOverdueOrders(sql, ROWS_OF_A_KIND),
+    readOverdue(),
     findLatestProof(sql),
     readProposals(),
   ]);

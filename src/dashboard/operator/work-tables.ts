@@ -1,6 +1,7 @@
 import { h } from 'preact';
 import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
+import type { WithMerchantName } from '../../merchants/public.ts';
 import type { ListedMerchant } from '../../onboarding/public.ts';
 import type { OverdueOrder } from '../../orders/public.ts';
 import type { StuckCall, StuckKind, StuckMoney } from '../../payments/public.ts';
@@ -26,7 +27,7 @@ const STUCK_TEXTS = {
 
 /** Movements of money that take longer than they should, with what the role allows to do. */
 export function stuckTable(
-  rows: readonly (StuckMoney & { call: StuckCall })[],
+  rows: readonly WithMerchantName<StuckMoney & { call: StuckCall }>[],
   role: OperatorRole,
 ) {
   return dataTable({
@@ -43,7 +44,7 @@ export function stuckTable(
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
       { title: 'Since', cell: ({ since }) => moment(since) },
       { title: 'At the gateway', cell: callText },
-      { title: 'Merchant', cell: (one) => merchantIn(one) },
+      { title: 'Merchant', cell: merchantIn },
       { title: 'Actions', cell: (one) => stuckActions(one, role) },
     ],
   });
@@ -110,7 +111,7 @@ const WAITS = {
 } as const satisfies Record<OverdueOrder['cause'], string>;
 
 /** Orders that something has waited for since two minutes ago, with a button that wakes each. */
-export function overdueTable(rows: readonly OverdueOrder[], role: OperatorRole) {
+export function overdueTable(rows: readonly WithMerchantName<OverdueOrder>[], role: OperatorRole) {
   const { permission, title } = ORDER_ACTIONS.recover;
   return dataTable({
     caption: 'Orders that wait for their workflow',
@@ -121,7 +122,7 @@ export function overdueTable(rows: readonly OverdueOrder[], role: OperatorRole) 
       { title: 'Problem', cell: ({ cause }) => WAITS[cause] },
       { title: 'Since', cell: ({ since }) => moment(since) },
       { title: 'Status', cell: ({ status }) => orderStatus(status) },
-      { title: 'Merchant', cell: (one) => merchantIn(one) },
+      { title: 'Merchant', cell: merchantIn },
       {
         title: 'Action',
         cell: ({ orderNumber }) =>
@@ -145,8 +146,7 @@ export function failingTable(rows: readonly FailingEndpoint[]) {
     columns: [
       {
         title: 'Merchant',
-        cell: ({ merchantId, merchantName }) =>
-          merchantLink(merchantId, h('span', { dir: 'auto' }, merchantName)),
+        cell: ({ merchantId, merchantName }) => merchantLink(merchantId, merchantName),
       },
       { title: 'Environment', cell: ({ environment }) => environment },
       { title: 'Endpoint', cell: ({ host }) => h('code', null, shortText(host)) },
@@ -172,7 +172,7 @@ export function reviewTable(rows: readonly ListedMerchant[]) {
     columns: [
       {
         title: 'Merchant',
-        cell: ({ merchantId, name }) => merchantLink(merchantId, h('span', { dir: 'auto' }, name)),
+        cell: ({ merchantId, name }) => merchantLink(merchantId, name),
       },
       {
         title: 'Legal name',

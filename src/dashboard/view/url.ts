@@ -15,9 +15,9 @@ interface LinkAttributes {
   class?: string;
   rel?: string;
   download?: string;
+  title?: string;
   'aria-current'?: 'page';
   'aria-label'?: string;
-  title?: string;
   /** Closes the dialog that the link is in. */
   'data-close'?: '';
 }

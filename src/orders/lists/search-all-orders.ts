@@ -12,9 +12,6 @@ export interface OperatorSearch {
   merchantId?: string | undefined;
 }
 
-/** An order that an operator has found, with its merchant's name. */
-export type OrderOfMerchant = FoundOrder & { merchantName: string };
-
 /**
  * Finds orders of all merchants and both environments, newest first.
  *
@@ -24,10 +21,10 @@ export async function searchAllOrders(
   sql: Sql,
   search: OperatorSearch,
   part: ListPart,
-): Promise<ListPage<OrderOfMerchant>> {
+): Promise<ListPage<FoundOrder>> {
   const sources = sourcesOf(sql, search, part.after);
   const [first] = sources;
-  if (first === undefined) return pageOf<OrderOfMerchant>([], part);
+  if (first === undefined) return pageOf<FoundOrder>([], part);
   const most = rowsToRead(part);
   // Each part reads the newest rows of one index.
   const newest = sources.map(
@@ -47,14 +44,13 @@ export async function searchAllOrders(
 async function readFound(
   sql: Sql,
   found: readonly { orderNumber: string }[],
-): Promise<OrderOfMerchant[]> {
+): Promise<FoundOrder[]> {
   const numbers = found.map(({ orderNumber }) => orderNumber);
-  return sql<OrderOfMerchant[]>`
-    SELECT found.*, m.name AS merchant_name
+  return sql<FoundOrder[]>`
+    SELECT found.*
     FROM unnest(${numbers}::text[]) WITH ORDINALITY AS listed (order_number, place),
       LATERAL (SELECT ${sql(FOUND_COLUMNS)} FROM orders o
         WHERE o.order_number = listed.order_number) AS found
-      JOIN merchants m USING (merchant_id)
     ORDER BY place`;
 }
 

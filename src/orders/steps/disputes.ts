@@ -8,7 +8,6 @@ import type { DisputeStatus, Environment } from '../../domain/index.ts';
 export interface RunningDispute {
   orderNumber: string;
   merchantId: string;
-  merchantName: string;
   environment: Environment;
   status: DisputeStatus;
   amountPaise: number;
@@ -95,12 +94,11 @@ async function readRunning(
 ): Promise<RunningDispute[]> {
   const numbers = found.map(({ orderNumber }) => orderNumber);
   return sql<RunningDispute[]>`
-    SELECT order_number, d.merchant_id, m.name AS merchant_name, d.environment, o.status,
+    SELECT order_number, d.merchant_id, d.environment, o.status,
       amount_paise, dispute_count, raised_at, respond_by,
       pending_operation IS NOT NULL AS is_refunding
     FROM unnest(${numbers}::text[]) AS listed (order_number)
       JOIN disputes d USING (order_number) JOIN orders o USING (order_number)
-      JOIN merchants m ON m.merchant_id = d.merchant_id
     WHERE ended_at IS NULL ORDER BY respond_by, order_number`;
 }
 

@@ -8,8 +8,7 @@ import { doneNotice, facts, moment, money, notice, section, written } from '../.
 import { dataTable, pager } from '../../view/table.ts';
 import { form, link } from '../../view/url.ts';
 import type { OperatorViewer } from '../../viewer.ts';
-import { merchantLink } from '../parts.ts';
-import { aboutLink, proposalTable, statusTag } from '../proposal-tables.ts';
+import { aboutLink, merchantOf, proposalTable, statusTag } from '../proposal-tables.ts';
 import { proposalPath } from '../propose.ts';
 
 const DONE = {
@@ -66,7 +65,7 @@ export function proposalView(
       changeTable(proposal),
       facts({
         About: aboutLink(proposal),
-        Merchant: proposal.merchantId && merchantLink(proposal.merchantId, before['name']),
+        Merchant: merchantOf(proposal),
         Amount: typeof amountPaise === 'number' && money(amountPaise),
         "The order's deadline": deadline && [moment(deadline), '. A proposal does not stop it.'],
       }),

@@ -1,0 +1,101 @@
+import type { ComponentChildren } from 'preact';
+import { h } from 'preact';
+import type { NamedUser } from '../../accounts/public.ts';
+import type { AuditEntry, WithMerchantName } from '../../merchants/public.ts';
+import { details, facts, tag } from '../view/parts.ts';
+import { link } from '../view/url.ts';
+import { actionText } from './audit-actions.ts';
+import { merchantLink, orderLink } from './parts.ts';
+
+/** A line of the audit list with what its ids name. */
+export type ShownEntry = WithMerchantName<AuditEntry> & { user: NamedUser | undefined };
+
+const ACTOR_KINDS: Partial<Record<string, string>> = {
+  operator: 'operator',
+  merchant: "merchant's user",
+  key: 'API key',
+  cli: 'terminal',
+};
+
+const ACTORS_WITHOUT_NAME: Partial<Record<string, string>> = {
+  service: 'The service',
+  gateway: 'The gateway',
+  buyer: 'The buyer',
+  anonymous: 'Nobody logged in',
+};
+
+/** A person's address with its kind, an API key, or the service. */
+export function whoCell({ actor }: ShownEntry): ComponentChildren {
+  const end = actor.indexOf(':');
+  const kind = ACTOR_KINDS[actor.slice(0, end)];
+  if (end < 0 || kind === undefined) return ACTORS_WITHOUT_NAME[actor] ?? actor;
+  return [actor.slice(end + 1), ' ', h('span', { class: 'hint' }, kind)];
+}
+
+/** Of a command; one that is done needs no word. */
+const OUTCOMES = {
+  DONE: null,
+  WAITING: tag('wait', 'waiting'),
+  REFUSED: tag('bad', 'refused'),
+} as const satisfies Record<NonNullable<AuditEntry['outcome']>, ComponentChildren>;
+
+/** What was done, why, and on demand the rest. */
+export function whatCell(entry: ShownEntry): ComponentChildren {
+  const { action, outcome, reason } = entry;
+  return [
+    actionText(action),
+    ' ',
+    outcome && OUTCOMES[outcome],
+    reason && h('p', { class: 'hint', dir: 'auto' }, reason),
+    details('Details', facts(factsOf(entry))),
+  ];
+}
+
+/** `linkedAccountId` as "Linked account id". */
+function wordsOf(name: string): string {
+  const words = name.replaceAll(/[_.]|(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function valueOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(valueOf).join(', ');
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value)
+      .map(([name, one]) => `${wordsOf(name)}: ${valueOf(one)}`)
+      .join('; ');
+  }
+  if (value === true) return 'yes';
+  return value === false ? 'no' : String(value);
+}
+
+function factsOf({ action, requestId, details: rest }: ShownEntry) {
+  const named = Object.entries(rest)
+    .filter(([name, value]) => name !== 'reason' && value !== null && value !== '')
+    .map(([name, value]) => [wordsOf(name), h('bdi', null, valueOf(value))]);
+  return {
+    'Action code': h('code', null, action),
+    Request: requestId && h('code', null, requestId),
+    ...(Object.fromEntries(named) as Record<string, ComponentChildren>),
+  };
+}
+
+/** What it was done on: the order, the user, or the id, and the merchant by its name. */
+export function onCell(entry: ShownEntry): ComponentChildren {
+  const { merchantId, merchantName } = entry;
+  const parts = [subjectOf(entry), merchantId && merchantLink(merchantId, merchantName)].filter(
+    Boolean,
+  );
+  return parts.flatMap((part, index) => (index === 0 ? [part] : [h('br', null), part]));
+}
+
+function subjectOf({ subject, merchantId, user }: ShownEntry): ComponentChildren {
+  if (!subject || subject === merchantId) return null;
+  if (subject.startsWith('ORD')) return orderLink(subject);
+  if (user?.isOperator) return link(`/operator/operators/${user.userId}`, user.email);
+  return user ? user.email : h('code', null, subject);
+}
+
+/** From which address; the terminal has none. */
+export function fromCell({ actor, address }: ShownEntry): string {
+  return address || (actor.startsWith('cli:') ? 'terminal' : '–');
+}
