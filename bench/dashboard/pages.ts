@@ -73,6 +73,7 @@ export const PAGES: readonly MeasuredPage[] = [
   operator('orders of a merchant', ({ merchantId }) => `/orders?merchant=${merchantId}`),
   operator('disputes', () => '/disputes'),
   operator('one dispute', ({ disputedOrder }) => `/disputes/${disputedOrder}`),
+  operator('one merchant', ({ merchantId }) => `/merchants/${merchantId}`),
   operator('ledger', () => '/ledger'),
   operator('audit', () => '/audit'),
   operator('audit, in the middle', () => '/audit?before=500000'),

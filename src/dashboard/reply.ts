@@ -46,7 +46,12 @@ export type PageReply = {
   /** The text of a Set-Cookie header: see `cookieText`. */
   readonly setCookie?: string | undefined;
 } & (
-  | { readonly view: View; readonly status?: 200 | 400 | 403 | 404 | 429 | 502 }
+  | {
+      readonly view: View;
+      readonly status?: 200 | 400 | 403 | 404 | 429 | 502;
+      /** The page has files of this service inside it. */
+      readonly embedsFiles?: boolean;
+    }
   /** After a change: the browser reads this path, so that a reload does not repeat the change. */
   | { readonly seeOther: string }
   | { readonly json: unknown }
@@ -66,7 +71,7 @@ export interface Rendering {
   readonly downloads: Slots;
 }
 
-function securityHeaders(nonce: string) {
+function securityHeaders(nonce: string, embedsFiles = false) {
   return {
     'Content-Security-Policy': [
       "default-src 'none'",
@@ -75,6 +80,7 @@ function securityHeaders(nonce: string) {
       "img-src 'self'",
       "font-src 'self'",
       "connect-src 'self'",
+      ...(embedsFiles ? ["object-src 'self'"] : []),
       "form-action 'self'",
       "base-uri 'none'",
       "frame-ancestors 'none'",
@@ -87,7 +93,7 @@ function securityHeaders(nonce: string) {
 async function renderReply(
   { context, place, user }: Rendering,
   view: View,
-  status: PageResponse['status'],
+  { status, embedsFiles }: { status: PageResponse['status']; embedsFiles?: boolean | undefined },
 ): Promise<PageResponse & { headers: Readonly<Record<string, string>> }> {
   const frame = frameOf(user, place);
   const nonce = randomBytes(16).toString('base64');
@@ -97,7 +103,7 @@ async function renderReply(
       : null;
   const { files, pathPrefix } = context;
   const body = renderView(view, { frame, files, nonce, pathPrefix, path: place.path, banners });
-  return { status, body, headers: securityHeaders(nonce) };
+  return { status, body, headers: securityHeaders(nonce, embedsFiles) };
 }
 
 /**
@@ -130,7 +136,8 @@ function limitDownload({ user, downloads }: Rendering, file: Readable): void {
 export async function responseOf(rendering: Rendering, reply: PageReply): Promise<PageResponse> {
   const cookie = reply.setCookie === undefined ? {} : { 'Set-Cookie': reply.setCookie };
   if ('view' in reply) {
-    const rendered = await renderReply(rendering, reply.view, reply.status ?? 200);
+    const { view, status = 200, embedsFiles } = reply;
+    const rendered = await renderReply(rendering, view, { status, embedsFiles });
     return { ...rendered, headers: { ...rendered.headers, ...cookie } };
   }
   if ('seeOther' in reply) {
@@ -160,7 +167,7 @@ export async function refusalOf(
   const { status } = ERRORS[error.code];
   const reference = { requestId, supportEmail: rendering.context.supportEmail };
   const view = refusalView({ status, message: messageOf(error), reference });
-  const rendered = await renderReply(rendering, view, status);
+  const rendered = await renderReply(rendering, view, { status });
   const more = error instanceof HttpRefusal ? error.headers : {};
   return { ...rendered, headers: { ...rendered.headers, ...more } };
 }

@@ -8,6 +8,7 @@ import {
   pinCodeViolation,
 } from '../domain/index.ts';
 import type { MerchantRow, MerchantStatus, Readiness } from '../merchants/public.ts';
+import type { Submitted } from './changes.ts';
 
 /**
  * What a merchant must do next, or waits for. `not_ready`: approved, but it cannot take payments in
@@ -86,6 +87,8 @@ export interface BusinessDetails {
 export interface BankDetails {
   accountHolder: string | null;
   accountLastFour: string | null;
+  /** When the number was entered. */
+  accountNumberAt: Date | null;
   ifsc: string | null;
 }
 
@@ -117,6 +120,9 @@ export interface Application {
   bank: BankDetails;
   /** Oldest first. */
   documents: readonly DocumentFacts[];
+  /** What was last submitted, and what was submitted before that; null if it was not kept. */
+  submitted: Submitted | null;
+  submittedBefore: Submitted | null;
 }
 
 /** The state of an application, from its merchant's row. */

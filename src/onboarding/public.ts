@@ -18,6 +18,8 @@ export {
   STEPS,
   versionOf,
 } from './application.ts';
+export type { ApplicationChange } from './changes.ts';
+export { changesSince } from './changes.ts';
 export type { BankForm, BusinessForm } from './details.ts';
 export { REGIONS } from './details.ts';
 export type { OpenedDocument, Upload } from './documents.ts';

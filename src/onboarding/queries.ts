@@ -3,6 +3,7 @@ import type { MerchantStatus, Readiness } from '../merchants/public.ts';
 import { merchantNotFound, readinessColumns, readinessJoin } from '../merchants/public.ts';
 import type { Application, BankDetails, BusinessDetails, DocumentFacts } from './application.ts';
 import { stateOf } from './application.ts';
+import type { Submitted } from './changes.ts';
 
 /** An application as one row; a merchant that has entered nothing has nulls. */
 type ApplicationRow = BusinessDetails &
@@ -14,6 +15,8 @@ type ApplicationRow = BusinessDetails &
     submissions: number;
     applicationEdits: number;
     submittedAt: Date | null;
+    submitted: Submitted | null;
+    submittedBefore: Submitted | null;
     documents: (Omit<DocumentFacts, 'uploadedAt'> & { uploadedAt: string })[];
   };
 
@@ -27,7 +30,8 @@ export async function readApplication(sql: Sql, merchantId: string): Promise<App
     SELECT m.merchant_id, m.status, m.status_reason, m.submissions, m.application_edits, m.gateway,
       ${readinessColumns(sql)},
       a.legal_name, a.business_kind, a.pan, a.gstin, a.phone, a.street, a.city, a.region, a.pin_code,
-      a.account_holder, a.account_last_four, a.ifsc, a.submitted_at,
+      a.account_holder, a.account_last_four, a.account_number_at, a.ifsc, a.submitted_at, a.submitted,
+      a.submitted_before,
       coalesce((
         SELECT jsonb_agg(jsonb_build_object('documentId', d.document_id, 'kind', d.kind,
           'fileName', d.file_name, 'mediaType', d.media_type, 'sizeBytes', d.size_bytes,
@@ -42,7 +46,7 @@ export async function readApplication(sql: Sql, merchantId: string): Promise<App
 
 function applicationOf(row: ApplicationRow): Application {
   const { legalName, businessKind, pan, gstin, phone, street, city, region, pinCode } = row;
-  const { accountHolder, accountLastFour, ifsc } = row;
+  const { accountHolder, accountLastFour, accountNumberAt, ifsc } = row;
   const { merchantId, status, statusReason, submissions, submittedAt } = row;
   const { gateway, isReady, linkedAccountState, transfersFrom } = row;
   return {
@@ -54,8 +58,10 @@ function applicationOf(row: ApplicationRow): Application {
     submissions,
     submittedAt,
     edits: row.applicationEdits,
+    submitted: row.submitted,
+    submittedBefore: row.submittedBefore,
     business: { legalName, businessKind, pan, gstin, phone, street, city, region, pinCode },
-    bank: { accountHolder, accountLastFour, ifsc },
+    bank: { accountHolder, accountLastFour, accountNumberAt, ifsc },
     documents: row.documents.map((document) => ({
       ...document,
       uploadedAt: new Date(document.uploadedAt),

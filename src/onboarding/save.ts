@@ -50,13 +50,15 @@ export async function saveBank(
   const sealed = accountNumber && dataBox.seal(accountNumber, accountNumberContext(merchantId));
   const write = sql`
     INSERT INTO merchant_applications AS a
-      (merchant_id, account_holder, ifsc, account_number_sealed, account_last_four)
-    SELECT merchant_id, ${accountHolder}, ${ifsc}, ${sealed}, ${accountNumber?.slice(-4) ?? null}
+      (merchant_id, account_holder, ifsc, account_number_sealed, account_last_four, account_number_at)
+    SELECT merchant_id, ${accountHolder}, ${ifsc}, ${sealed}, ${accountNumber?.slice(-4) ?? null},
+      CASE WHEN ${sealed !== null} THEN service_now() END
     FROM edited
     ON CONFLICT (merchant_id) DO UPDATE SET
       account_holder = excluded.account_holder, ifsc = excluded.ifsc,
       account_number_sealed = coalesce(excluded.account_number_sealed, a.account_number_sealed),
-      account_last_four = coalesce(excluded.account_last_four, a.account_last_four)
+      account_last_four = coalesce(excluded.account_last_four, a.account_last_four),
+      account_number_at = coalesce(excluded.account_number_at, a.account_number_at)
     RETURNING 1`;
   const details = { step: 'bank', isNewAccountNumber: accountNumber !== null };
   const edit = { write, action: 'application.save', details } as const;

@@ -1,5 +1,6 @@
 import { DomainError } from '../domain/index.ts';
 import { isComplete, versionOf } from './application.ts';
+import { submittedOf } from './changes.ts';
 import type { OnboardingDeps } from './edit.ts';
 import { CHANGED_MEANWHILE, readEditable } from './edit.ts';
 
@@ -38,7 +39,9 @@ export async function submitApplication(
       RETURNING merchant_id
     ),
     dated AS (
-      UPDATE merchant_applications a SET submitted_at = service_now()
+      UPDATE merchant_applications a
+      SET submitted_at = service_now(), submitted_before = a.submitted,
+        submitted = ${JSON.stringify(submittedOf(application))}::text::jsonb
       FROM submitted WHERE a.merchant_id = submitted.merchant_id
     ),
     audited AS (

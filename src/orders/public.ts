@@ -50,6 +50,8 @@ export type {
 export type { AttentionList } from './lists/attention.ts';
 export { MOST_COUNTED } from './lists/attention.ts';
 export type { DayOfOrders } from './lists/daily-outcomes.ts';
+export type { OrderVolume } from './lists/order-volume.ts';
+export { readOrderVolume } from './lists/order-volume.ts';
 export type { DueRelease } from './lists/releases.ts';
 export type { DisputeList } from './lists/merchant-disputes.ts';
 export { DISPUTE_LISTS } from './lists/merchant-disputes.ts';

@@ -1,21 +1,32 @@
 import { describe, expect } from 'vitest';
 import { createMerchant, changeMerchantStatus } from '../../src/merchants/commands.ts';
 import type { OnboardingDeps } from '../../src/onboarding/public.ts';
-import { addDocument, readApplication } from '../../src/onboarding/public.ts';
+import {
+  addDocument,
+  readApplication,
+  removeDocument,
+  saveBank,
+  saveBusiness,
+} from '../../src/onboarding/public.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import {
+  A_COMPANY,
   aDocument,
   AN_ACCOUNT,
   aSignedUpMerchant,
   complete,
   pdf,
+  PNG,
   submit,
 } from '../support/applications.ts';
 import { auditOf } from '../support/audit.ts';
 import { carriedOutBy, proposalOf } from '../support/proposals.ts';
 import { SECRET_KEYS } from '../support/secret-keys.ts';
+import { signIn } from '../support/users.ts';
+import { browserOf } from './browsing.ts';
 import { dashboardTest } from './dashboard-test.ts';
+import { HOUR_MS, type PastOrder, writeMerchant, writePastOrders } from './past-orders.ts';
 
 const pathOf = (merchantId: string) => `/operator/merchants/${merchantId}`;
 const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
@@ -269,6 +280,120 @@ describe('a document', () => {
     const { status } = await admin.get(`${pathOf(waiting)}/documents/${document?.documentId}`);
     expect(status).toBe(404);
   });
+});
+
+describe('while an application waits for its decision', () => {
+  test('the page shows the documents themselves, and only then allows files inside it', async ({
+    deps,
+    operators: { support, otherAdmin },
+    decide,
+  }) => {
+    const merchantId = await aSignedUpMerchant(deps);
+    await complete(deps, merchantId);
+    await addDocument(deps, merchantId, { kind: 'identity', fileName: 'face.png', content: PNG });
+    await submit(deps, merchantId);
+    const { documents } = await readApplication(deps.sql, merchantId);
+    const pathOfFile = (name: string) => {
+      const document = documents.find(({ fileName }) => fileName === name);
+      return `${pathOf(merchantId)}/documents/${document?.documentId}`;
+    };
+    const shown = await support.get(pathOf(merchantId));
+    expect(shown.body).toContain(`<object data="${pathOfFile('bank.pdf')}?shown=here" type="app`);
+    expect(shown.body).toContain(
+      `<img src="${pathOfFile('face.png')}" loading="lazy" alt="Proof of`,
+    );
+    expect(shown.headers.get('content-security-policy')).toContain("object-src 'self'");
+
+    const embedded = (name: string) => support.get(`${pathOfFile(name)}?shown=here`);
+    const ofPdf = (await embedded('bank.pdf')).headers;
+    expect(ofPdf.get('content-disposition')).toMatch(/^inline; filename="bank\.pdf"/);
+    expect(ofPdf.get('content-type')).toBe('application/pdf');
+    expect(ofPdf.get('content-security-policy')).toContain("frame-ancestors 'self'");
+    expect(ofPdf.get('x-frame-options')).toBe('SAMEORIGIN');
+    const ofPng = (await embedded('face.png')).headers;
+    expect(ofPng.get('content-disposition')).toMatch(/^attachment/);
+    expect(ofPng.get('content-security-policy')).toBe("sandbox; default-src 'none'");
+
+    await carriedOutBy(otherAdmin, await decide(merchantId, 'approve'));
+    const decided = await support.get(pathOf(merchantId));
+    expect(decided.body).not.toContain('<object');
+    expect(decided.headers.get('content-security-policy')).not.toContain('object-src');
+  });
+
+  test('the page says what has changed since the earlier submission, field by field', async ({
+    deps,
+    operators: { support, finance },
+    service,
+    waiting,
+    decide,
+  }) => {
+    expect((await support.get(pathOf(waiting))).body).not.toContain('Changed since');
+    await decide(waiting, 'reject', 'The address is wrong');
+    const [user] = await deps.sql<{ userId: string }[]>`
+      SELECT user_id FROM users WHERE merchant_id = ${waiting}`;
+    const cookie = await signIn(deps.sql, user!.userId);
+    const owner = browserOf(service.origin, { cookie });
+    const own = async () => textOf((await owner.get('/dashboard/sandbox/onboarding')).body);
+    expect(await own()).toContain('Nothing has changed.');
+    const street = '12 <b>Brigade</b> Road';
+    await saveBusiness(deps, waiting, { ...A_COMPANY, street, gstin: '' });
+    const accountNumber = '60200223456789';
+    const again = { accountNumber, accountNumberAgain: accountNumber };
+    await saveBank(deps, waiting, { ...AN_ACCOUNT, ...again });
+    const { documents } = await readApplication(deps.sql, waiting);
+    const identity = documents.find(({ kind }) => kind === 'identity');
+    await removeDocument(deps, waiting, identity?.documentId ?? '');
+    await addDocument(deps, waiting, aDocument('identity', 'another scan'));
+    const rows = [
+      'Registered address 507, Koramangala 1st block 12 &lt;b>Brigade&lt;/b> Road',
+      'GSTIN 29AAGCB7383J1Z4 –',
+      'Account number •••• 6789 •••• 6789, entered again',
+      'Proof of identity identity.pdf identity.pdf',
+    ];
+    for (const row of rows) expect(await own()).toContain(row);
+    await submit(deps, waiting);
+    const { body } = await finance.get(pathOf(waiting));
+    for (const row of rows) expect(textOf(body)).toContain(row);
+    const [changes = ''] =
+      /<section[^>]*aria-labelledby="changes"[^]*?<\/section>/.exec(body) ?? [];
+    expect(changes.match(/<tr>/g)).toHaveLength(1 + rows.length);
+    // What is kept of a submission has no number and no content.
+    const [kept] = await deps.sql`
+      SELECT submitted::text || submitted_before::text AS texts FROM merchant_applications
+      WHERE merchant_id = ${waiting}`;
+    expect(kept?.['texts']).not.toContain(accountNumber);
+    expect(kept?.['texts']).not.toContain(AN_ACCOUNT.accountNumber);
+  });
+});
+
+test('the page has what the merchant has taken in production, and what of it was disputed', async ({
+  service: { sql },
+  operators: { support },
+}) => {
+  const merchantId = await writeMerchant(sql);
+  const day = (before: number) => new Date(Date.now() - before * 24 * HOUR_MS);
+  const production = { environment: 'production', amountPaise: 50_000 } as const;
+  const orders: PastOrder[] = [
+    { ...production, status: 'COMPLETED', createdAt: day(100) },
+    { ...production, status: 'REFUNDED', createdAt: day(90), dispute: { raisedAt: day(89) } },
+    { ...production, status: 'PAID', createdAt: day(3) },
+    { ...production, status: 'DISPUTE_OPEN', createdAt: day(2), dispute: { raisedAt: day(1) } },
+    // Never paid, or not in production.
+    { ...production, status: 'ACCEPTED', createdAt: day(2) },
+    { ...production, status: 'CANCELLED', createdAt: day(2) },
+    { environment: 'sandbox', status: 'COMPLETED', createdAt: day(2) },
+  ];
+  await writePastOrders(sql, merchantId, orders);
+  await sql`
+    INSERT INTO ledger_days (merchant_id, environment, day, debit_account, credit_account, amount_paise)
+    SELECT ${merchantId}, 'production', day, debit::ledger_account, credit::ledger_account, paise
+    FROM (VALUES
+      (${day(100)}::date, 'gateway_clearing', 'merchant_held', 100000),
+      (${day(90)}::date, 'merchant_held', 'refunds', 50000),
+      (${day(3)}::date, 'gateway_clearing', 'merchant_held', 100000)) AS line (day, debit, credit, paise)`;
+  const text = textOf((await support.get(pathOf(merchantId))).body);
+  expect(text).toContain('The last 30 days 2 ₹1,000.00 1 50% 0 ₹0.00');
+  expect(text).toContain('In all 4 ₹2,000.00 2 50% 1 ₹500.00');
 });
 
 test('a merchant that does not exist is not found, and no page is for merchants', async ({

@@ -7,16 +7,12 @@ import {
   removeDocument,
 } from '../../src/onboarding/public.ts';
 import { auditOf } from '../support/audit.ts';
-import { aDocument, aSignedUpMerchant, pdf } from '../support/applications.ts';
+import { aDocument, aSignedUpMerchant, pdf, PNG } from '../support/applications.ts';
 import { onboardingTest, OPERATOR } from './onboarding-test.ts';
 
 const test = onboardingTest();
 
 const MAX_BYTES = 5 * 1024 * 1024;
-const PNG = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-);
 const JPEG = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex');
 
 /** The content with a part of it, as Latin-1, changed. */

@@ -69,8 +69,8 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   merchant_applications: {
     merchant: `legal_name business_kind pan gstin phone street city region pin_code account_holder
-      account_number_sealed account_last_four ifsc`,
-    none: 'merchant_id submitted_at',
+      account_number_sealed account_last_four ifsc submitted submitted_before`,
+    none: 'merchant_id submitted_at account_number_at',
   },
   merchant_documents: {
     merchant: 'file_name sha256 content_sealed',

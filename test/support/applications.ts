@@ -37,6 +37,12 @@ const PDF_START = Buffer.from('%PDF-1.7\n%\u00E2\u00E3\u00CF\u00D3\n');
 export const pdf = (note: string, sizeBytes = 1000) =>
   Buffer.concat([PDF_START, Buffer.from(note), Buffer.alloc(sizeBytes)], sizeBytes);
 
+/** A picture of one pixel. */
+export const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
 /** A document of the kind, as it is uploaded. */
 export const aDocument = (kind: Upload['kind'], note: string = kind): Upload => ({
   kind,

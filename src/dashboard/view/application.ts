@@ -4,18 +4,19 @@ import { BUSINESS_KINDS } from '../../domain/index.ts';
 import type { Readiness } from '../../merchants/public.ts';
 import { whyNotReady } from '../../merchants/public.ts';
 import type {
+  Application,
   ApplicationState,
   BankDetails,
   BusinessDetails,
   DocumentFacts,
   OpenedDocument,
 } from '../../onboarding/public.ts';
-import { DOCUMENT_KINDS } from '../../onboarding/public.ts';
+import { changesSince, DOCUMENT_KINDS } from '../../onboarding/public.ts';
 import type { PageReply } from '../reply.ts';
 import type { Tone } from './parts.ts';
-import { facts, moment, tag } from './parts.ts';
+import { facts, moment, section, tag } from './parts.ts';
 import { dataTable } from './table.ts';
-import { link } from './url.ts';
+import { embeddedPdf, link, picture } from './url.ts';
 
 const STATES = {
   draft: ['plain', 'Not submitted'],
@@ -94,14 +95,79 @@ export function documentTable(
   });
 }
 
+const PDF = 'application/pdf';
+const NO_READER = 'This browser cannot show a PDF inside a page: save it with the link above.';
+
+/**
+ * The documents themselves: pictures and PDFs, each with a link that saves it.
+ *
+ * @param pathOf the path from which a document is downloaded
+ */
+export function shownDocuments(
+  documents: readonly DocumentFacts[],
+  pathOf: (document: DocumentFacts) => string,
+) {
+  if (documents.length === 0) return h('p', { class: 'empty' }, 'No documents yet.');
+  return documents.map((document) => {
+    const { documentId, kind, fileName, mediaType, sizeBytes, uploadedAt } = document;
+    const name = `${DOCUMENT_KINDS[kind].label}: ${fileName}`;
+    const path = pathOf(document);
+    return h(
+      'figure',
+      { key: documentId, class: 'document' },
+      h(
+        'figcaption',
+        null,
+        h('strong', null, DOCUMENT_KINDS[kind].label),
+        ' ',
+        link(path, h('bdi', null, fileName)),
+        h('span', { class: 'hint' }, ` ${sizeText(sizeBytes)}, uploaded `, moment(uploadedAt)),
+      ),
+      mediaType === PDF
+        ? embeddedPdf(`${path}?shown=here`, name, h('p', { class: 'hint' }, NO_READER))
+        : picture(path, name),
+    );
+  });
+}
+
+/** What differs from the submission before; nothing without one. */
+export function changesSection(application: Application) {
+  const changes = changesSince(application);
+  if (changes === undefined) return null;
+  return section(
+    'changes',
+    'Changed since the earlier submission',
+    dataTable({
+      caption: 'What differs from what was submitted before',
+      rows: changes,
+      empty: 'Nothing has changed.',
+      columns: [
+        { title: 'What', cell: ({ what }) => what },
+        { title: 'Before', cell: ({ before }) => typed(before) },
+        { title: 'Now', cell: ({ after }) => typed(after) },
+      ],
+    }),
+  );
+}
+
 /** Characters that RFC 8187 does not allow, and `encodeURIComponent` leaves. */
 const NOT_IN_RFC_8187 = /['()*]/g;
 
+const EMBEDDED =
+  "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'";
+
 /**
- * A document as a download. It is never shown in the browser, where a crafted file could run as a
- * page of this service; a browser that shows it anyway gives it no rights.
+ * A document as a download, where a crafted file cannot run as a page of this service; a browser that shows it
+ * anyway gives it no rights.
+ *
+ * @param options.isEmbedded for a PDF inside a page of this service: browsers show it with a reader of their own, and not
+ *   in a sandbox. Pictures need no such rights.
  */
-export function documentReply({ fileName, mediaType, content }: OpenedDocument): PageReply {
+export function documentReply(
+  { fileName, mediaType, content }: OpenedDocument,
+  { isEmbedded = false } = {},
+): PageReply {
+  const isShown = isEmbedded && mediaType === PDF;
   const plain = fileName.replaceAll(/[^\w .-]/g, '_');
   const encoded = encodeURIComponent(fileName).replaceAll(
     NOT_IN_RFC_8187,
@@ -111,8 +177,9 @@ export function documentReply({ fileName, mediaType, content }: OpenedDocument):
     file: content,
     contentType: mediaType,
     headers: {
-      'Content-Disposition': `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`,
-      'Content-Security-Policy': "sandbox; default-src 'none'",
+      'Content-Disposition': `${isShown ? 'inline' : 'attachment'}; filename="${plain}"; filename*=UTF-8''${encoded}`,
+      'Content-Security-Policy': isShown ? EMBEDDED : "sandbox; default-src 'none'",
+      ...(isShown && { 'X-Frame-Options': 'SAMEORIGIN' }),
       'X-Content-Type-Options': 'nosniff',
       'Cache-Control': 'no-store',
     },

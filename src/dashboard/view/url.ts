@@ -31,6 +31,35 @@ export function link(to: string, text: ComponentChildren, attributes: LinkAttrib
   return h(Link, { to, ...attributes }, text);
 }
 
+function Picture({ path, ...rest }: { path: string; alt: string }) {
+  return h('img', { src: useContext(PathPrefix) + path, loading: 'lazy', ...rest });
+}
+
+/** A picture that the service serves at a path; the browser loads it when it is about to be seen. */
+export function picture(path: string, alt: string) {
+  return h(Picture, { path, alt });
+}
+
+function Embedded({ path, label, children }: EmbeddedFile) {
+  const data = useContext(PathPrefix) + path;
+  return h('object', { data, type: 'application/pdf', 'aria-label': label }, children);
+}
+
+interface EmbeddedFile {
+  path: string;
+  label: string;
+  children?: ComponentChildren;
+}
+
+/**
+ * A PDF of the service inside the page, which is rendered with `embedsFiles`.
+ *
+ * @param otherwise what a browser shows that has no reader for PDFs, such as those of most phones
+ */
+export function embeddedPdf(path: string, label: string, otherwise: ComponentChildren) {
+  return h(Embedded, { path, label }, otherwise);
+}
+
 interface FormAttributes {
   /** GET for a search; POST for a change. */
   method?: 'get' | 'post';

@@ -60,3 +60,13 @@ SELECT alert_id, reason FROM (
     AND p.gateway_payment_id = substr(a.subject, strpos(a.subject, ':') + 1)
   WHERE a.cleared_at IS NULL
 ) AS looked_at WHERE reason IS NOT NULL;
+
+-- What was submitted, to show an operator what has changed since the submission before. Neither has the number of the
+-- bank account, only when it was entered.
+ALTER TABLE merchant_applications
+  ADD COLUMN account_number_at timestamptz,
+  ADD COLUMN submitted jsonb,
+  ADD COLUMN submitted_before jsonb;
+
+-- The number of a merchant's disputes, of all and of some days.
+CREATE INDEX disputes_by_raising ON disputes (merchant_id, environment, raised_at);

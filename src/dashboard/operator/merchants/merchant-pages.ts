@@ -20,8 +20,9 @@ import type { OperatorViewer } from '../../viewer.ts';
 import { proposeAndShow, proposerOf } from '../propose.ts';
 import type { MerchantReviewDeps } from './deps.ts';
 import { merchantPath } from './deps.ts';
-import type { Shown } from './merchant-view.ts';
-import { merchantView } from './merchant-view.ts';
+import type { Shown } from './merchant-forms.ts';
+import { isReviewed, merchantView } from './merchant-view.ts';
+import { readVolume } from './volume.ts';
 
 const text = z.string().default('');
 const merchantParams = z.object({ merchant: z.string() });
@@ -48,13 +49,17 @@ async function merchantReply(
   { sql }: MerchantReviewDeps,
   viewer: OperatorViewer,
   merchantId: string,
-  shown: Shown,
+  shown: Omit<Shown, 'volume'>,
 ): Promise<ViewReply> {
-  const [review, proposals] = await Promise.all([
+  const [review, proposals, volume] = await Promise.all([
     readReview(sql, merchantId),
     listOpenAbout(sql, merchantId),
+    readVolume(sql, merchantId),
   ]);
-  return { view: merchantView(viewer, review, { ...shown, proposals }) };
+  return {
+    view: merchantView(viewer, review, { ...shown, proposals, volume }),
+    embedsFiles: isReviewed(review),
+  };
 }
 
 /** The refusals that the page shows, with their status. */
@@ -70,7 +75,7 @@ async function refusedReply(
   viewer: OperatorViewer,
   merchantId: string,
   error: unknown,
-  shown: Shown,
+  shown: Omit<Shown, 'volume'>,
 ): Promise<ViewReply> {
   const status = error instanceof DomainError && SHOWN_REFUSALS.get(error.code);
   if (!status) throw error;
@@ -96,9 +101,11 @@ function downloadDocument(context: PageContext, deps: MerchantReviewDeps): Route
     method: 'GET',
     path: '/merchants/{merchant}/documents/{document}',
     params: merchantParams.extend({ document: z.string() }),
-  }).handledBy(async ({ actor, params: { merchant, document } }) =>
-    documentReply(await openDocument({ ...deps, actor }, merchant, document)),
-  );
+    query: z.object({ shown: z.string().optional() }),
+  }).handledBy(async ({ actor, params: { merchant, document }, query: { shown } }) => {
+    const opened = await openDocument({ ...deps, actor }, merchant, document);
+    return documentReply(opened, { isEmbedded: shown === 'here' });
+  });
 }
 
 /** A form, because each look at the number is an entry of the audit log. */

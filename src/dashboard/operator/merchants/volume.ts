@@ -1,0 +1,81 @@
+import type { Sql } from '../../../db/client.ts';
+import { readMoneyDays } from '../../../ledger/public.ts';
+import type { OrderVolume } from '../../../orders/public.ts';
+import { readOrderVolume } from '../../../orders/public.ts';
+import { addDays, todayInIndia } from '../../money/days.ts';
+import { money, section } from '../../view/parts.ts';
+import { dataTable } from '../../view/table.ts';
+
+const RECENT_DAYS = 30;
+
+/** What a merchant has taken in production in some time. */
+interface Volume extends OrderVolume {
+  paidPaise: number;
+  refundedPaise: number;
+}
+
+/** The same of the last 30 days and of all time. */
+export interface MerchantVolume {
+  recent: Volume;
+  all: Volume;
+}
+
+/** Reads what a merchant has taken in production, and what of it was disputed and refunded. */
+export async function readVolume(sql: Sql, merchantId: string): Promise<MerchantVolume> {
+  const owner = { merchantId, environment: 'production' } as const;
+  const today = todayInIndia();
+  const from = addDays(today, 1 - RECENT_DAYS);
+  const [orders, days] = await Promise.all([
+    readOrderVolume(sql, owner, { from, end: addDays(today, 1) }),
+    readMoneyDays(sql, owner),
+  ]);
+  const sumsOf = (chosen: typeof days) => ({
+    paidPaise: chosen.reduce((sum, { paidPaise }) => sum + paidPaise, 0),
+    refundedPaise: chosen.reduce((sum, { refundedPaise }) => sum + refundedPaise, 0),
+  });
+  return {
+    recent: { ...orders.recent, ...sumsOf(days.filter(({ day }) => day >= from)) },
+    all: { ...orders.all, ...sumsOf(days) },
+  };
+}
+
+const SHARE = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 2 });
+const COUNT = new Intl.NumberFormat('en-IN');
+
+/** A share of the paid orders; a dash where there are none. */
+const shareOf = (part: number, { paidOrders }: Volume) =>
+  paidOrders === 0 ? '–' : SHARE.format(part / paidOrders);
+
+/** The volume as a table. */
+export function volumeSection({ recent, all }: MerchantVolume) {
+  const times = [
+    { time: `The last ${RECENT_DAYS} days`, ...recent },
+    { time: 'In all', ...all },
+  ];
+  return section(
+    'volume',
+    'Production',
+    dataTable({
+      caption: 'What the merchant has taken in production',
+      rows: times,
+      empty: '',
+      columns: [
+        { title: 'Time', cell: ({ time }) => time },
+        { title: 'Paid orders', isNumber: true, cell: (one) => COUNT.format(one.paidOrders) },
+        { title: 'Paid', isNumber: true, cell: (one) => money(one.paidPaise) },
+        { title: 'Disputes', isNumber: true, cell: (one) => COUNT.format(one.disputes) },
+        {
+          title: 'Disputes per paid order',
+          isNumber: true,
+          cell: (one) => shareOf(one.disputes, one),
+        },
+        {
+          title: 'Refunded orders',
+          isNumber: true,
+          cell: (one) => COUNT.format(one.refundedOrders),
+        },
+        { title: 'Refunded', isNumber: true, cell: (one) => money(one.refundedPaise) },
+      ],
+    }),
+  );
+}

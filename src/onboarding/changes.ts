@@ -1,0 +1,111 @@
+import { BUSINESS_KINDS } from '../domain/index.ts';
+import type {
+  Application,
+  BankDetails,
+  BusinessDetails,
+  DocumentFacts,
+  DocumentKind,
+} from './application.ts';
+import { DOCUMENT_KINDS, mayEdit } from './application.ts';
+
+/** What a merchant has submitted: its application without the number of the bank account. */
+export interface Submitted {
+  business: BusinessDetails;
+  /** `accountNumberAt` in ISO-8601: the row has it as JSON. */
+  bank: Omit<BankDetails, 'accountNumberAt'> & { accountNumberAt: string | null };
+  documents: readonly Pick<DocumentFacts, 'documentId' | 'kind' | 'fileName'>[];
+}
+
+/** Something that differs from the earlier submission. */
+export interface ApplicationChange {
+  what: string;
+  /** Null if it was not given. */
+  before: string | null;
+  /** Null if it is not given any more. */
+  after: string | null;
+}
+
+const FIELDS = {
+  legalName: 'Legal name',
+  businessKind: 'Kind of business',
+  pan: 'PAN',
+  gstin: 'GSTIN',
+  phone: 'Phone number',
+  street: 'Registered address',
+  city: 'City',
+  region: 'State',
+  pinCode: 'PIN code',
+} as const satisfies Record<keyof BusinessDetails, string>;
+
+/** What is submitted of an application. */
+export function submittedOf({
+  business,
+  bank,
+  documents,
+}: Pick<Application, 'business' | 'bank' | 'documents'>): Submitted {
+  return {
+    business: { ...business },
+    bank: { ...bank, accountNumberAt: bank.accountNumberAt?.toISOString() ?? null },
+    documents: documents.map(({ documentId, kind, fileName }) => ({ documentId, kind, fileName })),
+  };
+}
+
+/**
+ * What differs from the submission before: of an application that was submitted, from the one before that; of one that
+ * is being edited, from the last one.
+ *
+ * @returns in the order of the application; undefined without an earlier submission
+ */
+export function changesSince(application: Application): ApplicationChange[] | undefined {
+  const { state, submitted, submittedBefore } = application;
+  const before = mayEdit(state) ? submitted : submittedBefore;
+  return before === null ? undefined : changesBetween(before, submittedOf(application));
+}
+
+function changesBetween(before: Submitted, after: Submitted): ApplicationChange[] {
+  const fields = Object.keys(FIELDS) as (keyof BusinessDetails)[];
+  const [bank, newBank] = [before.bank, after.bank];
+  const values = [
+    ...fields.map((field) => ({
+      what: FIELDS[field],
+      before: textOf(field, before.business),
+      after: textOf(field, after.business),
+    })),
+    { what: 'Account holder', before: bank.accountHolder, after: newBank.accountHolder },
+    { what: 'Account number', ...accountNumbers(bank, newBank) },
+    { what: 'IFSC', before: bank.ifsc, after: newBank.ifsc },
+  ];
+  const files = (Object.keys(DOCUMENT_KINDS) as DocumentKind[]).map((kind) => ({
+    what: DOCUMENT_KINDS[kind].label,
+    before: namesOfOthers(kind, before, after),
+    after: namesOfOthers(kind, after, before),
+  }));
+  return [
+    ...values.filter((change) => change.before !== change.after),
+    // A file that replaces another one may have the same name.
+    ...files.filter((change) => change.before !== null || change.after !== null),
+  ];
+}
+
+function textOf(field: keyof BusinessDetails, business: BusinessDetails): string | null {
+  if (field !== 'businessKind') return business[field];
+  return business.businessKind && BUSINESS_KINDS[business.businessKind].label;
+}
+
+/** A number that was entered again may end in the same digits. */
+function accountNumbers(before: Submitted['bank'], after: Submitted['bank']) {
+  const shown = ({ accountLastFour }: Submitted['bank']) =>
+    accountLastFour === null ? null : `•••• ${accountLastFour}`;
+  const isSame = before.accountNumberAt === after.accountNumberAt;
+  const again = isSame || after.accountLastFour === null ? '' : ', entered again';
+  return { before: shown(before), after: shown(after) && `${shown(after)}${again}` };
+}
+
+/** The files of a kind that the other submission does not have. */
+function namesOfOthers(kind: DocumentKind, of: Submitted, other: Submitted): string | null {
+  const known = new Set(other.documents.map(({ documentId }) => documentId));
+  const names = of.documents
+    .filter((document) => document.kind === kind && !known.has(document.documentId))
+    .map(({ fileName }) => fileName);
+  return names.length === 0 ? null : names.join(', ');
+}
