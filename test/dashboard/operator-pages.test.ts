@@ -1,5 +1,7 @@
 import { expect } from 'vitest';
 import { proveLedger } from '../../src/ledger/proofs.ts';
+import { propose } from '../../src/proposals/public.ts';
+import { aProposer } from '../support/proposals.ts';
 import { startApiWithSilentTemporal } from '../support/silent-temporal.ts';
 import { operatorUser } from '../support/users.ts';
 import { browserOf } from './browsing.ts';
@@ -118,8 +120,13 @@ test('the lists name a merchant by its name, with its id in the title', async ({
   const [merchant] = await service.sql<{ name: string }[]>`
     SELECT name FROM merchants WHERE merchant_id = ${merchantId}`;
   const link = `href="/operator/merchants/${merchantId}" title="${merchantId}"><bdi>${merchant?.name}</bdi>`;
+  const proposer = await aProposer(service, 'finance');
+  const decision = { kind: 'dispute.decide', parameters: { winner: 'buyer' } } as const;
+  const about = { subject: order.orderNumber, reason: 'The buyer is right' };
+  const proposalId = await propose(service.deps, proposer, { ...decision, ...about });
   for (const path of [
     '/operator',
+    `/operator/proposals/${proposalId}`,
     '/operator/orders',
     '/operator/disputes',
     `/operator/orders/${order.orderNumber}`,

@@ -24,16 +24,13 @@ async function anOrderToCancel(_service: TestService, orders: Orders): Promise<C
   return { subject: order.orderNumber, resolve: () => order.update('cancel') };
 }
 
-/** A capture that the gateway has not confirmed. */
-const aCapture =
-  (resolve: (service: TestService, paymentId: string) => Promise<unknown>): Prepare =>
-  async (service, orders) => {
-    const order = await orders.write();
-    const paymentId = await writePayment(service, order);
-    await service.sql`
-      UPDATE payments SET confirmed_at = NULL WHERE gateway_payment_id = ${paymentId}`;
-    return { subject: `razorpay:${paymentId}`, resolve: () => resolve(service, paymentId) };
-  };
+const anUnconfirmedCapture: Prepare = async (service, orders) => {
+  const paymentId = await writePayment(service, await orders.write());
+  const confirm = (at: Date | null) => service.sql`
+    UPDATE payments SET confirmed_at = ${at} WHERE gateway_payment_id = ${paymentId}`;
+  await confirm(null);
+  return { subject: `razorpay:${paymentId}`, resolve: async () => confirm(new Date()) };
+};
 
 const aSurplus: Prepare = async (service, orders) => {
   const { sql } = service;
@@ -117,13 +114,6 @@ async function aPartlyRefundedOrder(_service: TestService, orders: Orders): Prom
   return { subject: order.orderNumber, resolve };
 }
 
-const aCaptureOf = (change: 'confirmed' | 'refunded') =>
-  aCapture(({ sql }, paymentId) =>
-    change === 'confirmed'
-      ? sql`UPDATE payments SET confirmed_at = now() WHERE gateway_payment_id = ${paymentId}`
-      : sql`UPDATE payments SET refunded_paise = amount_paise WHERE gateway_payment_id = ${paymentId}`,
-  );
-
 /** Each kind whose alert the view `resolved_alerts` ends, and the reason that its operators read. */
 const ENDING: [AlertKind, Prepare, string][] = [
   ['gateway_refused', anOrderToCancel, 'the order is CANCELLED'],
@@ -134,8 +124,7 @@ const ENDING: [AlertKind, Prepare, string][] = [
   ['order_without_row', aLostOrder, 'the database has the order again'],
   ['delivery_unknown', aLostDelivery, 'the database has the webhook again'],
   ['payment_without_order', aLostPayment, 'the order of the payment was found'],
-  ['payment_unconfirmed', aCaptureOf('confirmed'), 'the gateway has confirmed the payment'],
-  ['unfit_capture', aCaptureOf('refunded'), 'the payment was refunded at the gateway'],
+  ['payment_unconfirmed', anUnconfirmedCapture, 'the gateway has confirmed the payment'],
   ['surplus_capture', aSurplus, 'the payment was refunded'],
   ['wrong_amount', aSurplus, 'the payment was refunded'],
   ['refund_failed', aSurplus, 'the payment was refunded'],
@@ -173,6 +162,17 @@ describe('an alert ends once its cause is resolved, and says why', () => {
   });
 });
 
+test('what the gateway refuses after an order has ended stays open', async ({
+  service,
+  orders,
+}) => {
+  const { orderNumber: subject } = await orders.in('CANCELLED');
+  const kind = 'gateway_refused';
+  await raiseAlert(service.deps, { kind, subject, message: 'A transfer has failed since' });
+  await clearResolvedAlerts(service.sql);
+  expect(await stateOf(service, kind, subject)).toEqual([null, null]);
+});
+
 test('what only a person can judge stays open, also when its order has ended', async ({
   service,
   orders,
@@ -186,6 +186,7 @@ test('what only a person can judge stays open, also when its order has ended', a
     'gateway_not_understood',
     'gateway_differs',
     'mail_failed',
+    'unfit_capture',
   ] as const;
   for (const kind of kinds) {
     await raiseAlert(service.deps, { kind, subject, message: 'A test raises it' });

@@ -17,15 +17,17 @@ const STATUSES = {
 } as const satisfies Record<Proposal['status'], readonly [Tone, string]>;
 
 /** What a proposal is about. */
-export function aboutLink(proposal: Proposal): ComponentChildren {
-  const { orderNumber, operatorEmail } = proposal;
+export function aboutLink({
+  orderNumber,
+  merchantId,
+  operatorEmail,
+  before,
+}: Proposal): ComponentChildren {
   if (orderNumber !== null) return orderLink(orderNumber);
-  return operatorEmail ?? merchantOf(proposal);
-}
-
-/** The merchant that a proposal is about, by the name that it had then. */
-export function merchantOf({ merchantId, before: { name } }: Proposal): ComponentChildren {
-  return merchantId !== null && merchantLink(merchantId, typeof name === 'string' ? name : null);
+  if (merchantId === null) return operatorEmail;
+  // A proposal about a merchant has the name that it had then.
+  const { name } = before;
+  return merchantLink(merchantId, typeof name === 'string' ? name : null);
 }
 
 /** Its state. */

@@ -9,57 +9,62 @@ CREATE INDEX alerts_by_time ON alerts (last_at, alert_id);
 -- The code that resolves a condition clears its alert itself, where it can; this finds the rest, and what was
 -- resolved by someone else or by a process that then died. The kinds that are missing need a person's judgement.
 CREATE VIEW resolved_alerts AS
-SELECT alert_id, reason FROM (
-  SELECT a.alert_id, CASE
-    WHEN a.kind IN ('gateway_refused', 'release_blocked', 'step_not_recorded')
-      AND o.status IN ('COMPLETED', 'REFUNDED', 'CANCELLED') AND o.pending_operation IS NULL
-      AND (o.status <> 'REFUNDED' OR o.refund_processed_at IS NOT NULL)
-      THEN 'the order is ' || o.status
-    WHEN a.kind = 'refunded_at_gateway' AND o.status = 'REFUNDED' AND o.refund_processed_at > a.last_at
-      THEN 'the rest of the payment was refunded'
-    WHEN a.kind = 'order_without_row' AND o.order_number IS NOT NULL
-      THEN 'the database has the order again'
-    WHEN a.kind = 'delivery_unknown'
-      AND EXISTS (SELECT FROM webhook_deliveries WHERE delivery_id = a.subject)
-      THEN 'the database has the webhook again'
-    WHEN a.kind = 'payment_without_order' AND p.order_number IS NOT NULL
-      THEN 'the order of the payment was found'
-    WHEN a.kind = 'payment_unconfirmed' AND p.confirmed_at IS NOT NULL
-      THEN 'the gateway has confirmed the payment'
-    WHEN a.kind = 'unfit_capture' AND p.refunded_paise = p.amount_paise
-      THEN 'the payment was refunded at the gateway'
-    WHEN a.kind IN ('gateway_refused', 'surplus_capture', 'wrong_amount', 'refund_failed') AND EXISTS (
-      SELECT FROM surplus_refunds s
-      WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
-        AND (s.processed_at IS NOT NULL OR s.settled_paise IS NOT NULL))
-      THEN 'the payment was refunded'
-    WHEN a.kind = 'refund_failed' AND EXISTS (
-      SELECT FROM orders paid WHERE paid.order_number = p.order_number
-        AND paid.gateway_payment_id = p.gateway_payment_id AND paid.refund_processed_at IS NOT NULL)
-      THEN 'the refund was made again'
-    WHEN a.kind IN ('session_refused', 'no_gateway') AND EXISTS (
-      SELECT FROM payment_sessions s
-      WHERE gateway_subject(s.gateway, s.environment::text) = a.subject
-        AND s.gateway_session_id IS NOT NULL AND s.created_at > a.last_at)
-      THEN 'a payment session has opened'
-    WHEN a.kind = 'no_linked_account' AND EXISTS (
-      SELECT FROM orders unpaid WHERE unpaid.order_number = a.details->>'orderNumber'
-        AND is_merchant_ready(unpaid.merchant_id, unpaid.environment, unpaid.gateway))
-      THEN 'the merchant has a linked account that receives transfers'
-    WHEN a.kind = 'linked_account_unusable' AND NOT EXISTS (
-      SELECT FROM active_linked_account(a.details->>'merchantId', 'production', a.details->>'gateway') account
-        WHERE account.linked_account_id = a.details->>'linkedAccountId'
-      UNION ALL
-      SELECT FROM waiting_linked_account(a.details->>'merchantId', 'production', a.details->>'gateway') account
-        WHERE account.linked_account_id = a.details->>'linkedAccountId')
-      THEN 'the merchant has another linked account'
-  END AS reason
-  FROM alerts a
-  LEFT JOIN orders o ON o.order_number = a.subject
-  LEFT JOIN payments p ON p.gateway = split_part(a.subject, ':', 1)
-    AND p.gateway_payment_id = substr(a.subject, strpos(a.subject, ':') + 1)
-  WHERE a.cleared_at IS NULL
-) AS looked_at WHERE reason IS NOT NULL;
+WITH open AS (
+  SELECT alert_id, kind, subject, last_at, details,
+    -- Of a subject that gateway_subject has made.
+    split_part(subject, ':', 1) AS gateway, substr(subject, strpos(subject, ':') + 1) AS id
+  FROM alerts WHERE cleared_at IS NULL
+)
+SELECT alert_id, 'the order is ' || o.status AS reason
+FROM open JOIN orders o ON o.order_number = subject
+  -- A transfer can fail after the order has ended: what is raised then stays open.
+  JOIN order_steps s ON s.order_number = o.order_number AND s.step_number = o.step_number AND s.recorded_at > last_at
+WHERE open.kind IN ('gateway_refused', 'release_blocked', 'step_not_recorded')
+  AND o.status IN ('COMPLETED', 'REFUNDED', 'CANCELLED') AND o.pending_operation IS NULL
+  AND (o.status <> 'REFUNDED' OR o.refund_processed_at IS NOT NULL)
+UNION ALL
+SELECT alert_id, 'the rest of the payment was refunded'
+FROM open JOIN orders o ON o.order_number = subject
+WHERE kind = 'refunded_at_gateway' AND o.status = 'REFUNDED' AND o.refund_processed_at > last_at
+UNION ALL
+SELECT alert_id, 'the database has the order again'
+FROM open JOIN orders o ON o.order_number = subject WHERE kind = 'order_without_row'
+UNION ALL
+SELECT alert_id, 'the database has the webhook again'
+FROM open JOIN webhook_deliveries d ON d.delivery_id = subject WHERE kind = 'delivery_unknown'
+UNION ALL
+SELECT alert_id, 'the order of the payment was found'
+FROM open JOIN payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
+WHERE kind = 'payment_without_order'
+UNION ALL
+SELECT alert_id, 'the gateway has confirmed the payment'
+FROM open JOIN payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
+WHERE kind = 'payment_unconfirmed' AND p.confirmed_at IS NOT NULL
+UNION ALL
+SELECT alert_id, 'the payment was refunded'
+FROM open JOIN surplus_refunds s ON s.gateway = open.gateway AND s.gateway_payment_id = id
+WHERE kind IN ('gateway_refused', 'surplus_capture', 'wrong_amount', 'refund_failed')
+  AND (s.processed_at IS NOT NULL OR s.settled_paise IS NOT NULL)
+UNION ALL
+SELECT alert_id, 'the refund was made again'
+FROM open JOIN payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
+  JOIN orders o ON o.order_number = p.order_number AND o.gateway_payment_id = p.gateway_payment_id
+WHERE kind = 'refund_failed' AND o.refund_processed_at IS NOT NULL
+UNION ALL
+SELECT alert_id, 'a payment session has opened'
+FROM open WHERE kind IN ('session_refused', 'no_gateway') AND EXISTS (
+  SELECT FROM payment_sessions s WHERE gateway_subject(s.gateway, s.environment::text) = subject
+    AND s.gateway_session_id IS NOT NULL AND s.created_at > last_at)
+UNION ALL
+SELECT alert_id, 'the merchant has a linked account that receives transfers'
+FROM open JOIN orders o ON o.order_number = details->>'orderNumber'
+WHERE kind = 'no_linked_account' AND is_merchant_ready(o.merchant_id, o.environment, o.gateway)
+UNION ALL
+SELECT alert_id, 'the merchant has another linked account'
+FROM open WHERE kind = 'linked_account_unusable' AND id NOT IN (
+  SELECT linked_account_id FROM active_linked_account(details->>'merchantId', 'production', gateway)
+  UNION ALL
+  SELECT linked_account_id FROM waiting_linked_account(details->>'merchantId', 'production', gateway));
 
 -- What was submitted, to show an operator what has changed since the submission before. Neither has the number of the
 -- bank account, only when it was entered.

@@ -34,19 +34,24 @@ export function merchantView({ role }: OperatorViewer, review: Review, shown: Sh
       shown.message,
       openProposals(shown.proposals ?? []),
       application.state === 'not_ready' && notice('wait', notReadyText(merchant)),
-      h(
-        'div',
-        { class: 'split' },
-        h('div', null, ...mainSections(role, review, shown)),
-        h(
-          'aside',
-          { class: 'beside', 'aria-label': 'Decision' },
-          mayDo(role, 'merchant.review') && decisionSection(review, shown),
-          mayDo(role, 'merchant.linkedAccount') && linkedAccountSection(review, shown),
-        ),
-      ),
+      besideEachOther(mainSections(role, review, shown), [
+        mayDo(role, 'merchant.review') && decisionSection(review, shown),
+        mayDo(role, 'merchant.linkedAccount') && linkedAccountSection(review, shown),
+      ]),
     ],
   };
+}
+
+/** What is read, and beside it what this operator may do; a role that only reads has the whole width. */
+function besideEachOther(main: ComponentChildren[], actions: ComponentChildren[]) {
+  const allowed = actions.filter(Boolean);
+  if (allowed.length === 0) return main;
+  return h(
+    'div',
+    { class: 'split' },
+    h('div', null, ...main),
+    h('aside', { class: 'beside' }, ...allowed),
+  );
 }
 
 /** While an application waits for its decision, the page shows the documents themselves. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../../domain/index.ts';
 import type { Route } from '../../../http/define-route.ts';
+import { withMerchantNames } from '../../../merchants/public.ts';
 import type { ProposalDeps } from '../../../proposals/public.ts';
 import {
   approveProposal,
@@ -62,8 +63,12 @@ async function viewOf(
   shown: { done?: string | undefined; refusal?: string },
 ): Promise<View> {
   const proposal = await requireProposal(deps.sql, proposalId);
-  const deadline = await deadlineOfProposal(deps, proposal);
-  return proposalView(viewer, proposal, { deadline, ...shown });
+  const [deadline, [named]] = await Promise.all([
+    deadlineOfProposal(deps, proposal),
+    withMerchantNames(deps.sql, [proposal]),
+  ]);
+  const merchantName = named?.merchantName ?? null;
+  return proposalView(viewer, proposal, { deadline, merchantName, ...shown });
 }
 
 function decisions(context: PageContext, deps: ProposalDeps): Route[] {

@@ -8,7 +8,8 @@ import { doneNotice, facts, moment, money, notice, section, written } from '../.
 import { dataTable, pager } from '../../view/table.ts';
 import { form, link } from '../../view/url.ts';
 import type { OperatorViewer } from '../../viewer.ts';
-import { aboutLink, merchantOf, proposalTable, statusTag } from '../proposal-tables.ts';
+import { merchantLink } from '../parts.ts';
+import { aboutLink, proposalTable, statusTag } from '../proposal-tables.ts';
 import { proposalPath } from '../propose.ts';
 
 const DONE = {
@@ -44,6 +45,7 @@ export function proposalsView(
 /** What a page of a proposal shows beside it. */
 export interface ShownProposal {
   deadline: Date | null;
+  merchantName: string | null;
   done?: string | undefined;
   refusal?: string;
 }
@@ -52,7 +54,7 @@ export interface ShownProposal {
 export function proposalView(
   viewer: OperatorViewer,
   proposal: Proposal,
-  { deadline, done, refusal }: ShownProposal,
+  { deadline, merchantName, done, refusal }: ShownProposal,
 ): View {
   const { before, decidedAt, decidedByEmail, carriedOutAt, outcome } = proposal;
   const { amountPaise } = before;
@@ -65,7 +67,7 @@ export function proposalView(
       changeTable(proposal),
       facts({
         About: aboutLink(proposal),
-        Merchant: merchantOf(proposal),
+        Merchant: proposal.merchantId && merchantLink(proposal.merchantId, merchantName),
         Amount: typeof amountPaise === 'number' && money(amountPaise),
         "The order's deadline": deadline && [moment(deadline), '. A proposal does not stop it.'],
       }),
