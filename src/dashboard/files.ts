@@ -5,7 +5,7 @@ import { BASE_STYLE } from '../pages/base-style.ts';
 import type { Files } from './view/layout.ts';
 
 /** The parts of the style sheet; src/pages/base.css has the order of their layers. */
-const STYLES = ['layout', 'components', 'lists', 'pages'];
+const STYLES = ['layout', 'components', 'lists', 'pages', 'review'];
 
 const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8');
 

@@ -136,7 +136,7 @@ test("an operator's list of all orders has page numbers up to a limit, and keys 
   ] as const) {
     const last = await searchAllOrders(sql, search, { skip: 975, limit: 25 });
     expect(last).toMatchObject({ total: { count: MOST_NUMBERED, isMore: true }, hasMore: true });
-    expect(last.rows[0]).toMatchObject({ merchantId, merchantName: 'A' });
+    expect(last.rows[0]).toMatchObject({ merchantId });
     const after = last.rows.at(-1)?.orderNumber;
     const next = await searchAllOrders(sql, search, { skip: 0, limit: 100, after });
     expect(next.hasMore).toBe(false);

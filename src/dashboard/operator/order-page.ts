@@ -12,7 +12,7 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { actionLinks } from './order-actions.ts';
-import { orderContent } from './order-view.ts';
+import { orderContent, orderHead } from './order-view.ts';
 import { mailsPart } from './order-mails.ts';
 import { actionNotice } from './parts.ts';
 import { openProposals } from './proposal-tables.ts';
@@ -72,10 +72,14 @@ async function orderPageView(
   const [named = { ...view, merchantName: null }] = await withMerchantNames(deps.sql, [view]);
   const state = { order, view, workflows, canMerchantRefund: canRefund };
   const content = [
+    orderHead(view),
     actionNotice(done),
     openProposals(proposals),
-    ...orderContent(named, workflows, actionLinks(state, role), role),
-    mailsPart(mails),
+    ...orderContent(named, workflows, {
+      actions: actionLinks(state, role),
+      mails: mailsPart(mails),
+      role,
+    }),
   ];
-  return { title: `Order ${orderNumber}`, content };
+  return { title: `Order ${orderNumber}`, content, hasOwnHeading: true };
 }

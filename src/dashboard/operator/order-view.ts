@@ -16,40 +16,81 @@ import { merchantIn } from './parts.ts';
 export function orderContent(
   order: WithMerchantName<OrderView>,
   workflows: OrderWorkflowsView,
-  actions: ComponentChildren,
-  role: OperatorRole,
+  {
+    actions,
+    mails,
+    role,
+  }: {
+    actions: ComponentChildren;
+    mails: ComponentChildren;
+    role: OperatorRole;
+  },
 ): ComponentChildren[] {
   return [
-    headPart(order, actions),
-    moneyPart(order),
-    order.disputes.length > 0 &&
-      section(
-        'disputes',
-        'Disputes',
-        disputeRecords(order.disputes),
-        h('p', null, link(`/operator/disputes/${order.orderNumber}`, 'Dispute and its history')),
+    h('p', { class: 'lead' }, order.inWords ?? order.doing),
+    actions,
+    h(
+      'div',
+      { class: 'split' },
+      h(
+        'div',
+        null,
+        order.disputes.length > 0 &&
+          section(
+            'disputes',
+            'Disputes',
+            disputeRecords(order.disputes),
+            h(
+              'p',
+              null,
+              link(`/operator/disputes/${order.orderNumber}`, 'Dispute and its history'),
+            ),
+          ),
+        timelinePart(order),
+        moneyPart(order),
+        deliveriesPart(order, role),
+        mails,
       ),
-    workflowPart(workflows),
-    timelinePart(order),
-    deliveriesPart(order, role),
+      h('aside', { 'aria-label': 'Details' }, factsPart(order), workflowPart(workflows)),
+    ),
   ];
 }
 
-function headPart(order: WithMerchantName<OrderView>, actions: ComponentChildren) {
+/** The amount and the status, and which order it is. */
+export function orderHead(order: OrderView) {
+  return h(
+    'div',
+    { class: 'head' },
+    h(
+      'p',
+      { class: 'crumbs' },
+      link('/operator/orders', 'Orders'),
+      ' › ',
+      shortId('order number', order.orderNumber),
+      ' · ',
+      h('bdi', null, order.description),
+    ),
+    h(
+      'h1',
+      null,
+      h('span', { class: 'hidden' }, `Order ${order.orderNumber}: `),
+      money(order.amountPaise),
+      orderStatus(order.status),
+    ),
+  );
+}
+
+function factsPart(order: WithMerchantName<OrderView>) {
   const { buyer, refund, next } = order;
   return section(
     'order',
-    'State',
-    h('p', { class: 'lead' }, order.inWords ?? order.doing),
+    'Order',
     facts({
-      Status: orderStatus(order.status),
       'Pending operation': order.doing,
       Next: next && [moment(new Date(next.at)), ' ', next.action],
       'Dispute waiting since': order.waitingDisputeSince && moment(order.waitingDisputeSince),
-      Amount: money(order.amountPaise),
       Merchant: merchantIn(order),
       "Merchant's own id": order.merchantOrderId,
-      Description: h('span', { dir: 'auto' }, order.description),
       Buyer: h(
         'span',
         { dir: 'auto' },
@@ -63,8 +104,8 @@ function headPart(order: WithMerchantName<OrderView>, actions: ComponentChildren
       ],
       Created: moment(order.createdAt),
       Changed: moment(order.updatedAt),
+      'API status': h('code', null, order.status),
     }),
-    actions,
   );
 }
 

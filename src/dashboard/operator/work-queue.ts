@@ -1,6 +1,8 @@
+import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { z } from 'zod';
 import { listAlerts } from '../../alerts/alerts.ts';
+import type { OperatorRole } from '../../accounts/public.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { LedgerProof } from '../../ledger/public.ts';
 import { findLatestProof } from '../../ledger/public.ts';
@@ -9,7 +11,6 @@ import { listUnderReview } from '../../onboarding/public.ts';
 import { findOverdueOrders, listRunningDisputes } from '../../orders/public.ts';
 import { findStuckMoney, inspectStuck } from '../../payments/public.ts';
 import { findFailingEndpoints } from '../../webhooks/public.ts';
-import type { Proposal } from '../../proposals/public.ts';
 import { kindsFor, listOpenProposals } from '../../proposals/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
@@ -41,63 +42,106 @@ export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Rou
     path: '',
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ query, viewer }) => {
-    const { role } = viewer;
-    const { alerts, stuck, disputes, reviews, failing, overdue, proof, proposals } = await readWork(
-      deps,
-      viewer,
-    );
+    const work = await readWork(deps, viewer);
     const content = [
       actionNotice(query.done),
-      proofNotice(proof),
-      section(
-        'alerts',
-        'Alerts',
-        alertList(alerts.alerts, role),
-        moreNote(alerts.hasMore, link('/operator/alerts', 'All alerts')),
-      ),
-      proposalsPart(proposals),
-      section(
-        'stuck',
-        'Money stuck for more than 5 minutes',
-        stuckTable(stuck.inspected, role),
-        moreNote(stuck.hasMore),
-      ),
-      section(
-        'disputes',
-        'Disputes under review',
-        disputeTable(disputes.rows, 'No dispute waits for a decision.'),
-        moreNote(disputes.hasMore, link('/operator/disputes', 'All disputes')),
-      ),
-      section(
-        'reviews',
-        'Merchants waiting for a review',
-        reviewTable(reviews.slice(0, ROWS_OF_A_KIND)),
-        moreNote(reviews.length > ROWS_OF_A_KIND, link('/operator/merchants', 'All merchants')),
-      ),
-      section(
-        'overdue',
-        'Orders that wait for their workflow',
-        overdueTable(overdue.orders, role),
-        moreNote(overdue.hasMore),
-      ),
-      section(
-        'endpoints',
-        'Failing webhook endpoints',
-        failingTable(failing.endpoints),
-        moreNote(failing.hasMore),
-      ),
+      proofNotice(work.proof),
+      ...workParts(partsOf(work, viewer.role)),
     ];
     return { view: { title: 'Work queue', content } };
   });
 }
 
-function proposalsPart(proposals: readonly Proposal[]) {
-  return section(
-    'proposals',
-    'Proposals that you may approve',
-    proposalTable(proposals.slice(0, ROWS_OF_A_KIND), 'No proposal waits for you.'),
-    moreNote(proposals.length > ROWS_OF_A_KIND, link(proposalPath(), 'All proposals')),
-  );
+type Work = Awaited<ReturnType<typeof readWork>>;
+
+/** Each kind of work, the most urgent first. */
+function partsOf(work: Work, role: OperatorRole): WorkPart[] {
+  const { alerts, stuck, disputes, reviews, failing, overdue, proposals } = work;
+  return [
+    {
+      id: 'alerts',
+      title: 'Alerts',
+      rows: alerts.alerts,
+      content: alertList(alerts.alerts, role),
+      more: alerts.hasMore && link('/operator/alerts', 'All alerts'),
+    },
+    {
+      id: 'proposals',
+      title: 'Proposals that you may approve',
+      rows: proposals,
+      content: proposalTable(proposals.slice(0, ROWS_OF_A_KIND), ''),
+      more: proposals.length > ROWS_OF_A_KIND && link(proposalPath(), 'All proposals'),
+    },
+    {
+      id: 'stuck',
+      title: 'Money stuck for more than 5 minutes',
+      rows: stuck.inspected,
+      content: stuckTable(stuck.inspected, role),
+      more: stuck.hasMore,
+    },
+    {
+      id: 'disputes',
+      title: 'Disputes under review',
+      rows: disputes.rows,
+      content: disputeTable(disputes.rows, ''),
+      more: disputes.hasMore && link('/operator/disputes', 'All disputes'),
+    },
+    {
+      id: 'reviews',
+      title: 'Merchants waiting for a review',
+      rows: reviews,
+      content: reviewTable(reviews.slice(0, ROWS_OF_A_KIND)),
+      more: reviews.length > ROWS_OF_A_KIND && link('/operator/merchants', 'All merchants'),
+    },
+    {
+      id: 'overdue',
+      title: 'Orders that wait for their workflow',
+      rows: overdue.orders,
+      content: overdueTable(overdue.orders, role),
+      more: overdue.hasMore,
+    },
+    {
+      id: 'endpoints',
+      title: 'Failing webhook endpoints',
+      rows: failing.endpoints,
+      content: failingTable(failing.endpoints),
+      more: failing.hasMore,
+    },
+  ];
+}
+
+/** One kind of work. */
+interface WorkPart {
+  readonly id: string;
+  readonly title: string;
+  readonly rows: readonly unknown[];
+  readonly content: ComponentChildren;
+  /** There are more rows: true, or a link to all of them. */
+  readonly more: ComponentChildren;
+}
+
+/** How much there is of each kind, then each kind that has any. */
+function workParts(parts: readonly WorkPart[]) {
+  const waiting = parts.filter(({ rows }) => rows.length > 0);
+  const countText = ({ rows, more }: WorkPart) =>
+    more ? `${ROWS_OF_A_KIND}+` : String(rows.length);
+  return [
+    h(
+      'section',
+      { class: 'card', 'aria-label': 'What waits' },
+      h(
+        'dl',
+        { class: 'figures work' },
+        parts.map((part) =>
+          h('div', { key: part.id }, h('dt', null, part.title), h('dd', null, countText(part))),
+        ),
+      ),
+    ),
+    waiting.length === 0 && notice('good', 'Nothing waits for you.'),
+    ...waiting.map(({ id, title, content, more }) =>
+      section(id, title, content, moreNote(Boolean(more), more === true ? undefined : more)),
+    ),
+  ];
 }
 
 async function readWork({ sql, inspector }: OperatorPageDeps, { user, role }: OperatorViewer) {
