@@ -32,6 +32,25 @@ export function timeText(at: Date, language: Language = 'en'): string {
   return `${INDIAN_TIMES[language].format(at)}\u00A0IST`;
 }
 
+const INDIAN_DAY_AND_TIME = indianTimeIn('en-IN');
+const INDIAN_YEAR = new Intl.DateTimeFormat('en-IN', { timeZone: 'Asia/Kolkata', year: 'numeric' });
+const WHOLE_INDIAN_TIME = new Intl.DateTimeFormat('en-IN', {
+  timeZone: 'Asia/Kolkata',
+  dateStyle: 'full',
+  timeStyle: 'medium',
+});
+
+/** "21 Nov, 3:42 pm"; with its year if that is not the year of `now`: "21 Nov 2025, 3:42 pm". */
+export function shortTimeText(at: Date, now: Date): string {
+  const [year, text] = [INDIAN_YEAR.format(at), INDIAN_DAY_AND_TIME.format(at)];
+  return year === INDIAN_YEAR.format(now) ? text : text.replace(',', ` ${year},`);
+}
+
+/** "Saturday 21 November 2026 at 3:42:05 pm IST" */
+export function wholeTimeText(at: Date): string {
+  return `${WHOLE_INDIAN_TIME.format(at)}\u00A0IST`;
+}
+
 /** Remaining minutes and seconds, such as "14:05"; never below "0:00". */
 export function timeLeftText(leftSeconds: number): string {
   const whole = Math.max(0, Math.floor(leftSeconds));

@@ -1,6 +1,13 @@
 import { encode } from 'uqr';
 import { expect, test } from 'vitest';
-import { rupeesText, shorten, timeLeftText, timeText } from '../../src/pages/format.ts';
+import {
+  rupeesText,
+  shorten,
+  shortTimeText,
+  timeLeftText,
+  timeText,
+  wholeTimeText,
+} from '../../src/pages/format.ts';
 import { refusalPage } from '../../src/checkout/pages/refusal-page.ts';
 import { initialsOf } from '../../src/checkout/pages/logo.ts';
 import { qrPath } from '../../src/pages/qr-code.ts';
@@ -48,6 +55,15 @@ test('amounts and times are formatted as in India', () => {
   expect([500, 49_950, 1_000_000].map(rupeesText)).toEqual(['₹5.00', '₹499.50', '₹10,000.00']);
   const text = timeText(new Date('2026-11-20T18:45:00Z')).replaceAll(/\s/g, ' ');
   expect(text).toBe('21 Nov, 12:15 am IST');
+});
+
+test('the time of a list has its year only if that is another one than now, by Indian time', () => {
+  const at = new Date('2026-12-31T18:45:00Z');
+  const textAt = (now: string) => shortTimeText(at, new Date(now)).replaceAll(/\s/g, ' ');
+  expect(textAt('2026-12-31T18:45:00Z')).toBe('1 Jan, 12:15 am');
+  expect(textAt('2026-12-31T18:00:00Z')).toBe('1 Jan 2027, 12:15 am');
+  const whole = wholeTimeText(at).replaceAll(/\s/g, ' ');
+  expect(whole).toBe('Friday, 1 January 2027 at 12:15:00 am IST');
 });
 
 test('the remaining time is never below zero', () => {

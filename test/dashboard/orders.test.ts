@@ -122,6 +122,9 @@ describe('the list of orders', () => {
     };
     const { page, ids } = await shown('');
     expect(ids).toEqual(['SORT-C', 'SORT-B', 'SORT-A']);
+    expect(page.body).toMatch(
+      /<time [^>]*title="\w+,? \d+ \w+,? 20\d\d at [^"]+\sIST"[^>]*>\d+ \w+, \d+:\d\d\s[ap]m<\/time>/,
+    );
     expect(page.body).toMatch(/aria-sort="descending"[^>]*><a[^>]*sort=oldest[^>]*>Created/);
     const text = textOf(page);
     for (const chip of ['All 3', 'Waiting for payment 2', 'To deliver 1', 'Completed 0']) {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Route } from '../../http/define-route.ts';
 import type { LineTotal, LineType, StatementLine, StatementPage } from '../../ledger/public.ts';
 import { daySchema, LINE_TYPES } from '../../ledger/public.ts';
-import { rupeesText, timeText } from '../../pages/format.ts';
+import { rupeesText } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -11,7 +11,7 @@ import { textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import { money, section, tag } from '../view/parts.ts';
-import { shortId, shortText } from '../view/short-texts.ts';
+import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
 import type { PageChoice } from '../view/pages.ts';
 import { emptyText, pageFields, pages } from '../view/pages.ts';
 import { dataTable, pathWith } from '../view/table.ts';
@@ -184,7 +184,7 @@ function linesTable(viewer: MerchantViewer, { chosen }: Shown, lines: readonly S
     empty: emptyText(chosen, 'There are none.'),
     rows: lines,
     columns: [
-      { title: 'Booked', cell: ({ bookedAt }: StatementLine) => timeText(bookedAt) },
+      { title: 'Booked', cell: ({ bookedAt }: StatementLine) => shortMoment(bookedAt) },
       { title: 'Kind', cell: ({ type }: StatementLine) => TYPE_TITLES[type] },
       { title: 'Order', cell: (line: StatementLine) => orderLink(viewer, line) },
       { title: 'At the gateway', cell: gatewayIds },

@@ -1,7 +1,7 @@
 import type { WithMerchantName } from '../../merchants/public.ts';
 import type { RunningDispute } from '../../orders/public.ts';
-import { moment, money, orderStatus } from '../view/parts.ts';
-import { shortId } from '../view/short-texts.ts';
+import { money, orderStatus } from '../view/parts.ts';
+import { shortId, shortMoment } from '../view/short-texts.ts';
 import { dataTable } from '../view/table.ts';
 import { merchantIn } from './parts.ts';
 
@@ -12,7 +12,7 @@ export function disputeTable(disputes: readonly WithMerchantName<RunningDispute>
     rows: disputes,
     empty,
     columns: [
-      { title: 'Until', cell: ({ respondBy }) => moment(respondBy) },
+      { title: 'Until', cell: ({ respondBy }) => shortMoment(respondBy) },
       {
         title: 'Order',
         cell: ({ orderNumber }) =>
@@ -25,7 +25,7 @@ export function disputeTable(disputes: readonly WithMerchantName<RunningDispute>
       },
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
       { title: 'Dispute', isNumber: true, cell: ({ disputeCount }) => disputeCount },
-      { title: 'Raised', cell: ({ raisedAt }) => moment(raisedAt) },
+      { title: 'Raised', cell: ({ raisedAt }) => shortMoment(raisedAt) },
       { title: 'Merchant', cell: merchantIn },
     ],
   });

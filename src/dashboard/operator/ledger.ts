@@ -8,6 +8,7 @@ import { estimateFeesToCome } from '../../payments/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { facts, moment, money, notice, section, tag } from '../view/parts.ts';
+import { shortMoment } from '../view/short-texts.ts';
 import { dataTable, pager } from '../view/table.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { ROWS_PER_PAGE } from './context.ts';
@@ -160,7 +161,7 @@ function proofTable(proofs: readonly ProofSummary[]) {
     rows: proofs,
     empty: 'None yet: the Schedule verify-ledger makes one every hour.',
     columns: [
-      { title: 'At', cell: ({ at }) => moment(at) },
+      { title: 'At', cell: ({ at }) => shortMoment(at) },
       {
         title: 'Result',
         cell: ({ ok, faultCount }) =>

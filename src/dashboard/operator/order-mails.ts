@@ -1,5 +1,6 @@
 import type { OrderMailRecord } from '../../mail/public.ts';
-import { moment, section, tag } from '../view/parts.ts';
+import { section, tag } from '../view/parts.ts';
+import { shortMoment } from '../view/short-texts.ts';
 import { dataTable } from '../view/table.ts';
 
 /** The mails about an order, without what is in them. */
@@ -13,11 +14,11 @@ export function mailsPart(mails: readonly OrderMailRecord[]) {
       empty: 'None. Records are kept for some weeks; orders of the sandbox send no mails.',
       columns: [
         { title: 'Mail', cell: ({ kind }) => wordsOf(kind) },
-        { title: 'Written', cell: ({ createdAt }) => moment(createdAt) },
+        { title: 'Written', cell: ({ createdAt }) => shortMoment(createdAt) },
         {
           title: 'State',
           cell: ({ sentAt, failure }) => {
-            if (sentAt !== null) return [tag('good', 'Sent'), ' ', moment(sentAt)];
+            if (sentAt !== null) return [tag('good', 'Sent'), ' ', shortMoment(sentAt)];
             return failure === null
               ? tag('wait', 'Waiting')
               : [tag('bad', 'Failed'), ` ${failure}`];

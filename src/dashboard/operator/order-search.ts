@@ -9,8 +9,8 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
-import { moment, money, orderStatus } from '../view/parts.ts';
-import { shortText } from '../view/short-texts.ts';
+import { money, orderStatus } from '../view/parts.ts';
+import { shortMoment, shortText } from '../view/short-texts.ts';
 import type { PageChoice } from '../view/pages.ts';
 import { emptyText, pageFields, pages, partOf } from '../view/pages.ts';
 import { dataTable } from '../view/table.ts';
@@ -89,7 +89,7 @@ function orderTable(
         title: 'Buyer',
         cell: ({ buyerEmail, buyerPhone }) => [shortText(buyerEmail), h('br', null), buyerPhone],
       },
-      { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },
+      { title: 'Created', cell: ({ createdAt }) => shortMoment(createdAt) },
     ],
   });
 }

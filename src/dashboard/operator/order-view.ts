@@ -6,7 +6,7 @@ import { mayDo } from '../../accounts/public.ts';
 import type { GatewayCall, OrderView, OrderWorkflowsView } from '../../payments/public.ts';
 import { submit } from '../view/fields.ts';
 import { deliveryState, facts, moment, money, orderStatus, section } from '../view/parts.ts';
-import { shortId } from '../view/short-texts.ts';
+import { shortId, shortMoment } from '../view/short-texts.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { disputeRecords } from './dispute-records.ts';
@@ -136,7 +136,7 @@ function moneyPart(order: OrderView) {
         },
         { title: 'UTR', cell: ({ utr }) => utr ?? '–' },
         { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-        { title: 'Captured', cell: ({ capturedAt }) => moment(capturedAt) },
+        { title: 'Captured', cell: ({ capturedAt }) => shortMoment(capturedAt) },
         { title: 'At the gateway', cell: gatewayState },
       ],
     }),
@@ -150,7 +150,7 @@ function moneyPart(order: OrderView) {
           { title: 'Kind', cell: ({ kind }) => kind },
           { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
           { title: 'State', cell: ({ state }) => state },
-          { title: 'Recorded', cell: ({ recordedAt }) => moment(recordedAt) },
+          { title: 'Recorded', cell: ({ recordedAt }) => shortMoment(recordedAt) },
         ],
       }),
     linesTable(order),
@@ -166,11 +166,11 @@ function gatewayState(payment: OrderView['payments'][number]): ComponentChildren
   if (surplusReason !== null) {
     return [
       `${surplusReason}, `,
-      refundedAt ? ['refunded ', moment(refundedAt)] : 'not refunded yet',
+      refundedAt ? ['refunded ', shortMoment(refundedAt)] : 'not refunded yet',
     ];
   }
-  if (heldAt) return ['held ', moment(heldAt)];
-  return holdRefusedAt ? ['the hold was refused ', moment(holdRefusedAt)] : 'not held yet';
+  if (heldAt) return ['held ', shortMoment(heldAt)];
+  return holdRefusedAt ? ['the hold was refused ', shortMoment(holdRefusedAt)] : 'not held yet';
 }
 
 function linesTable({ lines }: OrderView) {
@@ -179,7 +179,7 @@ function linesTable({ lines }: OrderView) {
     rows: lines,
     empty: 'The ledger has no line of this order.',
     columns: [
-      { title: 'At', cell: ({ at }) => moment(at) },
+      { title: 'At', cell: ({ at }) => shortMoment(at) },
       { title: 'Operation', cell: ({ operation }) => operation },
       { title: 'From', cell: ({ from }) => h('code', null, from) },
       { title: 'To', cell: ({ to }) => h('code', null, to) },
@@ -201,7 +201,7 @@ function sessionsTable({ sessions }: OrderView) {
           gatewaySessionId === null ? '–' : shortId('id at the gateway', gatewaySessionId),
       },
       { title: 'State', cell: ({ state }) => state },
-      { title: 'Until', cell: ({ expiresAt }) => moment(expiresAt) },
+      { title: 'Until', cell: ({ expiresAt }) => shortMoment(expiresAt) },
     ],
   });
 }
@@ -240,8 +240,8 @@ function callsTable(calls: readonly GatewayCall[]) {
       { title: 'Call', cell: ({ what }) => what },
       { title: 'State', cell: ({ state }) => state },
       { title: 'Attempt', isNumber: true, cell: ({ attempt }) => attempt },
-      { title: 'Last try', cell: ({ lastTriedAt }) => lastTriedAt && moment(lastTriedAt) },
-      { title: 'Next try', cell: ({ nextTryAt }) => nextTryAt && moment(nextTryAt) },
+      { title: 'Last try', cell: ({ lastTriedAt }) => lastTriedAt && shortMoment(lastTriedAt) },
+      { title: 'Next try', cell: ({ nextTryAt }) => nextTryAt && shortMoment(nextTryAt) },
       {
         title: 'Last error',
         cell: ({ lastError }) => h('span', { dir: 'auto' }, lastError ?? '–'),
@@ -309,7 +309,7 @@ function deliveriesPart({ orderNumber, deliveries }: OrderView, role: OperatorRo
         },
         {
           title: 'Next attempt',
-          cell: ({ nextAttemptAt }) => nextAttemptAt && moment(new Date(nextAttemptAt)),
+          cell: ({ nextAttemptAt }) => nextAttemptAt && shortMoment(new Date(nextAttemptAt)),
         },
         {
           title: 'Action',

@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact';
 import type { Proposal } from '../../proposals/public.ts';
 import { titleOf } from '../../proposals/public.ts';
 import type { Tone } from '../view/parts.ts';
-import { moment, section, tag } from '../view/parts.ts';
+import { section, tag } from '../view/parts.ts';
+import { shortMoment } from '../view/short-texts.ts';
 import { dataTable } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { merchantLink, orderLink } from './parts.ts';
@@ -50,8 +51,11 @@ export function proposalTable(proposals: readonly Proposal[], empty: string) {
       { title: 'About', cell: aboutLink },
       { title: 'Status', cell: statusTag },
       { title: 'By', cell: ({ proposedByEmail }) => proposedByEmail },
-      { title: 'Proposed', cell: ({ proposedAt }) => moment(proposedAt) },
-      { title: 'Expires', cell: ({ status, expiresAt }) => status === 'open' && moment(expiresAt) },
+      { title: 'Proposed', cell: ({ proposedAt }) => shortMoment(proposedAt) },
+      {
+        title: 'Expires',
+        cell: ({ status, expiresAt }) => status === 'open' && shortMoment(expiresAt),
+      },
     ],
   });
 }

@@ -6,8 +6,8 @@ import type { ListedMerchant } from '../../onboarding/public.ts';
 import type { OverdueOrder } from '../../orders/public.ts';
 import type { StuckCall, StuckKind, StuckMoney } from '../../payments/public.ts';
 import type { FailingEndpoint } from '../../webhooks/public.ts';
-import { moment, money, orderStatus } from '../view/parts.ts';
-import { shortText } from '../view/short-texts.ts';
+import { money, orderStatus } from '../view/parts.ts';
+import { shortMoment, shortText } from '../view/short-texts.ts';
 import { submit } from '../view/fields.ts';
 import { dataTable } from '../view/table.ts';
 import { form } from '../view/url.ts';
@@ -42,7 +42,7 @@ export function stuckTable(
           hasBegun ? STUCK_TEXTS[kind] : `${STUCK_TEXTS[kind]} (not begun)`,
       },
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-      { title: 'Since', cell: ({ since }) => moment(since) },
+      { title: 'Since', cell: ({ since }) => shortMoment(since) },
       { title: 'At the gateway', cell: callText },
       { title: 'Merchant', cell: merchantIn },
       { title: 'Actions', cell: (one) => stuckActions(one, role) },
@@ -74,7 +74,7 @@ function stuckActions(
 function callText({ call, kind, refusedAt }: StuckMoney & { call: StuckCall }) {
   if (kind === 'holding') {
     return refusedAt
-      ? ['refused ', moment(refusedAt), '; tried again an hour later']
+      ? ['refused ', shortMoment(refusedAt), '; tried again an hour later']
       : 'tried again every minute';
   }
   switch (call.state) {
@@ -92,7 +92,7 @@ function callText({ call, kind, refusedAt }: StuckMoney & { call: StuckCall }) {
     case 'paused':
       return [
         `attempt ${call.attempt}, `,
-        call.nextTryAt ? ['next try ', moment(call.nextTryAt)] : 'paused in Temporal',
+        call.nextTryAt ? ['next try ', shortMoment(call.nextTryAt)] : 'paused in Temporal',
         ...errorText(call.lastError),
       ];
   }
@@ -120,7 +120,7 @@ export function overdueTable(rows: readonly WithMerchantName<OverdueOrder>[], ro
     columns: [
       { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
       { title: 'Problem', cell: ({ cause }) => WAITS[cause] },
-      { title: 'Since', cell: ({ since }) => moment(since) },
+      { title: 'Since', cell: ({ since }) => shortMoment(since) },
       { title: 'Status', cell: ({ status }) => orderStatus(status) },
       { title: 'Merchant', cell: merchantIn },
       {
@@ -150,13 +150,13 @@ export function failingTable(rows: readonly FailingEndpoint[]) {
       },
       { title: 'Environment', cell: ({ environment }) => environment },
       { title: 'Endpoint', cell: ({ host }) => h('code', null, shortText(host)) },
-      { title: 'Failing since', cell: ({ failingSince }) => moment(failingSince) },
+      { title: 'Failing since', cell: ({ failingSince }) => shortMoment(failingSince) },
       {
         title: 'Last error',
         cell: ({ lastError, lastFailedAt }) => [
           h('span', { dir: 'auto' }, lastError),
           ' ',
-          moment(lastFailedAt),
+          shortMoment(lastFailedAt),
         ],
       },
     ],
@@ -178,7 +178,7 @@ export function reviewTable(rows: readonly ListedMerchant[]) {
         title: 'Legal name',
         cell: ({ legalName }) => h('span', { dir: 'auto' }, legalName ?? '–'),
       },
-      { title: 'Submitted', cell: ({ submittedAt }) => submittedAt && moment(submittedAt) },
+      { title: 'Submitted', cell: ({ submittedAt }) => submittedAt && shortMoment(submittedAt) },
     ],
   });
 }

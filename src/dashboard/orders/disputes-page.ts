@@ -8,7 +8,8 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { money, moment, orderStatus } from '../view/parts.ts';
-import { emptyText, pageFields, pages, partOf } from '../view/pages.ts';
+import type { PageSizes } from '../view/pages.ts';
+import { emptyText, pageFieldsOf, pages, partOf } from '../view/pages.ts';
 import { chips } from '../view/filters.ts';
 import { link } from '../view/url.ts';
 import { actionForm } from './action-form.ts';
@@ -20,6 +21,9 @@ import { words } from './dispute-view.ts';
 import { waitingSentence } from './sentence.ts';
 
 const SHOWN_CHARACTERS = 400;
+
+/** Each has both sides' words, and a form. */
+const SIZES: PageSizes = [10, 25, 50];
 
 const TITLES = {
   running: 'Not ended',
@@ -38,7 +42,7 @@ const EMPTY = {
 
 const disputesQuery = z.object({
   list: z.enum(DISPUTE_LISTS).catch('running'),
-  ...pageFields,
+  ...pageFieldsOf(SIZES),
 });
 
 /** A merchant's disputes: those that have not ended by deadline, or those that have. */
@@ -60,7 +64,7 @@ export function disputePages(context: PageContext, deps: OrderPagesDeps): Route[
           chips('Which disputes', { path, filters: {}, name: 'list', chosen: list }, CHIPS),
           rows.length === 0 && h('p', { class: 'empty' }, emptyText(chosen, EMPTY[list])),
           ...rows.map((order) => disputeCard(deps, viewer, order)),
-          pages({ path, filters: { list }, chosen, shown: rows.length, total, next }),
+          pages({ path, filters: { list }, chosen, sizes: SIZES, shown: rows.length, total, next }),
         ],
       },
     };

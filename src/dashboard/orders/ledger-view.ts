@@ -1,5 +1,6 @@
 import type { RunningLine } from '../../ledger/public.ts';
-import { moment, money, section } from '../view/parts.ts';
+import { money, section } from '../view/parts.ts';
+import { shortMoment } from '../view/short-texts.ts';
 import { dataTable } from '../view/table.ts';
 
 const OPERATIONS = {
@@ -23,7 +24,7 @@ export function ledgerSection(lines: readonly RunningLine[], now: Date) {
       empty: 'No money has moved.',
       rows: lines,
       columns: [
-        { title: 'At', cell: (line: RunningLine) => moment(line.at, now) },
+        { title: 'At', cell: (line: RunningLine) => shortMoment(line.at, now) },
         { title: 'Line', cell: ({ operation }) => OPERATIONS[operation] },
         { title: 'Amount', isNumber: true, cell: (line) => money(line.amountPaise) },
         { title: 'Held', isNumber: true, cell: (line) => money(line.heldPaise) },

@@ -8,8 +8,8 @@ import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import type { Filters } from '../view/pages.ts';
 import { emptyText, pages } from '../view/pages.ts';
-import { moment, money, notice, orderStatus } from '../view/parts.ts';
-import { shortId, shortText } from '../view/short-texts.ts';
+import { money, notice, orderStatus } from '../view/parts.ts';
+import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
 import type { Column, ColumnSort, TotalsRow } from '../view/table.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
@@ -127,7 +127,7 @@ function columnsOf(
     BUYER_COLUMN,
     {
       title: 'Created',
-      cell: ({ createdAt }) => moment(createdAt),
+      cell: ({ createdAt }) => shortMoment(createdAt),
       sort: sortBy('newest', 'oldest'),
     },
     { title: 'Status', cell: ({ status }) => orderStatus(status) },

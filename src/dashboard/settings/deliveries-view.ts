@@ -7,7 +7,7 @@ import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import { deliveryState, moment, notice, section } from '../view/parts.ts';
-import { shortId } from '../view/short-texts.ts';
+import { shortId, shortMoment } from '../view/short-texts.ts';
 import type { PageChoice } from '../view/pages.ts';
 import { emptyText, pages } from '../view/pages.ts';
 import { dataTable } from '../view/table.ts';
@@ -121,13 +121,13 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
           shortId('order number', orderNumber, pathOf(environment, `/orders/${orderNumber}`)),
         ],
       },
-      { title: 'Created', cell: ({ createdAt }) => moment(createdAt) },
+      { title: 'Created', cell: ({ createdAt }) => shortMoment(createdAt) },
       { title: 'State', cell: ({ state }) => deliveryState(state) },
       { title: 'Attempts', cell: attemptsText },
       {
         title: 'Next attempt',
         cell: ({ state, nextAttemptAt }) =>
-          state === 'PENDING' && nextAttemptAt && moment(nextAttemptAt),
+          state === 'PENDING' && nextAttemptAt && shortMoment(nextAttemptAt),
       },
     ],
   });

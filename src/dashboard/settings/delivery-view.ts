@@ -19,6 +19,7 @@ import {
   notice,
   section,
 } from '../view/parts.ts';
+import { shortMoment } from '../view/short-texts.ts';
 import { dataTable, pager, pathWith } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { resultText } from './delivery-parts.ts';
@@ -115,7 +116,7 @@ function attemptsSection({ delivery, before }: DeliveryContent, path: string) {
       columns: [
         {
           title: 'Time',
-          cell: ({ at, attemptId }) => link(pathWith(path, query(attemptId)), moment(at)),
+          cell: ({ at, attemptId }) => link(pathWith(path, query(attemptId)), shortMoment(at)),
         },
         { title: 'Kind', cell: ({ kind }) => kind },
         { title: 'Answer', cell: resultText },

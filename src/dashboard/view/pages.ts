@@ -6,22 +6,26 @@ import { hidden, submit } from './fields.ts';
 import { pathWith } from './table.ts';
 import { form, link } from './url.ts';
 
-/** The rows of a page; the first is the usual one. */
-const PAGE_SIZES = [25, 50, 100] as const;
+/** The numbers of rows on a page to choose from; the first is the usual one. */
+export type PageSizes = readonly [number, ...number[]];
+const USUAL_SIZES: PageSizes = [25, 50, 100];
 const MOST_PAGES = 1_000_000;
 
 /** The fields of a list's query that choose the page. What is no page is the first one. */
-export const pageFields = {
+export const pageFieldsOf = (sizes: PageSizes) => ({
   page: z.coerce.number().int().min(1).max(MOST_PAGES).catch(1),
-  size: z.coerce.number().pipe(z.literal(PAGE_SIZES)).catch(PAGE_SIZES[0]),
+  size: z.coerce.number().pipe(z.literal(sizes)).catch(sizes[0]),
   /** The key of the row before the page, beyond the numbered pages. */
   after: z.string().max(100).optional().catch(undefined),
-};
+});
+
+/** Those of a list with the usual numbers of rows. */
+export const pageFields = pageFieldsOf(USUAL_SIZES);
 
 /** The page that a query chooses. */
 export interface PageChoice {
   page: number;
-  size: (typeof PAGE_SIZES)[number];
+  size: number;
   after?: string | undefined;
 }
 
@@ -39,6 +43,8 @@ export interface PagedList {
   /** What the links of the pages keep. */
   filters: Filters;
   chosen: PageChoice;
+  /** Those of {@link pageFieldsOf}, if they are not the usual ones. */
+  sizes?: PageSizes;
   /** The rows on this page. */
   shown: number;
   total: ListTotal | undefined;
@@ -57,8 +63,8 @@ export const emptyText = ({ page, after }: PageChoice, text: string) =>
  * to a page by its number, and the choice of the rows on a page.
  */
 export function pages(list: PagedList) {
-  const { total, chosen, shown } = list;
-  const isSmall = total !== undefined && total.count <= PAGE_SIZES[0];
+  const { total, chosen, shown, sizes = USUAL_SIZES } = list;
+  const isSmall = total !== undefined && total.count <= sizes[0];
   if (isSmall && chosen.page === 1) {
     return total.count > 0 && h('p', { class: 'pages hint' }, rangeText(list));
   }
@@ -83,8 +89,11 @@ function rangeText({ chosen: { page, size }, shown, total }: PagedList): string 
 const lastOf = ({ count }: ListTotal, { size }: PageChoice) => Math.ceil(count / size);
 
 /** The path of a page, without what is usual. */
-function pagePath({ path, filters }: PagedList, { page, size, after }: PageChoice): string {
-  const sizeText = size === PAGE_SIZES[0] ? undefined : String(size);
+function pagePath(
+  { path, filters, sizes = USUAL_SIZES }: PagedList,
+  { page, size, after }: PageChoice,
+): string {
+  const sizeText = size === sizes[0] ? undefined : String(size);
   return pathWith(path, { ...filters, page: page > 1 ? String(page) : '', size: sizeText, after });
 }
 
@@ -153,7 +162,7 @@ function sizeLinks(list: PagedList) {
     'p',
     { class: 'sizes' },
     'Rows: ',
-    PAGE_SIZES.map((size) => [
+    (list.sizes ?? USUAL_SIZES).map((size) => [
       ' ',
       link(pagePath(list, { page: 1, size }), size, {
         'aria-label': `${size} rows on a page`,

@@ -1,5 +1,5 @@
 import { h } from 'preact';
-import { shorten } from '../../pages/format.ts';
+import { shorten, shortTimeText, wholeTimeText } from '../../pages/format.ts';
 import { icon } from './icon.ts';
 import { link } from './url.ts';
 
@@ -29,6 +29,12 @@ export function shortId(name: string, id: string, to?: string) {
       icon('copy'),
     ),
   );
+}
+
+/** A time in a list, in India: "27 Nov, 10:26 pm". Its title is the whole moment. */
+export function shortMoment(at: Date, now = new Date()) {
+  const attributes = { dateTime: at.toISOString(), title: wholeTimeText(at), class: 'moment' };
+  return h('time', attributes, shortTimeText(at, now));
 }
 
 /** A text of any length and direction in a list, such as a URL: its title is the whole text if it is longer. */

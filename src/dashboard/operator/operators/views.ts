@@ -7,6 +7,7 @@ import { choice, submit, textArea, textField } from '../../view/fields.ts';
 import type { View } from '../../view/layout.ts';
 import type { Tone } from '../../view/parts.ts';
 import { doneNotice, facts, moment, notice, section, tag } from '../../view/parts.ts';
+import { shortMoment } from '../../view/short-texts.ts';
 import { dataTable } from '../../view/table.ts';
 import { form, link } from '../../view/url.ts';
 
@@ -65,7 +66,7 @@ export function operatorsView(operators: readonly ListedOperator[], state: Refus
       { title: 'State', cell: stateTag },
       {
         title: 'Last seen',
-        cell: ({ lastSeenAt }) => (lastSeenAt ? moment(lastSeenAt) : 'No session'),
+        cell: ({ lastSeenAt }) => (lastSeenAt ? shortMoment(lastSeenAt) : 'No session'),
       },
     ],
   });
