@@ -1,3 +1,4 @@
+import type { Fragment } from 'postgres';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
@@ -78,11 +79,11 @@ const payoutsOfDay = (sql: Sql, { merchantId, environment }: MoneyOwner, day: st
   s.merchant_id = ${merchantId} AND s.environment = ${environment}
     AND indian_day(s.booked_at) = ${day}::date`;
 
-/** The type of a line `t` with its reversal `r`. */
-const typeOf = (sql: Sql) => sql`
+/** The type of a line `t`. @param reversalKind of its reversal */
+const typeOf = (sql: Sql, reversalKind: Fragment) => sql`
   CASE t.operation WHEN 'capture' THEN 'paid' WHEN 'release' THEN 'released'
     WHEN 'refund' THEN 'refunded' WHEN 'reversal' THEN
-      CASE r.kind WHEN 'chargeback' THEN 'charged_back' ELSE 'reversed' END
+      CASE ${reversalKind} WHEN 'chargeback' THEN 'charged_back' ELSE 'reversed' END
     ELSE t.operation END`;
 
 /** What a line `t`, or a sum of lines, adds to what is held for the merchant. */
@@ -151,7 +152,7 @@ async function placeAfter(
 
 /** The first lines of the ledger after a place, in the columns of a {@link LineRow}. */
 const ledgerLines = (sql: Sql, owner: MoneyOwner, day: string, { after, limit }: Part) => sql`
-  SELECT t.transfer_id AS line_id, ${typeOf(sql)} AS type, t.amount_paise,
+  SELECT t.transfer_id AS line_id, ${typeOf(sql, sql`r.kind`)} AS type, t.amount_paise,
     ${heldChange(sql)} AS balance_change_paise, t.booked_at, t.at, t.order_number,
     o.merchant_order_id, t.gateway_payment_id,
     CASE WHEN t.operation = 'release' THEN t.movement_id END AS gateway_transfer_id,
@@ -217,11 +218,16 @@ export async function readStatementTotals(
   owner: MoneyOwner,
   day: string,
 ): Promise<LineTotal[]> {
+  // As a subquery, which is evaluated for the few reversals alone: a join took half of the time.
+  const reversalKind = sql`(SELECT r.kind FROM gateway_reversals r
+    WHERE r.gateway = t.gateway AND r.reversal_id = t.reversal_id)`;
   return sql<LineTotal[]>`
-    SELECT ${typeOf(sql)} AS type, count(*) AS line_count, sum(t.amount_paise)::bigint AS amount_paise
-    FROM ledger_transfers t LEFT JOIN gateway_reversals r USING (gateway, reversal_id)
-    WHERE ${linesOfDay(sql, owner, day)}
-    GROUP BY 1
+    SELECT type, count(*) AS line_count, sum(amount_paise)::bigint AS amount_paise
+    FROM (
+      SELECT ${typeOf(sql, reversalKind)} AS type, t.amount_paise FROM ledger_transfers t
+      WHERE ${linesOfDay(sql, owner, day)}
+    ) AS line
+    GROUP BY type
     UNION ALL
     SELECT 'paid_out', count(*), sum(t.amount_paise)::bigint
     FROM transfer_payouts s JOIN ledger_transfers t ON t.transfer_id = s.release_id

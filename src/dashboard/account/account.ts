@@ -14,6 +14,7 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { hidden, submit } from '../view/fields.ts';
 import { doneNotice, facts, moment, notice, section, tag } from '../view/parts.ts';
+import { shortMoment } from '../view/short-texts.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { text } from './fields.ts';
@@ -97,8 +98,8 @@ function sessionParts(sessions: readonly ListedSession[], user: SignedInUser, pa
       columns: [
         { title: 'Browser', cell: ({ userAgent }) => browserName(userAgent) },
         { title: 'Address', cell: ({ address }) => address },
-        { title: 'Since', cell: ({ createdAt }) => moment(createdAt) },
-        { title: 'Last used', cell: ({ lastSeenAt }) => moment(lastSeenAt) },
+        { title: 'Since', cell: ({ createdAt }) => shortMoment(createdAt) },
+        { title: 'Last used', cell: ({ lastSeenAt }) => shortMoment(lastSeenAt) },
         {
           title: 'End',
           cell: (session) =>

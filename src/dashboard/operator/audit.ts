@@ -17,7 +17,7 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { choice, textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
-import { moment } from '../view/parts.ts';
+import { shortMoment } from '../view/short-texts.ts';
 import { dataTable, pager, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
@@ -137,7 +137,7 @@ function auditTable(entries: readonly ShownEntry[]) {
     rows: entries,
     empty: 'Nothing matches.',
     columns: [
-      { title: 'When', cell: ({ at }) => moment(at) },
+      { title: 'When', cell: ({ at }) => shortMoment(at) },
       { title: 'Who', cell: whoCell },
       { title: 'What', cell: whatCell },
       { title: 'On', cell: onCell },

@@ -15,6 +15,7 @@ import { changesSince, DOCUMENT_KINDS } from '../../onboarding/public.ts';
 import type { PageReply } from '../reply.ts';
 import type { Tone } from './parts.ts';
 import { facts, moment, section, tag } from './parts.ts';
+import { shortMoment } from './short-texts.ts';
 import { dataTable } from './table.ts';
 import { embeddedPdf, link, picture } from './url.ts';
 
@@ -87,7 +88,7 @@ export function documentTable(
         cell: (document) => link(pathOf(document), h('bdi', null, document.fileName)),
       },
       { title: 'Size', cell: ({ sizeBytes }) => sizeText(sizeBytes), isNumber: true },
-      { title: 'Uploaded', cell: ({ uploadedAt }) => moment(uploadedAt, now) },
+      { title: 'Uploaded', cell: ({ uploadedAt }) => shortMoment(uploadedAt, now) },
       ...(actionOf ? [{ title: 'Change', cell: actionOf }] : []),
     ],
     rows: documents,

@@ -79,8 +79,7 @@ export function pages(list: PagedList) {
 }
 
 function rangeText({ chosen: { page, size }, shown, total }: PagedList): string {
-  if (total === undefined)
-    return `${shown} after the first ${NUMBER.format(MOST_NUMBERED)} or more`;
+  if (total === undefined) return `${shown} rows beyond the first ${NUMBER.format(MOST_NUMBERED)}`;
   const first = (page - 1) * size + 1;
   const of = `${total.isMore ? 'more than ' : ''}${NUMBER.format(total.count)}`;
   return `${NUMBER.format(first)}–${NUMBER.format(first + shown - 1)} of ${of}`;
@@ -125,7 +124,7 @@ function numberLinks(list: PagedList, last: number) {
       number - (numbers[index - 1] ?? number) > 1 && h('li', { 'aria-hidden': 'true' }, '…'),
       item(
         link(pagePath(list, { page: number, size }), NUMBER.format(number), {
-          'aria-label': `Page ${number}`,
+          'aria-label': `Page ${NUMBER.format(number)}`,
           ...(number === page && { 'aria-current': 'page' }),
         }),
       ),

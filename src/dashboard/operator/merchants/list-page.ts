@@ -9,7 +9,8 @@ import { definePage } from '../../page.ts';
 import { applicationState } from '../../view/application.ts';
 import { choice, textField } from '../../view/fields.ts';
 import { filterForm } from '../../view/layout.ts';
-import { moment, section } from '../../view/parts.ts';
+import { section } from '../../view/parts.ts';
+import { shortMoment } from '../../view/short-texts.ts';
 import type { Column } from '../../view/table.ts';
 import { dataTable, pager } from '../../view/table.ts';
 import { link } from '../../view/url.ts';
@@ -101,9 +102,9 @@ const KIND: Column<ListedMerchant> = {
 };
 const CREATED: Column<ListedMerchant> = {
   title: 'Created',
-  cell: ({ createdAt }) => moment(createdAt),
+  cell: ({ createdAt }) => shortMoment(createdAt),
 };
 const SUBMITTED: Column<ListedMerchant> = {
   title: 'Submitted',
-  cell: ({ submittedAt }) => (submittedAt === null ? '–' : moment(submittedAt)),
+  cell: ({ submittedAt }) => (submittedAt === null ? '–' : shortMoment(submittedAt)),
 };

@@ -15,6 +15,7 @@ import {
 } from '../../view/application.ts';
 import type { View } from '../../view/layout.ts';
 import { facts, moment, notice, section, written } from '../../view/parts.ts';
+import { shortMoment } from '../../view/short-texts.ts';
 import { dataTable } from '../../view/table.ts';
 import type { OperatorViewer } from '../../viewer.ts';
 import { actionText } from '../audit-actions.ts';
@@ -119,7 +120,7 @@ function historySection(history: readonly PastDecision[]) {
     dataTable({
       caption: 'Submissions and decisions, the latest first',
       columns: [
-        { title: 'When', cell: ({ at }) => moment(at) },
+        { title: 'When', cell: ({ at }) => shortMoment(at) },
         { title: 'What', cell: ({ action }) => actionText(action) },
         { title: 'Who', cell: ({ actor }) => actor },
         {
