@@ -32,13 +32,14 @@ export function chips(
   return h(
     'nav',
     { class: 'chips', 'aria-label': label },
-    choices.map(({ value, title, count }) =>
+    choices.map(({ value, title, count }) => [
       link(
         pathWith(path, { ...filters, [name]: value }),
         count === undefined ? title : `${title} ${NUMBER.format(count)}`,
         value === chosen ? { 'aria-current': 'page' } : {},
       ),
-    ),
+      ' ',
+    ]),
   );
 }
 
