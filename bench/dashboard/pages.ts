@@ -56,7 +56,7 @@ export const PAGES: readonly MeasuredPage[] = [
   merchant('disputes, ended', () => '/disputes?list=ended'),
   merchant('disputes, ended, page 100', () => '/disputes?list=ended&page=100'),
   merchant('statement', ({ busyDay }) => `/statements?day=${busyDay}`),
-  merchant('statement, the last page', ({ busyDay }) => `/statements?day=${busyDay}&page=2600`),
+  merchant('statement, the last page', ({ busyDay }) => `/statements?day=${busyDay}&page=2500`),
   merchant('keys', () => '/keys'),
   merchant('webhooks', () => '/webhooks'),
   merchant('deliveries', () => '/deliveries'),
