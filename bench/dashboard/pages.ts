@@ -9,6 +9,8 @@ export interface Samples {
   /** The id of a delivery with attempts. */
   delivery: string;
   merchantId: string;
+  /** The id of an entry of the audit list in the middle. */
+  middleAudit: string;
   /** A day in India with lines of the ledger. */
   busyDay: string;
 }
@@ -78,7 +80,7 @@ export const PAGES: readonly MeasuredPage[] = [
   operator('one merchant', ({ merchantId }) => `/merchants/${merchantId}`),
   operator('ledger', () => '/ledger'),
   operator('audit', () => '/audit'),
-  operator('audit, in the middle', () => '/audit?before=500000'),
+  operator('audit, in the middle', ({ middleAudit }) => `/audit?before=${middleAudit}`),
   operator('audit of an operator', () => '/audit?who=operator7%40example.com'),
   operator('audit of an action', () => '/audit?action=dispute.decide'),
   operator('audit, two filters', ({ merchantId }) => `/audit?subject=${merchantId}&action=none`),

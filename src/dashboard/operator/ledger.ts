@@ -109,7 +109,7 @@ function feeTable(fees: readonly FeesToCome[]) {
     dataTable({
       caption: 'Fees of open orders',
       rows: fees,
-      empty: 'No order is open.',
+      empty: 'No order waits for its payment or its transfer.',
       columns: [
         { title: 'Environment', cell: ({ environment }) => environment },
         { title: 'Gateway', cell: ({ gateway }) => h('code', null, gateway) },

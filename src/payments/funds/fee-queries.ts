@@ -113,20 +113,27 @@ export interface FeesToCome {
 
 /** Estimates the fees of all orders that are not final from what the gateways have lately charged. */
 export async function estimateFeesToCome(sql: Sql): Promise<FeesToCome[]> {
+  const isOpen = sql`o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})`;
+  // Most open orders are paid and transferred: neither part reads them.
   return sql<FeesToCome[]>`
-    WITH open_orders AS (
-      SELECT o.gateway, o.environment,
-        coalesce(sum(o.amount_paise) FILTER (WHERE o.status = 'ACCEPTED'), 0) AS unpaid,
-        coalesce(sum(o.amount_paise) FILTER (WHERE o.status <> 'ACCEPTED' AND p.held_at IS NULL
-          AND p.transfer_fee_paise IS NULL), 0) AS untransferred
-      FROM orders o
-      LEFT JOIN payments p ON p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id
-      WHERE o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})
-      GROUP BY o.gateway, o.environment
+    WITH amounts AS (
+      SELECT gateway, environment, amount_paise AS unpaid, 0 AS untransferred FROM orders o
+      WHERE ${isOpen} AND o.status = 'ACCEPTED'
+      UNION ALL
+      SELECT o.gateway, o.environment, 0, o.amount_paise
+      FROM payments p JOIN orders o ON o.order_number = p.order_number
+        AND o.gateway = p.gateway AND o.gateway_payment_id = p.gateway_payment_id
+      WHERE p.held_at IS NULL AND p.transfer_fee_paise IS NULL
+        AND ${isOpen} AND o.status <> 'ACCEPTED'
+    ), open_orders AS (
+      SELECT gateway, environment, sum(unpaid) AS unpaid, sum(untransferred) AS untransferred
+      FROM amounts GROUP BY gateway, environment
     )
     SELECT gateway, environment, unpaid::bigint AS unpaid_paise,
       untransferred::bigint AS untransferred_paise, payment_rate::float8, transfer_rate::float8,
       ceil(unpaid * (payment_rate + transfer_rate) + untransferred * transfer_rate)::bigint AS cost_paise
-    FROM open_orders LEFT JOIN (${rates(sql)}) r USING (gateway, environment)
+    FROM (SELECT gateway, environment, payment_rate, transfer_rate,
+        coalesce(unpaid, 0) AS unpaid, coalesce(untransferred, 0) AS untransferred
+      FROM open_orders FULL JOIN (${rates(sql)}) r USING (gateway, environment)) AS of_gateway
     ORDER BY environment, gateway`;
 }
