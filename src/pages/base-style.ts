@@ -1,5 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { FONT_FACES } from './fonts.ts';
+import { fontFaces } from './fonts.ts';
 
-/** What each style sheet of a page begins with: the font, the design tokens, plain elements. */
-export const BASE_STYLE = FONT_FACES + readFileSync(new URL('./base.css', import.meta.url), 'utf8');
+/**
+ * What each style sheet of a page begins with: the font, the design tokens, plain elements. The style sheets are two
+ * folders below the root, such as `/pay/files`.
+ */
+export const BASE_STYLE =
+  fontFaces('../..') + readFileSync(new URL('./base.css', import.meta.url), 'utf8');

@@ -26,10 +26,12 @@ const FONTS = [
 export const FONT_ROUTES = FONTS.map(({ asset }) => asset.route);
 
 /**
- * The fonts for a style sheet in a folder below the root's folder, such as `/pay/files`. The URLs are relative, so that
- * they also work behind a path prefix.
+ * The fonts for a style sheet. The URLs are relative, so that they also work behind a path prefix.
+ *
+ * @param toRoot the way from the folder of the style sheet to the root of the service, such as `../..`
  */
-export const FONT_FACES = FONTS.map(
-  ({ asset, range }) =>
-    `@font-face{font-family:Inter;font-weight:100 900;font-display:swap;src:url(../..${asset.path}) format('woff2');unicode-range:${range}}\n`,
-).join('');
+export const fontFaces = (toRoot: string): string =>
+  FONTS.map(
+    ({ asset, range }) =>
+      `@font-face{font-family:Inter;font-weight:100 900;font-display:swap;src:url(${toRoot}${asset.path}) format('woff2');unicode-range:${range}}\n`,
+  ).join('');

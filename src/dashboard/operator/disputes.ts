@@ -5,6 +5,7 @@ import { mayDo } from '../../accounts/public.ts';
 import type { DisputeStatus } from '../../domain/index.ts';
 import { DISPUTE_STATUSES, transitionOf } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
+import type { WithMerchantName } from '../../merchants/public.ts';
 import { withMerchantNames, writeBuyerView } from '../../merchants/public.ts';
 import type { DisputedOrder, OrderRow } from '../../orders/public.ts';
 import {
@@ -12,6 +13,7 @@ import {
   findDisputeHistory,
   findOrderAnywhere,
   listRunningDisputes,
+  markErased,
   presentToOperator,
   readDisputes,
   readTimeline,
@@ -26,7 +28,7 @@ import type { OperatorPageDeps } from './context.ts';
 import { disputeRecords } from './dispute-records.ts';
 import { disputeTable } from './dispute-table.ts';
 import { decisionForm } from './order-actions.ts';
-import { timelinePart } from './order-view.ts';
+import { orderHead, timelinePart } from './order-view.ts';
 import { actionNotice, merchantIn, moreNote, orderLink } from './parts.ts';
 import { openProposals } from './proposal-tables.ts';
 
@@ -41,6 +43,8 @@ const CHIPS = [
   { value: '', title: 'All' },
   ...Object.entries(STATUS_TITLES).map(([value, title]) => ({ value, title })),
 ];
+
+const DISPUTES = { path: '/operator/disputes', list: 'Disputes', one: 'Dispute of' };
 
 /** The disputes by deadline, and one dispute with the form of its decision. */
 export function disputePages(context: PageContext, deps: OperatorPageDeps): Route[] {
@@ -85,11 +89,14 @@ export function disputePages(context: PageContext, deps: OperatorPageDeps): Rout
     await writeBuyerView(deps.sql, actor, order);
     const mayDecide = mayDo(viewer.role, 'dispute.decide');
     const content = [
+      orderHead(markErased(order), DISPUTES),
       actionNotice(query.done),
       openProposals(await listOpenAbout(deps.sql, order.orderNumber)),
       ...(await disputeContent(deps, order, mayDecide)),
     ];
-    return { view: { title: `Dispute of ${order.orderNumber}`, content } };
+    return {
+      view: { title: `Dispute of ${order.orderNumber}`, content, hasOwnHeading: true },
+    };
   });
   return [...list, ...one];
 }
@@ -107,36 +114,48 @@ async function disputeContent(
   ]);
   const { entries } = presentToOperator(order, rows);
   return [
-    section(
-      'order',
-      'Order',
-      facts({
-        Order: orderLink(order.orderNumber),
-        Status: orderStatus(order.status),
-        'Refund without a decision': order.disputeRespondBy && moment(order.disputeRespondBy),
-        Amount: money(order.amountPaise),
-        Merchant: named && merchantIn(named),
-        Description: h('span', { dir: 'auto' }, order.description),
-        Buyer: h(
-          'span',
-          { dir: 'auto' },
-          order.erasedAt === null
-            ? [order.buyerName, order.buyerEmail, order.buyerPhone].filter(Boolean).join(', ')
-            : ERASED,
+    h(
+      'div',
+      { class: 'split' },
+      h(
+        'div',
+        null,
+        section(
+          'texts',
+          'Both sides',
+          disputes.length === 0
+            ? h('p', { class: 'empty' }, 'This order was never disputed.')
+            : disputeRecords(disputes.toReversed()),
         ),
-      }),
+        historyPart(history),
+        timelinePart({ timeline: entries }),
+      ),
+      h(
+        'aside',
+        { 'aria-label': 'Decision and details' },
+        decisionPart(order, mayDecide),
+        named && factsPart(named),
+      ),
     ),
-    section(
-      'texts',
-      'Both sides',
-      disputes.length === 0
-        ? h('p', { class: 'empty' }, 'This order was never disputed.')
-        : disputeRecords(disputes.toReversed()),
-    ),
-    decisionPart(order, mayDecide),
-    historyPart(history),
-    timelinePart({ timeline: entries }),
   ];
+}
+
+function factsPart(order: WithMerchantName<OrderRow>) {
+  return section(
+    'order',
+    'Order',
+    facts({
+      'Refund without a decision': order.disputeRespondBy && moment(order.disputeRespondBy),
+      Merchant: merchantIn(order),
+      Buyer: h(
+        'span',
+        { dir: 'auto' },
+        order.erasedAt === null
+          ? [order.buyerName, order.buyerEmail, order.buyerPhone].filter(Boolean).join(', ')
+          : ERASED,
+      ),
+    }),
+  );
 }
 
 function decisionPart(order: OrderRow, mayDecide: boolean) {

@@ -7,10 +7,11 @@ import type { GatewayCall, OrderView, OrderWorkflowsView } from '../../payments/
 import { submit } from '../view/fields.ts';
 import { deliveryState, facts, moment, money, orderStatus, section } from '../view/parts.ts';
 import { shortId, shortMoment } from '../view/short-texts.ts';
+import { STEP_LABELS, stepDetail } from '../view/steps.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { disputeRecords } from './dispute-records.ts';
-import { merchantIn } from './parts.ts';
+import { merchantIn, orderLink } from './parts.ts';
 
 /** The parts of an operator's page of an order. @param actions links to what `role` may do */
 export function orderContent(
@@ -56,24 +57,29 @@ export function orderContent(
   ];
 }
 
-/** The amount and the status, and which order it is. */
-export function orderHead(order: OrderView) {
+const ORDERS = { path: '/operator/orders', list: 'Orders', one: 'Order' };
+
+/** The amount and the status, and which order it is. @param of the list that the page belongs to */
+export function orderHead(
+  order: Pick<OrderView, 'orderNumber' | 'description' | 'amountPaise' | 'status'>,
+  of: { path: string; list: string; one: string } = ORDERS,
+) {
   return h(
     'div',
     { class: 'head' },
     h(
       'p',
       { class: 'crumbs' },
-      link('/operator/orders', 'Orders'),
+      link(of.path, of.list),
       ' › ',
-      shortId('order number', order.orderNumber),
+      orderLink(order.orderNumber),
       ' · ',
       h('bdi', null, order.description),
     ),
     h(
       'h1',
       null,
-      h('span', { class: 'hidden' }, `Order ${order.orderNumber}: `),
+      h('span', { class: 'hidden' }, `${of.one} ${order.orderNumber}: `),
       money(order.amountPaise),
       orderStatus(order.status),
     ),
@@ -250,7 +256,7 @@ function callsTable(calls: readonly GatewayCall[]) {
   });
 }
 
-/** The steps with their texts, and the webhook of each. */
+/** The steps with their texts, the oldest first. */
 export function timelinePart({ timeline }: Pick<OrderView, 'timeline'>) {
   return section(
     'timeline',
@@ -262,7 +268,7 @@ export function timelinePart({ timeline }: Pick<OrderView, 'timeline'>) {
         h(
           'li',
           { key: index },
-          h('h3', null, entry.kind),
+          h('h3', { title: entry.kind }, STEP_LABELS[entry.kind]),
           h(
             'p',
             { class: 'hint' },
@@ -270,19 +276,9 @@ export function timelinePart({ timeline }: Pick<OrderView, 'timeline'>) {
             ` · ${entry.status}`,
             entry.actor && ` · by ${entry.actor}`,
           ),
-          entry.details && detailsOf(entry.details),
+          Object.entries(entry.details ?? {}).map(([name, value]) => stepDetail(name, value)),
         ),
       ),
-    ),
-  );
-}
-
-function detailsOf(details: Readonly<Record<string, unknown>>) {
-  return facts(
-    Object.fromEntries(
-      Object.entries(details)
-        .filter(([, value]) => value !== null && value !== '')
-        .map(([name, value]) => [name, h('span', { dir: 'auto' }, String(value))]),
     ),
   );
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fontFaces } from '../../pages/fonts.ts';
 import { fileRoute } from '../responses/asset.ts';
 import type { Route } from '../define-route.ts';
 import { openCollection } from './collections/open-collection.ts';
@@ -22,6 +23,7 @@ const PAGE_POLICY = [
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data:",
+  "font-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -93,7 +95,7 @@ export function docsRoutes(
       JSON.stringify(openCollection(parsed, publicBaseUrl)),
     ),
     docsRoute('/docs', 'text/html', page, { 'Content-Security-Policy': PAGE_POLICY }),
-    docsRoute('/docs/reference.css', 'text/css', read('reference.css')),
+    docsRoute('/docs/reference.css', 'text/css', fontFaces('..') + read('reference.css')),
     docsRoute('/docs/reference.js', 'text/javascript', read('reference.js')),
     docsRoute('/docs.md', MARKDOWN, whole),
     docsRoute('/llms.txt', 'text/plain', llmsText(parsed, chapters)),

@@ -1,0 +1,53 @@
+import { h } from 'preact';
+import type { TimelineRow } from '../../orders/public.ts';
+import { written } from './parts.ts';
+
+/** What happened, in words, by the step's kind. */
+export const STEP_LABELS = {
+  ORDER_CREATED: 'Created',
+  PAYMENT_SUCCESS: 'Paid',
+  PAYMENT_FAILED: 'A payment failed',
+  DELIVERY_CONFIRMED: 'Delivered',
+  DISPUTE_RAISED: 'The buyer raised a dispute',
+  DISPUTE_RESOLVED: 'The dispute was resolved',
+  ORDER_COMPLETED: 'Completed',
+  REFUND_PROCESSED: 'Refunded',
+  ORDER_CANCELLED: 'Cancelled',
+  EVIDENCE_SUBMITTED: 'Evidence submitted',
+  CLOSING_PAYMENT: 'The payment session is being closed',
+  PAYMENT_STILL_OPEN: 'The payment session could not be closed',
+  RELEASE_STARTED: 'The release started',
+  REFUND_STARTED: 'The refund started',
+  DEADLINE_EXTENDED: 'The deadline was handled late, and extended by an hour',
+  CLOCK_ADVANCED: 'The clock was moved',
+  SURPLUS_REFUND_STARTED: 'The refund of a surplus payment started',
+  SURPLUS_REFUNDED: 'A surplus payment was refunded',
+  REFUND_FAILED: 'The refund failed at the bank: it is made again',
+  REFUNDED_AGAIN: 'Refunded again',
+  REFUNDED_AT_GATEWAY: 'Refunded at the gateway',
+  CHARGEBACK_OPENED: "The buyer's bank opened a chargeback",
+  CHARGEBACK_WON: 'The chargeback was won',
+  CHARGEBACK_LOST: 'The chargeback was lost',
+  ORDER_ERASED: "The buyer's data was erased",
+} as const satisfies Record<TimelineRow['kind'], string>;
+
+/** Words that are written otherwise than their names in the timeline of the API. */
+const NAMES: Readonly<Record<string, string>> = { utr: 'UTR', gateway_payment_id: 'Payment id' };
+
+/** Longer texts, and those with line breaks, are of people. */
+const MOST_IN_LINE = 60;
+
+/** A value of a step, such as the reason of a refund; null if it is empty. */
+export function stepDetail(name: string, value: string | number | boolean | null) {
+  if (value === null || value === '') return null;
+  const words = name
+    .replaceAll(/([A-Z])/g, ' $1')
+    .replaceAll('_', ' ')
+    .toLowerCase();
+  const label = NAMES[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
+  const text = String(value);
+  const isShort = text.length <= MOST_IN_LINE && !text.includes('\n');
+  return isShort
+    ? h('p', null, h('span', { class: 'hint' }, `${label}: `), h('bdi', null, text))
+    : h('div', null, h('p', { class: 'hint' }, label), written(text));
+}
