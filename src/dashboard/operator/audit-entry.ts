@@ -21,7 +21,7 @@ const ACTORS_WITHOUT_NAME: Partial<Record<string, string>> = {
   service: 'The service',
   gateway: 'The gateway',
   buyer: 'The buyer',
-  anonymous: 'Nobody logged in',
+  anonymous: 'Not logged in',
 };
 
 /** A person's address with its kind, an API key, or the service. */

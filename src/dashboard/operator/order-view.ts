@@ -216,21 +216,26 @@ function workflowPart({ workflows, gatewayCalls, temporalProblem }: OrderWorkflo
   const content =
     temporalProblem === null
       ? [
-          dataTable({
-            caption: 'Workflows',
-            rows: workflows,
-            empty: 'Temporal has no workflow of this order; it may have passed its retention.',
-            columns: [
-              {
-                title: 'Workflow',
-                cell: ({ workflowId, link: url }) =>
-                  url === null
-                    ? h('code', null, workflowId)
-                    : h('a', { href: url, rel: 'noreferrer' }, workflowId, ' in the Temporal UI'),
-              },
-              { title: 'State', cell: ({ status }) => status },
-            ],
-          }),
+          workflows.length === 0 &&
+            h(
+              'p',
+              { class: 'empty' },
+              'Temporal has no workflow of this order; it may have passed its retention.',
+            ),
+          workflows.length > 0 &&
+            h(
+              'ul',
+              { class: 'list' },
+              workflows.map(({ workflowId, link: url, status }) =>
+                h(
+                  'li',
+                  { key: workflowId },
+                  shortId('workflow id', workflowId),
+                  ` ${status} `,
+                  url !== null && h('a', { href: url, rel: 'noreferrer' }, 'In the Temporal UI'),
+                ),
+              ),
+            ),
           gatewayCalls.length > 0 && callsTable(gatewayCalls),
         ]
       : [h('p', null, 'Unknown: Temporal cannot be read. ', temporalProblem)];
@@ -256,7 +261,7 @@ function callsTable(calls: readonly GatewayCall[]) {
   });
 }
 
-/** The steps with their texts, the oldest first. */
+/** The steps with their texts, the latest first. */
 export function timelinePart({ timeline }: Pick<OrderView, 'timeline'>) {
   return section(
     'timeline',
@@ -264,7 +269,7 @@ export function timelinePart({ timeline }: Pick<OrderView, 'timeline'>) {
     h(
       'ol',
       { class: 'timeline' },
-      timeline.map((entry, index) =>
+      timeline.toReversed().map((entry, index) =>
         h(
           'li',
           { key: index },
@@ -292,15 +297,22 @@ function deliveriesPart({ orderNumber, deliveries }: OrderView, role: OperatorRo
       rows: deliveries,
       empty: 'No webhook was sent.',
       columns: [
-        { title: 'Delivery', cell: ({ deliveryId }) => shortId('delivery id', deliveryId) },
-        { title: 'Event', cell: ({ event }) => event },
-        { title: 'State', cell: ({ state }) => deliveryState(state) },
-        { title: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts.length },
         {
-          title: 'Last answer',
+          title: 'Webhook',
+          cell: ({ deliveryId, event }) => [
+            event,
+            h('br', null),
+            shortId('delivery id', deliveryId),
+          ],
+        },
+        { title: 'State', cell: ({ state }) => deliveryState(state) },
+        {
+          title: 'Attempts',
           cell: ({ attempts }) => {
             const last = attempts.at(-1);
-            return last ? (last.error ?? String(last.statusCode)) : '–';
+            return last
+              ? `${attempts.length}, the last: ${last.error ?? String(last.statusCode)}`
+              : '0';
           },
         },
         {
