@@ -27,11 +27,13 @@ const shortRupees = new Intl.NumberFormat('en-IN', {
 });
 
 /**
- * The money of some days as bars, with the same figures in words for screen readers and as a table.
+ * The money of some days as bars, or a sentence if there was none, with the same figures in words for screen readers and as a table.
  *
  * @param statementsPath of the page with the statement of a day
  */
 export function moneyPlot(days: readonly MoneyDay[], statementsPath: string) {
+  const isEmpty = days.every((day) => entries.every(([, { paise }]) => paise(day) === 0));
+  if (isEmpty) return [h('p', { class: 'empty' }, 'No money moved in these days.')];
   const titles = Object.fromEntries(entries.map(([name, { title }]) => [name, title]));
   const plot = dayPlot({
     id: 'money-plot',

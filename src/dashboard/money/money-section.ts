@@ -119,6 +119,7 @@ function rateText(days: readonly DayOfOrders[]): string {
 
 function rateHint(days: readonly DayOfOrders[]): string {
   const { paid, ended } = paymentsOf(days);
+  if (ended === 0) return '';
   return `Payment success: ${whole.format(paid)} of the ${whole.format(ended)} orders that were created in these days and no longer wait for their payment were paid; the others were cancelled, or their link ended.`;
 }
 

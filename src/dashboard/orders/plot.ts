@@ -51,6 +51,9 @@ const shortCount = new Intl.NumberFormat('en', { notation: 'compact' });
  */
 export function ordersPlot(daysOfOrders: readonly DayOfOrders[]) {
   const days = daysOfOrders.map(outcomesOf);
+  if (days.every((day) => totalOf(day) === 0)) {
+    return [h('p', { class: 'empty' }, 'There were no orders.')];
+  }
   const plot = dayPlot({
     id: 'orders-plot',
     title: 'Orders by the day of their creation and by outcome',
@@ -95,7 +98,6 @@ function textOf(day: OutcomeDay | undefined): string {
 /** The figures in words: each outcome's total, and the day with the most orders. */
 function descriptionOf(days: readonly OutcomeDay[]): string {
   const all = days.reduce((sum, day) => sum + totalOf(day), 0);
-  if (all === 0) return 'There were no orders.';
   const totals = OUTCOMES.map((outcome) => {
     const orders = days.reduce((sum, day) => sum + day[outcome], 0);
     return `${TITLES[outcome].toLowerCase()} ${count.format(orders)}`;
