@@ -139,7 +139,6 @@ describe('disputes', () => {
     ]);
     expect(disputes[0]).toMatchObject({
       merchantId: other.merchantId,
-      merchantName: expect.any(String),
       amountPaise: 49_950,
       disputeCount: 1,
       raisedAt: expect.any(Date),
