@@ -7,19 +7,27 @@ const LATIN =
 const LATIN_EXTENDED =
   'U+0100-02BA,U+02BD-02C5,U+02C7-02CC,U+02CE-02D7,U+02DD-02FF,U+0304,U+0308,U+0329,U+1D00-1DBF,U+1E00-1E9F,U+1EF2-1EFF,U+2020,U+20A0-20AB,U+20AD-20C0,U+2113,U+2C60-2C7F,U+A720-A7FF';
 
-/** Inter as a variable font: all weights are in one file for each range of characters. */
+/** Inter, and JetBrains Mono for ids: variable fonts, whose files have all weights of a range of characters. */
 const FONTS = [
   {
+    family: 'Inter',
     range: LATIN,
     url: import.meta.resolve('@fontsource-variable/inter/files/inter-latin-wght-normal.woff2'),
   },
   {
+    family: 'Inter',
     range: LATIN_EXTENDED,
     url: import.meta.resolve('@fontsource-variable/inter/files/inter-latin-ext-wght-normal.woff2'),
   },
-].map(({ range, url }) => {
+  {
+    family: 'JetBrains Mono',
+    range: LATIN,
+    url: import.meta
+      .resolve('@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2'),
+  },
+].map(({ family, range, url }) => {
   const name = url.slice(url.lastIndexOf('/') + 1);
-  return { range, asset: createAsset('/files', name, readFileSync(new URL(url))) };
+  return { family, range, asset: createAsset('/files', name, readFileSync(new URL(url))) };
 });
 
 /** The routes of the fonts. */
@@ -32,6 +40,6 @@ export const FONT_ROUTES = FONTS.map(({ asset }) => asset.route);
  */
 export const fontFaces = (toRoot: string): string =>
   FONTS.map(
-    ({ asset, range }) =>
-      `@font-face{font-family:Inter;font-weight:100 900;font-display:swap;src:url(${toRoot}${asset.path}) format('woff2');unicode-range:${range}}\n`,
+    ({ family, asset, range }) =>
+      `@font-face{font-family:'${family}';font-weight:100 900;font-display:swap;src:url(${toRoot}${asset.path}) format('woff2');unicode-range:${range}}\n`,
   ).join('');

@@ -22,9 +22,9 @@ const INDIAN_TIMES: Record<Language, Intl.DateTimeFormat> = {
 /** India is five and a half hours ahead of UTC all year. */
 export const INDIA_OFFSET_MS = 5.5 * 3_600_000;
 
-/** An amount in paise as rupees, with Indian grouping: ₹1,00,000.00. */
+/** An amount in paise as rupees, with Indian grouping and a true minus sign: ₹1,00,000.00. */
 export function rupeesText(amountPaise: number): string {
-  return rupees.format(rupeesFromPaise(amountPaise));
+  return rupees.format(rupeesFromPaise(amountPaise)).replace('-', '−');
 }
 
 /** "21 Nov, 3:42 pm IST", or "21 नव॰, 3:42 pm IST" */

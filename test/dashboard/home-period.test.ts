@@ -44,6 +44,18 @@ test('a period that is none is named in the form, and the usual one is shown', (
   }
 });
 
+/** A sum with its change against the days before, both to the paisa. */
+function figuresText(title: string, paise: number, beforePaise: number): RegExp {
+  if (beforePaise === 0)
+    return new RegExp(`${title}${rupeesText(paise)}Nothing in the 3 days before`);
+  const before = `${rupeesText(beforePaise)} in the 3 days before`;
+  if (beforePaise < 0) return new RegExp(`${title}${rupeesText(paise)}${before}`);
+  const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
+  const change = percent.format(Math.abs(paise - beforePaise) / beforePaise);
+  const sign = paise < beforePaise ? '▼' : '▲';
+  return new RegExp(`${title}${rupeesText(paise)}${sign} ${change}: ${before}`);
+}
+
 test('home has the money of the chosen days beside the days before, and what is held, to the paisa', async ({
   service,
   merchant,
@@ -70,14 +82,13 @@ test('home has the money of the chosen days beside the days before, and what is 
     ['Paid', ['paid']],
     ['Released', ['released']],
   ] as const) {
-    const figures = [sum(2, 0, types), sum(5, 3, types)].map(rupeesText);
-    expect(texts).toContain(`${title}${figures[0]}${figures[1]} in the 3 days before`);
+    expect(texts).toMatch(figuresText(title, sum(2, 0, types), sum(5, 3, types)));
   }
   const refunds = [
     [2, 0],
     [5, 3],
   ].map(([from = 0, to = 0]) => sum(from, to, returned) - sum(from, to, ['refund_failed']));
-  expect(texts).toContain(`Refunded${refunds.map(rupeesText).join('')} in the 3 days before`);
+  expect(texts).toMatch(figuresText('Refunded', refunds[0] ?? 0, refunds[1] ?? 0));
   const held = own.reduce((paise, one) => paise + one.balanceChangePaise, 0);
   expect(texts).toContain(`Held now${rupeesText(held)}`);
   expect(body).toContain(`href="/dashboard/sandbox/statements?day=${indianDay(1)}"`);

@@ -61,7 +61,7 @@ describe('the list of deliveries', () => {
     expect(await shown(`since=${inIndia(Date.now() - 3_600_000)}`)).toHaveLength(3);
     expect(await shown(`until=${inIndia(Date.now() - 3_600_000)}`)).toEqual([]);
     const delivered = await owner.get(`${LIST}?state=DELIVERED&event=ORDER_CREATED`);
-    expect(delivered.body).toMatch(/<a [^>]*aria-current="page"[^>]*>Delivered</);
+    expect(delivered.body).toMatch(/<a [^>]*aria-current="page"[^>]*>Accepted</);
     expect(delivered.body).toMatch(/state=FAILED&amp;event=ORDER_CREATED"[^>]*>Failed</);
     const refused = await owner.get(`${LIST}?since=yesterday`);
     expect(refused.status).toBe(400);

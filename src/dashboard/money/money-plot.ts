@@ -1,9 +1,8 @@
 import { h } from 'preact';
 import type { MoneyDay } from '../../ledger/public.ts';
 import { rupeesText } from '../../pages/format.ts';
-import { details, money } from '../view/parts.ts';
-import type { Scales } from '../view/plot.ts';
-import { bar, dayPlot, plotLegend } from '../view/plot.ts';
+import { money } from '../view/parts.ts';
+import { bar, dayPlot } from '../view/plot.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { dayText } from './days.ts';
@@ -15,7 +14,8 @@ export const SERIES = {
   refunded: { title: 'Refunded', paise: ({ refundedPaise }: MoneyDay) => refundedPaise },
 } as const;
 
-type SeriesName = keyof typeof SERIES;
+/** See {@link SERIES}. */
+export type SeriesName = keyof typeof SERIES;
 
 const entries = Object.entries(SERIES) as [SeriesName, (typeof SERIES)[SeriesName]][];
 
@@ -26,67 +26,45 @@ const shortRupees = new Intl.NumberFormat('en-IN', {
   notation: 'compact',
 });
 
-/**
- * The money of some days as bars, or a sentence if there was none, with the same figures in words for screen readers and as a table.
- *
- * @param statementsPath of the page with the statement of a day
- */
-export function moneyPlot(days: readonly MoneyDay[], statementsPath: string) {
-  const isEmpty = days.every((day) => entries.every(([, { paise }]) => paise(day) === 0));
-  if (isEmpty) return [h('p', { class: 'empty' }, 'No money moved in these days.')];
-  const titles = Object.fromEntries(entries.map(([name, { title }]) => [name, title]));
-  const plot = dayPlot({
-    id: 'money-plot',
-    title: 'Money by day: paid, released, refunded',
-    description: descriptionOf(days),
+/** Smaller than others: there are three beside each other. */
+const HEIGHT_PX = 150;
+
+/** The plot of one series. All of them have the same scale, so that their bars can be compared. */
+export function seriesPlot(name: SeriesName, days: readonly MoneyDay[]) {
+  const { title, paise } = SERIES[name];
+  const of = new Map(days.map((day) => [day.day, paise(day)]));
+  const textOf = (day: string) => `${dayText(day)}: ${rupeesText(of.get(day) ?? 0)}`;
+  return dayPlot({
+    id: `${name}-plot`,
+    title: `${title} by day`,
+    description: descriptionOf(name, days),
     days: days.map(({ day }) => day),
-    most: Math.max(10_000, ...days.flatMap((day) => entries.map(([, { paise }]) => paise(day)))),
-    tickText: (paise) => shortRupees.format(paise / 100),
-    dayText: (day) => textOf(days.find((one) => one.day === day)),
-    draw: (scales) => entries.map(([name, { paise }]) => bars(name, days, paise, scales)),
+    most: Math.max(10_000, ...days.flatMap((day) => entries.map(([, one]) => one.paise(day)))),
+    heightPx: HEIGHT_PX,
+    tickText: (amountPaise) => shortRupees.format(amountPaise / 100),
+    dayText: textOf,
+    draw: ({ left, width, y }) =>
+      h(
+        'g',
+        { class: name },
+        days
+          .filter((day) => paise(day) > 0)
+          .map((day) => bar(left(day.day), width, y(0), y(paise(day)))),
+      ),
   });
-  const table = details('The figures as a table', figuresTable(days, statementsPath));
-  return [plotLegend('money-plot', titles), plot, table];
 }
 
-/** The figures of a day. */
-function textOf(day: MoneyDay | undefined): string {
-  if (day === undefined) return '';
-  const figures = entries.map(([, { title, paise }]) => `${title} ${rupeesText(paise(day))}`);
-  return `${dayText(day.day)}: ${figures.join(', ')}`;
+/** The figures in words: the sum, and the best day. */
+function descriptionOf(name: SeriesName, days: readonly MoneyDay[]): string {
+  const { title, paise } = SERIES[name];
+  const sum = days.reduce((total, day) => total + paise(day), 0);
+  if (sum === 0) return `${title}: nothing.`;
+  const most = days.reduce((best, day) => (paise(day) > paise(best) ? day : best));
+  return `${title}: ${rupeesText(sum)}, the most on ${dayText(most.day)}: ${rupeesText(paise(most))}.`;
 }
 
-/** The bars of one series: each day has a bar of every series, side by side. */
-function bars(
-  name: SeriesName,
-  days: readonly MoneyDay[],
-  paise: (day: MoneyDay) => number,
-  { left, width, y }: Scales,
-) {
-  const barWidth = width / entries.length;
-  const place = entries.findIndex(([one]) => one === name) * barWidth;
-  return h(
-    'g',
-    { class: name, key: name },
-    days
-      .filter((day) => paise(day) > 0)
-      .map((day) => bar(left(day.day) + place, barWidth, y(0), y(paise(day)))),
-  );
-}
-
-/** The figures in words: the sum of each line, and its best day. */
-function descriptionOf(days: readonly MoneyDay[]): string {
-  return entries
-    .map(([, { title, paise }]) => {
-      const sum = days.reduce((total, day) => total + paise(day), 0);
-      if (sum === 0) return `${title}: nothing.`;
-      const most = days.reduce((best, day) => (paise(day) > paise(best) ? day : best));
-      return `${title}: ${rupeesText(sum)}, the most on ${dayText(most.day)}: ${rupeesText(paise(most))}.`;
-    })
-    .join(' ');
-}
-
-function figuresTable(days: readonly MoneyDay[], statementsPath: string) {
+/** The exact figures of the days that have any, the latest first. @param statementsPath of the page with the statement of a day */
+export function figuresTable(days: readonly MoneyDay[], statementsPath: string) {
   return dataTable({
     caption: 'The money by the day of its booking in India, the latest day first',
     empty: 'Nothing moved.',

@@ -7,11 +7,12 @@ import { rupeesText } from '../../pages/format.ts';
 import type { FormState } from '../view/fields.ts';
 import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
-import { money, section } from '../view/parts.ts';
+import { money, more, section } from '../view/parts.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { dayText } from './days.ts';
-import { moneyPlot, SERIES } from './money-plot.ts';
+import type { SeriesName } from './money-plot.ts';
+import { figuresTable, SERIES, seriesPlot } from './money-plot.ts';
 import type { Period } from './period.ts';
 import { daysOf, latestDays, PRESET_DAYS } from './period.ts';
 
@@ -22,48 +23,70 @@ export interface ShownMoney {
   state: FormState;
   /** Every day that had any. */
   moneyDays: readonly MoneyDay[];
-  /** The orders of the period before, then of each day of the period. */
-  orders: readonly [DayOfOrders, ...DayOfOrders[]];
   /** The path of Home, and of the statements. */
   path: string;
   statementsPath: string;
 }
 
 /** Paid, released and refunded in some days, beside as many days before. */
-export function moneySection({ period, state, path, statementsPath, ...shown }: ShownMoney) {
-  const byDay = new Map(shown.moneyDays.map((one) => [one.day, one]));
+export function moneySection({ period, state, path, statementsPath, moneyDays }: ShownMoney) {
+  const byDay = new Map(moneyDays.map((one) => [one.day, one]));
   const days = daysOf(period).map((day) => byDay.get(day) ?? noMoney(day));
-  const before = shown.moneyDays.filter(({ day }) => day >= period.beforeFrom && day < period.from);
-  const [ordersBefore, ...orders] = shown.orders;
+  const before = moneyDays.filter(({ day }) => day >= period.beforeFrom && day < period.from);
+  const isEmpty = days.every((day) => SERIES_NAMES.every((name) => SERIES[name].paise(day) === 0));
   return section(
     'money',
     'Money',
+    h('div', { class: 'toolbar' }, presets(path, period), otherDates(path, state)),
     h(
       'div',
-      { class: 'toolbar' },
-      presets(path, period),
-      filterForm(
-        path,
-        textField({ name: 'from', label: 'From', type: 'date' }, state),
-        textField({ name: 'to', label: 'To', type: 'date' }, state),
-      ),
-    ),
-    h(
-      'dl',
-      { class: 'figures' },
-      Object.values(SERIES).map(({ title, paise }) => {
+      { class: 'plots' },
+      SERIES_NAMES.map((name) => {
+        const { title, paise } = SERIES[name];
         const sumOf = (some: readonly MoneyDay[]) => some.reduce((sum, day) => sum + paise(day), 0);
-        return figure(title, money(sumOf(days)), rupeesText(sumOf(before)), period);
+        return h(
+          'div',
+          { key: name },
+          figure(title, money(sumOf(days)), beforeText(sumOf(days), sumOf(before), period)),
+          !isEmpty && seriesPlot(name, days),
+        );
       }),
-      figure('Payment success', rateText(orders), rateText([ordersBefore]), period),
     ),
-    ...moneyPlot(days, statementsPath),
-    h(
-      'p',
-      { class: 'hint' },
-      rateHint(orders),
-      ' ',
-      link(statementsPath, 'Statements of each day'),
+    isEmpty
+      ? h('p', { class: 'empty' }, 'No money moved in these days.')
+      : more('The figures as a table', figuresTable(days, statementsPath)),
+    h('p', null, link(statementsPath, 'Statements of each day')),
+  );
+}
+
+/** The share of the orders of some days that were paid, beside as many days before. */
+export function paymentSuccess(
+  days: readonly DayOfOrders[],
+  before: readonly DayOfOrders[],
+  period: Period,
+) {
+  const beforeRate = rateText(before);
+  const comparison =
+    beforeRate === null ? 'No earlier orders' : `${beforeRate} in ${periodBefore(period)}`;
+  return [
+    figure('Payment success', rateText(days) ?? '–', comparison),
+    h('p', { class: 'hint' }, rateHint(days)),
+  ];
+}
+
+const SERIES_NAMES = Object.keys(SERIES) as SeriesName[];
+
+/** The form with the dates; open while they are none of the presets, or wrong. */
+function otherDates(path: string, state: FormState) {
+  const isWrong = Object.values(state.violations ?? {}).some(Boolean);
+  return h(
+    'details',
+    { class: 'more', open: isWrong },
+    h('summary', null, 'Other dates'),
+    filterForm(
+      path,
+      textField({ name: 'from', label: 'From', type: 'date' }, state),
+      textField({ name: 'to', label: 'To', type: 'date' }, state),
     ),
   );
 }
@@ -89,14 +112,31 @@ function presets(path: string, period: Period) {
   );
 }
 
-function figure(name: string, value: ComponentChildren, before: string, { dayCount }: Period) {
-  const days = dayCount === 1 ? 'the day before' : `the ${dayCount} days before`;
+function figure(name: string, value: ComponentChildren, before: string) {
   return h(
-    'div',
-    { key: name },
-    h('dt', null, name),
-    h('dd', null, value, h('span', { class: 'before' }, `${before} in ${days}`)),
+    'dl',
+    { class: 'figures' },
+    h(
+      'div',
+      null,
+      h('dt', null, name),
+      h('dd', null, value, h('span', { class: 'before' }, before)),
+    ),
   );
+}
+
+const periodBefore = ({ dayCount }: Period) =>
+  dayCount === 1 ? 'the day before' : `the ${dayCount} days before`;
+
+/** "▲ 12%: ₹400.00 in the 30 days before" */
+function beforeText(nowPaise: number, beforePaise: number, period: Period): string {
+  if (beforePaise === 0) return `Nothing in ${periodBefore(period)}`;
+  const change = (nowPaise - beforePaise) / beforePaise;
+  const sign = change < 0 ? '▼' : '▲';
+  // More refunds that failed than were made are less than nothing, of which there is no share.
+  const isShare = beforePaise > 0 && change !== 0;
+  const changed = isShare ? `${sign} ${percent.format(Math.abs(change))}: ` : '';
+  return `${changed}${rupeesText(beforePaise)} in ${periodBefore(period)}`;
 }
 
 /** Orders that were paid, and those that no longer wait for their payment. */
@@ -112,9 +152,9 @@ function paymentsOf(days: readonly DayOfOrders[]) {
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
 const whole = new Intl.NumberFormat('en-IN');
 
-function rateText(days: readonly DayOfOrders[]): string {
+function rateText(days: readonly DayOfOrders[]): string | null {
   const { paid, ended } = paymentsOf(days);
-  return ended === 0 ? '–' : percent.format(paid / ended);
+  return ended === 0 ? null : percent.format(paid / ended);
 }
 
 function rateHint(days: readonly DayOfOrders[]): string {
@@ -144,6 +184,7 @@ export function heldSection(moneyDays: readonly MoneyDay[], due: readonly DueRel
     duePaise > 0 && h('p', { class: 'hint' }, 'When it is released, unless a dispute is raised:'),
     dataTable({
       caption: 'When the held money will be released, unless a dispute is raised',
+      isCompact: true,
       empty: 'Nothing is held.',
       rows: rest.amountPaise > 0 ? [...rows, rest] : rows,
       columns: [

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
+import { shortId } from '../view/short-texts.ts';
 import type { NamedUser } from '../../accounts/public.ts';
 import type { AuditEntry, WithMerchantName } from '../../merchants/public.ts';
 import { details, facts, tag } from '../view/parts.ts';
@@ -24,12 +25,14 @@ const ACTORS_WITHOUT_NAME: Partial<Record<string, string>> = {
   anonymous: 'Not logged in',
 };
 
-/** A person's address with its kind, an API key, or the service. */
-export function whoCell({ actor }: ShownEntry): ComponentChildren {
+/** A person's address with its kind, an API key, or the service. @param actor as it is recorded: `merchant:asha@shop.example` */
+export function whoCell({ actor }: { actor: string }): ComponentChildren {
   const end = actor.indexOf(':');
   const kind = ACTOR_KINDS[actor.slice(0, end)];
   if (end < 0 || kind === undefined) return ACTORS_WITHOUT_NAME[actor] ?? actor;
-  return [actor.slice(end + 1), ' ', h('span', { class: 'hint' }, kind)];
+  const name = actor.slice(end + 1);
+  const shown = actor.startsWith('key:') ? shortId('API key', name) : name;
+  return [shown, ' ', h('span', { class: 'hint' }, kind)];
 }
 
 /** Of a command; one that is done needs no word. */

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { DisputeEnding, DisputeRecord } from '../../orders/public.ts';
 import { moment, written } from '../view/parts.ts';
@@ -19,38 +20,33 @@ export function disputeRecords(disputes: readonly DisputeRecord[]) {
 }
 
 function disputeRecord(dispute: DisputeRecord) {
-  const { number, raisedAt, raisedBy, reason, evidence, evidenceAt, resolution, decision } =
-    dispute;
+  const { number, raisedAt, raisedBy, reason, evidence, evidenceAt } = dispute;
+  const { resolution, decision, endedAt } = dispute;
   return [
-    h('h3', null, `Dispute ${number}: `, endingOf(dispute)),
     h(
-      'p',
-      { class: 'hint' },
-      'The buyer, ',
-      moment(raisedAt),
-      raisedBy === 'buyer' ? '' : `, raised by ${raisedBy}`,
-    ),
-    written(reason),
-    evidenceAt && [
-      h('p', { class: 'hint' }, 'The merchant, ', moment(evidenceAt)),
-      written(evidence ?? ''),
-    ],
-    resolution !== null && [
-      h('p', { class: 'hint' }, 'The merchant, to resolve it'),
-      written(resolution),
-    ],
-    decision && [
+      'div',
+      { class: 'said' },
       h(
-        'p',
-        { class: 'hint' },
-        `Decided for the ${decision.for} by ${decision.actor ?? 'an operator'}`,
+        'h3',
+        null,
+        `Dispute ${number}: ${dispute.ending ? ENDINGS[dispute.ending] : 'not decided yet'}`,
       ),
-      written(decision.reason),
-    ],
+      dispute.ending && h('p', { class: 'hint' }, endedAt ? moment(endedAt) : 'under way'),
+    ),
+    said(
+      ['The buyer, ', moment(raisedAt), raisedBy === 'buyer' ? '' : `, raised by ${raisedBy}`],
+      reason,
+    ),
+    evidenceAt && said(['The merchant, ', moment(evidenceAt)], evidence ?? ''),
+    resolution !== null && said('The merchant, to resolve it', resolution),
+    decision &&
+      said(
+        `Decided for the ${decision.for} by ${decision.actor ?? 'an operator'}`,
+        decision.reason,
+      ),
   ];
 }
 
-function endingOf({ ending, endedAt }: DisputeRecord) {
-  if (ending === null) return 'not decided yet';
-  return [ENDINGS[ending], ' (', endedAt ? moment(endedAt) : 'under way', ')'];
+function said(who: ComponentChildren, text: string) {
+  return h('div', { class: 'said' }, h('p', { class: 'hint' }, who), written(text));
 }

@@ -9,6 +9,7 @@ import { merchantIn } from './parts.ts';
 export function disputeTable(disputes: readonly WithMerchantName<RunningDispute>[], empty: string) {
   return dataTable({
     caption: 'Disputes by their deadline',
+    isCompact: true,
     rows: disputes,
     empty,
     columns: [

@@ -29,7 +29,7 @@ import { disputeRecords } from './dispute-records.ts';
 import { disputeTable } from './dispute-table.ts';
 import { decisionForm } from './order-actions.ts';
 import { orderHead, timelinePart } from './order-view.ts';
-import { actionNotice, merchantIn, moreNote, orderLink } from './parts.ts';
+import { actionNotice, merchantIn, moreNote, orderLink, jumpTo } from './parts.ts';
 import { openProposals } from './proposal-tables.ts';
 
 /** The earlier disputes of a buyer and a merchant that the page shows. */
@@ -90,6 +90,7 @@ export function disputePages(context: PageContext, deps: OperatorPageDeps): Rout
     const mayDecide = mayDo(viewer.role, 'dispute.decide');
     const content = [
       orderHead(markErased(order), DISPUTES),
+      mayDecide && transitionOf(order, 'decideForBuyer') && jumpTo('decision', 'Decide'),
       actionNotice(query.done),
       openProposals(await listOpenAbout(deps.sql, order.orderNumber)),
       ...(await disputeContent(deps, order, mayDecide)),
@@ -174,7 +175,7 @@ function historyPart({ orders, hasMore }: { orders: DisputedOrder[]; hasMore: bo
     orders.map((order) =>
       h(
         'div',
-        { key: order.orderNumber },
+        { key: order.orderNumber, class: 'dispute' },
         h(
           'p',
           null,

@@ -77,6 +77,7 @@ function orderTable(
 ) {
   return dataTable({
     caption: 'Orders, newest first',
+    isCompact: true,
     rows: orders.map(markErased),
     empty: emptyText(chosen, text === '' ? 'No order matches.' : NOTHING_FOUND),
     columns: [

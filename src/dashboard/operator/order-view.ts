@@ -10,6 +10,7 @@ import { shortId, shortMoment } from '../view/short-texts.ts';
 import { STEP_LABELS, stepDetail } from '../view/steps.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
+import { whoCell } from './audit-entry.ts';
 import { disputeRecords } from './dispute-records.ts';
 import { merchantIn, orderLink } from './parts.ts';
 
@@ -273,13 +274,12 @@ export function timelinePart({ timeline }: Pick<OrderView, 'timeline'>) {
         h(
           'li',
           { key: index },
-          h('h3', { title: entry.kind }, STEP_LABELS[entry.kind]),
+          h('h3', { title: `${entry.kind}: ${entry.status}` }, STEP_LABELS[entry.kind]),
           h(
             'p',
             { class: 'hint' },
             moment(new Date(entry.at)),
-            ` · ${entry.status}`,
-            entry.actor && ` · by ${entry.actor}`,
+            entry.actor && [' · by ', whoCell({ actor: entry.actor })],
           ),
           Object.entries(entry.details ?? {}).map(([name, value]) => stepDetail(name, value)),
         ),

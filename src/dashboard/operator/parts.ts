@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { Environment } from '../../domain/index.ts';
-import { doneNotice } from '../view/parts.ts';
+import { doneNotice, tag } from '../view/parts.ts';
 import { shortId, shortText } from '../view/short-texts.ts';
 import { link } from '../view/url.ts';
 
@@ -35,7 +35,10 @@ export function merchantIn({
 }) {
   return [
     merchantLink(merchantId, merchantName),
-    h('span', { class: 'hint' }, environment === 'sandbox' ? ' (sandbox)' : ' (production)'),
+    ' ',
+    environment === 'sandbox'
+      ? tag('plain', 'Sandbox', 'flask-conical')
+      : tag('wait', 'Production', 'badge-indian-rupee'),
   ];
 }
 
@@ -60,4 +63,9 @@ export const actionNotice = (code: string | undefined) => doneNotice(DONE, code)
 /** Says that a list is longer than what is shown. */
 export function moreNote(hasMore: boolean, to: ComponentChildren = null) {
   return hasMore && h('p', { class: 'hint' }, 'There are more. ', to);
+}
+
+/** A link to a part of the page that stands beside the others on a wide screen, and below them on a narrow one. */
+export function jumpTo(id: string, text: string) {
+  return h('a', { class: 'button jump', href: `#${id}` }, text);
 }

@@ -110,9 +110,20 @@ function partsOf(work: Work, role: OperatorRole): WorkPart[] {
   ];
 }
 
+/** What there is how much of. */
+const LABELS = {
+  alerts: 'Alerts',
+  proposals: 'To approve',
+  stuck: 'Stuck money',
+  disputes: 'To decide',
+  reviews: 'To review',
+  overdue: 'Late orders',
+  endpoints: 'Failing endpoints',
+} as const;
+
 /** One kind of work. */
 interface WorkPart {
-  readonly id: string;
+  readonly id: keyof typeof LABELS;
   readonly title: string;
   readonly rows: readonly unknown[];
   readonly content: ComponentChildren;
@@ -133,7 +144,12 @@ function workParts(parts: readonly WorkPart[]) {
         'dl',
         { class: 'figures work' },
         parts.map((part) =>
-          h('div', { key: part.id }, h('dt', null, part.title), h('dd', null, countText(part))),
+          h(
+            'div',
+            { key: part.id, class: part.rows.length === 0 ? 'none' : undefined },
+            h('dt', null, LABELS[part.id]),
+            h('dd', null, countText(part)),
+          ),
         ),
       ),
     ),

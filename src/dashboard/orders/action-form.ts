@@ -42,7 +42,7 @@ export function actionForm(
   const asks = returnsMoney(action.id);
   return h(
     'details',
-    { key: action.id, open: own !== undefined },
+    { key: action.id, open: own !== undefined, class: asks ? 'money-back' : undefined },
     h('summary', null, action.label),
     h(
       'div',

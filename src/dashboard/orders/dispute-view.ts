@@ -24,7 +24,7 @@ function disputeView(dispute: DisputeRecord, now: Date) {
   const { ending, endedAt } = dispute;
   return h(
     'div',
-    { key: number },
+    { key: number, class: 'dispute' },
     words('The buyer', raisedAt, reason, now),
     evidence !== null && words('You', evidenceAt, evidence, now),
     resolution !== null && words('You, to resolve it', endedAt, resolution, now),
@@ -35,5 +35,10 @@ function disputeView(dispute: DisputeRecord, now: Date) {
 
 /** What one side wrote. */
 export function words(who: string, at: Date | null, text: string, now: Date) {
-  return [h('p', { class: 'hint' }, who, at && [', ', moment(at, now)]), written(text)];
+  return h(
+    'div',
+    { class: 'said' },
+    h('p', { class: 'hint' }, who, at && [', ', moment(at, now)]),
+    written(text),
+  );
 }

@@ -85,18 +85,20 @@ function disputeCard({ actions }: OrderPagesDeps, viewer: MerchantViewer, order:
       link(orderPath(order), order.merchantOrderId ?? order.orderNumber),
       ' ',
       money(order.amountPaise),
+      ' ',
+      orderStatus(order.status),
     ),
     order.disputeRespondBy === null
       ? endedLine(order, now)
       : waitingSentence(order, { now, isSuspended: viewer.merchantStatus === 'SUSPENDED' }),
     ...wordsOf(order, now),
-    evidence && actionForm(order, evidence),
+    evidence && h('div', { class: 'acts' }, actionForm(order, evidence)),
     h('p', null, link(orderPath(order), 'Everything about this order')),
   );
 }
 
-function endedLine({ disputeEndedAt: at, status }: OrderRow, now: Date) {
-  return h('p', null, at && ['Ended ', moment(at, now), ' · '], orderStatus(status));
+function endedLine({ disputeEndedAt: at }: OrderRow, now: Date) {
+  return at && h('p', null, 'Ended ', moment(at, now));
 }
 
 /** Both sides' words on the latest dispute; the order's page has all of them in full. */

@@ -6,7 +6,7 @@ import { MOST_COUNTED } from '../../orders/public.ts';
 import { rupeesText } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
 import { addDays, dayText } from '../money/days.ts';
-import { heldSection, moneySection } from '../money/money-section.ts';
+import { heldSection, moneySection, paymentSuccess } from '../money/money-section.ts';
 import { daysOf, periodQuery, readPeriod } from '../money/period.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -40,21 +40,18 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
     const paths = { path: pathOf(viewer, ''), statementsPath: pathOf(viewer, '/statements') };
     const content = [
       firstSteps(viewer, steps),
-      section('attention', 'Needs attention', attentionList(items)),
-      moneySection({ period, state, moneyDays, orders: [before, ...orders], ...paths }),
       h(
         'div',
         { class: 'split' },
-        h(
-          'div',
-          null,
-          section(
-            'orders',
-            `Orders from ${dayText(period.from)} to ${dayText(period.to)}`,
-            ...ordersPlot(orders),
-          ),
-        ),
+        h('div', null, section('attention', 'Needs attention', attentionList(items))),
         h('div', null, heldSection(moneyDays, due)),
+      ),
+      moneySection({ period, state, moneyDays, ...paths }),
+      section(
+        'orders',
+        `Orders from ${dayText(period.from)} to ${dayText(period.to)}`,
+        ...paymentSuccess(orders, [before], period),
+        ...ordersPlot(orders),
       ),
     ];
     const isValid = Object.keys(state.violations ?? {}).length === 0;

@@ -4,6 +4,7 @@ import type { OrderRow, OrderSort, OrdersPage } from '../../orders/public.ts';
 import { markErased, ORDER_SORTS } from '../../orders/public.ts';
 import { hidden, textField } from '../view/fields.ts';
 import { chips } from '../view/filters.ts';
+import { icon } from '../view/icon.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import type { Filters } from '../view/pages.ts';
@@ -36,18 +37,25 @@ export function listView(
     title: 'Orders',
     content: [
       status !== undefined && statusViolation(query),
-      statusChips(path, filters, list.counts),
+      h(
+        'div',
+        { class: 'toolbar' },
+        statusChips(path, filters, list.counts),
+        rows.length > 0 &&
+          link(pathWith(`${path}.csv`, chosenOrders), [icon('download'), 'Save as CSV'], {
+            class: 'button small',
+          }),
+      ),
       searchForm(path, query),
       dataTable({
         caption: `Orders, ${SORT_TEXTS[sort]}`,
+        isCompact: true,
         columns: columnsOf(path, filters, { sort, ...list }),
         rows: rows.map(markErased),
         empty: emptyText(chosen, isFiltered ? 'No order matches.' : 'There are no orders yet.'),
         totals: totalsOf(rows, { total, ...list }),
       }),
       pages({ path, filters, chosen, shown: rows.length, total, next }),
-      rows.length > 0 &&
-        h('p', null, link(pathWith(`${path}.csv`, chosenOrders), 'Save these orders as CSV')),
     ],
   };
 }

@@ -2,7 +2,7 @@ import { stack } from 'd3-shape';
 import { h } from 'preact';
 import type { OrderStatus } from '../../domain/index.ts';
 import type { DayOfOrders } from '../../orders/public.ts';
-import { details } from '../view/parts.ts';
+import { more } from '../view/parts.ts';
 import type { Scales } from '../view/plot.ts';
 import { bar, dayPlot, plotLegend, shortDay } from '../view/plot.ts';
 import { dataTable } from '../view/table.ts';
@@ -64,11 +64,7 @@ export function ordersPlot(daysOfOrders: readonly DayOfOrders[]) {
     dayText: (day) => textOf(days.find((one) => one.day === day)),
     draw: (scales) => bars(days, scales),
   });
-  return [
-    plotLegend('orders-plot', TITLES),
-    plot,
-    details('The figures as a table', figuresTable(days)),
-  ];
+  return [plotLegend(TITLES), plot, more('The figures as a table', figuresTable(days))];
 }
 
 function bars(days: readonly OutcomeDay[], { left, width, y }: Scales) {

@@ -3,10 +3,11 @@ import type { Environment } from '../../domain/index.ts';
 import { EVENT_TYPES } from '../../domain/index.ts';
 import type { ListPage } from '../../db/list-part.ts';
 import type { ListedDelivery, ResendProgress } from '../../webhooks/public.ts';
+import { DELIVERY_STATES } from '../../webhooks/public.ts';
 import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
-import { deliveryState, moment, notice, section } from '../view/parts.ts';
+import { DELIVERY_STATE_LOOKS, deliveryState, moment, notice, section } from '../view/parts.ts';
 import { shortId, shortMoment } from '../view/short-texts.ts';
 import type { PageChoice } from '../view/pages.ts';
 import { emptyText, pages } from '../view/pages.ts';
@@ -39,10 +40,8 @@ const SELECTION = 'selection';
 
 const CHIPS = [
   { value: '', title: 'All' },
-  { value: 'PENDING', title: 'Waiting' },
-  { value: 'DELIVERED', title: 'Delivered' },
-  { value: 'FAILED', title: 'Failed' },
-] as const satisfies { value: ListedDelivery['state'] | ''; title: string }[];
+  ...DELIVERY_STATES.map((value) => ({ value, title: DELIVERY_STATE_LOOKS[value].text })),
+];
 
 const namesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));
 
@@ -123,7 +122,12 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
       },
       { title: 'Created', cell: ({ createdAt }) => shortMoment(createdAt) },
       { title: 'State', cell: ({ state }) => deliveryState(state) },
-      { title: 'Attempts', cell: attemptsText },
+      {
+        title: 'Attempts',
+        isNumber: true,
+        cell: ({ attemptCount }) => NUMBER.format(attemptCount),
+      },
+      { title: 'Last answer', cell: lastAnswer },
       {
         title: 'Next attempt',
         cell: ({ state, nextAttemptAt }) =>
@@ -133,10 +137,9 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
   });
 }
 
-function attemptsText({ attemptCount, lastStatusCode, lastError }: ListedDelivery): string {
+function lastAnswer({ attemptCount, lastStatusCode, lastError }: ListedDelivery): string {
   if (attemptCount === 0) return 'None yet';
-  const last = resultText({ statusCode: lastStatusCode, error: lastError });
-  return attemptCount === 1 ? last : `${NUMBER.format(attemptCount)}, the last: ${last}`;
+  return resultText({ statusCode: lastStatusCode, error: lastError });
 }
 
 function resendSection({ environment, refused }: DeliveriesContent, path: string) {

@@ -30,7 +30,7 @@ import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 
 const PATH = '/dashboard/patterns';
-const TONES: readonly Tone[] = ['plain', 'info', 'wait', 'good', 'bad'];
+const TONES: readonly Tone[] = ['plain', 'info', 'wait', 'good', 'bad', 'back'];
 const AT = new Date('2026-11-22T12:30:00Z');
 
 /** The design language: every component in every state, for those who build pages. Not in production. */
@@ -242,7 +242,7 @@ function plots() {
   return section(
     'plots',
     'Plots',
-    plotLegend('pattern-plot', titles),
+    plotLegend(titles),
     dayPlot({
       id: 'pattern-plot',
       title: 'Orders by day',

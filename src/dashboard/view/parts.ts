@@ -7,7 +7,7 @@ import type { ListedDelivery } from '../../webhooks/public.ts';
 import { icon } from './icon.ts';
 
 /** How a notice or a tag is coloured; its icon and its text say the same. */
-export type Tone = 'plain' | 'info' | 'wait' | 'good' | 'bad';
+export type Tone = 'plain' | 'info' | 'wait' | 'good' | 'bad' | 'back';
 
 const TONE_ICONS = {
   plain: 'info',
@@ -15,6 +15,7 @@ const TONE_ICONS = {
   wait: 'clock',
   good: 'circle-check',
   bad: 'triangle-alert',
+  back: 'undo-2',
 } as const satisfies Record<Tone, IconName>;
 
 /**
@@ -52,13 +53,13 @@ interface StatusLook {
 
 /** The words, colours and icons of an order's status. */
 export const ORDER_STATUS_LOOKS = {
-  ACCEPTED: { tone: 'plain', text: 'Waiting for payment', icon: 'circle-dashed' },
+  ACCEPTED: { tone: 'wait', text: 'Waiting for payment', icon: 'circle-dashed' },
   PAID: { tone: 'info', text: 'Paid', icon: 'badge-indian-rupee' },
   DELIVERED: { tone: 'info', text: 'Delivered', icon: 'truck' },
   DISPUTE_OPEN: { tone: 'bad', text: 'Disputed', icon: 'triangle-alert' },
-  DISPUTE_UNDER_REVIEW: { tone: 'wait', text: 'Dispute under review', icon: 'gavel' },
+  DISPUTE_UNDER_REVIEW: { tone: 'bad', text: 'Under review', icon: 'gavel' },
   COMPLETED: { tone: 'good', text: 'Completed', icon: 'circle-check' },
-  REFUNDED: { tone: 'plain', text: 'Refunded', icon: 'undo-2' },
+  REFUNDED: { tone: 'back', text: 'Refunded', icon: 'undo-2' },
   CANCELLED: { tone: 'plain', text: 'Cancelled', icon: 'ban' },
 } as const satisfies Record<OrderStatus, StatusLook>;
 
@@ -70,7 +71,7 @@ export function orderStatus(status: OrderStatus) {
 /** The words, colours and icons of a webhook's state. */
 export const DELIVERY_STATE_LOOKS = {
   PENDING: { tone: 'wait', text: 'Waiting', icon: 'clock' },
-  DELIVERED: { tone: 'good', text: 'Delivered', icon: 'circle-check' },
+  DELIVERED: { tone: 'good', text: 'Accepted', icon: 'circle-check' },
   FAILED: { tone: 'bad', text: 'Failed', icon: 'circle-x' },
 } as const satisfies Record<ListedDelivery['state'], StatusLook>;
 
@@ -114,7 +115,8 @@ export function written(text: string) {
 
 /** An amount in paise as rupees. */
 export function money(amountPaise: number) {
-  return h('span', { class: 'money' }, rupeesText(amountPaise));
+  const sign = amountPaise === 0 ? 'money zero' : 'money';
+  return h('span', { class: sign }, rupeesText(amountPaise));
 }
 
 const RELATIVE = new Intl.RelativeTimeFormat('en-IN', { numeric: 'auto' });
@@ -192,6 +194,11 @@ export function stepper(label: string, steps: readonly Step[]) {
       ),
     ),
   );
+}
+
+/** What few readers need, such as the figures of a plot: a line of text that opens. */
+export function more(summary: string, ...children: ComponentChildren[]) {
+  return h('details', { class: 'more' }, h('summary', null, summary), ...children);
 }
 
 /** What is shown only on demand, such as the command that does the same through the API. */

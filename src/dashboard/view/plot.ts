@@ -3,11 +3,12 @@ import { scaleBand, scaleLinear } from 'd3-scale';
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 
-const HEIGHT = 240;
+const USUAL_HEIGHT_PX = 240;
+const PX_OF_TICK = 60;
 const TOP = 12;
 const BOTTOM = 30;
-/** The most days that have their names below them: as many as fit on a phone. */
-const MOST_LABELS = 5;
+/** The first day, the last one and one between them have their names below them: they fit on a phone. */
+const MOST_LABELS = 3;
 
 const dayFormat = new Intl.DateTimeFormat('en-IN', { day: 'numeric', month: 'short' });
 
@@ -40,6 +41,7 @@ interface DayPlot {
   days: readonly string[];
   /** The largest value. */
   most: number;
+  heightPx?: number;
   /** A value at the axis: short. */
   tickText: (value: number) => string;
   /** The values of a day: shown where the pointer is, and with the arrow keys below the plot. */
@@ -51,13 +53,16 @@ interface DayPlot {
  * A plot of values by day, with its axis beside it. The colours are classes of the stylesheet. The page's script
  * makes the days readable with the arrow keys; the figures are always on the page as a table, too.
  */
-export function dayPlot({ id, title, description, days, most, tickText, dayText, draw }: DayPlot) {
+export function dayPlot(plot: DayPlot) {
+  const { id, title, description, days, most, tickText, dayText, draw } = plot;
+  const { heightPx: height = USUAL_HEIGHT_PX } = plot;
+  const tickCount = Math.round(height / PX_OF_TICK);
   const x = scaleBand().domain(days).range([0, 100]).padding(0.25);
   const y = scaleLinear()
     .domain([0, most])
-    .nice(4)
-    .range([HEIGHT - BOTTOM, TOP]);
-  const ticks = y.ticks(4);
+    .nice(tickCount)
+    .range([height - BOTTOM, TOP]);
+  const ticks = y.ticks(tickCount);
   const left = (day: string) => x(day) ?? 0;
   const middle = (day: string) => left(day) + x.bandwidth() / 2;
   return h(
@@ -65,25 +70,32 @@ export function dayPlot({ id, title, description, days, most, tickText, dayText,
     { class: 'plot', 'data-plot': id },
     h(
       'svg',
-      { 'aria-hidden': 'true' },
+      { 'aria-hidden': 'true', height },
       ticks.map((tick) =>
-        h('text', { key: tick, x: 48, y: y(tick) + 4, 'text-anchor': 'end' }, tickText(tick)),
+        h(
+          'text',
+          { key: tick, x: 40, y: rounded(y(tick)) + 4, 'text-anchor': 'end' },
+          tickText(tick),
+        ),
       ),
     ),
     h(
       'svg',
-      { role: 'img', 'aria-labelledby': `${id}-title ${id}-description` },
+      { role: 'img', height, 'aria-labelledby': `${id}-title ${id}-description` },
       h('title', { id: `${id}-title` }, title),
       h('desc', { id: `${id}-description` }, description),
       h(
         'g',
         { class: 'grid' },
-        ticks.map((tick) => h('line', { key: tick, x2: '100%', y1: y(tick), y2: y(tick) })),
+        ticks.map((tick) =>
+          h('line', { key: tick, x2: '100%', y1: rounded(y(tick)), y2: rounded(y(tick)) }),
+        ),
       ),
       draw({ left, middle, width: x.bandwidth(), y }),
-      days.map((day) => dayColumn(left(day), x.bandwidth(), dayText(day))),
-      labelledDays(days).map((day) => dayLabel(middle(day), day)),
+      days.map((day) => dayColumn({ left: left(day), width: x.bandwidth(), height }, dayText(day))),
+      labelledDays(days).map((day) => dayLabel(middle(day), height, day)),
     ),
+    h('output', { class: 'reading', id: `${id}-reading` }),
   );
 }
 
@@ -99,40 +111,39 @@ export function bar(left: number, width: number, bottom: number, top: number) {
 }
 
 /** The whole height of a day, over its values, which shows them. */
-function dayColumn(left: number, width: number, text: string) {
+function dayColumn(
+  { left, width, height }: { left: number; width: number; height: number },
+  text: string,
+) {
   return h(
     'g',
     { class: 'day', key: left },
     h('title', null, text),
-    h('rect', { x: percent(left), width: percent(width), y: TOP, height: HEIGHT - TOP - BOTTOM }),
+    h('rect', { x: percent(left), width: percent(width), y: TOP, height: height - TOP - BOTTOM }),
   );
 }
 
 function labelledDays(days: readonly string[]): string[] {
-  const every = Math.ceil(days.length / MOST_LABELS);
-  return days.filter((_, index) => (days.length - 1 - index) % every === 0);
+  const last = days.length - 1;
+  if (days.length <= MOST_LABELS) return [...days];
+  return days.filter((_, index) => [0, Math.round(last / 2), last].includes(index));
 }
 
-function dayLabel(middle: number, day: string) {
+function dayLabel(middle: number, height: number, day: string) {
   const anchor = middle > 90 ? 'end' : middle < 10 ? 'start' : 'middle';
   const x = { middle, end: 100, start: 0 }[anchor];
   return h(
     'text',
-    { key: day, x: percent(x), y: HEIGHT - 8, 'text-anchor': anchor },
+    { key: day, x: percent(x), y: height - 8, 'text-anchor': anchor },
     shortDay(day),
   );
 }
 
-/** What the colours of a plot mean, and the values of the day that is read. @param titles by the class of each colour */
-export function plotLegend(id: string, titles: Readonly<Record<string, string>>) {
+/** What the colours of a plot mean. @param titles by the class of each colour */
+export function plotLegend(titles: Readonly<Record<string, string>>) {
   return h(
-    'div',
-    { class: 'toolbar' },
-    h(
-      'ul',
-      { class: 'legend' },
-      Object.entries(titles).map(([name, title]) => h('li', { key: name, class: name }, title)),
-    ),
-    h('output', { class: 'reading', id: `${id}-reading` }),
+    'ul',
+    { class: 'legend' },
+    Object.entries(titles).map(([name, title]) => h('li', { key: name, class: name }, title)),
   );
 }

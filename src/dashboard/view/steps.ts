@@ -37,6 +37,8 @@ const NAMES: Readonly<Record<string, string>> = { utr: 'UTR', gateway_payment_id
 /** Longer texts, and those with line breaks, are of people. */
 const MOST_IN_LINE = 60;
 
+const isId = (name: string) => /(id|utr)$/i.test(name);
+
 /** A value of a step, such as the reason of a refund; null if it is empty. */
 export function stepDetail(name: string, value: string | number | boolean | null) {
   if (value === null || value === '') return null;
@@ -48,6 +50,11 @@ export function stepDetail(name: string, value: string | number | boolean | null
   const text = String(value);
   const isShort = text.length <= MOST_IN_LINE && !text.includes('\n');
   return isShort
-    ? h('p', null, h('span', { class: 'hint' }, `${label}: `), h('bdi', null, text))
+    ? h(
+        'p',
+        null,
+        h('span', { class: 'hint' }, `${label}: `),
+        h(isId(name) ? 'code' : 'bdi', null, text),
+      )
     : h('div', null, h('p', { class: 'hint' }, label), written(text));
 }

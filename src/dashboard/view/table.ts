@@ -35,6 +35,8 @@ export interface DataTable<Row> {
   /** Shown instead of a table without rows. */
   readonly empty: ComponentChildren;
   readonly totals?: readonly TotalsRow[];
+  /** Each cell explains itself: on a narrow screen a row has two lines, without titles. */
+  readonly isCompact?: boolean;
 }
 
 /**
@@ -42,11 +44,17 @@ export interface DataTable<Row> {
  * The frame is a group and no region: a page would have as many landmarks as tables, some of them with the
  * name of their section. On a narrow screen each row becomes a block, in which every value has its title.
  */
-export function dataTable<Row>({ caption, columns, rows, empty, totals = [] }: DataTable<Row>) {
+export function dataTable<Row>(table: DataTable<Row>) {
+  const { caption, columns, rows, empty, totals = [], isCompact } = table;
   if (rows.length === 0) return h('p', { class: 'empty' }, empty);
   return h(
     'div',
-    { class: 'table', tabIndex: 0, role: 'group', 'aria-label': caption },
+    {
+      class: isCompact ? 'table compact' : 'table',
+      tabIndex: 0,
+      role: 'group',
+      'aria-label': caption,
+    },
     h(
       'table',
       null,
