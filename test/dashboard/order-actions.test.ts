@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { expect } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
 import { transitionOf } from '../../src/domain/lifecycle.ts';
@@ -9,6 +8,7 @@ import { merchantCommands } from '../../src/orders/routes/command-routes.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import { testHelpers } from '../../src/orders/routes/test-helpers.ts';
 import { createSandboxPayment } from '../../src/payments/sessions/sandbox-payment.ts';
+import { sendCurl } from '../support/curl.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { EXAMPLE_ROW } from './example-row.ts';
@@ -103,16 +103,8 @@ test("the shown command line does what the form does, with the merchant's creden
   expect(line).not.toContain(merchant.keys.sandbox.apiSecret);
   const filled = line
     .replace('YOUR_API_KEY', merchant.keys.sandbox.apiKey)
-    .replace('YOUR_API_SECRET', merchant.keys.sandbox.apiSecret)
-    .replace('curl', 'printf "%s\\0"');
-  // Without curl: the shell splits the line, and this test sends what curl would.
-  const [_x, _post, url = '', ...rest] = execFileSync('sh', ['-c', filled], {
-    encoding: 'utf8',
-  }).split('\0');
-  const valuesOf = (flag: string) =>
-    rest.flatMap((word, index) => (word === flag ? [rest[index + 1] ?? ''] : []));
-  const headers = valuesOf('-H').map((header) => header.split(': ') as [string, string]);
-  const response = await fetch(url, { method: 'POST', headers, body: valuesOf('-d')[0] ?? null });
+    .replace('YOUR_API_SECRET', merchant.keys.sandbox.apiSecret);
+  const response = await sendCurl(filled);
   expect(response.status).toBe(200);
   const commands = (
     await service.sql<{ body: unknown }[]>`SELECT body FROM order_commands

@@ -1,3 +1,0 @@
-import { journeyWith } from './journey.ts';
-
-await journeyWith('with JavaScript', { javaScriptEnabled: true });

@@ -1,0 +1,4 @@
+import { buyer } from './buyer.ts';
+import { othersThan, QUICK } from './variants.ts';
+
+buyer(othersThan(QUICK.buyer));

@@ -1,0 +1,4 @@
+import { buyer } from './buyer.ts';
+import { QUICK } from './variants.ts';
+
+buyer([QUICK.buyer]);

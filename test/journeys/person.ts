@@ -1,0 +1,77 @@
+import type { Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { openMenu } from '../dashboard/menu.ts';
+import type { phonesOf } from '../support/browser.ts';
+import { violationsOf } from '../support/browser.ts';
+import type { Variant } from './variants.ts';
+
+type Phone = Awaited<ReturnType<ReturnType<typeof phonesOf>>>;
+
+/** A person in front of a browser, and what they do there. */
+export function personWith({ page, context, complaints }: Phone, variant: Variant) {
+  /** Checks the page that is shown. axe needs JavaScript. */
+  async function checkPage(): Promise<void> {
+    const title = await page.title();
+    const found = {
+      title,
+      headings: await page.getByRole('main').getByRole('heading', { level: 1 }).count(),
+      overflow: await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
+      violations: variant.javaScriptEnabled ? await violationsOf(page) : [],
+      complaints,
+    };
+    expect(found).toEqual({ title, headings: 1, overflow: 0, violations: [], complaints: [] });
+  }
+
+  return {
+    page,
+    context,
+    variant,
+    /** Waits for the page with this heading, and checks it. */
+    async sees(heading: string | RegExp): Promise<void> {
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      await checkPage();
+    },
+    /** Waits for words of a page, and checks it. */
+    async reads(words: string | RegExp): Promise<void> {
+      await page.getByText(words).first().waitFor();
+      await checkPage();
+    },
+    /** Waits for the question before money moves, which shows all of this, checks it and answers it. */
+    async answers(title: string, shown: readonly string[], answer: string): Promise<void> {
+      // A dialog with JavaScript, else a page.
+      const place = variant.javaScriptEnabled ? page.getByRole('dialog', { name: title }) : page;
+      const question = place.getByRole('region', { name: title });
+      await question.getByText('This cannot be undone.').waitFor();
+      for (const text of shown) await question.getByText(text).first().waitFor();
+      await checkPage();
+      const isLink = answer === 'Go back';
+      await question.getByRole(isLink ? 'link' : 'button', { name: answer, exact: true }).click();
+    },
+    press: (name: string, within: Page | Locator = page) =>
+      within.getByRole('button', { name, exact: true }).click(),
+    follow: (name: string, within: Page | Locator = page) =>
+      within.getByRole('link', { name, exact: true }).click(),
+    /** Goes to a page of the navigation. */
+    async goTo(name: string): Promise<void> {
+      await openMenu(page);
+      await page
+        .getByRole('navigation', { name: 'Main' })
+        .getByRole('link', { name, exact: true })
+        .click();
+    },
+    /** Fills in fields by their labels. */
+    async types(
+      fields: Readonly<Record<string, string>>,
+      within: Page | Locator = page,
+    ): Promise<void> {
+      for (const [label, value] of Object.entries(fields)) {
+        await within.getByLabel(label, { exact: true }).fill(value);
+      }
+    },
+    /** Waits until an order, or a webhook, has a status, by the API's word. */
+    status: (word: string) => page.locator(`.tag[title=${word}]`).first().waitFor(),
+  };
+}
+
+/** See {@link personWith}. */
+export type Person = ReturnType<typeof personWith>;
