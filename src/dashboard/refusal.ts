@@ -19,21 +19,23 @@ const TEXTS: Readonly<Record<number, string>> = {
   500: 'The fault is ours. Go back and try again; nothing is done twice.',
 };
 
-/** The page of a request that was refused. */
+/** The page of a request that was refused. @param start the path of the page to go back to */
 export function refusalView({
   status,
   message,
   reference,
+  start,
 }: {
   status: number;
   message: string;
   reference: Reference;
+  start: string;
 }): View {
   return {
     title: TITLES[status] ?? 'Something went wrong',
     content: [
       notice('bad', TEXTS[status] ?? message, 'alert'),
-      h('p', null, link('/dashboard', 'To the start page')),
+      h('p', null, link(start, 'To the start page')),
       h('p', { class: 'hint' }, referenceText(reference)),
     ],
   };

@@ -168,7 +168,7 @@ export async function refusalOf(
   if (!(error instanceof DomainError)) throw error;
   const { status } = ERRORS[error.code];
   const reference = { requestId, supportEmail: rendering.context.supportEmail };
-  const view = refusalView({ status, message: messageOf(error), reference });
+  const view = refusalView({ status, message: messageOf(error), reference, start: '/dashboard' });
   const rendered = await renderReply(rendering, view, { status });
   const more = error instanceof HttpRefusal ? error.headers : {};
   return { ...rendered, headers: { ...rendered.headers, ...more } };
@@ -192,7 +192,8 @@ export function signedOutRefusal(
   const nonce = randomBytes(16).toString('base64');
   // The body of a 429 has the message as its error: see src/http/responses/errors.ts.
   const text = String(body['message'] ?? body['error']);
-  const view = refusalView({ status, message: text, reference: { requestId, supportEmail } });
+  const reference = { requestId, supportEmail };
+  const view = refusalView({ status, message: text, reference, start: '/' });
   const frame = { kind: 'signedOut' } as const;
   return {
     contentType: 'text/html',

@@ -13,7 +13,7 @@ import { merchantUser, operatorUser } from '../support/users.ts';
 import { dashboardTest } from './dashboard-test.ts';
 import type { Screen } from './screens.ts';
 
-export const PATH = '/dashboard/production/onboarding';
+const PATH = '/dashboard/production/onboarding';
 
 /** The `test` of a file about the pages of an application, and of its review. */
 export const onboardingTest = () =>

@@ -9,15 +9,16 @@ type Phone = Awaited<ReturnType<ReturnType<typeof phonesOf>>>;
 
 /** A person in front of a browser, and what they do there. */
 export function personWith({ page, context, complaints }: Phone, variant: Variant) {
-  /** Checks the page that is shown. axe needs JavaScript. */
-  async function checkPage(): Promise<void> {
+  /** Checks the page that is shown. axe needs JavaScript. @param refusal the status that the console names */
+  async function checkPage(refusal?: number): Promise<void> {
     const title = await page.title();
     const found = {
       title,
-      headings: await page.getByRole('main').getByRole('heading', { level: 1 }).count(),
+      // The dialog above a page has a heading of its own.
+      headings: await page.locator('h1:not(dialog h1)').count(),
       overflow: await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
       violations: variant.javaScriptEnabled ? await violationsOf(page) : [],
-      complaints,
+      complaints: complaints.splice(0).filter((text) => !text.includes(`status of ${refusal}`)),
     };
     expect(found).toEqual({ title, headings: 1, overflow: 0, violations: [], complaints: [] });
   }
@@ -26,10 +27,10 @@ export function personWith({ page, context, complaints }: Phone, variant: Varian
     page,
     context,
     variant,
-    /** Waits for the page with this heading, and checks it. */
-    async sees(heading: string | RegExp): Promise<void> {
+    /** Waits for the page with this heading, and checks it. @param refusal its status, if it is a refusal */
+    async sees(heading: string | RegExp, refusal?: number): Promise<void> {
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
-      await checkPage();
+      await checkPage(refusal);
     },
     /** Waits for words of a page, and checks it. */
     async reads(words: string | RegExp): Promise<void> {
@@ -58,6 +59,10 @@ export function personWith({ page, context, complaints }: Phone, variant: Varian
         .getByRole('navigation', { name: 'Main' })
         .getByRole('link', { name, exact: true })
         .click();
+    },
+    async logOut(): Promise<void> {
+      await openMenu(page);
+      await page.getByRole('button', { name: 'Log out' }).click();
     },
     /** Fills in fields by their labels. */
     async types(

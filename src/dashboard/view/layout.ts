@@ -90,6 +90,7 @@ const OPERATOR_PAGES: Navigation = {
     { below: '/merchants', title: 'Merchants', icon: 'store' },
   ],
   others: [
+    { below: '/alerts', title: 'Alerts', icon: 'triangle-alert' },
     { below: '/proposals', title: 'Proposals', icon: 'clipboard-check' },
     { below: '/ledger', title: 'Ledger', icon: 'wallet' },
     { below: '/audit', title: 'Audit', icon: 'scroll-text' },

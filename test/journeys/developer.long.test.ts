@@ -1,0 +1,4 @@
+import { developer } from './developer.ts';
+import { othersThan, QUICK } from './variants.ts';
+
+developer(othersThan(QUICK.developer));

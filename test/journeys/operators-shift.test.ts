@@ -1,0 +1,4 @@
+import { operatorsShift } from './operators-shift.ts';
+import { QUICK } from './variants.ts';
+
+operatorsShift([QUICK.operatorsShift]);
