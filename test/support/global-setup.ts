@@ -26,6 +26,8 @@ declare module 'vitest' {
     templateDatabase: string;
     /** host:port of the run's Temporal server, which runs in real time. */
     temporalAddress: string;
+    /** The Web UI of that server. */
+    temporalUiUrl: string;
     /** For `createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`. */
     timeSkippingServerPath: string;
     /** The workflows, bundled once for all workers of the run: a WORKFLOW_BUNDLE. */
@@ -86,13 +88,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
       settings: POSTGRES_SETTINGS,
     });
   const postgresStarting = startPostgres();
+  const uiPort = await freePort();
   const startTemporal = async () =>
     startDevelopmentServer({
       ...shared,
       cli: await findTemporalCli({ ...shared, temporalCliPath }),
       databaseFile: undefined,
       port: await freePort(),
-      uiPort: undefined,
+      uiPort,
       logFile: join(folder, 'logs', 'temporal.log'),
     });
   const starting = [
@@ -116,6 +119,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     project.provide('postgresAdminUrl', adminUrl);
     project.provide('templateDatabase', template);
     project.provide('temporalAddress', temporal.address);
+    project.provide('temporalUiUrl', `http://127.0.0.1:${uiPort}`);
     project.provide('timeSkippingServerPath', timeSkippingServerPath);
     project.provide('workflowBundlePath', workflowBundlePath);
   } catch (error) {

@@ -1,0 +1,4 @@
+import { operatorsTerminal } from './operators-terminal.ts';
+import { QUICK } from './variants.ts';
+
+operatorsTerminal([QUICK.operatorsTerminal]);
