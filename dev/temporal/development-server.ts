@@ -25,8 +25,8 @@ export interface DevelopmentServerOptions extends LaunchOptions {
   readonly databaseFile: string | undefined;
   /** Of its gRPC service. */
   readonly port: number;
-  /** Of the Web UI; undefined: none runs. */
-  readonly uiPort: number | undefined;
+  /** Of the Web UI. */
+  readonly uiPort: number;
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -61,7 +61,8 @@ export async function startDevelopmentServer(
         TEMPORAL_HOST,
         '--port',
         String(port),
-        ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]),
+        '--ui-port',
+        String(uiPort),
         ...(databaseFile === undefined ? [] : developmentServerMarker(databaseFile)),
         '--log-level',
         'warn',
