@@ -97,10 +97,8 @@ async function renderReply(
 ): Promise<PageResponse & { headers: Readonly<Record<string, string>> }> {
   const frame = frameOf(user, place);
   const nonce = randomBytes(16).toString('base64');
-  // The first page has the same in its list of what needs attention.
-  const hasBanners = frame.kind === 'merchant' && place.path !== `/dashboard/${frame.environment}`;
   const banners =
-    hasBanners && user?.merchantId
+    frame.kind === 'merchant' && user?.merchantId
       ? await context.readBanners(user.merchantId, frame.environment)
       : null;
   const { files, pathPrefix } = context;

@@ -105,7 +105,7 @@ describe('a page', () => {
     expect(body).toContain('sandbox merchant:asha@shop.example');
     expect(body).toContain('<strong>Sandbox</strong> No real money moves here.');
     expect(body).toContain(`href="${PREFIX}/dashboard/production/shop"`);
-    expect(body).toContain('banner of sandbox');
+    expect(body).toContain('need attention');
     expect(headers.get('cache-control')).toBe('no-store');
   });
 

@@ -66,8 +66,7 @@ export function paymentSuccess(
   period: Period,
 ) {
   const beforeRate = rateText(before);
-  const comparison =
-    beforeRate === null ? 'No earlier orders' : `${beforeRate} in ${periodBefore(period)}`;
+  const comparison = beforeRate === null ? null : `${beforeRate} in ${periodBefore(period)}`;
   return [
     figure('Payment success', rateText(days) ?? '–', comparison),
     h('p', { class: 'hint' }, rateHint(days)),
@@ -112,7 +111,7 @@ function presets(path: string, period: Period) {
   );
 }
 
-function figure(name: string, value: ComponentChildren, before: string) {
+function figure(name: string, value: ComponentChildren, before: string | null) {
   return h(
     'dl',
     { class: 'figures' },
@@ -120,7 +119,7 @@ function figure(name: string, value: ComponentChildren, before: string) {
       'div',
       null,
       h('dt', null, name),
-      h('dd', null, value, h('span', { class: 'before' }, before)),
+      h('dd', null, value, before !== null && h('span', { class: 'before' }, before)),
     ),
   );
 }
@@ -128,9 +127,9 @@ function figure(name: string, value: ComponentChildren, before: string) {
 const periodBefore = ({ dayCount }: Period) =>
   dayCount === 1 ? 'the day before' : `the ${dayCount} days before`;
 
-/** "▲ 12%: ₹400.00 in the 30 days before" */
-function beforeText(nowPaise: number, beforePaise: number, period: Period): string {
-  if (beforePaise === 0) return `Nothing in ${periodBefore(period)}`;
+/** "▲ 12%: ₹400.00 in the 30 days before"; null if there was nothing. */
+function beforeText(nowPaise: number, beforePaise: number, period: Period): string | null {
+  if (beforePaise === 0) return null;
   const change = (nowPaise - beforePaise) / beforePaise;
   const sign = change < 0 ? '▼' : '▲';
   // More refunds that failed than were made are less than nothing, of which there is no share.
@@ -169,7 +168,7 @@ export function heldSection(moneyDays: readonly MoneyDay[], due: readonly DueRel
   const duePaise = due.reduce((sum, { amountPaise }) => sum + amountPaise, 0);
   const rows = due.map(({ day, orderCount, amountPaise }) => ({
     when: day === null ? 'Once the dispute has ended' : dayText(day),
-    orders: whole.format(orderCount),
+    orders: `${whole.format(orderCount)} ${orderCount === 1 ? 'order' : 'orders'}`,
     amountPaise,
   }));
   const rest = { when: 'After you have delivered', orders: '–', amountPaise: heldPaise - duePaise };

@@ -9,6 +9,7 @@ import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
+import { icon } from '../view/icon.ts';
 import { filterForm } from '../view/layout.ts';
 import { money, section, tag } from '../view/parts.ts';
 import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
@@ -115,7 +116,13 @@ function statementView(
         ),
         balanceFigures(balances),
         totalsTable(totals),
-        h('p', null, link(pathWith(`${path}.csv`, { day }), 'Save this day as CSV')),
+        h(
+          'p',
+          null,
+          link(pathWith(`${path}.csv`, { day }), [icon('download'), 'Save this day as CSV'], {
+            class: 'button small',
+          }),
+        ),
       ),
       section(
         'lines',

@@ -16,6 +16,7 @@ import {
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { choice, textField } from '../view/fields.ts';
+import { icon } from '../view/icon.ts';
 import { filterForm } from '../view/layout.ts';
 import { shortMoment } from '../view/short-texts.ts';
 import { dataTable, pager, pathWith } from '../view/table.ts';
@@ -54,7 +55,10 @@ export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Rou
       h(
         'p',
         null,
-        link(pathWith('/operator/audit.csv', filter), 'Save as CSV', { download: 'audit.csv' }),
+        link(pathWith('/operator/audit.csv', filter), [icon('download'), 'Save as CSV'], {
+          download: 'audit.csv',
+          class: 'button small',
+        }),
       ),
       auditTable(await withNames(sql, found.entries)),
       pager('/operator/audit', filter, { before, next }),

@@ -21,11 +21,13 @@ export function disputeTable(disputes: readonly WithMerchantName<RunningDispute>
       },
       {
         title: 'Status',
-        cell: ({ status, isRefunding }) =>
-          isRefunding ? [orderStatus(status), ' refunding'] : orderStatus(status),
+        cell: ({ status, isRefunding, disputeCount }) => [
+          orderStatus(status),
+          isRefunding && ' refunding',
+          disputeCount > 1 && ` dispute ${disputeCount}`,
+        ],
       },
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-      { title: 'Dispute', isNumber: true, cell: ({ disputeCount }) => disputeCount },
       { title: 'Raised', cell: ({ raisedAt }) => shortMoment(raisedAt) },
       { title: 'Merchant', cell: merchantIn },
     ],

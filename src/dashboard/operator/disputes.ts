@@ -90,6 +90,7 @@ export function disputePages(context: PageContext, deps: OperatorPageDeps): Rout
     const mayDecide = mayDo(viewer.role, 'dispute.decide');
     const content = [
       orderHead(markErased(order), DISPUTES),
+      deadlineSentence(order),
       mayDecide && transitionOf(order, 'decideForBuyer') && jumpTo('decision', 'Decide'),
       actionNotice(query.done),
       openProposals(await listOpenAbout(deps.sql, order.orderNumber)),
@@ -141,12 +142,18 @@ async function disputeContent(
   ];
 }
 
+/** Until when the dispute must be decided; null once it has ended. */
+function deadlineSentence({ disputeRespondBy }: OrderRow) {
+  if (disputeRespondBy === null) return null;
+  const before = 'Without a decision or a resolution, the buyer is refunded ';
+  return h('p', { class: 'lead' }, before, moment(disputeRespondBy), '.');
+}
+
 function factsPart(order: WithMerchantName<OrderRow>) {
   return section(
     'order',
     'Order',
     facts({
-      'Refund without a decision': order.disputeRespondBy && moment(order.disputeRespondBy),
       Merchant: merchantIn(order),
       Buyer: h(
         'span',

@@ -8,16 +8,30 @@ import { form, link } from '../view/url.ts';
 import type { ActionName, OrderAction, ShownState } from './action-declarations.ts';
 import { ORDER_ACTIONS } from './action-declarations.ts';
 
+/** What an order waits for comes first. */
+const PRIORITY = [
+  'decide',
+  'retry',
+  'settle',
+  'dispute',
+  'recover',
+  'refund',
+] as const satisfies ActionName[];
+
 /** Links to the actions that the order's state and the operator's role allow. */
 export function actionLinks(state: ShownState, role: OperatorRole) {
-  const names = (Object.keys(ORDER_ACTIONS) as ActionName[]).filter(
+  const names = PRIORITY.filter(
     (name) => ORDER_ACTIONS[name].fits(state) && mayDo(role, ORDER_ACTIONS[name].permission),
   );
   if (names.length === 0) return null;
   return h(
     'p',
     { class: 'actions' },
-    names.map((name) => actionLink(state.order.orderNumber, name, { class: 'button second' })),
+    names.map((name, index) =>
+      actionLink(state.order.orderNumber, name, {
+        class: index === 0 ? 'button' : 'button second',
+      }),
+    ),
   );
 }
 

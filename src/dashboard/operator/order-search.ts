@@ -85,7 +85,11 @@ function orderTable(
       { title: 'Status', cell: ({ status }) => orderStatus(status) },
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
       { title: 'Merchant', cell: merchantIn },
-      { title: 'Own id', cell: ({ merchantOrderId }) => shortText(merchantOrderId ?? '–') },
+      {
+        title: 'Own id',
+        cell: ({ merchantOrderId }) =>
+          h('span', { class: 'id' }, shortText(merchantOrderId ?? '–')),
+      },
       {
         title: 'Buyer',
         cell: ({ buyerEmail, buyerPhone }) => [shortText(buyerEmail), h('br', null), buyerPhone],

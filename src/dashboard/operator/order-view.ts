@@ -132,6 +132,7 @@ function moneyPart(order: OrderView) {
         h('span', { dir: 'auto' }, settled.reason),
       ],
     }),
+    h('h3', null, 'Payments'),
     dataTable({
       caption: 'Captures',
       rows: order.payments,
@@ -160,7 +161,9 @@ function moneyPart(order: OrderView) {
           { title: 'Recorded', cell: ({ recordedAt }) => shortMoment(recordedAt) },
         ],
       }),
+    h('h3', null, 'Lines of the ledger'),
     linesTable(order),
+    h('h3', null, 'Payment sessions'),
     sessionsTable(order),
   );
 }
@@ -279,7 +282,7 @@ export function timelinePart({ timeline }: Pick<OrderView, 'timeline'>) {
             'p',
             { class: 'hint' },
             moment(new Date(entry.at)),
-            entry.actor && [' · by ', whoCell({ actor: entry.actor })],
+            entry.actor && [' · ', whoCell({ actor: entry.actor })],
           ),
           Object.entries(entry.details ?? {}).map(([name, value]) => stepDetail(name, value)),
         ),

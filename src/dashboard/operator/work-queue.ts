@@ -148,7 +148,11 @@ function workParts(parts: readonly WorkPart[]) {
             'div',
             { key: part.id, class: part.rows.length === 0 ? 'none' : undefined },
             h('dt', null, LABELS[part.id]),
-            h('dd', null, countText(part)),
+            h(
+              'dd',
+              null,
+              part.rows.length === 0 ? '0' : h('a', { href: `#${part.id}` }, countText(part)),
+            ),
           ),
         ),
       ),

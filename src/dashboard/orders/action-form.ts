@@ -58,11 +58,13 @@ export function actionForm(
         },
         hidden(KEY_FIELD, own?.idempotencyKey ?? ulid()),
         ...action.fields.map((field) => control({ ...field, name: nameOf(field.name) }, state)),
-        submit(asks ? 'Continue' : action.label, action.id === 'cancelOrder' ? 'danger' : 'main'),
+        submit(asks ? 'Continue' : action.label, asks ? 'second' : kindOf(action)),
       ),
     ),
   );
 }
+
+const kindOf = ({ id }: OrderAction) => (id === 'cancelOrder' ? 'danger' : 'main');
 
 function control(
   { name, label, kind, isRequired, maxLength }: OrderAction['fields'][number],

@@ -42,7 +42,7 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
       firstSteps(viewer, steps),
       h(
         'div',
-        { class: 'split' },
+        { class: 'split even' },
         h('div', null, section('attention', 'Needs attention', attentionList(items))),
         h('div', null, heldSection(moneyDays, due)),
       ),

@@ -43,7 +43,7 @@ function whoOf(actor: string): string {
     case 'merchant':
       return name;
     case 'key':
-      return `API key ${name}`;
+      return `API key …${name.slice(-4)}`;
     case 'buyer':
       return 'the buyer';
     case 'gateway':

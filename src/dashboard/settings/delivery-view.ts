@@ -19,7 +19,7 @@ import {
   notice,
   section,
 } from '../view/parts.ts';
-import { shortMoment } from '../view/short-texts.ts';
+import { shortId, shortMoment } from '../view/short-texts.ts';
 import { dataTable, pager, pathWith } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { resultText } from './delivery-parts.ts';
@@ -73,7 +73,7 @@ function deliverySection({ environment, delivery }: DeliveryContent, path: strin
     'The webhook',
     facts({
       State: deliveryState(state),
-      Order: link(pathOf(environment, `/orders/${orderNumber}`), orderNumber),
+      Order: shortId('order number', orderNumber, pathOf(environment, `/orders/${orderNumber}`)),
       'Event id': h('code', null, eventId),
       'Webhook id': h('code', null, deliveryId),
       Created: moment(createdAt),

@@ -48,7 +48,10 @@ export interface Layout {
   readonly pathPrefix: string;
   /** The path of this page, to mark it in the navigation. */
   readonly path: string;
-  /** Notices above the content, such as webhooks that are about to fail. */
+  /**
+   * Notices about webhooks that are about to fail, above the content of the pages about webhooks; elsewhere their page
+   * has a mark in the navigation.
+   */
   readonly banners: ComponentChildren;
 }
 
@@ -104,13 +107,15 @@ const ENVIRONMENT_TITLES = {
   production: 'Production',
 } as const satisfies Record<Environment, string>;
 
-function navigation(base: string, { first, others }: Navigation, path: string) {
+function navigation(base: string, { first, others }: Navigation, path: string, marked?: string) {
   const isIn = (to: string) =>
     to === base ? path === to : path === to || path.startsWith(`${to}/`);
   const entry = ({ below, title, icon: name, also }: NavigationPage) => {
     const isCurrent = isIn(base + below) || (also !== undefined && isIn(base + also));
     const current = isCurrent ? { 'aria-current': 'page' as const } : {};
-    return link(base + below, [icon(name), title], current);
+    const mark = below === marked && h('span', { class: 'mark-of' }, icon('triangle-alert'));
+    const hint = mark && h('span', { class: 'hidden' }, ' need attention');
+    return link(base + below, [icon(name), title, hint, mark], current);
   };
   return h(
     'nav',
@@ -153,7 +158,9 @@ function environmentSwitch(environment: Environment, otherPath: string) {
   );
 }
 
-function header(frame: Frame, path: string) {
+const WEBHOOK_PAGES = /\/(webhooks|deliveries)(\/|$)/;
+
+function header(frame: Frame, path: string, marked: string | undefined) {
   switch (frame.kind) {
     case 'signedOut':
       return h('header', null, brand('Merchant payments', 'Paid by UPI, held until delivered'));
@@ -163,7 +170,7 @@ function header(frame: Frame, path: string) {
         null,
         brand(frame.name, 'Merchant payments'),
         environmentSwitch(frame.environment, frame.otherPath),
-        navigation(`/dashboard/${frame.environment}`, MERCHANT_PAGES, path),
+        navigation(`/dashboard/${frame.environment}`, MERCHANT_PAGES, path, marked),
       );
     case 'operator':
       return h(
@@ -218,7 +225,7 @@ export function renderView(view: View, layout: Layout): string {
     'body',
     { class: [frame.kind, environment].filter(Boolean).join(' ') },
     h('a', { class: 'skip', href: '#main' }, 'Skip to the content'),
-    header(frame, path),
+    header(frame, path, banners ? '/webhooks' : undefined),
     h(
       'main',
       {
@@ -229,7 +236,7 @@ export function renderView(view: View, layout: Layout): string {
         'data-version': view.live?.version,
       },
       sandboxNotice(frame),
-      banners,
+      WEBHOOK_PAGES.test(path) && banners,
       !view.hasOwnHeading && h('h1', null, view.title),
       view.content,
       view.live &&

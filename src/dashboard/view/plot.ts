@@ -7,8 +7,6 @@ const USUAL_HEIGHT_PX = 240;
 const PX_OF_TICK = 60;
 const TOP = 12;
 const BOTTOM = 30;
-/** The first day, the last one and one between them have their names below them: they fit on a phone. */
-const MOST_LABELS = 3;
 
 const dayFormat = new Intl.DateTimeFormat('en-IN', { day: 'numeric', month: 'short' });
 
@@ -57,10 +55,14 @@ export function dayPlot(plot: DayPlot) {
   const { id, title, description, days, most, tickText, dayText, draw } = plot;
   const { heightPx: height = USUAL_HEIGHT_PX } = plot;
   const tickCount = Math.round(height / PX_OF_TICK);
-  const x = scaleBand().domain(days).range([0, 100]).padding(0.25);
+  // A few days have no bars as wide as pages.
+  const x = scaleBand()
+    .domain(days)
+    .range([0, 100])
+    .padding(days.length < 10 ? 0.6 : 0.25);
   const y = scaleLinear()
     .domain([0, most])
-    .nice(tickCount)
+    .nice(4)
     .range([height - BOTTOM, TOP]);
   const ticks = y.ticks(tickCount);
   const left = (day: string) => x(day) ?? 0;
@@ -93,7 +95,9 @@ export function dayPlot(plot: DayPlot) {
       ),
       draw({ left, middle, width: x.bandwidth(), y }),
       days.map((day) => dayColumn({ left: left(day), width: x.bandwidth(), height }, dayText(day))),
-      labelledDays(days).map((day) => dayLabel(middle(day), height, day)),
+      labelledDays(days, height === USUAL_HEIGHT_PX ? 5 : 3).map((day) =>
+        dayLabel(middle(day), height, day),
+      ),
     ),
     h('output', { class: 'reading', id: `${id}-reading` }),
   );
@@ -123,10 +127,12 @@ function dayColumn(
   );
 }
 
-function labelledDays(days: readonly string[]): string[] {
-  const last = days.length - 1;
-  if (days.length <= MOST_LABELS) return [...days];
-  return days.filter((_, index) => [0, Math.round(last / 2), last].includes(index));
+/** The first day, the last one and some between them have their names below them: as many as fit on a phone. */
+function labelledDays(days: readonly string[], most: number): string[] {
+  if (days.length <= most) return [...days];
+  const step = (days.length - 1) / (most - 1);
+  const places = Array.from({ length: most }, (_, index) => Math.round(index * step));
+  return places.flatMap((place) => days[place] ?? []);
 }
 
 function dayLabel(middle: number, height: number, day: string) {

@@ -93,7 +93,7 @@ const NAME: Column<ListedMerchant> = {
   ],
 };
 const STATE: Column<ListedMerchant> = {
-  title: 'State',
+  title: 'Status',
   cell: ({ state }) => applicationState(state),
 };
 const KIND: Column<ListedMerchant> = {

@@ -14,11 +14,13 @@ import {
   shownDocuments,
 } from '../../view/application.ts';
 import type { View } from '../../view/layout.ts';
-import { facts, moment, notice, section, written } from '../../view/parts.ts';
+import { facts, moment, more, notice, section, written } from '../../view/parts.ts';
 import { shortMoment } from '../../view/short-texts.ts';
 import { dataTable } from '../../view/table.ts';
 import type { OperatorViewer } from '../../viewer.ts';
 import { actionText } from '../audit-actions.ts';
+import { whoCell } from '../audit-entry.ts';
+import { jumpTo } from '../parts.ts';
 import { openProposals } from '../proposal-tables.ts';
 import { merchantPath } from './deps.ts';
 import type { Shown } from './merchant-forms.ts';
@@ -32,6 +34,7 @@ export function merchantView({ role }: OperatorViewer, review: Review, shown: Sh
     title: merchant.name,
     content: [
       h('p', { class: 'lead' }, applicationState(application.state)),
+      mayDo(role, 'merchant.review') && jumpTo('decision', 'Decide'),
       shown.message,
       openProposals(shown.proposals ?? []),
       application.state === 'not_ready' && notice('wait', notReadyText(merchant)),
@@ -106,10 +109,13 @@ function merchantSection({ merchant, application, hasUser }: Review) {
 function missing({ application }: Review) {
   const sentences = Object.values(missingOf(application)).flat();
   if (sentences.length === 0) return null;
-  return h(
-    'ul',
-    { class: 'list' },
-    sentences.map((text) => h('li', { key: text }, `${text}.`)),
+  return more(
+    `${sentences.length} missing`,
+    h(
+      'ul',
+      { class: 'list' },
+      sentences.map((text) => h('li', { key: text }, `${text}.`)),
+    ),
   );
 }
 
@@ -122,7 +128,7 @@ function historySection(history: readonly PastDecision[]) {
       columns: [
         { title: 'When', cell: ({ at }) => shortMoment(at) },
         { title: 'What', cell: ({ action }) => actionText(action) },
-        { title: 'Who', cell: ({ actor }) => actor },
+        { title: 'Who', cell: whoCell },
         {
           title: 'Reason',
           cell: ({ reason }) => (reason === null ? '–' : h('span', { dir: 'auto' }, reason)),
