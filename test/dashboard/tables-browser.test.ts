@@ -75,6 +75,17 @@ test('an id is shortened, has its whole text as title, and is copied by its butt
   await page.getByRole('button', { name: 'Copy order number' }).waitFor();
 });
 
+test('one box selects all webhooks of a page', async ({ service, merchant, newPhone }) => {
+  await merchant.sandbox.create();
+  const { page } = await newPhone({ viewport: { width: 1440, height: 900 } });
+  await page.goto(`${service.origin}/dashboard/sandbox/deliveries`);
+  const boxes = page.locator('tbody input[type=checkbox]');
+  const all = await boxes.count();
+  expect(all).toBeGreaterThan(0);
+  await page.getByRole('checkbox', { name: 'Select all' }).check();
+  expect(await page.locator('tbody input:checked').count()).toBe(all);
+});
+
 test('without JavaScript there is no button to copy, and the id leads to its page', async ({
   service,
   merchant,

@@ -32,12 +32,12 @@ function updateTimes() {
 }
 setInterval(updateTimes, 30000);
 
-/** Ticks all boxes of a form. */
+/** Ticks all boxes of the form whose id it names; they may stand outside of it. */
 for (const box of document.querySelectorAll('[data-select-all]')) {
   box.hidden = false;
   box.addEventListener('change', () => {
-    for (const one of box.closest('form').querySelectorAll('input[type=checkbox]')) {
-      one.checked = box.checked;
+    for (const one of document.forms[box.dataset.selectAll].elements) {
+      if (one.type === 'checkbox') one.checked = box.checked;
     }
   });
 }

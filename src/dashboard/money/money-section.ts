@@ -37,7 +37,7 @@ export function moneySection({ period, state, path, statementsPath, moneyDays }:
   return section(
     'money',
     'Money',
-    h('div', { class: 'toolbar' }, presets(path, period), otherDates(path, state)),
+    h('div', { class: 'toolbar' }, presets(path, period), otherDates(path, period, state)),
     h(
       'div',
       { class: 'plots' },
@@ -76,11 +76,12 @@ export function paymentSuccess(
 const SERIES_NAMES = Object.keys(SERIES) as SeriesName[];
 
 /** The form with the dates; open while they are none of the presets, or wrong. */
-function otherDates(path: string, state: FormState) {
+function otherDates(path: string, period: Period, state: FormState) {
   const isWrong = Object.values(state.violations ?? {}).some(Boolean);
+  const isPreset = PRESET_DAYS.some((days) => isLatest(days, period));
   return h(
     'details',
-    { class: 'more', open: isWrong },
+    { class: 'more', open: isWrong || !isPreset },
     h('summary', null, 'Other dates'),
     filterForm(
       path,
@@ -98,14 +99,19 @@ const noMoney = (day: string): MoneyDay => ({
   heldChangePaise: 0,
 });
 
+/** Whether a period is the latest days, so many. */
+function isLatest(days: number, period: Period): boolean {
+  const { from, to } = latestDays(days);
+  return from === period.from && to === period.to;
+}
+
 function presets(path: string, period: Period) {
   return h(
     'nav',
     { class: 'chips', 'aria-label': 'Period' },
     PRESET_DAYS.map((days) => {
       const { from, to } = latestDays(days);
-      const isShown = from === period.from && to === period.to;
-      const current = isShown ? { 'aria-current': 'page' as const } : {};
+      const current = isLatest(days, period) ? { 'aria-current': 'page' as const } : {};
       return link(pathWith(path, { from, to }), `${days} days`, current);
     }),
   );

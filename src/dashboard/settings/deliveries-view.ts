@@ -103,6 +103,12 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
     columns: [
       {
         title: 'Select',
+        beside: h('input', {
+          type: 'checkbox',
+          hidden: true,
+          'data-select-all': SELECTION,
+          'aria-label': 'Select all',
+        }),
         cell: ({ deliveryId, event }) =>
           h('input', {
             type: 'checkbox',

@@ -5,6 +5,8 @@ import { link } from './url.ts';
 /** A column of a {@link dataTable}. */
 export interface Column<Row> {
   readonly title: string;
+  /** Stands beside its title, such as a box that selects all rows. */
+  readonly beside?: ComponentChildren;
   readonly cell: (row: Row) => ComponentChildren;
   /** Amounts and counts are aligned at their end. */
   readonly isNumber?: boolean;
@@ -89,7 +91,7 @@ const classOf = ({ isNumber }: AnyColumn) => (isNumber ? 'number' : undefined);
 const ARROWS = { ascending: '↑', descending: '↓' } as const;
 
 function columnTitle(column: AnyColumn) {
-  const { title, sort } = column;
+  const { title, sort, beside } = column;
   const arrow = sort?.order === undefined ? '↕' : ARROWS[sort.order];
   return h(
     'th',
@@ -99,6 +101,7 @@ function columnTitle(column: AnyColumn) {
           class: 'sort',
         })
       : title,
+    beside && [' ', beside],
   );
 }
 
