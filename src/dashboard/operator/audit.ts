@@ -138,6 +138,7 @@ async function withNames(sql: Sql, entries: readonly AuditEntry[]): Promise<Show
 function auditTable(entries: readonly ShownEntry[]) {
   return dataTable({
     caption: 'Who did what, the latest first',
+    isCompact: true,
     rows: entries,
     empty: 'Nothing matches.',
     columns: [

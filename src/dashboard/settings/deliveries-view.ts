@@ -98,6 +98,7 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
   const isFiltered = Object.values(values).some(Boolean);
   return dataTable({
     caption: 'Webhooks, newest first',
+    isCompact: true,
     rows,
     empty: emptyText(chosen, isFiltered ? 'No webhook matches.' : 'No webhook was sent yet.'),
     columns: [
@@ -130,8 +131,8 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
       { title: 'State', cell: ({ state }) => deliveryState(state) },
       {
         title: 'Attempts',
-        isNumber: true,
-        cell: ({ attemptCount }) => NUMBER.format(attemptCount),
+        cell: ({ attemptCount }) =>
+          `${NUMBER.format(attemptCount)} ${attemptCount === 1 ? 'attempt' : 'attempts'}`,
       },
       { title: 'Last answer', cell: lastAnswer },
       {
