@@ -104,7 +104,7 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
     columns: [
       {
         title: 'Select',
-        beside: h('input', {
+        inPlace: h('input', {
           type: 'checkbox',
           hidden: true,
           'data-select-all': SELECTION,
@@ -131,8 +131,7 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
       { title: 'State', cell: ({ state }) => deliveryState(state) },
       {
         title: 'Attempts',
-        cell: ({ attemptCount }) =>
-          `${NUMBER.format(attemptCount)} ${attemptCount === 1 ? 'attempt' : 'attempts'}`,
+        cell: ({ attemptCount }) => h('span', { class: 'id' }, attemptsText(attemptCount)),
       },
       { title: 'Last answer', cell: lastAnswer },
       {
@@ -143,6 +142,9 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
     ],
   });
 }
+
+const attemptsText = (count: number) =>
+  `${NUMBER.format(count)} ${count === 1 ? 'attempt' : 'attempts'}`;
 
 function lastAnswer({ attemptCount, lastStatusCode, lastError }: ListedDelivery): string {
   if (attemptCount === 0) return 'None yet';

@@ -5,8 +5,8 @@ import { link } from './url.ts';
 /** A column of a {@link dataTable}. */
 export interface Column<Row> {
   readonly title: string;
-  /** Stands beside its title, such as a box that selects all rows. */
-  readonly beside?: ComponentChildren;
+  /** Stands in the place of its title, such as a box that selects all rows. */
+  readonly inPlace?: ComponentChildren;
   readonly cell: (row: Row) => ComponentChildren;
   /** Amounts and counts are aligned at their end. */
   readonly isNumber?: boolean;
@@ -91,18 +91,22 @@ const classOf = ({ isNumber }: AnyColumn) => (isNumber ? 'number' : undefined);
 const ARROWS = { ascending: '↑', descending: '↓' } as const;
 
 function columnTitle(column: AnyColumn) {
-  const { title, sort, beside } = column;
-  const arrow = sort?.order === undefined ? '↕' : ARROWS[sort.order];
+  const { title, sort, inPlace } = column;
+  const content = () => {
+    if (inPlace) return [h('span', { class: 'hidden' }, title), inPlace];
+    return sort ? sortLink(title, sort) : title;
+  };
   return h(
     'th',
     { key: title, scope: 'col', class: classOf(column), 'aria-sort': sort?.order },
-    sort
-      ? link(sort.to, [title, h('span', { 'aria-hidden': 'true' }, `\u00A0${arrow}`)], {
-          class: 'sort',
-        })
-      : title,
-    beside && [' ', beside],
+    content(),
   );
+}
+
+function sortLink(title: string, { to, order }: ColumnSort) {
+  const arrow = order === undefined ? '↕' : ARROWS[order];
+  const shown = [title, h('span', { 'aria-hidden': 'true' }, `\u00A0${arrow}`)];
+  return link(to, shown, { class: 'sort' });
 }
 
 function valueCell(column: AnyColumn, value: ComponentChildren) {
