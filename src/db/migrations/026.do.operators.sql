@@ -23,10 +23,6 @@ WHERE open.kind IN ('gateway_refused', 'release_blocked', 'step_not_recorded')
   AND o.status IN ('COMPLETED', 'REFUNDED', 'CANCELLED') AND o.pending_operation IS NULL
   AND (o.status <> 'REFUNDED' OR o.refund_processed_at IS NOT NULL)
 UNION ALL
-SELECT alert_id, 'the rest of the payment was refunded'
-FROM open JOIN orders o ON o.order_number = subject
-WHERE kind = 'refunded_at_gateway' AND o.status = 'REFUNDED' AND o.refund_processed_at > last_at
-UNION ALL
 SELECT alert_id, 'the database has the order again'
 FROM open JOIN orders o ON o.order_number = subject WHERE kind = 'order_without_row'
 UNION ALL
