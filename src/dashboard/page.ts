@@ -14,7 +14,7 @@ import { readCookie } from './cookies.ts';
 import type { PageReply, PageResponse } from './reply.ts';
 import { redirectTo, refusalOf, RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
 import type { AccessRule, Audience, Place, Viewers } from './viewer.ts';
-import { actorOf, confirmPath, placesOf, RedirectFirst, viewerOf } from './viewer.ts';
+import { actorOf, confirmPath, needsSession, placesOf, RedirectFirst, viewerOf } from './viewer.ts';
 
 type ObjectSchema = z.ZodObject;
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
@@ -140,8 +140,7 @@ function routeOf<
     const cookie = (name: string) => readCookie(given.Cookie, name);
     const isFromElsewhere = given['Sec-Fetch-Site'] === 'cross-site';
     const hasSession = cookie(SESSION_COOKIE) !== undefined;
-    if (audience !== 'anyone' && audience !== 'site' && !hasSession && isFromElsewhere)
-      return RELOAD;
+    if (needsSession(audience) && !hasSession && isFromElsewhere) return RELOAD;
     const user = await userOf(context, given);
     if (user) addRequestFields({ userId: user.userId });
     const rendering = { context, place, user, downloads };

@@ -47,6 +47,10 @@ export interface Viewers {
 /** Who may see a page. */
 export type Audience = keyof Viewers;
 
+/** Whether a page is only for those who are logged in. */
+export const needsSession = (audience: Audience): audience is 'merchant' | 'operator' =>
+  audience === 'merchant' || audience === 'operator';
+
 /** Where a page is, and for which environment of a merchant. */
 export interface Place {
   readonly path: `/${string}`;
@@ -105,7 +109,7 @@ export function viewerOf(
   environment: Environment | undefined,
   path: string,
 ): Viewers[Audience] {
-  if (audience === 'anyone' || audience === 'site') return { user };
+  if (!needsSession(audience)) return { user };
   if (user === undefined) {
     const query = method === 'GET' ? { next: path } : {};
     throw new RedirectFirst(pathWith('/dashboard/login', query));

@@ -27,6 +27,11 @@ export function rupeesText(amountPaise: number): string {
   return rupees.format(rupeesFromPaise(amountPaise)).replace('-', '−');
 }
 
+const numbers = new Intl.NumberFormat('en-IN');
+
+/** A number of things, with Indian grouping: 1,00,000. */
+export const numberText = (count: number): string => numbers.format(count);
+
 /** "21 Nov, 3:42 pm IST", or "21 नव॰, 3:42 pm IST" */
 export function timeText(at: Date, language: Language = 'en'): string {
   return `${INDIAN_TIMES[language].format(at)}\u00A0IST`;

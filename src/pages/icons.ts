@@ -3,16 +3,12 @@ import { createAsset } from '../http/responses/asset.ts';
 
 /** The icons of Lucide (https://lucide.dev) that pages show; `npm run icons` writes their file. */
 export const ICON_NAMES = [
-  'activity',
-  'arrow-down',
-  'arrow-up',
   'badge-indian-rupee',
   'ban',
   'book-open',
   'building-2',
   'check',
   'chevron-right',
-  'circle',
   'circle-check',
   'circle-dashed',
   'circle-user',
@@ -22,12 +18,9 @@ export const ICON_NAMES = [
   'copy',
   'download',
   'ellipsis',
-  'external-link',
-  'eye',
   'file-text',
   'flask-conical',
   'gavel',
-  'hourglass',
   'house',
   'inbox',
   'info',
@@ -37,7 +30,6 @@ export const ICON_NAMES = [
   'scale',
   'scroll-text',
   'search',
-  'shield-check',
   'shopping-bag',
   'store',
   'terminal',
@@ -47,7 +39,6 @@ export const ICON_NAMES = [
   'users',
   'wallet',
   'webhook',
-  'zap',
 ] as const;
 
 /** See {@link ICON_NAMES}. */

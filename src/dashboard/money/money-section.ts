@@ -3,7 +3,7 @@ import { h } from 'preact';
 import { PAID_STATUSES } from '../../domain/index.ts';
 import type { MoneyDay } from '../../ledger/public.ts';
 import type { DayOfOrders, DueRelease } from '../../orders/public.ts';
-import { rupeesText } from '../../pages/format.ts';
+import { numberText, rupeesText } from '../../pages/format.ts';
 import type { FormState } from '../view/fields.ts';
 import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
@@ -155,8 +155,6 @@ function paymentsOf(days: readonly DayOfOrders[]) {
 }
 
 const percent = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
-const whole = new Intl.NumberFormat('en-IN');
-
 function rateText(days: readonly DayOfOrders[]): string | null {
   const { paid, ended } = paymentsOf(days);
   return ended === 0 ? null : percent.format(paid / ended);
@@ -165,7 +163,7 @@ function rateText(days: readonly DayOfOrders[]): string | null {
 function rateHint(days: readonly DayOfOrders[]): string {
   const { paid, ended } = paymentsOf(days);
   if (ended === 0) return '';
-  return `Payment success: ${whole.format(paid)} of the ${whole.format(ended)} orders that were created in these days and no longer wait for their payment were paid; the others were cancelled, or their link ended.`;
+  return `Payment success: ${numberText(paid)} of the ${numberText(ended)} orders that were created in these days and no longer wait for their payment were paid; the others were cancelled, or their link ended.`;
 }
 
 /** What is held now, and when it will be released. */
@@ -174,7 +172,7 @@ export function heldSection(moneyDays: readonly MoneyDay[], due: readonly DueRel
   const duePaise = due.reduce((sum, { amountPaise }) => sum + amountPaise, 0);
   const rows = due.map(({ day, orderCount, amountPaise }) => ({
     when: day === null ? 'Once the dispute has ended' : dayText(day),
-    orders: `${whole.format(orderCount)} ${orderCount === 1 ? 'order' : 'orders'}`,
+    orders: `${numberText(orderCount)} ${orderCount === 1 ? 'order' : 'orders'}`,
     amountPaise,
   }));
   const rest = { when: 'After you have delivered', orders: '–', amountPaise: heldPaise - duePaise };

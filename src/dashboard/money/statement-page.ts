@@ -9,9 +9,8 @@ import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { icon } from '../view/icon.ts';
 import { filterForm } from '../view/layout.ts';
-import { money, section, tag } from '../view/parts.ts';
+import { csvLink, money, section, tag } from '../view/parts.ts';
 import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
 import type { PageChoice } from '../view/pages.ts';
 import { emptyText, pageFields, pages } from '../view/pages.ts';
@@ -116,13 +115,7 @@ function statementView(
         ),
         balanceFigures(balances),
         totalsTable(totals),
-        h(
-          'p',
-          null,
-          link(pathWith(`${path}.csv`, { day }), [icon('download'), 'Save this day as CSV'], {
-            class: 'button small',
-          }),
-        ),
+        h('p', null, csvLink(pathWith(`${path}.csv`, { day }), 'Save this day as CSV')),
       ),
       section(
         'lines',

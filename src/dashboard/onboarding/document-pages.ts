@@ -16,7 +16,7 @@ import {
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
-import { documentReply, documentTable } from '../view/application.ts';
+import { documentReply, documentTable, missingList } from '../view/application.ts';
 import type { FormState } from '../view/fields.ts';
 import { choice, fileField, submit } from '../view/fields.ts';
 import { doneNotice, notice, section } from '../view/parts.ts';
@@ -25,7 +25,7 @@ import { form, link } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import type { OnboardingPageDeps } from './deps.ts';
 import { pathOf } from './deps.ts';
-import { applicationSteps, missingList, stepPath } from './parts.ts';
+import { applicationSteps, stepPath } from './parts.ts';
 
 const DONE = {
   added: 'The document is stored.',

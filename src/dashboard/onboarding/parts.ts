@@ -1,7 +1,6 @@
-import { h } from 'preact';
 import type { Application, Step } from '../../onboarding/public.ts';
 import { missingOf } from '../../onboarding/public.ts';
-import { details, stepper } from '../view/parts.ts';
+import { stepper } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { pathOf } from './deps.ts';
@@ -48,20 +47,4 @@ export function applicationSteps(
       to: link(stepPath(viewer, step), TITLES[step]),
     })),
   );
-}
-
-/** More of them are shown on demand. */
-const MOST_AT_ONCE = 5;
-
-/** What is missing, as a list; nothing if nothing is. */
-export function missingList(missing: readonly string[]) {
-  if (missing.length === 0) return null;
-  const list = h(
-    'ul',
-    { class: 'list' },
-    missing.map((text) => h('li', { key: text }, `${text}.`)),
-  );
-  return missing.length > MOST_AT_ONCE
-    ? details(`${missing.length} details are missing`, list)
-    : list;
 }

@@ -22,6 +22,7 @@ import {
   documentTable,
   notReadyText,
   SUSPENSION_STOPS,
+  missingList,
 } from '../view/application.ts';
 import { hidden, submit } from '../view/fields.ts';
 import { moment, notice, section, written } from '../view/parts.ts';
@@ -30,7 +31,7 @@ import { form, link } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import type { OnboardingPageDeps } from './deps.ts';
 import { pathOf } from './deps.ts';
-import { applicationSteps, missingList, stepPath } from './parts.ts';
+import { applicationSteps, stepPath } from './parts.ts';
 
 /** The page of the whole application with its state, and the form that submits it. */
 export function reviewPages(context: PageContext, deps: OnboardingPageDeps): Route[] {

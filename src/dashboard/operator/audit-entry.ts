@@ -3,7 +3,7 @@ import { h } from 'preact';
 import { shortId } from '../view/short-texts.ts';
 import type { NamedUser } from '../../accounts/public.ts';
 import type { AuditEntry, WithMerchantName } from '../../merchants/public.ts';
-import { details, facts, tag } from '../view/parts.ts';
+import { details, facts, tag, wordsOf } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import { actionText } from './audit-actions.ts';
 import { merchantLink, orderLink } from './parts.ts';
@@ -52,12 +52,6 @@ export function whatCell(entry: ShownEntry): ComponentChildren {
     reason && h('p', { class: 'hint', dir: 'auto' }, reason),
     details('Details', facts(factsOf(entry))),
   ];
-}
-
-/** `linkedAccountId` as "Linked account id". */
-function wordsOf(name: string): string {
-  const words = name.replaceAll(/[_.]|(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function valueOf(value: unknown): string {

@@ -16,11 +16,10 @@ import {
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { choice, textField } from '../view/fields.ts';
-import { icon } from '../view/icon.ts';
 import { filterForm } from '../view/layout.ts';
 import { shortMoment } from '../view/short-texts.ts';
 import { dataTable, pager, pathWith } from '../view/table.ts';
-import { link } from '../view/url.ts';
+import { csvLink } from '../view/parts.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
 import type { ShownEntry } from './audit-entry.ts';
 import { fromCell, onCell, whatCell, whoCell } from './audit-entry.ts';
@@ -52,14 +51,7 @@ export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Rou
     const next = found.hasMore ? found.entries.at(-1)?.id : undefined;
     const content = [
       auditForm(filter),
-      h(
-        'p',
-        null,
-        link(pathWith('/operator/audit.csv', filter), [icon('download'), 'Save as CSV'], {
-          download: 'audit.csv',
-          class: 'button small',
-        }),
-      ),
+      h('p', null, csvLink(pathWith('/operator/audit.csv', filter))),
       auditTable(await withNames(sql, found.entries)),
       pager('/operator/audit', filter, { before, next }),
     ];

@@ -5,6 +5,7 @@ import type { MerchantSearch } from '../../orders/public.ts';
 import { ORDER_SORTS } from '../../orders/public.ts';
 import type { FormState } from '../view/fields.ts';
 import { pageFields } from '../view/pages.ts';
+import { ORDER_STATUS_LOOKS } from '../view/parts.ts';
 
 /** The query of the list of orders and of its CSV file, as the form sends it. */
 export const filterQuery = z.object({
@@ -21,17 +22,9 @@ export type FilterQuery = z.output<typeof filterQuery>;
 /** Its fields that choose orders. */
 export type OrderFilters = Pick<FilterQuery, 'q' | 'status' | 'from' | 'to'>;
 
-/** The orders of a status, as a merchant calls them. */
-export const STATUS_TITLES = {
-  ACCEPTED: 'Waiting for payment',
-  PAID: 'To deliver',
-  DELIVERED: 'Delivered',
-  DISPUTE_OPEN: 'Disputed',
-  DISPUTE_UNDER_REVIEW: 'Under review',
-  COMPLETED: 'Completed',
-  REFUNDED: 'Refunded',
-  CANCELLED: 'Cancelled',
-} as const satisfies Record<OrderStatus, string>;
+/** The orders of a status, as a merchant calls them: a paid order is one to deliver. */
+export const statusTitle = (status: OrderStatus): string =>
+  status === 'PAID' ? 'To deliver' : ORDER_STATUS_LOOKS[status].text;
 
 const DAY_MS = 24 * 3_600_000;
 const WRONG_DAY = 'must be a day such as 2026-11-22';

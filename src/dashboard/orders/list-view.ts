@@ -2,25 +2,23 @@ import { h } from 'preact';
 import { ORDER_STATUSES } from '../../domain/index.ts';
 import type { OrderRow, OrderSort, OrdersPage } from '../../orders/public.ts';
 import { markErased, ORDER_SORTS } from '../../orders/public.ts';
+import { numberText } from '../../pages/format.ts';
 import { hidden, textField } from '../view/fields.ts';
 import { chips } from '../view/filters.ts';
-import { icon } from '../view/icon.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import type { Filters } from '../view/pages.ts';
 import { emptyText, pages } from '../view/pages.ts';
-import { money, notice, orderStatus } from '../view/parts.ts';
+import { csvLink, money, notice, orderStatus } from '../view/parts.ts';
 import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
 import type { Column, ColumnSort, TotalsRow } from '../view/table.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { orderPath } from './deps.ts';
 import type { FilterQuery } from './filter.ts';
-import { filterOf, STATUS_TITLES } from './filter.ts';
+import { filterOf, statusTitle } from './filter.ts';
 
 const SHOWN_CHARACTERS = 60;
-const NUMBER = new Intl.NumberFormat('en-IN');
-
 /** The list of a merchant's orders. */
 export function listView(
   path: string,
@@ -41,10 +39,7 @@ export function listView(
         'div',
         { class: 'toolbar' },
         statusChips(path, filters, list.counts),
-        rows.length > 0 &&
-          link(pathWith(`${path}.csv`, chosenOrders), [icon('download'), 'Save as CSV'], {
-            class: 'button small',
-          }),
+        rows.length > 0 && csvLink(pathWith(`${path}.csv`, chosenOrders)),
       ),
       searchForm(path, query),
       dataTable({
@@ -79,7 +74,7 @@ function statusChips(path: string, filters: Filters, counts: OrdersPage['counts'
     { value: '', title: 'All', count: all },
     ...ORDER_STATUSES.map((value) => ({
       value,
-      title: STATUS_TITLES[value],
+      title: statusTitle(value),
       count: counts?.[value],
     })),
   ]);
@@ -109,7 +104,7 @@ function totalsOf(
   const page = { title: isAll ? 'Total' : 'Total of this page', cells: { Amount: money(ofPage) } };
   if (isAll || total === undefined || totalPaise === null) return [page];
   const all = {
-    title: `Total of all ${NUMBER.format(total.count)}`,
+    title: `Total of all ${numberText(total.count)}`,
     cells: { Amount: money(totalPaise) },
   };
   return [page, all];

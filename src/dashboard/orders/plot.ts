@@ -2,6 +2,7 @@ import { stack } from 'd3-shape';
 import { h } from 'preact';
 import type { OrderStatus } from '../../domain/index.ts';
 import type { DayOfOrders } from '../../orders/public.ts';
+import { numberText } from '../../pages/format.ts';
 import { more } from '../view/parts.ts';
 import type { Scales } from '../view/plot.ts';
 import { bar, dayPlot, plotLegend, shortDay } from '../view/plot.ts';
@@ -42,7 +43,6 @@ function outcomesOf({ day, byStatus }: DayOfOrders): OutcomeDay {
 
 const totalOf = (day: OutcomeDay) => OUTCOMES.reduce((sum, outcome) => sum + day[outcome], 0);
 
-const count = new Intl.NumberFormat('en-IN');
 /** 40K: short enough for the axis. */
 const shortCount = new Intl.NumberFormat('en', { notation: 'compact' });
 
@@ -86,7 +86,7 @@ function bars(days: readonly OutcomeDay[], { left, width, y }: Scales) {
 function textOf(day: OutcomeDay | undefined): string {
   if (day === undefined) return '';
   const figures = OUTCOMES.filter((outcome) => day[outcome] > 0).map(
-    (outcome) => `${TITLES[outcome]} ${count.format(day[outcome])}`,
+    (outcome) => `${TITLES[outcome]} ${numberText(day[outcome])}`,
   );
   return `${shortDay(day.day)}: ${figures.length > 0 ? figures.join(', ') : 'no orders'}`;
 }
@@ -96,10 +96,10 @@ function descriptionOf(days: readonly OutcomeDay[]): string {
   const all = days.reduce((sum, day) => sum + totalOf(day), 0);
   const totals = OUTCOMES.map((outcome) => {
     const orders = days.reduce((sum, day) => sum + day[outcome], 0);
-    return `${TITLES[outcome].toLowerCase()} ${count.format(orders)}`;
+    return `${TITLES[outcome].toLowerCase()} ${numberText(orders)}`;
   });
   const most = days.reduce((best, day) => (totalOf(day) > totalOf(best) ? day : best));
-  return `${count.format(all)} orders: ${totals.join(', ')}. The most on one day were ${count.format(totalOf(most))}, on ${shortDay(most.day)}.`;
+  return `${numberText(all)} orders: ${totals.join(', ')}. The most on one day were ${numberText(totalOf(most))}, on ${shortDay(most.day)}.`;
 }
 
 function figuresTable(days: readonly OutcomeDay[]) {
@@ -112,7 +112,7 @@ function figuresTable(days: readonly OutcomeDay[]) {
       ...OUTCOMES.map((outcome) => ({
         title: TITLES[outcome],
         isNumber: true,
-        cell: (day: OutcomeDay) => count.format(day[outcome]),
+        cell: (day: OutcomeDay) => numberText(day[outcome]),
       })),
     ],
   });

@@ -1,17 +1,15 @@
 import { h } from 'preact';
 import type { Environment } from '../../domain/index.ts';
 import type { DeliveryOwner, LastAttempts } from '../../webhooks/public.ts';
-import { timeText } from '../../pages/format.ts';
+import { numberText, timeText } from '../../pages/format.ts';
 import { endpointFailingSince, lastAttempts } from '../../webhooks/public.ts';
 import { moment, notice } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import type { SettingsDeps } from './deps.ts';
 import { pathOf } from './deps.ts';
 
-const NUMBER = new Intl.NumberFormat('en-IN');
-
 const titleOf = ({ count }: LastAttempts) =>
-  `${NUMBER.format(count)} ${count === 1 ? 'webhook has' : 'webhooks have'} one attempt left`;
+  `${numberText(count)} ${count === 1 ? 'webhook has' : 'webhooks have'} one attempt left`;
 
 const listPath = (environment: Environment) => pathOf(environment, '/deliveries?state=PENDING');
 

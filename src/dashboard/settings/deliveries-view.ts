@@ -4,6 +4,7 @@ import { EVENT_TYPES } from '../../domain/index.ts';
 import type { ListPage } from '../../db/list-part.ts';
 import type { ListedDelivery, ResendProgress } from '../../webhooks/public.ts';
 import { DELIVERY_STATES } from '../../webhooks/public.ts';
+import { numberText } from '../../pages/format.ts';
 import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
@@ -34,7 +35,6 @@ export interface DeliveriesContent {
   refused?: { message: string; values: Readonly<Record<string, string>> };
 }
 
-const NUMBER = new Intl.NumberFormat('en-IN');
 /** The id of the form below the table, which has its boxes. */
 const SELECTION = 'selection';
 
@@ -144,7 +144,7 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
 }
 
 const attemptsText = (count: number) =>
-  `${NUMBER.format(count)} ${count === 1 ? 'attempt' : 'attempts'}`;
+  `${numberText(count)} ${count === 1 ? 'attempt' : 'attempts'}`;
 
 function lastAnswer({ attemptCount, lastStatusCode, lastError }: ListedDelivery): string {
   if (attemptCount === 0) return 'None yet';
@@ -186,13 +186,13 @@ const STOPPED = {
 const SHOWN_MS = 3_600_000;
 
 function resendNotice({ left, delivered, refused, finishedAt, stopCause }: ResendProgress) {
-  const results = `${NUMBER.format(delivered)} accepted, ${NUMBER.format(refused)} refused.`;
+  const results = `${numberText(delivered)} accepted, ${numberText(refused)} refused.`;
   if (finishedAt === null) {
     const are = left === 1 ? 'webhook is' : 'webhooks are';
-    return notice('wait', `${NUMBER.format(left)} ${are} being sent again. ${results}`, 'status');
+    return notice('wait', `${numberText(left)} ${are} being sent again. ${results}`, 'status');
   }
   if (Date.now() - finishedAt.getTime() > SHOWN_MS) return null;
   const tone = stopCause || refused > 0 ? 'bad' : 'good';
-  const stopped = stopCause && ` ${STOPPED[stopCause]} ${NUMBER.format(left)} were not sent.`;
+  const stopped = stopCause && ` ${STOPPED[stopCause]} ${numberText(left)} were not sent.`;
   return notice(tone, [`Sent again: ${results}`, stopped, ' ', moment(finishedAt)], 'status');
 }

@@ -7,6 +7,7 @@ import type {
   TestEventType,
 } from '../../webhooks/public.ts';
 import { testEventTypesOf } from '../../webhooks/public.ts';
+import { numberText } from '../../pages/format.ts';
 import type { FormState } from '../view/fields.ts';
 import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
@@ -101,8 +102,6 @@ function urlSection({ environment, endpoint, typed }: WebhooksContent) {
 }
 
 const PERCENT = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
-const NUMBER = new Intl.NumberFormat('en-IN');
-
 function figuresSection(environment: Environment, figures: EndpointFigures) {
   const { since, attempts, delivered, p95Ms, failingSince } = figures;
   // A rate of 99.96 % is not 100 %.
@@ -121,9 +120,9 @@ function figuresSection(environment: Environment, figures: EndpointFigures) {
       : h(
           'dl',
           { class: 'figures' },
-          figure('Attempts', NUMBER.format(attempts)),
+          figure('Attempts', numberText(attempts)),
           figure('Accepted', PERCENT.format(rate)),
-          figure('95 of 100 take at most', p95Ms === null ? '' : `${NUMBER.format(p95Ms)} ms`),
+          figure('95 of 100 take at most', p95Ms === null ? '' : `${numberText(p95Ms)} ms`),
         ),
     attempts > 0 && h('p', { class: 'hint' }, 'Since ', moment(since)),
     h('p', null, link(pathOf(environment, '/deliveries'), 'All webhooks')),
@@ -178,7 +177,7 @@ function testResult({
       : notice('bad', `Your server has not accepted ${event}: ${error ?? ''}.`, 'alert'),
     facts({
       Status: statusCode === null ? 'No answer' : String(statusCode),
-      Duration: `${NUMBER.format(durationMs)} ms`,
+      Duration: `${numberText(durationMs)} ms`,
       Event: h('code', null, eventId),
     }),
   );

@@ -14,7 +14,7 @@ import type {
 import { changesSince, DOCUMENT_KINDS } from '../../onboarding/public.ts';
 import type { PageReply } from '../reply.ts';
 import type { Tone } from './parts.ts';
-import { facts, moment, section, tag } from './parts.ts';
+import { facts, moment, more, section, tag } from './parts.ts';
 import { shortMoment } from './short-texts.ts';
 import { dataTable } from './table.ts';
 import { embeddedPdf, link, picture } from './url.ts';
@@ -207,3 +207,17 @@ export const SUSPENSION_STOPS =
   'The API answers 403 and buyers cannot start payments. Releases wait: the orders stay delivered. ' +
   'Payments that were begun still count, and disputes, refunds and webhooks continue. Disputes are answered ' +
   'in the dashboard.';
+
+/** More of them are shown on demand. */
+const MOST_AT_ONCE = 5;
+
+/** What an application lacks, as a list; nothing if it lacks nothing. */
+export function missingList(missing: readonly string[]) {
+  if (missing.length === 0) return null;
+  const list = h(
+    'ul',
+    { class: 'list' },
+    missing.map((text) => h('li', { key: text }, `${text}.`)),
+  );
+  return missing.length > MOST_AT_ONCE ? more(`${missing.length} details are missing`, list) : list;
+}

@@ -1,4 +1,5 @@
 import { h } from 'preact';
+import { numberText } from '../../pages/format.ts';
 import { pathWith } from './table.ts';
 import { link } from './url.ts';
 
@@ -21,8 +22,6 @@ export interface FilteredList {
   chosen: string | undefined;
 }
 
-const NUMBER = new Intl.NumberFormat('en-IN');
-
 /** Quick filters above a list: a link for each, the chosen one marked. @param label what they choose */
 export function chips(
   label: string,
@@ -35,7 +34,7 @@ export function chips(
     choices.map(({ value, title, count }) => [
       link(
         pathWith(path, { ...filters, [name]: value }),
-        count === undefined ? title : `${title} ${NUMBER.format(count)}`,
+        count === undefined ? title : `${title} ${numberText(count)}`,
         value === chosen ? { 'aria-current': 'page' } : {},
       ),
       ' ',

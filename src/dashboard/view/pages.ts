@@ -2,6 +2,7 @@ import { h } from 'preact';
 import { z } from 'zod';
 import type { ListPart, ListTotal } from '../../db/list-part.ts';
 import { MOST_NUMBERED } from '../../db/list-part.ts';
+import { numberText } from '../../pages/format.ts';
 import { hidden, submit } from './fields.ts';
 import { pathWith } from './table.ts';
 import { form, link } from './url.ts';
@@ -52,8 +53,6 @@ export interface PagedList {
   next?: string | undefined;
 }
 
-const NUMBER = new Intl.NumberFormat('en-IN');
-
 /** The text of a list or of a page without rows. */
 export const emptyText = ({ page, after }: PageChoice, text: string) =>
   page > 1 || after ? 'There is nothing on this page.' : text;
@@ -79,10 +78,10 @@ export function pages(list: PagedList) {
 }
 
 function rangeText({ chosen: { page, size }, shown, total }: PagedList): string {
-  if (total === undefined) return `${shown} rows beyond the first ${NUMBER.format(MOST_NUMBERED)}`;
+  if (total === undefined) return `${shown} rows beyond the first ${numberText(MOST_NUMBERED)}`;
   const first = (page - 1) * size + 1;
-  const of = `${total.isMore ? 'more than ' : ''}${NUMBER.format(total.count)}`;
-  return `${NUMBER.format(first)}–${NUMBER.format(first + shown - 1)} of ${of}`;
+  const of = `${total.isMore ? 'more than ' : ''}${numberText(total.count)}`;
+  return `${numberText(first)}–${numberText(first + shown - 1)} of ${of}`;
 }
 
 const lastOf = ({ count }: ListTotal, { size }: PageChoice) => Math.ceil(count / size);
@@ -123,8 +122,8 @@ function numberLinks(list: PagedList, last: number) {
     numbers.map((number, index) => [
       number - (numbers[index - 1] ?? number) > 1 && h('li', { 'aria-hidden': 'true' }, '…'),
       item(
-        link(pagePath(list, { page: number, size }), NUMBER.format(number), {
-          'aria-label': `Page ${NUMBER.format(number)}`,
+        link(pagePath(list, { page: number, size }), numberText(number), {
+          'aria-label': `Page ${numberText(number)}`,
           ...(number === page && { 'aria-current': 'page' }),
         }),
       ),

@@ -5,6 +5,7 @@ import { rupeesText, timeText } from '../../pages/format.ts';
 import type { IconName } from '../../pages/icons.ts';
 import type { ListedDelivery } from '../../webhooks/public.ts';
 import { icon } from './icon.ts';
+import { link } from './url.ts';
 
 /** How a notice or a tag is coloured; its icon and its text say the same. */
 export type Tone = 'plain' | 'info' | 'wait' | 'good' | 'bad' | 'back';
@@ -108,6 +109,12 @@ export function facts(entries: Readonly<Record<string, ComponentChildren>>) {
   );
 }
 
+/** A name of the API or the database as words: `linkedAccountId` as "Linked account id". */
+export function wordsOf(name: string): string {
+  const words = name.replaceAll(/[_.]|(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** A text that a person has written, in either direction of writing and with its line breaks. */
 export function written(text: string) {
   return h('blockquote', { dir: 'auto' }, text);
@@ -171,6 +178,11 @@ export function copyable(label: string, text: string) {
 export function downloadText(label: string, fileName: string, text: string) {
   const href = `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`;
   return h('a', { class: 'button second', href, download: fileName }, label);
+}
+
+/** A link that saves what a page lists as a CSV file. */
+export function csvLink(to: string, label = 'Save as CSV') {
+  return link(to, [icon('download'), label], { class: 'button small' });
 }
 
 /** A step of a {@link stepper}. */

@@ -23,7 +23,6 @@ const percent = (number: number) => `${rounded(number)}%`;
 export interface Scales {
   /** Where the day's place begins. */
   left: (day: string) => number;
-  middle: (day: string) => number;
   /** Of a day's place. */
   width: number;
   y: ScaleLinear<number, number>;
@@ -42,7 +41,7 @@ interface DayPlot {
   heightPx?: number;
   /** A value at the axis: short. */
   tickText: (value: number) => string;
-  /** The values of a day: shown where the pointer is, and with the arrow keys below the plot. */
+  /** The values of a day: shown where the pointer is, and with the arrow keys. */
   dayText: (day: string) => string;
   draw: (scales: Scales) => ComponentChildren;
 }
@@ -93,7 +92,7 @@ export function dayPlot(plot: DayPlot) {
           h('line', { key: tick, x2: '100%', y1: rounded(y(tick)), y2: rounded(y(tick)) }),
         ),
       ),
-      draw({ left, middle, width: x.bandwidth(), y }),
+      draw({ left, width: x.bandwidth(), y }),
       days.map((day) => dayColumn({ left: left(day), width: x.bandwidth(), height }, dayText(day))),
       labelledDays(days, height === USUAL_HEIGHT_PX ? 5 : 3).map((day) =>
         dayLabel(middle(day), height, day),

@@ -1,6 +1,6 @@
 import { h } from 'preact';
 import type { TimelineRow } from '../../orders/public.ts';
-import { written } from './parts.ts';
+import { wordsOf, written } from './parts.ts';
 
 /** What happened, in words, by the step's kind. */
 export const STEP_LABELS = {
@@ -42,11 +42,7 @@ const isId = (name: string) => /(id|utr)$/i.test(name);
 /** A value of a step, such as the reason of a refund; null if it is empty. */
 export function stepDetail(name: string, value: string | number | boolean | null) {
   if (value === null || value === '') return null;
-  const words = name
-    .replaceAll(/([A-Z])/g, ' $1')
-    .replaceAll('_', ' ')
-    .toLowerCase();
-  const label = NAMES[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
+  const label = NAMES[name] ?? wordsOf(name);
   const text = String(value);
   const isShort = text.length <= MOST_IN_LINE && !text.includes('\n');
   return isShort

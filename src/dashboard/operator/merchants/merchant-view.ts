@@ -12,9 +12,10 @@ import {
   documentTable,
   notReadyText,
   shownDocuments,
+  missingList,
 } from '../../view/application.ts';
 import type { View } from '../../view/layout.ts';
-import { facts, moment, more, notice, section, written } from '../../view/parts.ts';
+import { facts, moment, notice, section, written } from '../../view/parts.ts';
 import { shortMoment } from '../../view/short-texts.ts';
 import { dataTable } from '../../view/table.ts';
 import type { OperatorViewer } from '../../viewer.ts';
@@ -106,18 +107,8 @@ function merchantSection({ merchant, application, hasUser }: Review) {
 }
 
 /** Rules can change after a submission; a draft says what it lacks. */
-function missing({ application }: Review) {
-  const sentences = Object.values(missingOf(application)).flat();
-  if (sentences.length === 0) return null;
-  return more(
-    `${sentences.length} missing`,
-    h(
-      'ul',
-      { class: 'list' },
-      sentences.map((text) => h('li', { key: text }, `${text}.`)),
-    ),
-  );
-}
+const missing = ({ application }: Review) =>
+  missingList(Object.values(missingOf(application)).flat());
 
 function historySection(history: readonly PastDecision[]) {
   return section(

@@ -2,6 +2,7 @@ import type { Sql } from '../../../db/client.ts';
 import { readMoneyDays } from '../../../ledger/public.ts';
 import type { OrderVolume } from '../../../orders/public.ts';
 import { readOrderVolume } from '../../../orders/public.ts';
+import { numberText } from '../../../pages/format.ts';
 import { addDays, todayInIndia } from '../../money/days.ts';
 import { money, section } from '../../view/parts.ts';
 import { dataTable } from '../../view/table.ts';
@@ -40,8 +41,6 @@ export async function readVolume(sql: Sql, merchantId: string): Promise<Merchant
 }
 
 const SHARE = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 2 });
-const COUNT = new Intl.NumberFormat('en-IN');
-
 /** A share of the paid orders; a dash where there are none. */
 const shareOf = (part: number, { paidOrders }: Volume) =>
   paidOrders === 0 ? '–' : SHARE.format(part / paidOrders);
@@ -61,9 +60,9 @@ export function volumeSection({ recent, all }: MerchantVolume) {
       empty: '',
       columns: [
         { title: 'Time', cell: ({ time }) => time },
-        { title: 'Paid orders', isNumber: true, cell: (one) => COUNT.format(one.paidOrders) },
+        { title: 'Paid orders', isNumber: true, cell: (one) => numberText(one.paidOrders) },
         { title: 'Paid', isNumber: true, cell: (one) => money(one.paidPaise) },
-        { title: 'Disputes', isNumber: true, cell: (one) => COUNT.format(one.disputes) },
+        { title: 'Disputes', isNumber: true, cell: (one) => numberText(one.disputes) },
         {
           title: 'Disputes per paid order',
           isNumber: true,
@@ -72,7 +71,7 @@ export function volumeSection({ recent, all }: MerchantVolume) {
         {
           title: 'Refunded orders',
           isNumber: true,
-          cell: (one) => COUNT.format(one.refundedOrders),
+          cell: (one) => numberText(one.refundedOrders),
         },
         { title: 'Refunded', isNumber: true, cell: (one) => money(one.refundedPaise) },
       ],
