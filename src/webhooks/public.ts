@@ -8,8 +8,12 @@ export {
   rotateWebhookSecret,
   saveWebhookUrl,
 } from './endpoints/endpoints.ts';
-export type { EndpointFigures } from './endpoints/endpoint-figures.ts';
-export { endpointFailingSince, endpointFigures } from './endpoints/endpoint-figures.ts';
+export type { AttemptsOfHour, EndpointFigures } from './endpoints/endpoint-figures.ts';
+export {
+  attemptsByHour,
+  endpointFailingSince,
+  endpointFigures,
+} from './endpoints/endpoint-figures.ts';
 export { deliveryNotFound, listDeliveries } from './lists/delivery-list.ts';
 export type { DeliveryOwner, DeliveryPageFilter, ListedDelivery } from './lists/delivery-pages.ts';
 export { pageDeliveries } from './lists/delivery-pages.ts';

@@ -88,6 +88,9 @@ test('home has the money of the chosen days beside the days before, and what is 
     [5, 3],
   ].map(([from = 0, to = 0]) => sum(from, to, returned) - sum(from, to, ['refund_failed']));
   expect(texts).toMatch(figuresText('Refunded', refunds[0] ?? 0, refunds[1] ?? 0));
+  const dayPaid = (day: number) =>
+    `${dayText(indianDay(day))}: ${rupeesText(sum(day, day, ['paid']))}`;
+  expect(body).toContain(`<title>${dayPaid(1)}; ${dayPaid(4)}</title>`);
   const held = own.reduce((paise, one) => paise + one.balanceChangePaise, 0);
   expect(texts).toContain(`Held now${rupeesText(held)}`);
   expect(body).toContain(`href="/dashboard/sandbox/statements?day=${indianDay(1)}"`);
@@ -111,6 +114,6 @@ test('home says when held money is released, and how many payments succeeded', a
   const browser = browserOf(service.origin, await merchantUser(service.sql, merchantId));
   const texts = (await browser.get('/dashboard/sandbox')).body.replaceAll(/<[^>]+>/g, ' ');
   expect(texts).toMatch(new RegExp(`${dayText(indianDay(-2))}\\s+1 order\\s+₹499.50`));
-  expect(texts).toMatch(/Once the dispute has ended\s+1 order\s+₹400.00/);
-  expect(texts).toContain('3 of the 4 orders that were created in these days');
+  expect(texts).toMatch(/After the dispute\s+1 order\s+₹400.00/);
+  expect(texts).toContain('3 of 4 orders were paid');
 });

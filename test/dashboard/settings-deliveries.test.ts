@@ -176,7 +176,7 @@ describe('one delivery', () => {
     expect(links).toHaveLength(2);
     const earlier = await owner.get(links[1]?.replaceAll('&amp;', '&') ?? '');
     expect(earlier.body).toContain(String(first?.headers['x-service-signature']));
-    expect(earlier.body).toContain('answered 503');
+    expect(earlier.body).toContain('Answered 503');
     expect(earlier.body).not.toContain(merchant.webhookSecret);
   });
 

@@ -142,11 +142,13 @@ test('the page shows the figures of 24 hours, and since when the endpoint fails'
   await attemptAt(200);
   const { body } = await owner.get(PAGE);
   expect(body).toMatch(/Attempts<\/dt><dd>2<[^]*Accepted<\/dt><dd>100%/);
+  expect(body).toContain('The last hour: 2 accepted, 0 failed');
   expect(body).not.toContain('Failing since');
   await attemptAt(500);
   const failing = await owner.get(PAGE);
   expect(failing.body).toMatch(/Accepted<\/dt><dd>66\.6%/);
   expect(failing.body).toContain('Failing since');
+  expect(failing.body).toContain('The last hour: 2 accepted, 1 failed');
   const home = '/dashboard/sandbox';
   expect((await owner.get(home)).body).toContain('Your server has accepted no webhook since');
 });

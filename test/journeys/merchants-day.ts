@@ -102,7 +102,7 @@ async function sendAgain(person: Person, { receiver }: Merchant): Promise<void> 
   await person.sees('Webhook endpoint');
   await person.follow('Sent webhooks');
   await person.sees('Webhooks');
-  await person.follow('Failed', page.getByRole('navigation', { name: 'State' }));
+  await person.follow('Failed', page.getByRole('navigation', { name: 'Status' }));
   await page.waitForURL('**state=FAILED*');
   await person.sees('Webhooks');
   await person.follow('DISPUTE_RAISED', page.getByRole('table'));

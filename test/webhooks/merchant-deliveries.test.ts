@@ -8,7 +8,7 @@ import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/a
 import type { ListPart } from '../../src/db/list-part.ts';
 import type { DeliveryPageFilter } from '../../src/webhooks/lists/delivery-pages.ts';
 import { pageDeliveries } from '../../src/webhooks/lists/delivery-pages.ts';
-import { endpointFigures } from '../../src/webhooks/endpoints/endpoint-figures.ts';
+import { attemptsByHour, endpointFigures } from '../../src/webhooks/endpoints/endpoint-figures.ts';
 import { rotateWebhookSecret } from '../../src/webhooks/endpoints/endpoints.ts';
 import { findAttempt, findMerchantDelivery } from '../../src/webhooks/lists/merchant-delivery.ts';
 import type { SentRequest } from '../../src/webhooks/sending/signed-request.ts';
@@ -259,6 +259,12 @@ test('an endpoint has the figures of its last 24 hours, and fails since its firs
     p95Ms: 97,
     failingSince: new Date(now - 4 * HOUR_MS),
   });
+  const { since } = await endpointFigures(service.sql, ownerOf(merchant));
+  expect(await attemptsByHour(service.sql, ownerOf(merchant), since)).toEqual([
+    { hoursAgo: 20, accepted: 100, failed: 0 },
+    { hoursAgo: 4, accepted: 0, failed: 1 },
+    { hoursAgo: 3, accepted: 0, failed: 1 },
+  ]);
   // With more attempts than one query reads, the figures are those of a shorter time.
   const shorter = { hours: 4, attempts: 1, delivered: 0, p95Ms: 15_000 };
   expect(await figures(1)).toMatchObject(shorter);

@@ -13,7 +13,7 @@ import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { hidden, submit } from '../view/fields.ts';
-import { doneNotice, facts, moment, notice, section, tag } from '../view/parts.ts';
+import { capitalised, doneNotice, facts, moment, notice, setting, tag } from '../view/parts.ts';
 import { shortMoment } from '../view/short-texts.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
@@ -52,8 +52,13 @@ export function accountPages(
       doneNotice(DONE, query.done),
       mustSetUp &&
         notice('wait', 'Operators log in with two-factor authentication: set it up to continue.'),
-      section('login', 'Login', loginFacts(user, twoFactor, path)),
-      section('sessions', 'Sessions', ...sessionParts(sessions, user, path)),
+      setting('login', 'Login', 'What protects your account.', loginFacts(user, twoFactor, path)),
+      setting(
+        'sessions',
+        'Sessions',
+        'Where you are logged in. End those that you do not know.',
+        sessionParts(sessions, user, path),
+      ),
     ];
     return { view: { title: 'Account', content } };
   });
@@ -68,7 +73,7 @@ function loginFacts(
   return [
     facts({
       'E-mail': user.email,
-      Role: user.role,
+      Role: user.role && capitalised(user.role),
       'Two-factor': since
         ? [tag('good', 'On'), ' since ', moment(since)]
         : [tag('wait', 'Off'), ' The password alone is enough to log in.'],
@@ -93,6 +98,7 @@ function sessionParts(sessions: readonly ListedSession[], user: SignedInUser, pa
   return [
     dataTable({
       caption: 'Where you are logged in',
+      isCompact: true,
       rows: sessions,
       empty: 'None.',
       columns: [

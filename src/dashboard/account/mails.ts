@@ -8,7 +8,7 @@ import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { checkBox, submit } from '../view/fields.ts';
-import { doneNotice, section } from '../view/parts.ts';
+import { doneNotice, setting } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
 import { accountPath } from './place.ts';
 
@@ -50,9 +50,10 @@ export function mailPages(context: PageContext, accounts: AccountDeps): Route[] 
     const path = accountPath(viewer);
     const content = [
       doneNotice(DONE, query.done),
-      section(
+      setting(
         'optional',
         'Mails that you can switch off',
+        null,
         form(
           `${path}/mails`,
           {},
@@ -65,10 +66,10 @@ export function mailPages(context: PageContext, accounts: AccountDeps): Route[] 
           submit('Save'),
         ),
       ),
-      section(
+      setting(
         'always',
         'Mails that are always sent',
-        h('p', null, 'They are about money or the security of your account.'),
+        'They are about money or the security of your account.',
         h(
           'ul',
           { class: 'list' },

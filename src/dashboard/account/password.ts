@@ -8,6 +8,7 @@ import { cookieText } from '../cookies.ts';
 import { definePage } from '../page.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
+import { setting } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
 import { clientOf } from './client.ts';
 import { newPasswordField, passwordField, text } from './fields.ts';
@@ -51,14 +52,18 @@ export function passwordPages(
 function passwordView(path: string, state: RefusedForm = {}): View {
   const content = [
     refusal(state),
-    form(
-      `${path}/password`,
-      {},
-      passwordField(state, { label: 'Your password' }),
-      newPasswordField(state),
-      submit('Change the password'),
+    setting(
+      'own-password',
+      'Password',
+      'All your other sessions end.',
+      form(
+        `${path}/password`,
+        {},
+        passwordField(state, { label: 'Your password' }),
+        newPasswordField(state),
+        submit('Change the password'),
+      ),
     ),
-    h('p', { class: 'hint' }, 'All your other sessions end.'),
     h('p', null, link(path, 'Back to the account')),
   ];
   return { title: 'Change the password', content };

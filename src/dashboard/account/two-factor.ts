@@ -17,7 +17,7 @@ import { cookieText } from '../cookies.ts';
 import { definePage } from '../page.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { copyable, downloadText, facts, moment, notice, section } from '../view/parts.ts';
+import { copyable, downloadText, facts, moment, notice, section, setting } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
 import type { MerchantViewer, OperatorViewer } from '../viewer.ts';
 import { clientOf } from './client.ts';
@@ -130,10 +130,14 @@ async function twoFactorView(
   if (since !== null) {
     const content = [
       refusal(state),
-      facts({
-        'Switched on': moment(since),
-        'Recovery codes': `${recoveryCodesLeft} of 10 left`,
-      }),
+      section(
+        'on',
+        'Two-factor is on',
+        facts({
+          'Switched on': moment(since),
+          'Recovery codes': `${recoveryCodesLeft} of 10 left`,
+        }),
+      ),
       renewSection(path, state),
       offSection(path, viewer, state),
       back,
@@ -158,16 +162,17 @@ function startParts(path: string) {
 function setUpParts(path: string, { secret, uri }: TwoFactorSetUp, state: RefusedForm) {
   return [
     refusal(state),
-    section(
+    setting(
       'scan',
       '1. Add the account to the app',
-      h('p', null, 'Scan this code, or type the secret.'),
+      'Scan this code, or type the secret.',
       qrCode({ text: uri, label: 'QR code for an authenticator app' }),
       copyable('secret', secret),
     ),
-    section(
+    setting(
       'enter',
-      '2. Enter the code that the app shows, and your password',
+      '2. Switch it on',
+      'Enter the code that the app shows, and your password.',
       form(
         `${path}/two-factor/confirm`,
         {},
@@ -201,10 +206,10 @@ function codesView(codes: readonly string[], viewer: Viewer, done: string): View
 }
 
 function renewSection(path: string, state: RefusedForm) {
-  return section(
+  return setting(
     'renew',
     'New recovery codes',
-    h('p', null, 'The codes that you have then no longer work.'),
+    'The codes that you have then no longer work.',
     form(
       `${path}/two-factor/recovery-codes`,
       {},
@@ -217,16 +222,12 @@ function renewSection(path: string, state: RefusedForm) {
 
 function offSection(path: string, viewer: Viewer, state: RefusedForm) {
   const isOperator = !('environment' in viewer);
-  return section(
+  return setting(
     'off',
     'Switch it off',
-    h(
-      'p',
-      null,
-      isOperator
-        ? 'Operators need it: you have to set it up again before you can continue. Do so with a new phone.'
-        : 'Whoever has your password can then log in.',
-    ),
+    isOperator
+      ? 'Operators need it: you have to set it up again before you can continue. Do so with a new phone.'
+      : 'Whoever has your password can then log in.',
     form(
       `${path}/two-factor/off`,
       {},

@@ -42,28 +42,28 @@ for (const box of document.querySelectorAll('[data-select-all]')) {
   });
 }
 
-/** Plots: the arrow keys, or the pointer, read one day after the other. */
+/** Plots: the arrow keys, or the pointer, read one day or hour after the other. */
 for (const plot of document.querySelectorAll('[data-plot]')) {
-  const days = [...plot.querySelectorAll('.day')];
+  const spans = [...plot.querySelectorAll('.span')];
   const reading = document.querySelector(`#${plot.dataset.plot}-reading`);
-  let current = days.length;
+  let current = spans.length;
   const read = (index) => {
-    days[current]?.classList.remove('current');
-    current = Math.max(0, Math.min(days.length - 1, index));
-    days[current].classList.add('current');
-    reading.textContent = days[current].firstElementChild.textContent;
+    spans[current]?.classList.remove('current');
+    current = Math.max(0, Math.min(spans.length - 1, index));
+    spans[current].classList.add('current');
+    reading.textContent = spans[current].firstElementChild.textContent;
   };
   plot.tabIndex = 0;
   plot.setAttribute('role', 'group');
-  plot.setAttribute('aria-label', 'Read the days with the arrow keys');
+  plot.setAttribute('aria-label', 'Read the values with the arrow keys');
   plot.addEventListener('keydown', (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step === undefined) return;
     event.preventDefault();
     read(current + step);
   });
-  for (const [index, day] of days.entries())
-    day.addEventListener('pointerenter', () => read(index));
+  for (const [index, span] of spans.entries())
+    span.addEventListener('pointerenter', () => read(index));
 }
 
 // Money that moves asks first. Without this script the question is a page.

@@ -2,7 +2,7 @@ import { h } from 'preact';
 import type { MoneyDay } from '../../ledger/public.ts';
 import { rupeesText } from '../../pages/format.ts';
 import { money } from '../view/parts.ts';
-import { bar, dayPlot } from '../view/plot.ts';
+import { bar, mark, timePlot } from '../view/plot.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { dayText } from './days.ts';
@@ -29,21 +29,30 @@ const shortRupees = new Intl.NumberFormat('en-IN', {
 /** Smaller than others: there are three beside each other. */
 const HEIGHT_PX = 150;
 
-/** The plot of one series. All of them have the same scale, so that their bars can be compared. */
-export function seriesPlot(name: SeriesName, days: readonly MoneyDay[]) {
+/**
+ * The plot of one series: a bar for each day, and a line across it at the value of the same day of the period
+ * before. All plots have the same scale, so that their bars can be compared.
+ *
+ * @param before as many days as `days`; empty if nothing moved in them
+ */
+export function seriesPlot(
+  name: SeriesName,
+  days: readonly MoneyDay[],
+  before: readonly MoneyDay[],
+) {
   const { title, paise } = SERIES[name];
-  const of = new Map(days.map((day) => [day.day, paise(day)]));
-  const textOf = (day: string) => `${dayText(day)}: ${rupeesText(of.get(day) ?? 0)}`;
-  return dayPlot({
+  const pairs = days.map((now, index) => ({ now, earlier: before[index] }));
+  const readings = new Map(pairs.map((pair) => [pair.now.day, readingOf(pair, paise)]));
+  return timePlot({
     id: `${name}-plot`,
     title: `${title} by day`,
     description: descriptionOf(name, days),
-    days: days.map(({ day }) => day),
-    most: Math.max(10_000, ...days.flatMap((day) => entries.map(([, one]) => one.paise(day)))),
+    spans: days.map(({ day }) => day),
+    most: mostOf([...days, ...before]),
     heightPx: HEIGHT_PX,
     tickText: (amountPaise) => shortRupees.format(amountPaise / 100),
-    dayText: textOf,
-    draw: ({ left, width, y }) =>
+    readingText: (day) => readings.get(day) ?? '',
+    draw: ({ left, width, y }) => [
       h(
         'g',
         { class: name },
@@ -51,7 +60,31 @@ export function seriesPlot(name: SeriesName, days: readonly MoneyDay[]) {
           .filter((day) => paise(day) > 0)
           .map((day) => bar(left(day.day), width, y(0), y(paise(day)))),
       ),
+      h(
+        'g',
+        { class: 'earlier' },
+        pairs.map(
+          ({ now, earlier }) =>
+            earlier && paise(earlier) > 0 && mark(left(now.day), width, y(paise(earlier))),
+        ),
+      ),
+    ],
   });
+}
+
+/** The largest value of any series; without any, the axis ends at 100 rupees. */
+const mostOf = (days: readonly MoneyDay[]) =>
+  Math.max(10_000, ...days.flatMap((day) => entries.map(([, { paise }]) => paise(day))));
+
+interface DayAndEarlier {
+  now: MoneyDay;
+  earlier: MoneyDay | undefined;
+}
+
+/** "27 Nov 2026: ₹400.00; 28 Oct 2026: ₹300.00" */
+function readingOf({ now, earlier }: DayAndEarlier, paise: (day: MoneyDay) => number): string {
+  const textOf = (day: MoneyDay) => `${dayText(day.day)}: ${rupeesText(paise(day))}`;
+  return earlier ? `${textOf(now)}; ${textOf(earlier)}` : textOf(now);
 }
 
 /** The figures in words: the sum, and the best day. */

@@ -7,7 +7,8 @@ import { numberText, rupeesText } from '../../pages/format.ts';
 import type { FormState } from '../view/fields.ts';
 import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
-import { money, more, section } from '../view/parts.ts';
+import { capitalised, money, more, section } from '../view/parts.ts';
+import { plotLegend } from '../view/plot.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { dayText } from './days.ts';
@@ -19,25 +20,23 @@ import { daysOf, latestDays, PRESET_DAYS } from './period.ts';
 /** What the part about a merchant's money shows. */
 export interface ShownMoney {
   period: Period;
-  /** Of the form with the dates. */
-  state: FormState;
   /** Every day that had any. */
   moneyDays: readonly MoneyDay[];
-  /** The path of Home, and of the statements. */
-  path: string;
+  /** The path of the statements. */
   statementsPath: string;
 }
 
 /** Paid, released and refunded in some days, beside as many days before. */
-export function moneySection({ period, state, path, statementsPath, moneyDays }: ShownMoney) {
+export function moneySection({ period, statementsPath, moneyDays }: ShownMoney) {
   const byDay = new Map(moneyDays.map((one) => [one.day, one]));
   const days = daysOf(period).map((day) => byDay.get(day) ?? noMoney(day));
-  const before = moneyDays.filter(({ day }) => day >= period.beforeFrom && day < period.from);
+  const daysBefore = daysOf({ ...period, from: period.beforeFrom });
+  const before = daysBefore.map((day) => byDay.get(day) ?? noMoney(day));
+  const hasBefore = daysBefore.some((day) => byDay.has(day));
   const isEmpty = days.every((day) => SERIES_NAMES.every((name) => SERIES[name].paise(day) === 0));
   return section(
     'money',
     'Money',
-    h('div', { class: 'toolbar' }, presets(path, period), otherDates(path, period, state)),
     h(
       'div',
       { class: 'plots' },
@@ -48,14 +47,25 @@ export function moneySection({ period, state, path, statementsPath, moneyDays }:
           'div',
           { key: name },
           figure(title, money(sumOf(days)), beforeText(sumOf(days), sumOf(before), period)),
-          !isEmpty && seriesPlot(name, days),
+          !isEmpty && seriesPlot(name, days, hasBefore ? before : []),
         );
       }),
     ),
+    !isEmpty && hasBefore && plotLegend({ earlier: capitalised(periodBefore(period)) }),
     isEmpty
       ? h('p', { class: 'empty' }, 'No money moved in these days.')
       : more('The figures as a table', figuresTable(days, statementsPath)),
-    h('p', null, link(statementsPath, 'Statements of each day')),
+  );
+}
+
+/** The days that the figures below it are of, and others to choose. */
+export function periodBar(period: Period, state: FormState, path: string) {
+  return h(
+    'div',
+    { class: 'toolbar' },
+    presets(path, period),
+    h('p', { class: 'hint' }, `${dayText(period.from)} – ${dayText(period.to)}`),
+    otherDates(path, period, state),
   );
 }
 
@@ -163,7 +173,7 @@ function rateText(days: readonly DayOfOrders[]): string | null {
 function rateHint(days: readonly DayOfOrders[]): string {
   const { paid, ended } = paymentsOf(days);
   if (ended === 0) return '';
-  return `Payment success: ${numberText(paid)} of the ${numberText(ended)} orders that were created in these days and no longer wait for their payment were paid; the others were cancelled, or their link ended.`;
+  return `${numberText(paid)} of ${numberText(ended)} orders were paid; the others were cancelled, or their link ended.`;
 }
 
 /** What is held now, and when it will be released. */
@@ -171,19 +181,15 @@ export function heldSection(moneyDays: readonly MoneyDay[], due: readonly DueRel
   const heldPaise = moneyDays.reduce((sum, day) => sum + day.heldChangePaise, 0);
   const duePaise = due.reduce((sum, { amountPaise }) => sum + amountPaise, 0);
   const rows = due.map(({ day, orderCount, amountPaise }) => ({
-    when: day === null ? 'Once the dispute has ended' : dayText(day),
+    when: day === null ? 'After the dispute' : dayText(day),
     orders: `${numberText(orderCount)} ${orderCount === 1 ? 'order' : 'orders'}`,
     amountPaise,
   }));
-  const rest = { when: 'After you have delivered', orders: '–', amountPaise: heldPaise - duePaise };
+  const rest = { when: 'After delivery', orders: '–', amountPaise: heldPaise - duePaise };
   return section(
     'held',
-    'Held',
-    h(
-      'dl',
-      { class: 'figures' },
-      h('div', null, h('dt', null, 'Held now'), h('dd', null, money(heldPaise))),
-    ),
+    'Held now',
+    h('p', { class: 'sum' }, money(heldPaise)),
     duePaise > 0 && h('p', { class: 'hint' }, 'When it is released, unless a dispute is raised:'),
     dataTable({
       caption: 'When the held money will be released, unless a dispute is raised',

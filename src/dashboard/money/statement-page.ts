@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Route } from '../../http/define-route.ts';
 import type { LineTotal, LineType, StatementLine, StatementPage } from '../../ledger/public.ts';
 import { daySchema, LINE_TYPES } from '../../ledger/public.ts';
-import { rupeesText } from '../../pages/format.ts';
+import { numberText, rupeesText } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -98,8 +98,7 @@ function statementView(
   return {
     title: TITLE,
     content: [
-      dayForm(viewer, day),
-      otherDays(path, shown),
+      h('div', { class: 'toolbar' }, dayForm(viewer, day), otherDays(path, shown)),
       section(
         'day',
         dayText(day),
@@ -113,8 +112,7 @@ function statementView(
                 ' Lines are added until some minutes after the end of the day.',
               ],
         ),
-        balanceFigures(balances),
-        totalsTable(totals),
+        dayFigures(balances, totals),
         h('p', null, csvLink(pathWith(`${path}.csv`, { day }), 'Save this day as CSV')),
       ),
       section(
@@ -138,17 +136,6 @@ function otherDays(path: string, { day, today }: Shown) {
   );
 }
 
-const balanceFigures = ({
-  openingPaise,
-  closingPaise,
-}: Pick<StatementPage, 'openingPaise' | 'closingPaise'>) =>
-  h(
-    'dl',
-    { class: 'figures' },
-    h('div', null, h('dt', null, 'Held at the beginning'), h('dd', null, money(openingPaise))),
-    h('div', null, h('dt', null, 'Held at the end'), h('dd', null, money(closingPaise))),
-  );
-
 const TYPE_TITLES = {
   paid: 'Paid',
   released: 'Released to you',
@@ -159,18 +146,35 @@ const TYPE_TITLES = {
   charged_back: 'Charged back',
 } as const satisfies Record<LineType, string>;
 
-function totalsTable(totals: readonly LineTotal[]) {
-  return dataTable({
-    caption: 'The movements of the day by kind',
-    empty: 'Nothing moved on this day.',
-    rows: LINE_TYPES.flatMap((type) => totals.filter((total) => total.type === type)),
-    columns: [
-      { title: 'Kind', cell: ({ type }: LineTotal) => TYPE_TITLES[type] },
-      { title: 'Movements', isNumber: true, cell: ({ lineCount }: LineTotal) => lineCount },
-      { title: 'Amount', isNumber: true, cell: ({ amountPaise }: LineTotal) => money(amountPaise) },
-    ],
-  });
+/** What was held at the beginning, each kind of movement, and what was held at the end. */
+function dayFigures(
+  { openingPaise, closingPaise }: Pick<StatementPage, 'openingPaise' | 'closingPaise'>,
+  totals: readonly LineTotal[],
+) {
+  const figure = (title: string, paise: number, lineCount?: number) =>
+    h(
+      'div',
+      { key: title },
+      h('dt', null, title),
+      h('dd', null, money(paise), lineCount !== undefined && countText(lineCount)),
+    );
+  return h(
+    'dl',
+    { class: 'figures' },
+    figure('Held at the beginning', openingPaise),
+    LINE_TYPES.flatMap((type) => totals.filter((total) => total.type === type)).map(
+      ({ type, amountPaise, lineCount }) => figure(TYPE_TITLES[type], amountPaise, lineCount),
+    ),
+    figure('Held at the end', closingPaise),
+  );
 }
+
+const countText = (lineCount: number) =>
+  h(
+    'span',
+    { class: 'before' },
+    `${numberText(lineCount)} ${lineCount === 1 ? 'movement' : 'movements'}`,
+  );
 
 /** "+₹499.50" or "−₹499.50", as a movement changes what is held. */
 function changeText(paise: number): string {
@@ -182,11 +186,12 @@ function linesTable(viewer: MerchantViewer, { chosen }: Shown, lines: readonly S
   return dataTable({
     caption: 'The movements of the day, in the order of their booking',
     empty: emptyText(chosen, 'There are none.'),
+    isCompact: true,
     rows: lines,
     columns: [
-      { title: 'Booked', cell: ({ bookedAt }: StatementLine) => shortMoment(bookedAt) },
       { title: 'Kind', cell: ({ type }: StatementLine) => TYPE_TITLES[type] },
       { title: 'Order', cell: (line: StatementLine) => orderLink(viewer, line) },
+      { title: 'Booked', cell: ({ bookedAt }: StatementLine) => shortMoment(bookedAt) },
       { title: 'At the gateway', cell: gatewayIds },
       {
         title: 'Amount',

@@ -25,7 +25,7 @@ import {
   missingList,
 } from '../view/application.ts';
 import { hidden, submit } from '../view/fields.ts';
-import { moment, notice, section, written } from '../view/parts.ts';
+import { moment, notice, setting, written } from '../view/parts.ts';
 import { pathWith } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -142,16 +142,24 @@ function detailSections(viewer: MerchantViewer, application: Application, isEdit
       h('p', null, link(stepPath(viewer, step), text, { class: 'button second' })),
     ];
   return [
-    section(
+    setting(
       'business',
       'Business',
+      'Who you are, as your documents say.',
       businessFacts(application.business),
       edit('business', 'Edit the business'),
     ),
-    section('bank', 'Bank account', bankFacts(application.bank), edit('bank', 'Edit the account')),
-    section(
+    setting(
+      'bank',
+      'Bank account',
+      'Where your money is paid out to.',
+      bankFacts(application.bank),
+      edit('bank', 'Edit the account'),
+    ),
+    setting(
       'documents',
       'Documents',
+      'What we check your application with.',
       documentTable(
         application.documents,
         ({ documentId }) => `${stepPath(viewer, 'documents')}/${documentId}`,
@@ -165,10 +173,10 @@ function submitSection(viewer: MerchantViewer, application: Application) {
   if (!isComplete(application)) {
     return notice('plain', 'You can submit the application once nothing is missing.');
   }
-  return section(
+  return setting(
     'submit',
     'Submit',
-    h('p', null, 'While we check your application, it cannot be changed.'),
+    'While we check your application, it cannot be changed.',
     form(
       pathOf(viewer, '/submit'),
       { 'aria-label': 'Submit the application' },

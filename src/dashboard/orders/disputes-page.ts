@@ -92,8 +92,12 @@ function disputeCard({ actions }: OrderPagesDeps, viewer: MerchantViewer, order:
       ? endedLine(order, now)
       : waitingSentence(order, { now, isSuspended: viewer.merchantStatus === 'SUSPENDED' }),
     ...wordsOf(order, now),
-    evidence && h('div', { class: 'acts' }, actionForm(order, evidence)),
-    h('p', null, link(orderPath(order), 'Everything about this order')),
+    h(
+      'div',
+      { class: 'acts' },
+      evidence && actionForm(order, evidence),
+      link(orderPath(order), 'Open the order', { class: 'button second' }),
+    ),
   );
 }
 

@@ -5,8 +5,8 @@ import type { AttentionList } from '../../orders/public.ts';
 import { MOST_COUNTED } from '../../orders/public.ts';
 import { rupeesText } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
-import { addDays, dayText } from '../money/days.ts';
-import { heldSection, moneySection, paymentSuccess } from '../money/money-section.ts';
+import { addDays } from '../money/days.ts';
+import { heldSection, moneySection, paymentSuccess, periodBar } from '../money/money-section.ts';
 import { daysOf, periodQuery, readPeriod } from '../money/period.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -37,7 +37,7 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
       deps.orders.readDueReleases(owner),
     ]);
     if (before === undefined) throw new Error('The period before has counts, also without orders');
-    const paths = { path: pathOf(viewer, ''), statementsPath: pathOf(viewer, '/statements') };
+    const statementsPath = pathOf(viewer, '/statements');
     const content = [
       firstSteps(viewer, steps),
       h(
@@ -46,10 +46,11 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
         h('div', null, section('attention', 'Needs attention', attentionList(items))),
         h('div', null, heldSection(moneyDays, due)),
       ),
-      moneySection({ period, state, moneyDays, ...paths }),
+      periodBar(period, state, pathOf(viewer, '')),
+      moneySection({ period, moneyDays, statementsPath }),
       section(
         'orders',
-        `Orders from ${dayText(period.from)} to ${dayText(period.to)}`,
+        'Orders',
         ...paymentSuccess(orders, [before], period),
         ...ordersPlot(orders),
       ),
@@ -69,7 +70,8 @@ function attentionList(items: readonly AttentionItem[]) {
         'li',
         { key: to },
         icon(until ? 'clock' : 'chevron-right'),
-        h('span', null, link(to, text), until && [' by ', moment(until)]),
+        link(to, text),
+        until && [' ', h('span', { class: 'due' }, 'by ', moment(until))],
       ),
     ),
   );

@@ -18,7 +18,7 @@ import { orderPath } from './deps.ts';
 import type { FilterQuery } from './filter.ts';
 import { filterOf, statusTitle } from './filter.ts';
 
-const SHOWN_CHARACTERS = 60;
+const SHOWN_CHARACTERS = 32;
 /** The list of a merchant's orders. */
 export function listView(
   path: string,
@@ -127,13 +127,17 @@ function columnsOf(
   };
   return [
     ORDER_COLUMN,
+    {
+      title: 'For',
+      cell: ({ description }) => shortText(description, SHOWN_CHARACTERS),
+    },
     BUYER_COLUMN,
+    { title: 'Status', cell: ({ status }) => orderStatus(status) },
     {
       title: 'Created',
       cell: ({ createdAt }) => shortMoment(createdAt),
       sort: sortBy('newest', 'oldest'),
     },
-    { title: 'Status', cell: ({ status }) => orderStatus(status) },
     {
       title: 'Amount',
       isNumber: true,
@@ -145,16 +149,14 @@ function columnsOf(
 
 const ORDER_COLUMN = {
   title: 'Order',
-  cell: (order: OrderRow) => [
+  cell: (order: OrderRow) =>
     order.merchantOrderId === null
       ? shortId('order number', order.orderNumber, orderPath(order))
       : link(orderPath(order), shortText(order.merchantOrderId)),
-    h('br', null),
-    h('span', { class: 'hint' }, shortText(order.description, SHOWN_CHARACTERS)),
-  ],
 };
 
 const BUYER_COLUMN = {
   title: 'Buyer',
-  cell: ({ buyerEmail, buyerName }: OrderRow) => shortText(buyerName || buyerEmail),
+  cell: ({ buyerEmail, buyerName }: OrderRow) =>
+    shortText(buyerName || buyerEmail, SHOWN_CHARACTERS),
 };

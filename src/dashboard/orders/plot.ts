@@ -5,7 +5,7 @@ import type { DayOfOrders } from '../../orders/public.ts';
 import { numberText } from '../../pages/format.ts';
 import { more } from '../view/parts.ts';
 import type { Scales } from '../view/plot.ts';
-import { bar, dayPlot, plotLegend, shortDay } from '../view/plot.ts';
+import { bar, timePlot, plotLegend, shortDay } from '../view/plot.ts';
 import { dataTable } from '../view/table.ts';
 
 /** What became of the orders of a day, by what their statuses mean for the money. */
@@ -54,14 +54,14 @@ export function ordersPlot(daysOfOrders: readonly DayOfOrders[]) {
   if (days.every((day) => totalOf(day) === 0)) {
     return [h('p', { class: 'empty' }, 'There were no orders.')];
   }
-  const plot = dayPlot({
+  const plot = timePlot({
     id: 'orders-plot',
     title: 'Orders by the day of their creation and by outcome',
     description: descriptionOf(days),
-    days: days.map(({ day }) => day),
+    spans: days.map(({ day }) => day),
     most: Math.max(4, ...days.map(totalOf)),
     tickText: (orders) => shortCount.format(orders),
-    dayText: (day) => textOf(days.find((one) => one.day === day)),
+    readingText: (day) => textOf(days.find((one) => one.day === day)),
     draw: (scales) => bars(days, scales),
   });
   return [plotLegend(TITLES), plot, more('The figures as a table', figuresTable(days))];

@@ -61,7 +61,7 @@ export function deliveriesView(content: DeliveriesContent): View {
       content.resent === 0 &&
         notice('plain', 'Nothing is sent again: everything since then has arrived.', 'status'),
       content.resent !== 0 && resend && resendNotice(resend),
-      chips('State', { path, filters: values, name: 'state', chosen: values['state'] }, CHIPS),
+      chips('Status', { path, filters: values, name: 'state', chosen: values['state'] }, CHIPS),
       filterForm(
         path,
         values['state'] && hidden('state', values['state']),
@@ -121,19 +121,21 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
       },
       {
         title: 'Webhook',
-        cell: ({ deliveryId, event, orderNumber }) => [
+        cell: ({ deliveryId, event }) =>
           link(pathOf(environment, `/deliveries/${deliveryId}`), event),
-          h('br', null),
-          shortId('order number', orderNumber, pathOf(environment, `/orders/${orderNumber}`)),
-        ],
       },
-      { title: 'Created', cell: ({ createdAt }) => shortMoment(createdAt) },
-      { title: 'State', cell: ({ state }) => deliveryState(state) },
+      {
+        title: 'Order',
+        cell: ({ orderNumber }) =>
+          shortId('order number', orderNumber, pathOf(environment, `/orders/${orderNumber}`)),
+      },
+      { title: 'Status', cell: ({ state }) => deliveryState(state) },
       {
         title: 'Attempts',
         cell: ({ attemptCount }) => h('span', { class: 'id' }, attemptsText(attemptCount)),
       },
       { title: 'Last answer', cell: lastAnswer },
+      { title: 'Created', cell: ({ createdAt }) => shortMoment(createdAt) },
       {
         title: 'Next attempt',
         cell: ({ state, nextAttemptAt }) =>

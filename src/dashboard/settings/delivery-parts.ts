@@ -1,8 +1,9 @@
 import type { Environment } from '../../domain/index.ts';
 import { tabs } from '../view/filters.ts';
+import { capitalised } from '../view/parts.ts';
 import { pathOf } from './deps.ts';
 
-/** What came of an attempt: `200`, or why it failed. */
+/** What came of an attempt: "200", or why it failed: "Answered 503". */
 export function resultText({
   statusCode,
   error,
@@ -10,7 +11,7 @@ export function resultText({
   statusCode: number | null;
   error: string | null;
 }): string {
-  return error ?? String(statusCode ?? '');
+  return capitalised(error ?? String(statusCode ?? ''));
 }
 
 /** The two pages about webhooks: what was sent, and where to. */

@@ -11,6 +11,7 @@ import { ERASED } from '../../orders/public.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import {
+  capitalised,
   copyable,
   deliveryState,
   doneNotice,
@@ -54,15 +55,33 @@ export function deliveryView(content: DeliveryContent): View {
   const path = pathOf(environment, `/deliveries/${delivery.deliveryId}`);
   return {
     title: `Webhook ${delivery.event}`,
+    hasOwnHeading: true,
     content: [
+      deliveryHead(environment, delivery),
       refusal !== undefined && notice('bad', refusal, 'alert'),
       doneNotice(DONE, done),
-      deliverySection(content, path),
-      attemptsSection(content, path),
-      shown && attemptSection(shown, delivery),
-      h('p', null, link(pathOf(environment, '/deliveries'), 'All webhooks')),
+      h(
+        'div',
+        { class: 'split' },
+        h('div', null, attemptsSection(content, path), shown && attemptSection(shown, delivery)),
+        h('aside', { 'aria-label': 'Details' }, deliverySection(content, path)),
+      ),
     ],
   };
+}
+
+function deliveryHead(environment: Environment, { event, state }: MerchantDelivery) {
+  return h(
+    'div',
+    { class: 'head' },
+    h(
+      'p',
+      { class: 'crumbs' },
+      link(pathOf(environment, '/deliveries'), 'Webhooks'),
+      ` › ${event}`,
+    ),
+    h('h1', null, h('span', { class: 'hidden' }, 'Webhook '), event, deliveryState(state)),
+  );
 }
 
 function deliverySection({ environment, delivery }: DeliveryContent, path: string) {
@@ -70,12 +89,11 @@ function deliverySection({ environment, delivery }: DeliveryContent, path: strin
     delivery;
   return section(
     'delivery',
-    'The webhook',
+    'Webhook',
     facts({
-      State: deliveryState(state),
       Order: shortId('order number', orderNumber, pathOf(environment, `/orders/${orderNumber}`)),
-      'Event id': h('code', null, eventId),
-      'Webhook id': h('code', null, deliveryId),
+      'Event id': shortId('event id', eventId),
+      'Webhook id': shortId('webhook id', deliveryId),
       Created: moment(createdAt),
       'Next attempt': isUnderWay
         ? 'Running now'
@@ -100,6 +118,9 @@ function resendForm(environment: Environment, path: string) {
   ];
 }
 
+/** How an attempt was begun. */
+const KINDS = { scheduled: 'Scheduled', manual: 'By hand' } as const;
+
 function attemptsSection({ delivery, before }: DeliveryContent, path: string) {
   const { attempts, olderAttempts } = delivery;
   const query = (attempt: number) => ({
@@ -118,7 +139,7 @@ function attemptsSection({ delivery, before }: DeliveryContent, path: string) {
           title: 'Time',
           cell: ({ at, attemptId }) => link(pathWith(path, query(attemptId)), shortMoment(at)),
         },
-        { title: 'Kind', cell: ({ kind }) => kind },
+        { title: 'Kind', cell: ({ kind }) => KINDS[kind] },
         { title: 'Answer', cell: resultText },
         { title: 'Duration', isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
       ],
@@ -141,10 +162,10 @@ function attemptSection(attempt: AttemptDetails, { isErased }: MerchantDelivery)
     'The attempt in full',
     facts({
       Time: moment(at),
-      Kind: kind === 'scheduled' ? 'one of the five of the schedule' : 'sent again by hand',
+      Kind: kind === 'scheduled' ? 'One of the five of the schedule' : 'Sent again by hand',
       URL: h('code', null, url),
-      Answer: statusCode === null ? 'none' : String(statusCode),
-      Error: error,
+      Answer: statusCode === null ? 'None' : String(statusCode),
+      Error: error && capitalised(error),
       Duration: `${durationMs} ms`,
     }),
     h('h3', null, 'The request as it was sent'),
@@ -157,7 +178,14 @@ function attemptSection(attempt: AttemptDetails, { isErased }: MerchantDelivery)
 function requestPart({ request }: AttemptDetails) {
   return request === null
     ? h('p', null, 'Nothing was sent, because the URL was refused.')
-    : copyable('request', requestText(request));
+    : [
+        h('p', { class: 'hint' }, 'The body is indented here. The copy is what was sent.'),
+        copyable(
+          'request',
+          requestText(request),
+          requestText({ ...request, body: indented(request.body) }),
+        ),
+      ];
 }
 
 function answerPart({ answer }: AttemptDetails) {
@@ -165,6 +193,8 @@ function answerPart({ answer }: AttemptDetails) {
   if (answer === '') return h('p', null, 'It is empty, or no longer kept.');
   return h('pre', { tabIndex: 0, role: 'group', 'aria-label': 'answer', dir: 'auto' }, answer);
 }
+
+const indented = (json: string) => JSON.stringify(JSON.parse(json), null, 2);
 
 /** The request as HTTP/1.1 writes it. */
 function requestText({ method, path, headers, body }: SentRequest): string {

@@ -5,7 +5,7 @@ import { curlOfFirstOrder } from '../../orders/public.ts';
 import type { FormState } from '../view/fields.ts';
 import { submit, textArea } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { copyable, downloadText, facts, moment, notice, section } from '../view/parts.ts';
+import { copyable, downloadText, facts, moment, notice, section, setting } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
 import { IN_ENVIRONMENT, pathOf } from './deps.ts';
 
@@ -40,7 +40,7 @@ export function keysView(content: KeysContent): View {
 
 function keySection({ environment, merchantStatus, key }: KeysContent) {
   const title = `API key ${IN_ENVIRONMENT[environment]}`;
-  if (key) return section('key', title, keyFacts(key), rotateLink(environment));
+  if (key) return setting('key', title, MONEY[environment], keyFacts(key), rotateLink(environment));
   if (merchantStatus === 'PENDING' || merchantStatus === 'REJECTED') {
     return section(
       'key',
@@ -49,10 +49,10 @@ function keySection({ environment, merchantStatus, key }: KeysContent) {
       h('p', null, link(pathOf(environment, '/onboarding'), 'See what is missing')),
     );
   }
-  return section(
+  return setting(
     'key',
     title,
-    h('p', null, `There is no key yet. ${MONEY[environment]}`),
+    `There is no key yet. ${MONEY[environment]}`,
     form(pathOf(environment, '/keys/generate'), {}, submit(`Generate the ${environment} key`)),
   );
 }
@@ -78,15 +78,11 @@ const rotateLink = (environment: Environment) =>
 
 function domainsSection({ environment, domains, typed }: KeysContent) {
   const state = typed ?? { values: { domains: domains.join('\n') } };
-  return section(
+  return setting(
     'domains-title',
     'Approved domains',
-    h(
-      'p',
-      null,
-      'A request from a browser is refused with 403 unless its site is in this list. Requests of your ' +
-        'server are never refused for it. An empty list allows every site.',
-    ),
+    'A request from a browser is refused with 403 unless its site is in this list. Requests of your ' +
+      'server are never refused for it. An empty list allows every site.',
     form(
       pathOf(environment, '/keys/domains'),
       {},

@@ -3,6 +3,7 @@ import type { Alongside } from '../../db/alongside.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import {
+  attemptsByHour,
   endpointFigures,
   findEndpoint,
   removeWebhookUrl,
@@ -145,5 +146,6 @@ async function readContent(
     findEndpoint(sql, merchantId, environment),
     endpointFigures(sql, ownerOf(viewer)),
   ]);
-  return { environment, endpoint, figures };
+  const hours = await attemptsByHour(sql, ownerOf(viewer), figures.since);
+  return { environment, endpoint, figures, hours };
 }

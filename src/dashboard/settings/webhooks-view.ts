@@ -1,6 +1,7 @@
 import { h } from 'preact';
 import type { Environment } from '../../domain/index.ts';
 import type {
+  AttemptsOfHour,
   Endpoint,
   EndpointFigures,
   TestEventResult,
@@ -11,8 +12,9 @@ import { numberText } from '../../pages/format.ts';
 import type { FormState } from '../view/fields.ts';
 import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { doneNotice, facts, moment, notice, section } from '../view/parts.ts';
+import { doneNotice, facts, moment, notice, section, setting } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
+import { attemptsPlot } from './attempts-plot.ts';
 import { webhookTabs } from './delivery-parts.ts';
 import { IN_ENVIRONMENT, pathOf } from './deps.ts';
 
@@ -21,6 +23,8 @@ export interface WebhooksContent {
   environment: Environment;
   endpoint: Endpoint;
   figures: EndpointFigures;
+  /** The attempts since the time of the figures. */
+  hours: readonly AttemptsOfHour[];
   /** What has just been done. */
   done?: string | undefined;
   /** A URL that was refused. */
@@ -40,7 +44,7 @@ const DONE = {
 
 /** The page of the webhook settings. */
 export function webhooksView(content: WebhooksContent): View {
-  const { environment, endpoint, figures, done, tested } = content;
+  const { environment, endpoint, done, tested } = content;
   return {
     title: 'Webhook endpoint',
     content: [
@@ -48,7 +52,7 @@ export function webhooksView(content: WebhooksContent): View {
       doneNotice(DONE, done),
       tested && testResult(tested),
       urlSection(content),
-      endpoint.url !== null && figuresSection(environment, figures),
+      endpoint.url !== null && figuresSection(content),
       endpoint.url !== null && testSection(environment),
     ],
   };
@@ -60,18 +64,16 @@ function urlSection({ environment, endpoint, typed }: WebhooksContent) {
     environment === 'production'
       ? 'Must be https. Local and private addresses are refused.'
       : 'https or http. Local and private addresses are refused.';
-  return section(
+  return setting(
     'endpoint',
     `URL ${IN_ENVIRONMENT[environment]}`,
-    h(
-      'p',
-      null,
+    [
       url === null
         ? 'No webhooks are sent, because there is no URL yet.'
         : 'Every event of your orders is sent here as a signed POST request.',
       environment === 'production' &&
         ' This is production: with a wrong URL, your shop does not learn of real payments.',
-    ),
+    ],
     form(
       pathOf(environment, '/webhooks'),
       {},
@@ -102,13 +104,14 @@ function urlSection({ environment, endpoint, typed }: WebhooksContent) {
 }
 
 const PERCENT = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
-function figuresSection(environment: Environment, figures: EndpointFigures) {
+function figuresSection({ environment, figures, hours }: WebhooksContent) {
   const { since, attempts, delivered, p95Ms, failingSince } = figures;
   // A rate of 99.96 % is not 100 %.
   const rate = attempts === 0 ? 0 : Math.floor((delivered / attempts) * 1000) / 1000;
-  return section(
+  return setting(
     'figures',
     'How your server answers',
+    attempts > 0 && ['Since ', moment(since)],
     failingSince &&
       notice('bad', [
         'Failing since ',
@@ -124,7 +127,7 @@ function figuresSection(environment: Environment, figures: EndpointFigures) {
           figure('Accepted', PERCENT.format(rate)),
           figure('95 of 100 take at most', p95Ms === null ? '' : `${numberText(p95Ms)} ms`),
         ),
-    attempts > 0 && h('p', { class: 'hint' }, 'Since ', moment(since)),
+    attempts > 0 && attemptsPlot(hours),
     h('p', null, link(pathOf(environment, '/deliveries'), 'All webhooks')),
   );
 }
@@ -135,16 +138,12 @@ const figure = (title: string, value: string) =>
 function testSection(environment: Environment) {
   const types = testEventTypesOf(environment);
   const isProduction = environment === 'production';
-  return section(
+  return setting(
     'test',
     'Send a test event',
-    h(
-      'p',
-      null,
-      isProduction
-        ? 'In production, only the event TEST can be sent: your server would act on any other. It is signed like every webhook, and its order does not exist.'
-        : 'The event looks as it does in production and is signed like every webhook. Its order does not exist.',
-    ),
+    isProduction
+      ? 'In production, only the event TEST can be sent: your server would act on any other. It is signed like every webhook, and its order does not exist.'
+      : 'The event looks as it does in production and is signed like every webhook. Its order does not exist.',
     form(
       pathOf(environment, '/webhooks/test'),
       {},

@@ -25,7 +25,7 @@ import {
   tag,
   written,
 } from '../view/parts.ts';
-import { bar, dayPlot, plotLegend } from '../view/plot.ts';
+import { bar, timePlot, plotLegend } from '../view/plot.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 
@@ -243,14 +243,14 @@ function plots() {
     'plots',
     'Plots',
     plotLegend(titles),
-    dayPlot({
+    timePlot({
       id: 'pattern-plot',
       title: 'Orders by day',
       description: 'Three, five and two orders.',
-      days: Object.keys(values),
+      spans: Object.keys(values),
       most: 5,
       tickText: String,
-      dayText: (day) => `${day}: ${values[day]} orders`,
+      readingText: (day) => `${day}: ${values[day]} orders`,
       draw: ({ left, width, y }) =>
         h(
           'g',

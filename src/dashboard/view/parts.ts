@@ -95,6 +95,25 @@ export function section(id: string, title: string, ...children: ComponentChildre
   );
 }
 
+/**
+ * A part of a page with settings: on a wide screen its heading and what it is about stand beside its form.
+ *
+ * @param id unique on the page
+ */
+export function setting(
+  id: string,
+  title: string,
+  about: ComponentChildren,
+  ...children: ComponentChildren[]
+) {
+  return h(
+    'section',
+    { class: 'card setting', 'aria-labelledby': id },
+    h('div', { class: 'about' }, h('h2', { id }, title), about && h('p', null, about)),
+    h('div', null, ...children),
+  );
+}
+
 /** Names with their values; entries whose value is null, undefined or false are left out. */
 export function facts(entries: Readonly<Record<string, ComponentChildren>>) {
   const shown = Object.entries(entries).filter(
@@ -111,8 +130,12 @@ export function facts(entries: Readonly<Record<string, ComponentChildren>>) {
 
 /** A name of the API or the database as words: `linkedAccountId` as "Linked account id". */
 export function wordsOf(name: string): string {
-  const words = name.replaceAll(/[_.]|(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capitalised(name.replaceAll(/[_.]|(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase());
+}
+
+/** A text with its first letter as at the beginning of a sentence. */
+export function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** A text that a person has written, in either direction of writing and with its line breaks. */
@@ -160,12 +183,22 @@ export function moment(at: Date, now = new Date()) {
  * hidden without.
  *
  * @param label what it is, for the button's name
+ * @param shown the same text in the lines in which people read it
  */
-export function copyable(label: string, text: string) {
+export function copyable(label: string, text: string, shown = text) {
   return h(
     'div',
     { class: 'copyable' },
-    h('pre', { tabIndex: 0, 'aria-label': label, role: 'group' }, h('code', null, text)),
+    h(
+      'pre',
+      {
+        class: shown === text ? undefined : 'message',
+        tabIndex: 0,
+        'aria-label': label,
+        role: 'group',
+      },
+      h('code', null, shown),
+    ),
     h(
       'button',
       { type: 'button', class: 'small', 'data-copy': text, hidden: true },

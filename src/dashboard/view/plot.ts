@@ -19,53 +19,56 @@ const rounded = (number: number) => Math.round(number * 100) / 100;
 /** A part of the width of a plot: it is as wide as its place, and its texts and lines keep their size. */
 const percent = (number: number) => `${rounded(number)}%`;
 
-/** Where a plot has a day, in percent of its width, and its values, in pixels. */
+/** Where a plot has a span, in percent of its width, and its values, in pixels. */
 export interface Scales {
-  /** Where the day's place begins. */
-  left: (day: string) => number;
-  /** Of a day's place. */
+  /** Where the span's place begins. */
+  left: (span: string) => number;
+  /** Of a span's place. */
   width: number;
   y: ScaleLinear<number, number>;
 }
 
-/** A plot of values by day: see {@link dayPlot}. */
-interface DayPlot {
+/** A plot of values by day or hour: see {@link timePlot}. */
+interface TimePlot {
   /** Unique on the page. */
   id: string;
   title: string;
   /** The same in words, for screen readers. */
   description: string;
-  days: readonly string[];
+  /** The days, or hours, the first one first. */
+  spans: readonly string[];
+  /** The name of a span at the axis. */
+  spanText?: (span: string) => string;
   /** The largest value. */
   most: number;
   heightPx?: number;
   /** A value at the axis: short. */
   tickText: (value: number) => string;
-  /** The values of a day: shown where the pointer is, and with the arrow keys. */
-  dayText: (day: string) => string;
+  /** The values of a span: shown where the pointer is, and with the arrow keys. */
+  readingText: (span: string) => string;
   draw: (scales: Scales) => ComponentChildren;
 }
 
 /**
- * A plot of values by day, with its axis beside it. The colours are classes of the stylesheet. The page's script
- * makes the days readable with the arrow keys; the figures are always on the page as a table, too.
+ * A plot of values by day or hour, with its axis beside it. The colours are classes of the stylesheet. The page's
+ * script makes the spans readable with the arrow keys; the figures are always on the page as a table, too.
  */
-export function dayPlot(plot: DayPlot) {
-  const { id, title, description, days, most, tickText, dayText, draw } = plot;
-  const { heightPx: height = USUAL_HEIGHT_PX } = plot;
+export function timePlot(plot: TimePlot) {
+  const { id, title, description, spans, most, tickText, readingText, draw } = plot;
+  const { heightPx: height = USUAL_HEIGHT_PX, spanText = shortDay } = plot;
   const tickCount = Math.round(height / PX_OF_TICK);
   // A few days have no bars as wide as pages.
   const x = scaleBand()
-    .domain(days)
+    .domain(spans)
     .range([0, 100])
-    .padding(days.length < 10 ? 0.6 : 0.25);
+    .padding(spans.length < 10 ? 0.6 : 0.25);
   const y = scaleLinear()
     .domain([0, most])
     .nice(4)
     .range([height - BOTTOM, TOP]);
   const ticks = y.ticks(tickCount);
-  const left = (day: string) => x(day) ?? 0;
-  const middle = (day: string) => left(day) + x.bandwidth() / 2;
+  const left = (span: string) => x(span) ?? 0;
+  const middle = (span: string) => left(span) + x.bandwidth() / 2;
   return h(
     'figure',
     { class: 'plot', 'data-plot': id },
@@ -93,13 +96,21 @@ export function dayPlot(plot: DayPlot) {
         ),
       ),
       draw({ left, width: x.bandwidth(), y }),
-      days.map((day) => dayColumn({ left: left(day), width: x.bandwidth(), height }, dayText(day))),
-      labelledDays(days, height === USUAL_HEIGHT_PX ? 5 : 3).map((day) =>
-        dayLabel(middle(day), height, day),
+      spans.map((span) =>
+        readingColumn({ left: left(span), width: x.bandwidth(), height }, readingText(span)),
+      ),
+      labelledSpans(spans, height === USUAL_HEIGHT_PX ? 5 : 3).map((span) =>
+        axisLabel(middle(span), height, spanText(span)),
       ),
     ),
     h('output', { class: 'reading', id: `${id}-reading` }),
   );
+}
+
+/** A short line across a bar, such as the value of the period before. @param left, width in percent; @param height in pixels */
+export function mark(left: number, width: number, height: number) {
+  const y = rounded(height);
+  return h('line', { key: left, x1: percent(left), x2: percent(left + width), y1: y, y2: y });
 }
 
 /** A bar from one value to another. @param left, width in percent; @param bottom, top in pixels */
@@ -113,35 +124,31 @@ export function bar(left: number, width: number, bottom: number, top: number) {
   });
 }
 
-/** The whole height of a day, over its values, which shows them. */
-function dayColumn(
+/** The whole height of a span, over its values, which shows them. */
+function readingColumn(
   { left, width, height }: { left: number; width: number; height: number },
   text: string,
 ) {
   return h(
     'g',
-    { class: 'day', key: left },
+    { class: 'span', key: left },
     h('title', null, text),
     h('rect', { x: percent(left), width: percent(width), y: TOP, height: height - TOP - BOTTOM }),
   );
 }
 
-/** The first day, the last one and some between them have their names below them: as many as fit on a phone. */
-function labelledDays(days: readonly string[], most: number): string[] {
-  if (days.length <= most) return [...days];
-  const step = (days.length - 1) / (most - 1);
+/** The first span, the last one and some between them have their names below them: as many as fit on a phone. */
+function labelledSpans(spans: readonly string[], most: number): string[] {
+  if (spans.length <= most) return [...spans];
+  const step = (spans.length - 1) / (most - 1);
   const places = Array.from({ length: most }, (_, index) => Math.round(index * step));
-  return places.flatMap((place) => days[place] ?? []);
+  return places.flatMap((place) => spans[place] ?? []);
 }
 
-function dayLabel(middle: number, height: number, day: string) {
+function axisLabel(middle: number, height: number, text: string) {
   const anchor = middle > 90 ? 'end' : middle < 10 ? 'start' : 'middle';
   const x = { middle, end: 100, start: 0 }[anchor];
-  return h(
-    'text',
-    { key: day, x: percent(x), y: height - 8, 'text-anchor': anchor },
-    shortDay(day),
-  );
+  return h('text', { key: text, x: percent(x), y: height - 8, 'text-anchor': anchor }, text);
 }
 
 /** What the colours of a plot mean. @param titles by the class of each colour */

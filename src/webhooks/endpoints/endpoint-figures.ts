@@ -34,6 +34,29 @@ export async function endpointFailingSince(sql: Sql, owner: DeliveryOwner): Prom
   return row?.at ?? null;
 }
 
+/** The attempts of one hour of the last 24. */
+export interface AttemptsOfHour {
+  /** 0 in the last 60 minutes, 23 in the first ones of 24 hours. */
+  hoursAgo: number;
+  accepted: number;
+  failed: number;
+}
+
+/** The attempts since a time of the last 24 hours, by the hours before now: those that have any, the earliest first. */
+export async function attemptsByHour(
+  sql: Sql,
+  owner: DeliveryOwner,
+  since: Date,
+): Promise<AttemptsOfHour[]> {
+  return sql<AttemptsOfHour[]>`
+    SELECT hours_ago, count(*) FILTER (WHERE is_delivered)::integer AS accepted,
+      count(*) FILTER (WHERE NOT is_delivered)::integer AS failed
+    FROM (
+      SELECT is_delivered, floor(extract(epoch FROM now() - at) / 3600)::integer AS hours_ago
+      ${attemptsOf(sql, owner)} AND is_delivered IN (true, false) AND at > ${since} AND at <= now()
+    ) attempt WHERE hours_ago < 24 GROUP BY hours_ago ORDER BY hours_ago DESC`;
+}
+
 /** The figures of a merchant's endpoint in one environment, from one index alone. */
 export async function endpointFigures(
   sql: Sql,
