@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import Koa from 'koa';
 import { Router } from '@koa/router';
-import { BASE_STYLE } from '../../src/pages/base-style.ts';
+import { baseStyle } from '../../src/pages/base-style.ts';
 import type { SignInCode } from './pages.ts';
 import { listPage, mailPage, problemPage, STYLE_PATH } from './pages.ts';
 import type { MailStore } from './store.ts';
 
-const STYLE = BASE_STYLE + readFileSync(new URL('./mailbox.css', import.meta.url), 'utf8');
+const STYLE = baseStyle('../..') + readFileSync(new URL('./mailbox.css', import.meta.url), 'utf8');
 const SHOWN_MAILS = 50;
 
 const POLICY =

@@ -78,6 +78,7 @@ test('/docs is searched, and its examples are copied', async ({ service, newPhon
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(`${service.origin}/docs`);
   const visible = page.locator('nav li:visible');
+  await page.locator('nav summary').click();
   const all = await visible.count();
   await page.getByLabel('Search').fill('chargeback reversed_amount');
   expect(await visible.allInnerTexts()).toContain('Values');
@@ -89,6 +90,17 @@ test('/docs is searched, and its examples are copied', async ({ service, newPhon
   await page.getByText('Copied').waitFor();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(await block.textContent());
   expect(complaints).toEqual([]);
+});
+
+test('/docs marks in its contents what is read', async ({ service, newPhone }) => {
+  const { page } = await newPhone({ viewport: { width: 1440, height: 900 } });
+  await page.goto(`${service.origin}/docs`);
+  const marked = page.locator('nav li [aria-current]');
+  for (const name of ['Create an order', 'Errors', 'DisputeDecision']) {
+    await page.locator('nav li').getByRole('link', { name, exact: true }).click();
+    await marked.filter({ hasText: name }).waitFor();
+    expect(await marked.allInnerTexts()).toEqual([name]);
+  }
 });
 
 test('/docs without a script has the guide, and every language of each example', async ({

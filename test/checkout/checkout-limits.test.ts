@@ -67,7 +67,7 @@ test('behind a path prefix every address of the page has the prefix', async ({ s
     ...page.html.matchAll(/(?:href|src|action|data-page|data-status)="(?!mailto:)([^"]+)"/g),
   ];
   expect(paths.length).toBeGreaterThan(4);
-  for (const [, path] of paths) expect(path).toMatch(/^\/orders\/pay\//);
+  for (const [, path] of paths) expect(path).toMatch(/^\/orders\/(?:pay|files)\//);
   const url = `${localUrl(service, order.payment_url)}/sessions`;
   const { headers } = await admitted(() => post(url, {}, { redirect: 'manual' }));
   expect(headers.get('location')).toBe(pathname);

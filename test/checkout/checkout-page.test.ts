@@ -245,7 +245,7 @@ describe('around the page', () => {
       const description = 'Kurta, '.repeat(4000);
       const { order } = await checkouts.in('waiting', { description });
       const { html } = await open(`${order.payment_url}?language=${language}`);
-      const paths = [...html.matchAll(/(?:href|src)="(\/pay\/files\/[^"]+)"/g)].map(
+      const paths = [...html.matchAll(/(?:href|src)="(\/(?:pay\/)?files\/[^"]+)"/g)].map(
         ([, path]) => path ?? '',
       );
       const files = await Promise.all(

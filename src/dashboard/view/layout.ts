@@ -3,6 +3,7 @@ import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Environment } from '../../domain/index.ts';
 import { ENVIRONMENTS } from '../../domain/index.ts';
+import { brandOf, PRODUCT } from '../../pages/brand.ts';
 import type { IconName } from '../../pages/icons.ts';
 import { submit } from './fields.ts';
 import { icon } from './icon.ts';
@@ -136,13 +137,10 @@ function navigation(base: string, { first, others }: Navigation, path: string, m
   );
 }
 
+const mark = () => icon('badge-indian-rupee');
+
 function brand(name: string, below: string) {
-  return h(
-    'p',
-    { class: 'brand' },
-    h('span', { class: 'mark' }, icon('badge-indian-rupee')),
-    h('span', null, h('bdi', null, name), h('small', null, below)),
-  );
+  return h('p', { class: 'brand' }, brandOf(mark(), { name, below }));
 }
 
 /** The two environments of a merchant, of which one is shown. */
@@ -163,12 +161,22 @@ const WEBHOOK_PAGES = /\/(webhooks|deliveries)(\/|$)/;
 function header(frame: Frame, path: string, marked: string | undefined) {
   switch (frame.kind) {
     case 'signedOut':
-      return h('header', null, brand('Merchant payments', 'Paid by UPI, held until delivered'));
+      return h(
+        'header',
+        null,
+        link('/', brandOf(mark(), PRODUCT), { class: 'brand' }),
+        h(
+          'nav',
+          { class: 'site', 'aria-label': 'Site' },
+          link('/docs', 'Documentation'),
+          link('/dashboard', 'Dashboard'),
+        ),
+      );
     case 'merchant':
       return h(
         'header',
         null,
-        brand(frame.name, 'Merchant payments'),
+        brand(frame.name, PRODUCT.name),
         environmentSwitch(frame.environment, frame.otherPath),
         navigation(`/dashboard/${frame.environment}`, MERCHANT_PAGES, path, marked),
       );
@@ -209,7 +217,7 @@ function head(title: string, { files, nonce }: Layout) {
 function titleOf(view: View, frame: Frame): string {
   switch (frame.kind) {
     case 'signedOut':
-      return `${view.title} · Merchant payments`;
+      return `${view.title} · ${PRODUCT.name}`;
     case 'merchant':
       return `${view.title} · ${ENVIRONMENT_TITLES[frame.environment]} · ${frame.name}`;
     case 'operator':

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { fontFaces } from '../../pages/fonts.ts';
+import { baseStyle } from '../../pages/base-style.ts';
+import { BRAND_STYLE } from '../../pages/brand.ts';
 import { fileRoute } from '../responses/asset.ts';
 import type { Route } from '../define-route.ts';
 import { openCollection } from './collections/open-collection.ts';
@@ -22,7 +23,7 @@ const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self' data:",
+  "img-src 'self'",
   "font-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -85,6 +86,7 @@ export function docsRoutes(
   const page = renderReference(parsed, chapters, FILES);
   const read = (name: string) =>
     readFileSync(new URL(`./reference/${name}`, import.meta.url), 'utf8');
+  const style = [baseStyle('..'), BRAND_STYLE, read('reference.css')].join('\n');
   const whole = [...chapters.map(chapterText), operationList(parsed)].join('\n');
   return [
     docsRoute('/openapi.json', JSON_TYPE, json, { 'Cache-Control': 'no-cache' }),
@@ -95,7 +97,7 @@ export function docsRoutes(
       JSON.stringify(openCollection(parsed, publicBaseUrl)),
     ),
     docsRoute('/docs', 'text/html', page, { 'Content-Security-Policy': PAGE_POLICY }),
-    docsRoute('/docs/reference.css', 'text/css', fontFaces('..') + read('reference.css')),
+    docsRoute('/docs/reference.css', 'text/css', style),
     docsRoute('/docs/reference.js', 'text/javascript', read('reference.js')),
     docsRoute('/docs.md', MARKDOWN, whole),
     docsRoute('/llms.txt', 'text/plain', llmsText(parsed, chapters)),

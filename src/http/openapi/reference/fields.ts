@@ -89,17 +89,13 @@ function fieldRow({ name, schema, isRequired, description }: Field, sender: Send
   return h(
     'tr',
     null,
-    h(
-      'th',
-      { scope: 'row' },
-      h('code', null, name),
-      isMarked && ' ',
-      isMarked && h('em', null, 'required'),
-    ),
+    h('th', { scope: 'row' }, h('code', null, name)),
+    ' ',
     h(
       'td',
       null,
       h('span', { class: 'type' }, typeOf(schema)),
+      isMarked && [' ', h('em', null, 'required')],
       rules !== '' && h('span', { class: 'rules' }, rules),
       description !== undefined && prose(description),
     ),

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+import { brandOf, FAVICON, iconAt, PRODUCT } from '../../../pages/brand.ts';
 import type { Chapter } from '../docs.ts';
 import type { Document, LocatedOperation, Schema } from './document.ts';
 import { componentOf, jsonOf, operationsOf } from './document.ts';
@@ -35,18 +36,9 @@ function linkGroup(title: string, links: readonly ComponentChildren[]) {
   return [h('p', null, title), h('ul', null, links)];
 }
 
-function navigation({ document, chapters, operations, objects }: Parts) {
+function contents({ document, chapters, operations, objects }: Parts) {
   const { tags, webhooks } = document;
-  return h(
-    'nav',
-    { 'aria-label': 'Contents' },
-    h(
-      'p',
-      { class: 'search', hidden: true },
-      h('label', { for: 'search' }, 'Search'),
-      h('input', { id: 'search', type: 'search', autocomplete: 'off' }),
-      h('output', { for: 'search', 'aria-live': 'polite' }),
-    ),
+  return [
     linkGroup(
       'Guide',
       chapters.map(({ name, title }) => linkTo(`guide-${name}`, title)),
@@ -67,6 +59,22 @@ function navigation({ document, chapters, operations, objects }: Parts) {
       'Objects',
       objects.map((name) => linkTo(`object-${name}`, name)),
     ),
+  ];
+}
+
+/** Beside the text on a wide screen; on a phone the script closes it. */
+function navigation(parts: Parts) {
+  return h(
+    'nav',
+    { class: 'contents', 'aria-label': 'Contents' },
+    h(
+      'p',
+      { class: 'search', hidden: true },
+      h('label', { for: 'search' }, 'Search'),
+      h('input', { id: 'search', type: 'search', autocomplete: 'off' }),
+      h('output', { for: 'search', 'aria-live': 'polite' }),
+    ),
+    h('details', { open: true }, h('summary', null, 'Contents'), contents(parts)),
   );
 }
 
@@ -74,7 +82,7 @@ function chapterSections({ chapters }: Parts) {
   return chapters.map(({ name, title, text }) =>
     h(
       'section',
-      { id: `guide-${name}`, 'aria-labelledby': `guide-${name}-title` },
+      { class: 'chapter', id: `guide-${name}`, 'aria-labelledby': `guide-${name}-title` },
       h('h2', { id: `guide-${name}-title` }, title),
       prose(text),
     ),
@@ -139,7 +147,7 @@ function objectSections({ document, objects }: Parts) {
     objects.map((name) =>
       h(
         'section',
-        { id: `object-${name}`, 'aria-labelledby': `object-${name}-title` },
+        { class: 'object', id: `object-${name}`, 'aria-labelledby': `object-${name}-title` },
         h('h3', { id: `object-${name}-title` }, name),
         objectContent(name, document.components.schemas[name] ?? {}),
       ),
@@ -158,16 +166,55 @@ export interface ReferenceFiles {
   readonly markdown: string;
 }
 
-function head(title: string, { style, script }: ReferenceFiles) {
+const TITLE = 'Guide and API reference';
+
+function head({ style, script }: ReferenceFiles) {
   return h(
     'head',
     null,
     h('meta', { charset: 'utf-8' }),
     h('meta', { name: 'viewport', content: 'width=device-width, initial-scale=1' }),
-    h('title', null, title),
-    h('link', { rel: 'icon', href: 'data:,' }),
+    h('title', null, `${TITLE} · ${PRODUCT.name}`),
+    h('link', { rel: 'icon', href: `.${FAVICON.path}` }),
     h('link', { rel: 'stylesheet', href: style }),
     h('script', { src: script, defer: true }),
+  );
+}
+
+function header() {
+  const mark = iconAt('.', 'badge-indian-rupee');
+  return h(
+    'header',
+    null,
+    h('a', { class: 'brand', href: './' }, brandOf(mark, PRODUCT)),
+    h(
+      'nav',
+      { class: 'site', 'aria-label': 'Site' },
+      h('a', { href: 'docs', 'aria-current': 'page' }, 'Documentation'),
+      h('a', { href: 'dashboard' }, 'Dashboard'),
+    ),
+  );
+}
+
+/** What the page is about, and the same in other formats. */
+function introduction({ version, description }: Document['info'], files: ReferenceFiles) {
+  const formats = [
+    ['OpenAPI document', files.openapi],
+    ['Postman collection', files.postman],
+    ['OpenCollection', files.openCollection],
+    ['Markdown', files.markdown],
+  ] as const;
+  return h(
+    'div',
+    { class: 'introduction' },
+    h('h1', null, TITLE),
+    prose(description),
+    h(
+      'p',
+      { class: 'formats' },
+      h('span', null, `Version ${version}`),
+      formats.map(([text, href]) => h('a', { href }, text)),
+    ),
   );
 }
 
@@ -177,42 +224,22 @@ export function renderReference(
   chapters: readonly Chapter[],
   files: ReferenceFiles,
 ): string {
-  const { title, version, description } = document.info;
   const objects = OBJECTS.filter((name) => name in document.components.schemas);
   const parts: Parts = { document, chapters, operations: operationsOf(document), objects };
   const page = h(
     'html',
     { lang: 'en' },
-    head(title, files),
+    head(files),
     h(
       'body',
       null,
       h('a', { class: 'skip', href: '#content' }, 'Skip to the content'),
-      h(
-        'header',
-        null,
-        h('h1', null, title),
-        h(
-          'p',
-          null,
-          `Version ${version}`,
-          ' · ',
-          h('a', { href: files.openapi }, 'OpenAPI document'),
-          ' · ',
-          h('a', { href: files.postman }, 'Postman collection'),
-          ' · ',
-          h('a', { href: files.openCollection }, 'OpenCollection'),
-          ' · ',
-          h('a', { href: files.markdown }, 'Markdown'),
-          ' · ',
-          h('a', { href: 'dashboard' }, 'Dashboard'),
-        ),
-      ),
+      header(),
       navigation(parts),
       h(
         'main',
         { id: 'content' },
-        prose(description),
+        introduction(document.info, files),
         chapterSections(parts),
         operationSections(parts),
         eventSections(parts),

@@ -1,14 +1,19 @@
-// Search in the contents, tabs of the languages, and a button that copies an example. The page is whole without this file.
+// Search in the contents and the mark of what is read, tabs of the languages, and a button that copies an example. The page
+// is whole without this file.
 
 const input = document.querySelector('#search');
 const found = document.querySelector('nav output');
+const contents = document.querySelector('nav details');
 const entries = [...document.querySelectorAll('nav li')].map((item) => {
-  const section = document.querySelector(item.querySelector('a').getAttribute('href'));
-  return { item, text: `${item.textContent} ${section?.textContent ?? ''}`.toLowerCase() };
+  const link = item.querySelector('a');
+  const section = document.querySelector(link.getAttribute('href'));
+  const text = `${item.textContent} ${section?.textContent ?? ''}`.toLowerCase();
+  return { item, link, section, text };
 });
 
 /** Leaves the contents that have all words. */
 function search() {
+  contents.open = true;
   const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
   let count = 0;
   for (const { item, text } of entries) {
@@ -20,8 +25,29 @@ function search() {
 
 input.closest('p').hidden = false;
 input.addEventListener('input', search);
+// A phone has the contents above the text.
+contents.open = matchMedia('(min-width: 64.01rem)').matches;
+
+/** Marks what is at the top of the screen, and shows its mark. */
+function read(link) {
+  document.querySelector('nav [aria-current]')?.removeAttribute('aria-current');
+  link.setAttribute('aria-current', 'true');
+  const { offsetParent: frame, offsetTop } = link;
+  if (contents.open) frame.scrollTop = Math.max(0, offsetTop - frame.clientHeight / 2);
+}
+
+const reader = new IntersectionObserver(
+  (changes) => {
+    const begun = changes.findLast(({ isIntersecting }) => isIntersecting);
+    if (begun) read(entries.find(({ section }) => section === begun.target).link);
+  },
+  { rootMargin: '-32px 0px -90% 0px' },
+);
+for (const { section } of entries) if (section) reader.observe(section);
 
 for (const block of document.querySelectorAll('pre')) {
+  // A long line is scrolled by the keyboard, too.
+  block.tabIndex = 0;
   const button = document.createElement('button');
   button.type = 'button';
   button.className = 'copy';
@@ -31,7 +57,10 @@ for (const block of document.querySelectorAll('pre')) {
     button.textContent = 'Copied';
     setTimeout(() => (button.textContent = 'Copy'), 2000);
   });
-  block.before(button);
+  const frame = document.createElement('div');
+  frame.className = 'frame';
+  block.replaceWith(frame);
+  frame.append(button, block);
 }
 
 const CHOICE = 'language';
