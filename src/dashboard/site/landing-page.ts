@@ -1,16 +1,20 @@
 import { h } from 'preact';
 import type { Route } from '../../http/define-route.ts';
 import type { Readiness } from '../../http/server/readiness.ts';
+import { PRODUCT } from '../../pages/brand.ts';
+import type { IconName } from '../../pages/icons.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { icon } from '../view/icon.ts';
-import { facts, section, tag } from '../view/parts.ts';
+import { section, tag } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 
 /** What the pages of the site need beside the dashboard's. */
 export interface SiteDeps {
   /** Whether the service can serve, shown on its first page. */
   readiness: Readiness;
+  /** Of the documentation. */
+  createOrderCommand: string;
   /** Shows the design language at `/dashboard/patterns`: not in production. */
   showsPatterns: boolean;
 }
@@ -21,36 +25,99 @@ const PARTS: Readonly<Record<string, string>> = {
   temporal: 'Payments and webhooks',
 };
 
+/** The life of an order. */
+const STEPS: readonly { icon: IconName; title: string; text: string }[] = [
+  {
+    icon: 'shopping-bag',
+    title: 'Created',
+    text: 'Your server creates the order with one request. You send the buyer its payment link.',
+  },
+  {
+    icon: 'badge-indian-rupee',
+    title: 'Paid and held',
+    text: 'The buyer pays by UPI. The money is held, and a webhook tells your server.',
+  },
+  {
+    icon: 'truck',
+    title: 'Delivered',
+    text: 'You mark the order delivered. For 24 hours the buyer can raise a dispute.',
+  },
+  {
+    icon: 'wallet',
+    title: 'Released or refunded',
+    text: 'Without a dispute the money is released to you. With one, it is released or refunded as the dispute ends.',
+  },
+];
+
 /** The service's first page: what it is, the log-in, the documentation, and whether it works. */
-export function landingPage(context: PageContext, { readiness }: SiteDeps): Route[] {
+export function landingPage(context: PageContext, deps: SiteDeps): Route[] {
   return definePage(context, { audience: 'site', method: 'GET', path: '' }).handledBy(
     async ({ viewer: { user } }) => {
-      const { checks } = await readiness.check();
+      const { checks } = await deps.readiness.check();
       const content = [
         h(
           'div',
           { class: 'hero' },
-          h('h1', null, 'Paid by UPI. Held until it is delivered.'),
-          h(
-            'p',
-            { class: 'lead' },
-            'Create an order in rupees and send the buyer a payment link. The money is held while you deliver, and released to you 24 hours after the delivery unless the buyer raises a dispute.',
-          ),
-          h(
-            'p',
-            { class: 'actions' },
-            user === undefined
-              ? [
-                  link('/dashboard/sign-up', 'Create an account', { class: 'button' }),
-                  link('/dashboard/login', 'Log in', { class: 'button second' }),
-                ]
-              : link('/dashboard', 'To your dashboard', { class: 'button' }),
-          ),
+          introduction(user !== undefined),
+          example(deps.createOrderCommand),
         ),
+        section('steps', 'From the order to the money', steps()),
         h('div', { class: 'columns' }, documentation(), status(checks)),
       ];
-      return { view: { title: 'Merchant payments', content, hasOwnHeading: true, isWide: true } };
+      return { view: { title: PRODUCT.name, content, hasOwnHeading: true, isWide: true } };
     },
+  );
+}
+
+function introduction(isUser: boolean) {
+  return h(
+    'div',
+    null,
+    h('h1', null, 'Paid by UPI. ', h('br', null), 'Held until it is delivered.'),
+    h(
+      'p',
+      { class: 'lead' },
+      'Create an order in rupees and send the buyer a payment link. The money is held while you deliver, and released to you 24 hours after the delivery unless the buyer raises a dispute.',
+    ),
+    h(
+      'p',
+      { class: 'actions' },
+      isUser
+        ? link('/dashboard', 'To your dashboard', { class: 'button' })
+        : [
+            link('/dashboard/sign-up', 'Create an account', { class: 'button' }),
+            link('/dashboard/login', 'Log in', { class: 'button second' }),
+          ],
+    ),
+  );
+}
+
+function example(command: string) {
+  return h(
+    'figure',
+    { class: 'code' },
+    h('figcaption', null, 'Create an order'),
+    h(
+      'pre',
+      { tabIndex: 0, role: 'group', 'aria-label': 'The command that creates an order' },
+      h('code', null, command),
+    ),
+  );
+}
+
+function steps() {
+  return h(
+    'ol',
+    { class: 'journey' },
+    STEPS.map(({ icon: name, title, text }) =>
+      h(
+        'li',
+        { key: title },
+        h('span', { class: 'mark' }, icon(name)),
+        h('h3', null, title),
+        h('p', null, text),
+      ),
+    ),
   );
 }
 
@@ -71,9 +138,21 @@ function documentation() {
 }
 
 function status(checks: Readonly<Record<string, 'up' | 'down'>>) {
-  const states = Object.entries(checks).map(([name, state]) => [
-    PARTS[name] ?? name,
-    state === 'up' ? tag('good', 'Works') : tag('bad', 'Does not work at the moment'),
-  ]);
-  return section('status', 'Status', facts(Object.fromEntries(states)));
+  return section(
+    'status',
+    'Status',
+    h(
+      'ul',
+      { class: 'list' },
+      Object.entries(checks).map(([name, state]) =>
+        h(
+          'li',
+          { key: name },
+          state === 'up' ? tag('good', 'Works') : tag('bad', 'Does not work at the moment'),
+          ' ',
+          PARTS[name] ?? name,
+        ),
+      ),
+    ),
+  );
 }

@@ -7,6 +7,7 @@ import { openCollection } from './collections/open-collection.ts';
 import { postmanCollection } from './collections/postman.ts';
 import type { Document } from './reference/document.ts';
 import { operationsOf } from './reference/document.ts';
+import { curlOf } from './reference/operation.ts';
 import { renderReference } from './reference/page.ts';
 
 /** A chapter of the guide. */
@@ -67,6 +68,19 @@ function operationList(document: Document): string {
 function llmsText({ info }: Document, chapters: readonly Chapter[]): string {
   const links = chapters.map((chapter) => `- [${chapter.title}](${chapterPath(chapter)})`);
   return `# ${info.title}\n\n> ${info.description.replaceAll('\n', ' ')}\n\n## Guide\n\n${links.join('\n')}\n\n## Reference\n\n- [All of it](/docs.md)\n- [OpenAPI document](/openapi.json)\n- [Postman collection](/postman.json)\n- [OpenCollection, for Bruno](/opencollection.json)\n`;
+}
+
+/**
+ * The curl command of an operation, as its section of `/docs` shows it.
+ *
+ * @throws Error if the document has no such operation
+ */
+export function commandOf(document: object, operationId: string): string {
+  const located = operationsOf(document as Document).find(
+    ({ operation }) => operation.operationId === operationId,
+  );
+  if (!located) throw new Error(`The OpenAPI document has no operation ${operationId}`);
+  return curlOf(located);
 }
 
 /**

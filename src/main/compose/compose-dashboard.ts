@@ -46,6 +46,8 @@ export interface SharedWithApi {
   gateways: Gateways;
   gatewaySlots: GatewaySlots;
   readiness: Readiness;
+  /** Of the documentation, for the first page. */
+  createOrderCommand: string;
 }
 
 /**
@@ -77,7 +79,11 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): D
       readSession: (token, isActivity) => readSession({ sql }, token, isActivity),
       readBanners: (merchantId, environment) => webhookBanner({ sql }, { merchantId, environment }),
     },
-    site: { readiness: shared.readiness, showsPatterns: config.nodeEnv !== 'production' },
+    site: {
+      readiness: shared.readiness,
+      createOrderCommand: shared.createOrderCommand,
+      showsPatterns: config.nodeEnv !== 'production',
+    },
     accounts: composeAccounts(resources),
     money: {
       readStatement: readStatement.bind(undefined, sql),

@@ -162,14 +162,17 @@ export async function composeApi(resources: Resources) {
     ...callbackRoutes({ sql, workflows, gateways, log }, adapters),
   ];
   const declared = [...merchantCommands(commands), ...helpers];
-  const shared = { declared, present, commands, workflows, gateways, gatewaySlots, readiness };
+  const documentation = documentationOf(routes, config.publicBaseUrl);
+  const { createOrderCommand } = documentation;
+  const ofOrders = { declared, present, commands, workflows, createOrderCommand };
+  const shared = { ...ofOrders, gateways, gatewaySlots, readiness };
   const { routes: pages, notFoundPage } = composeDashboard(resources, shared);
   const app = createApp({
     routes: [
       ...routes,
       ...pages,
       ...PAGE_FILES,
-      ...documentationOf(routes, config.publicBaseUrl),
+      ...documentation.routes,
       ...securityTxtRoutes({
         contact: config.securityContact,
         policyUrl: config.securityPolicyUrl,

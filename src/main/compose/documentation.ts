@@ -1,5 +1,5 @@
 import type { Route } from '../../http/define-route.ts';
-import { docsRoutes } from '../../http/openapi/docs.ts';
+import { commandOf, docsRoutes } from '../../http/openapi/docs.ts';
 import { createOpenApiDocument } from '../../http/openapi/openapi.ts';
 import type { OperationNotes } from '../../http/openapi/openapi-responses.ts';
 import { createVersionRegistry } from '../../http/versions.ts';
@@ -33,12 +33,19 @@ function withSamples(routes: readonly Route[]): Readonly<Record<string, Operatio
   return { ...OPERATION_NOTES, ...Object.fromEntries(notes) };
 }
 
+/** The routes of the documentation, and what another page shows of it. */
+interface Documentation {
+  readonly routes: Route[];
+  /** The command that creates an order, as the reference has it. */
+  readonly createOrderCommand: string;
+}
+
 /**
  * Declares `/openapi.json`, which describes these routes and the webhooks, and its page `/docs`.
  *
  * @param publicBaseUrl the public URL of the service, for the commands of the guide
  */
-export function documentationOf(routes: readonly Route[], publicBaseUrl: string): Route[] {
+export function documentationOf(routes: readonly Route[], publicBaseUrl: string): Documentation {
   const versions = createVersionRegistry();
   const document = createOpenApiDocument({
     routes,
@@ -51,5 +58,8 @@ export function documentationOf(routes: readonly Route[], publicBaseUrl: string)
     tags: TAGS,
     notes: withSamples(routes),
   });
-  return docsRoutes(document, guide(publicBaseUrl), publicBaseUrl);
+  return {
+    routes: docsRoutes(document, guide(publicBaseUrl), publicBaseUrl),
+    createOrderCommand: commandOf(document, 'createOrder'),
+  };
 }

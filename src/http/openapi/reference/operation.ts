@@ -33,7 +33,7 @@ function examplePath(path: string, parameters: readonly Parameter[]): string {
 }
 
 /** The request as a curl command that uses the three variables of the quick start. */
-function curlOf({ method, path, operation }: LocatedOperation): string {
+export function curlOf({ method, path, operation }: LocatedOperation): string {
   const body = jsonOf(operation.requestBody)?.example;
   const parameters = ownParameters(operation.parameters);
   const hasKey = parameters.some(({ name }) => name === 'Idempotency-Key');
