@@ -34,8 +34,8 @@ export function refusalView({
   return {
     title: TITLES[status] ?? 'Something went wrong',
     content: [
-      notice('bad', TEXTS[status] ?? message, 'alert'),
-      h('p', null, link(start, 'To the start page')),
+      notice(status === 404 ? 'plain' : 'bad', TEXTS[status] ?? message, 'alert'),
+      h('p', null, link(start, 'To the start page', { class: 'button second' })),
       h('p', { class: 'hint' }, referenceText(reference)),
     ],
   };
