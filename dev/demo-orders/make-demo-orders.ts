@@ -102,6 +102,10 @@ function momentsOf(deps: DemoDeps, nowMs: number): Moment[] {
 /** What the workflows and the Schedules would have done by now. */
 async function endPast(sql: Sql, merchantId: string, registeredAt: Date): Promise<void> {
   await sql`UPDATE merchants SET created_at = ${registeredAt} WHERE merchant_id = ${merchantId}`;
+  await sql`
+    UPDATE merchant_applications SET submitted_at = ${registeredAt} WHERE merchant_id = ${merchantId}`;
+  await sql`
+    UPDATE merchant_documents SET uploaded_at = ${registeredAt} WHERE merchant_id = ${merchantId}`;
   await sql`UPDATE api_keys SET created_at = ${registeredAt} WHERE merchant_id = ${merchantId}`;
   await sql`
     UPDATE merchant_environments SET updated_at = ${registeredAt} WHERE merchant_id = ${merchantId}`;

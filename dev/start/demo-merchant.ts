@@ -11,12 +11,14 @@ import {
   type DemoMerchant,
   type DemoUsers,
 } from '../dev-facts.ts';
+import { submitDemoApplication } from './demo-application.ts';
 import { ensureMerchantUser, ensureOperator, OPERATOR_EMAILS } from './demo-users.ts';
 import { findUserByEmail } from '../../src/accounts/people/users.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import { verifySecret, type KeyPair } from '../../src/merchants/credentials.ts';
 import { createKeyPair, rotateSecret, type KeyDeps } from '../../src/merchants/keys.ts';
 import { findKeyHolder, findMerchant, requireMerchant } from '../../src/merchants/queries.ts';
+import type { OnboardingDeps } from '../../src/onboarding/public.ts';
 import { webhookSecretContext } from '../../src/webhooks/schedule/attempts.ts';
 import { createSecretBox, type SecretBox } from '../../src/secret-box.ts';
 
@@ -26,10 +28,14 @@ async function freeEmail({ sql }: KeyDeps): Promise<string> {
   return isTaken ? `demo-${randomBytes(4).toString('hex')}@example.com` : 'demo@example.com';
 }
 
-/** A new merchant, approved and with keys for both environments. */
-export async function registerMerchant(deps: KeyDeps): Promise<DemoMerchant> {
+/** What the demo merchant is made with. */
+export interface DemoMerchantDeps extends KeyDeps, OnboardingDeps {}
+
+/** A new merchant with the details of its business, approved and with keys for both environments. */
+export async function registerMerchant(deps: DemoMerchantDeps): Promise<DemoMerchant> {
   const email = await freeEmail(deps);
   const { merchantId } = await createMerchant(deps, { name: 'Demo Bazaar', email });
+  await submitDemoApplication(deps, merchantId);
   await changeMerchantStatus(deps, merchantId, 'approve');
   const sandbox = await createKeyPair(deps, merchantId, 'sandbox');
   const production = await createKeyPair(deps, merchantId, 'production');
@@ -96,12 +102,11 @@ async function webhookSecretOf(
 
 /** The users of the demo merchant and of two operators, who can log in to the dashboard. */
 async function ensureDemoUsers(
-  { sql, actor }: KeyDeps,
+  { sql, actor, dataBox }: DemoMerchantDeps,
   config: DevConfig,
   merchantId: string,
 ): Promise<DemoUsers> {
   const { dataDir, publicBaseUrl } = config;
-  const dataBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
   const deps = { sql, actor, dataBox, publicBaseUrl, nowMs: Date.now };
   const merchant = await requireMerchant(sql, merchantId);
   const known = readDemoUsers(dataDir);
@@ -113,11 +118,12 @@ async function ensureDemoUsers(
   };
 }
 
-/** What the demo merchant is made with. */
-export function demoMerchantDeps(sql: Sql, config: DevConfig): KeyDeps {
+/** See {@link DemoMerchantDeps}. */
+export function demoMerchantDeps(sql: Sql, config: DevConfig): DemoMerchantDeps {
   return {
     sql,
     pepper: required(config, 'API_SECRET_PEPPER'),
+    dataBox: createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS')),
     actor: { name: 'seed', address: null },
   };
 }

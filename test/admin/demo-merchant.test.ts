@@ -6,6 +6,7 @@ import { currentCode } from '../../dev/start/demo-users.ts';
 import { logIn, logInWithCode, readSession, type AccountDeps } from '../../src/accounts/public.ts';
 import { hashPassword } from '../../src/accounts/passwords/passwords.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
+import { isComplete, readApplication } from '../../src/onboarding/public.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { createApiClient } from '../support/api-client.ts';
@@ -84,6 +85,19 @@ async function logBothIn(service: TestService, { merchant, operator }: DemoUsers
     operator: await readSession(deps, token),
   };
 }
+
+test('the demo merchant has submitted a complete application and is approved', async ({
+  service,
+}) => {
+  const { merchantId } = await seed(service, temporaryFolder());
+  const application = await readApplication(service.sql, merchantId);
+  expect(isComplete(application)).toBe(true);
+  expect(application).toMatchObject({
+    status: 'APPROVED',
+    submissions: 1,
+    business: { legalName: 'Demo Bazaar Private Limited', businessKind: 'company' },
+  });
+});
 
 describe('the demo users that a start prints', () => {
   test('can log in to the dashboard, and are the same at every start', async ({ service }) => {

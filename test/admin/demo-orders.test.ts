@@ -19,6 +19,7 @@ async function makeOrders({ url }: TestDatabase, dataDir: string) {
     MIGRATION_DATABASE_URL: owner.href,
     API_SECRET_PEPPER: 'a pepper of at least 32 characters',
     WEBHOOK_SECRET_KEYS: SECRET_KEYS,
+    DATA_ENCRYPTION_KEYS: SECRET_KEYS,
     DATA_DIR: dataDir,
   };
   const done = await runPart('dev/demo-orders.ts', env);
