@@ -6,7 +6,7 @@ import type { IconName } from '../../pages/icons.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { icon } from '../view/icon.ts';
-import { section, tag } from '../view/parts.ts';
+import { codePanel, section, tag } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 
 /** What the pages of the site need beside the dashboard's. */
@@ -59,7 +59,7 @@ export function landingPage(context: PageContext, deps: SiteDeps): Route[] {
           'div',
           { class: 'hero' },
           introduction(user !== undefined),
-          example(deps.createOrderCommand),
+          codePanel('Create an order', deps.createOrderCommand),
         ),
         section('steps', 'From the order to the money', steps()),
         h('div', { class: 'columns' }, documentation(), status(checks)),
@@ -88,19 +88,6 @@ function introduction(isUser: boolean) {
             link('/dashboard/sign-up', 'Create an account', { class: 'button' }),
             link('/dashboard/login', 'Log in', { class: 'button second' }),
           ],
-    ),
-  );
-}
-
-function example(command: string) {
-  return h(
-    'figure',
-    { class: 'code' },
-    h('figcaption', null, 'Create an order'),
-    h(
-      'pre',
-      { tabIndex: 0, role: 'group', 'aria-label': 'The command that creates an order' },
-      h('code', null, command),
     ),
   );
 }

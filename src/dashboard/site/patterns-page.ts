@@ -8,16 +8,20 @@ import { definePage } from '../page.ts';
 import { confirmation } from '../view/confirmation.ts';
 import type { FormState } from '../view/fields.ts';
 import { checkBox, choice, fileField, submit, textArea, textField } from '../view/fields.ts';
+import { chips, tabs } from '../view/filters.ts';
 import { icon } from '../view/icon.ts';
 import { filterForm } from '../view/layout.ts';
+import { pages } from '../view/pages.ts';
 import type { Tone } from '../view/parts.ts';
 import {
+  codePanel,
   copyable,
   deliveryState,
   details,
   facts,
   moment,
   money,
+  more,
   notice,
   orderStatus,
   section,
@@ -25,9 +29,11 @@ import {
   tag,
   written,
 } from '../view/parts.ts';
-import { bar, timePlot, plotLegend } from '../view/plot.ts';
+import { bar, timePlot, plotLegend, shortDay } from '../view/plot.ts';
+import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
+import type { Column } from '../view/table.ts';
 import { dataTable } from '../view/table.ts';
-import { form, link } from '../view/url.ts';
+import { form } from '../view/url.ts';
 
 const PATH = '/dashboard/patterns';
 const TONES: readonly Tone[] = ['plain', 'info', 'wait', 'good', 'bad', 'back'];
@@ -171,22 +177,16 @@ function fieldsThatAreWrong() {
 }
 
 function navigation() {
+  const list = { path: PATH, filters: {}, name: 'status', chosen: '' };
   return section(
     'navigation',
     'Filters and tabs',
-    h(
-      'nav',
-      { class: 'tabs', 'aria-label': 'Tabs' },
-      link(PATH, 'Current', { 'aria-current': 'page' }),
-      link(PATH, 'Other'),
-    ),
-    h(
-      'nav',
-      { class: 'chips', 'aria-label': 'Quick filters' },
-      link(PATH, 'All', { 'aria-current': 'page' }),
-      link(PATH, 'Paid'),
-      link(PATH, 'Disputed'),
-    ),
+    tabs('Tabs', { [PATH]: 'Current', [`${PATH}#tables`]: 'Other' }, PATH),
+    chips('Quick filters', list, [
+      { value: '', title: 'All' },
+      { value: 'paid', title: 'Paid', count: 12 },
+      { value: 'disputed', title: 'Disputed', count: 0 },
+    ]),
     filterForm(
       PATH,
       textField({ name: 'filter-q', label: 'Search', type: 'search' }),
@@ -210,54 +210,84 @@ function buttons() {
   );
 }
 
+const ROWS = [
+  { order: 'ORD01M89S5PGCBD325Y63WHGZ3SRN', paise: 49_950, status: 'COMPLETED' },
+  { order: 'ORD01M89S5PGCBD325Y63WHGZ4TTP', paise: 1_29_900, status: 'DISPUTE_OPEN' },
+] as const;
+type Row = (typeof ROWS)[number];
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'Order', cell: ({ order }) => shortId('order number', order, PATH) },
+  { title: 'Status', cell: ({ status }) => orderStatus(status) },
+  {
+    title: 'Description',
+    cell: () => shortText('Blue kurta, size M, and a scarf of the same cloth'),
+  },
+  {
+    title: 'Created',
+    sort: { to: PATH, order: 'descending' },
+    cell: () => shortMoment(AT, AT),
+  },
+  { title: 'Amount', isNumber: true, sort: { to: PATH }, cell: ({ paise }) => money(paise) },
+];
+
 function tables() {
-  const rows = [
-    { order: 'DB-1001', amountPaise: 49_950, status: 'COMPLETED' as const },
-    { order: 'DB-1002', amountPaise: 1_29_900, status: 'DISPUTE_OPEN' as const },
-  ];
+  const totals = [{ title: 'In all', cells: { Amount: money(1_79_850) } }];
+  const empty = 'There are no orders.';
   return section(
     'tables',
     'Tables',
-    dataTable({
-      caption: 'Orders',
-      empty: 'There are no orders.',
-      rows,
-      columns: [
-        { title: 'Order', cell: ({ order }: (typeof rows)[number]) => link(PATH, order) },
-        { title: 'Status', cell: ({ status }) => orderStatus(status) },
-        { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-      ],
+    dataTable({ caption: 'Orders', empty, rows: ROWS, columns: COLUMNS, totals }),
+    pages({
+      path: PATH,
+      filters: {},
+      chosen: { page: 2, size: 25 },
+      shown: 25,
+      total: { count: 240, isMore: false },
     }),
+    dataTable({ caption: 'No orders', empty, rows: [], columns: COLUMNS }),
     facts({ Name: 'Its value', Amount: money(49_950), Status: orderStatus('PAID') }),
   );
 }
 
+const COUNTS: Readonly<Record<string, readonly number[]>> = {
+  '2026-11-20': [3, 1, 1],
+  '2026-11-21': [5, 2, 0],
+  '2026-11-22': [2, 3, 1],
+};
+const SERIES = { completed: 'Completed', paid: 'Paid', refunded: 'Refunded' };
+
 function plots() {
-  const values: Readonly<Record<string, number>> = {
-    '2026-11-20': 3,
-    '2026-11-21': 5,
-    '2026-11-22': 2,
-  };
-  const titles = { completed: 'Completed', paid: 'Paid', refunded: 'Refunded' };
+  const upTo = (day: string, series: number) =>
+    (COUNTS[day] ?? []).slice(0, series).reduce((sum, count) => sum + count, 0);
+  const dayText = (day: string) =>
+    `${shortDay(day)}: ${Object.values(SERIES)
+      .map((title, series) => `${title} ${COUNTS[day]?.[series]}`)
+      .join(', ')}`;
   return section(
     'plots',
     'Plots',
-    plotLegend(titles),
+    plotLegend(SERIES),
     timePlot({
       id: 'pattern-plot',
       title: 'Orders by day',
-      description: 'Three, five and two orders.',
-      spans: Object.keys(values),
-      most: 5,
+      description: Object.keys(COUNTS).map(dayText).join('. '),
+      spans: Object.keys(COUNTS),
+      most: 8,
       tickText: String,
-      readingText: (day) => `${day}: ${values[day]} orders`,
+      readingText: dayText,
       draw: ({ left, width, y }) =>
-        h(
-          'g',
-          { class: 'completed' },
-          Object.entries(values).map(([day, value]) => bar(left(day), width, y(0), y(value))),
+        Object.keys(SERIES).map((name, series) =>
+          h(
+            'g',
+            { class: name, key: name },
+            Object.keys(COUNTS)
+              .filter((day) => upTo(day, series + 1) > upTo(day, series))
+              .map((day) => bar(left(day), width, y(upTo(day, series)), y(upTo(day, series + 1)))),
+          ),
         ),
     }),
+    more('The figures as a table', h('p', null, 'Every plot has its figures in words, too.')),
   );
 }
 
@@ -266,6 +296,7 @@ function texts() {
     'texts',
     'Texts to copy, of people, and on demand',
     copyable('example', 'curl https://api.example.com/healthz'),
+    codePanel('Is it healthy?', 'curl https://api.example.com/healthz'),
     written('The kurta has another colour than the picture.'),
     details('More on demand', h('p', null, 'It is shown when it is asked for.')),
     h(

@@ -207,6 +207,16 @@ export function copyable(label: string, text: string, shown = text) {
   );
 }
 
+/** Code for developers, with what it does above it. It is dark in both colour schemes, as in the documentation. */
+export function codePanel(title: string, code: string) {
+  return h(
+    'figure',
+    { class: 'code' },
+    h('figcaption', null, title),
+    h('pre', { tabIndex: 0, role: 'group', 'aria-label': title }, h('code', null, code)),
+  );
+}
+
 /** A link that saves a text as a file; it works without a script. */
 export function downloadText(label: string, fileName: string, text: string) {
   const href = `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`;
