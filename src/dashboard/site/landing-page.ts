@@ -64,7 +64,7 @@ export function landingPage(context: PageContext, deps: SiteDeps): Route[] {
         section('steps', 'From the order to the money', steps()),
         h('div', { class: 'columns' }, documentation(), status(checks)),
       ];
-      return { view: { title: PRODUCT.name, content, hasOwnHeading: true, isWide: true } };
+      return { view: { title: PRODUCT.below, content, hasOwnHeading: true, isWide: true } };
     },
   );
 }
