@@ -7,7 +7,7 @@ import type { GatewayCall, OrderView, OrderWorkflowsView } from '../../payments/
 import { submit } from '../view/fields.ts';
 import { deliveryState, facts, moment, money, orderStatus, section } from '../view/parts.ts';
 import { shortId, shortMoment } from '../view/short-texts.ts';
-import { STEP_LABELS, stepDetail } from '../view/steps.ts';
+import { STEP_LABELS, timeline } from '../view/steps.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { whoCell } from './audit-entry.ts';
@@ -266,29 +266,15 @@ function callsTable(calls: readonly GatewayCall[]) {
 }
 
 /** The steps with their texts, the latest first. */
-export function timelinePart({ timeline }: Pick<OrderView, 'timeline'>) {
-  return section(
-    'timeline',
-    'Timeline',
-    h(
-      'ol',
-      { class: 'timeline' },
-      timeline.toReversed().map((entry, index) =>
-        h(
-          'li',
-          { key: index },
-          h('h3', { title: `${entry.kind}: ${entry.status}` }, STEP_LABELS[entry.kind]),
-          h(
-            'p',
-            { class: 'hint' },
-            moment(new Date(entry.at)),
-            entry.actor && [' · ', whoCell({ actor: entry.actor })],
-          ),
-          Object.entries(entry.details ?? {}).map(([name, value]) => stepDetail(name, value)),
-        ),
-      ),
-    ),
-  );
+export function timelinePart({ timeline: steps }: Pick<OrderView, 'timeline'>) {
+  const entries = steps.map(({ kind, status, at, actor, details }) => ({
+    what: STEP_LABELS[kind],
+    code: `${kind}: ${status}`,
+    at: new Date(at),
+    by: actor && whoCell({ actor }),
+    details,
+  }));
+  return section('timeline', 'Timeline', timeline(entries.toReversed()));
 }
 
 function deliveriesPart({ orderNumber, deliveries }: OrderView, role: OperatorRole) {

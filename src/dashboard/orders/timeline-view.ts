@@ -2,7 +2,8 @@ import { h } from 'preact';
 import type { OrderRow, TimelineRow } from '../../orders/public.ts';
 import { isRefundForMerchant } from '../../orders/public.ts';
 import { deliveryState, moment, section } from '../view/parts.ts';
-import { STEP_LABELS, stepDetail } from '../view/steps.ts';
+import type { TimelineEntry } from '../view/steps.ts';
+import { STEP_LABELS, timeline } from '../view/steps.ts';
 import { link } from '../view/url.ts';
 import { pathOf } from '../viewer.ts';
 
@@ -16,23 +17,25 @@ export function timelineSection(order: OrderRow, rows: readonly TimelineRow[], n
   return section(
     'timeline',
     'Timeline',
-    h('ol', { class: 'timeline' }, ...shown.map((row) => entry(order, row, now))),
+    timeline(
+      shown.map((row) => entryOf(order, row, now)),
+      now,
+    ),
     left > 0 && h('p', { class: 'hint' }, `${left} earlier entries are in the API's timeline.`),
   );
 }
 
-function entry(order: OrderRow, row: TimelineRow, now: Date) {
-  const label = isRefundForMerchant(order, row)
-    ? 'An operator started the refund for the merchant'
-    : STEP_LABELS[row.kind];
-  return h(
-    'li',
-    null,
-    h('p', null, h('strong', null, label), ' ', moment(row.at, now)),
-    row.actor !== null && h('p', { class: 'hint' }, `by ${whoOf(row.actor)}`),
-    ...Object.entries(row.details ?? {}).map(([name, value]) => stepDetail(name, value)),
-    webhookLine(order, row, now),
-  );
+function entryOf(order: OrderRow, row: TimelineRow, now: Date): TimelineEntry {
+  const { kind, at, actor, details } = row;
+  return {
+    what: isRefundForMerchant(order, row)
+      ? 'An operator started the refund for the merchant'
+      : STEP_LABELS[kind],
+    at,
+    by: actor !== null && `by ${whoOf(actor)}`,
+    details,
+    more: webhookLine(order, row, now),
+  };
 }
 
 /** Who did it, as the merchant may read it: a user or key of the merchant, but no operator's name. */

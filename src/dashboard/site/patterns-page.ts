@@ -32,6 +32,7 @@ import {
 import { bar, timePlot, plotLegend, shortDay } from '../view/plot.ts';
 import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
 import type { Column } from '../view/table.ts';
+import { timeline } from '../view/steps.ts';
 import { dataTable } from '../view/table.ts';
 import { form } from '../view/url.ts';
 
@@ -299,11 +300,12 @@ function texts() {
     codePanel('Is it healthy?', 'curl https://api.example.com/healthz'),
     written('The kurta has another colour than the picture.'),
     details('More on demand', h('p', null, 'It is shown when it is asked for.')),
-    h(
-      'ol',
-      { class: 'timeline' },
-      h('li', null, h('p', null, h('strong', null, 'Paid'), ' ', moment(AT, AT))),
-      h('li', null, h('p', null, h('strong', null, 'Created'), ' ', moment(AT, AT))),
+    timeline(
+      [
+        { what: 'Paid', at: AT, by: 'The buyer', details: { utr: '444657854129' } },
+        { what: 'Created', at: AT },
+      ],
+      AT,
     ),
   );
 }

@@ -1,6 +1,7 @@
+import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { TimelineRow } from '../../orders/public.ts';
-import { wordsOf, written } from './parts.ts';
+import { moment, wordsOf, written } from './parts.ts';
 
 /** What happened, in words, by the step's kind. */
 export const STEP_LABELS = {
@@ -39,8 +40,37 @@ const MOST_IN_LINE = 60;
 
 const isId = (name: string) => /(id|utr)$/i.test(name);
 
-/** A value of a step, such as the reason of a refund; null if it is empty. */
-export function stepDetail(name: string, value: string | number | boolean | null) {
+/** Something that has happened. */
+export interface TimelineEntry {
+  readonly what: string;
+  /** The same as the API names it. */
+  readonly code?: string;
+  readonly at: Date;
+  readonly by?: ComponentChildren;
+  /** Such as the reason of a refund, by their names in the API; empty ones are left out. */
+  readonly details?: TimelineRow['details'] | undefined;
+  readonly more?: ComponentChildren;
+}
+
+/** What happened to an order or a merchant, in the order of the entries. */
+export function timeline(entries: readonly TimelineEntry[], now = new Date()) {
+  return h(
+    'ol',
+    { class: 'timeline' },
+    entries.map(({ what, code, at, by, details, more }, index) =>
+      h(
+        'li',
+        { key: index },
+        h('h3', { title: code }, what),
+        h('p', { class: 'hint' }, moment(at, now), by && [' · ', by]),
+        Object.entries(details ?? {}).map(([name, value]) => stepDetail(name, value)),
+        more,
+      ),
+    ),
+  );
+}
+
+function stepDetail(name: string, value: string | number | boolean | null) {
   if (value === null || value === '') return null;
   const label = NAMES[name] ?? wordsOf(name);
   const text = String(value);
