@@ -91,9 +91,9 @@ describe('each command has one line that names its person', () => {
       ['dispute.decide', expect.stringMatching(/^operator:.*@ops\.example$/), 'DONE'],
     ]);
     const admin = (await operators.support.get(`/operator/orders/${paid.orderNumber}`)).body;
-    expect(admin).toMatch(/ · [^<]*@shop\.example <span class="hint">merchant's user</);
+    expect(admin).toMatch(/ · [^<]*@shop\.example <span class="hint">Merchant's user</);
     expect(admin).toContain(' · The buyer');
-    expect(admin).toMatch(/ · [^<]*@ops\.example <span class="hint">operator</);
+    expect(admin).toMatch(/ · [^<]*@ops\.example <span class="hint">Operator</);
     // The merchant reads which user it was, but no operator's name.
     const { body } = await owner.get(`/dashboard/sandbox/orders/${paid.orderNumber}`);
     expect(body).toMatch(/by [^<]*@shop\.example</);

@@ -151,10 +151,10 @@ test('the ledger shows the last proof, its faults and the earlier proofs', async
     UPDATE orders SET amount_paise = amount_paise + 1 WHERE order_number = ${order.orderNumber}`;
   await proveLedger({ sql, log });
   const { body } = await operators.support.get('/operator/ledger');
-  expect(body).toMatch(/Fees of open orders.*<code>razorpay<\/code>.*not known yet/s);
+  expect(body).toMatch(/Fees of open orders.*<code>razorpay<\/code>.*Not known yet/s);
   expect(body).toContain('The ledger is not sound: 3 faults.');
   expect(body).toContain(`href="/operator/orders/${order.orderNumber}"`);
-  expect(body).toContain('>sound<');
+  expect(body).toContain('>Sound<');
   expect((await operators.support.get('/operator')).body).toContain('ledger_fault');
   await sql`
     UPDATE orders SET amount_paise = amount_paise - 1 WHERE order_number = ${order.orderNumber}`;
@@ -227,16 +227,16 @@ test('the audit log says who did what on which merchant, in words', async ({
   const read = async (query: string) =>
     (await operators.support.get(`/operator/audit?${query}`)).body;
   const byAsha = await read(`who=${asha.email}&subject=${merchantId}`);
-  expect(byAsha).toContain(`${asha.email} <span class="hint">operator</span>`);
+  expect(byAsha).toContain(`${asha.email} <span class="hint">Operator</span>`);
   expect(byAsha).toMatch(/<td[^>]*>Approved the merchant/);
   expect(byAsha).toContain('They &lt;b>asked&lt;/b>');
   expect(byAsha).toContain('<dt>Linked account id</dt><dd><bdi>acc_1</bdi></dd>');
-  expect(byAsha).toContain('<dt>Is new</dt><dd><bdi>yes</bdi></dd>');
+  expect(byAsha).toContain('<dt>Is new</dt><dd><bdi>Yes</bdi></dd>');
   expect(byAsha).toContain(`title="${merchantId}"><bdi>${name}</bdi></a>`);
   expect(byAsha.match(/<tr>/g)).toHaveLength(2);
   const onAsha = await read(`subject=${asha.userId}`);
   expect(onAsha).toContain(`href="/operator/operators/${asha.userId}">${asha.email}</a>`);
-  expect(onAsha).toContain('asha <span class="hint">terminal</span>');
+  expect(onAsha).toContain('asha <span class="hint">Terminal</span>');
   expect(await read(`subject=${order.orderNumber}`)).toMatch(
     new RegExp(`Cancelled the order[^]*href="/operator/orders/${order.orderNumber}"`),
   );
@@ -262,7 +262,7 @@ test('without Temporal, pages show what the database has, and the rest as unknow
     browser.get(`/operator/orders/${order.orderNumber}`),
   ]);
   expect(work.status).toBe(200);
-  expect(work.body).toContain('unknown: Temporal has not answered');
+  expect(work.body).toContain('Unknown: Temporal has not answered');
   expect(page.status).toBe(200);
   expect(page.body).toContain('Unknown: Temporal cannot be read.');
 });

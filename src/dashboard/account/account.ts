@@ -13,7 +13,7 @@ import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { hidden, submit } from '../view/fields.ts';
-import { capitalised, doneNotice, facts, moment, notice, setting, tag } from '../view/parts.ts';
+import { doneNotice, facts, moment, notice, setting, tag, wordsOf } from '../view/parts.ts';
 import { shortMoment } from '../view/short-texts.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
@@ -73,7 +73,7 @@ function loginFacts(
   return [
     facts({
       'E-mail': user.email,
-      Role: user.role && capitalised(user.role),
+      Role: user.role && wordsOf(user.role),
       'Two-factor': since
         ? [tag('good', 'On'), ' since ', moment(since)]
         : [tag('wait', 'Off'), ' The password alone is enough to log in.'],

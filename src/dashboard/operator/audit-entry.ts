@@ -12,10 +12,10 @@ import { merchantLink, orderLink } from './parts.ts';
 export type ShownEntry = WithMerchantName<AuditEntry> & { user: NamedUser | undefined };
 
 const ACTOR_KINDS: Partial<Record<string, string>> = {
-  operator: 'operator',
-  merchant: "merchant's user",
+  operator: 'Operator',
+  merchant: "Merchant's user",
   key: 'API key',
-  cli: 'terminal',
+  cli: 'Terminal',
 };
 
 const ACTORS_WITHOUT_NAME: Partial<Record<string, string>> = {
@@ -38,8 +38,8 @@ export function whoCell({ actor }: { actor: string }): ComponentChildren {
 /** Of a command; one that is done needs no word. */
 const OUTCOMES = {
   DONE: null,
-  WAITING: tag('wait', 'waiting'),
-  REFUSED: tag('bad', 'refused'),
+  WAITING: tag('wait', 'Waiting'),
+  REFUSED: tag('bad', 'Refused'),
 } as const satisfies Record<NonNullable<AuditEntry['outcome']>, ComponentChildren>;
 
 /** What was done, why, and on demand the rest. */
@@ -61,8 +61,8 @@ function valueOf(value: unknown): string {
       .map(([name, one]) => `${wordsOf(name)}: ${valueOf(one)}`)
       .join('; ');
   }
-  if (value === true) return 'yes';
-  return value === false ? 'no' : String(value);
+  if (value === true) return 'Yes';
+  return value === false ? 'No' : String(value);
 }
 
 function factsOf({ action, requestId, details: rest }: ShownEntry) {
@@ -94,5 +94,5 @@ function subjectOf({ subject, merchantId, user }: ShownEntry): ComponentChildren
 
 /** From which address; the terminal has none. */
 export function fromCell({ actor, address }: ShownEntry): string {
-  return address || (actor.startsWith('cli:') ? 'terminal' : '–');
+  return address || (actor.startsWith('cli:') ? 'Terminal' : '–');
 }

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { DisputeEnding, DisputeRecord } from '../../orders/public.ts';
 import { moment, written } from '../view/parts.ts';
+import { whoCell } from './audit-entry.ts';
 
 const ENDINGS = {
   resolved_by_merchant: 'Resolved by the merchant',
@@ -34,14 +35,21 @@ function disputeRecord(dispute: DisputeRecord) {
       dispute.ending && h('p', { class: 'hint' }, endedAt ? moment(endedAt) : 'under way'),
     ),
     said(
-      ['The buyer, ', moment(raisedAt), raisedBy === 'buyer' ? '' : `, raised by ${raisedBy}`],
+      [
+        'The buyer, ',
+        moment(raisedAt),
+        raisedBy !== 'buyer' && [', raised by ', whoCell({ actor: raisedBy })],
+      ],
       reason,
     ),
     evidenceAt && said(['The merchant, ', moment(evidenceAt)], evidence ?? ''),
     resolution !== null && said('The merchant, to resolve it', resolution),
     decision &&
       said(
-        `Decided for the ${decision.for} by ${decision.actor ?? 'an operator'}`,
+        [
+          `Decided for the ${decision.for} by `,
+          decision.actor ? whoCell({ actor: decision.actor }) : 'an operator',
+        ],
         decision.reason,
       ),
   ];

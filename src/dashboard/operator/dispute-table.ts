@@ -1,3 +1,4 @@
+import { h } from 'preact';
 import type { WithMerchantName } from '../../merchants/public.ts';
 import type { RunningDispute } from '../../orders/public.ts';
 import { money, orderStatus } from '../view/parts.ts';
@@ -23,8 +24,12 @@ export function disputeTable(disputes: readonly WithMerchantName<RunningDispute>
         title: 'Status',
         cell: ({ status, isRefunding, disputeCount }) => [
           orderStatus(status),
-          isRefunding && ' refunding',
-          disputeCount > 1 && ` dispute ${disputeCount}`,
+          h(
+            'span',
+            { class: 'hint' },
+            isRefunding && ' Refunding',
+            disputeCount > 1 && ` Dispute ${disputeCount}`,
+          ),
         ],
       },
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },

@@ -7,7 +7,7 @@ import type { FeesToCome } from '../../payments/public.ts';
 import { estimateFeesToCome } from '../../payments/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import { facts, moment, money, notice, section, tag } from '../view/parts.ts';
+import { environmentTag, facts, moment, money, notice, section, tag } from '../view/parts.ts';
 import { shortMoment } from '../view/short-texts.ts';
 import { dataTable, pager } from '../view/table.ts';
 import type { OperatorPageDeps } from './context.ts';
@@ -75,7 +75,7 @@ function lastProof(proof: LedgerProof) {
       rows: figures.accounts,
       empty: 'No account.',
       columns: [
-        { title: 'Environment', cell: ({ environment }) => environment },
+        { title: 'Environment', cell: ({ environment }) => environmentTag(environment) },
         { title: 'Account', cell: ({ account }) => h('code', null, account) },
         { title: 'Balance', isNumber: true, cell: ({ balancePaise }) => money(balancePaise) },
         { title: 'Expected', isNumber: true, cell: ({ expectedPaise }) => money(expectedPaise) },
@@ -111,7 +111,7 @@ function feeTable(fees: readonly FeesToCome[]) {
       rows: fees,
       empty: 'No order waits for its payment or its transfer.',
       columns: [
-        { title: 'Environment', cell: ({ environment }) => environment },
+        { title: 'Environment', cell: ({ environment }) => environmentTag(environment) },
         { title: 'Gateway', cell: ({ gateway }) => h('code', null, gateway) },
         { title: 'Not paid yet', isNumber: true, cell: (row) => money(row.unpaidPaise) },
         {
@@ -131,7 +131,7 @@ function feeTable(fees: readonly FeesToCome[]) {
   ];
 }
 
-const NOT_KNOWN = 'not known yet';
+const NOT_KNOWN = 'Not known yet';
 const percent = (rate: number | null) =>
   rate === null ? NOT_KNOWN : `${(rate * 100).toFixed(2)} %`;
 
@@ -166,7 +166,7 @@ function proofTable(proofs: readonly ProofSummary[]) {
         title: 'Result',
         cell: ({ ok, faultCount }) =>
           ok
-            ? tag('good', 'sound')
+            ? tag('good', 'Sound')
             : tag('bad', `${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}`),
       },
       { title: 'Orders', isNumber: true, cell: ({ figures }) => figures.orderCount },

@@ -16,7 +16,7 @@ export function mailsPart(mails: readonly OrderMailRecord[]) {
         { title: 'Mail', cell: ({ kind }) => wordsOf(kind) },
         { title: 'Written', cell: ({ createdAt }) => shortMoment(createdAt) },
         {
-          title: 'State',
+          title: 'Status',
           cell: ({ sentAt, failure }) => {
             if (sentAt !== null) return [tag('good', 'Sent'), ' ', shortMoment(sentAt)];
             return failure === null

@@ -5,7 +5,16 @@ import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
 import type { GatewayCall, OrderView, OrderWorkflowsView } from '../../payments/public.ts';
 import { submit } from '../view/fields.ts';
-import { deliveryState, facts, moment, money, orderStatus, section } from '../view/parts.ts';
+import {
+  capitalised,
+  deliveryState,
+  facts,
+  moment,
+  money,
+  orderStatus,
+  section,
+  wordsOf,
+} from '../view/parts.ts';
 import { shortId, shortMoment } from '../view/short-texts.ts';
 import { STEP_LABELS, timeline } from '../view/steps.ts';
 import { dataTable } from '../view/table.ts';
@@ -93,7 +102,7 @@ function factsPart(order: WithMerchantName<OrderView>) {
     'order',
     'Order',
     facts({
-      'Pending operation': order.doing,
+      'Pending operation': order.doing && capitalised(order.doing),
       Next: next && [moment(new Date(next.at)), ' ', next.action],
       'Dispute waiting since': order.waitingDisputeSince && moment(order.waitingDisputeSince),
       Merchant: merchantIn(order),
@@ -103,11 +112,12 @@ function factsPart(order: WithMerchantName<OrderView>) {
         { dir: 'auto' },
         [buyer.name, buyer.email, buyer.phone].filter(Boolean).join(', '),
       ),
-      Gateway: order.gateway,
+      Gateway: h('code', null, order.gateway),
       Refund: refund && [
         money(refund.amountPaise),
-        `, ${refund.reason ?? ''}, `,
+        ', ',
         refund.processedAt ? moment(refund.processedAt) : 'under way',
+        refund.reason && h('p', { class: 'hint' }, wordsOf(refund.reason)),
       ],
       Created: moment(order.createdAt),
       Changed: moment(order.updatedAt),
@@ -155,9 +165,9 @@ function moneyPart(order: OrderView) {
         empty: 'None.',
         columns: [
           { title: 'Reversal', cell: ({ reversalId }) => shortId('reversal id', reversalId) },
-          { title: 'Kind', cell: ({ kind }) => kind },
+          { title: 'Kind', cell: ({ kind }) => wordsOf(kind) },
           { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-          { title: 'State', cell: ({ state }) => state },
+          { title: 'Status', cell: ({ state }) => wordsOf(state) },
           { title: 'Recorded', cell: ({ recordedAt }) => shortMoment(recordedAt) },
         ],
       }),
@@ -171,16 +181,16 @@ function moneyPart(order: OrderView) {
 function gatewayState(payment: OrderView['payments'][number]): ComponentChildren {
   const { surplusReason, refundedAt, heldAt, holdRefusedAt, isWhole, currency } = payment;
   if (!isWhole) {
-    return [`not usable for the order: ${currency}, `, money(payment.refundedPaise), ' refunded'];
+    return [`Not usable for the order: ${currency}, `, money(payment.refundedPaise), ' refunded'];
   }
   if (surplusReason !== null) {
     return [
-      `${surplusReason}, `,
+      `${wordsOf(surplusReason)}, `,
       refundedAt ? ['refunded ', shortMoment(refundedAt)] : 'not refunded yet',
     ];
   }
-  if (heldAt) return ['held ', shortMoment(heldAt)];
-  return holdRefusedAt ? ['the hold was refused ', shortMoment(holdRefusedAt)] : 'not held yet';
+  if (heldAt) return ['Held ', shortMoment(heldAt)];
+  return holdRefusedAt ? ['The hold was refused ', shortMoment(holdRefusedAt)] : 'Not held yet';
 }
 
 function linesTable({ lines }: OrderView) {
@@ -190,7 +200,7 @@ function linesTable({ lines }: OrderView) {
     empty: 'The ledger has no line of this order.',
     columns: [
       { title: 'At', cell: ({ at }) => shortMoment(at) },
-      { title: 'Operation', cell: ({ operation }) => operation },
+      { title: 'Operation', cell: ({ operation }) => wordsOf(operation) },
       { title: 'From', cell: ({ from }) => h('code', null, from) },
       { title: 'To', cell: ({ to }) => h('code', null, to) },
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
@@ -210,7 +220,7 @@ function sessionsTable({ sessions }: OrderView) {
         cell: ({ gatewaySessionId }) =>
           gatewaySessionId === null ? '–' : shortId('id at the gateway', gatewaySessionId),
       },
-      { title: 'State', cell: ({ state }) => state },
+      { title: 'Status', cell: ({ state }) => wordsOf(state) },
       { title: 'Until', cell: ({ expiresAt }) => shortMoment(expiresAt) },
     ],
   });
@@ -235,7 +245,7 @@ function workflowPart({ workflows, gatewayCalls, temporalProblem }: OrderWorkflo
                   'li',
                   { key: workflowId },
                   shortId('workflow id', workflowId),
-                  ` ${status} `,
+                  ` ${wordsOf(status)} `,
                   url !== null && h('a', { href: url, rel: 'noreferrer' }, 'In the Temporal UI'),
                 ),
               ),
@@ -252,14 +262,14 @@ function callsTable(calls: readonly GatewayCall[]) {
     rows: calls,
     empty: 'None.',
     columns: [
-      { title: 'Call', cell: ({ what }) => what },
-      { title: 'State', cell: ({ state }) => state },
+      { title: 'Call', cell: ({ what }) => capitalised(what) },
+      { title: 'Status', cell: ({ state }) => wordsOf(state) },
       { title: 'Attempt', isNumber: true, cell: ({ attempt }) => attempt },
       { title: 'Last try', cell: ({ lastTriedAt }) => lastTriedAt && shortMoment(lastTriedAt) },
       { title: 'Next try', cell: ({ nextTryAt }) => nextTryAt && shortMoment(nextTryAt) },
       {
         title: 'Last error',
-        cell: ({ lastError }) => h('span', { dir: 'auto' }, lastError ?? '–'),
+        cell: ({ lastError }) => h('span', { dir: 'auto' }, capitalised(lastError ?? '–')),
       },
     ],
   });
@@ -294,7 +304,7 @@ function deliveriesPart({ orderNumber, deliveries }: OrderView, role: OperatorRo
             shortId('delivery id', deliveryId),
           ],
         },
-        { title: 'State', cell: ({ state }) => deliveryState(state) },
+        { title: 'Status', cell: ({ state }) => deliveryState(state) },
         {
           title: 'Attempts',
           cell: ({ attempts }) => {

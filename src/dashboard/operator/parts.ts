@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { Environment } from '../../domain/index.ts';
-import { doneNotice, tag } from '../view/parts.ts';
+import { doneNotice, environmentTag } from '../view/parts.ts';
 import { shortId, shortText } from '../view/short-texts.ts';
 import { link } from '../view/url.ts';
 
@@ -23,7 +23,7 @@ export function merchantLink(merchantId: string, name: string | null) {
   );
 }
 
-/** The merchant of an order with the environment, which must not be overlooked. */
+/** The merchant of an order with the environment. */
 export function merchantIn({
   merchantId,
   merchantName,
@@ -33,13 +33,7 @@ export function merchantIn({
   merchantName: string | null;
   environment: Environment;
 }) {
-  return [
-    merchantLink(merchantId, merchantName),
-    ' ',
-    environment === 'sandbox'
-      ? tag('plain', 'Sandbox', 'flask-conical')
-      : tag('wait', 'Production', 'badge-indian-rupee'),
-  ];
+  return [merchantLink(merchantId, merchantName), ' ', environmentTag(environment)];
 }
 
 const DONE = {

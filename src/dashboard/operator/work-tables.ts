@@ -6,7 +6,7 @@ import type { ListedMerchant } from '../../onboarding/public.ts';
 import type { OverdueOrder } from '../../orders/public.ts';
 import type { StuckCall, StuckKind, StuckMoney } from '../../payments/public.ts';
 import type { FailingEndpoint } from '../../webhooks/public.ts';
-import { money, orderStatus } from '../view/parts.ts';
+import { capitalised, money, orderStatus } from '../view/parts.ts';
 import { shortMoment, shortText } from '../view/short-texts.ts';
 import { submit } from '../view/fields.ts';
 import { dataTable } from '../view/table.ts';
@@ -74,24 +74,24 @@ function stuckActions(
 function callText({ call, kind, refusedAt }: StuckMoney & { call: StuckCall }) {
   if (kind === 'holding') {
     return refusedAt
-      ? ['refused ', shortMoment(refusedAt), '; tried again an hour later']
-      : 'tried again every minute';
+      ? ['Refused ', shortMoment(refusedAt), '; tried again an hour later']
+      : 'Tried again every minute';
   }
   switch (call.state) {
     case 'unknown':
-      return 'unknown: Temporal has not answered';
+      return 'Unknown: Temporal has not answered';
     case 'no_workflow':
-      return 'no workflow runs: recover the order';
+      return 'No workflow runs: recover the order';
     case 'none':
-      return 'no call is waiting';
+      return 'No call is waiting';
     case 'running':
-      return [`attempt ${call.attempt} is running`, ...errorText(call.lastError)];
+      return [`Attempt ${call.attempt} is running`, ...errorText(call.lastError)];
     case 'due':
-      return [`attempt ${call.attempt} is due: is a worker running?`, ...errorText(call.lastError)];
+      return [`Attempt ${call.attempt} is due: is a worker running?`, ...errorText(call.lastError)];
     case 'waiting':
     case 'paused':
       return [
-        `attempt ${call.attempt}, `,
+        `Attempt ${call.attempt}, `,
         call.nextTryAt ? ['next try ', shortMoment(call.nextTryAt)] : 'paused in Temporal',
         ...errorText(call.lastError),
       ];
@@ -144,19 +144,14 @@ export function failingTable(rows: readonly FailingEndpoint[]) {
     rows,
     empty: 'No endpoint is failing.',
     columns: [
-      {
-        title: 'Merchant',
-        cell: ({ merchantId, merchantName }) => merchantLink(merchantId, merchantName),
-      },
-      { title: 'Environment', cell: ({ environment }) => environment },
+      { title: 'Merchant', cell: merchantIn },
       { title: 'Endpoint', cell: ({ host }) => h('code', null, shortText(host)) },
       { title: 'Failing since', cell: ({ failingSince }) => shortMoment(failingSince) },
       {
         title: 'Last error',
         cell: ({ lastError, lastFailedAt }) => [
-          h('span', { dir: 'auto' }, lastError),
-          ' ',
-          shortMoment(lastFailedAt),
+          h('span', { dir: 'auto' }, capitalised(lastError)),
+          h('span', { class: 'hint' }, ' · ', shortMoment(lastFailedAt)),
         ],
       },
     ],

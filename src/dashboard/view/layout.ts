@@ -7,6 +7,7 @@ import { brandOf, PRODUCT } from '../../pages/brand.ts';
 import type { IconName } from '../../pages/icons.ts';
 import { submit } from './fields.ts';
 import { icon } from './icon.ts';
+import { wordsOf } from './parts.ts';
 import { form, link, withPathPrefix } from './url.ts';
 
 /** The URLs of the files that pages load. */
@@ -103,11 +104,6 @@ const OPERATOR_PAGES: Navigation = {
   ],
 };
 
-const ENVIRONMENT_TITLES = {
-  sandbox: 'Sandbox',
-  production: 'Production',
-} as const satisfies Record<Environment, string>;
-
 function navigation(base: string, { first, others }: Navigation, path: string, marked?: string) {
   const isIn = (to: string) =>
     to === base ? path === to : path === to || path.startsWith(`${to}/`);
@@ -150,8 +146,8 @@ function environmentSwitch(environment: Environment, otherPath: string) {
     { class: 'switch', 'aria-label': 'Environment' },
     ENVIRONMENTS.map((one) =>
       one === environment
-        ? h('span', { key: one, 'aria-current': 'true' }, ENVIRONMENT_TITLES[one])
-        : link(otherPath, ENVIRONMENT_TITLES[one]),
+        ? h('span', { key: one, 'aria-current': 'true' }, wordsOf(one))
+        : link(otherPath, wordsOf(one)),
     ),
   );
 }
@@ -184,7 +180,7 @@ function header(frame: Frame, path: string, marked: string | undefined) {
       return h(
         'header',
         null,
-        brand('Operators', frame.role),
+        brand('Operators', wordsOf(frame.role)),
         navigation('/operator', OPERATOR_PAGES, path),
       );
   }
@@ -219,7 +215,7 @@ function titleOf(view: View, frame: Frame): string {
     case 'signedOut':
       return `${view.title} · ${PRODUCT.name}`;
     case 'merchant':
-      return `${view.title} · ${ENVIRONMENT_TITLES[frame.environment]} · ${frame.name}`;
+      return `${view.title} · ${wordsOf(frame.environment)} · ${frame.name}`;
     case 'operator':
       return `${view.title} · Operators`;
   }

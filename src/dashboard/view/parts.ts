@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
-import type { OrderStatus } from '../../domain/index.ts';
+import type { Environment, OrderStatus } from '../../domain/index.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
 import type { IconName } from '../../pages/icons.ts';
 import type { ListedDelivery } from '../../webhooks/public.ts';
@@ -85,6 +85,13 @@ function statusTag({ tone, text, icon: name }: StatusLook, title: string) {
   return h('span', { class: `tag ${tone}`, title }, icon(name), text);
 }
 
+/** In which environment something is, which must not be overlooked. */
+export function environmentTag(environment: Environment) {
+  return environment === 'sandbox'
+    ? tag('plain', 'Sandbox', 'flask-conical')
+    : tag('wait', 'Production', 'badge-indian-rupee');
+}
+
 /** A part of a page with a heading. @param id unique on the page */
 export function section(id: string, title: string, ...children: ComponentChildren[]) {
   return h(
@@ -133,10 +140,8 @@ export function wordsOf(name: string): string {
   return capitalised(name.replaceAll(/[_.]|(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase());
 }
 
-/** A text with its first letter as at the beginning of a sentence. */
-export function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
+/** A text with a capital at its beginning. */
+export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** A text that a person has written, in either direction of writing and with its line breaks. */
 export function written(text: string) {

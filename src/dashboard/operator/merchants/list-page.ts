@@ -9,7 +9,7 @@ import { definePage } from '../../page.ts';
 import { applicationState } from '../../view/application.ts';
 import { choice, textField } from '../../view/fields.ts';
 import { filterForm } from '../../view/layout.ts';
-import { section } from '../../view/parts.ts';
+import { section, wordsOf } from '../../view/parts.ts';
 import { shortMoment } from '../../view/short-texts.ts';
 import type { Column } from '../../view/table.ts';
 import { dataTable, pager } from '../../view/table.ts';
@@ -69,7 +69,7 @@ export function listPage(context: PageContext, { sql }: MerchantReviewDeps): Rou
   });
 }
 
-const STATUS_CHOICES = Object.fromEntries(STATUSES.map((status) => [status, status]));
+const STATUS_CHOICES = Object.fromEntries(STATUSES.map((status) => [status, wordsOf(status)]));
 
 function waitingSection(waiting: ListedMerchant[]) {
   return section(

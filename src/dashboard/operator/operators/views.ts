@@ -6,15 +6,15 @@ import type { FormState } from '../../view/fields.ts';
 import { choice, submit, textArea, textField } from '../../view/fields.ts';
 import type { View } from '../../view/layout.ts';
 import type { Tone } from '../../view/parts.ts';
-import { doneNotice, facts, moment, notice, section, tag } from '../../view/parts.ts';
+import { doneNotice, facts, moment, notice, section, tag, wordsOf } from '../../view/parts.ts';
 import { shortMoment } from '../../view/short-texts.ts';
 import { dataTable } from '../../view/table.ts';
 import { form, link } from '../../view/url.ts';
 
 const ROLES = {
-  support: 'support: sees everything, retries, raises disputes for buyers',
-  finance: 'finance: also decides disputes, refunds and settles',
-  admin: 'admin: also reviews merchants and manages operators',
+  support: 'Support: sees everything, retries, raises disputes for buyers',
+  finance: 'Finance: also decides disputes, refunds and settles',
+  admin: 'Admin: also reviews merchants and manages operators',
 } as const;
 
 const STATES = {
@@ -62,8 +62,8 @@ export function operatorsView(operators: readonly ListedOperator[], state: Refus
         title: 'E-mail',
         cell: ({ email, userId }) => link(`/operator/operators/${userId}`, email),
       },
-      { title: 'Role', cell: ({ role }) => role },
-      { title: 'State', cell: stateTag },
+      { title: 'Role', cell: ({ role }) => wordsOf(role) },
+      { title: 'Status', cell: stateTag },
       {
         title: 'Last seen',
         cell: ({ lastSeenAt }) => (lastSeenAt ? shortMoment(lastSeenAt) : 'No session'),
@@ -99,8 +99,8 @@ export function operatorView(
   const content = [
     doneNotice(DONE, done),
     facts({
-      Role: operator.role,
-      State: stateTag(operator),
+      Role: wordsOf(operator.role),
+      Status: stateTag(operator),
       Invited: moment(operator.createdAt),
       'Last seen': operator.lastSeenAt ? moment(operator.lastSeenAt) : 'No session',
     }),

@@ -94,8 +94,8 @@ export function proposalView(
 
 function outcomeText(status: Proposal['status'], outcome: string | null) {
   if (status !== 'approved') return null;
-  if (outcome === null) return 'not carried out yet';
-  return outcome === 'done' ? 'done' : `not carried out: ${outcome}`;
+  if (outcome === null) return 'Not carried out yet';
+  return outcome === 'done' ? 'Done' : `Not carried out: ${outcome}`;
 }
 
 function changeTable(proposal: Proposal) {
