@@ -392,8 +392,9 @@ test('the page has what the merchant has taken in production, and what of it was
       (${day(90)}::date, 'merchant_held', 'refunds', 50000),
       (${day(3)}::date, 'gateway_clearing', 'merchant_held', 100000)) AS line (day, debit, credit, paise)`;
   const text = textOf((await support.get(pathOf(merchantId))).body);
-  expect(text).toContain('The last 30 days 2 ₹1,000.00 1 50% 0 ₹0.00');
-  expect(text).toContain('In all 4 ₹2,000.00 2 50% 1 ₹500.00');
+  expect(text).toContain('In all The last 30 days Paid orders 4 2 Paid ₹2,000.00 ₹1,000.00');
+  expect(text).toContain('Disputes 2 1 Disputes per paid order 50% 50%');
+  expect(text).toContain('Refunded orders 1 0 Refunded ₹500.00 ₹0.00');
 });
 
 test('a merchant that does not exist is not found, and no page is for merchants', async ({

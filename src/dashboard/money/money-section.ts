@@ -7,7 +7,7 @@ import { numberText, rupeesText } from '../../pages/format.ts';
 import type { FormState } from '../view/fields.ts';
 import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
-import { capitalised, money, more, section } from '../view/parts.ts';
+import { capitalised, emptyState, money, more, section } from '../view/parts.ts';
 import { plotLegend } from '../view/plot.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
@@ -53,7 +53,7 @@ export function moneySection({ period, statementsPath, moneyDays }: ShownMoney) 
     ),
     !isEmpty && hasBefore && plotLegend({ earlier: capitalised(periodBefore(period)) }),
     isEmpty
-      ? h('p', { class: 'empty' }, 'No money moved in these days.')
+      ? emptyState('No money moved in these days.')
       : more('The figures as a table', figuresTable(days, statementsPath)),
   );
 }

@@ -130,7 +130,7 @@ function otherDays(path: string, { day, today }: Shown) {
   const after = addDays(day, 1);
   return h(
     'nav',
-    { class: 'pager', 'aria-label': 'Days' },
+    { class: 'pages', 'aria-label': 'Days' },
     link(pathWith(path, { day: before }), `← ${dayText(before)}`, { rel: 'prev' }),
     after <= today && link(pathWith(path, { day: after }), `${dayText(after)} →`, { rel: 'next' }),
   );

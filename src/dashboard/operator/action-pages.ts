@@ -11,11 +11,12 @@ import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import { confirmationView } from '../view/confirmation.ts';
 import type { FormState } from '../view/fields.ts';
-import { notice, written } from '../view/parts.ts';
+import { notice, objectHead, written } from '../view/parts.ts';
 import type { ActionName, ActionValues, OrderAction } from './action-declarations.ts';
 import { ORDER_ACTIONS } from './action-declarations.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { actionForm, actionPath } from './order-actions.ts';
+import { ORDERS } from './order-view.ts';
 import { orderLink } from './parts.ts';
 import { proposeAndShow, proposerOf } from './propose.ts';
 
@@ -137,12 +138,13 @@ function refusedForm(
 }
 
 function formView(name: ActionName, orderNumber: string, state: FormState, refusal?: string) {
+  const { title } = ORDER_ACTIONS[name];
   const content = [
+    objectHead({ ...ORDERS, one: orderLink(orderNumber) }, title),
     refusal !== undefined && notice('bad', refusal, 'alert'),
-    h('p', null, 'Order ', orderLink(orderNumber)),
     actionForm(orderNumber, name, state),
   ];
-  return { title: ORDER_ACTIONS[name].title, content };
+  return { title, content, hasOwnHeading: true };
 }
 
 const NEEDS_SECOND =

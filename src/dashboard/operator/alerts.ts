@@ -10,7 +10,7 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { FormState } from '../view/fields.ts';
 import { submit, textArea } from '../view/fields.ts';
-import { moment, section } from '../view/parts.ts';
+import { emptyState, moment, objectHead, section } from '../view/parts.ts';
 import { pager, pathWith } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import type { OperatorPageDeps } from './context.ts';
@@ -57,7 +57,8 @@ export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Rou
     const content = [
       actionNotice(done),
       h('nav', { class: 'chips', 'aria-label': 'Which alerts' }, ...shownLinks(show)),
-      section('alerts', TITLES[show], alertList(alerts, viewer.role, NONE[show])),
+      alerts.length > 0 && h('h2', { class: 'hidden' }, TITLES[show]),
+      alertList(alerts, viewer.role, NONE[show]),
       pager('/operator/alerts', show === 'open' ? {} : { show }, { before, next }),
     ];
     return { view: { title: 'Alerts', content } };
@@ -98,7 +99,10 @@ const notOpen = () =>
 
 function clearView(alert: Alert, role: OperatorRole, state: FormState) {
   const reason = { name: 'reason', label: 'Reason', hint: 'For the audit log.', required: true };
+  const title = 'Clear an alert';
+  const way = { path: '/operator/alerts', list: 'Alerts', one: `Alert ${alert.alertId}` };
   const content = [
+    objectHead(way, title),
     section('alert', 'The alert', ...alertFacts(alert, role)),
     form(
       `/operator/alerts/${alert.alertId}/clear`,
@@ -107,12 +111,12 @@ function clearView(alert: Alert, role: OperatorRole, state: FormState) {
       submit('Clear the alert'),
     ),
   ];
-  return { title: 'Clear an alert', content };
+  return { title, content, hasOwnHeading: true };
 }
 
 /** Alerts with what to do about them. */
 export function alertList(alerts: readonly Alert[], role: OperatorRole, empty = NONE.open) {
-  if (alerts.length === 0) return h('p', { class: 'empty' }, empty);
+  if (alerts.length === 0) return emptyState(empty, 'circle-check');
   const mayClear = mayDo(role, 'alert.clear');
   return h(
     'ul',

@@ -3,7 +3,7 @@ import { h } from 'preact';
 import { shortId } from '../view/short-texts.ts';
 import type { NamedUser } from '../../accounts/public.ts';
 import type { AuditEntry, WithMerchantName } from '../../merchants/public.ts';
-import { details, facts, tag, wordsOf } from '../view/parts.ts';
+import { capitalised, details, facts, tag, wordsOf } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import { actionText } from './audit-actions.ts';
 import { merchantLink, orderLink } from './parts.ts';
@@ -29,7 +29,7 @@ const ACTORS_WITHOUT_NAME: Partial<Record<string, string>> = {
 export function whoCell({ actor }: { actor: string }): ComponentChildren {
   const end = actor.indexOf(':');
   const kind = ACTOR_KINDS[actor.slice(0, end)];
-  if (end < 0 || kind === undefined) return ACTORS_WITHOUT_NAME[actor] ?? actor;
+  if (end < 0 || kind === undefined) return ACTORS_WITHOUT_NAME[actor] ?? capitalised(actor);
   const name = actor.slice(end + 1);
   const shown = actor.startsWith('key:') ? shortId('API key', name) : name;
   return [shown, ' ', h('span', { class: 'hint' }, kind)];
@@ -42,16 +42,10 @@ const OUTCOMES = {
   REFUSED: tag('bad', 'Refused'),
 } as const satisfies Record<NonNullable<AuditEntry['outcome']>, ComponentChildren>;
 
-/** What was done, why, and on demand the rest. */
+/** What was done, and on demand why and the rest. */
 export function whatCell(entry: ShownEntry): ComponentChildren {
-  const { action, outcome, reason } = entry;
-  return [
-    actionText(action),
-    ' ',
-    outcome && OUTCOMES[outcome],
-    reason && h('p', { class: 'hint', dir: 'auto' }, reason),
-    details('Details', facts(factsOf(entry))),
-  ];
+  const { action, outcome } = entry;
+  return details([actionText(action), ' ', outcome && OUTCOMES[outcome]], facts(factsOf(entry)));
 }
 
 function valueOf(value: unknown): string {
@@ -65,11 +59,13 @@ function valueOf(value: unknown): string {
   return value === false ? 'No' : String(value);
 }
 
-function factsOf({ action, requestId, details: rest }: ShownEntry) {
+function factsOf({ action, reason, actor, address, requestId, details: rest }: ShownEntry) {
   const named = Object.entries(rest)
     .filter(([name, value]) => name !== 'reason' && value !== null && value !== '')
     .map(([name, value]) => [wordsOf(name), h('bdi', null, valueOf(value))]);
   return {
+    Reason: reason && h('span', { dir: 'auto' }, reason),
+    From: address || (actor.startsWith('cli:') && 'Terminal'),
     'Action code': h('code', null, action),
     Request: requestId && h('code', null, requestId),
     ...(Object.fromEntries(named) as Record<string, ComponentChildren>),
@@ -82,7 +78,7 @@ export function onCell(entry: ShownEntry): ComponentChildren {
   const parts = [subjectOf(entry), merchantId && merchantLink(merchantId, merchantName)].filter(
     Boolean,
   );
-  return parts.flatMap((part, index) => (index === 0 ? [part] : [h('br', null), part]));
+  return parts.flatMap((part, index) => (index === 0 ? [part] : [' · ', part]));
 }
 
 function subjectOf({ subject, merchantId, user }: ShownEntry): ComponentChildren {
@@ -90,9 +86,4 @@ function subjectOf({ subject, merchantId, user }: ShownEntry): ComponentChildren
   if (subject.startsWith('ORD')) return orderLink(subject);
   if (user?.isOperator) return link(`/operator/operators/${user.userId}`, user.email);
   return user ? user.email : h('code', null, subject);
-}
-
-/** From which address; the terminal has none. */
-export function fromCell({ actor, address }: ShownEntry): string {
-  return address || (actor.startsWith('cli:') ? 'Terminal' : '–');
 }

@@ -22,7 +22,7 @@ import { dataTable, pager, pathWith } from '../view/table.ts';
 import { csvLink } from '../view/parts.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
 import type { ShownEntry } from './audit-entry.ts';
-import { fromCell, onCell, whatCell, whoCell } from './audit-entry.ts';
+import { onCell, whatCell, whoCell } from './audit-entry.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { ROWS_PER_PAGE } from './context.ts';
 
@@ -135,10 +135,9 @@ function auditTable(entries: readonly ShownEntry[]) {
     empty: 'Nothing matches.',
     columns: [
       { title: 'When', cell: ({ at }) => shortMoment(at) },
-      { title: 'Who', cell: whoCell },
+      { title: 'Who', isLine: true, cell: whoCell },
       { title: 'What', cell: whatCell },
-      { title: 'On', cell: onCell },
-      { title: 'From', cell: fromCell },
+      { title: 'On', isLine: true, cell: onCell },
     ],
   });
 }

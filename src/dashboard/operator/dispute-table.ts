@@ -34,7 +34,7 @@ export function disputeTable(disputes: readonly WithMerchantName<RunningDispute>
       },
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
       { title: 'Raised', cell: ({ raisedAt }) => shortMoment(raisedAt) },
-      { title: 'Merchant', cell: merchantIn },
+      { title: 'Merchant', isLine: true, cell: merchantIn },
     ],
   });
 }

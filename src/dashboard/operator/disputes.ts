@@ -22,7 +22,7 @@ import { listOpenAbout } from '../../proposals/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { chips } from '../view/filters.ts';
-import { facts, moment, money, notice, orderStatus, section } from '../view/parts.ts';
+import { emptyState, facts, moment, money, notice, orderStatus, section } from '../view/parts.ts';
 import { emptyText, pageFields, pages, partOf } from '../view/pages.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { disputeRecords } from './dispute-records.ts';
@@ -126,7 +126,7 @@ async function disputeContent(
           'texts',
           'Both sides',
           disputes.length === 0
-            ? h('p', { class: 'empty' }, 'This order was never disputed.')
+            ? emptyState('This order was never disputed.')
             : disputeRecords(disputes.toReversed()),
         ),
         historyPart(history),
@@ -178,7 +178,7 @@ function historyPart({ orders, hasMore }: { orders: DisputedOrder[]; hasMore: bo
   return section(
     'history',
     'Earlier disputes between this buyer and this merchant',
-    orders.length === 0 && h('p', { class: 'empty' }, 'There are none.'),
+    orders.length === 0 && emptyState('There are none.'),
     orders.map((order) =>
       h(
         'div',

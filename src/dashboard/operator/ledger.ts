@@ -7,8 +7,9 @@ import type { FeesToCome } from '../../payments/public.ts';
 import { estimateFeesToCome } from '../../payments/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import { environmentTag, facts, moment, money, notice, section, tag } from '../view/parts.ts';
+import { environmentTag, moment, money, notice, section, tag, wordsOf } from '../view/parts.ts';
 import { shortMoment } from '../view/short-texts.ts';
+import type { Column } from '../view/table.ts';
 import { dataTable, pager } from '../view/table.ts';
 import type { OperatorPageDeps } from './context.ts';
 import { ROWS_PER_PAGE } from './context.ts';
@@ -62,39 +63,51 @@ function lastProof(proof: LedgerProof) {
           'bad',
           `The ledger is not sound: ${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}.`,
         ),
-    facts({
-      Verified: [moment(at), ` in ${seconds(durationMs)}`],
-      Lines: figures.lineCount,
-      Orders: figures.orderCount,
-      Captures: figures.captureCount,
-      'Captures not applied yet': figures.capturesUnderWay,
-    }),
-    !ok && faultTable(faults, faultCount),
-    dataTable({
-      caption: 'The balance of each account',
-      rows: figures.accounts,
-      empty: 'No account.',
-      columns: [
-        { title: 'Environment', cell: ({ environment }) => environmentTag(environment) },
-        { title: 'Account', cell: ({ account }) => h('code', null, account) },
-        { title: 'Balance', isNumber: true, cell: ({ balancePaise }) => money(balancePaise) },
-        { title: 'Expected', isNumber: true, cell: ({ expectedPaise }) => money(expectedPaise) },
-        {
-          title: 'Difference',
-          isNumber: true,
-          cell: ({ balancePaise, expectedPaise }) => money(balancePaise - expectedPaise),
-        },
-      ],
-    }),
     h(
       'p',
-      null,
-      figures.sums.map(({ environment, sumPaise }) => [
-        `All accounts of ${environment} sum to `,
-        money(sumPaise),
-        '. ',
-      ]),
+      { class: 'hint' },
+      'Verified ',
+      moment(at),
+      ` in ${seconds(durationMs)}: ${figures.lineCount} lines, ${figures.orderCount} orders, ` +
+        `${figures.captureCount} captures, ${figures.capturesUnderWay} not applied yet.`,
     ),
+    !ok && faultTable(faults, faultCount),
+    h(
+      'div',
+      { class: 'columns' },
+      figures.sums.map((sum) => accountsOf(sum, figures.accounts)),
+    ),
+  );
+}
+
+type Figures = LedgerProof['figures'];
+
+/** The balances of an environment with their sum, and what differs if anything does. */
+function accountsOf({ environment, sumPaise }: Figures['sums'][number], all: Figures['accounts']) {
+  const rows = all.filter((one) => one.environment === environment);
+  const differs = rows.some((one) => one.balancePaise !== one.expectedPaise);
+  const columns: Column<Figures['accounts'][number]>[] = [
+    { title: 'Account', cell: ({ account }) => h('span', { title: account }, wordsOf(account)) },
+    { title: 'Balance', isNumber: true, cell: ({ balancePaise }) => money(balancePaise) },
+    { title: 'Expected', isNumber: true, cell: ({ expectedPaise }) => money(expectedPaise) },
+    {
+      title: 'Difference',
+      isNumber: true,
+      cell: ({ balancePaise, expectedPaise }) => money(balancePaise - expectedPaise),
+    },
+  ];
+  return h(
+    'div',
+    { key: environment, class: 'said' },
+    h('h3', null, environmentTag(environment)),
+    dataTable({
+      caption: `The balances of the ${environment} accounts`,
+      isCompact: true,
+      rows,
+      empty: 'No account.',
+      columns: differs ? columns : columns.slice(0, 2),
+      totals: [{ title: 'Sum', cells: { Balance: money(sumPaise) } }],
+    }),
   );
 }
 
@@ -108,11 +121,23 @@ function feeTable(fees: readonly FeesToCome[]) {
     ),
     dataTable({
       caption: 'Fees of open orders',
+      isCompact: true,
       rows: fees,
       empty: 'No order waits for its payment or its transfer.',
       columns: [
-        { title: 'Environment', cell: ({ environment }) => environmentTag(environment) },
-        { title: 'Gateway', cell: ({ gateway }) => h('code', null, gateway) },
+        {
+          title: 'Gateway',
+          cell: ({ gateway, environment }) => [
+            h('code', null, gateway),
+            ' ',
+            environmentTag(environment),
+          ],
+        },
+        {
+          title: 'Will still cost',
+          isNumber: true,
+          cell: ({ costPaise }) => (costPaise === null ? NOT_KNOWN : money(costPaise)),
+        },
         { title: 'Not paid yet', isNumber: true, cell: (row) => money(row.unpaidPaise) },
         {
           title: 'Not transferred yet',
@@ -121,11 +146,6 @@ function feeTable(fees: readonly FeesToCome[]) {
         },
         { title: 'Fee of a payment', isNumber: true, cell: (row) => percent(row.paymentRate) },
         { title: 'Fee of a transfer', isNumber: true, cell: (row) => percent(row.transferRate) },
-        {
-          title: 'Will still cost',
-          isNumber: true,
-          cell: ({ costPaise }) => (costPaise === null ? NOT_KNOWN : money(costPaise)),
-        },
       ],
     }),
   ];
@@ -158,6 +178,7 @@ function faultTable(faults: LedgerProof['faults'], faultCount: number) {
 function proofTable(proofs: readonly ProofSummary[]) {
   return dataTable({
     caption: 'Proofs of the ledger',
+    isCompact: true,
     rows: proofs,
     empty: 'None yet: the Schedule verify-ledger makes one every hour.',
     columns: [
@@ -169,8 +190,8 @@ function proofTable(proofs: readonly ProofSummary[]) {
             ? tag('good', 'Sound')
             : tag('bad', `${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}`),
       },
-      { title: 'Orders', isNumber: true, cell: ({ figures }) => figures.orderCount },
       { title: 'Took', isNumber: true, cell: ({ durationMs }) => seconds(durationMs) },
+      { title: 'Orders', isNumber: true, cell: ({ figures }) => figures.orderCount },
     ],
   });
 }

@@ -6,6 +6,7 @@ import type { WithMerchantName } from '../../merchants/public.ts';
 import { withMerchantNames, writeLook } from '../../merchants/public.ts';
 import { markErased, searchAllOrders } from '../../orders/public.ts';
 import type { PageContext } from '../context.ts';
+import { shorten } from '../../pages/format.ts';
 import { definePage } from '../page.ts';
 import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
@@ -84,15 +85,17 @@ function orderTable(
       { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
       { title: 'Status', cell: ({ status }) => orderStatus(status) },
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-      { title: 'Merchant', cell: merchantIn },
+      { title: 'Merchant', isLine: true, cell: merchantIn },
       {
         title: 'Own id',
-        cell: ({ merchantOrderId }) =>
-          h('span', { class: 'id' }, shortText(merchantOrderId ?? '–')),
+        isLine: true,
+        cell: ({ merchantOrderId }) => shortText(merchantOrderId ?? '–', 20),
       },
       {
         title: 'Buyer',
-        cell: ({ buyerEmail, buyerPhone }) => [shortText(buyerEmail), h('br', null), buyerPhone],
+        isLine: true,
+        cell: ({ buyerEmail, buyerPhone }) =>
+          h('bdi', { title: `${buyerEmail}, ${buyerPhone}` }, shorten(buyerEmail, 28)),
       },
       { title: 'Created', cell: ({ createdAt }) => shortMoment(createdAt) },
     ],

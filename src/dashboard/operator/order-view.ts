@@ -8,9 +8,11 @@ import { submit } from '../view/fields.ts';
 import {
   capitalised,
   deliveryState,
+  emptyState,
   facts,
   moment,
   money,
+  objectHead,
   orderStatus,
   section,
   wordsOf,
@@ -67,32 +69,19 @@ export function orderContent(
   ];
 }
 
-const ORDERS = { path: '/operator/orders', list: 'Orders', one: 'Order' };
+/** The list of orders, for the way to a page of one. */
+export const ORDERS = { path: '/operator/orders', list: 'Orders', one: 'Order' };
 
 /** The amount and the status, and which order it is. @param of the list that the page belongs to */
 export function orderHead(
   order: Pick<OrderView, 'orderNumber' | 'description' | 'amountPaise' | 'status'>,
   of: { path: string; list: string; one: string } = ORDERS,
 ) {
-  return h(
-    'div',
-    { class: 'head' },
-    h(
-      'p',
-      { class: 'crumbs' },
-      link(of.path, of.list),
-      ' › ',
-      orderLink(order.orderNumber),
-      ' · ',
-      h('bdi', null, order.description),
-    ),
-    h(
-      'h1',
-      null,
-      h('span', { class: 'hidden' }, `${of.one} ${order.orderNumber}: `),
-      money(order.amountPaise),
-      orderStatus(order.status),
-    ),
+  return objectHead(
+    { ...of, one: [orderLink(order.orderNumber), ' · ', h('bdi', null, order.description)] },
+    h('span', { class: 'hidden' }, `${of.one} ${order.orderNumber}: `),
+    money(order.amountPaise),
+    orderStatus(order.status),
   );
 }
 
@@ -103,7 +92,10 @@ function factsPart(order: WithMerchantName<OrderView>) {
     'Order',
     facts({
       'Pending operation': order.doing && capitalised(order.doing),
-      Next: next && [moment(new Date(next.at)), ' ', next.action],
+      Next: next && [
+        moment(new Date(next.at)),
+        h('p', { class: 'hint' }, capitalised(next.action)),
+      ],
       'Dispute waiting since': order.waitingDisputeSince && moment(order.waitingDisputeSince),
       Merchant: merchantIn(order),
       "Merchant's own id": order.merchantOrderId,
@@ -231,11 +223,7 @@ function workflowPart({ workflows, gatewayCalls, temporalProblem }: OrderWorkflo
     temporalProblem === null
       ? [
           workflows.length === 0 &&
-            h(
-              'p',
-              { class: 'empty' },
-              'Temporal has no workflow of this order; it may have passed its retention.',
-            ),
+            emptyState('Temporal has no workflow of this order; it may have passed its retention.'),
           workflows.length > 0 &&
             h(
               'ul',

@@ -18,7 +18,7 @@ export function orderLink(orderNumber: string) {
 export function merchantLink(merchantId: string, name: string | null) {
   return link(
     `/operator/merchants/${encodeURIComponent(merchantId)}`,
-    shortText(name ?? merchantId),
+    shortText(name ?? merchantId, 24),
     { title: merchantId },
   );
 }

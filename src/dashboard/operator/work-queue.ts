@@ -14,6 +14,7 @@ import { findFailingEndpoints } from '../../webhooks/public.ts';
 import { kindsFor, listOpenProposals } from '../../proposals/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
+import type { Tone } from '../view/parts.ts';
 import { notice, section } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import { alertList } from './alerts.ts';
@@ -110,20 +111,20 @@ function partsOf(work: Work, role: OperatorRole): WorkPart[] {
   ];
 }
 
-/** What there is how much of. */
-const LABELS = {
-  alerts: 'Alerts',
-  proposals: 'To approve',
-  stuck: 'Stuck money',
-  disputes: 'To decide',
-  reviews: 'To review',
-  overdue: 'Late orders',
-  endpoints: 'Failing endpoints',
-} as const;
+/** What there is how much of, in the colour of its urgency. */
+const FIGURES = {
+  alerts: { label: 'Alerts', tone: 'bad' },
+  proposals: { label: 'To approve', tone: 'wait' },
+  stuck: { label: 'Stuck money', tone: 'bad' },
+  disputes: { label: 'To decide', tone: 'bad' },
+  reviews: { label: 'To review', tone: 'wait' },
+  overdue: { label: 'Late orders', tone: 'bad' },
+  endpoints: { label: 'Failing endpoints', tone: 'bad' },
+} as const satisfies Record<string, { label: string; tone: Tone }>;
 
 /** One kind of work. */
 interface WorkPart {
-  readonly id: keyof typeof LABELS;
+  readonly id: keyof typeof FIGURES;
   readonly title: string;
   readonly rows: readonly unknown[];
   readonly content: ComponentChildren;
@@ -146,8 +147,8 @@ function workParts(parts: readonly WorkPart[]) {
         parts.map((part) =>
           h(
             'div',
-            { key: part.id, class: part.rows.length === 0 ? 'none' : undefined },
-            h('dt', null, LABELS[part.id]),
+            { key: part.id, class: part.rows.length === 0 ? 'none' : FIGURES[part.id].tone },
+            h('dt', null, FIGURES[part.id].label),
             h(
               'dd',
               null,

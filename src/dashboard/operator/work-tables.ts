@@ -44,7 +44,7 @@ export function stuckTable(
       { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
       { title: 'Since', cell: ({ since }) => shortMoment(since) },
       { title: 'At the gateway', cell: callText },
-      { title: 'Merchant', cell: merchantIn },
+      { title: 'Merchant', isLine: true, cell: merchantIn },
       { title: 'Actions', cell: (one) => stuckActions(one, role) },
     ],
   });
@@ -122,7 +122,7 @@ export function overdueTable(rows: readonly WithMerchantName<OverdueOrder>[], ro
       { title: 'Problem', cell: ({ cause }) => WAITS[cause] },
       { title: 'Since', cell: ({ since }) => shortMoment(since) },
       { title: 'Status', cell: ({ status }) => orderStatus(status) },
-      { title: 'Merchant', cell: merchantIn },
+      { title: 'Merchant', isLine: true, cell: merchantIn },
       {
         title: 'Action',
         cell: ({ orderNumber }) =>
@@ -144,11 +144,12 @@ export function failingTable(rows: readonly FailingEndpoint[]) {
     rows,
     empty: 'No endpoint is failing.',
     columns: [
-      { title: 'Merchant', cell: merchantIn },
+      { title: 'Merchant', isLine: true, cell: merchantIn },
       { title: 'Endpoint', cell: ({ host }) => h('code', null, shortText(host)) },
       { title: 'Failing since', cell: ({ failingSince }) => shortMoment(failingSince) },
       {
         title: 'Last error',
+        isLine: true,
         cell: ({ lastError, lastFailedAt }) => [
           h('span', { dir: 'auto' }, capitalised(lastError)),
           h('span', { class: 'hint' }, ' · ', shortMoment(lastFailedAt)),

@@ -7,7 +7,7 @@ import { shorten } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
-import { money, moment, orderStatus } from '../view/parts.ts';
+import { emptyState, moment, money, orderStatus } from '../view/parts.ts';
 import type { PageSizes } from '../view/pages.ts';
 import { emptyText, pageFieldsOf, pages, partOf } from '../view/pages.ts';
 import { chips } from '../view/filters.ts';
@@ -62,7 +62,7 @@ export function disputePages(context: PageContext, deps: OrderPagesDeps): Route[
         title: 'Disputes',
         content: [
           chips('Which disputes', { path, filters: {}, name: 'list', chosen: list }, CHIPS),
-          rows.length === 0 && h('p', { class: 'empty' }, emptyText(chosen, EMPTY[list])),
+          rows.length === 0 && emptyState(emptyText(chosen, EMPTY[list])),
           ...rows.map((order) => disputeCard(deps, viewer, order)),
           pages({ path, filters: { list }, chosen, sizes: SIZES, shown: rows.length, total, next }),
         ],

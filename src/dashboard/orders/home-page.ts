@@ -11,7 +11,7 @@ import { daysOf, periodQuery, readPeriod } from '../money/period.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { icon } from '../view/icon.ts';
-import { moment, section } from '../view/parts.ts';
+import { emptyState, moment, section } from '../view/parts.ts';
 import { pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import type { AttentionItem, OrderPagesDeps } from './deps.ts';
@@ -61,7 +61,7 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
 }
 
 function attentionList(items: readonly AttentionItem[]) {
-  if (items.length === 0) return h('p', { class: 'empty' }, 'Nothing waits for you.');
+  if (items.length === 0) return emptyState('Nothing waits for you.', 'circle-check');
   return h(
     'ul',
     { class: 'list todo' },

@@ -4,9 +4,17 @@ import type { OrderAction, OrderDetails, OrderRow } from '../../orders/public.ts
 import { markErased, waitingOf } from '../../orders/public.ts';
 import { icon } from '../view/icon.ts';
 import type { View } from '../view/layout.ts';
-import { copyable, facts, moment, money, notice, orderStatus, section } from '../view/parts.ts';
+import {
+  copyable,
+  facts,
+  moment,
+  money,
+  notice,
+  objectHead,
+  orderStatus,
+  section,
+} from '../view/parts.ts';
 import { shortId } from '../view/short-texts.ts';
-import { link } from '../view/url.ts';
 import { pathOf } from '../viewer.ts';
 import type { RefusedAction } from './action-form.ts';
 import { actionForm, apiDrawer } from './action-form.ts';
@@ -75,23 +83,15 @@ export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View
 function orderHead(row: OrderRow) {
   const order = markErased(row);
   const name = order.merchantOrderId ?? order.orderNumber;
-  return h(
-    'div',
-    { class: 'head' },
-    h(
-      'p',
-      { class: 'crumbs' },
-      link(pathOf(order, '/orders'), 'Orders'),
-      ` › ${name} · `,
-      h('bdi', null, order.description),
-    ),
-    h(
-      'h1',
-      null,
-      h('span', { class: 'hidden' }, `Order ${name}: `),
-      money(order.amountPaise),
-      orderStatus(order.status),
-    ),
+  return objectHead(
+    {
+      path: pathOf(order, '/orders'),
+      list: 'Orders',
+      one: [`${name} · `, h('bdi', null, order.description)],
+    },
+    h('span', { class: 'hidden' }, `Order ${name}: `),
+    money(order.amountPaise),
+    orderStatus(order.status),
   );
 }
 

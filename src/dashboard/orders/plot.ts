@@ -3,7 +3,7 @@ import { h } from 'preact';
 import type { OrderStatus } from '../../domain/index.ts';
 import type { DayOfOrders } from '../../orders/public.ts';
 import { numberText } from '../../pages/format.ts';
-import { more } from '../view/parts.ts';
+import { emptyState, more } from '../view/parts.ts';
 import type { Scales } from '../view/plot.ts';
 import { bar, timePlot, plotLegend, shortDay } from '../view/plot.ts';
 import { dataTable } from '../view/table.ts';
@@ -52,7 +52,7 @@ const shortCount = new Intl.NumberFormat('en', { notation: 'compact' });
 export function ordersPlot(daysOfOrders: readonly DayOfOrders[]) {
   const days = daysOfOrders.map(outcomesOf);
   if (days.every((day) => totalOf(day) === 0)) {
-    return [h('p', { class: 'empty' }, 'There were no orders.')];
+    return [emptyState('There were no orders.')];
   }
   const plot = timePlot({
     id: 'orders-plot',

@@ -18,6 +18,7 @@ import {
   facts,
   moment,
   notice,
+  objectHead,
   section,
 } from '../view/parts.ts';
 import { shortId, shortMoment } from '../view/short-texts.ts';
@@ -71,16 +72,11 @@ export function deliveryView(content: DeliveryContent): View {
 }
 
 function deliveryHead(environment: Environment, { event, state }: MerchantDelivery) {
-  return h(
-    'div',
-    { class: 'head' },
-    h(
-      'p',
-      { class: 'crumbs' },
-      link(pathOf(environment, '/deliveries'), 'Webhooks'),
-      ` › ${event}`,
-    ),
-    h('h1', null, h('span', { class: 'hidden' }, 'Webhook '), event, deliveryState(state)),
+  return objectHead(
+    { path: pathOf(environment, '/deliveries'), list: 'Webhooks', one: event },
+    h('span', { class: 'hidden' }, 'Webhook '),
+    event,
+    deliveryState(state),
   );
 }
 

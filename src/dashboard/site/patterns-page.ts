@@ -18,6 +18,7 @@ import {
   copyable,
   deliveryState,
   details,
+  emptyState,
   facts,
   moment,
   money,
@@ -144,7 +145,7 @@ function messages() {
       { title: 'Current', state: 'current' },
       { title: 'Open', state: 'open' },
     ]),
-    h('p', { class: 'empty' }, 'An empty list says so.'),
+    emptyState('An empty list says so.'),
   );
 }
 

@@ -14,7 +14,7 @@ import type {
 import { changesSince, DOCUMENT_KINDS } from '../../onboarding/public.ts';
 import type { PageReply } from '../reply.ts';
 import type { Tone } from './parts.ts';
-import { facts, moment, more, section, tag } from './parts.ts';
+import { emptyState, facts, moment, more, section, tag } from './parts.ts';
 import { shortMoment } from './short-texts.ts';
 import { dataTable } from './table.ts';
 import { embeddedPdf, link, picture } from './url.ts';
@@ -108,7 +108,7 @@ export function shownDocuments(
   documents: readonly DocumentFacts[],
   pathOf: (document: DocumentFacts) => string,
 ) {
-  if (documents.length === 0) return h('p', { class: 'empty' }, 'No documents yet.');
+  if (documents.length === 0) return emptyState('No documents yet.');
   return documents.map((document) => {
     const { documentId, kind, fileName, mediaType, sizeBytes, uploadedAt } = document;
     const name = `${DOCUMENT_KINDS[kind].label}: ${fileName}`;

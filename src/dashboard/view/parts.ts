@@ -92,6 +92,28 @@ export function environmentTag(environment: Environment) {
     : tag('wait', 'Production', 'badge-indian-rupee');
 }
 
+/** What a list or a part of a page says that has nothing to show. */
+export function emptyState(text: ComponentChildren, name: IconName = 'inbox') {
+  return h('p', { class: 'empty' }, icon(name), h('span', null, text));
+}
+
+/**
+ * The heading of a page of one object, below the way to it.
+ *
+ * @param way the list that the object is in, and which one it is
+ */
+export function objectHead(
+  { path, list, one }: { path: string; list: string; one: ComponentChildren },
+  ...heading: ComponentChildren[]
+) {
+  return h(
+    'div',
+    { class: 'head' },
+    h('p', { class: 'crumbs' }, link(path, list), ' › ', one),
+    h('h1', null, ...heading),
+  );
+}
+
 /** A part of a page with a heading. @param id unique on the page */
 export function section(id: string, title: string, ...children: ComponentChildren[]) {
   return h(
@@ -262,6 +284,6 @@ export function more(summary: string, ...children: ComponentChildren[]) {
 }
 
 /** What is shown only on demand, such as the command that does the same through the API. */
-export function details(summary: string, ...children: ComponentChildren[]) {
+export function details(summary: ComponentChildren, ...children: ComponentChildren[]) {
   return h('details', null, h('summary', null, summary), ...children);
 }

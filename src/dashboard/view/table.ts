@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
+import { emptyState } from './parts.ts';
 import { link } from './url.ts';
 
 /** A column of a {@link dataTable}. */
@@ -10,6 +11,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** Amounts and counts are aligned at their end. */
   readonly isNumber?: boolean;
+  /** Never wraps, unless the screen is narrow. */
+  readonly isLine?: boolean;
   /** Of a column by which the rows can be sorted. */
   readonly sort?: ColumnSort | undefined;
 }
@@ -48,7 +51,7 @@ export interface DataTable<Row> {
  */
 export function dataTable<Row>(table: DataTable<Row>) {
   const { caption, columns, rows, empty, totals = [], isCompact } = table;
-  if (rows.length === 0) return h('p', { class: 'empty' }, empty);
+  if (rows.length === 0) return emptyState(empty);
   return h(
     'div',
     {
@@ -86,7 +89,8 @@ export function dataTable<Row>(table: DataTable<Row>) {
 /** What the cells of a column have in common. */
 type AnyColumn = Omit<Column<never>, 'cell'>;
 
-const classOf = ({ isNumber }: AnyColumn) => (isNumber ? 'number' : undefined);
+const classOf = ({ isNumber, isLine }: AnyColumn) =>
+  isNumber ? 'number' : isLine ? 'line' : undefined;
 
 const ARROWS = { ascending: '↑', descending: '↓' } as const;
 
@@ -139,10 +143,13 @@ export function pager(
   if (before === undefined && next === undefined) return null;
   return h(
     'nav',
-    { class: 'pager', 'aria-label': 'Pages' },
-    before !== undefined && link(pathWith(path, query), 'Newest'),
+    { class: 'pages', 'aria-label': 'Pages' },
+    before !== undefined && link(pathWith(path, query), 'Newest', { class: 'button small' }),
     next !== undefined &&
-      link(pathWith(path, { ...query, before: next }), 'Older', { rel: 'next' }),
+      link(pathWith(path, { ...query, before: next }), 'Older', {
+        rel: 'next',
+        class: 'button small',
+      }),
   );
 }
 

@@ -58,7 +58,7 @@ export function listPage(context: PageContext, { sql }: MerchantReviewDeps): Rou
           ),
           dataTable({
             caption: 'Merchants, the newest first',
-            columns: [NAME, STATE, KIND, CREATED],
+            columns: [NAME, STATE, EMAIL, KIND, CREATED],
             rows: merchants,
             empty: 'No merchant matches.',
           }),
@@ -77,7 +77,7 @@ function waitingSection(waiting: ListedMerchant[]) {
     'Waiting for a decision',
     dataTable({
       caption: 'Applications under review, the one that has waited longest first',
-      columns: [NAME, KIND, SUBMITTED],
+      columns: [NAME, EMAIL, KIND, SUBMITTED],
       rows: waiting,
       empty: 'No application waits.',
     }),
@@ -86,12 +86,9 @@ function waitingSection(waiting: ListedMerchant[]) {
 
 const NAME: Column<ListedMerchant> = {
   title: 'Merchant',
-  cell: ({ merchantId, name, email }) => [
-    link(merchantPath(merchantId), h('bdi', null, name)),
-    h('br', null),
-    h('span', { class: 'hint' }, email),
-  ],
+  cell: ({ merchantId, name }) => link(merchantPath(merchantId), h('bdi', null, name)),
 };
+const EMAIL: Column<ListedMerchant> = { title: 'E-mail', cell: ({ email }) => email };
 const STATE: Column<ListedMerchant> = {
   title: 'Status',
   cell: ({ state }) => applicationState(state),

@@ -109,26 +109,33 @@ const DECISIONS = {
   approve: {
     button: 'Propose to approve',
     kind: 'button',
-    text: 'Approve: another admin has to approve it, too. Then the merchant gets a mail.',
+    title: 'Approve',
+    text: 'Another admin has to approve it, too. Then the merchant gets a mail.',
   },
   reject: {
     button: 'Reject',
     kind: 'button danger',
+    title: 'Reject',
     text:
-      'Reject: the merchant gets the reason by mail, can change its application and submit it ' +
+      'The merchant gets the reason by mail, can change its application and submit it ' +
       'again. Keys stop working with 403.',
   },
   suspend: {
     button: 'Suspend',
     kind: 'button danger',
-    text: `Suspend: the merchant gets the reason by mail. ${SUSPENSION_STOPS}`,
+    title: 'Suspend',
+    text: `The merchant gets the reason by mail. ${SUSPENSION_STOPS}`,
   },
   activate: {
     button: 'Propose to activate',
     kind: 'button',
-    text: 'Activate: another admin has to approve it. Then the suspension ends, and releases that wait begin within the hour.',
+    title: 'Activate',
+    text: 'Another admin has to approve it. Then the suspension ends, and releases that wait begin within the hour.',
   },
-} as const satisfies Record<StatusChange, { button: string; kind: string; text: string }>;
+} as const satisfies Record<
+  StatusChange,
+  { button: string; kind: string; title: string; text: string }
+>;
 
 /** The decisions that can be made now, with their form. */
 export function decisionSection(review: Review, { decision = {} }: Shown) {
@@ -144,7 +151,14 @@ export function decisionSection(review: Review, { decision = {} }: Shown) {
     h(
       'ul',
       { class: 'list' },
-      decisions.map((change) => h('li', { key: change }, DECISIONS[change].text)),
+      decisions.map((change) =>
+        h(
+          'li',
+          { key: change },
+          h('h3', null, DECISIONS[change].title),
+          h('p', { class: 'hint' }, DECISIONS[change].text),
+        ),
+      ),
     ),
     form(
       merchantPath(merchant.merchantId, '/decision'),

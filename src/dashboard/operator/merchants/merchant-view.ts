@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { OperatorRole } from '../../../accounts/public.ts';
 import { mayDo } from '../../../accounts/public.ts';
-import type { DocumentFacts, PastDecision, Review } from '../../../onboarding/public.ts';
+import type { DocumentFacts, Review } from '../../../onboarding/public.ts';
 import { missingOf } from '../../../onboarding/public.ts';
 import {
   applicationState,
@@ -15,9 +15,17 @@ import {
   missingList,
 } from '../../view/application.ts';
 import type { View } from '../../view/layout.ts';
-import { facts, moment, notice, section, written } from '../../view/parts.ts';
-import { shortMoment } from '../../view/short-texts.ts';
-import { dataTable } from '../../view/table.ts';
+import {
+  emptyState,
+  facts,
+  moment,
+  notice,
+  objectHead,
+  section,
+  written,
+} from '../../view/parts.ts';
+import { shortId } from '../../view/short-texts.ts';
+import { timeline } from '../../view/steps.ts';
 import type { OperatorViewer } from '../../viewer.ts';
 import { actionText } from '../audit-actions.ts';
 import { whoCell } from '../audit-entry.ts';
@@ -33,8 +41,17 @@ export function merchantView({ role }: OperatorViewer, review: Review, shown: Sh
   const { merchant, application } = review;
   return {
     title: merchant.name,
+    hasOwnHeading: true,
     content: [
-      h('p', { class: 'lead' }, applicationState(application.state)),
+      objectHead(
+        {
+          path: '/operator/merchants',
+          list: 'Merchants',
+          one: shortId('merchant id', merchant.merchantId),
+        },
+        h('bdi', null, merchant.name),
+        applicationState(application.state),
+      ),
       mayDo(role, 'merchant.review') && jumpTo('decision', 'Decide'),
       shown.message,
       openProposals(shown.proposals ?? []),
@@ -65,13 +82,41 @@ export function isReviewed({ application }: Review): boolean {
 }
 
 function mainSections(role: OperatorRole, review: Review, shown: Shown): ComponentChildren[] {
-  const { merchant, application, history } = review;
-  const pathOf = ({ documentId }: DocumentFacts) =>
-    merchantPath(merchant.merchantId, `/documents/${documentId}`);
+  const { application, history } = review;
   return [
     merchantSection(review),
     changesSection(application),
     volumeSection(shown.volume),
+    ...(isBlank(application)
+      ? [section('business', 'Business', emptyState(NOTHING_ENTERED), missing(review))]
+      : applicationSections(role, review, shown)),
+    section(
+      'history',
+      'History',
+      timeline(
+        history.map(({ at, action, actor, reason }) => ({
+          what: actionText(action),
+          at,
+          by: whoCell({ actor }),
+          details: { reason },
+        })),
+      ),
+    ),
+  ];
+}
+
+const NOTHING_ENTERED = 'The business, its bank account and its documents have not been entered.';
+
+/** Nothing of an application has been entered. */
+const isBlank = ({ business, bank, documents }: Review['application']) =>
+  [...Object.values(business), ...Object.values(bank), ...documents].every((one) => one === null);
+
+/** What the merchant has entered. */
+function applicationSections(role: OperatorRole, review: Review, shown: Shown) {
+  const { merchant, application } = review;
+  const pathOf = ({ documentId }: DocumentFacts) =>
+    merchantPath(merchant.merchantId, `/documents/${documentId}`);
+  return [
     section('business', 'Business', businessFacts(application.business), missing(review)),
     section(
       'bank',
@@ -86,7 +131,6 @@ function mainSections(role: OperatorRole, review: Review, shown: Shown): Compone
         ? shownDocuments(application.documents, pathOf)
         : documentTable(application.documents, pathOf),
     ),
-    historySection(history),
   ];
 }
 
@@ -109,24 +153,3 @@ function merchantSection({ merchant, application, hasUser }: Review) {
 /** Rules can change after a submission; a draft says what it lacks. */
 const missing = ({ application }: Review) =>
   missingList(Object.values(missingOf(application)).flat());
-
-function historySection(history: readonly PastDecision[]) {
-  return section(
-    'history',
-    'History',
-    dataTable({
-      caption: 'Submissions and decisions, the latest first',
-      columns: [
-        { title: 'When', cell: ({ at }) => shortMoment(at) },
-        { title: 'What', cell: ({ action }) => actionText(action) },
-        { title: 'Who', cell: whoCell },
-        {
-          title: 'Reason',
-          cell: ({ reason }) => (reason === null ? '–' : h('span', { dir: 'auto' }, reason)),
-        },
-      ],
-      rows: history,
-      empty: 'Nothing has happened yet.',
-    }),
-  );
-}

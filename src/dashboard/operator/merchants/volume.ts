@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import type { Sql } from '../../../db/client.ts';
 import { readMoneyDays } from '../../../ledger/public.ts';
 import type { OrderVolume } from '../../../orders/public.ts';
@@ -47,33 +48,30 @@ const shareOf = (part: number, { paidOrders }: Volume) =>
 
 /** The volume as a table. */
 export function volumeSection({ recent, all }: MerchantVolume) {
-  const times = [
-    { time: `The last ${RECENT_DAYS} days`, ...recent },
-    { time: 'In all', ...all },
+  const figures: [string, (one: Volume) => ComponentChildren][] = [
+    ['Paid orders', (one) => numberText(one.paidOrders)],
+    ['Paid', (one) => money(one.paidPaise)],
+    ['Disputes', (one) => numberText(one.disputes)],
+    ['Disputes per paid order', (one) => shareOf(one.disputes, one)],
+    ['Refunded orders', (one) => numberText(one.refundedOrders)],
+    ['Refunded', (one) => money(one.refundedPaise)],
   ];
   return section(
     'volume',
     'Production',
     dataTable({
       caption: 'What the merchant has taken in production',
-      rows: times,
-      empty: '',
+      isCompact: true,
+      rows: all.paidOrders === 0 ? [] : figures,
+      empty: 'No order was paid in production yet.',
       columns: [
-        { title: 'Time', cell: ({ time }) => time },
-        { title: 'Paid orders', isNumber: true, cell: (one) => numberText(one.paidOrders) },
-        { title: 'Paid', isNumber: true, cell: (one) => money(one.paidPaise) },
-        { title: 'Disputes', isNumber: true, cell: (one) => numberText(one.disputes) },
+        { title: 'Figure', cell: ([title]) => title },
+        { title: 'In all', isNumber: true, cell: ([, textOf]) => textOf(all) },
         {
-          title: 'Disputes per paid order',
+          title: `The last ${RECENT_DAYS} days`,
           isNumber: true,
-          cell: (one) => shareOf(one.disputes, one),
+          cell: ([, textOf]) => textOf(recent),
         },
-        {
-          title: 'Refunded orders',
-          isNumber: true,
-          cell: (one) => numberText(one.refundedOrders),
-        },
-        { title: 'Refunded', isNumber: true, cell: (one) => money(one.refundedPaise) },
       ],
     }),
   );

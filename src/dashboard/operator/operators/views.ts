@@ -1,4 +1,3 @@
-import { h } from 'preact';
 import type { ListedOperator } from '../../../accounts/public.ts';
 import type { RefusedForm } from '../../account/form-reply.ts';
 import { refusal } from '../../account/form-reply.ts';
@@ -6,8 +5,18 @@ import type { FormState } from '../../view/fields.ts';
 import { choice, submit, textArea, textField } from '../../view/fields.ts';
 import type { View } from '../../view/layout.ts';
 import type { Tone } from '../../view/parts.ts';
-import { doneNotice, facts, moment, notice, section, tag, wordsOf } from '../../view/parts.ts';
-import { shortMoment } from '../../view/short-texts.ts';
+import {
+  doneNotice,
+  facts,
+  moment,
+  notice,
+  objectHead,
+  section,
+  setting,
+  tag,
+  wordsOf,
+} from '../../view/parts.ts';
+import { shortId, shortMoment } from '../../view/short-texts.ts';
 import { dataTable } from '../../view/table.ts';
 import { form, link } from '../../view/url.ts';
 
@@ -49,7 +58,7 @@ const reasonField = (name: string, state: FormState = {}) =>
     state,
   );
 
-const SECOND = h('p', { class: 'hint' }, 'Another admin has to approve it within 24 hours.');
+const SECOND = 'Another admin has to approve it within 24 hours.';
 
 /** All operators, and the form that invites one. */
 export function operatorsView(operators: readonly ListedOperator[], state: RefusedForm = {}): View {
@@ -78,7 +87,7 @@ export function operatorsView(operators: readonly ListedOperator[], state: Refus
     reasonField('reason', state),
     submit('Propose the invitation'),
   );
-  const content = [refusal(state), list, section('invite', 'Invite an operator', SECOND, invite)];
+  const content = [refusal(state), list, setting('invite', 'Invite an operator', SECOND, invite)];
   return { title: 'Operators', content };
 }
 
@@ -97,17 +106,28 @@ export function operatorView(
   },
 ): View {
   const content = [
+    objectHead(
+      {
+        path: '/operator/operators',
+        list: 'Operators',
+        one: shortId('user id', operator.userId),
+      },
+      operator.email,
+      stateTag(operator),
+    ),
     doneNotice(DONE, done),
-    facts({
-      Role: wordsOf(operator.role),
-      Status: stateTag(operator),
-      Invited: moment(operator.createdAt),
-      'Last seen': operator.lastSeenAt ? moment(operator.lastSeenAt) : 'No session',
-    }),
+    section(
+      'operator',
+      'Operator',
+      facts({
+        Role: wordsOf(operator.role),
+        Invited: moment(operator.createdAt),
+        'Last seen': operator.lastSeenAt ? moment(operator.lastSeenAt) : 'No session',
+      }),
+    ),
     ...formsOf(operator, viewerId, isLast),
-    h('p', null, link('/operator/operators', 'To the operators')),
   ];
-  return { title: operator.email, content };
+  return { title: operator.email, content, hasOwnHeading: true };
 }
 
 function formsOf(operator: ListedOperator, viewerId: string, isLast: boolean) {
@@ -118,11 +138,10 @@ function formsOf(operator: ListedOperator, viewerId: string, isLast: boolean) {
   if (operator.state === 'DISABLED') {
     return [notice('plain', 'Invite the address again to let this operator log in.')];
   }
-  const disable = section(
+  const disable = setting(
     'disable',
     'Disable',
-    h('p', null, 'Ends the sessions and refuses every login.'),
-    isLast && SECOND,
+    ['Ends the sessions and refuses every login. ', isLast && SECOND],
     form(
       `${path}/disable`,
       {},
@@ -130,7 +149,7 @@ function formsOf(operator: ListedOperator, viewerId: string, isLast: boolean) {
       submit(isLast ? 'Propose to disable the operator' : 'Disable the operator', 'danger'),
     ),
   );
-  const role = section(
+  const role = setting(
     'change-role',
     'Role',
     SECOND,
@@ -142,14 +161,10 @@ function formsOf(operator: ListedOperator, viewerId: string, isLast: boolean) {
       submit('Propose the role'),
     ),
   );
-  const reset = section(
+  const reset = setting(
     'reset',
     'Lost device',
-    h(
-      'p',
-      null,
-      'Removes two-factor authentication and ends the sessions. The next login sets it up again. Be sure that the person is who they say.',
-    ),
+    'Removes two-factor authentication and ends the sessions. The next login sets it up again. Be sure that the person is who they say.',
     form(
       `${path}/reset-two-factor`,
       {},

@@ -4,9 +4,19 @@ import type { Proposal } from '../../../proposals/public.ts';
 import { changesOf, titleOf } from '../../../proposals/public.ts';
 import { submit } from '../../view/fields.ts';
 import type { View } from '../../view/layout.ts';
-import { doneNotice, facts, moment, money, notice, section, written } from '../../view/parts.ts';
+import {
+  doneNotice,
+  facts,
+  moment,
+  money,
+  notice,
+  objectHead,
+  section,
+  written,
+} from '../../view/parts.ts';
+import { shortId } from '../../view/short-texts.ts';
 import { dataTable, pager } from '../../view/table.ts';
-import { form, link } from '../../view/url.ts';
+import { form } from '../../view/url.ts';
 import type { OperatorViewer } from '../../viewer.ts';
 import { merchantLink } from '../parts.ts';
 import { aboutLink, proposalTable, statusTag } from '../proposal-tables.ts';
@@ -58,7 +68,17 @@ export function proposalView(
 ): View {
   const { before, decidedAt, decidedByEmail, carriedOutAt, outcome } = proposal;
   const { amountPaise } = before;
+  const title = titleOf(proposal);
   const content = [
+    objectHead(
+      {
+        path: proposalPath(),
+        list: 'Proposals',
+        one: shortId('proposal id', proposal.proposalId),
+      },
+      title,
+      statusTag(proposal),
+    ),
     doneNotice(DONE, done),
     refusal !== undefined && notice('bad', refusal, 'alert'),
     section(
@@ -78,7 +98,6 @@ export function proposalView(
       'who',
       'Who',
       facts({
-        Status: statusTag(proposal),
         'Proposed by': [proposal.proposedByEmail, ', ', moment(proposal.proposedAt)],
         Expires: proposal.status === 'open' && moment(proposal.expiresAt),
         'Decided by': decidedByEmail && decidedAt && [decidedByEmail, ', ', moment(decidedAt)],
@@ -87,9 +106,8 @@ export function proposalView(
       }),
     ),
     decisionPart(viewer, proposal),
-    h('p', null, link(proposalPath(), 'All proposals')),
   ];
-  return { title: titleOf(proposal), content };
+  return { title, content, hasOwnHeading: true };
 }
 
 function outcomeText(status: Proposal['status'], outcome: string | null) {
