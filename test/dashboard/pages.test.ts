@@ -103,7 +103,7 @@ describe('a page', () => {
     const { status, body, headers } = await browserOf(site, person).get('/dashboard/sandbox/shop');
     expect(status).toBe(200);
     expect(body).toContain('sandbox merchant:asha@shop.example');
-    expect(body).toContain('<strong>Sandbox</strong> No real money moves here.');
+    expect(body).toContain('<strong>Sandbox:</strong> no real money moves here.');
     expect(body).toContain(`href="${PREFIX}/dashboard/production/shop"`);
     expect(body).toContain('need attention');
     expect(headers.get('cache-control')).toBe('no-store');

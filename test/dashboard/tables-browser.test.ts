@@ -67,7 +67,7 @@ test('an id is shortened, has its whole text as title, and is copied by its butt
   await stopClock(page);
   await page.goto(`${service.origin}/dashboard/sandbox/orders?q=${number}`);
   const id = page.getByTitle(number);
-  expect(await id.textContent()).toBe(`${number.slice(0, 7)}…${number.slice(-4)}`);
+  expect(await id.textContent()).toBe(`${number.slice(0, 4)}…${number.slice(-6)}`);
   await page.getByRole('button', { name: 'Copy order number' }).click();
   await page.getByRole('button', { name: 'Copied' }).waitFor();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(number);

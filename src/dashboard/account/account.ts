@@ -76,7 +76,7 @@ function loginFacts(
       Role: user.role && wordsOf(user.role),
       'Two-factor': since
         ? [tag('good', 'On'), ' since ', moment(since)]
-        : [tag('wait', 'Off'), ' The password alone is enough to log in.'],
+        : [tag('wait', 'Off', 'ban'), ' The password alone is enough to log in.'],
       'Recovery codes': since && `${recoveryCodesLeft} of 10 left`,
     }),
     h(

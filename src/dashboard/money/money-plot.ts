@@ -2,7 +2,7 @@ import { h } from 'preact';
 import type { MoneyDay } from '../../ledger/public.ts';
 import { rupeesText } from '../../pages/format.ts';
 import { money } from '../view/parts.ts';
-import { bar, mark, timePlot } from '../view/plot.ts';
+import { bar, timePlot } from '../view/plot.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
 import { dayText } from './days.ts';
@@ -30,8 +30,8 @@ const shortRupees = new Intl.NumberFormat('en-IN', {
 const HEIGHT_PX = 150;
 
 /**
- * The plot of one series: a bar for each day, and a line across it at the value of the same day of the period
- * before. All plots have the same scale, so that their bars can be compared.
+ * The plot of one series: a bar for each day, before a paler and wider one for the same day of the period before. All
+ * plots have the same scale, so that their bars can be compared.
  *
  * @param before as many days as `days`; empty if nothing moved in them
  */
@@ -52,23 +52,23 @@ export function seriesPlot(
     heightPx: HEIGHT_PX,
     tickText: (amountPaise) => shortRupees.format(amountPaise / 100),
     readingText: (day) => readings.get(day) ?? '',
-    draw: ({ left, width, y }) => [
-      h(
-        'g',
-        { class: name },
-        days
-          .filter((day) => paise(day) > 0)
-          .map((day) => bar(left(day.day), width, y(0), y(paise(day)))),
-      ),
-      h(
-        'g',
-        { class: 'earlier' },
-        pairs.map(
-          ({ now, earlier }) =>
-            earlier && paise(earlier) > 0 && mark(left(now.day), width, y(paise(earlier))),
+    draw: ({ left, width, y }) => {
+      const inset = before.length > 0 ? width / 4 : 0;
+      const barOf = (place: number, wide: number, day: MoneyDay | undefined) =>
+        day && paise(day) > 0 && bar(place, wide, y(0), y(paise(day)));
+      return [
+        h(
+          'g',
+          { class: 'earlier' },
+          pairs.map(({ now, earlier }) => barOf(left(now.day), width, earlier)),
         ),
-      ),
-    ],
+        h(
+          'g',
+          { class: name },
+          days.map((day) => barOf(left(day.day) + inset, width - 2 * inset, day)),
+        ),
+      ];
+    },
   });
 }
 

@@ -143,9 +143,9 @@ function figure(name: string, value: ComponentChildren, before: string | null) {
 const periodBefore = ({ dayCount }: Period) =>
   dayCount === 1 ? 'the day before' : `the ${dayCount} days before`;
 
-/** "▲ 12%: ₹400.00 in the 30 days before"; null if there was nothing. */
-function beforeText(nowPaise: number, beforePaise: number, period: Period): string | null {
-  if (beforePaise === 0) return null;
+/** "▲ 12%: ₹400.00 in the 30 days before". */
+function beforeText(nowPaise: number, beforePaise: number, period: Period): string {
+  if (beforePaise === 0) return `${rupeesText(0)} in ${periodBefore(period)}`;
   const change = (nowPaise - beforePaise) / beforePaise;
   const sign = change < 0 ? '▼' : '▲';
   // More refunds that failed than were made are less than nothing, of which there is no share.
@@ -185,7 +185,7 @@ export function heldSection(moneyDays: readonly MoneyDay[], due: readonly DueRel
     orders: `${numberText(orderCount)} ${orderCount === 1 ? 'order' : 'orders'}`,
     amountPaise,
   }));
-  const rest = { when: 'After delivery', orders: '–', amountPaise: heldPaise - duePaise };
+  const rest = { when: 'After delivery', orders: '', amountPaise: heldPaise - duePaise };
   return section(
     'held',
     'Held now',
@@ -198,7 +198,7 @@ export function heldSection(moneyDays: readonly MoneyDay[], due: readonly DueRel
       rows: rest.amountPaise > 0 ? [...rows, rest] : rows,
       columns: [
         { title: 'When', cell: ({ when }: typeof rest) => when },
-        { title: 'Orders', isNumber: true, cell: ({ orders }: typeof rest) => orders },
+        { title: 'Orders', cell: ({ orders }: typeof rest) => orders },
         {
           title: 'Amount',
           isNumber: true,

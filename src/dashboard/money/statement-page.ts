@@ -97,6 +97,7 @@ function statementView(
   const path = pathOf(viewer, '/statements');
   return {
     title: TITLE,
+    beside: csvLink(pathWith(`${path}.csv`, { day }), 'Save this day as CSV'),
     content: [
       h('div', { class: 'toolbar' }, dayForm(viewer, day), otherDays(path, shown)),
       section(
@@ -113,26 +114,24 @@ function statementView(
               ],
         ),
         dayFigures(balances, totals),
-        h('p', null, csvLink(pathWith(`${path}.csv`, { day }), 'Save this day as CSV')),
       ),
-      section(
-        'lines',
-        'Every movement',
-        linesTable(viewer, shown, lines),
-        pages({ path, filters: { day }, chosen, shown: lines.length, total }),
-      ),
+      section('lines', 'Every movement', linesTable(viewer, shown, lines)),
+      pages({ path, filters: { day }, chosen, shown: lines.length, total }),
     ],
   };
 }
+
+const SMALL = 'button small';
 
 function otherDays(path: string, { day, today }: Shown) {
   const before = addDays(day, -1);
   const after = addDays(day, 1);
   return h(
     'nav',
-    { class: 'pages', 'aria-label': 'Days' },
-    link(pathWith(path, { day: before }), `← ${dayText(before)}`, { rel: 'prev' }),
-    after <= today && link(pathWith(path, { day: after }), `${dayText(after)} →`, { rel: 'next' }),
+    { class: 'actions', 'aria-label': 'Days' },
+    link(pathWith(path, { day: before }), `← ${dayText(before)}`, { rel: 'prev', class: SMALL }),
+    after <= today &&
+      link(pathWith(path, { day: after }), `${dayText(after)} →`, { rel: 'next', class: SMALL }),
   );
 }
 

@@ -79,8 +79,9 @@ function reviewReply(
   return {
     view: {
       title: 'Your business',
+      hasOwnHeading: true,
       content: [
-        h('p', { class: 'lead' }, applicationState(application.state)),
+        h('h1', { class: 'named' }, 'Your business ', applicationState(application.state)),
         message,
         stateNotice(viewer, application),
         isEditable && applicationSteps(viewer, application, 'review'),

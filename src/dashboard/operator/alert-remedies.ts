@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
@@ -91,8 +92,12 @@ export function aboutAlert(alert: Alert) {
   );
 }
 
-/** The pages, actions and commands that resolve the cause of an alert, those that the role allows. */
-export function remediesOf(alert: Alert, role: OperatorRole) {
+/**
+ * The pages, actions and commands that resolve the cause of an alert, those that the role allows.
+ *
+ * @param last beside the others, such as the link that clears the alert
+ */
+export function remediesOf(alert: Alert, role: OperatorRole, last: ComponentChildren) {
   const remedies: Partial<Record<string, Remedy>> = REMEDIES;
   const { actions = [], page, command } = remedies[alert.kind] ?? {};
   const order = orderOf(alert);
@@ -102,9 +107,9 @@ export function remediesOf(alert: Alert, role: OperatorRole) {
     page?.(alert),
   ].filter((one) => one !== undefined);
   return [
-    links.length > 0 && h('p', { class: 'actions' }, links),
     command !== undefined && h('p', null, 'In the terminal: ', h('code', null, command)),
     h('p', { class: 'hint' }, 'Runbook: ', h('code', null, `docs/runbook/alerts.md#${alert.kind}`)),
+    (links.length > 0 || last) && h('p', { class: 'actions' }, links, last),
   ];
 }
 

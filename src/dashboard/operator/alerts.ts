@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { z } from 'zod';
 import type { OperatorRole } from '../../accounts/public.ts';
@@ -10,7 +11,7 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { FormState } from '../view/fields.ts';
 import { submit, textArea } from '../view/fields.ts';
-import { emptyState, moment, objectHead, section } from '../view/parts.ts';
+import { emptyState, moment, objectHead, section, wordsOf } from '../view/parts.ts';
 import { pager, pathWith } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import type { OperatorPageDeps } from './context.ts';
@@ -124,21 +125,26 @@ export function alertList(alerts: readonly Alert[], role: OperatorRole, empty = 
     alerts.map((alert) =>
       h(
         'li',
-        { key: alert.alertId, class: 'card' },
-        alertFacts(alert, role),
-        mayClear &&
-          alert.clearedAt === null &&
-          h('p', null, link(`/operator/alerts/${alert.alertId}/clear`, 'Clear this alert …')),
+        { key: alert.alertId, class: 'card alert' },
+        alertFacts(
+          alert,
+          role,
+          mayClear &&
+            alert.clearedAt === null &&
+            link(`/operator/alerts/${alert.alertId}/clear`, 'Clear this alert …', {
+              class: 'button second',
+            }),
+        ),
       ),
     ),
   );
 }
 
-function alertFacts(alert: Alert, role: OperatorRole) {
+function alertFacts(alert: Alert, role: OperatorRole, clearLink: ComponentChildren = null) {
   const { kind, count, lastAt, message, remedy, details, clearedAt } = alert;
   const error = details['error'];
   return [
-    h('h3', null, message),
+    h('h3', null, message || wordsOf(kind)),
     h(
       'p',
       { class: 'hint' },
@@ -149,7 +155,10 @@ function alertFacts(alert: Alert, role: OperatorRole) {
     aboutAlert(alert),
     typeof error === 'string' && h('blockquote', { dir: 'auto' }, error),
     clearedAt === null
-      ? [h('p', null, h('strong', null, 'What to do: '), remedy), remediesOf(alert, role)]
+      ? [
+          h('p', null, h('strong', null, 'What to do: '), remedy),
+          remediesOf(alert, role, clearLink),
+        ]
       : clearedText(alert, clearedAt),
   ];
 }

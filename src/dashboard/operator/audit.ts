@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import { h } from 'preact';
 import { z } from 'zod';
 import { auditNameOfEmail, findNamedUsers } from '../../accounts/public.ts';
 import type { Sql } from '../../db/client.ts';
@@ -51,11 +50,11 @@ export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Rou
     const next = found.hasMore ? found.entries.at(-1)?.id : undefined;
     const content = [
       auditForm(filter),
-      h('p', null, csvLink(pathWith('/operator/audit.csv', filter))),
       auditTable(await withNames(sql, found.entries)),
       pager('/operator/audit', filter, { before, next }),
     ];
-    return { view: { title: 'Audit', content } };
+    const beside = csvLink(pathWith('/operator/audit.csv', filter));
+    return { view: { title: 'Audit', beside, content } };
   });
   const file = definePage(context, {
     audience: 'operator',

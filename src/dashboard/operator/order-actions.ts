@@ -29,7 +29,7 @@ export function actionLinks(state: ShownState, role: OperatorRole) {
     { class: 'actions' },
     names.map((name, index) =>
       actionLink(state.order.orderNumber, name, {
-        class: index === 0 ? 'button' : 'button second',
+        class: index === 0 && name !== 'recover' ? 'button' : 'button second',
       }),
     ),
   );

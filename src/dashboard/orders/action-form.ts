@@ -42,7 +42,11 @@ export function actionForm(
   const asks = returnsMoney(action.id);
   return h(
     'details',
-    { key: action.id, open: own !== undefined, class: asks ? 'money-back' : undefined },
+    {
+      key: action.id,
+      open: own !== undefined,
+      class: asks || kindOf(action) === 'danger' ? 'second' : undefined,
+    },
     h('summary', null, action.label),
     h(
       'div',

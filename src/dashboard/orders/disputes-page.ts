@@ -31,7 +31,10 @@ const TITLES = {
   underReview: 'With the operators',
   ended: 'Ended',
 } as const satisfies Record<DisputeList, string>;
-const CHIPS = DISPUTE_LISTS.map((value) => ({ value, title: TITLES[value] }));
+const CHIPS = (['unanswered', 'underReview', 'running', 'ended'] as const).map((value) => ({
+  value,
+  title: TITLES[value],
+}));
 
 const EMPTY = {
   running: 'No buyer disputes an order.',
@@ -41,7 +44,7 @@ const EMPTY = {
 } as const satisfies Record<DisputeList, string>;
 
 const disputesQuery = z.object({
-  list: z.enum(DISPUTE_LISTS).catch('running'),
+  list: z.enum(DISPUTE_LISTS).optional().catch(undefined),
   ...pageFieldsOf(SIZES),
 });
 
@@ -52,9 +55,13 @@ export function disputePages(context: PageContext, deps: OrderPagesDeps): Route[
     method: 'GET',
     path: '/disputes',
     query: disputesQuery,
-  }).handledBy(async ({ viewer, query: { list, ...chosen } }) => {
+  }).handledBy(async ({ viewer, query: { list: asked, ...chosen } }) => {
     const owner = ownerOf(viewer);
-    const { rows, total, hasMore } = await deps.orders.listDisputes(owner, list, partOf(chosen));
+    const read = (list: DisputeList) => deps.orders.listDisputes(owner, list, partOf(chosen));
+    const first = await read(asked ?? 'unanswered');
+    // Without a choice, the page shows what needs an answer; without any, all that have not ended.
+    const list = asked ?? (first.rows.length > 0 ? 'unanswered' : 'running');
+    const { rows, total, hasMore } = (asked ?? first.rows.length > 0) ? first : await read(list);
     const path = pathOf(viewer, '/disputes');
     const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
     return {

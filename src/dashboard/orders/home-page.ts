@@ -42,7 +42,7 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
       firstSteps(viewer, steps),
       h(
         'div',
-        { class: 'split even' },
+        { class: 'split' },
         h('div', null, section('attention', 'Needs attention', attentionList(items))),
         h('div', null, heldSection(moneyDays, due)),
       ),
@@ -69,9 +69,10 @@ function attentionList(items: readonly AttentionItem[]) {
       h(
         'li',
         { key: to },
-        icon(until ? 'clock' : 'chevron-right'),
+        icon(until ? 'clock' : 'circle-dashed'),
         link(to, text),
         until && [' ', h('span', { class: 'due' }, 'by ', moment(until))],
+        icon('chevron-right'),
       ),
     ),
   );

@@ -1,4 +1,3 @@
-import { h } from 'preact';
 import { ORDER_STATUSES } from '../../domain/index.ts';
 import type { OrderRow, OrderSort, OrdersPage } from '../../orders/public.ts';
 import { markErased, ORDER_SORTS } from '../../orders/public.ts';
@@ -33,14 +32,10 @@ export function listView(
   const isFiltered = Object.values(chosenOrders).some(Boolean);
   return {
     title: 'Orders',
+    beside: rows.length > 0 && csvLink(pathWith(`${path}.csv`, chosenOrders)),
     content: [
       status !== undefined && statusViolation(query),
-      h(
-        'div',
-        { class: 'toolbar' },
-        statusChips(path, filters, list.counts),
-        rows.length > 0 && csvLink(pathWith(`${path}.csv`, chosenOrders)),
-      ),
+      statusChips(path, filters, list.counts),
       searchForm(path, query),
       dataTable({
         caption: `Orders, ${SORT_TEXTS[sort]}`,

@@ -6,6 +6,7 @@ import { icon } from '../view/icon.ts';
 import type { View } from '../view/layout.ts';
 import {
   copyable,
+  copyButton,
   facts,
   moment,
   money,
@@ -55,7 +56,7 @@ export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View
       waitingSentence(order, { now, isSuspended }),
       content.isHoldRefused && notice('wait', HOLD_REFUSED),
       refusalWithoutForm(content, refused),
-      actionList(content),
+      actionList(deps, content),
       h(
         'div',
         { class: 'split' },
@@ -101,13 +102,21 @@ function refusalWithoutForm({ actions }: OrderPageContent, refused: RefusedActio
   return refused && !isShown && notice('bad', refused.message, 'alert');
 }
 
+/** Whether the buyer can still pay it. */
+const isPayable = ({ status, pendingOperation, erasedAt }: OrderRow) =>
+  status === 'ACCEPTED' && pendingOperation === null && erasedAt === null;
+
 /** What the merchant can do, the likely actions first: each opens its form. */
-function actionList({ actions, details: { order }, refused }: OrderPageContent) {
+function actionList(
+  { paymentUrlOf }: OrderPagesDeps,
+  { actions, details: { order }, refused }: OrderPageContent,
+) {
   const forms = actions
     .filter(({ isTestHelper }) => !isTestHelper)
     .map((action) => actionForm(order, action, { refused }));
-  if (forms.length === 0) return null;
-  return h('section', { class: 'acts', 'aria-label': 'What you can do' }, ...forms);
+  const copy = isPayable(order) && copyButton('Copy the payment link', paymentUrlOf(order));
+  if (forms.length === 0 && !copy) return null;
+  return h('section', { class: 'acts', 'aria-label': 'What you can do' }, copy, ...forms);
 }
 
 /** In the sandbox: acting as the buyer, and moving the clock. */
@@ -151,7 +160,6 @@ function orderFacts(row: OrderRow, now: Date) {
 }
 
 function paymentFacts({ paymentUrlOf }: OrderPagesDeps, order: OrderRow, now: Date) {
-  const isOpen = order.status === 'ACCEPTED' && order.pendingOperation === null;
   return section(
     'payment',
     'Payment',
@@ -163,7 +171,7 @@ function paymentFacts({ paymentUrlOf }: OrderPagesDeps, order: OrderRow, now: Da
       'Refund reason': order.refundReason?.replaceAll('_', ' '),
       Refunded: order.refundProcessedAt && moment(order.refundProcessedAt, now),
       Cancelled: order.cancelledAt && moment(order.cancelledAt, now),
-      'Link expires': isOpen && moment(order.paymentLinkExpiresAt, now),
+      'Link expires': isPayable(order) && moment(order.paymentLinkExpiresAt, now),
     }),
     order.erasedAt === null && [
       h('p', { class: 'hint' }, "The buyer's page:"),

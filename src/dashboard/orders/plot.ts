@@ -9,12 +9,13 @@ import { bar, timePlot, plotLegend, shortDay } from '../view/plot.ts';
 import { dataTable } from '../view/table.ts';
 
 /** What became of the orders of a day, by what their statuses mean for the money. */
-const OUTCOMES = ['completed', 'paid', 'refunded', 'cancelled', 'unpaid'] as const;
+const OUTCOMES = ['completed', 'paid', 'disputed', 'refunded', 'cancelled', 'unpaid'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
 const TITLES = {
   completed: 'Completed',
   paid: 'Paid, not completed',
+  disputed: 'Disputed',
   refunded: 'Refunded',
   cancelled: 'Cancelled',
   unpaid: 'Waiting for payment',
@@ -24,8 +25,8 @@ const OUTCOME_OF = {
   ACCEPTED: 'unpaid',
   PAID: 'paid',
   DELIVERED: 'paid',
-  DISPUTE_OPEN: 'paid',
-  DISPUTE_UNDER_REVIEW: 'paid',
+  DISPUTE_OPEN: 'disputed',
+  DISPUTE_UNDER_REVIEW: 'disputed',
   COMPLETED: 'completed',
   REFUNDED: 'refunded',
   CANCELLED: 'cancelled',
@@ -34,7 +35,7 @@ const OUTCOME_OF = {
 type OutcomeDay = Record<Outcome, number> & { day: string };
 
 function outcomesOf({ day, byStatus }: DayOfOrders): OutcomeDay {
-  const counts = { day, completed: 0, paid: 0, refunded: 0, cancelled: 0, unpaid: 0 };
+  const counts = { day, completed: 0, paid: 0, disputed: 0, refunded: 0, cancelled: 0, unpaid: 0 };
   for (const [status, orders] of Object.entries(byStatus)) {
     counts[OUTCOME_OF[status as OrderStatus]] += orders;
   }
@@ -64,7 +65,12 @@ export function ordersPlot(daysOfOrders: readonly DayOfOrders[]) {
     readingText: (day) => textOf(days.find((one) => one.day === day)),
     draw: (scales) => bars(days, scales),
   });
-  return [plotLegend(TITLES), plot, more('The figures as a table', figuresTable(days))];
+  return [
+    h('h3', null, 'Orders by the day of their creation'),
+    plotLegend(TITLES),
+    plot,
+    more('The figures as a table', figuresTable(days)),
+  ];
 }
 
 function bars(days: readonly OutcomeDay[], { left, width, y }: Scales) {

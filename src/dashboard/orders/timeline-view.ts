@@ -65,10 +65,10 @@ function webhookLine({ environment }: OrderRow, row: TimelineRow, now: Date) {
   const to = pathOf({ environment }, `/deliveries/${encodeURIComponent(deliveryId)}`);
   return h(
     'p',
-    null,
+    { class: 'hint' },
     link(to, `Webhook ${row.kind}`),
     ' ',
-    deliveryState(state),
+    state === 'DELIVERED' ? 'accepted' : deliveryState(state),
     ` after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
     state === 'PENDING' && nextAttemptAt && [', next ', moment(nextAttemptAt, now)],
   );

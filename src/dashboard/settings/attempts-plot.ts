@@ -7,7 +7,7 @@ import { bar, plotLegend, timePlot } from '../view/plot.ts';
 import { dataTable } from '../view/table.ts';
 
 const HOURS = 24;
-const HEIGHT_PX = 150;
+const HEIGHT_PX = 180;
 const TITLES = { accepted: 'Accepted', failed: 'Failed' } as const;
 const RESULTS = ['accepted', 'failed'] as const;
 type Result = (typeof RESULTS)[number];

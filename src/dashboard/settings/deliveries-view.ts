@@ -73,13 +73,13 @@ export function deliveriesView(content: DeliveriesContent): View {
         timeField('since', 'Since (IST)', { values, violations }),
         timeField('until', 'Until (IST)', { values, violations }),
       ),
-      deliveryTable(content),
       rows.length > 0 &&
         form(
           `${path}/resend`,
           { id: SELECTION },
-          submit(`Send the selected ones again ${IN_ENVIRONMENT[environment]}`, 'second'),
+          submit(`Send the selected ones again ${IN_ENVIRONMENT[environment]}`, 'small'),
         ),
+      deliveryTable(content),
       pages({ path, filters: values, chosen, shown: rows.length, total, next }),
       resendSection(content, path),
     ],

@@ -8,10 +8,10 @@ import type {
   SentRequest,
 } from '../../webhooks/public.ts';
 import { ERASED } from '../../orders/public.ts';
+import { numberText } from '../../pages/format.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import {
-  capitalised,
   copyable,
   deliveryState,
   doneNotice,
@@ -137,7 +137,11 @@ function attemptsSection({ delivery, before }: DeliveryContent, path: string) {
         },
         { title: 'Kind', cell: ({ kind }) => KINDS[kind] },
         { title: 'Answer', cell: resultText },
-        { title: 'Duration', isNumber: true, cell: ({ durationMs }) => `${durationMs} ms` },
+        {
+          title: 'Duration',
+          isNumber: true,
+          cell: ({ durationMs }) => `${numberText(durationMs)} ms`,
+        },
       ],
     }),
     pager(
@@ -152,7 +156,7 @@ function attemptsSection({ delivery, before }: DeliveryContent, path: string) {
 }
 
 function attemptSection(attempt: AttemptDetails, { isErased }: MerchantDelivery) {
-  const { at, kind, url, statusCode, error, durationMs } = attempt;
+  const { at, kind, url, durationMs } = attempt;
   return section(
     'attempt',
     'The attempt in full',
@@ -160,9 +164,8 @@ function attemptSection(attempt: AttemptDetails, { isErased }: MerchantDelivery)
       Time: moment(at),
       Kind: kind === 'scheduled' ? 'One of the five of the schedule' : 'Sent again by hand',
       URL: h('code', null, url),
-      Answer: statusCode === null ? 'None' : String(statusCode),
-      Error: error && capitalised(error),
-      Duration: `${durationMs} ms`,
+      Answer: resultText(attempt),
+      Duration: `${numberText(durationMs)} ms`,
     }),
     h('h3', null, 'The request as it was sent'),
     isErased ? h('p', null, ERASED) : requestPart(attempt),

@@ -97,7 +97,7 @@ function urlSection({ environment, endpoint, typed }: WebhooksContent) {
         }),
         url !== null &&
           link(pathOf(environment, '/webhooks/remove'), 'Remove the URL', {
-            class: 'button second',
+            class: 'button danger',
           }),
       ),
   );
@@ -125,7 +125,7 @@ function figuresSection({ environment, figures, hours }: WebhooksContent) {
           { class: 'figures' },
           figure('Attempts', numberText(attempts)),
           figure('Accepted', PERCENT.format(rate)),
-          figure('95 of 100 take at most', p95Ms === null ? '' : `${numberText(p95Ms)} ms`),
+          figure('95 of 100 answered within', p95Ms === null ? '' : `${numberText(p95Ms)} ms`),
         ),
     attempts > 0 && attemptsPlot(hours),
     h('p', null, link(pathOf(environment, '/deliveries'), 'All webhooks')),

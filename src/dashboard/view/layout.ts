@@ -35,6 +35,8 @@ export interface View {
   readonly content: ComponentChildren;
   /** Reloads the page when the JSON at `path` says another version than this one. */
   readonly live?: { readonly path: string; readonly version: string };
+  /** At the end of the heading's line, such as the link that saves what the page lists. */
+  readonly beside?: ComponentChildren;
   /** Without the usual heading, because the content has one. */
   readonly hasOwnHeading?: boolean;
   /** Wide although it is not a page of the dashboard. */
@@ -192,7 +194,7 @@ function sandboxNotice(frame: Frame) {
     'aside',
     { class: 'environment', 'aria-label': 'Sandbox' },
     icon('flask-conical'),
-    h('p', null, h('strong', null, 'Sandbox'), ' No real money moves here.'),
+    h('p', null, h('strong', null, 'Sandbox:'), ' no real money moves here.'),
   );
 }
 
@@ -241,7 +243,7 @@ export function renderView(view: View, layout: Layout): string {
       },
       sandboxNotice(frame),
       WEBHOOK_PAGES.test(path) && banners,
-      !view.hasOwnHeading && h('h1', null, view.title),
+      !view.hasOwnHeading && h('div', { class: 'toolbar' }, h('h1', null, view.title), view.beside),
       view.content,
       view.live &&
         h('p', {

@@ -226,11 +226,16 @@ export function copyable(label: string, text: string, shown = text) {
       },
       h('code', null, shown),
     ),
-    h(
-      'button',
-      { type: 'button', class: 'small', 'data-copy': text, hidden: true },
-      h('span', { 'aria-live': 'polite' }, `Copy ${label}`),
-    ),
+    copyButton(`Copy ${label}`, text, 'small'),
+  );
+}
+
+/** A button that copies a text; it works with the page's script, and is hidden without. */
+export function copyButton(label: string, text: string, kind: 'button' | 'small' = 'button') {
+  return h(
+    'button',
+    { type: 'button', class: kind, 'data-copy': text, hidden: true },
+    h('span', { 'aria-live': 'polite' }, label),
   );
 }
 

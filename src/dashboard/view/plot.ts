@@ -64,7 +64,7 @@ export function timePlot(plot: TimePlot) {
     .padding(spans.length < 10 ? 0.6 : 0.25);
   const y = scaleLinear()
     .domain([0, most])
-    .nice(4)
+    .nice(tickCount)
     .range([height - BOTTOM, TOP]);
   const ticks = y.ticks(tickCount);
   const left = (span: string) => x(span) ?? 0;
@@ -99,18 +99,12 @@ export function timePlot(plot: TimePlot) {
       spans.map((span) =>
         readingColumn({ left: left(span), width: x.bandwidth(), height }, readingText(span)),
       ),
-      labelledSpans(spans, height === USUAL_HEIGHT_PX ? 5 : 3).map((span) =>
-        axisLabel(middle(span), height, spanText(span)),
+      labelledSpans(spans, height === USUAL_HEIGHT_PX ? 7 : 5).map((span, index) =>
+        axisLabel({ middle: middle(span), height, isBetween: index % 2 === 1 }, spanText(span)),
       ),
     ),
     h('output', { class: 'reading', id: `${id}-reading` }),
   );
-}
-
-/** A short line across a bar, such as the value of the period before. @param left, width in percent; @param height in pixels */
-export function mark(left: number, width: number, height: number) {
-  const y = rounded(height);
-  return h('line', { key: left, x1: percent(left), x2: percent(left + width), y1: y, y2: y });
 }
 
 /** A bar from one value to another. @param left, width in percent; @param bottom, top in pixels */
@@ -137,18 +131,21 @@ function readingColumn(
   );
 }
 
-/** The first span, the last one and some between them have their names below them: as many as fit on a phone. */
+/**
+ * The spans that have their names below them, the last one first, at equal distances. On a phone every second one of
+ * a wide plot is hidden.
+ */
 function labelledSpans(spans: readonly string[], most: number): string[] {
-  if (spans.length <= most) return [...spans];
-  const step = (spans.length - 1) / (most - 1);
-  const places = Array.from({ length: most }, (_, index) => Math.round(index * step));
-  return places.flatMap((place) => spans[place] ?? []);
+  const step = Math.ceil((spans.length - 1) / (most - 1)) || 1;
+  return spans.toReversed().filter((_, index) => index % step === 0);
 }
 
-function axisLabel(middle: number, height: number, text: string) {
-  const anchor = middle > 90 ? 'end' : middle < 10 ? 'start' : 'middle';
-  const x = { middle, end: 100, start: 0 }[anchor];
-  return h('text', { key: text, x: percent(x), y: height - 8, 'text-anchor': anchor }, text);
+function axisLabel(
+  { middle, height, isBetween }: { middle: number; height: number; isBetween: boolean },
+  text: string,
+) {
+  const place = { x: percent(middle), y: height - 8, 'text-anchor': 'middle' };
+  return h('text', { key: text, ...place, class: isBetween ? 'between' : undefined }, text);
 }
 
 /** What the colours of a plot mean. @param titles by the class of each colour */

@@ -3,12 +3,12 @@ import { shorten, shortTimeText, wholeTimeText } from '../../pages/format.ts';
 import { icon } from './icon.ts';
 import { link } from './url.ts';
 
-/** An id shows its kind and its time at the beginning, and what is random at the end. */
-const SHOWN_OF_ID = { first: 7, last: 4 };
+/** An id shows its kind at the beginning, and what is random at the end. */
+const SHOWN_OF_ID = { first: 4, last: 6 };
 const USUAL_CHARACTERS = 40;
 
 /**
- * An id of which a list shows the beginning and the end, such as `ORD01M8…3SRN`. Its title is the whole
+ * An id of which a list shows the beginning and the end, such as `ORD0…5X3SRN`. Its title is the whole
  * id. The button that copies it works with the page's script, and is hidden without.
  *
  * @param name what it is, for the button: "order number"

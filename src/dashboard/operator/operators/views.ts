@@ -20,11 +20,10 @@ import { shortId, shortMoment } from '../../view/short-texts.ts';
 import { dataTable } from '../../view/table.ts';
 import { form, link } from '../../view/url.ts';
 
-const ROLES = {
-  support: 'Support: sees everything, retries, raises disputes for buyers',
-  finance: 'Finance: also decides disputes, refunds and settles',
-  admin: 'Admin: also reviews merchants and manages operators',
-} as const;
+const ROLES = { support: 'Support', finance: 'Finance', admin: 'Admin' } as const;
+const ROLES_HINT =
+  'Support sees everything, retries, and raises disputes for buyers. Finance also decides disputes, refunds and settles. ' +
+  'Admin also reviews merchants and manages operators.';
 
 const STATES = {
   ACTIVE: ['good', 'Active'],
@@ -43,7 +42,7 @@ function stateTag({ state }: ListedOperator) {
 }
 
 const roleField = (state: FormState) =>
-  choice({ name: 'role', label: 'Role', choices: ROLES, required: true }, state);
+  choice({ name: 'role', label: 'Role', hint: ROLES_HINT, choices: ROLES, required: true }, state);
 
 /** @param name differs where a page has several forms */
 const reasonField = (name: string, state: FormState = {}) =>

@@ -44,7 +44,10 @@ export function curlOf({ method, path, operation }: LocatedOperation): string {
     ...(hasKey ? [`-H 'Idempotency-Key: ${key}'`] : []),
   ];
   if (body !== undefined) {
-    lines.push("-H 'Content-Type: application/json'", `-d '${asJson(body)}'`);
+    lines.push(
+      "-H 'Content-Type: application/json'",
+      `-d '${asJson(body).replaceAll('\n', '\n  ')}'`,
+    );
   }
   return lines.join(' \\\n  ');
 }
