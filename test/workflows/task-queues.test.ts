@@ -9,6 +9,7 @@ import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
+import { makeSender } from '../webhooks/send.ts';
 
 const DAY_SECONDS = 24 * 3600;
 const NOTHING_BUT_WORKFLOWS = { enableNonLocalActivities: false };
@@ -100,10 +101,17 @@ test('money is moved even if an endpoint that does not respond has taken every w
 }) => {
   const slots = 3;
   const dead = await service.newMerchant();
-  let refused = 0;
-  dead.receiver.answerWith(() => (++refused <= slots ? 500 : new Promise(() => {})));
+  // The first attempts of the first events are refused once all have begun. All others are never answered.
+  const first = new Set<string>();
+  const allBegun = Promise.withResolvers<number>();
+  dead.receiver.answerWith(({ body }) => {
+    if (first.size === slots || first.has(body.event_id)) return new Promise(() => {});
+    if (first.add(body.event_id).size === slots) allBegun.resolve(500);
+    return allBegun.promise;
+  });
   const { merchantId } = dead;
-  await runWorker(service, {}, { maxConcurrentActivityTaskExecutions: slots });
+  const patient = createActivities({ ...service.deps, sender: makeSender() });
+  await runWorker(service, patient, { maxConcurrentActivityTaskExecutions: slots });
   onTestFinished(() => dead.receiver.stop()); // Before the worker, which waits for its attempts to end.
 
   const order = await startOrder(service, { merchantId });
