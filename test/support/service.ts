@@ -17,7 +17,7 @@ import type { Merchant, MerchantOptions } from './merchant.ts';
 import { createTestMerchant } from './merchant.ts';
 import { SECRET_KEYS } from './secret-keys.ts';
 import { realTemporal, skippingTemporal } from './temporal.ts';
-import { ANSWER_WITHIN_MS } from './time-limits.ts';
+import { ANSWER_WITHIN_MS, UNTIL_MS } from './time-limits.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 /** Shorter than the product's, and longer than the workflow task that recorded the webhook's step. */
@@ -79,6 +79,7 @@ export async function startTestService({
       port: 0,
       callbackUrl: `http://127.0.0.1:${port}/callbacks/razorpay/${environment}`,
       callbackRetryDelaysMs: [50, 200, 1000],
+      callbackTimeoutMs: UNTIL_MS,
     });
   const simulator = await startSimulator('sandbox', SIMULATOR_KEYS);
   const env = {
@@ -117,6 +118,8 @@ export async function startTestService({
     temporal: temporal.client,
     log,
     responseTimeoutMs,
+    // The simulator's `/callbacks/idle` means that each callback is processed.
+    callbackTimeoutMs: UNTIL_MS,
     ...(gatewayTimeoutMs !== undefined && { gatewayTimeoutMs }),
     adapters,
   };

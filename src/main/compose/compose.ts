@@ -65,6 +65,8 @@ export interface Resources {
   limiterTimeoutMs?: number;
   /** Raises the 3 s for which the API waits for a gateway's answer, for tests of gateways that do not answer. */
   gatewayTimeoutMs?: number;
+  /** Raises the 1.5 s after which a gateway's callback is answered, for tests that wait until it is processed. */
+  callbackTimeoutMs?: number;
   /** The payment gateways. Tests add one. */
   adapters?: readonly GatewayAdapter[];
 }
@@ -136,7 +138,8 @@ function composeAuthenticate(deps: Parameters<typeof createRenewHmac>[0]) {
  */
 export async function composeApi(resources: Resources) {
   const { config, sql, temporal, log, responseTimeoutMs, adapters = GATEWAY_ADAPTERS } = resources;
-  const { limiterTimeoutMs, gatewayTimeoutMs = API_GATEWAY_TIMEOUT_MS } = resources;
+  const { limiterTimeoutMs, callbackTimeoutMs } = resources;
+  const { gatewayTimeoutMs = API_GATEWAY_TIMEOUT_MS } = resources;
   const pepper = required(config, 'API_SECRET_PEPPER');
   const workflows = createOrderWorkflows(temporal, responseTimeoutMs);
   const present = createOrderPresenter(config.publicBaseUrl);
@@ -159,7 +162,7 @@ export async function composeApi(resources: Resources) {
     ...helpers.map((helper) => commandRoute(sql, helper)),
     failAfterWorkRoute(sql),
     ...buyerPages(config, { sessions, gatewaySlots, commands }),
-    ...callbackRoutes({ sql, workflows, gateways, log }, adapters),
+    ...callbackRoutes({ sql, workflows, gateways, log, callbackTimeoutMs }, adapters),
   ];
   const declared = [...merchantCommands(commands), ...helpers];
   const documentation = documentationOf(routes, config.publicBaseUrl);

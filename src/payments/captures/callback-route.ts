@@ -31,11 +31,20 @@ const RESPOND_WITHIN_MS = 1500;
  */
 const CALLBACKS_AT_ONCE = { ofOne: 32, ofAll: 64 };
 
+/** What {@link callbackRoutes} needs. */
+export interface CallbackRouteDeps extends CaptureDeps {
+  /** Raises the 1.5 s after which a callback is answered, for tests that wait until it is processed. */
+  callbackTimeoutMs?: number | undefined;
+}
+
 /**
  * The routes of gateway callbacks. Each checks the signature over the raw bytes, stores the
  * callback, then processes it. Reconciliation finds what is lost after that.
  */
-export function callbackRoutes(deps: CaptureDeps, adapters: readonly GatewayAdapter[]): Route[] {
+export function callbackRoutes(
+  deps: CallbackRouteDeps,
+  adapters: readonly GatewayAdapter[],
+): Route[] {
   const slots = createSlots(
     CALLBACKS_AT_ONCE,
     'Too many callbacks at the same time: send it again',
@@ -45,7 +54,7 @@ export function callbackRoutes(deps: CaptureDeps, adapters: readonly GatewayAdap
   );
 }
 
-interface CallbackDeps extends CaptureDeps {
+interface CallbackDeps extends CallbackRouteDeps {
   slots: Slots;
 }
 
@@ -106,6 +115,7 @@ async function receive(
   { event, body, release }: Received,
 ): Promise<void> {
   const { eventId, name } = event;
+  const { callbackTimeoutMs = RESPOND_WITHIN_MS } = deps;
   try {
     await writeCallback(deps.sql, { ...from, eventId, event: name, body });
   } catch (error) {
@@ -117,7 +127,7 @@ async function receive(
       deps.log.error({ err, event: name }, 'A callback failed: reconciliation processes it'),
     )
     .finally(release);
-  await Promise.race([processing, sleep(RESPOND_WITHIN_MS, undefined, { ref: false })]);
+  await Promise.race([processing, sleep(callbackTimeoutMs, undefined, { ref: false })]);
 }
 
 /** The response is 200 too, because a gateway retries a refused callback for a day. */
