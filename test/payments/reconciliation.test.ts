@@ -11,6 +11,7 @@ import {
   reconcileLater,
   SANDBOX,
 } from '../support/gateway.ts';
+import { cancelPatiently } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -50,9 +51,13 @@ describe('reconciliation finds what a lost callback did not report', () => {
     expect(await failures()).toHaveLength(1);
   });
 
-  test('a payment after the cancel is refunded to the buyer', async ({ service, orders }) => {
-    const { pay, cancel, read } = await orders.beingPaid();
-    await cancel();
+  test('a payment after the cancel is refunded to the buyer', async ({
+    service,
+    merchant,
+    orders,
+  }) => {
+    const { order, pay, read } = await orders.beingPaid();
+    await cancelPatiently(merchant.sandbox, order);
     const paymentId = await pay({ late: true });
     await reconcileLater(service);
     await until(async () => (await read()).refund?.processed_at !== undefined);

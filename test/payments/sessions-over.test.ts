@@ -11,6 +11,7 @@ import {
 } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { Orders } from '../support/orders.ts';
+import { cancelPatiently } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -109,6 +110,7 @@ describe('a session that has ended is closed at the gateway', () => {
 
   test('when it has expired: it is 408, also when its order is CANCELLED', async ({
     service,
+    merchant,
     orders,
     reconcileAfter,
   }) => {
@@ -119,17 +121,18 @@ describe('a session that has ended is closed at the gateway', () => {
     expect(await session.atGateway()).toBe('closed');
     expect((await sessionOf(service, session)).state).toBe('CLOSED');
     expect(await session.look()).toEqual([408, undefined]);
-    await session.cancel();
+    await cancelPatiently(merchant.sandbox, session);
     expect((await session.read()).status).toBe('CANCELLED');
     expect(await session.look()).toEqual([408, undefined]);
   });
 
   test('when its order is cancelled: it is closed, also if it would have expired', async ({
+    merchant,
     orders,
     reconcileAfter,
   }) => {
     const session = await orders.beingPaid();
-    await session.cancel();
+    await cancelPatiently(merchant.sandbox, session);
     expect([await session.atGateway(), await session.look()]).toEqual(['closed', [200, 'closed']]);
     await reconcileAfter(20);
     expect(await session.look()).toEqual([200, 'closed']);

@@ -5,6 +5,7 @@ import { commandIdOf } from '../../src/orders/commands/command-ids.ts';
 import { writeCommand, writeDispute } from '../../src/orders/commands/command-queries.ts';
 import { changeOf, writeAsLost } from '../support/differing-sides.ts';
 import { atRazorpay, CLOSING, sweep } from '../support/gateway.ts';
+import { repeated } from '../support/repeated.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { A_BUYER, TEST_ACTOR } from '../support/actor.ts';
 
@@ -113,7 +114,7 @@ test('a cancel succeeds even if the workflow task that wrote its last step is lo
   const order = await orders.workflowOf({ order_number });
   const { endFault } = await gateway.addFault({ kind: 'held', path: CLOSING });
   const key = randomUUID();
-  const cancelling = cancel({ 'Idempotency-Key': key });
+  const cancelling = repeated(() => cancel({ 'Idempotency-Key': key }));
   await order.untilStep('CLOSING_PAYMENT');
   const cancelled = await changeOf(service, order, { type: 'sessionClosed' });
   await writeAsLost(service, order, cancelled, {
