@@ -64,6 +64,20 @@ async function aPaidOrder(service: TestService, merchant: Merchant) {
   return { ...made, firstPaymentId };
 }
 
+/** Checks that a surplus capture was alerted of once; an attempt that is made again does it again. */
+async function assertAlertedOnce(service: TestService, paymentId: string): Promise<void> {
+  const { events: history } = await workflowOf(
+    service,
+    `refund-razorpay-${paymentId}`,
+  ).fetchHistory();
+  const attempts = (history ?? []).map(
+    ({ activityTaskStartedEventAttributes: started }) => started?.attempt ?? 0,
+  );
+  const count = alerts(service, 'surplus_capture', paymentId).length;
+  expect(count).toBeGreaterThan(0);
+  expect(count).toBeLessThanOrEqual(Math.max(...attempts));
+}
+
 /** Checks that a separate workflow refunds the capture once, in full. */
 async function assertRefundedOnce(
   service: TestService,
@@ -81,7 +95,7 @@ async function assertRefundedOnce(
   expect(await madeAtGateway(service, paymentId, 'refunds')).toMatchObject([
     { amount: AMOUNT_PAISE, status: 'processed' },
   ]);
-  expect(alerts(service, 'surplus_capture', paymentId)).toHaveLength(1);
+  await assertAlertedOnce(service, paymentId);
   expect(alerts(service, 'surplus_capture', order.order_number)).not.toEqual([]);
   expect(await events(service, order)).not.toContain('REFUND_PROCESSED');
 }
@@ -232,8 +246,9 @@ describe('a second capture on an order that is already paid is refunded, and the
     firstPaymentId: string,
     status: string,
   ) {
-    await until(() => alerts(service, 'surplus_capture', paymentId).length === 1);
+    await until(() => alerts(service, 'surplus_capture', paymentId).length > 0);
     await workflowOf(service, `refund-razorpay-${paymentId}`).result();
+    await assertAlertedOnce(service, paymentId);
     expect(await madeAtGateway(service, paymentId, 'refunds')).toMatchObject([
       { amount: AMOUNT_PAISE, status: 'processed' },
     ]);
