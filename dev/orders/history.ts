@@ -4,12 +4,14 @@ import proto from '@temporalio/proto';
 const { EventType } = proto.temporal.api.enums.v1;
 type HistoryEvent = proto.temporal.api.history.v1.IHistoryEvent;
 
+/** The names of history events, such as `WORKFLOW_TASK_COMPLETED`. */
+export const namesOf = (events: readonly HistoryEvent[]): string[] =>
+  events.map(({ eventType }) => (EventType[eventType ?? 0] ?? '').replace('EVENT_TYPE_', ''));
+
 /** The names of a workflow's history events, in their order. */
 export async function eventNames(handle: WorkflowHandle): Promise<string[]> {
   const { events } = await handle.fetchHistory();
-  return (events ?? []).map(({ eventType }) =>
-    (EventType[eventType ?? 0] ?? '').replace('EVENT_TYPE_', ''),
-  );
+  return namesOf(events ?? []);
 }
 
 /** The events that Temporal Cloud bills as one action each, of those that the order workflow uses. */
