@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import { sendCurl } from '../support/curl.ts';
+import { until } from '../support/until.ts';
 import { journeyTest } from './journey-test.ts';
 import type { Person } from './person.ts';
 import type { Variant } from './variants.ts';
@@ -72,7 +73,8 @@ async function takeExample({ page, context, variant }: Person, operationId: stri
     .first();
   if (!variant.javaScriptEnabled) return example.locator('pre').innerText();
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.evaluate("navigator.clipboard.writeText('')");
   await example.getByRole('button', { name: 'Copy' }).click();
-  await example.getByRole('button', { name: 'Copied' }).waitFor();
-  return page.evaluate<string>('navigator.clipboard.readText()');
+  // The button says so for only two seconds.
+  return until(() => page.evaluate<string>('navigator.clipboard.readText()'));
 }
