@@ -100,7 +100,9 @@ test('an order that waits for its first worker is not signalled to compare itsel
   expect((await create()).order_number).toBe(orderNumber);
   const handle = service.temporal.client.workflow.getHandle(orderNumber);
   const events = await eventNames(handle);
-  expect(events).toEqual(['WORKFLOW_EXECUTION_STARTED', 'WORKFLOW_TASK_SCHEDULED']);
+  // The worker of the test before may have taken the first task as it stopped.
+  expect(events).toContain('WORKFLOW_EXECUTION_STARTED');
+  expect(events).not.toContain('WORKFLOW_EXECUTION_SIGNALED');
 });
 
 /** An order whose window had not ended when its worker stopped: a busy machine needs a longer one. */
