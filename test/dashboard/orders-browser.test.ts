@@ -21,6 +21,26 @@ test('the page of an order shows a change of the order without being touched', a
   await page.getByText('Waiting for you to mark the order delivered').waitFor();
 });
 
+test('the page of an order does not reload while a form is open', async ({
+  service,
+  merchant,
+  newPhone,
+}) => {
+  const order = await merchant.sandbox.create();
+  await merchant.sandbox.help(order, 'pay');
+  const { page } = await newPhone();
+  await stopClock(page);
+  await page.goto(`${service.origin}/dashboard/sandbox/orders/${order.order_number}`);
+  const form = page.locator('summary', { hasText: 'Mark as delivered' });
+  await form.click();
+  await merchant.sandbox.post(`/orders/${order.order_number}/deliver`);
+  await page.clock.runFor(60_000);
+  await page.getByText('This page has changed.').waitFor();
+  await form.click();
+  await page.clock.runFor(60_000);
+  await page.locator('.tag[title=DELIVERED]').waitFor();
+});
+
 test('without JavaScript an order is marked as delivered by the keyboard alone', async ({
   service,
   merchant,

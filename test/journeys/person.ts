@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { openMenu } from '../dashboard/menu.ts';
+import { clickInMenu } from '../dashboard/menu.ts';
+import { until } from '../support/until.ts';
 import type { phonesOf } from '../support/browser.ts';
 import { violationsOf } from '../support/browser.ts';
 import type { Variant } from './variants.ts';
@@ -11,15 +12,21 @@ type Phone = Awaited<ReturnType<ReturnType<typeof phonesOf>>>;
 export function personWith({ page, context, complaints }: Phone, variant: Variant) {
   /** Checks the page that is shown. axe needs JavaScript. @param refusal the status that the console names */
   async function checkPage(refusal?: number): Promise<void> {
-    const title = await page.title();
-    const found = {
-      title,
+    const look = async () => ({
+      title: await page.title(),
       // The dialog above a page has a heading of its own.
       headings: await page.locator('h1:not(dialog h1)').count(),
       overflow: await page.evaluate('document.documentElement.scrollWidth - innerWidth'),
       violations: variant.javaScriptEnabled ? await violationsOf(page) : [],
       complaints: complaints.splice(0).filter((text) => !text.includes(`status of ${refusal}`)),
-    };
+    });
+    // A page that is kept current may reload itself meanwhile: then it is looked at again.
+    const found = await until(() =>
+      look().catch((error: Error) => {
+        if (!/context was destroyed|because of a navigation/.test(error.message)) throw error;
+      }),
+    );
+    const title: unknown = expect.any(String);
     expect(found).toEqual({ title, headings: 1, overflow: 0, violations: [], complaints: [] });
   }
 
@@ -54,15 +61,11 @@ export function personWith({ page, context, complaints }: Phone, variant: Varian
       within.getByRole('link', { name, exact: true }).click(),
     /** Goes to a page of the navigation. */
     async goTo(name: string): Promise<void> {
-      await openMenu(page);
-      await page
-        .getByRole('navigation', { name: 'Main' })
-        .getByRole('link', { name, exact: true })
-        .click();
+      const navigation = page.getByRole('navigation', { name: 'Main' });
+      await clickInMenu(page, navigation.getByRole('link', { name, exact: true }));
     },
     async logOut(): Promise<void> {
-      await openMenu(page);
-      await page.getByRole('button', { name: 'Log out' }).click();
+      await clickInMenu(page, page.getByRole('button', { name: 'Log out' }));
     },
     /** Fills in fields by their labels. */
     async types(

@@ -95,7 +95,7 @@ dialog.addEventListener('click', (event) => {
   dialog.close();
 });
 
-// A live page: reloads itself when it has changed, unless something was typed.
+// A live page: reloads itself when it has changed, unless it is in use.
 const main = document.querySelector('main[data-live]');
 const POLL_MS = 5000;
 const MAX_WAIT_MS = 60000;
@@ -105,6 +105,11 @@ function hasTyped() {
   const isChanged = (field) => field.value !== field.defaultValue;
   return [...main.querySelectorAll('textarea, input:not([type=hidden])')].some(isChanged);
 }
+
+/** Whether a reload would take something away: typed text, an open form, the menu or a question. */
+const isInUse = () =>
+  hasTyped() ||
+  document.querySelector(':popover-open, dialog[open], main details[open] form') !== null;
 
 async function check() {
   if (!document.hidden) {
@@ -116,7 +121,7 @@ async function check() {
       const { version } = await response.json();
       failures = 0;
       if (version !== main.dataset.version) {
-        if (!hasTyped()) {
+        if (!isInUse()) {
           location.reload();
           return;
         }
