@@ -32,9 +32,9 @@ const numbers = new Intl.NumberFormat('en-IN');
 /** A number of things, with Indian grouping: 1,00,000. */
 export const numberText = (count: number): string => numbers.format(count);
 
-/** "21 Nov, 3:42 pm IST", or "21 नव॰, 3:42 pm IST" */
+/** "21 Nov, 3:42 pm IST", or "21 नव॰, 3:42 pm IST"; a line ends only before the hour. */
 export function timeText(at: Date, language: Language = 'en'): string {
-  return `${INDIAN_TIMES[language].format(at)}\u00A0IST`;
+  return `${INDIAN_TIMES[language].format(at).replace(/ (?=\S+$)/, '\u00A0')}\u00A0IST`;
 }
 
 const INDIAN_DAY_AND_TIME = indianTimeIn('en-IN');

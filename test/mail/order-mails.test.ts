@@ -93,7 +93,7 @@ test('a buyer gets a receipt and is told of the delivery, each by the process th
   await post(merchant, order, '/deliver');
   const [, delivered] = await smtp.received(order.buyerEmail, 2);
   expect(delivered?.subject).toBe('[sandbox] Asha Textiles has delivered your order');
-  expect(delivered?.text).toMatch(/raise a dispute by \d+ \w+, \d+:\d\d [ap]m\u00A0IST/);
+  expect(delivered?.text).toMatch(/raise a dispute by \d+ \w+, \d+:\d\d\u00A0[ap]m\u00A0IST/);
   expect(await sentKinds(service, order, 2)).toEqual(['buyer_receipt', 'buyer_delivered']);
   // The workflows of mails were not needed.
   const handle = service.temporal.client.workflow.getHandle(`mail-${mailIdOf(receipt!)}`);
