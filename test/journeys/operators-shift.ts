@@ -81,7 +81,7 @@ const alertOf = ({ page }: Person, { order_number: number }: Order) =>
 
 /** Follows the alert to the action that removes its cause. */
 async function retryRefund(operator: Person, order: Order): Promise<void> {
-  await operator.follow('Retry now …', alertOf(operator, order));
+  await operator.follow('Retry now…', alertOf(operator, order));
   await operator.sees('Retry now');
   await operator.types({ Reason: 'The bank takes refunds of it again' });
   await operator.press('Retry the call to the gateway now');

@@ -7,7 +7,7 @@ import { anAccountId, usableAccount } from '../support/linked-accounts.ts';
 import { mailsTo } from '../support/mails.ts';
 import { onboardingTest } from './onboarding-test.ts';
 
-const TIME = /\d{1,2} [A-Z][a-z]{2,3}, \d{1,2}:\d{2} [ap]m/;
+const TIME = /\d{1,2} [A-Z][a-z]{2,3}, \d{1,2}:\d{2}\u00A0[ap]m/;
 
 /** `set` gives the merchant an account, and `read` returns the mails that it has got, without Temporal. */
 const test = onboardingTest()

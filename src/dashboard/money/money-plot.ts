@@ -5,7 +5,7 @@ import { money } from '../view/parts.ts';
 import { bar, timePlot } from '../view/plot.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
-import { dayText } from './days.ts';
+import { dayText, todayInIndia } from './days.ts';
 
 /** What a plot has bars of, by the class of its colour. */
 export const SERIES = {
@@ -27,11 +27,11 @@ const shortRupees = new Intl.NumberFormat('en-IN', {
 });
 
 /** Smaller than others: there are three beside each other. */
-const HEIGHT_PX = 150;
+const HEIGHT_PX = 180;
 
 /**
- * The plot of one series: a bar for each day, before a paler and wider one for the same day of the period before. All
- * plots have the same scale, so that their bars can be compared.
+ * The plot of one series: a bar for each day, paler today, inside the outline of a wider one for the same day of the
+ * period before. All plots have the same scale, so that their bars can be compared.
  *
  * @param before as many days as `days`; empty if nothing moved in them
  */
@@ -41,6 +41,7 @@ export function seriesPlot(
   before: readonly MoneyDay[],
 ) {
   const { title, paise } = SERIES[name];
+  const today = todayInIndia();
   const pairs = days.map((now, index) => ({ now, earlier: before[index] }));
   const readings = new Map(pairs.map((pair) => [pair.now.day, readingOf(pair, paise)]));
   return timePlot({
@@ -57,15 +58,17 @@ export function seriesPlot(
       const barOf = (place: number, wide: number, day: MoneyDay | undefined) =>
         day && paise(day) > 0 && bar(place, wide, y(0), y(paise(day)));
       return [
+        pairs.map(({ now }) =>
+          h(
+            'g',
+            { class: now.day === today ? `${name} running` : name },
+            barOf(left(now.day) + inset, width - 2 * inset, now),
+          ),
+        ),
         h(
           'g',
           { class: 'earlier' },
           pairs.map(({ now, earlier }) => barOf(left(now.day), width, earlier)),
-        ),
-        h(
-          'g',
-          { class: name },
-          days.map((day) => barOf(left(day.day) + inset, width - 2 * inset, day)),
         ),
       ];
     },

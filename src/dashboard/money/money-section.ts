@@ -11,7 +11,7 @@ import { capitalised, emptyState, money, more, section } from '../view/parts.ts'
 import { plotLegend } from '../view/plot.ts';
 import { dataTable, pathWith } from '../view/table.ts';
 import { link } from '../view/url.ts';
-import { dayText } from './days.ts';
+import { dayText, todayInIndia } from './days.ts';
 import type { SeriesName } from './money-plot.ts';
 import { figuresTable, SERIES, seriesPlot } from './money-plot.ts';
 import type { Period } from './period.ts';
@@ -37,6 +37,7 @@ export function moneySection({ period, statementsPath, moneyDays }: ShownMoney) 
   return section(
     'money',
     'Money',
+    !isEmpty && plotLegend(legendOf(period, hasBefore)),
     h(
       'div',
       { class: 'plots' },
@@ -51,7 +52,6 @@ export function moneySection({ period, statementsPath, moneyDays }: ShownMoney) 
         );
       }),
     ),
-    !isEmpty && hasBefore && plotLegend({ earlier: capitalised(periodBefore(period)) }),
     isEmpty
       ? emptyState('No money moved in these days.')
       : more('The figures as a table', figuresTable(days, statementsPath)),
@@ -101,6 +101,14 @@ function otherDates(path: string, period: Period, state: FormState) {
   );
 }
 
+/** What is not in the colour of its figure. */
+function legendOf({ to, ...period }: Period, hasBefore: boolean): Record<string, string> {
+  return {
+    ...(hasBefore && { earlier: capitalised(periodBefore({ to, ...period })) }),
+    ...(to === todayInIndia() && { running: 'Today so far' }),
+  };
+}
+
 const noMoney = (day: string): MoneyDay => ({
   day,
   paidPaise: 0,
@@ -143,9 +151,9 @@ function figure(name: string, value: ComponentChildren, before: string | null) {
 const periodBefore = ({ dayCount }: Period) =>
   dayCount === 1 ? 'the day before' : `the ${dayCount} days before`;
 
-/** "▲ 12%: ₹400.00 in the 30 days before". */
-function beforeText(nowPaise: number, beforePaise: number, period: Period): string {
-  if (beforePaise === 0) return `${rupeesText(0)} in ${periodBefore(period)}`;
+/** "▲ 12%: ₹400.00 in the 30 days before"; null if there was nothing. */
+function beforeText(nowPaise: number, beforePaise: number, period: Period): string | null {
+  if (beforePaise === 0) return null;
   const change = (nowPaise - beforePaise) / beforePaise;
   const sign = change < 0 ? '▼' : '▲';
   // More refunds that failed than were made are less than nothing, of which there is no share.

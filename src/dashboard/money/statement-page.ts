@@ -224,6 +224,6 @@ function gatewayIds(line: StatementLine) {
     shortId('payment id', gatewayPaymentId),
     movement && [h('br', null), shortId('id of the movement', movement)],
     gatewayPayoutId && [h('br', null), shortId('payout id', gatewayPayoutId)],
-    utr && [h('br', null), h('span', { class: 'hint' }, `UTR ${utr}`)],
+    utr && [h('br', null), h('span', { class: 'hint' }, 'UTR ', h('code', null, utr))],
   ];
 }

@@ -103,7 +103,11 @@ export function remediesOf(alert: Alert, role: OperatorRole, last: ComponentChil
   const order = orderOf(alert);
   const allowed = actions.filter((name) => mayDo(role, ORDER_ACTIONS[name].permission));
   const links = [
-    ...(order === undefined ? [] : allowed.map((name) => actionLink(order, name, SECOND))),
+    ...(order === undefined
+      ? []
+      : allowed.map((name, index) =>
+          actionLink(order, name, BUTTONS[index === 0 ? 'first' : 'other']),
+        )),
     page?.(alert),
   ].filter((one) => one !== undefined);
   return [
@@ -113,4 +117,4 @@ export function remediesOf(alert: Alert, role: OperatorRole, last: ComponentChil
   ];
 }
 
-const SECOND = { class: 'button second' };
+const BUTTONS = { first: { class: 'button' }, other: { class: 'button second' } } as const;

@@ -131,9 +131,7 @@ export function alertList(alerts: readonly Alert[], role: OperatorRole, empty = 
           role,
           mayClear &&
             alert.clearedAt === null &&
-            link(`/operator/alerts/${alert.alertId}/clear`, 'Clear this alert …', {
-              class: 'button second',
-            }),
+            link(`/operator/alerts/${alert.alertId}/clear`, 'Clear this alert…'),
         ),
       ),
     ),

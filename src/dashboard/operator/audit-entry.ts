@@ -29,7 +29,9 @@ const ACTORS_WITHOUT_NAME: Partial<Record<string, string>> = {
 export function whoCell({ actor }: { actor: string }): ComponentChildren {
   const end = actor.indexOf(':');
   const kind = ACTOR_KINDS[actor.slice(0, end)];
-  if (end < 0 || kind === undefined) return ACTORS_WITHOUT_NAME[actor] ?? capitalised(actor);
+  if (end < 0 || kind === undefined) {
+    return ACTORS_WITHOUT_NAME[actor] ?? (actor.includes('@') ? actor : capitalised(actor));
+  }
   const name = actor.slice(end + 1);
   const shown = actor.startsWith('key:') ? shortId('API key', name) : name;
   return [shown, ' ', h('span', { class: 'hint' }, kind)];

@@ -121,7 +121,6 @@ function feeTable(fees: readonly FeesToCome[]) {
     ),
     dataTable({
       caption: 'Fees of open orders',
-      isCompact: true,
       rows: fees,
       empty: 'No order waits for its payment or its transfer.',
       columns: [
@@ -153,7 +152,7 @@ function feeTable(fees: readonly FeesToCome[]) {
 
 const NOT_KNOWN = 'Not known yet';
 const percent = (rate: number | null) =>
-  rate === null ? NOT_KNOWN : `${(rate * 100).toFixed(2)} %`;
+  rate === null ? NOT_KNOWN : `${(rate * 100).toFixed(2)}%`;
 
 function faultTable(faults: LedgerProof['faults'], faultCount: number) {
   return [
@@ -178,7 +177,6 @@ function faultTable(faults: LedgerProof['faults'], faultCount: number) {
 function proofTable(proofs: readonly ProofSummary[]) {
   return dataTable({
     caption: 'Proofs of the ledger',
-    isCompact: true,
     rows: proofs,
     empty: 'None yet: the Schedule verify-ledger makes one every hour.',
     columns: [

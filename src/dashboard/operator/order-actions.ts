@@ -37,7 +37,7 @@ export function actionLinks(state: ShownState, role: OperatorRole) {
 
 /** A link to the page of an action. */
 export function actionLink(orderNumber: string, name: ActionName, attributes = {}) {
-  return link(actionPath(orderNumber, name), `${ORDER_ACTIONS[name].title} …`, attributes);
+  return link(actionPath(orderNumber, name), `${ORDER_ACTIONS[name].title}…`, attributes);
 }
 
 /** The path of an action's page and of its form. */

@@ -84,12 +84,11 @@ function orderTable(
     columns: [
       { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
       { title: 'Status', cell: ({ status }) => orderStatus(status) },
-      { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
       { title: 'Merchant', isLine: true, cell: merchantIn },
       {
         title: 'Own id',
         isLine: true,
-        cell: ({ merchantOrderId }) => shortText(merchantOrderId ?? '–', 20),
+        cell: ({ merchantOrderId }) => merchantOrderId && shortText(merchantOrderId, 20),
       },
       {
         title: 'Buyer',
@@ -98,6 +97,7 @@ function orderTable(
           h('bdi', { title: `${buyerEmail}, ${buyerPhone}` }, shorten(buyerEmail, 28)),
       },
       { title: 'Created', cell: ({ createdAt }) => shortMoment(createdAt) },
+      { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
     ],
   });
 }

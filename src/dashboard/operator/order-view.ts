@@ -144,7 +144,7 @@ function moneyPart(order: OrderView) {
           title: 'Payment',
           cell: ({ gatewayPaymentId }) => shortId('payment id', gatewayPaymentId),
         },
-        { title: 'UTR', cell: ({ utr }) => utr ?? '–' },
+        { title: 'UTR', cell: ({ utr }) => utr },
         { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
         { title: 'Captured', cell: ({ capturedAt }) => shortMoment(capturedAt) },
         { title: 'At the gateway', cell: gatewayState },
@@ -210,7 +210,7 @@ function sessionsTable({ sessions }: OrderView) {
       {
         title: 'At the gateway',
         cell: ({ gatewaySessionId }) =>
-          gatewaySessionId === null ? '–' : shortId('id at the gateway', gatewaySessionId),
+          gatewaySessionId && shortId('id at the gateway', gatewaySessionId),
       },
       { title: 'Status', cell: ({ state }) => wordsOf(state) },
       { title: 'Until', cell: ({ expiresAt }) => shortMoment(expiresAt) },

@@ -141,6 +141,7 @@ export function overdueTable(rows: readonly WithMerchantName<OverdueOrder>[], ro
 export function failingTable(rows: readonly FailingEndpoint[]) {
   return dataTable({
     caption: 'Endpoints whose latest webhook has failed',
+    isCompact: true,
     rows,
     empty: 'No endpoint is failing.',
     columns: [
@@ -163,6 +164,7 @@ export function failingTable(rows: readonly FailingEndpoint[]) {
 export function reviewTable(rows: readonly ListedMerchant[]) {
   return dataTable({
     caption: 'Merchants waiting for a review',
+    isCompact: true,
     rows,
     empty: 'No merchant waits for a review.',
     columns: [

@@ -11,6 +11,8 @@ export interface AttentionItem {
   to: string;
   /** Until when; those without a deadline come after those with one. */
   until: Date | null;
+  /** Something does not work. */
+  isFault?: boolean;
 }
 
 /** What the pages of a merchant's orders call. */

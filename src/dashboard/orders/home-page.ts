@@ -42,7 +42,7 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
       firstSteps(viewer, steps),
       h(
         'div',
-        { class: 'split' },
+        { class: 'split even' },
         h('div', null, section('attention', 'Needs attention', attentionList(items))),
         h('div', null, heldSection(moneyDays, due)),
       ),
@@ -51,8 +51,12 @@ export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
       section(
         'orders',
         'Orders',
-        ...paymentSuccess(orders, [before], period),
-        ...ordersPlot(orders),
+        h(
+          'div',
+          { class: 'measured' },
+          h('div', null, paymentSuccess(orders, [before], period)),
+          h('div', null, ordersPlot(orders)),
+        ),
       ),
     ];
     const isValid = Object.keys(state.violations ?? {}).length === 0;
@@ -65,11 +69,11 @@ function attentionList(items: readonly AttentionItem[]) {
   return h(
     'ul',
     { class: 'list todo' },
-    items.map(({ text, to, until }) =>
+    items.map(({ text, to, until, isFault }) =>
       h(
         'li',
-        { key: to },
-        icon(until ? 'clock' : 'circle-dashed'),
+        { key: to, class: isFault ? 'bad' : undefined },
+        icon(isFault ? 'triangle-alert' : until ? 'clock' : 'circle-dashed'),
         link(to, text),
         until && [' ', h('span', { class: 'due' }, 'by ', moment(until))],
         icon('chevron-right'),
@@ -78,7 +82,7 @@ function attentionList(items: readonly AttentionItem[]) {
   );
 }
 
-/** Everything that waits for the merchant, by deadline; what has none comes last. */
+/** Everything that waits for the merchant, by deadline; what has failed comes first, what has no deadline last. */
 async function readAttention(
   { orders, moreAttention, readApplicationState }: OrderPagesDeps,
   viewer: MerchantViewer,
@@ -95,7 +99,8 @@ async function readAttention(
     ...undeliveredItems(viewer, undelivered),
     ...others.flat(),
   ];
-  const untilMs = ({ until }: AttentionItem) => until?.getTime() ?? Infinity;
+  const untilMs = ({ until, isFault }: AttentionItem) =>
+    isFault ? 0 : (until?.getTime() ?? Infinity);
   return found.sort((one, two) => untilMs(one) - untilMs(two) || 0);
 }
 

@@ -10,12 +10,13 @@ import {
   facts,
   moment,
   money,
+  more,
   notice,
   objectHead,
   orderStatus,
   section,
 } from '../view/parts.ts';
-import { shortId } from '../view/short-texts.ts';
+import { wholeId } from '../view/short-texts.ts';
 import { pathOf } from '../viewer.ts';
 import type { RefusedAction } from './action-form.ts';
 import { actionForm, apiDrawer } from './action-form.ts';
@@ -147,7 +148,7 @@ function orderFacts(row: OrderRow, now: Date) {
     'order',
     'Order',
     facts({
-      'Order number': shortId('order number', order.orderNumber),
+      'Order number': wholeId('order number', order.orderNumber),
       'Your id': order.merchantOrderId && h('code', null, order.merchantOrderId),
       'API status': h('code', null, order.status),
       For: h('bdi', null, order.description),
@@ -165,17 +166,15 @@ function paymentFacts({ paymentUrlOf }: OrderPagesDeps, order: OrderRow, now: Da
     'Payment',
     facts({
       Paid: order.paidAt && moment(order.paidAt, now),
-      'Payment id': order.gatewayPaymentId && shortId('payment id', order.gatewayPaymentId),
-      UTR: order.paymentUtr && shortId('UTR', order.paymentUtr),
+      'Payment id': order.gatewayPaymentId && wholeId('payment id', order.gatewayPaymentId),
+      UTR: order.paymentUtr && wholeId('UTR', order.paymentUtr),
       Refund: order.refundAmountPaise !== null && money(order.refundAmountPaise),
       'Refund reason': order.refundReason?.replaceAll('_', ' '),
       Refunded: order.refundProcessedAt && moment(order.refundProcessedAt, now),
       Cancelled: order.cancelledAt && moment(order.cancelledAt, now),
       'Link expires': isPayable(order) && moment(order.paymentLinkExpiresAt, now),
     }),
-    order.erasedAt === null && [
-      h('p', { class: 'hint' }, "The buyer's page:"),
-      copyable('payment link', paymentUrlOf(order)),
-    ],
+    order.erasedAt === null &&
+      more("The buyer's page", copyable('payment link', paymentUrlOf(order))),
   );
 }

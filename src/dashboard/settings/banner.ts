@@ -13,7 +13,7 @@ const titleOf = ({ count }: LastAttempts) =>
 
 const listPath = (environment: Environment) => pathOf(environment, '/deliveries?state=PENDING');
 
-/** The notice on every page of a merchant whose webhooks have one attempt left; null without any. */
+/** The notice above the list of webhooks of which some have one attempt left; null without any. */
 export async function webhookBanner({ sql }: Pick<SettingsDeps, 'sql'>, owner: DeliveryOwner) {
   const last = await lastAttempts(sql, owner);
   if (!last) return null;
@@ -30,7 +30,7 @@ export async function webhookBanner({ sql }: Pick<SettingsDeps, 'sql'>, owner: D
 export async function webhookAttention(
   { sql }: Pick<SettingsDeps, 'sql'>,
   owner: DeliveryOwner,
-): Promise<{ text: string; to: string; until: Date | null }[]> {
+): Promise<{ text: string; to: string; until: Date | null; isFault?: boolean }[]> {
   const { environment } = owner;
   const [last, failingSince] = await Promise.all([
     lastAttempts(sql, owner),
@@ -40,6 +40,7 @@ export async function webhookAttention(
     text: `Your server has accepted no webhook since ${timeText(failingSince)}`,
     to: pathOf(environment, '/webhooks'),
     until: null,
+    isFault: true,
   };
   const left = last && { text: titleOf(last), to: listPath(environment), until: last.firstAt };
   return [left, failing].filter((item) => item != null);

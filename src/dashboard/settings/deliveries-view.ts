@@ -122,7 +122,7 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
       {
         title: 'Webhook',
         cell: ({ deliveryId, event }) =>
-          link(pathOf(environment, `/deliveries/${deliveryId}`), event),
+          link(pathOf(environment, `/deliveries/${deliveryId}`), h('code', null, event)),
       },
       {
         title: 'Order',
@@ -161,7 +161,7 @@ function resendSection({ environment, refused }: DeliveriesContent, path: string
     h(
       'p',
       null,
-      'Sends every webhook again that has FAILED since a time, or is still PENDING since then, the ' +
+      'Sends every webhook again that has failed since a time, or still waits since then, the ' +
         'oldest first and a few at a time. ',
       isProduction
         ? 'This is production: your server may have handled some of them already, and must recognise ' +

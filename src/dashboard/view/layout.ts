@@ -53,8 +53,8 @@ export interface Layout {
   /** The path of this page, to mark it in the navigation. */
   readonly path: string;
   /**
-   * Notices about webhooks that are about to fail, above the content of the pages about webhooks; elsewhere their page
-   * has a mark in the navigation.
+   * Notices about webhooks that are about to fail, above their list; on every page the way there has a mark in the
+   * navigation.
    */
   readonly banners: ComponentChildren;
 }
@@ -154,7 +154,7 @@ function environmentSwitch(environment: Environment, otherPath: string) {
   );
 }
 
-const WEBHOOK_PAGES = /\/(webhooks|deliveries)(\/|$)/;
+const LIST_OF_WEBHOOKS = /\/deliveries$/;
 
 function header(frame: Frame, path: string, marked: string | undefined) {
   switch (frame.kind) {
@@ -242,8 +242,8 @@ export function renderView(view: View, layout: Layout): string {
         'data-version': view.live?.version,
       },
       sandboxNotice(frame),
-      WEBHOOK_PAGES.test(path) && banners,
       !view.hasOwnHeading && h('div', { class: 'toolbar' }, h('h1', null, view.title), view.beside),
+      LIST_OF_WEBHOOKS.test(path) && banners,
       view.content,
       view.live &&
         h('p', {

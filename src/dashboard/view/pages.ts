@@ -149,6 +149,7 @@ function jumpForm({ path, filters, chosen }: PagedList, last: number) {
       min: 1,
       max: last,
       required: true,
+      placeholder: 'Page',
       'aria-label': `Page from 1 to ${last}`,
     }),
     submit('Go', 'small'),

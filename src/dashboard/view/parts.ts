@@ -216,16 +216,7 @@ export function copyable(label: string, text: string, shown = text) {
   return h(
     'div',
     { class: 'copyable' },
-    h(
-      'pre',
-      {
-        class: shown === text ? undefined : 'message',
-        tabIndex: 0,
-        'aria-label': label,
-        role: 'group',
-      },
-      h('code', null, shown),
-    ),
+    h('pre', { tabIndex: 0, 'aria-label': label, role: 'group' }, h('code', null, shown)),
     copyButton(`Copy ${label}`, text, 'small'),
   );
 }

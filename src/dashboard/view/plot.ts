@@ -4,7 +4,8 @@ import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 
 const USUAL_HEIGHT_PX = 240;
-const PX_OF_TICK = 60;
+/** More lines than this are noise, also in a high plot. */
+const TICK_COUNT = 4;
 const TOP = 12;
 const BOTTOM = 30;
 
@@ -56,17 +57,17 @@ interface TimePlot {
 export function timePlot(plot: TimePlot) {
   const { id, title, description, spans, most, tickText, readingText, draw } = plot;
   const { heightPx: height = USUAL_HEIGHT_PX, spanText = shortDay } = plot;
-  const tickCount = Math.round(height / PX_OF_TICK);
   // A few days have no bars as wide as pages.
+  const hasWideBars = spans.length < 10 && height === USUAL_HEIGHT_PX;
   const x = scaleBand()
     .domain(spans)
     .range([0, 100])
-    .padding(spans.length < 10 ? 0.6 : 0.25);
+    .padding(hasWideBars ? 0.6 : 0.25);
   const y = scaleLinear()
     .domain([0, most])
-    .nice(tickCount)
+    .nice(TICK_COUNT)
     .range([height - BOTTOM, TOP]);
-  const ticks = y.ticks(tickCount);
+  const ticks = y.ticks(TICK_COUNT);
   const left = (span: string) => x(span) ?? 0;
   const middle = (span: string) => left(span) + x.bandwidth() / 2;
   return h(

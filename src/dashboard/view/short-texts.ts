@@ -17,6 +17,25 @@ const USUAL_CHARACTERS = 40;
 export function shortId(name: string, id: string, to?: string) {
   const { first, last } = SHOWN_OF_ID;
   const shown = id.length <= first + last + 1 ? id : `${id.slice(0, first)}…${id.slice(-last)}`;
+  return idToCopy({ name, id, shown, to });
+}
+
+/** An id in full where there is room for it, with the button that copies it. See {@link shortId}. */
+export function wholeId(name: string, id: string) {
+  return idToCopy({ name, id, shown: id });
+}
+
+function idToCopy({
+  name,
+  id,
+  shown,
+  to,
+}: {
+  name: string;
+  id: string;
+  shown: string;
+  to?: string | undefined;
+}) {
   const code = h('code', { title: id }, shown);
   return h(
     'span',

@@ -72,7 +72,7 @@ export function dataTable<Row>(table: DataTable<Row>) {
           h(
             'tr',
             { key: index },
-            columns.map((column) => valueCell(column, column.cell(row))),
+            columns.map((column) => rowCell(column, column.cell(row))),
           ),
         ),
       ),
@@ -116,6 +116,15 @@ function sortLink(title: string, { to, order }: ColumnSort) {
 function valueCell(column: AnyColumn, value: ComponentChildren) {
   const { title } = column;
   return h('td', { key: title, 'data-title': title, class: classOf(column) }, value);
+}
+
+/** Without a value the cell has a dash, which a row of a narrow screen leaves out. */
+function rowCell(column: AnyColumn, value: ComponentChildren) {
+  const isBlank = value === null || value === undefined || value === false || value === '';
+  if (!isBlank) return valueCell(column, value);
+  const { title } = column;
+  const className = [classOf(column), 'blank'].filter(Boolean).join(' ');
+  return h('td', { key: title, 'data-title': title, class: className }, '–');
 }
 
 function totalsRow([, ...others]: readonly AnyColumn[], { title, cells }: TotalsRow) {

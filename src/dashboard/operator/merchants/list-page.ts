@@ -58,6 +58,7 @@ export function listPage(context: PageContext, { sql }: MerchantReviewDeps): Rou
           ),
           dataTable({
             caption: 'Merchants, the newest first',
+            isCompact: true,
             columns: [NAME, STATE, EMAIL, KIND, CREATED],
             rows: merchants,
             empty: 'No merchant matches.',
@@ -77,6 +78,7 @@ function waitingSection(waiting: ListedMerchant[]) {
     'Waiting for a decision',
     dataTable({
       caption: 'Applications under review, the one that has waited longest first',
+      isCompact: true,
       columns: [NAME, EMAIL, KIND, SUBMITTED],
       rows: waiting,
       empty: 'No application waits.',
@@ -95,7 +97,7 @@ const STATE: Column<ListedMerchant> = {
 };
 const KIND: Column<ListedMerchant> = {
   title: 'Kind',
-  cell: ({ businessKind }) => (businessKind === null ? '–' : BUSINESS_KINDS[businessKind].label),
+  cell: ({ businessKind }) => businessKind && BUSINESS_KINDS[businessKind].label,
 };
 const CREATED: Column<ListedMerchant> = {
   title: 'Created',

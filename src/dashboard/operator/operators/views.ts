@@ -63,6 +63,7 @@ const SECOND = 'Another admin has to approve it within 24 hours.';
 export function operatorsView(operators: readonly ListedOperator[], state: RefusedForm = {}): View {
   const list = dataTable({
     caption: 'Operators',
+    isCompact: true,
     rows: operators,
     empty: 'None.',
     columns: [

@@ -123,8 +123,8 @@ function changeTable(proposal: Proposal) {
     empty: 'Nothing.',
     columns: [
       { title: 'What', cell: ({ what }) => what },
-      { title: 'When it was proposed', cell: (change) => change.before ?? '–' },
-      { title: 'Afterwards', cell: ({ after }) => after ?? '–' },
+      { title: 'When it was proposed', cell: (change) => change.before },
+      { title: 'Afterwards', cell: ({ after }) => after },
     ],
   });
 }
