@@ -1,11 +1,9 @@
-import { stack } from 'd3-shape';
 import { h } from 'preact';
 import type { OrderStatus } from '../../domain/index.ts';
 import type { DayOfOrders } from '../../orders/public.ts';
 import { numberText } from '../../pages/format.ts';
 import { emptyState, more } from '../view/parts.ts';
-import type { Scales } from '../view/plot.ts';
-import { bar, timePlot, plotLegend, shortDay } from '../view/plot.ts';
+import { plotLegend, shortDay, stackedBars, timePlot } from '../view/plot.ts';
 import { dataTable } from '../view/table.ts';
 
 /** What became of the orders of a day, by what their statuses mean for the money. */
@@ -63,7 +61,7 @@ export function ordersPlot(daysOfOrders: readonly DayOfOrders[]) {
     most: Math.max(4, ...days.map(totalOf)),
     tickText: (orders) => shortCount.format(orders),
     readingText: (day) => textOf(days.find((one) => one.day === day)),
-    draw: (scales) => bars(days, scales),
+    draw: (scales) => stackedBars(OUTCOMES, days, ({ day }) => day, scales),
   });
   return [
     h('h3', null, 'Orders by the day of their creation'),
@@ -71,21 +69,6 @@ export function ordersPlot(daysOfOrders: readonly DayOfOrders[]) {
     plot,
     more('The figures as a table', figuresTable(days)),
   ];
-}
-
-function bars(days: readonly OutcomeDay[], { left, width, y }: Scales) {
-  const layers = stack<unknown, OutcomeDay, Outcome>()
-    .keys(OUTCOMES)
-    .value((day, outcome) => day[outcome])([...days]);
-  return layers.map((layer) =>
-    h(
-      'g',
-      { class: layer.key, key: layer.key },
-      layer
-        .filter(([from, to]) => to > from)
-        .map((part) => bar(left(part.data.day), width, y(part[0]), y(part[1]))),
-    ),
-  );
 }
 
 /** The figures of a day. */

@@ -1,9 +1,7 @@
-import { stack } from 'd3-shape';
-import { h } from 'preact';
 import { numberText } from '../../pages/format.ts';
 import type { AttemptsOfHour } from '../../webhooks/public.ts';
 import { more } from '../view/parts.ts';
-import { bar, plotLegend, timePlot } from '../view/plot.ts';
+import { plotLegend, stackedBars, timePlot } from '../view/plot.ts';
 import { dataTable } from '../view/table.ts';
 
 const HOURS = 24;
@@ -23,21 +21,9 @@ export function attemptsPlot(some: readonly AttemptsOfHour[]) {
     spanText: (span) => (span === '0' ? 'now' : `${span} h ago`),
     most: Math.max(4, ...hours.map(({ accepted, failed }) => accepted + failed)),
     heightPx: HEIGHT_PX,
-    tickText: (attempts) => numberText(attempts),
+    tickText: numberText,
     readingText: (span) => readingOf(hourOf(hours, Number(span))),
-    draw: ({ left, width, y }) =>
-      stack<unknown, AttemptsOfHour, Result>()
-        .keys(RESULTS)
-        .value((hour, result) => hour[result])([...hours])
-        .map((layer) =>
-          h(
-            'g',
-            { class: layer.key, key: layer.key },
-            layer
-              .filter(([from, to]) => to > from)
-              .map((part) => bar(left(spanOf(part.data)), width, y(part[0]), y(part[1]))),
-          ),
-        ),
+    draw: (scales) => stackedBars(RESULTS, hours, spanOf, scales),
   });
   return [plotLegend(TITLES), plot, more('The figures as a table', figuresTable(hours))];
 }

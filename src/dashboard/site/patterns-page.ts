@@ -30,7 +30,7 @@ import {
   tag,
   written,
 } from '../view/parts.ts';
-import { bar, timePlot, plotLegend, shortDay } from '../view/plot.ts';
+import { plotLegend, shortDay, stackedBars, timePlot } from '../view/plot.ts';
 import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
 import type { Column } from '../view/table.ts';
 import { timeline } from '../view/steps.ts';
@@ -252,20 +252,18 @@ function tables() {
   );
 }
 
-const COUNTS: Readonly<Record<string, readonly number[]>> = {
-  '2026-11-20': [3, 1, 1],
-  '2026-11-21': [5, 2, 0],
-  '2026-11-22': [2, 3, 1],
-};
+const DAYS = [
+  { day: '2026-11-20', completed: 3, paid: 1, refunded: 1 },
+  { day: '2026-11-21', completed: 5, paid: 2, refunded: 0 },
+  { day: '2026-11-22', completed: 2, paid: 3, refunded: 1 },
+];
 const SERIES = { completed: 'Completed', paid: 'Paid', refunded: 'Refunded' };
+const SERIES_NAMES = ['completed', 'paid', 'refunded'] as const;
 
 function plots() {
-  const upTo = (day: string, series: number) =>
-    (COUNTS[day] ?? []).slice(0, series).reduce((sum, count) => sum + count, 0);
-  const dayText = (day: string) =>
-    `${shortDay(day)}: ${Object.values(SERIES)
-      .map((title, series) => `${title} ${COUNTS[day]?.[series]}`)
-      .join(', ')}`;
+  const textOf = (one: (typeof DAYS)[number]) =>
+    `${shortDay(one.day)}: ${SERIES_NAMES.map((name) => `${SERIES[name]} ${one[name]}`).join(', ')}`;
+  const readings = new Map(DAYS.map((one) => [one.day, textOf(one)]));
   return section(
     'plots',
     'Plots',
@@ -273,21 +271,12 @@ function plots() {
     timePlot({
       id: 'pattern-plot',
       title: 'Orders by day',
-      description: Object.keys(COUNTS).map(dayText).join('. '),
-      spans: Object.keys(COUNTS),
+      description: [...readings.values()].join('. '),
+      spans: DAYS.map(({ day }) => day),
       most: 8,
       tickText: String,
-      readingText: dayText,
-      draw: ({ left, width, y }) =>
-        Object.keys(SERIES).map((name, series) =>
-          h(
-            'g',
-            { class: name, key: name },
-            Object.keys(COUNTS)
-              .filter((day) => upTo(day, series + 1) > upTo(day, series))
-              .map((day) => bar(left(day), width, y(upTo(day, series)), y(upTo(day, series + 1)))),
-          ),
-        ),
+      readingText: (day) => readings.get(day) ?? '',
+      draw: (scales) => stackedBars(SERIES_NAMES, DAYS, ({ day }) => day, scales),
     }),
     more('The figures as a table', h('p', null, 'Every plot has its figures in words, too.')),
   );

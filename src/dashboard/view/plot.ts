@@ -1,5 +1,6 @@
 import type { ScaleLinear } from 'd3-scale';
 import { scaleBand, scaleLinear } from 'd3-scale';
+import { stack } from 'd3-shape';
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 
@@ -117,6 +118,32 @@ export function bar(left: number, width: number, bottom: number, top: number) {
     y: rounded(top),
     height: rounded(bottom - top),
   });
+}
+
+/**
+ * Bars of several parts above each other, each part in the colour of the class of its key.
+ *
+ * @param keys of the parts, the lowest one first
+ * @param spanOf the span that a row is of
+ */
+export function stackedBars<Key extends string, Row extends Readonly<Record<Key, number>>>(
+  keys: readonly Key[],
+  rows: readonly Row[],
+  spanOf: (row: Row) => string,
+  { left, width, y }: Scales,
+) {
+  const layers = stack<unknown, Row, Key>()
+    .keys(keys)
+    .value((row, key) => row[key])([...rows]);
+  return layers.map((layer) =>
+    h(
+      'g',
+      { class: layer.key, key: layer.key },
+      layer
+        .filter(([from, to]) => to > from)
+        .map((part) => bar(left(spanOf(part.data)), width, y(part[0]), y(part[1]))),
+    ),
+  );
 }
 
 /** The whole height of a span, over its values, which shows them. */
