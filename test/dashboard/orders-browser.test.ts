@@ -38,7 +38,7 @@ test('the page of an order does not reload while a form is open', async ({
   await page.getByText('This page has changed.').waitFor();
   await form.click();
   await page.clock.runFor(60_000);
-  await page.locator('.tag[title=DELIVERED]').waitFor();
+  await page.locator('h1 .tag[title=DELIVERED]').waitFor();
 });
 
 test('without JavaScript an order is marked as delivered by the keyboard alone', async ({

@@ -30,8 +30,7 @@ const shortRupees = new Intl.NumberFormat('en-IN', {
 const HEIGHT_PX = 180;
 
 /**
- * The plot of one series: a bar for each day, paler today, inside the outline of a wider one for the same day of the
- * period before. All plots have the same scale, so that their bars can be compared.
+ * The plot of one series: a bar for each day, paler today, beside that of the same day of the period before. All plots have the same scale, so that their bars can be compared.
  *
  * @param before as many days as `days`; empty if nothing moved in them
  */
@@ -54,7 +53,7 @@ export function seriesPlot(
     tickText: (amountPaise) => shortRupees.format(amountPaise / 100),
     readingText: (day) => readings.get(day) ?? '',
     draw: ({ left, width, y }) => {
-      const inset = before.length > 0 ? width / 4 : 0;
+      const ofNow = before.length > 0 ? width / 2 : width;
       const barOf = (place: number, wide: number, day: MoneyDay | undefined) =>
         day && paise(day) > 0 && bar(place, wide, y(0), y(paise(day)));
       return [
@@ -62,13 +61,13 @@ export function seriesPlot(
           h(
             'g',
             { class: now.day === today ? `${name} running` : name },
-            barOf(left(now.day) + inset, width - 2 * inset, now),
+            barOf(left(now.day) + width - ofNow, ofNow, now),
           ),
         ),
         h(
           'g',
           { class: 'earlier' },
-          pairs.map(({ now, earlier }) => barOf(left(now.day), width, earlier)),
+          pairs.map(({ now, earlier }) => barOf(left(now.day), width - ofNow, earlier)),
         ),
       ];
     },

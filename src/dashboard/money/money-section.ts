@@ -37,7 +37,7 @@ export function moneySection({ period, statementsPath, moneyDays }: ShownMoney) 
   return section(
     'money',
     'Money',
-    !isEmpty && plotLegend(legendOf(period, hasBefore)),
+    !isEmpty && plotLegend(legendOf(period, { hasBefore, lastDay: days.at(-1) })),
     h(
       'div',
       { class: 'plots' },
@@ -102,10 +102,15 @@ function otherDates(path: string, period: Period, state: FormState) {
 }
 
 /** What is not in the colour of its figure. */
-function legendOf({ to, ...period }: Period, hasBefore: boolean): Record<string, string> {
+function legendOf(
+  period: Period,
+  { hasBefore, lastDay }: { hasBefore: boolean; lastDay: MoneyDay | undefined },
+): Record<string, string> {
+  const isRunning =
+    lastDay?.day === todayInIndia() && SERIES_NAMES.some((name) => SERIES[name].paise(lastDay) > 0);
   return {
-    ...(hasBefore && { earlier: capitalised(periodBefore({ to, ...period })) }),
-    ...(to === todayInIndia() && { running: 'Today so far' }),
+    ...(hasBefore && { earlier: capitalised(periodBefore(period)) }),
+    ...(isRunning && { running: 'Today so far' }),
   };
 }
 
@@ -187,18 +192,24 @@ function rateHint(days: readonly DayOfOrders[]): string {
 /** What is held now, and when it will be released. */
 export function heldSection(moneyDays: readonly MoneyDay[], due: readonly DueRelease[]) {
   const heldPaise = moneyDays.reduce((sum, day) => sum + day.heldChangePaise, 0);
-  const duePaise = due.reduce((sum, { amountPaise }) => sum + amountPaise, 0);
-  const rows = due.map(({ day, orderCount, amountPaise }) => ({
+  const known = due.filter(({ isDelivered }) => isDelivered);
+  const duePaise = known.reduce((sum, { amountPaise }) => sum + amountPaise, 0);
+  const ordersText = (count: number) => `${numberText(count)} ${count === 1 ? 'order' : 'orders'}`;
+  const rows = known.map(({ day, orderCount, amountPaise }) => ({
     when: day === null ? 'After the dispute' : dayText(day),
-    orders: `${numberText(orderCount)} ${orderCount === 1 ? 'order' : 'orders'}`,
+    orders: ordersText(orderCount),
     amountPaise,
   }));
-  const rest = { when: 'After delivery', orders: '', amountPaise: heldPaise - duePaise };
+  const toDeliver = due.find(({ isDelivered }) => !isDelivered)?.orderCount ?? 0;
+  const rest = {
+    when: 'After delivery',
+    orders: toDeliver > 0 ? ordersText(toDeliver) : '',
+    amountPaise: heldPaise - duePaise,
+  };
   return section(
     'held',
     'Held now',
     h('p', { class: 'sum' }, money(heldPaise)),
-    duePaise > 0 && h('p', { class: 'hint' }, 'When it is released, unless a dispute is raised:'),
     dataTable({
       caption: 'When the held money will be released, unless a dispute is raised',
       isCompact: true,

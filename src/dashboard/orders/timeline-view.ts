@@ -68,7 +68,7 @@ function webhookLine({ environment }: OrderRow, row: TimelineRow, now: Date) {
     { class: 'hint' },
     link(to, `Webhook ${row.kind}`),
     ' ',
-    state === 'DELIVERED' ? 'accepted' : deliveryState(state),
+    deliveryState(state),
     ` after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
     state === 'PENDING' && nextAttemptAt && [', next ', moment(nextAttemptAt, now)],
   );

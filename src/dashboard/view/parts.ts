@@ -89,7 +89,7 @@ function statusTag({ tone, text, icon: name }: StatusLook, title: string) {
 export function environmentTag(environment: Environment) {
   return environment === 'sandbox'
     ? tag('plain', 'Sandbox', 'flask-conical')
-    : tag('wait', 'Production', 'badge-indian-rupee');
+    : tag('info', 'Production', 'badge-indian-rupee');
 }
 
 /** What a list or a part of a page says that has nothing to show. */

@@ -7,6 +7,8 @@ import { h } from 'preact';
 const USUAL_HEIGHT_PX = 240;
 /** More lines than this are noise, also in a high plot. */
 const TICK_COUNT = 4;
+/** More names of days are too many below a plot on a phone. */
+const MOST_ON_PHONES = 5;
 const TOP = 12;
 const BOTTOM = 30;
 
@@ -68,9 +70,8 @@ export function timePlot(plot: TimePlot) {
     .domain([0, most])
     .nice(TICK_COUNT)
     .range([height - BOTTOM, TOP]);
-  const ticks = y.ticks(TICK_COUNT);
+  const ticks = everySecond(y.ticks(TICK_COUNT));
   const left = (span: string) => x(span) ?? 0;
-  const middle = (span: string) => left(span) + x.bandwidth() / 2;
   return h(
     'figure',
     { class: 'plot', 'data-plot': id },
@@ -101,8 +102,17 @@ export function timePlot(plot: TimePlot) {
       spans.map((span) =>
         readingColumn({ left: left(span), width: x.bandwidth(), height }, readingText(span)),
       ),
-      labelledSpans(spans, height === USUAL_HEIGHT_PX ? 7 : 5).map((span, index) =>
-        axisLabel({ middle: middle(span), height, isBetween: index % 2 === 1 }, spanText(span)),
+      labelledSpans(spans, height === USUAL_HEIGHT_PX).map((span, index, { length }) =>
+        h(
+          'text',
+          {
+            key: span,
+            ...labelPlace(spans, span, { left: left(span), width: x.bandwidth() }),
+            y: height - 8,
+            class: length > MOST_ON_PHONES && index % 2 === 1 ? 'between' : undefined,
+          },
+          spanText(span),
+        ),
       ),
     ),
     h('output', { class: 'reading', id: `${id}-reading` }),
@@ -146,6 +156,12 @@ export function stackedBars<Key extends string, Row extends Readonly<Record<Key,
   );
 }
 
+/** The values of an axis: every second one if there are many and the last one stays. */
+const everySecond = (ticks: readonly number[]) =>
+  ticks.length > TICK_COUNT + 1 && ticks.length % 2 === 1
+    ? ticks.filter((_, index) => index % 2 === 0)
+    : [...ticks];
+
 /** The whole height of a span, over its values, which shows them. */
 function readingColumn(
   { left, width, height }: { left: number; width: number; height: number },
@@ -159,25 +175,32 @@ function readingColumn(
   );
 }
 
-/**
- * The spans that have their names below them, the last one first, at equal distances. On a phone every second one of
- * a wide plot is hidden.
- */
-function labelledSpans(spans: readonly string[], most: number): string[] {
-  const step = Math.ceil((spans.length - 1) / (most - 1)) || 1;
-  return spans.toReversed().filter((_, index) => index % step === 0);
+/** The first span, the last one and some between them have their names below them. */
+function labelledSpans(spans: readonly string[], isWide: boolean): string[] {
+  const last = spans.length - 1;
+  if (isWide && last < 7) return [...spans];
+  const steps = Math.min(last, last < 7 ? 3 : 4) || 1;
+  const places = Array.from({ length: steps + 1 }, (_, index) =>
+    Math.round((index * last) / steps),
+  );
+  return places.flatMap((place) => spans[place] ?? []);
 }
 
-function axisLabel(
-  { middle, height, isBetween }: { middle: number; height: number; isBetween: boolean },
-  text: string,
+/** A name is in the middle of its bar; those of the first and last narrow bar end where the plot does. */
+function labelPlace(
+  spans: readonly string[],
+  span: string,
+  { left, width }: { left: number; width: number },
 ) {
-  const place = { x: percent(middle), y: height - 8, 'text-anchor': 'middle' };
-  return h('text', { key: text, ...place, class: isBetween ? 'between' : undefined }, text);
+  const isNarrow = spans.length > 10;
+  if (isNarrow && span === spans[0]) return { x: percent(left), 'text-anchor': 'start' };
+  if (isNarrow && span === spans.at(-1)) return { x: percent(left + width), 'text-anchor': 'end' };
+  return { x: percent(left + width / 2), 'text-anchor': 'middle' };
 }
 
 /** What the colours of a plot mean. @param titles by the class of each colour */
 export function plotLegend(titles: Readonly<Record<string, string>>) {
+  if (Object.keys(titles).length === 0) return null;
   return h(
     'ul',
     { class: 'legend' },

@@ -28,6 +28,8 @@ export interface DeliveryPageFilter {
 export interface ListedDelivery {
   deliveryId: string;
   orderNumber: string;
+  /** The merchant's own id of the order. */
+  merchantOrderId: string | null;
   event: EventType;
   state: DeliveryState;
   createdAt: Date;
@@ -64,11 +66,12 @@ async function readListed(
 ): Promise<ListedDelivery[]> {
   const ids = found.map(({ deliveryId }) => deliveryId);
   return sql<ListedDelivery[]>`
-    SELECT d.delivery_id, e.order_number, d.event_type AS event, d.state, d.created_at,
+    SELECT d.delivery_id, e.order_number, o.merchant_order_id, d.event_type AS event, d.state, d.created_at,
       d.next_attempt_at, counted.attempt_count, last.at AS last_attempt_at,
       last.status_code AS last_status_code, last.error AS last_error
     FROM unnest(${ids}::text[]) AS page (delivery_id)
       JOIN webhook_deliveries d USING (delivery_id) JOIN order_events e USING (event_id)
+      LEFT JOIN orders o USING (order_number)
     LEFT JOIN LATERAL (
       SELECT count(*)::integer AS attempt_count FROM webhook_attempts a
       WHERE a.delivery_id = d.delivery_id

@@ -208,7 +208,8 @@ function introduction({ version, description }: Document['info'], files: Referen
     'div',
     { class: 'introduction' },
     h('h1', null, TITLE),
-    prose(description),
+    // The rest of it says where this page is.
+    prose(description.replace(/\n\n[^]*/, '')),
     h(
       'p',
       { class: 'formats' },
