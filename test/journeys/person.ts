@@ -77,7 +77,7 @@ export function personWith({ page, context, complaints }: Phone, variant: Varian
       }
     },
     /** Waits until an order, or a webhook, has a status, by the API's word. */
-    status: (word: string) => page.locator(`.tag[title=${word}]`).first().waitFor(),
+    status: (word: string) => page.locator(`h1 .tag[title=${word}]`).waitFor(),
   };
 }
 

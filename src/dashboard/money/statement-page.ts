@@ -11,7 +11,7 @@ import { textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import { csvLink, money, section, tag } from '../view/parts.ts';
-import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
+import { shortId, shortMoment, shortOrder } from '../view/short-texts.ts';
 import type { PageChoice } from '../view/pages.ts';
 import { emptyText, pageFields, pages } from '../view/pages.ts';
 import { dataTable, pathWith } from '../view/table.ts';
@@ -189,7 +189,11 @@ function linesTable(viewer: MerchantViewer, { chosen }: Shown, lines: readonly S
     rows: lines,
     columns: [
       { title: 'Kind', cell: ({ type }: StatementLine) => TYPE_TITLES[type] },
-      { title: 'Order', cell: (line: StatementLine) => orderLink(viewer, line) },
+      {
+        title: 'Order',
+        cell: (line: StatementLine) =>
+          shortOrder(pathOf(viewer, `/orders/${encodeURIComponent(line.orderNumber)}`), line),
+      },
       { title: 'Booked', cell: ({ bookedAt }: StatementLine) => shortMoment(bookedAt) },
       { title: 'At the gateway', cell: gatewayIds },
       {
@@ -205,13 +209,6 @@ function linesTable(viewer: MerchantViewer, { chosen }: Shown, lines: readonly S
       },
     ],
   });
-}
-
-function orderLink(viewer: MerchantViewer, { orderNumber, merchantOrderId }: StatementLine) {
-  const to = pathOf(viewer, `/orders/${encodeURIComponent(orderNumber)}`);
-  return merchantOrderId === null
-    ? shortId('order number', orderNumber, to)
-    : link(to, shortText(merchantOrderId));
 }
 
 /** The payment, and what has moved it; the UTR of the payment itself, or of the payout. */

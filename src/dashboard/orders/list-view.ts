@@ -9,10 +9,9 @@ import { filterForm } from '../view/layout.ts';
 import type { Filters } from '../view/pages.ts';
 import { emptyText, pages } from '../view/pages.ts';
 import { csvLink, money, notice, orderStatus } from '../view/parts.ts';
-import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
+import { shortMoment, shortOrder, shortText } from '../view/short-texts.ts';
 import type { Column, ColumnSort, TotalsRow } from '../view/table.ts';
 import { dataTable, pathWith } from '../view/table.ts';
-import { link } from '../view/url.ts';
 import { orderPath } from './deps.ts';
 import type { FilterQuery } from './filter.ts';
 import { filterOf, statusTitle } from './filter.ts';
@@ -144,10 +143,7 @@ function columnsOf(
 
 const ORDER_COLUMN = {
   title: 'Order',
-  cell: (order: OrderRow) =>
-    order.merchantOrderId === null
-      ? shortId('order number', order.orderNumber, orderPath(order))
-      : link(orderPath(order), shortText(order.merchantOrderId)),
+  cell: (order: OrderRow) => shortOrder(orderPath(order), order),
 };
 
 const BUYER_COLUMN = {

@@ -9,7 +9,7 @@ import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import { DELIVERY_STATE_LOOKS, deliveryState, moment, notice, section } from '../view/parts.ts';
-import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
+import { shortMoment, shortOrder } from '../view/short-texts.ts';
 import type { PageChoice } from '../view/pages.ts';
 import { emptyText, pages } from '../view/pages.ts';
 import { dataTable } from '../view/table.ts';
@@ -126,12 +126,8 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
       },
       {
         title: 'Order',
-        cell: ({ orderNumber, merchantOrderId }) => {
-          const to = pathOf(environment, `/orders/${orderNumber}`);
-          return merchantOrderId === null
-            ? shortId('order number', orderNumber, to)
-            : link(to, shortText(merchantOrderId));
-        },
+        cell: (delivery) =>
+          shortOrder(pathOf(environment, `/orders/${delivery.orderNumber}`), delivery),
       },
       { title: 'Status', cell: ({ state }) => deliveryState(state) },
       {

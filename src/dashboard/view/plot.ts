@@ -179,7 +179,7 @@ function readingColumn(
 function labelledSpans(spans: readonly string[], isWide: boolean): string[] {
   const last = spans.length - 1;
   if (isWide && last < 7) return [...spans];
-  const steps = Math.min(last, last < 7 ? 3 : 4) || 1;
+  const steps = Math.min(last, isWide ? 4 : last < 7 ? 3 : 2) || 1;
   const places = Array.from({ length: steps + 1 }, (_, index) =>
     Math.round((index * last) / steps),
   );

@@ -25,6 +25,16 @@ export function wholeId(name: string, id: string) {
   return idToCopy({ name, id, shown: id });
 }
 
+/** The link to an order: its name is the merchant's own id, or its number without one. */
+export function shortOrder(
+  to: string,
+  { orderNumber, merchantOrderId }: { orderNumber: string; merchantOrderId: string | null },
+) {
+  return merchantOrderId === null
+    ? shortId('order number', orderNumber, to)
+    : link(to, shortText(merchantOrderId), { class: 'id' });
+}
+
 function idToCopy({
   name,
   id,
