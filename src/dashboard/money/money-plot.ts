@@ -30,7 +30,8 @@ const shortRupees = new Intl.NumberFormat('en-IN', {
 const HEIGHT_PX = 180;
 
 /**
- * The plot of one series: a bar for each day, paler today, beside that of the same day of the period before. All plots have the same scale, so that their bars can be compared.
+ * The plot of one series: a bar for each day, paler today, beside that of the same day of the period before. All plots
+ * have the same scale, so that their bars can be compared.
  *
  * @param before as many days as `days`; empty if nothing moved in them
  */

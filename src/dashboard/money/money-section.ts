@@ -216,7 +216,7 @@ export function heldSection(moneyDays: readonly MoneyDay[], due: readonly DueRel
       empty: 'Nothing is held.',
       rows: rest.amountPaise > 0 ? [...rows, rest] : rows,
       columns: [
-        { title: 'When', cell: ({ when }: typeof rest) => when },
+        { title: 'Released', cell: ({ when }: typeof rest) => when },
         { title: 'Orders', cell: ({ orders }: typeof rest) => orders },
         {
           title: 'Amount',

@@ -61,7 +61,8 @@ export function disputePages(context: PageContext, deps: OrderPagesDeps): Route[
     const first = await read(asked ?? 'unanswered');
     // Without a choice, the page shows what needs an answer; without any, all that have not ended.
     const list = asked ?? (first.rows.length > 0 ? 'unanswered' : 'running');
-    const { rows, total, hasMore } = (asked ?? first.rows.length > 0) ? first : await read(list);
+    const isRead = list === (asked ?? 'unanswered');
+    const { rows, total, hasMore } = isRead ? first : await read(list);
     const path = pathOf(viewer, '/disputes');
     const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
     return {
