@@ -32,6 +32,10 @@ const numbers = new Intl.NumberFormat('en-IN');
 /** A number of things, with Indian grouping: 1,00,000. */
 export const numberText = (count: number): string => numbers.format(count);
 
+/** A number of things with their name: "1 order", "1,00,000 orders". @param name of one of them */
+export const countText = (count: number, name: string): string =>
+  `${numberText(count)} ${count === 1 ? name : `${name}s`}`;
+
 /** "21 Nov, 3:42 pm IST", or "21 नव॰, 3:42 pm IST"; a line ends only before the hour. */
 export function timeText(at: Date, language: Language = 'en'): string {
   return `${INDIAN_TIMES[language].format(at).replace(/ (?=\S+$)/, '\u00A0')}\u00A0IST`;

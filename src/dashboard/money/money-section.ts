@@ -3,7 +3,7 @@ import { h } from 'preact';
 import { PAID_STATUSES } from '../../domain/index.ts';
 import type { MoneyDay } from '../../ledger/public.ts';
 import type { DayOfOrders, DueRelease } from '../../orders/public.ts';
-import { numberText, rupeesText } from '../../pages/format.ts';
+import { countText, numberText, rupeesText } from '../../pages/format.ts';
 import type { FormState } from '../view/fields.ts';
 import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
@@ -194,16 +194,15 @@ export function heldSection(moneyDays: readonly MoneyDay[], due: readonly DueRel
   const heldPaise = moneyDays.reduce((sum, day) => sum + day.heldChangePaise, 0);
   const known = due.filter(({ isDelivered }) => isDelivered);
   const duePaise = known.reduce((sum, { amountPaise }) => sum + amountPaise, 0);
-  const ordersText = (count: number) => `${numberText(count)} ${count === 1 ? 'order' : 'orders'}`;
   const rows = known.map(({ day, orderCount, amountPaise }) => ({
     when: day === null ? 'After the dispute' : dayText(day),
-    orders: ordersText(orderCount),
+    orders: countText(orderCount, 'order'),
     amountPaise,
   }));
   const toDeliver = due.find(({ isDelivered }) => !isDelivered)?.orderCount ?? 0;
   const rest = {
     when: 'After delivery',
-    orders: toDeliver > 0 ? ordersText(toDeliver) : '',
+    orders: toDeliver > 0 ? countText(toDeliver, 'order') : '',
     amountPaise: heldPaise - duePaise,
   };
   return section(

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Route } from '../../http/define-route.ts';
 import type { LineTotal, LineType, StatementLine, StatementPage } from '../../ledger/public.ts';
 import { daySchema, LINE_TYPES } from '../../ledger/public.ts';
-import { numberText, rupeesText } from '../../pages/format.ts';
+import { countText, rupeesText } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -155,7 +155,12 @@ function dayFigures(
       'div',
       { key: title },
       h('dt', null, title),
-      h('dd', null, money(paise), lineCount !== undefined && countText(lineCount)),
+      h(
+        'dd',
+        null,
+        money(paise),
+        lineCount !== undefined && h('span', { class: 'before' }, countText(lineCount, 'movement')),
+      ),
     );
   return h(
     'dl',
@@ -167,13 +172,6 @@ function dayFigures(
     figure('Held at the end', closingPaise),
   );
 }
-
-const countText = (lineCount: number) =>
-  h(
-    'span',
-    { class: 'before' },
-    `${numberText(lineCount)} ${lineCount === 1 ? 'movement' : 'movements'}`,
-  );
 
 /** "+₹499.50" or "−₹499.50", as a movement changes what is held. */
 function changeText(paise: number): string {

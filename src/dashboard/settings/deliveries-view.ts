@@ -4,7 +4,7 @@ import { EVENT_TYPES } from '../../domain/index.ts';
 import type { ListPage } from '../../db/list-part.ts';
 import type { ListedDelivery, ResendProgress } from '../../webhooks/public.ts';
 import { DELIVERY_STATES } from '../../webhooks/public.ts';
-import { numberText } from '../../pages/format.ts';
+import { countText, numberText } from '../../pages/format.ts';
 import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
@@ -132,7 +132,7 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
       { title: 'Status', cell: ({ state }) => deliveryState(state) },
       {
         title: 'Attempts',
-        cell: ({ attemptCount }) => h('span', { class: 'id' }, attemptsText(attemptCount)),
+        cell: ({ attemptCount }) => h('span', { class: 'id' }, countText(attemptCount, 'attempt')),
       },
       { title: 'Last answer', cell: lastAnswer },
       { title: 'Created', cell: ({ createdAt }) => shortMoment(createdAt) },
@@ -144,9 +144,6 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
     ],
   });
 }
-
-const attemptsText = (count: number) =>
-  `${numberText(count)} ${count === 1 ? 'attempt' : 'attempts'}`;
 
 function lastAnswer({ attemptCount, lastStatusCode, lastError }: ListedDelivery): string {
   if (attemptCount === 0) return 'None yet';
