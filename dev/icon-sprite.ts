@@ -10,7 +10,10 @@ function symbolOf(name: string): string {
   const lucide = import.meta.resolve('lucide-static/package.json');
   const svg = readFileSync(new URL(`icons/${name}.svg`, lucide), 'utf8');
   const shapes = svg.slice(svg.indexOf('>', svg.indexOf('<svg')) + 1, svg.indexOf('</svg>'));
-  return `<symbol id="${name}" viewBox="0 0 24 24">${shapes.replaceAll(/\s*\n\s*/g, '')}</symbol>\n`;
+  return `<symbol id="${name}" viewBox="0 0 24 24">${shapes
+    .split('\n')
+    .map((line) => line.trim())
+    .join('')}</symbol>\n`;
 }
 
 /** The icons that pages show, taken from lucide-static, which production does not need. */

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { OperatorAction, SecondPerson } from '../src/accounts/people/permissions.ts';
 import { ACTION_RULES, mayDo } from '../src/accounts/people/permissions.ts';
+import { withGenerated } from './files/generated.ts';
 import { readCommandLine } from '../src/main/process/command-line.ts';
 
 /** The page with the table of what each role may do. */
@@ -32,10 +33,7 @@ export function withPermissionsTable(page: string): string {
     '|---|---|---|---|---|---|',
     ...actions.map(rowOf),
   ].join('\n');
-  return page.replace(
-    /(<!-- permissions: [^>]*-->\n).*(<!-- \/permissions -->)/s,
-    (_, begin: string, end: string) => `${begin}\n${table}\n\n${end}`,
-  );
+  return withGenerated(page, 'permissions', table);
 }
 
 if (import.meta.main) {

@@ -47,9 +47,7 @@ function webhook(name: string, body: string, changes: Partial<WebhookVector> = {
 
 /** The body as Python's json.dumps writes it. */
 const withSpaces = (body: string) =>
-  body.replaceAll(/("(?:[^"\\]|\\.)*")|([,:])/g, (_, text: string | undefined, sign: string) =>
-    text === undefined ? `${sign} ` : text,
-  );
+  JSON.stringify(JSON.parse(body), null, 1).replaceAll(/,\n */g, ', ').replaceAll(/\n */g, '');
 
 const ABOUT = {
   environment: 'sandbox',

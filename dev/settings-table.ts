@@ -8,6 +8,7 @@ import {
   TRACING_SETTINGS,
   VERSION_SETTINGS,
 } from '../src/config.ts';
+import { withGenerated } from './files/generated.ts';
 import { readCommandLine } from '../src/main/process/command-line.ts';
 import { ENVIRONMENTS } from '../src/domain/index.ts';
 import { fileVariable, prefixed, type Setting, type Settings } from '../src/settings.ts';
@@ -55,10 +56,7 @@ function tableOf([title, settings]: [string, Settings]): string {
 /** The page with the tables generated between its two markers. */
 export function withSettingsTables(page: string): string {
   const tables = Object.entries(SETTINGS_TABLES).map(tableOf).join('\n\n');
-  return page.replace(
-    /(<!-- settings: [^>]*-->\n).*(<!-- \/settings -->)/s,
-    (_, begin: string, end: string) => `${begin}\n${tables}\n\n${end}`,
-  );
+  return withGenerated(page, 'settings', tables);
 }
 
 if (import.meta.main) {

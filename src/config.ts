@@ -274,7 +274,7 @@ export const MAIL_SETTINGS = {
     secret: true,
   }),
   MAIL_FROM: text(undefined, {
-    matches: /^([^<>\p{Cc}]{1,100} <[^\s@<>,;]+@[^\s@<>,;]+>|[^\s@<>,;]+@[^\s@<>,;]+)$/u,
+    matches: /^([^<>\p{Cc}]+ <[^\s@<>,;]+@[^\s@<>,;]+>|[^\s@<>,;]+@[^\s@<>,;]+)$/u,
     accepts: 'an address, or a name and an address in angle brackets, together with SMTP_URL',
     description: 'the sender of mails',
     byDefault: 'set by `npm start`',
@@ -383,7 +383,7 @@ function readConfig<Adapters extends readonly GatewayAdapter[]>(
   if (nodeEnv === 'production') refuseInProduction(values);
   return {
     ...values,
-    publicBaseUrl: (publicBaseUrl ?? `http://127.0.0.1:${values.port}`).replace(/\/+$/, ''),
+    publicBaseUrl: (publicBaseUrl ?? `http://127.0.0.1:${values.port}`).replace(/\/$/, ''),
     /** The service's own Schedules run here, so that a list of workflows is a list of orders. */
     temporalHousekeepingNamespace:
       values.temporalHousekeepingNamespace ?? `${temporalNamespace}-housekeeping`,

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withGenerated } from '../../dev/files/generated.ts';
 import { readCommandLine } from '../../src/main/process/command-line.ts';
 import { figuresOf } from './benchmarks-page.ts';
 import { readResults, resultsFolder } from '../harness/results.ts';
@@ -10,8 +11,4 @@ readCommandLine({
 });
 const page = join(import.meta.dirname, '../../docs/benchmarks.md');
 const figures = figuresOf(readResults(resultsFolder(false)));
-const text = readFileSync(page, 'utf8').replace(
-  /(<!-- figures[^>]*-->\n).*(<!-- \/figures -->)/s,
-  (_, begin: string, end: string) => `${begin}\n${figures}\n\n${end}`,
-);
-writeFileSync(page, text);
+writeFileSync(page, withGenerated(readFileSync(page, 'utf8'), 'figures', figures));

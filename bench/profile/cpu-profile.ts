@@ -74,7 +74,8 @@ function partOfUrl(url: string): string | undefined {
   if (url.startsWith('node:')) return 'Node';
   if (url.includes('workflow-bundle')) return 'workflow code, and the SDK inside of it';
   if (url.startsWith('evalmachine')) return 'the SDK: entering a workflow';
-  const [, inPackage] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
+  const [, inPackage] =
+    /^((?:@[^/]+\/)?[^/]+)/.exec(url.split('node_modules/').slice(1).at(-1) ?? '') ?? [];
   if (inPackage !== undefined) return inPackage;
   const [, own] = /\/(src\/[^/]+|activities|workflows|dev)(?:\/|$)/.exec(url) ?? [];
   return own ?? url;

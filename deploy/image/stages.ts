@@ -32,7 +32,7 @@ function instructionsOf(dockerfile: string): Instruction[] {
     .split('\n')
     .filter((line) => line.trim() !== '' && !line.startsWith('#'))
     .map((line) => {
-      const [, name = '', rest = ''] = /^(\w+)\s+(.*)$/.exec(line) ?? [];
+      const [, name = '', rest = ''] = /^(\w+) +(\S.*)$/.exec(line) ?? [];
       return { name, rest };
     });
 }

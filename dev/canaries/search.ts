@@ -3,7 +3,7 @@ import { canariesIn, type Canaries } from './canary.ts';
 
 const BASE64_RUN = /[A-Za-z0-9+/_-]{16,}/g;
 /** As `COPY` writes a bytea, and as JSON or a log may write one. */
-const HEX_RUN = /(?<![0-9a-f])(?:[0-9a-f]{2}){8,}(?![0-9a-f])/gi;
+const HEX_RUN = /[0-9a-f]{16,}/gi;
 /** The starts of compressed data, and what reads it. */
 const COMPRESSED = [
   { starts: [0x1f, 0x8b], read: gunzipSync },
@@ -13,7 +13,7 @@ const COMPRESSED = [
 const MAX_DEPTH = 3;
 
 function unescaped(text: string): string {
-  const json = text.replaceAll(/\\+u([0-9a-fA-F]{4})/g, (_, code: string) =>
+  const json = text.replaceAll(/\\{1,8}u([0-9a-fA-F]{4})/g, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   );
   return json.replaceAll(/%([0-9a-fA-F]{2})/g, (_, code: string) =>

@@ -6,7 +6,9 @@
 export async function payAsBuyer(paymentUrl: string, signal: AbortSignal): Promise<void> {
   await fetchPage(paymentUrl, { signal });
   const page = await postForm(`${paymentUrl}/sessions`, {}, signal);
-  const upiApp = /href="(http[^"]*\/upi\/[^"]+)"/.exec(page)?.[1];
+  const upiApp = [...page.matchAll(/href="(http[^"]+)"/g)]
+    .map(([, url = '']) => url)
+    .find((url) => url.includes('/upi/'));
   if (upiApp === undefined) throw new Error('The payment page offers no sandbox UPI app');
   await fetchPage(upiApp, { signal });
   await postForm(upiApp, { action: 'pay', vpa: 'success@razorpay' }, signal);

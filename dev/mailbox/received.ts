@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A long id stands on the line after the header's name. */
-const MAIL_ID = /^Message-ID:\s+<([^@>]+)@/im;
+const MAIL_ID = /^Message-ID:\s{1,3}<([^\s@>]+)@/im;
 
 /** The files of the mails that the mailbox of a data folder has received, by the mail's id: several for a repeat. */
 export function receivedMails(dataDir: string): Map<string, string[]> {

@@ -44,7 +44,7 @@ function processFromProc(pid: number): RunningProcess | undefined {
 }
 
 function processFromPs(line: string): RunningProcess | undefined {
-  const match = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line);
+  const match = /^\s*(\d+) +(\d+) (.*)$/.exec(line);
   if (match === null) return undefined;
   const [, pid, parentPid, command] = match;
   return {

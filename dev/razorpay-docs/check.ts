@@ -12,7 +12,7 @@ export interface Exception {
 
 /** The rows of the table in docs/go-live.md: page, number and title of the sample, reason. */
 export function exceptionsIn(document: string): Exception[] {
-  const rows = document.matchAll(/^\| `([^`]+\.md)` \| (\d+)[^|]*\| (.+) \|$/gm);
+  const rows = document.matchAll(/^\| `([^`\n]+)` \| (\d+) [^|\n]*\| (.+) \|$/gm);
   return [...rows].map(([, page = '', sample, reason = '']) => ({
     page,
     sample: Number(sample),

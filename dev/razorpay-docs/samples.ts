@@ -8,7 +8,7 @@ export interface Sample {
 }
 
 /** The fence of a code block, with its language and title; without them where it only ends one. */
-const FENCE = /^\s*```\s*([^\s:]*)[^:]*:?(.*)$/;
+const FENCE = /^\s*```(.*)$/;
 
 /** The JSON blocks of a page. The documents often leave out the end of a block before the next one. */
 export function jsonSamples(page: string): Sample[] {
@@ -20,9 +20,11 @@ export function jsonSamples(page: string): Sample[] {
       if (open) open.text += `${line}\n`;
       continue;
     }
-    const [, language = '', title = ''] = fence;
-    const isJson = language.toLowerCase() === 'json';
-    open = isJson ? { number: samples.length + 1, title: title.trim(), text: '' } : undefined;
+    const [kind = '', ...title] = fence[1]?.split(':') ?? [];
+    const isJson = /^json\b/i.test(kind.trim());
+    open = isJson
+      ? { number: samples.length + 1, title: title.join(':').trim(), text: '' }
+      : undefined;
     if (open) samples.push(open);
   }
   return samples;

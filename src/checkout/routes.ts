@@ -21,7 +21,7 @@ import { stateOf, versionOf } from './state.ts';
 
 /** Declares the buyer's page of an order, its forms (pay, raise a dispute) and its files. */
 export function checkoutRoutes(deps: CheckoutDeps): Route[] {
-  const pathPrefix = new URL(deps.publicBaseUrl).pathname.replace(/\/+$/, '');
+  const pathPrefix = new URL(deps.publicBaseUrl).pathname.replace(/\/$/, '');
   const { files, routes } = createFiles(pathPrefix);
   const context: CheckoutContext = { ...deps, files, basePath: `${pathPrefix}/pay` };
   return [

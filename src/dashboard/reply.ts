@@ -113,7 +113,8 @@ async function renderReply(
  * @throws Error if it may lead to another site
  */
 function assertOwnPath(path: string): void {
-  if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(path)) throw new Error('A redirect must stay on this site');
+  if (!/^\/(?:[!-.0-[\]-~][!-~]*)?$/.test(path))
+    throw new Error('A redirect must stay on this site');
 }
 
 /** Sends the browser to a path of this service. */

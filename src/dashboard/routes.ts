@@ -44,7 +44,7 @@ export interface Dashboard {
 
 /** Declares the dashboard: the first page, the pages of merchants and operators, and their files. */
 export function createDashboard(deps: DashboardDeps): Dashboard {
-  const pathPrefix = new URL(deps.pages.publicBaseUrl).pathname.replace(/\/+$/, '');
+  const pathPrefix = new URL(deps.pages.publicBaseUrl).pathname.replace(/\/$/, '');
   const { files, routes } = createFiles(pathPrefix);
   const context: PageContext = { ...deps.pages, files, pathPrefix };
   const all = [

@@ -11,10 +11,12 @@ import type { Page, Route } from './define-route.ts';
 import { createClientIp } from './limits/client-ip.ts';
 import type { ClientIp } from './limits/client-ip.ts';
 import { createDeadline } from './limits/deadline.ts';
-import { compressPages } from './compression.ts';
+import { compressFiles, compressPages } from './compression.ts';
 import { createGatewaySlots } from './limits/gateway-slots.ts';
 import type { GatewaySlots } from './limits/gateway-slots.ts';
+import { createPageRateLimiter } from './limits/rate-limit.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
+import { assertAdmitted } from './limits/admission.ts';
 import { authenticateMerchant, limitMerchantRate, negotiateVersion } from './merchant-checks.ts';
 import type { Authenticate } from './merchant-checks.ts';
 import { requestFields, requestIdFrom, runWithRequestId } from './request-context.ts';
@@ -43,6 +45,8 @@ export interface AppOptions {
   readonly limiterTimeoutMs?: number | undefined;
   /** What the API shares with the pages; its own if absent. */
   readonly gatewaySlots?: GatewaySlots;
+  /** Of the public paths without a limit of their own, and of those that do not exist; its own if absent. */
+  readonly publicRateLimiter?: RateLimiter;
   readonly readiness: Readiness;
   /** Addresses or CIDR ranges whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[];
@@ -104,6 +108,7 @@ const observe =
   (apiVersion: string, log: Logger): HttpMiddleware =>
   (ctx, next) => {
     const startedAtMs = performance.now();
+    ignoreLongPreferences(ctx.req);
     const requestId = requestIdFrom(ctx.req.headers['x-request-id']);
     Object.assign(ctx.state, { requestId, log });
     ctx.set({ ...COMMON_HEADERS, 'X-API-Version': apiVersion, 'X-Request-Id': requestId });
@@ -126,6 +131,18 @@ const answerErrors =
       send(ctx, errorReply(error, now()));
     }
   };
+
+/** Headers that say what a client prefers: they are read in quadratic time. */
+const PREFERENCES = ['accept', 'accept-encoding', 'accept-language'];
+/** Browsers send at most some hundred characters. */
+const MAX_PREFERENCE_LENGTH = 1000;
+
+/** A server may ignore a preference (RFC 9110, 12.1). */
+function ignoreLongPreferences({ headers }: IncomingMessage): void {
+  for (const name of PREFERENCES) {
+    if ((headers[name]?.length ?? 0) > MAX_PREFERENCE_LENGTH) delete headers[name];
+  }
+}
 
 /** Finds client and environment of a request, and begins the time in which it must be answered. */
 const beginRequest =
@@ -193,15 +210,28 @@ function allowOf(layers: readonly { methods: readonly string[] }[]): string | un
   return methods.length === 0 ? undefined : [...new Set([...methods, 'OPTIONS'])].sort().join(', ');
 }
 
+/** Those of one page load are a dozen, and many people may share an address. An answer costs less than a millisecond. */
+const PUBLIC_REQUESTS_PER_SECOND = 200;
+
+interface Unmatched {
+  readonly routers: Routers;
+  readonly publicRateLimiter: RateLimiter;
+  readonly notFoundPage: AppOptions['notFoundPage'];
+  readonly now: () => Date;
+}
+
 /** Answers requests that no route matches: 405 if the path has other methods, else 404, for browsers as a page. */
 const refuseUnmatched =
-  (routers: Routers, now: () => Date, notFoundPage: AppOptions['notFoundPage']): HttpMiddleware =>
-  (ctx) => {
+  ({ routers, publicRateLimiter, notFoundPage, now }: Unmatched): HttpMiddleware =>
+  async (ctx) => {
+    const { clientIp, environment, log } = ctx.state;
+    // Below a base path of the merchants' API the request was counted already.
+    if (!environment) await assertAdmitted(publicRateLimiter, clientIp, log);
     const allow = routers.allowOf(ctx.path);
     if (allow === undefined) {
       const error = errorOf('NOT_FOUND');
       const isBrowser = ctx.accepts('json', 'html') === 'html';
-      if (!notFoundPage || !isBrowser || ctx.state.environment) throw error;
+      if (!notFoundPage || !isBrowser || environment) throw error;
       const page = notFoundPage(errorReply(error, now()), ctx.state.requestId);
       return send(ctx, { ...page, status: 404 }, page.contentType);
     }
@@ -224,10 +254,17 @@ export type HttpApp = Koa<RequestState> & {
 export function createApp(options: AppOptions): HttpApp {
   const { authenticate, rateLimiter, limiterTimeoutMs, log, now = () => new Date() } = options;
   const { checkResponses, takeSandboxFault, gatewaySlots = createGatewaySlots() } = options;
+  const { publicRateLimiter = createPageRateLimiter(PUBLIC_REQUESTS_PER_SECOND) } = options;
   const versions = options.versions ?? createVersionRegistry();
   const routers = createRouters(
     [...healthRoutes(options.readiness), ...options.routes],
-    createRouteMiddlewares({ checkResponses, gatewaySlots, now, takeSandboxFault }),
+    createRouteMiddlewares({
+      checkResponses,
+      gatewaySlots,
+      now,
+      publicRateLimiter,
+      takeSandboxFault,
+    }),
   );
   const app = new Koa<RequestState>();
   app.on('error', (err: unknown, ctx?: HttpContext) => {
@@ -235,12 +272,13 @@ export function createApp(options: AppOptions): HttpApp {
   });
   app.use(observe(versions.current, log));
   app.use(compressPages());
+  app.use(compressFiles());
   app.use(answerErrors(routers, now));
   app.use(beginRequest(createClientIp(options.trustedProxies), options.responseTimeoutMs));
   app.use(limitMerchantRate(rateLimiter, limiterTimeoutMs));
   app.use(authenticateMerchant(authenticate));
   app.use(negotiateVersion(versions, now));
   app.use(routers.middleware);
-  app.use(refuseUnmatched(routers, now, options.notFoundPage));
+  app.use(refuseUnmatched({ routers, publicRateLimiter, notFoundPage: options.notFoundPage, now }));
   return Object.assign(app, { allowOf: routers.allowOf });
 }

@@ -132,8 +132,10 @@ interface RouteFacts {
   readonly errors?: readonly ErrorCode[];
   /** `json` if absent. */
   readonly bodyType?: BodyType;
-  /** The rate limit of a public route; merchant routes share the limit of their base paths. */
+  /** The rate limit of a public route; without one it has that of all public paths. Merchant routes share the limit of their base paths. */
   readonly rateLimiter?: RateLimiter;
+  /** A callback of a gateway: its signature and its slots bound it, and no rate limit. */
+  readonly isCallback?: true;
   /** How long the service may work on a request before it answers 500; 4500 ms if absent. */
   readonly responseTimeoutMs?: number;
   /** Probed every few seconds: successful requests are logged at level debug. */
@@ -155,6 +157,11 @@ interface RouteFacts {
     headers: Readonly<Record<string, unknown>>,
     caller: RouteCaller,
   ) => Promise<Reply | undefined>;
+}
+
+/** Whether an address may call a route only so often in a second; merchant routes are limited by base path. */
+export function isLimited({ caller, isHealthCheck, isCallback }: Route): boolean {
+  return caller === 'public' && !isHealthCheck && !isCallback;
 }
 
 /** Declares a route. Validation, OpenAPI and the response check in tests are derived from it. */

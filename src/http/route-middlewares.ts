@@ -2,6 +2,7 @@ import type { RouterContext } from '@koa/router';
 import type { Next } from 'koa';
 import type { Environment } from '../domain/order.ts';
 import { BASE_PATHS } from './base-paths.ts';
+import { isLimited } from './define-route.ts';
 import type { RawInput, Reply, Route } from './define-route.ts';
 import { readBody, assertContentLength } from './input/body.ts';
 import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './input/validation.ts';
@@ -24,6 +25,8 @@ export interface RouteMiddlewareOptions {
   /** Whether a response that its route does not declare becomes a 500. */
   readonly checkResponses: boolean;
   readonly gatewaySlots: GatewaySlots;
+  /** Of the public routes without a limiter of their own. */
+  readonly publicRateLimiter: RateLimiter;
   readonly now: () => Date;
   /** Ends a fault that the merchant has asked for; true if this request has it. */
   readonly takeSandboxFault: ((merchantId: string) => Promise<boolean>) | undefined;
@@ -200,7 +203,10 @@ export function createRouteMiddlewares(options: RouteMiddlewareOptions) {
     return environment && method !== 'GET' ? turnsOf(environment) : (work) => work();
   };
   return (route: Route, environment: Environment | undefined): RouteMiddleware[] => {
-    const { rateLimiter, bodyType, beforeBody } = route;
+    const { bodyType, beforeBody } = route;
+    const rateLimiter = isLimited(route)
+      ? (route.rateLimiter ?? options.publicRateLimiter)
+      : undefined;
     return [
       beginRoute(route, environment),
       answer(route, options),

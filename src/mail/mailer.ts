@@ -63,7 +63,7 @@ export function createMailer(settings: MailerSettings): Mailer {
     disableUrlAccess: true,
     ...(requiresTls && !decides && { requireTLS: true }),
   });
-  const domain = /@([^\s>]+)>?$/.exec(mailFrom)?.[1] ?? 'localhost';
+  const domain = /@([^\s@>]+)>?$/.exec(mailFrom)?.[1] ?? 'localhost';
   const limited = createKeyedLimiter(MAX_CONCURRENT);
 
   async function sendNow(mail: OutgoingMail): Promise<MailerResult> {

@@ -183,7 +183,8 @@ function connectFault(server: TemporalServer, { message }: Error): string {
     return `Temporal at ${address} refuses the API key (TEMPORAL_API_KEY)`;
   }
   // What the SDK says when a server that requires TLS ends a plain connection, earlier or later.
-  if (!usesTls(server) && /GetSystemInfo.*(transport error|connection closed)/.test(message)) {
+  const isEnded = /transport error|connection closed/.test(message);
+  if (!usesTls(server) && isEnded && message.includes('GetSystemInfo')) {
     return `Temporal at ${address} ends the connection: set TEMPORAL_TLS if it requires TLS`;
   }
   return `Temporal cannot be reached at ${address} (TEMPORAL_ADDRESS)`;

@@ -63,5 +63,5 @@ function cleanedName(declared: string): string {
     .replaceAll(/[^\p{L}\p{M}\p{N} ._()-]/gu, '_')
     .replaceAll(/[. ]+/g, (run) => run.charAt(0));
   const bounded = [...cleaned].slice(0, NAME_LENGTH).join('');
-  return bounded.replaceAll(/^[. ]+|[. ]+$/g, '') || 'document';
+  return bounded.replaceAll(/^[. ]|[. ]$/g, '') || 'document';
 }

@@ -38,7 +38,9 @@ export const countText = (count: number, name: string): string =>
 
 /** "21 Nov, 3:42 pm IST", or "21 नव॰, 3:42 pm IST"; a line ends only before the hour. */
 export function timeText(at: Date, language: Language = 'en'): string {
-  return `${INDIAN_TIMES[language].format(at).replace(/ (?=\S+$)/, '\u00A0')}\u00A0IST`;
+  const text = INDIAN_TIMES[language].format(at);
+  const hourAt = text.lastIndexOf(' ');
+  return `${text.slice(0, hourAt)}\u00A0${text.slice(hourAt + 1)}\u00A0IST`;
 }
 
 const INDIAN_DAY_AND_TIME = indianTimeIn('en-IN');

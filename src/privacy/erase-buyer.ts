@@ -50,7 +50,7 @@ export async function eraseBuyer(
 
 /** The e-mail and the phone number as orders store them. */
 function keysOf({ email, phone }: Buyer): { email: string; phone: string | null } {
-  if (!/^\S+@\S+$/.test(email))
+  if (!/^[^\s@]+@[^\s@]+$/.test(email))
     throw new DomainError('BAD_REQUEST', '--email is no e-mail address');
   if (phone === undefined) return { email, phone: null };
   const digits = /^(?:\+?91|0)?(\d{10})$/.exec(phone.replaceAll(/[\s()-]/g, ''))?.[1];

@@ -47,7 +47,7 @@ export function startSdk(options: TracingOptions): TracingSdk {
   const spanProcessor = new BatchSpanProcessor(
     createSafeExporter(
       new OTLPTraceExporter({
-        url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+        url: `${endpoint.replace(/\/$/, '')}/v1/traces`,
         headers,
         timeoutMillis: EXPORT_TIMEOUT_MS,
         concurrencyLimit: MAX_EXPORTS,

@@ -3,7 +3,11 @@ import { report } from './report.ts';
 
 /** The output of a command on one line. */
 export const onOneLine = (printed: string) =>
-  printed.replaceAll(/ {2,}/g, ' ').replaceAll(/\s*\n\s*/g, '; ');
+  printed
+    .split('\n')
+    .map((line) => line.trim().replaceAll(/ {2,}/g, ' '))
+    .filter((line) => line !== '')
+    .join('; ');
 
 /** Runs `admin order recover --all --since TIME`, and prints what it found. */
 export async function recoverAll(drill: Drill, sinceMs: number): Promise<void> {

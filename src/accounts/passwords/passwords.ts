@@ -34,7 +34,7 @@ const MAX_WAITING = 40;
 const refuse = (): never => {
   throw new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': '5' });
 };
-const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
+const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/={1,2}$/, '');
 
 function argon2id(
   password: string,

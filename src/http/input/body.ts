@@ -151,7 +151,9 @@ function parseForm(bytes: Buffer): object {
 }
 
 /** What browsers send: no other parameter, so that two parsers cannot find two boundaries. */
-const MULTIPART_TYPE = /^multipart\/form-data; *boundary=("?)([\w'()+,./:=?-]{1,70})\1$/i;
+const MULTIPART_TYPE = /^multipart\/form-data; *boundary=([\w'()+,./:=?-]+|"[\w'()+,./:=?-]+")$/i;
+/** RFC 2046, 5.1.1. */
+const MAX_BOUNDARY_LENGTH = 70;
 
 /** More than any form of this service has. */
 const MAX_PARTS = 100;
@@ -184,8 +186,9 @@ function isSmallMultipart(bytes: Buffer, boundary: string): boolean {
  * @throws DomainError BAD_REQUEST
  */
 async function parseMultipart(bytes: Buffer<ArrayBuffer>, contentType: string): Promise<object> {
-  const boundary = MULTIPART_TYPE.exec(contentType)?.[2];
-  if (boundary === undefined || !isSmallMultipart(bytes, boundary)) throw malformedMultipart();
+  const boundary = MULTIPART_TYPE.exec(contentType)?.[1]?.replaceAll('"', '');
+  const isKnown = boundary !== undefined && boundary.length <= MAX_BOUNDARY_LENGTH;
+  if (!isKnown || !isSmallMultipart(bytes, boundary)) throw malformedMultipart();
   try {
     const headers = { 'Content-Type': contentType };
     const fields = await new Response(bytes, { headers }).formData();

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../domain/errors.ts';
+import { isLimited } from '../define-route.ts';
 import type { Route } from '../define-route.ts';
 import { ERRORS } from '../responses/errors.ts';
 
@@ -30,7 +31,7 @@ export function errorsOf(route: Route): ErrorCode[] {
   const takesInput = route.params ?? route.query ?? route.headers ?? route.body;
   const codes = new Set<ErrorCode>([...EVERY_ROUTE, ...(route.errors ?? [])]);
   if (isMerchant) for (const code of MERCHANT_ROUTES) codes.add(code);
-  if (route.rateLimiter || route.bodyType === 'multipart') codes.add('TOO_MANY_REQUESTS');
+  if (isLimited(route) || route.bodyType === 'multipart') codes.add('TOO_MANY_REQUESTS');
   if (takesInput) codes.add('VALIDATION_FAILED');
   return [...codes].sort((left, right) => ERRORS[left].status - ERRORS[right].status);
 }

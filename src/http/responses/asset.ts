@@ -49,7 +49,9 @@ export function fileRoute(
   },
   facts: { summary: string; description: string; tags: string[] },
 ): Route {
-  const { content, contentType, headers } = file;
+  const { contentType, headers } = file;
+  // One object for all requests: what is compressed of it is kept with it.
+  const content = Buffer.from(file.content);
   return defineRoute({
     method: 'GET',
     base: 'root',

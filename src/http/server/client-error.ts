@@ -8,6 +8,9 @@ import { COMMON_HEADERS } from '../responses/headers.ts';
 import { requestIdFrom } from '../request-context.ts';
 import { API_VERSION } from '../versions.ts';
 
+/** The largest head of a request, in bytes. Source: the contract. */
+export const MAX_HEADER_BYTES = 16 * 1024;
+
 /** How long the socket stays open for the client to read the error response. */
 const LINGER_MS = 500;
 
@@ -39,14 +42,24 @@ function refusedText({ rawPacket, bytesParsed = 0 }: ParserError): string {
   return text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1);
 }
 
-/** A request line that is valid except for a method that the parser does not know. */
-const REQUEST_LINE = /^[!#$%&'*+.^_`|~A-Za-z0-9-]+ (\/[^\s?]*)\S* HTTP\/1\.[01]\r\n/;
+const METHOD = /^[!#$%&'*+.^_`|~A-Za-z0-9-]+$/;
+const TARGET = /^\/\S*$/;
+const VERSION = /^HTTP\/1\.[01]$/;
+
+/** The path of a request line that is valid except for a method that the parser does not know. */
+function pathOf(error: ParserError): string | undefined {
+  const text = refusedText(error);
+  const end = text.indexOf('\r\n');
+  if (end === -1 || end > MAX_HEADER_BYTES) return undefined;
+  const [method = '', target = '', version = '', ...rest] = text.slice(0, end).split(' ');
+  const isValid = METHOD.test(method) && TARGET.test(target) && VERSION.test(version);
+  return isValid && rest.length === 0 ? target.split('?', 1)[0] : undefined;
+}
 
 function responseTo(error: ParserError, allowOf: AllowOf): RawResponse {
-  const path = REQUEST_LINE.exec(refusedText(error))?.[1];
-  if (error.code !== 'HPE_INVALID_METHOD' || path === undefined) {
-    return RESPONSES[error.code ?? ''] ?? MALFORMED;
-  }
+  const { code = '' } = error;
+  const path = code === 'HPE_INVALID_METHOD' ? pathOf(error) : undefined;
+  if (path === undefined) return RESPONSES[code] ?? MALFORMED;
   return methodNotAllowed(allowOf(path));
 }
 
@@ -54,10 +67,15 @@ function methodNotAllowed(allow = 'GET, POST, OPTIONS'): RawResponse {
   return { code: 'METHOD_NOT_ALLOWED', headers: { Allow: allow } };
 }
 
+const REQUEST_ID_FIELD = 'x-request-id:';
+
 /** The client's X-Request-Id, if that header has arrived. */
 function sentRequestId({ rawPacket }: ParserError): string | undefined {
-  const [head = ''] = rawPacket?.toString('latin1').split('\r\n\r\n') ?? [];
-  return /^x-request-id:[ \t]*(\S*)[ \t]*$/im.exec(head)?.[1];
+  const [head = ''] = rawPacket?.toString('latin1').split('\r\n\r\n', 1) ?? [];
+  const line = head
+    .split('\r\n')
+    .find((text) => text.slice(0, REQUEST_ID_FIELD.length).toLowerCase() === REQUEST_ID_FIELD);
+  return line?.slice(REQUEST_ID_FIELD.length).trim();
 }
 
 /** A whole HTTP/1.1 response as text: Node has no response object at this point. */

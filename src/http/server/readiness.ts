@@ -6,6 +6,9 @@ import type { Route } from '../define-route.ts';
 /** Checks one dependency; rejects when the dependency cannot be used. */
 export type ReadinessCheck = () => Promise<unknown>;
 
+/** For this long a result is the answer to everyone: how many ask changes nothing for database and Temporal. */
+const RESULT_KEPT_MS = 1000;
+
 /** Shorter than the usual timeout of a load balancer's probe. */
 const CHECK_TIMEOUT_MS = 2000;
 
@@ -33,14 +36,23 @@ async function stateOf(check: ReadinessCheck): Promise<State> {
  * Creates the readiness state of this process.
  *
  * @param checks by the name of the dependency: `database`, `temporal`.
+ * @param nowMs a monotonic clock
  */
-export function createReadiness(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
+export function createReadiness(
+  checks: Readonly<Record<string, ReadinessCheck>>,
+  nowMs = () => performance.now(),
+): Readiness {
   let stopping = false;
+  const statesNow = () =>
+    Promise.all(
+      Object.entries(checks).map(async ([name, check]) => [name, await stateOf(check)] as const),
+    );
+  let latest: { readonly beganAtMs: number; readonly states: ReturnType<typeof statesNow> };
   return {
     async check() {
-      const states = await Promise.all(
-        Object.entries(checks).map(async ([name, check]) => [name, await stateOf(check)] as const),
-      );
+      const isFresh = latest && nowMs() - latest.beganAtMs < RESULT_KEPT_MS;
+      if (!isFresh) latest = { beganAtMs: nowMs(), states: statesNow() };
+      const states = await latest.states;
       const ready = !stopping && states.every(([, state]) => state === 'up');
       return { ready, stopping, checks: Object.fromEntries(states) };
     },

@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { createClientErrorListener, refuseConnect } from './client-error.ts';
+import { MAX_HEADER_BYTES, createClientErrorListener, refuseConnect } from './client-error.ts';
 import type { HttpApp } from '../app.ts';
 import type { Readiness } from './readiness.ts';
 
@@ -17,7 +17,7 @@ export const SLOW_CLIENT_LIMITS = {
 };
 
 const LIMITS = {
-  maxHeaderSize: 16 * 1024,
+  maxHeaderSize: MAX_HEADER_BYTES,
   // Longer than the 60 s after which load balancers usually close idle connections. If the server
   // closed first, a request could arrive on a closing socket.
   keepAliveTimeout: 65_000,

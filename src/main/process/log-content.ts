@@ -133,10 +133,13 @@ function copyOf(value: unknown, depth: number): unknown {
 
 /** API and webhook secrets, and what has the form of an e-mail address, a UPI address or a login. */
 const SECRETS = /\b(?:sk_(?:test|live)|whsec)_\w+/g;
-const ADDRESSES = /[^\s"'`\\/<>@=,;:()[\]{}]+@[a-z0-9][a-z0-9.-]*/gi;
+const WORDS = /[^\s"'`\\/<>=,;:()[\]{}]+/g;
+const hiddenIfAddress = (word: string) => (/.@[a-z0-9]/i.test(word) ? HIDDEN : word);
 
 /** A line without secrets and addresses, in whichever text they are. */
 export function safeLine(line: string): string {
   const withoutSecrets = line.includes('_') ? line.replace(SECRETS, HIDDEN) : line;
-  return withoutSecrets.includes('@') ? withoutSecrets.replace(ADDRESSES, HIDDEN) : withoutSecrets;
+  return withoutSecrets.includes('@')
+    ? withoutSecrets.replaceAll(WORDS, hiddenIfAddress)
+    : withoutSecrets;
 }

@@ -15,7 +15,7 @@ const ORDER_NUMBER = /^ORD[0-9A-HJKMNP-TV-Z]{26}$/i;
 /** A merchant's own id, as in the body of POST /orders, or any reference: the form of `X-Request-Id` is the same. */
 const ID = /^[A-Za-z0-9._-]{1,64}$/;
 /** A UTR or a bank's reference: letters and digits, some of them digits. */
-const UTR = /^(?=.*\d)[A-Za-z0-9]{6,64}$/;
+const UTR = /^[A-Za-z0-9]{6,64}$/;
 const PHONE = /^(?:\+?91|0)?(\d{10})$/;
 
 /**
@@ -31,7 +31,7 @@ export function recogniseSearch(text: string): SearchCriterion[] {
   const phone = phoneOf(typed);
   return [
     ...(phone === undefined ? [] : [{ kind: 'phone', value: phone } as const]),
-    ...(UTR.test(typed) ? [{ kind: 'utr', value: typed } as const] : []),
+    ...(UTR.test(typed) && /\d/.test(typed) ? [{ kind: 'utr', value: typed } as const] : []),
     ...(ID.test(typed)
       ? (['merchantOrderId', 'reference'] as const).map((kind) => ({ kind, value: typed }))
       : []),

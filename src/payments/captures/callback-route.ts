@@ -70,6 +70,7 @@ function callbackRoute(
     method: 'POST',
     base: 'root',
     caller: 'public',
+    isCallback: true,
     path: `${path}/${environment}`,
     operationId: `${gateway}Callback ${environment}`,
     summary: 'Callbacks of the payment gateway',

@@ -123,7 +123,7 @@ function answerOf<Value>(status: number, text: string, schema: z.ZodType<Value>)
 
 /** Joins `https://host/prefix` and `/v1/…`, and adds the query. */
 function urlOf(baseUrl: string, { path, query = {} }: Call): URL {
-  const url = new URL(baseUrl.replace(/\/+$/, '') + path);
+  const url = new URL(baseUrl.replace(/\/$/, '') + path);
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
   return url;
 }
