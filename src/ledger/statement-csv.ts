@@ -1,11 +1,20 @@
 import type { Sql } from '../db/client.ts';
 import { rupeesFromPaise } from '../domain/index.ts';
-import { csvOf } from '../http/responses/csv.ts';
+import { UTF_8_MARK, csvOf, reference } from '../http/responses/csv.ts';
+import type { CsvCell } from '../http/responses/csv.ts';
+import { tableTimeText } from '../pages/format.ts';
 import { LINE_FIELDS, presentLine } from './statement-presenter.ts';
+import type { PresentedLine } from './statement-presenter.ts';
 import type { MoneyOwner, StatementPage, StatementPlace } from './statement.ts';
 import { readStatement } from './statement.ts';
 
 const LINES_PER_PART = 1000;
+
+/** What a program reads has the values of the JSON; a person's file has the times and references of the page. */
+export type StatementReader = 'program' | 'person';
+
+const TIMES = new Set(['booked_at', 'happened_at']);
+const REFERENCES = new Set(['merchant_order_id', 'utr', 'payout_utr']);
 
 /**
  * A day's statement as CSV, with the fields of the JSON as columns: the opening balance, every line, and the
@@ -18,18 +27,25 @@ export async function statementCsv(
   sql: Sql,
   owner: MoneyOwner,
   day: string,
-  linesPerPart = LINES_PER_PART,
+  { reader, linesPerPart = LINES_PER_PART }: { reader: StatementReader; linesPerPart?: number },
 ): Promise<AsyncGenerator<string>> {
   const read = (after?: StatementPlace) =>
     readStatement(sql, owner, day, { after, size: linesPerPart });
-  return csvParts(await read(), read);
+  return csvParts(await read(), read, reader);
 }
 
 async function* csvParts(
   first: StatementPage,
   read: (after: StatementPlace) => Promise<StatementPage>,
+  reader: StatementReader,
 ): AsyncGenerator<string> {
-  yield csvOf([LINE_FIELDS, balanceRow('opening_balance', first.openingPaise)]);
+  const isForPerson = reader === 'person';
+  const cellsOf = isForPerson ? cellsForPerson : cellsForProgram;
+  const names = LINE_FIELDS.map((name) => (isForPerson && TIMES.has(name) ? `${name}_ist` : name));
+  yield (
+    (isForPerson ? UTF_8_MARK : '') +
+      csvOf([names, balanceRow('opening_balance', first.openingPaise)])
+  );
   // Of a day that is not closed, lines may be added between two parts.
   let balancePaise = first.openingPaise;
   for (let page = first; ;) {
@@ -43,11 +59,17 @@ async function* csvParts(
 }
 
 /** As wide as the lines are. */
-function balanceRow(type: string, paise: number) {
-  const cells = { type, amount: rupeesFromPaise(paise) };
-  return cellsOf({ ...Object.fromEntries(LINE_FIELDS.map((name) => [name, null])), ...cells });
+function balanceRow(type: string, paise: number): CsvCell[] {
+  const cells: Record<string, CsvCell> = { type, amount: rupeesFromPaise(paise) };
+  return LINE_FIELDS.map((name) => cells[name] ?? '');
 }
 
-/** Amounts have two decimals; an absent value is empty. */
-const cellsOf = (row: Readonly<Record<string, string | number | null>>) =>
-  Object.values(row).map((value) => (typeof value === 'number' ? value.toFixed(2) : (value ?? '')));
+/** An absent value is empty. */
+const cellsForProgram = (line: PresentedLine): CsvCell[] =>
+  Object.values(line).map((value) => value ?? '');
+
+const cellsForPerson = (line: PresentedLine): CsvCell[] =>
+  Object.entries(line).map(([name, value]) => {
+    if (TIMES.has(name)) return tableTimeText(new Date(String(value)));
+    return REFERENCES.has(name) ? reference(value === null ? null : String(value)) : (value ?? '');
+  });

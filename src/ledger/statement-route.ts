@@ -77,7 +77,9 @@ export function statementRoute(sql: Sql): Route {
   }).handledBy(async ({ params, query, headers, merchant, environment }) => {
     const owner = { merchantId: merchant.id, environment };
     if (/\btext\/csv\b/i.test(headers.Accept ?? '')) {
-      const body = Readable.from(await statementCsv(sql, owner, params.date));
+      const body = Readable.from(
+        await statementCsv(sql, owner, params.date, { reader: 'program' }),
+      );
       return { status: 200, body, contentType: 'text/csv' };
     }
     const { lines, next, ...day } = await readStatement(sql, owner, params.date, query);

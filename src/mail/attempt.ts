@@ -67,7 +67,7 @@ async function finish(
     case 'refused':
       return giveUp(deps, mail, result);
     case 'postponed':
-      // With a wait of its own nothing was tried.
+      // A result with `retryAfterMs` is no attempt: the server was not asked.
       if (mail.isLastAttempt && result.retryAfterMs === undefined)
         return giveUp(deps, mail, result);
       deps.log.warn({ mailId, reason: result.reason }, 'A mail was not sent: it is retried');

@@ -13,7 +13,6 @@ import { requireMerchant } from './queries.ts';
 export interface KeyDeps extends MerchantAdminDeps {
   /** API_SECRET_PEPPER: the keys of the HMACs of secrets, the newest first. */
   pepper: string;
-  /** Of the statement of the change. */
   alongside?: Alongside | undefined;
 }
 

@@ -62,6 +62,12 @@ export function wholeTimeText(at: Date): string {
   return `${WHOLE_INDIAN_TIME.format(at)}\u00A0IST`;
 }
 
+/** "2026-11-22 15:30:00", Indian time as spreadsheets read it; "" for null. */
+export function tableTimeText(at: Date | null): string {
+  if (at === null) return '';
+  return new Date(at.getTime() + INDIA_OFFSET_MS).toISOString().slice(0, 19).replace('T', ' ');
+}
+
 /** Remaining minutes and seconds, such as "14:05"; never below "0:00". */
 export function timeLeftText(leftSeconds: number): string {
   const whole = Math.max(0, Math.floor(leftSeconds));

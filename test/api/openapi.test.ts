@@ -235,6 +235,30 @@ describe('amounts', () => {
   });
 });
 
+test('only amounts of money are numbers with a fraction; everything that is counted is an integer', ({ document }) => {
+  const places = new Set<string>();
+  const visit = (value: unknown, place: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if ('type' in value && value.type === 'number') places.add(place);
+    for (const [name, inner] of Object.entries(value)) {
+      visit(inner, /^(anyOf|oneOf|\d+)$/.test(name) ? place : name);
+    }
+  };
+  visit(document, '');
+  expect([...places].toSorted()).toEqual([
+    'amount',
+    'closing_balance',
+    'credit',
+    'debit',
+    'opening_balance',
+    'reversed_amount',
+  ]);
+  expect(document.components.schemas['ValidationError']?.properties['status']).toMatchObject({
+    type: 'integer',
+    const: 400,
+  });
+});
+
 test('every pattern in the document compiles with and without the u flag, and means the same', ({
   document,
 }) => {

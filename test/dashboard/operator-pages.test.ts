@@ -197,13 +197,15 @@ test('the audit log is filtered, read in pages, and saved as CSV', async ({
 
   const { body, headers } = await support.get(path.replace('/audit', '/audit.csv'));
   expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
-  expect(headers.get('content-disposition')).toBe('attachment; filename="audit.csv"');
+  expect(headers.get('content-disposition')).toMatch(
+    /^attachment; filename="audit-\d{4}-\d\d-\d\d.csv"$/,
+  );
   const lines = body.split('\r\n');
   expect(lines).toHaveLength(32);
   expect(lines[0]).toBe(
-    'id,at,who,address,request_id,action,outcome,merchant_id,subject,reason,details',
+    'id,at,at_ist,who,address,request_id,action,outcome,merchant_id,subject,reason,details',
   );
-  expect(lines[1]).toContain(`test.csv,,,'=HYPERLINK(1),"A ""quoted"" reason, with a comma"`);
+  expect(lines[1]).toContain(`test.csv,,,"=""=HYPERLINK(1)""","A ""quoted"" reason, with a comma"`);
 });
 
 test('the audit log says who did what on which merchant, in words', async ({

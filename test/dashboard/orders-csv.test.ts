@@ -43,7 +43,7 @@ test('the file has each found order once, newest first, however many are read at
   expect(numbers(paid)).toEqual(all.filter((index) => index % 2 === 0));
 });
 
-test('amounts are rupees with two decimals, times are ISO-8601, and no cell is a formula', async ({
+test('amounts are rupees with two decimals, times are those of India and of UTC, references stay what they are, and no text is a formula', async ({
   database: { serviceSql: sql },
 }) => {
   const merchantId = await writeMerchant(sql);
@@ -51,7 +51,7 @@ test('amounts are rupees with two decimals, times are ISO-8601, and no cell is a
     {
       orderNumber: `ORD${merchantId}`,
       status: 'REFUNDED',
-      merchantOrderId: '-1042',
+      merchantOrderId: '0042',
       amountPaise: 49_950,
       description: '=HYPERLINK("https://evil.example","a, b")',
       buyerName: '@आशा "A" Rao\nline two',
@@ -64,10 +64,10 @@ test('amounts are rupees with two decimals, times are ISO-8601, and no cell is a
   const csv = await csvOf(sql, merchantId);
   const [head, ...rows] = csv.split('\r\n');
   expect(head).toBe(
-    'order_number,merchant_order_id,status,amount,description,buyer_name,buyer_email,buyer_phone,created_at,paid_at,paid_at_ist,gateway_payment_id,utr,delivered_at,delivered_at_ist,completed_at,completed_at_ist,released_at,released_at_ist,dispute_raised_at,dispute_reason,dispute_ended_at,refund_amount,refund_reason,refund_processed_at,cancelled_at,updated_at',
+    '\uFEFForder_number,merchant_order_id,status,amount,description,buyer_name,buyer_email,buyer_phone,created_at,created_at_ist,paid_at,paid_at_ist,gateway_payment_id,utr,delivered_at,delivered_at_ist,completed_at,completed_at_ist,released_at,released_at_ist,dispute_raised_at,dispute_raised_at_ist,dispute_reason,dispute_ended_at,dispute_ended_at_ist,refund_amount,refund_reason,refund_processed_at,refund_processed_at_ist,cancelled_at,cancelled_at_ist,updated_at,updated_at_ist',
   );
   expect(rows.join('\r\n')).toBe(
-    `ORD${merchantId},'-1042,REFUNDED,499.50,"'=HYPERLINK(""https://evil.example"",""a, b"")","'@आशा ""A"" Rao\nline two",asha@example.com,'+919876543210,2026-11-22T10:00:00.123Z,2026-11-22T10:00:00.123Z,2026-11-22 15:30:00,,,,,,,,,,,,499.00,merchant_refund,,,2026-11-22T10:00:00.123Z\r\n`,
+    `ORD${merchantId},"=""0042""",REFUNDED,499.50,"'=HYPERLINK(""https://evil.example"",""a, b"")","'@आशा ""A"" Rao\nline two",asha@example.com,"=""+919876543210""",2026-11-22T10:00:00.123Z,2026-11-22 15:30:00,2026-11-22T10:00:00.123Z,2026-11-22 15:30:00,,,,,,,,,,,,,,499.00,merchant_refund,,,,,2026-11-22T10:00:00.123Z,2026-11-22 15:30:00\r\n`,
   );
 });
 

@@ -168,7 +168,7 @@ describe('the list of orders', () => {
     );
     const rows = file.body.trim().split('\r\n');
     expect(rows).toHaveLength(2);
-    expect(rows[1]).toContain(",CSV-1,ACCEPTED,499.50,'=1+1,");
+    expect(rows[1]).toContain(`,"=""CSV-1""",ACCEPTED,499.50,'=1+1,`);
   });
 });
 

@@ -6,6 +6,9 @@ import { dashboardTest } from './dashboard-test.ts';
 
 const test = dashboardTest({ time: 'real', worker: false, callbacks: false });
 
+/** 2026-11-22T10:00:00.123Z as 2026-11-22 15:30:00. */
+const inIndia = (time: string) =>
+  new Date(Date.parse(time) + 330 * 60_000).toISOString().slice(0, 19).replace('T', ' ');
 const pageOf = (query: string) => `/dashboard/sandbox/statements${query}`;
 const links = (body: string, rel: string) =>
   Array.from(body.matchAll(/<a [^>]*>/g), ([tag]) => tag)
@@ -45,12 +48,30 @@ test("a day's page has its balances, totals and every movement, and leads to the
   expect(today.body).toContain('>Open<');
 });
 
-test('the file is that of the API', async ({ service, merchant, owner }) => {
+test('the file is that of the API, with Indian times and with references that spreadsheets leave alone', async ({
+  service,
+  merchant,
+  owner,
+}) => {
   const file = await owner.get(`/dashboard/sandbox/statements.csv?day=${indianDay(1)}`);
   expect(file.headers.get('content-disposition')).toBe(
     `attachment; filename="statement-sandbox-${indianDay(1)}.csv"`,
   );
-  expect(file.body).toBe(await csvText(service, merchant, 'sandbox', indianDay(1)));
+  const forPrograms = await csvText(service, merchant, 'sandbox', indianDay(1));
+  const cellsOf = (text: string) =>
+    text
+
+      .split('\r\n')
+      .map((row) => row.replaceAll('"', '').split(','));
+  const [[, ...rows], [names = [], ...expected]] = [cellsOf(file.body), cellsOf(forPrograms)];
+  const forPerson = (cell: string, name = '') => {
+    if (/^(booked|happened)_at$/.test(name) && cell !== '') return inIndia(cell);
+    return /^(merchant_order_id|utr|payout_utr)$/.test(name) && cell !== '' ? `=${cell}` : cell;
+  };
+  expect(rows.length).toBeGreaterThan(2);
+  expect(rows).toEqual(
+    expected.map((cells) => cells.map((cell, index) => forPerson(cell, names[index]))),
+  );
 });
 
 test('what is no day is named in the form, and a day to come is not found', async ({ owner }) => {

@@ -225,7 +225,7 @@ test('pages, the CSV file and the command line show that the data was erased', a
   }
   const csv = (await owner.get('/dashboard/sandbox/orders.csv')).body;
   expect(csv.split('\r\n').find((row) => row.startsWith(orderNumber))).toContain(
-    'Erased,Erased,Erased,Erased',
+    'Erased,Erased,Erased,"=""Erased"""',
   );
   expect((await cli.run('order', 'show', '--order', orderNumber)).stdout).toMatch(/Buyer +Erased/);
   expect((await cli.run('order', 'find', '--order', orderNumber)).stdout).toContain('Erased');

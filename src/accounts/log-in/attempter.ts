@@ -7,8 +7,8 @@ export interface Attempter {
   address: string;
   /**
    * `known`: the account was logged in to from the same IPv4 address or IPv6 /64 within 30 days. `operator`: and it
-   * is an operator's. From anywhere else every account, and none, is `unknown`: a flood does not tell
-   * them apart, and does not stop the owner.
+   * is an operator's. `unknown`: any other address, also for an account that does not exist. So the
+   * answers to a flood of guesses do not show which accounts exist or are operators'.
    */
   standing: 'unknown' | 'known' | 'operator';
 }

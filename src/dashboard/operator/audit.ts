@@ -13,6 +13,7 @@ import {
   writeLook,
 } from '../../merchants/public.ts';
 import type { PageContext } from '../context.ts';
+import { todayInIndia } from '../money/days.ts';
 import { definePage } from '../page.ts';
 import { choice, textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
@@ -69,7 +70,7 @@ export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Rou
     return {
       file: Readable.from(auditCsv(sql, filter)),
       contentType: 'text/csv; charset=utf-8',
-      headers: { 'Content-Disposition': 'attachment; filename="audit.csv"' },
+      headers: { 'Content-Disposition': `attachment; filename="audit-${todayInIndia()}.csv"` },
     };
   });
   return [...list, ...file];

@@ -3,6 +3,7 @@ import type { Route } from '../../http/define-route.ts';
 import type { OrdersPage } from '../../orders/public.ts';
 import { ORDER_SORTS } from '../../orders/public.ts';
 import type { PageContext } from '../context.ts';
+import { todayInIndia } from '../money/days.ts';
 import { definePage } from '../page.ts';
 import { partOf } from '../view/pages.ts';
 import { pathWith } from '../view/table.ts';
@@ -51,8 +52,7 @@ function csvFile(context: PageContext, { orders }: OrderPagesDeps): Route[] {
     const { q, status, from, to } = query;
     const { search, isValid } = filterOf(query);
     if (!isValid) return { seeOther: pathWith(pathOf(viewer, '/orders'), { q, status, from, to }) };
-    const today = new Date().toISOString().slice(0, 'YYYY-MM-DD'.length);
-    const name = `orders-${viewer.environment}-${today}.csv`;
+    const name = `orders-${viewer.environment}-${todayInIndia()}.csv`;
     return {
       file: Readable.from(await orders.csv(ownerOf(viewer), search, actor)),
       contentType: 'text/csv',

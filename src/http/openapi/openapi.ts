@@ -160,18 +160,18 @@ function dropFormatPattern({ jsonSchema }: ZodOpenApiOverrideContext): void {
   if (jsonSchema.format?.startsWith('date')) delete jsonSchema.pattern;
 }
 
-/** Without a format, some generators make an amount a number of 32 bits. */
-function addNumberFormat({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
-  if (zodSchema._zod.def.type === 'number' && jsonSchema.type === 'number') {
-    jsonSchema.format ??= 'double';
-  }
+/** Without a format, some generators make an amount a number of 32 bits. zod calls a literal integer a number. */
+function specifyNumbers({ jsonSchema }: ZodOpenApiOverrideContext): void {
+  if (jsonSchema.type !== 'number') return;
+  if (Number.isInteger(jsonSchema.const)) jsonSchema.type = 'integer';
+  else jsonSchema.format ??= 'double';
 }
 
 /** Adapts the schemas of responses and webhooks. */
 function adaptResponseSchema(context: ZodOpenApiOverrideContext): void {
   allowAdditionalProperties(context);
   dropSafeIntegers(context);
-  addNumberFormat(context);
+  specifyNumbers(context);
   dropFormatPattern(context);
 }
 
@@ -179,7 +179,7 @@ function adaptResponseSchema(context: ZodOpenApiOverrideContext): void {
 function adaptRequestSchema(context: ZodOpenApiOverrideContext): void {
   allowAdditionalProperties(context);
   dropSafeIntegers(context);
-  addNumberFormat(context);
+  specifyNumbers(context);
   excludeNul(context);
 }
 

@@ -89,7 +89,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): D
       readStatement: readStatement.bind(undefined, sql),
       readTotals: readStatementTotals.bind(undefined, sql),
       statementCsv: async (owner: MoneyOwner, day: string) =>
-        Readable.from(await statementCsv(sql, owner, day)),
+        Readable.from(await statementCsv(sql, owner, day, { reader: 'person' })),
     },
     orders: { ...orderPagesDeps(resources, shared), notices },
     settings: {

@@ -116,7 +116,6 @@ export interface ActionRequest {
   idempotencyKey: string;
   /** The merchant's user. */
   actor: Actor;
-  /** Of the statement that writes the command's row. */
   alongside?: Alongside | undefined;
 }
 

@@ -39,7 +39,6 @@ export interface OrderCommand<Name extends OrderMessageName> extends Pick<
   body?: CommandBody;
   /** Who gives the command. */
   actor: Actor;
-  /** Of the statement that writes the command's row. */
   alongside?: Alongside | undefined;
 }
 

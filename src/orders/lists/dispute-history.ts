@@ -10,8 +10,9 @@ export interface DisputedOrder {
   status: OrderStatus;
   amountPaise: number;
   createdAt: Date;
-  /** By what the buyer is the same. */
+  /** Whether the e-mail address is that of the order's buyer. */
   sameEmail: boolean;
+  /** Whether the phone number is that of the order's buyer. */
   samePhone: boolean;
   disputes: DisputeRecord[];
 }

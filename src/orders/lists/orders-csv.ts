@@ -1,24 +1,19 @@
 import type { Sql } from '../../db/client.ts';
-import { csvOf } from '../../http/responses/csv.ts';
+import { rupeesFromPaise } from '../../domain/index.ts';
+import { UTF_8_MARK, csvOf, reference } from '../../http/responses/csv.ts';
+import type { CsvCell } from '../../http/responses/csv.ts';
 import { markErased } from '../erased.ts';
 import type { OrderRow } from '../rows.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 import { searchOrders } from './search-orders.ts';
-import { INDIA_OFFSET_MS } from '../../pages/format.ts';
+import { tableTimeText } from '../../pages/format.ts';
 
 const ROWS_PER_PART = 1000;
 
-/** Rupees with two decimals, as spreadsheets read them: no sign and no grouping. */
 const rupees = (amountPaise: number | null) =>
-  amountPaise === null ? '' : (amountPaise / 100).toFixed(2);
+  amountPaise === null ? '' : rupeesFromPaise(amountPaise);
 /** ISO-8601 in UTC. */
 const time = (at: Date | null) => at?.toISOString() ?? '';
-
-/** The same in India, as spreadsheets read it: `2026-11-22 15:30:00`. */
-const indianTime = (at: Date | null) =>
-  at === null
-    ? ''
-    : new Date(at.getTime() + INDIA_OFFSET_MS).toISOString().slice(0, 19).replace('T', ' ');
 
 /** When an order's steps were made, and when the ledger has its release. */
 interface StepTimes {
@@ -31,37 +26,42 @@ type CsvRow = OrderRow & StepTimes;
 /** The columns of the file, in their order. An absent value is empty. */
 const COLUMNS = {
   order_number: (row) => row.orderNumber,
-  merchant_order_id: (row) => row.merchantOrderId ?? '',
+  merchant_order_id: (row) => reference(row.merchantOrderId),
   status: (row) => row.status,
   amount: (row) => rupees(row.amountPaise),
   description: (row) => row.description,
   buyer_name: (row) => row.buyerName,
   buyer_email: (row) => row.buyerEmail,
-  buyer_phone: (row) => row.buyerPhone,
+  buyer_phone: (row) => reference(row.buyerPhone),
   created_at: (row) => time(row.createdAt),
+  created_at_ist: (row) => tableTimeText(row.createdAt),
   paid_at: (row) => time(row.paidAt),
-  paid_at_ist: (row) => indianTime(row.paidAt),
+  paid_at_ist: (row) => tableTimeText(row.paidAt),
   gateway_payment_id: (row) => row.gatewayPaymentId ?? '',
-  utr: (row) => row.paymentUtr ?? '',
+  utr: (row) => reference(row.paymentUtr),
   delivered_at: (row) => time(row.deliveredAt),
-  delivered_at_ist: (row) => indianTime(row.deliveredAt),
+  delivered_at_ist: (row) => tableTimeText(row.deliveredAt),
   completed_at: (row) => time(row.completedAt),
-  completed_at_ist: (row) => indianTime(row.completedAt),
+  completed_at_ist: (row) => tableTimeText(row.completedAt),
   released_at: (row) => time(row.releasedAt),
-  released_at_ist: (row) => indianTime(row.releasedAt),
+  released_at_ist: (row) => tableTimeText(row.releasedAt),
   dispute_raised_at: (row) => time(row.disputeRaisedAt),
+  dispute_raised_at_ist: (row) => tableTimeText(row.disputeRaisedAt),
   dispute_reason: (row) => row.disputeReason ?? '',
   dispute_ended_at: (row) => time(row.disputeEndedAt),
+  dispute_ended_at_ist: (row) => tableTimeText(row.disputeEndedAt),
   refund_amount: (row) => rupees(row.refundAmountPaise),
   refund_reason: (row) => row.refundReason ?? '',
   refund_processed_at: (row) => time(row.refundProcessedAt),
+  refund_processed_at_ist: (row) => tableTimeText(row.refundProcessedAt),
   cancelled_at: (row) => time(row.cancelledAt),
+  cancelled_at_ist: (row) => tableTimeText(row.cancelledAt),
   updated_at: (row) => time(row.updatedAt),
-} as const satisfies Record<string, (row: CsvRow) => string>;
+  updated_at_ist: (row) => tableTimeText(row.updatedAt),
+} as const satisfies Record<string, (row: CsvRow) => CsvCell>;
 
 /**
- * Writes the found orders as CSV, newest first: UTF-8, and no cell that a spreadsheet takes for a
- * formula. It reads a thousand orders at a time, each when the reader asks for more, so neither memory
+ * Writes the found orders as a CSV file for people, newest first. It reads a thousand orders at a time, each when the reader asks for more, so neither memory
  * nor a connection is held, and no statement grows with the number of orders.
  */
 export async function* ordersCsv(
@@ -70,7 +70,7 @@ export async function* ordersCsv(
   search: MerchantSearch,
   rowsPerPart = ROWS_PER_PART,
 ): AsyncGenerator<string> {
-  yield csvOf([Object.keys(COLUMNS)]);
+  yield UTF_8_MARK + csvOf([Object.keys(COLUMNS)]);
   let before: string | undefined;
   for (;;) {
     const { orders, hasMore } = await searchOrders(sql, owner, search, {

@@ -1,7 +1,7 @@
 import type { OrderStatus } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
 
-/** An order with what its mails name beside it. */
+/** An order, and what its mails contain that the row does not have. */
 export interface NoticedOrder extends Omit<OrderRow, 'gateway'> {
   merchantName: string;
   /** The addresses of the order's pages. */

@@ -69,7 +69,6 @@ export interface GivenCommand {
   order: OrderRow;
   commandId: string;
   actor: Actor;
-  /** Of the statement that writes the command's row. */
   alongside?: Alongside | undefined;
 }
 

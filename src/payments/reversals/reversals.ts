@@ -95,8 +95,9 @@ export async function recordRefunds(
 }
 
 /**
- * Has a refund of this service made again that is said to have failed after it was booked: the refund's
- * workflow asks the gateway. Until it is booked, the call that makes it sees that it has failed.
+ * Starts the refund's workflow if a refund of this service that the ledger has is reported as failed. The workflow
+ * asks the gateway, and makes the refund again. A refund that is not in the ledger yet needs no start: the call
+ * that makes it reads the failure itself.
  */
 export async function refundAgainIfBooked(
   { sql, workflows }: { sql: Sql; workflows: OrderWorkflows },

@@ -24,7 +24,6 @@ export interface SettleOutsideDeps extends GatewayDeps {
   workflows: OrderWorkflows;
   /** The operator, for the audit log. */
   actor: Actor;
-  /** Of the statement that writes the settlement. */
   alongside?: Alongside | undefined;
 }
 

@@ -15,7 +15,6 @@ export interface EndpointDeps {
   sql: Sql;
   secretBox: SecretBox;
   actor: Actor;
-  /** Of the statement of the change. */
   alongside?: Alongside | undefined;
 }
 
