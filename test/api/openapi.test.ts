@@ -235,7 +235,9 @@ describe('amounts', () => {
   });
 });
 
-test('only amounts of money are numbers with a fraction; everything that is counted is an integer', ({ document }) => {
+test('only amounts of money are numbers with a fraction; everything that is counted is an integer', ({
+  document,
+}) => {
   const places = new Set<string>();
   const visit = (value: unknown, place: string): void => {
     if (typeof value !== 'object' || value === null) return;
