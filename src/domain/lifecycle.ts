@@ -1,5 +1,12 @@
 import { DomainError } from './errors.ts';
-import type { PendingOperation, OrderState, OrderStatus, Phase, StepKind } from './order.ts';
+import type {
+  DisputeStatus,
+  PendingOperation,
+  OrderStatus,
+  Phase,
+  PhaseFacts,
+  StepKind,
+} from './order.ts';
 import { ORDER_STATUSES, phaseOf } from './order.ts';
 import { WAITING } from './waiting.ts';
 
@@ -65,15 +72,26 @@ export type Requirement =
  * during which its status stays. With neither, both stay as they are. `step` is the entry in the
  * timeline; a step that has the name of a webhook event sends that event.
  */
-export type Transition = { step: StepKind; requires?: readonly Requirement[] } & (
-  | { to: OrderStatus }
-  | { begins: PendingOperation }
-  | object
-);
+export type Transition = { step: StepKind; requires?: readonly Requirement[] } &
+  /** `ifOperatorDecides`: of a dispute, instead of `to`, see `OPERATOR_DECIDES_FROM`. */
+  ({ to: OrderStatus; ifOperatorDecides?: DisputeStatus } | { begins: PendingOperation } | object);
 
 /** What a person asks for needs a row: a bare message from the Temporal UI moves no order. */
 const BY_A_PERSON = { requires: ['command_recorded'] } as const;
 const EXTEND = { step: 'DEADLINE_EXTENDED' } as const;
+const ADVANCE = { step: 'CLOCK_ADVANCED', ...BY_A_PERSON } as const;
+const DISPUTE = {
+  to: 'DISPUTE_OPEN',
+  ifOperatorDecides: 'DISPUTE_UNDER_REVIEW',
+  step: 'DISPUTE_RAISED',
+  ...BY_A_PERSON,
+} as const;
+const SUBMIT_EVIDENCE = {
+  to: 'DISPUTE_UNDER_REVIEW',
+  step: 'EVIDENCE_SUBMITTED',
+  ...BY_A_PERSON,
+} as const;
+const RESOLVE = { to: 'DELIVERED', step: 'DISPUTE_RESOLVED', ...BY_A_PERSON } as const;
 const ACCEPT = {
   begins: { kind: 'refunding', reason: 'dispute_accepted' },
   step: 'REFUND_STARTED',
@@ -104,6 +122,19 @@ const SETTLE_REFUNDED = {
 } as const;
 /** Commands of an operator; they also apply when the gateway itself has refunded the payment. */
 const SETTLED = { settleReleased: SETTLE_RELEASED, settleRefunded: SETTLE_REFUNDED } as const;
+/** What every dispute takes. */
+const DISPUTED = {
+  ...DECISIONS,
+  accept: ACCEPT,
+  expire: {
+    begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
+    step: 'REFUND_STARTED',
+    requires: ['no_answer_waiting', 'deadline_on_time'],
+  },
+  extend: EXTEND,
+  ...SETTLED,
+  advance: ADVANCE,
+} as const;
 
 /**
  * Every legal transition: a command that a row does not name is refused. Source: the
@@ -124,7 +155,7 @@ const LIFECYCLE = {
       requires: ['deadline_on_time'],
     },
     extend: EXTEND,
-    advance: { step: 'CLOCK_ADVANCED', ...BY_A_PERSON },
+    advance: ADVANCE,
   },
   PAID: {
     deliver: {
@@ -137,10 +168,10 @@ const LIFECYCLE = {
       step: 'REFUND_STARTED',
       requires: ['no_dispute_waiting', 'command_recorded', 'no_chargeback_open'],
     },
-    dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED', ...BY_A_PERSON },
+    dispute: DISPUTE,
     // The order was not delivered, so its money cannot be settled as released to the merchant.
     settleRefunded: SETTLE_REFUNDED,
-    advance: { step: 'CLOCK_ADVANCED', ...BY_A_PERSON },
+    advance: ADVANCE,
   },
   DELIVERED: {
     refund: {
@@ -148,7 +179,7 @@ const LIFECYCLE = {
       step: 'REFUND_STARTED',
       requires: ['no_dispute_waiting', 'command_recorded', 'no_chargeback_open'],
     },
-    dispute: { to: 'DISPUTE_OPEN', step: 'DISPUTE_RAISED', ...BY_A_PERSON },
+    dispute: DISPUTE,
     expire: {
       begins: { kind: 'releasing' },
       step: 'RELEASE_STARTED',
@@ -156,35 +187,12 @@ const LIFECYCLE = {
     },
     extend: EXTEND,
     ...SETTLED,
-    advance: { step: 'CLOCK_ADVANCED', ...BY_A_PERSON },
+    advance: ADVANCE,
   },
-  DISPUTE_OPEN: {
-    submitEvidence: { to: 'DISPUTE_UNDER_REVIEW', step: 'EVIDENCE_SUBMITTED', ...BY_A_PERSON },
-    resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED', ...BY_A_PERSON },
-    ...DECISIONS,
-    accept: ACCEPT,
-    expire: {
-      begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
-      step: 'REFUND_STARTED',
-      requires: ['no_answer_waiting', 'deadline_on_time'],
-    },
-    extend: EXTEND,
-    ...SETTLED,
-    advance: { step: 'CLOCK_ADVANCED', ...BY_A_PERSON },
-  },
-  DISPUTE_UNDER_REVIEW: {
-    resolve: { to: 'DELIVERED', step: 'DISPUTE_RESOLVED', ...BY_A_PERSON },
-    ...DECISIONS,
-    accept: ACCEPT,
-    expire: {
-      begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
-      step: 'REFUND_STARTED',
-      requires: ['no_answer_waiting', 'deadline_on_time'],
-    },
-    extend: EXTEND,
-    ...SETTLED,
-    advance: { step: 'CLOCK_ADVANCED', ...BY_A_PERSON },
-  },
+  DISPUTE_OPEN: { submitEvidence: SUBMIT_EVIDENCE, resolve: RESOLVE, ...DISPUTED },
+  DISPUTE_UNDER_REVIEW: { resolve: RESOLVE, ...DISPUTED },
+  reviewedWithoutEvidence: { submitEvidence: SUBMIT_EVIDENCE, ...DISPUTED },
+  reviewedWithEvidence: DISPUTED,
   COMPLETED: {},
   REFUNDED: {},
   CANCELLED: {},
@@ -238,10 +246,7 @@ export const REFUSALS = {
 } as const satisfies Record<CommandType, string>;
 
 /** The transition of a command in this state; undefined when the command is illegal there. */
-export function transitionOf(
-  order: Pick<OrderState, 'status' | 'pendingOperation'>,
-  command: CommandType,
-): Transition | undefined {
+export function transitionOf(order: PhaseFacts, command: CommandType): Transition | undefined {
   return TRANSITIONS[phaseOf(order)][command];
 }
 
@@ -255,15 +260,19 @@ export function isFinal(status: OrderStatus): boolean {
   return Object.keys(TRANSITIONS[status]).length === 0;
 }
 
+/** The refusal of a merchant's resolution where an operator decides. */
+const OPERATOR_DECIDES = 'Cannot resolve; an operator decides this dispute';
+
 /**
  * The refusal of an illegal command: it names the status that the command requires and, if only a
  * pending operation is in the way, that operation.
  */
-export function refusalOf(
-  { status, pendingOperation }: Pick<OrderState, 'status' | 'pendingOperation'>,
-  command: CommandType,
-): DomainError {
-  const isOnlyPending = pendingOperation !== null && command in TRANSITIONS[status];
+export function refusalOf(order: PhaseFacts, command: CommandType): DomainError {
+  const { pendingOperation, operatorReview } = order;
+  const isReviewed = command === 'resolve' && Boolean(operatorReview);
+  if (isReviewed) return new DomainError('INVALID_STATE', OPERATOR_DECIDES);
+  const isOnlyPending =
+    pendingOperation !== null && transitionOf({ ...order, pendingOperation: null }, command);
   const cause = isOnlyPending ? `; ${WAITING[pendingOperation.kind].client}` : '';
   return new DomainError('INVALID_STATE', REFUSALS[command] + cause);
 }

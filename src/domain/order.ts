@@ -91,12 +91,31 @@ export type PendingOperation =
   | { kind: 'releasing' }
   | { kind: 'refunding'; reason: RefundReason };
 
-/** A status, or the operation that is pending at the gateway between two statuses. */
-export type Phase = OrderStatus | PendingOperation['kind'];
+/**
+ * From this dispute of an order on, only an operator decides it for the merchant: a merchant that poses as
+ * its buyer, whose link it knows, could otherwise use up the buyer's disputes.
+ */
+export const OPERATOR_DECIDES_FROM = 5;
 
-/** The pending operation of an order, or its status if there is none. */
-export function phaseOf(order: Pick<OrderState, 'status' | 'pendingOperation'>): Phase {
-  return order.pendingOperation?.kind ?? order.status;
+/**
+ * A dispute that is DISPUTE_UNDER_REVIEW from its beginning, because an operator decides it: before and after the
+ * merchant's evidence. See {@link OPERATOR_DECIDES_FROM}.
+ */
+export type OperatorReview = 'reviewedWithoutEvidence' | 'reviewedWithEvidence';
+
+/** A status, the operation that is pending at the gateway between two statuses, or an operator's review. */
+export type Phase = OrderStatus | PendingOperation['kind'] | OperatorReview;
+
+/** What decides the phase of an order, of its state or its row. */
+export interface PhaseFacts {
+  status: OrderStatus;
+  pendingOperation: PendingOperation | null;
+  operatorReview?: OperatorReview | null | undefined;
+}
+
+/** The pending operation of an order; if there is none, its operator's review or its status. */
+export function phaseOf({ status, pendingOperation, operatorReview }: PhaseFacts): Phase {
+  return pendingOperation?.kind ?? operatorReview ?? status;
 }
 
 /** When the order changes without a command: an absolute time, which the sandbox clock can move. */
@@ -124,6 +143,8 @@ export interface OrderState {
   pendingOperation: PendingOperation | null;
   deadline: Deadline | null;
   disputeCount: number;
+  /** Of a dispute that an operator decides; it follows from the steps. */
+  operatorReview?: OperatorReview | undefined;
   /** Steps recorded so far: 1 is the creation. */
   stepNumber: number;
   /** Webhook events so far: `sequence` of the latest one. */

@@ -10,7 +10,7 @@ import type {
   Step,
   StepDetails,
 } from './order.ts';
-import { EVENT_TYPES, EXTENSION_MS, STATUSES } from './order.ts';
+import { EVENT_TYPES, EXTENSION_MS, OPERATOR_DECIDES_FROM, STATUSES } from './order.ts';
 
 /** The state after a transition, and the step to record for it. */
 export interface Change {
@@ -66,9 +66,20 @@ export function stateAfter(before: OrderState, step: Step): OrderState {
     pendingOperation,
     deadline,
     disputeCount,
+    operatorReview: operatorReviewAfter(before, step),
     stepNumber: number,
     eventSequence,
   };
+}
+
+/** It follows from the recorded steps, so that a dispute keeps the rules under which it was raised. */
+function operatorReviewAfter(
+  { operatorReview }: OrderState,
+  { status, kind }: Step,
+): OrderState['operatorReview'] {
+  if (status !== 'DISPUTE_UNDER_REVIEW') return undefined;
+  if (kind === 'DISPUTE_RAISED') return 'reviewedWithoutEvidence';
+  return operatorReview && kind === 'EVIDENCE_SUBMITTED' ? 'reviewedWithEvidence' : operatorReview;
 }
 
 function meetsCondition(state: OrderState, command: Command, nowMs: number): boolean {
@@ -94,7 +105,7 @@ function changeBy(
   atMs: number,
 ): Change {
   const { step: kind } = transition;
-  const status = 'to' in transition ? transition.to : before.status;
+  const status = statusAfter(before, transition);
   const eventType = EVENT_TYPES.find((type): type is EventType => type === kind);
   const step: Step = {
     number: before.stepNumber + 1,
@@ -109,6 +120,12 @@ function changeBy(
   };
   const requires = requirementsOf(before, transition);
   return { state: stateAfter(before, step), step, ...(requires && { requires }) };
+}
+
+function statusAfter({ status, disputeCount }: OrderState, transition: Transition): OrderStatus {
+  if (!('to' in transition)) return status;
+  const { to, ifOperatorDecides = to } = transition;
+  return disputeCount + 1 >= OPERATOR_DECIDES_FROM ? ifOperatorDecides : to;
 }
 
 /** A deadline is extended once. */
@@ -137,7 +154,8 @@ function deadlineAfter(
   if (command?.type === 'extend') {
     return deadline && { ...deadline, atMs: atMs + EXTENSION_MS, isExtended: true };
   }
-  if (status === before) return deadline;
+  // Evidence gives new time, also where the dispute was under review before it.
+  if (status === before && command?.type !== 'submitEvidence') return deadline;
   const { deadline: kind } = STATUSES[status];
   switch (kind) {
     case 'completion':

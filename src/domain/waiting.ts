@@ -1,4 +1,10 @@
-import type { Deadline, OrderStatus, OrderTerms, PendingOperation } from './order.ts';
+import type {
+  Deadline,
+  OperatorReview,
+  OrderStatus,
+  OrderTerms,
+  PendingOperation,
+} from './order.ts';
 import type { Sentence } from './sentence.ts';
 import { durationText, sentence } from './sentence.ts';
 
@@ -60,6 +66,16 @@ export const WAITING = {
     merchant: (order) =>
       sentence`Your evidence is under review. If the dispute is neither decided nor resolved by ${answerEndOf(order)}, ${amountOf(order)} is refunded to the buyer.`,
   },
+  reviewedWithoutEvidence: {
+    operator: "The buyer disputes the order again. Waiting for an operator's decision or evidence.",
+    merchant: (order) =>
+      sentence`The buyer disputes this order again, and an operator decides. You can submit evidence once, or accept the dispute. Without a decision by ${answerEndOf(order)}, ${amountOf(order)} is refunded to the buyer.`,
+  },
+  reviewedWithEvidence: {
+    operator: "Evidence is in. Waiting for an operator's decision.",
+    merchant: (order) =>
+      sentence`Your evidence is under review, and an operator decides. Without a decision by ${answerEndOf(order)}, ${amountOf(order)} is refunded to the buyer.`,
+  },
   COMPLETED: {
     operator: 'Completed: the funds are released to the merchant.',
     merchant: (order) =>
@@ -95,7 +111,7 @@ export const WAITING = {
     merchant: (order) =>
       sentence`${amountOf(order)} is being refunded at the gateway since ${{ at: order.updatedAt }}. The order ends when the buyer has been refunded.`,
   },
-} as const satisfies Record<OrderStatus, Waiting> &
+} as const satisfies Record<OrderStatus | OperatorReview, Waiting> &
   Record<PendingOperation['kind'], Waiting & { client: string }>;
 
 /** What each deadline does when it passes. */

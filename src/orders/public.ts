@@ -8,6 +8,7 @@ export { EXAMPLE_ORDERS, exampleEventId } from './routes/examples.ts';
 export { ERASED, markErased } from './erased.ts';
 export { findOrder, findOrderAnywhere, findOrderByNumber } from './lists/find-orders.ts';
 export type {
+  DisputedOften,
   DisputeEnding,
   DisputeLimit,
   DisputeRecord,
@@ -16,6 +17,7 @@ export type {
 export {
   DISPUTE_LIMITS,
   disputeLimitOf,
+  findDisputedOften,
   listRunningDisputes,
   readDisputes,
 } from './steps/disputes.ts';

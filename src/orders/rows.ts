@@ -1,4 +1,5 @@
 import type {
+  OperatorReview,
   PendingOperation,
   Environment,
   OrderStatus,
@@ -53,6 +54,8 @@ export interface OrderRow {
   disputeDecisionReason: string | null;
   disputeDecidedAt: Date | null;
   disputeEndedAt: Date | null;
+  /** Of a dispute that an operator decides. */
+  operatorReview: OperatorReview | null;
   refundAmountPaise: number | null;
   refundReason: RefundReason | null;
   refundProcessedAt: Date | null;

@@ -11,6 +11,8 @@ export interface Facts {
   /** The merchant has confirmed the delivery, or a dispute ended in the merchant's favour. */
   delivered: boolean;
   dispute: 'none' | 'unanswered' | 'answered';
+  /** How many disputes were raised: an operator decides the fifth one and those after it. */
+  disputes: number;
   doing: 'nothing' | 'closing' | 'releasing' | 'refunding';
   over: 'CANCELLED' | 'COMPLETED' | 'REFUNDED' | undefined;
   /** The order's deadline, in Unix milliseconds. */
@@ -28,12 +30,13 @@ const ANSWER_MS = 72 * HOUR_MS;
 
 const alarmAt = (alarmAtMs: number) => ({ alarmAtMs, isSecondAlarm: false });
 
-export function factsAtCreation(sandbox: boolean, nowMs: number): Facts {
+export function factsAtCreation(sandbox: boolean, nowMs: number, disputes = 0): Facts {
   return {
     sandbox,
     paid: false,
     delivered: false,
     dispute: 'none',
+    disputes,
     doing: 'nothing',
     over: undefined,
     ...alarmAt(nowMs + LINK_MS),
@@ -41,9 +44,15 @@ export function factsAtCreation(sandbox: boolean, nowMs: number): Facts {
   };
 }
 
-export function statusOf({ over, dispute, delivered, paid }: Facts): OrderStatus {
+const isForOperator = ({ disputes }: Facts) => disputes > 4;
+
+export function statusOf(facts: Facts): OrderStatus {
+  const { over, dispute, delivered, paid } = facts;
   if (over) return over;
-  if (dispute !== 'none') return dispute === 'answered' ? 'DISPUTE_UNDER_REVIEW' : 'DISPUTE_OPEN';
+  if (dispute !== 'none') {
+    const isReviewed = dispute === 'answered' || isForOperator(facts);
+    return isReviewed ? 'DISPUTE_UNDER_REVIEW' : 'DISPUTE_OPEN';
+  }
   if (delivered) return 'DELIVERED';
   return paid ? 'PAID' : 'ACCEPTED';
 }
@@ -88,7 +97,11 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
     case 'dispute': {
       const isLate = delivered && command.receivedAtMs >= (alarmAtMs ?? 0);
       if (!paid || dispute !== 'none' || isLate) return undefined;
-      return sent('DISPUTE_RAISED', { dispute: 'unanswered', ...alarmAt(nowMs + ANSWER_MS) });
+      return sent('DISPUTE_RAISED', {
+        dispute: 'unanswered',
+        disputes: facts.disputes + 1,
+        ...alarmAt(nowMs + ANSWER_MS),
+      });
     }
     case 'refund':
       return paid && dispute === 'none' ? { ...facts, doing: 'refunding' } : undefined;
@@ -98,6 +111,7 @@ export function obey(facts: Facts, command: Command, nowMs: number): Facts | und
     case 'resolve':
     case 'decideForMerchant':
       if (dispute === 'none') return undefined;
+      if (command.type === 'resolve' && isForOperator(facts)) return undefined;
       return sent('DISPUTE_RESOLVED', {
         dispute: 'none',
         delivered: true,

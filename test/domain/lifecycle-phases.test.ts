@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { PendingOperation, CommandType, OrderStatus } from '../../src/domain/index.ts';
+import type {
+  CommandType,
+  OrderState,
+  OrderStatus,
+  PendingOperation,
+} from '../../src/domain/index.ts';
 import { decide, isFinal, REFUSALS } from '../../src/domain/index.ts';
 import {
   aCommand,
@@ -118,6 +123,62 @@ describe('while an order has a pending operation', () => {
     const { state, step } = changeOf({ ...before, pendingOperation }, { type: 'closeFailed' });
     expect(state).toEqual({ ...before, stepNumber: 8 });
     expect(step).toMatchObject({ kind: 'PAYMENT_STILL_OPEN', event: null, pendingOperation: null });
+  });
+});
+
+describe('the fifth dispute of an order and every later one', () => {
+  const raised = (disputeCount: number, status: OrderStatus = 'DELIVERED') =>
+    changeOf(orderIn(status, { disputeCount }), { type: 'dispute', receivedAtMs: NOW_MS });
+  const types = Object.keys(REFUSALS) as CommandType[];
+  const fitting = (state: OrderState) =>
+    types.filter(
+      (type) => decide(state, aCommand(type), NOW_MS + 100 * HOUR_MS).outcome === 'changed',
+    );
+
+  test.each(['PAID', 'DELIVERED'] as const)(
+    'of a %s order is under review from its beginning',
+    (from) => {
+      expect(raised(3, from).state.status).toBe('DISPUTE_OPEN');
+      for (const before of [4, 5, 11]) {
+        const { state, step } = raised(before, from);
+        expect(state).toMatchObject({
+          status: 'DISPUTE_UNDER_REVIEW',
+          disputeCount: before + 1,
+          deadline: { kind: 'dispute_answer', atMs: NOW_MS + 72 * HOUR_MS },
+        });
+        expect(step).toMatchObject({ kind: 'DISPUTE_RAISED', status: 'DISPUTE_UNDER_REVIEW' });
+      }
+    },
+  );
+
+  test('takes everything that an open one takes, but no resolution', () => {
+    const others = fitting(orderIn('DISPUTE_OPEN')).filter((type) => type !== 'resolve');
+    const { state } = raised(4);
+    expect(fitting(state)).toEqual(others);
+    expect(summaryOf(decide(state, { type: 'resolve' }, NOW_MS))).toBe(
+      'Cannot resolve; an operator decides this dispute',
+    );
+  });
+
+  test('takes evidence once: the status stays, and the deadline is 72 hours after it', () => {
+    const laterMs = NOW_MS + 5 * HOUR_MS;
+    const { state, step } = changeOf(raised(4).state, { type: 'submitEvidence' }, laterMs);
+    expect(step).toMatchObject({ kind: 'EVIDENCE_SUBMITTED', event: null });
+    expect(state).toMatchObject({
+      status: 'DISPUTE_UNDER_REVIEW',
+      deadline: { kind: 'dispute_answer', atMs: laterMs + 72 * HOUR_MS },
+    });
+    const others = ['resolve', 'submitEvidence'];
+    expect(fitting(state)).toEqual(
+      fitting(orderIn('DISPUTE_OPEN')).filter((type) => !others.includes(type)),
+    );
+  });
+
+  test('leaves nothing behind: after the decision the order is delivered like any other', () => {
+    const { state } = changeOf(raised(4).state, { type: 'decideForMerchant' });
+    expect(fitting({ ...state, disputeCount: 0 })).toEqual(
+      fitting(changeOf(orderIn('DISPUTE_OPEN'), { type: 'decideForMerchant' }).state),
+    );
   });
 });
 

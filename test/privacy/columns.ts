@@ -32,8 +32,8 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   disputes: {
     buyer: 'reason evidence resolution decision_reason',
     merchant: 'raised_by decided_by',
-    none: `order_number number merchant_id environment raised_at respond_by evidence_at decided_for
-      decided_at ending ended_at`,
+    none: `order_number number merchant_id environment raised_at respond_by operator_decides
+      evidence_at decided_for decided_at ending ended_at`,
   },
   event_counters: { none: 'merchant_id environment last_number' },
   event_numbers: {

@@ -164,6 +164,21 @@ export const PATHS: Record<string, Path> = {
     [['dispute'], ['resolve'], ['dispute'], ['submitEvidence'], ['resolve']],
     { terms: endsSoon },
   ),
+  // Its first history is of a version in which the merchant could resolve the fifth dispute, too.
+  'disputed-five-times': async (context) => {
+    const terms = { ...endsSoon, completionWindowMs: 4 * SHORT_MS };
+    const order = await start(context, 'DELIVERED', { terms });
+    for (let number = 1; number < 5; number += 1) {
+      await order.update('dispute');
+      await order.update('resolve');
+    }
+    await order.update('dispute');
+    await order.refusalOf('resolve');
+    await order.update('submitEvidence');
+    await order.update('decide', { for: 'merchant' });
+    return order;
+  },
+
   'payment-link-handled-late': async (context) => {
     const order = await start(context, 'ACCEPTED', { paymentLinkMs: LATE_MS });
     await order.untilStep('DEADLINE_EXTENDED');

@@ -24,6 +24,7 @@ const TONES = {
   decided: 'wait',
   disputed: 'wait',
   disputed_for_buyer: 'wait',
+  reviewed: 'wait',
   under_review: 'wait',
   releasing: 'good',
   completed: 'good',
@@ -39,6 +40,7 @@ const TONES = {
 const KINDS: Partial<Record<CheckoutState, (checkout: Checkout) => HeadlineKind>> = {
   delivered: deliveredKind,
   disputed: ({ order, disputes }) => {
+    if (order.operatorReview === 'reviewedWithoutEvidence') return 'reviewed';
     if (order.status === 'DISPUTE_UNDER_REVIEW') return 'under_review';
     return disputes.at(-1)?.raisedBy === 'buyer' ? 'disputed' : 'disputed_for_buyer';
   },

@@ -89,6 +89,10 @@ const HEADLINES = {
     title: 'We raised a dispute for you',
     text: `${merchant} has time to answer until ${answerBy}. ${OR_REFUNDED}`,
   }),
+  reviewed: ({ merchant, answerBy }) => ({
+    title: 'We decide your dispute',
+    text: `Your case is under review until ${answerBy}. ${merchant} can send evidence until then. ${OR_REFUNDED}`,
+  }),
   under_review: ({ merchant, answerBy }) => ({
     title: 'Your dispute is under review',
     text: `${merchant} has answered, and your case is under review until ${answerBy}. ${OR_REFUNDED}`,

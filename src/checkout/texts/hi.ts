@@ -81,6 +81,10 @@ export const HI: Texts = {
       title: 'हमने आपके लिए विवाद दर्ज किया है',
       text: toAnswer(facts),
     }),
+    reviewed: ({ merchant, answerBy }) => ({
+      title: 'आपके विवाद का फ़ैसला हम करेंगे',
+      text: `आपके मामले की जाँच ${answerBy} तक चलेगी। तब तक ${merchant} अपना सबूत दे सकते हैं। ${OR_REFUNDED}`,
+    }),
     under_review: ({ merchant, answerBy }) => ({
       title: 'आपके विवाद की जाँच चल रही है',
       text: `${merchant} ने जवाब दे दिया है। आपके मामले की जाँच ${answerBy} तक चलेगी। ${OR_REFUNDED}`,

@@ -143,9 +143,11 @@ async function disputeContent(
 }
 
 /** Until when the dispute must be decided; null once it has ended. */
-function deadlineSentence({ disputeRespondBy }: OrderRow) {
+function deadlineSentence({ disputeRespondBy, operatorReview }: OrderRow) {
   if (disputeRespondBy === null) return null;
-  const before = 'Without a decision or a resolution, the buyer is refunded ';
+  const before = operatorReview
+    ? 'Only an operator decides this dispute for the merchant. Without a decision, the buyer is refunded '
+    : 'Without a decision or a resolution, the buyer is refunded ';
   return h('p', { class: 'lead' }, before, moment(disputeRespondBy), '.');
 }
 

@@ -8,7 +8,7 @@ import type { LedgerProof } from '../../ledger/public.ts';
 import { findLatestProof } from '../../ledger/public.ts';
 import { withMerchantNames } from '../../merchants/public.ts';
 import { listUnderReview } from '../../onboarding/public.ts';
-import { findOverdueOrders, listRunningDisputes } from '../../orders/public.ts';
+import { findDisputedOften, findOverdueOrders, listRunningDisputes } from '../../orders/public.ts';
 import { findStuckMoney, inspectStuck } from '../../payments/public.ts';
 import { findFailingEndpoints } from '../../webhooks/public.ts';
 import { kindsFor, listOpenProposals } from '../../proposals/public.ts';
@@ -24,7 +24,13 @@ import { disputeTable } from './dispute-table.ts';
 import { actionNotice, moreNote } from './parts.ts';
 import { proposalPath } from './propose.ts';
 import { proposalTable } from './proposal-tables.ts';
-import { failingTable, reviewTable, stuckTable, overdueTable } from './work-tables.ts';
+import {
+  disputedOftenTable,
+  failingTable,
+  reviewTable,
+  stuckTable,
+  overdueTable,
+} from './work-tables.ts';
 
 /** Of each kind of work; the alerts and the disputes have pages with all of them. */
 const ROWS_OF_A_KIND = 10;
@@ -57,56 +63,62 @@ type Work = Awaited<ReturnType<typeof readWork>>;
 
 /** Each kind of work, the most urgent first. */
 function partsOf(work: Work, role: OperatorRole): WorkPart[] {
-  const { alerts, stuck, disputes, reviews, failing, overdue, proposals } = work;
   return [
     {
       id: 'alerts',
       title: 'Alerts',
-      rows: alerts.alerts,
-      content: alertList(alerts.alerts, role),
-      more: alerts.hasMore && link('/operator/alerts', 'All alerts'),
+      rows: work.alerts.alerts,
+      content: alertList(work.alerts.alerts, role),
+      more: work.alerts.hasMore && link('/operator/alerts', 'All alerts'),
     },
     {
       id: 'proposals',
       title: 'Proposals that you may approve',
-      rows: proposals,
-      content: proposalTable(proposals.slice(0, ROWS_OF_A_KIND), ''),
-      more: proposals.length > ROWS_OF_A_KIND && link(proposalPath(), 'All proposals'),
+      rows: work.proposals,
+      content: proposalTable(work.proposals.slice(0, ROWS_OF_A_KIND), ''),
+      more: work.proposals.length > ROWS_OF_A_KIND && link(proposalPath(), 'All proposals'),
     },
     {
       id: 'stuck',
       title: 'Money stuck for more than 5 minutes',
-      rows: stuck.inspected,
-      content: stuckTable(stuck.inspected, role),
-      more: stuck.hasMore,
+      rows: work.stuck.inspected,
+      content: stuckTable(work.stuck.inspected, role),
+      more: work.stuck.hasMore,
     },
     {
       id: 'disputes',
       title: 'Disputes under review',
-      rows: disputes.rows,
-      content: disputeTable(disputes.rows, ''),
-      more: disputes.hasMore && link('/operator/disputes', 'All disputes'),
+      rows: work.disputes.rows,
+      content: disputeTable(work.disputes.rows, ''),
+      more: work.disputes.hasMore && link('/operator/disputes', 'All disputes'),
+    },
+    {
+      id: 'disputed-often',
+      title: 'Orders with three disputes or more',
+      rows: work.disputedOften.orders,
+      content: disputedOftenTable(work.disputedOften.orders),
+      more: work.disputedOften.hasMore,
     },
     {
       id: 'reviews',
       title: 'Merchants waiting for a review',
-      rows: reviews,
-      content: reviewTable(reviews.slice(0, ROWS_OF_A_KIND)),
-      more: reviews.length > ROWS_OF_A_KIND && link('/operator/merchants', 'All merchants'),
+      rows: work.reviews,
+      content: reviewTable(work.reviews.slice(0, ROWS_OF_A_KIND)),
+      more: work.reviews.length > ROWS_OF_A_KIND && link('/operator/merchants', 'All merchants'),
     },
     {
       id: 'overdue',
       title: 'Orders that wait for their workflow',
-      rows: overdue.orders,
-      content: overdueTable(overdue.orders, role),
-      more: overdue.hasMore,
+      rows: work.overdue.orders,
+      content: overdueTable(work.overdue.orders, role),
+      more: work.overdue.hasMore,
     },
     {
       id: 'endpoints',
       title: 'Failing webhook endpoints',
-      rows: failing.endpoints,
-      content: failingTable(failing.endpoints),
-      more: failing.hasMore,
+      rows: work.failing.endpoints,
+      content: failingTable(work.failing.endpoints),
+      more: work.failing.hasMore,
     },
   ];
 }
@@ -117,6 +129,7 @@ const FIGURES = {
   proposals: { label: 'To approve', tone: 'wait' },
   stuck: { label: 'Stuck money', tone: 'bad' },
   disputes: { label: 'To decide', tone: 'bad' },
+  'disputed-often': { label: 'Disputed often', tone: 'bad' },
   reviews: { label: 'To review', tone: 'wait' },
   overdue: { label: 'Late orders', tone: 'bad' },
   endpoints: { label: 'Failing endpoints', tone: 'bad' },
@@ -177,6 +190,10 @@ async function readWork({ sql, inspector }: OperatorPageDeps, { user, role }: Op
     const found = await listRunningDisputes(sql, { status }, part);
     return { ...found, rows: await withMerchantNames(sql, found.rows) };
   };
+  const readDisputedOften = async () => {
+    const found = await findDisputedOften(sql, ROWS_OF_A_KIND);
+    return { ...found, orders: await withMerchantNames(sql, found.orders) };
+  };
   const readOverdue = async () => {
     const found = await findOverdueOrders(sql, ROWS_OF_A_KIND);
     return { ...found, orders: await withMerchantNames(sql, found.orders) };
@@ -185,17 +202,19 @@ async function readWork({ sql, inspector }: OperatorPageDeps, { user, role }: Op
     const open = await listOpenProposals(sql, kindsFor(role), MOST_PROPOSALS);
     return open.filter(({ proposedBy }) => proposedBy !== user.userId);
   };
-  const [alerts, stuck, disputes, reviews, failing, overdue, proof, proposals] = await Promise.all([
-    listAlerts(sql, {}, ROWS_OF_A_KIND),
-    readStuck(),
-    readDisputes(),
-    listUnderReview(sql),
-    findFailingEndpoints(sql, ROWS_OF_A_KIND),
-    readOverdue(),
-    findLatestProof(sql),
-    readProposals(),
-  ]);
-  return { alerts, stuck, disputes, reviews, failing, overdue, proof, proposals };
+  const [alerts, stuck, disputes, disputedOften, reviews, failing, overdue, proof, proposals] =
+    await Promise.all([
+      listAlerts(sql, {}, ROWS_OF_A_KIND),
+      readStuck(),
+      readDisputes(),
+      readDisputedOften(),
+      listUnderReview(sql),
+      findFailingEndpoints(sql, ROWS_OF_A_KIND),
+      readOverdue(),
+      findLatestProof(sql),
+      readProposals(),
+    ]);
+  return { alerts, stuck, disputes, disputedOften, reviews, failing, overdue, proof, proposals };
 }
 
 function proofNotice(proof: LedgerProof | undefined) {

@@ -3,11 +3,11 @@ import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
 import type { WithMerchantName } from '../../merchants/public.ts';
 import type { ListedMerchant } from '../../onboarding/public.ts';
-import type { OverdueOrder } from '../../orders/public.ts';
+import type { DisputedOften, OverdueOrder } from '../../orders/public.ts';
 import type { StuckCall, StuckKind, StuckMoney } from '../../payments/public.ts';
 import type { FailingEndpoint } from '../../webhooks/public.ts';
 import { capitalised, money, orderStatus } from '../view/parts.ts';
-import { shortMoment, shortText } from '../view/short-texts.ts';
+import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
 import { submit } from '../view/fields.ts';
 import { dataTable } from '../view/table.ts';
 import { form } from '../view/url.ts';
@@ -133,6 +133,28 @@ export function overdueTable(rows: readonly WithMerchantName<OverdueOrder>[], ro
             submit(title, 'small'),
           ),
       },
+    ],
+  });
+}
+
+/** Orders whose money is held and that were disputed again and again. */
+export function disputedOftenTable(rows: readonly WithMerchantName<DisputedOften>[]) {
+  return dataTable({
+    caption: 'Orders that were disputed again and again',
+    isCompact: true,
+    rows,
+    empty: 'No order was disputed three times.',
+    columns: [
+      {
+        title: 'Order',
+        cell: ({ orderNumber }) =>
+          shortId('order number', orderNumber, `/operator/disputes/${orderNumber}`),
+      },
+      { title: 'Disputes', isNumber: true, cell: ({ disputeCount }) => disputeCount },
+      { title: 'Status', cell: ({ status }) => orderStatus(status) },
+      { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+      { title: 'Latest', cell: ({ raisedAt }) => shortMoment(raisedAt) },
+      { title: 'Merchant', isLine: true, cell: merchantIn },
     ],
   });
 }

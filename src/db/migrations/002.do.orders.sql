@@ -67,6 +67,8 @@ CREATE INDEX orders_by_merchant_order_id
 -- The comparison with the running workflows reads the orders whose status is not final.
 CREATE INDEX orders_open ON orders (order_number, status)
   WHERE status NOT IN ('COMPLETED', 'REFUNDED', 'CANCELLED');
+-- Operators look at the orders that are disputed again and again, while their money is held.
+CREATE INDEX orders_disputed_often ON orders (status, order_number) WHERE dispute_count >= 3;
 -- GET /orders?buyerEmail=…, whatever the case. The address itself is in the index too, because
 -- PostgreSQL counts from an index alone only if that holds every column of the condition:
 -- docs/adr/0006-listing-a-million-orders.md.
@@ -96,6 +98,8 @@ CREATE TABLE disputes (
   raised_at timestamptz NOT NULL,
   -- Null once it has ended.
   respond_by timestamptz,
+  -- Only an operator ends it for the merchant: it is under review from its beginning.
+  operator_decides boolean NOT NULL DEFAULT false,
   evidence text,
   evidence_at timestamptz,
   -- The merchant's text, if the merchant resolved it.

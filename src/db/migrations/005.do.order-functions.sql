@@ -63,14 +63,15 @@ CREATE FUNCTION is_charged_back(o orders) RETURNS boolean LANGUAGE sql STABLE AS
 $$;
 
 -- The merchant's answer to an order's open dispute that was received in time and waits for the order's
--- workflow, the first one; null if there is none. Evidence is given once, and an accept is refused while a
--- chargeback is open. After a restore, the repeat of a command can wait whose step was recorded again.
+-- workflow, the first one; null if there is none. Evidence is given once, a dispute that an operator decides is not
+-- resolved, and an accept is refused while a chargeback is open. After a restore, the repeat of a command can wait whose step was recorded again.
 CREATE FUNCTION waiting_answer_of(o orders) RETURNS jsonb LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object('name', c.name, 'commandId', c.command_id)
   FROM disputes d JOIN order_commands c USING (order_number)
   WHERE d.order_number = o.order_number AND d.number = o.dispute_count AND c.state = 'WAITING'
     AND c.received_at >= d.raised_at AND c.received_at < d.respond_by
-    AND (c.name = 'resolve' OR (c.name = 'submitEvidence' AND o.status = 'DISPUTE_OPEN')
+    AND ((c.name = 'resolve' AND NOT d.operator_decides)
+      OR (c.name = 'submitEvidence' AND d.evidence_at IS NULL)
       OR (c.name = 'accept' AND NOT is_charged_back(o)))
     AND NOT EXISTS (SELECT FROM order_steps s
       WHERE s.order_number = c.order_number AND s.command_id = c.command_id)

@@ -18,7 +18,10 @@ SELECT o.*, d.reason AS dispute_reason, d.raised_at AS dispute_raised_at,
   d.respond_by AS dispute_respond_by, d.evidence AS dispute_evidence,
   d.resolution AS dispute_resolution, d.decided_for AS dispute_decided_for,
   d.decision_reason AS dispute_decision_reason, d.decided_at AS dispute_decided_at,
-  d.ended_at AS dispute_ended_at
+  d.ended_at AS dispute_ended_at,
+  CASE WHEN d.operator_decides AND o.status = 'DISPUTE_UNDER_REVIEW' THEN
+    CASE WHEN d.evidence_at IS NULL THEN 'reviewedWithoutEvidence' ELSE 'reviewedWithEvidence' END
+  END AS operator_review
 FROM orders o
 LEFT JOIN disputes d ON d.order_number = o.order_number AND d.number = o.dispute_count;
 

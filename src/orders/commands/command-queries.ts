@@ -144,7 +144,6 @@ export async function writeDispute(
 ): Promise<RecordedCommand | undefined> {
   const { actor, commandId, reason, isForBuyer = false, mostPerDay, wakeAfterMs = 0 } = dispute;
   const body = { reason };
-  const limit = disputeLimitOf(sql, sql`orders`, isForBuyer);
   const [row] = await sql<(RecordedCommand | { tryNumber: null })[]>`
     WITH waiting AS (
       UPDATE orders SET
@@ -152,7 +151,7 @@ export async function writeDispute(
         waiting_dispute_received_at = coalesce(waiting_dispute_received_at, ${receivedAtOf(sql)})
       WHERE order_number = ${orderNumber} AND pending_operation IS NULL
         AND status = ANY(${statusesThatTake('dispute')})
-        AND ${limit} IS NULL
+        ${isForBuyer ? sql`` : sql`AND ${disputeLimitOf(sql, sql`orders`)} IS NULL`}
         ${mostPerDay === undefined ? sql`` : sql`AND may_raise_dispute(${actor.name}, ${mostPerDay})`}
         AND NOT EXISTS (SELECT FROM order_steps s
           WHERE s.order_number = orders.order_number AND s.command_id = ${commandId})

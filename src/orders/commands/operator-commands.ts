@@ -25,7 +25,7 @@ export interface OperatorDeps {
 }
 
 /**
- * Raises a dispute at a buyer's request, under the same rules as a dispute that the buyer raises.
+ * Raises a dispute at a buyer's request. The limits of the buyer bind no operator.
  *
  * @param mostPerDay how many the operator may raise in 24 hours; any number if absent
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`

@@ -114,7 +114,7 @@ async function disputeRefusal(
 ): Promise<DomainError> {
   const order = await findOrderByNumber(sql, orderNumber);
   if (!transitionOf(order, 'dispute')) return refusalOf(order, 'dispute');
-  const limit = await findDisputeLimit(sql, orderNumber, isForBuyer);
+  const limit = isForBuyer ? null : await findDisputeLimit(sql, orderNumber);
   if (limit) return new DomainError('INVALID_STATE', DISPUTE_LIMITS[limit]);
   if (mostPerDay === undefined) return refusalOf(order, 'dispute');
   const message = `Cannot raise dispute; you have raised ${mostPerDay} in 24 hours: an operator of finance can raise this one`;

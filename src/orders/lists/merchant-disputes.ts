@@ -3,6 +3,7 @@ import type { OrderRow } from '../rows.ts';
 import type { ListPage, ListPart } from '../../db/list-part.ts';
 import { pageOf, rowsToRead } from '../../db/list-part.ts';
 import { readRows } from './page-orders.ts';
+import { isUnderReview } from '../steps/disputes.ts';
 import type { OrderOwner } from './search-orders.ts';
 
 /**
@@ -31,7 +32,7 @@ export async function listMerchantDisputes(
   const conditions = {
     running: sql`d.ended_at IS NULL`,
     unanswered: sql`d.ended_at IS NULL AND d.evidence_at IS NULL`,
-    underReview: sql`d.ended_at IS NULL AND d.evidence_at IS NOT NULL`,
+    underReview: sql`d.ended_at IS NULL AND ${isUnderReview(sql)}`,
     ended: sql`d.ended_at IS NOT NULL AND NOT EXISTS (SELECT FROM disputes later
       WHERE later.order_number = d.order_number AND later.number > d.number)`,
   };

@@ -44,8 +44,10 @@ export function buyerLetterOf(
   switch (step.kind) {
     case 'DELIVERY_CONFIRMED':
       return letter('buyer_delivered', texts.delivered(facts, until));
-    case 'DISPUTE_RAISED':
-      return letter('buyer_dispute_raised', texts.disputeRaised(facts, until, isByOperator));
+    case 'DISPUTE_RAISED': {
+      const by = { isByOperator, isReviewed: step.status === 'DISPUTE_UNDER_REVIEW' };
+      return letter('buyer_dispute_raised', texts.disputeRaised(facts, until, by));
+    }
     case 'EVIDENCE_SUBMITTED':
       return letter('buyer_evidence', texts.evidenceSubmitted(facts, until));
     case 'DISPUTE_RESOLVED': {

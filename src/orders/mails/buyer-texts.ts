@@ -21,6 +21,14 @@ export type SurplusReason = 'wrong_amount' | 'late_payment' | 'already_paid';
 /** Why money goes back to a buyer. */
 export type BuyerRefundReason = RefundReason | SurplusReason;
 
+/** What a mail about a new dispute depends on. */
+export interface DisputeCircumstances {
+  /** An operator raised it for the buyer. */
+  isByOperator: boolean;
+  /** An operator decides it. */
+  isReviewed: boolean;
+}
+
 /** Everything that mails to buyers say in one language. */
 export interface BuyerTexts {
   labels: {
@@ -36,7 +44,7 @@ export interface BuyerTexts {
   page: string;
   receipt(facts: BuyerFacts): BuyerText;
   delivered(facts: BuyerFacts, until: Date): BuyerText;
-  disputeRaised(facts: BuyerFacts, until: Date, isByOperator: boolean): BuyerText;
+  disputeRaised(facts: BuyerFacts, until: Date, by: DisputeCircumstances): BuyerText;
   evidenceSubmitted(facts: BuyerFacts, until: Date): BuyerText;
   resolvedByMerchant(facts: BuyerFacts, until: Date): BuyerText;
   decidedForMerchant(facts: BuyerFacts, until: Date): BuyerText;
@@ -71,11 +79,13 @@ const EN: BuyerTexts = {
       `If it has not arrived, or is not what you ordered, raise a dispute by ${timeText(until)}. Then ${rupeesText(amountPaise)} goes to ${merchantName}. If all is well, there is nothing to do.`,
     ],
   }),
-  disputeRaised: ({ merchantName, amountPaise }, until, isByOperator) => ({
+  disputeRaised: ({ merchantName, amountPaise }, until, { isByOperator, isReviewed }) => ({
     subject: 'Your dispute is raised',
     paragraphs: [
       `${isByOperator ? 'We have raised a dispute for you' : 'We have your dispute'}, and hold ${rupeesText(amountPaise)} until it has ended.`,
-      `${merchantName} has until ${timeText(until)} to answer. Without an answer you are refunded in full.`,
+      isReviewed
+        ? `We decide it ourselves; ${merchantName} can send evidence. Without a decision by ${timeText(until)} you are refunded in full.`
+        : `${merchantName} has until ${timeText(until)} to answer. Without an answer you are refunded in full.`,
     ],
   }),
   evidenceSubmitted: ({ merchantName }, until) => ({
@@ -153,11 +163,13 @@ const HI: BuyerTexts = {
       `अगर ऑर्डर नहीं पहुँचा, या वैसा नहीं है जैसा आपने मँगाया था, तो ${timeText(until, 'hi')} तक विवाद दर्ज करें। उसके बाद ${rupeesText(amountPaise)} ${merchantName} को मिल जाएँगे। अगर सब ठीक है, तो आपको कुछ नहीं करना है।`,
     ],
   }),
-  disputeRaised: ({ merchantName, amountPaise }, until, isByOperator) => ({
+  disputeRaised: ({ merchantName, amountPaise }, until, { isByOperator, isReviewed }) => ({
     subject: 'आपका विवाद दर्ज हो गया है',
     paragraphs: [
       `${isByOperator ? 'हमने आपकी ओर से विवाद दर्ज किया है' : 'हमें आपका विवाद मिल गया है'}। इसके ख़त्म होने तक ${rupeesText(amountPaise)} हमारे पास सुरक्षित रहेंगे।`,
-      `${merchantName} के पास जवाब देने के लिए ${timeText(until, 'hi')} तक का समय है। जवाब न मिलने पर आपको पूरा रिफ़ंड मिलेगा।`,
+      isReviewed
+        ? `इसका फ़ैसला हम ख़ुद करेंगे; ${merchantName} अपना सबूत दे सकते हैं। ${timeText(until, 'hi')} तक फ़ैसला न होने पर आपको पूरा रिफ़ंड मिलेगा।`
+        : `${merchantName} के पास जवाब देने के लिए ${timeText(until, 'hi')} तक का समय है। जवाब न मिलने पर आपको पूरा रिफ़ंड मिलेगा।`,
     ],
   }),
   evidenceSubmitted: ({ merchantName }, until) => ({

@@ -1,6 +1,5 @@
-import type { RefundReason, Step } from '../../domain/index.ts';
-import { isDisputed } from '../../domain/index.ts';
-import type { OrderStatus } from '../../domain/index.ts';
+import type { CommandType, OrderStatus, RefundReason, Step } from '../../domain/index.ts';
+import { isDisputed, transitionOf } from '../../domain/index.ts';
 import type { Letter } from '../../mail/public.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
 import type { NoticedOrder, StepCircumstances } from './noticed-order.ts';
@@ -59,12 +58,20 @@ function firstPayment(order: NoticedOrder, amount: string): MerchantMail {
 }
 
 function disputeRaised(order: NoticedOrder, amount: string, step: Step): MerchantMail {
+  const until = deadlineText(step.deadline?.atMs);
+  const paragraphs =
+    step.status === 'DISPUTE_UNDER_REVIEW'
+      ? [
+          `The buyer of this order has raised dispute ${step.disputeCount}, which we decide. By ${until} you can send evidence, or accept it.`,
+          `Without a decision ${amount} goes back to the buyer.`,
+        ]
+      : [
+          `The buyer of this order has raised a dispute. Answer by ${until}: send evidence, resolve it with the buyer, or accept it.`,
+          `Without an answer ${amount} goes back to the buyer.`,
+        ];
   return {
     kind: 'merchant_dispute_raised',
-    letter: letterOf(order, `A buyer disputes ${amount}`, [
-      `The buyer of this order has raised a dispute. Answer by ${deadlineText(step.deadline?.atMs)}: send evidence, resolve it with the buyer, or accept it.`,
-      `Without an answer ${amount} goes back to the buyer.`,
-    ]),
+    letter: letterOf(order, `A buyer disputes ${amount}`, paragraphs),
   };
 }
 
@@ -74,14 +81,24 @@ const deadlineText = (atMs: number | undefined) =>
 /** The reminder before the deadline of a dispute. */
 export function disputeDeadlineLetter(order: NoticedOrder, respondBy: Date): Letter {
   const amount = rupeesText(order.amountPaise);
-  const isAnswered = order.status === 'DISPUTE_UNDER_REVIEW';
+  const answers: [CommandType, string][] = [
+    ['submitEvidence', 'send evidence'],
+    ['resolve', 'resolve it with the buyer'],
+    ['accept', 'accept it'],
+  ];
+  const left = answers.flatMap(([command, text]) => (transitionOf(order, command) ? text : []));
+  const begin =
+    order.disputeEvidence === null
+      ? 'You have not answered this dispute.'
+      : 'We have your evidence and have not decided yet.';
   return letterOf(order, `The dispute about ${amount} ends in less than 24 hours`, [
-    isAnswered
-      ? `We have your evidence and have not decided yet. You can still resolve or accept the dispute yourself, by ${timeText(respondBy)}.`
-      : `You have not answered this dispute. Answer by ${timeText(respondBy)}: send evidence, resolve it with the buyer, or accept it.`,
+    `${begin} By ${timeText(respondBy)} you can ${eitherOf(left)}.`,
     `If it has not ended then, ${amount} goes back to the buyer.`,
   ]);
 }
+
+const eitherOf = (texts: readonly string[]) =>
+  [texts.slice(0, -1).join(', '), ...texts.slice(-1)].filter(Boolean).join(' or ');
 
 function disputeEnded(order: NoticedOrder, paragraphs: string[]): MerchantMail {
   const subject = `The dispute about ${rupeesText(order.amountPaise)} has ended`;

@@ -63,7 +63,7 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
     operationId: 'submitEvidence',
     summary: 'Submit evidence in a dispute',
     description:
-      'DISPUTE_OPEN → DISPUTE_UNDER_REVIEW, once for each dispute. The buyer reads the text.',
+      'DISPUTE_OPEN → DISPUTE_UNDER_REVIEW, once for each dispute; one that an operator decides stays DISPUTE_UNDER_REVIEW. The buyer reads the text.',
     done: 'Evidence submitted',
     body: evidenceSchema,
     tags: ['Disputes'],
@@ -73,7 +73,8 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
     action: 'dispute/resolve',
     operationId: 'resolveDispute',
     summary: 'Resolve a dispute',
-    description: 'DISPUTE_* → DELIVERED, with a fresh 24-hour window. The buyer reads the text.',
+    description:
+      'DISPUTE_* → DELIVERED, with a fresh 24-hour window. The buyer reads the text. An operator decides the fifth dispute of an order and every later one.',
     done: 'Dispute resolved',
     body: resolveSchema,
     tags: ['Disputes'],

@@ -51,7 +51,8 @@ export function testHelpers(deps: TestHelperDeps): DeclaredCommand[] {
       action: 'dispute',
       operationId: 'testDispute',
       summary: 'Raise a dispute as the buyer',
-      description: 'PAID or DELIVERED → DISPUTE_OPEN.',
+      description:
+        'PAID or DELIVERED → DISPUTE_OPEN; from the fifth dispute of an order on, DISPUTE_UNDER_REVIEW.',
       done: 'Dispute raised',
       body: disputeSchema,
       carryOut: (given, { reason }) => commands.raiseDispute({ ...given, reason }),

@@ -13,7 +13,8 @@ const FIRES_WHEN = {
   PAYMENT_SUCCESS: 'The buyer has paid; the order is PAID.',
   PAYMENT_FAILED: "The buyer's payment attempt failed; the order is still ACCEPTED.",
   DELIVERY_CONFIRMED: 'The merchant marked the order delivered; it is DELIVERED.',
-  DISPUTE_RAISED: 'The buyer raised a dispute; the order is DISPUTE_OPEN.',
+  DISPUTE_RAISED:
+    'The buyer raised a dispute; the order is DISPUTE_OPEN, from its fifth dispute on DISPUTE_UNDER_REVIEW.',
   DISPUTE_RESOLVED: 'A dispute was resolved for the merchant; the order is DELIVERED again.',
   ORDER_COMPLETED: 'The window passed with no dispute; the funds are released.',
   REFUND_PROCESSED: 'The buyer was refunded; the order is REFUNDED.',

@@ -2,7 +2,8 @@ import type { Fragment } from 'postgres';
 import type { Sql } from '../../db/client.ts';
 import type { ListPage, ListPart } from '../../db/list-part.ts';
 import { pageOf, rowsToRead } from '../../db/list-part.ts';
-import type { DisputeStatus, Environment } from '../../domain/index.ts';
+import type { DisputeStatus, Environment, OrderStatus } from '../../domain/index.ts';
+import { HOLDING_STATUSES } from '../../domain/index.ts';
 
 /** A dispute that has not ended: it waits for the merchant, an operator or the refund. */
 export interface RunningDispute {
@@ -19,9 +20,10 @@ export interface RunningDispute {
   isRefunding: boolean;
 }
 
-/** Why an order can have no more disputes: it has had the most, or an operator decided for the merchant. */
+/** Why a buyer can raise no more disputes: it has raised the most, or an operator decided for the merchant. */
 export type DisputeLimit = 'most' | 'decided';
 
+/** How many disputes of an order its buyer raises. */
 const MAX_DISPUTES = 5;
 
 /** What a buyer reads who cannot raise another dispute. */
@@ -31,24 +33,25 @@ export const DISPUTE_LIMITS: Record<DisputeLimit, string> = {
 };
 
 /**
- * SQL: the {@link DisputeLimit} of a row of `orders`, null while it may have another dispute.
- *
- * @param isForBuyer an operator raises it, who may also after a decision for the merchant
+ * SQL: the {@link DisputeLimit} of a row of `orders`, null while its buyer may raise another dispute. It binds no
+ * operator, who raises one for the buyer.
  */
-export function disputeLimitOf(sql: Sql, table: Fragment, isForBuyer = false): Fragment {
-  return sql`(CASE WHEN ${table}.dispute_count >= ${MAX_DISPUTES} THEN 'most'
-    WHEN ${!isForBuyer} AND EXISTS (SELECT FROM disputes past WHERE past.order_number = ${table}.order_number
-      AND past.decided_for = 'merchant') THEN 'decided' END)`;
+export function disputeLimitOf(sql: Sql, table: Fragment): Fragment {
+  const past = sql`FROM disputes past WHERE past.order_number = ${table}.order_number`;
+  // The condition on the row itself spares most orders the count.
+  return sql`(CASE WHEN ${table}.dispute_count = 0 THEN NULL
+    WHEN ${table}.dispute_count >= ${MAX_DISPUTES}
+      AND ${MAX_DISPUTES} <= (SELECT count(*) ${past} AND past.raised_by = 'buyer') THEN 'most'
+    WHEN EXISTS (SELECT ${past} AND past.decided_for = 'merchant') THEN 'decided' END)`;
 }
 
-/** @returns why there can be no other dispute of the order; null if the limits are not reached */
+/** @returns why the buyer can raise no other dispute of the order; null if the limits are not reached */
 export async function findDisputeLimit(
   sql: Sql,
   orderNumber: string,
-  isForBuyer: boolean,
 ): Promise<DisputeLimit | null> {
   const [row] = await sql<{ reached: DisputeLimit | null }[]>`
-    SELECT ${disputeLimitOf(sql, sql`o`, isForBuyer)} AS reached FROM orders o
+    SELECT ${disputeLimitOf(sql, sql`o`)} AS reached FROM orders o
     WHERE order_number = ${orderNumber}`;
   return row?.reached ?? null;
 }
@@ -103,11 +106,44 @@ async function readRunning(
 }
 
 /**
- * A dispute is open until it has evidence. The planner would expect few of the disputes' orders to have a
+ * A dispute is open until it has evidence, unless an operator decides it. The planner would expect few of the disputes' orders to have a
  * status that few of all orders have, and sort every running dispute.
  */
 const hasStatus = (sql: Sql, status: DisputeStatus) =>
-  status === 'DISPUTE_OPEN' ? sql`AND evidence_at IS NULL` : sql`AND evidence_at IS NOT NULL`;
+  status === 'DISPUTE_OPEN' ? sql`AND NOT ${isUnderReview(sql)}` : sql`AND ${isUnderReview(sql)}`;
+
+/** SQL: whether a running dispute, a row of `disputes`, is DISPUTE_UNDER_REVIEW. */
+export const isUnderReview = (sql: Sql): Fragment =>
+  sql`(evidence_at IS NOT NULL OR operator_decides)`;
+
+/** An order whose money is held and that was disputed again and again. */
+export interface DisputedOften {
+  orderNumber: string;
+  merchantId: string;
+  environment: Environment;
+  status: OrderStatus;
+  amountPaise: number;
+  disputeCount: number;
+  /** When its latest dispute was raised. */
+  raisedAt: Date;
+}
+
+/**
+ * Finds the orders with their third dispute or a later one whose money is held, those of production with the most
+ * disputes first: their buyer and merchant do not agree, or one of them poses as the other.
+ */
+export async function findDisputedOften(
+  sql: Sql,
+  limit: number,
+): Promise<{ orders: DisputedOften[]; hasMore: boolean }> {
+  // The literal makes the condition that of the partial index.
+  const rows = await sql<DisputedOften[]>`
+    SELECT o.order_number, o.merchant_id, o.environment, o.status, amount_paise, dispute_count, raised_at
+    FROM orders o JOIN disputes d ON d.order_number = o.order_number AND d.number = o.dispute_count
+    WHERE dispute_count >= 3 AND status = ANY (${HOLDING_STATUSES}::order_status[])
+    ORDER BY o.environment DESC, dispute_count DESC, o.order_number LIMIT ${limit + 1}`;
+  return { orders: rows.slice(0, limit), hasMore: rows.length > limit };
+}
 
 /** How a dispute ended. */
 export type DisputeEnding =

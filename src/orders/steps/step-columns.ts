@@ -16,6 +16,7 @@ export const NO_DISPUTE = {
   disputeDecisionReason: null,
   disputeDecidedAt: null,
   disputeEndedAt: null,
+  operatorReview: null,
 } as const;
 
 /** An order before a step, with the related rows that the step copies from. */
@@ -114,11 +115,15 @@ export function disputeAfter(before: StepContext, step: Step): object | undefine
 }
 
 /** The texts of the buyer and of the merchant. */
-function saidIn(before: StepContext, { kind, details }: Step, at: Date) {
+function saidIn(before: StepContext, { kind, status, details }: Step, at: Date) {
   switch (kind) {
-    case 'DISPUTE_RAISED': {
-      return { reason: textIn(before, 'reason') ?? '', raisedBy: raisedBy(before), raisedAt: at };
-    }
+    case 'DISPUTE_RAISED':
+      return {
+        reason: textIn(before, 'reason') ?? '',
+        raisedBy: raisedBy(before),
+        raisedAt: at,
+        operatorDecides: status === 'DISPUTE_UNDER_REVIEW',
+      };
     case 'EVIDENCE_SUBMITTED':
       return { evidence: textIn(before, 'text') ?? '', evidenceAt: at };
     case 'DISPUTE_RESOLVED':
