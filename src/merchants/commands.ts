@@ -34,7 +34,7 @@ export const newMerchantSchema = z.object({
 const STATUS_CHANGES = {
   /** For an approved merchant it only adds a linked account. */
   approve: { to: 'APPROVED', from: ['PENDING', 'REJECTED', 'APPROVED'] },
-  /** Also revokes an approval: open orders continue as for a suspended merchant. */
+  /** Also revokes an approval: then the merchant is treated like a suspended one, see `access_status_of`. */
   reject: { to: 'REJECTED', from: ['PENDING', 'REJECTED', 'APPROVED', 'SUSPENDED'] },
   suspend: { to: 'SUSPENDED', from: ['APPROVED', 'SUSPENDED'] },
   activate: { to: 'APPROVED', from: ['SUSPENDED', 'APPROVED'] },

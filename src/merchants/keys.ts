@@ -43,7 +43,7 @@ export async function createKeyPair(
     WITH created AS (
       INSERT INTO api_keys (api_key, merchant_id, environment, secret_hmac, pepper_id)
       SELECT ${pair.apiKey}, merchant_id, ${environment}, ${secretHmac}, ${pepperId}
-      FROM merchants WHERE merchant_id = ${merchantId} AND status IN ('APPROVED', 'SUSPENDED')
+      FROM merchants m WHERE merchant_id = ${merchantId} AND access_status_of(m) IN ('APPROVED', 'SUSPENDED')
       ON CONFLICT (merchant_id, environment) DO NOTHING
       RETURNING merchant_id, api_key
     ), audited AS (
@@ -52,8 +52,8 @@ export async function createKeyPair(
     ) ${alongsideQuery(sql, alongside, 'created')}
     SELECT FROM created ${andAlongside(sql, alongside)}`;
   if (rows.length > 0) return pair;
-  const merchant = await requireMerchant(sql, merchantId);
-  if (merchant.status === 'PENDING' || merchant.status === 'REJECTED') {
+  const { status, approvalRevoked } = await requireMerchant(sql, merchantId);
+  if ((status === 'PENDING' || status === 'REJECTED') && !approvalRevoked) {
     throw errorOf('MERCHANT_NOT_APPROVED');
   }
   const message = `Merchant ${merchantId} has a key for ${environment}: rotate its secret`;

@@ -12,6 +12,8 @@ export interface MerchantRow extends Readiness {
   name: string;
   email: string;
   status: MerchantStatus;
+  /** It was approved before, so it is treated like a suspended one: see `access_status_of`. */
+  approvalRevoked: boolean;
   statusReason: string | null;
   /** How often the merchant has submitted its application for review. */
   submissions: number;
@@ -28,6 +30,7 @@ export interface KeyHolder {
   isKnown: boolean;
   merchantId: string;
   name: string;
+  /** By which its access is decided: see `access_status_of`. */
   status: MerchantStatus;
   secretHmac: Uint8Array;
   /** The pepper of the HMAC; zeros if it is not known. */
@@ -58,7 +61,7 @@ export async function findKeyHolder(
     SELECT k.api_key IS NOT NULL AS is_known,
       coalesce(m.merchant_id, ${UNKNOWN_MERCHANT_ID}) AS merchant_id,
       coalesce(m.name, 'Unknown Company') AS name,
-      coalesce(m.status, 'APPROVED') AS status,
+      coalesce(access_status_of(m), 'APPROVED') AS status,
       coalesce(k.secret_hmac, decode(repeat('00', 32), 'hex')) AS secret_hmac,
       coalesce(k.pepper_id, '00000000') AS pepper_id,
       coalesce(e.allowed_origins, '{}') AS allowed_origins,

@@ -20,8 +20,8 @@ export async function readFirstSteps(
   const own = sql`merchant_id = ${merchantId} AND environment = ${environment}`;
   const [row] = await sql<[FirstSteps]>`
     SELECT
-      EXISTS (SELECT FROM merchants
-        WHERE merchant_id = ${merchantId} AND status IN ('APPROVED', 'SUSPENDED')) AS is_approved,
+      EXISTS (SELECT FROM merchants m WHERE merchant_id = ${merchantId}
+        AND access_status_of(m) IN ('APPROVED', 'SUSPENDED')) AS is_approved,
       EXISTS (SELECT FROM api_keys WHERE ${own}) AS has_key,
       reads_events OR EXISTS (SELECT FROM merchant_environments
         WHERE ${own} AND webhook_url IS NOT NULL) AS gets_events,

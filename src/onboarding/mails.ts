@@ -7,7 +7,14 @@ interface Circumstances {
   reason: string;
   /** Whether the merchant can take payments in production. */
   isReady: boolean;
+  /** Whether it was approved until now: then a rejection revokes that. */
+  wasApproved: boolean;
 }
+
+/** What stops for a merchant that was active, and what continues. */
+const STOPS =
+  'Until it is active again, the API answers 403, buyers cannot start payments, and money ' +
+  'of delivered orders is not released to you. Disputes, refunds and webhooks continue.';
 
 /** The sentences of each mail. */
 const TEXTS = {
@@ -22,16 +29,14 @@ const TEXTS = {
   },
   reject: {
     subject: 'Your application needs a change',
-    text: ({ reason }) =>
-      `Your application was not approved. The reason:\n\n${reason}\n\n` +
+    text: ({ reason, wasApproved }) =>
+      `${wasApproved ? 'Your account is no longer approved' : 'Your application was not approved'}. The reason:\n\n${reason}\n\n` +
+      `${wasApproved ? `${STOPS} Answer disputes in the dashboard. ` : ''}` +
       'You can change your application in the dashboard and submit it again.',
   },
   suspend: {
     subject: 'Your account is suspended',
-    text: ({ reason }) =>
-      `Your account is suspended. The reason:\n\n${reason}\n\n` +
-      'Until it is active again, the API answers 403, buyers cannot start payments, and money ' +
-      'of delivered orders is not released to you. Disputes, refunds and webhooks continue.',
+    text: ({ reason }) => `Your account is suspended. The reason:\n\n${reason}\n\n${STOPS}`,
   },
   activate: {
     subject: 'Your account is active again',

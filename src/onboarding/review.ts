@@ -107,7 +107,9 @@ export async function decideMerchant(
   assertDecisionFits(review, change);
   const { status, submissions } = application;
   const isReady = linkedAccount ? receivesTransfers(linkedAccount) : merchant.isReady;
-  const content = decisionMail({ change, reason, isReady }, merchant.name, deps.publicBaseUrl);
+  const wasApproved = status === 'APPROVED' || status === 'SUSPENDED';
+  const circumstances = { change, reason, isReady, wasApproved };
+  const content = decisionMail(circumstances, merchant.name, deps.publicBaseUrl);
   const mail = prepareMail(deps, { to: merchant.email, ...content });
   await changeMerchantStatus({ sql, actor, alongside }, merchantId, change, {
     reason,

@@ -183,7 +183,8 @@ describe('who may call', () => {
   });
 
   test.for([
-    ['reject', 'Merchant must be approved first'],
+    // Its approval is revoked.
+    ['reject', 'Merchant account is not active'],
     ['suspend', 'Merchant account is not active'],
   ] as const)(
     'a merchant after %s is 403 "%s", and is accepted immediately after its approval',
@@ -205,6 +206,22 @@ describe('who may call', () => {
     service,
   }) => {
     const { merchantId, sandbox } = await newMerchant(service);
+    await service.sql`UPDATE merchants SET status = 'PENDING' WHERE merchant_id = ${merchantId}`;
+    expectRefusal(await sandbox.get('/orders'), 403, 'Merchant must be approved first');
+  });
+
+  test('a merchant whose approval was revoked is not active until it is approved again, also with a new application', async ({
+    service,
+  }) => {
+    const { merchantId, sandbox } = await newMerchant(service);
+    await changeMerchantStatus(admin(service), merchantId, 'reject', {
+      reason: 'Forged documents',
+    });
+    await service.sql`UPDATE merchants SET status = 'PENDING' WHERE merchant_id = ${merchantId}`;
+    expectRefusal(await sandbox.get('/orders'), 403, 'Merchant account is not active');
+    await changeMerchantStatus(admin(service), merchantId, 'reject', { reason: 'Forged again' });
+    expectRefusal(await sandbox.get('/orders'), 403, 'Merchant account is not active');
+    await changeMerchantStatus(admin(service), merchantId, 'approve');
     await service.sql`UPDATE merchants SET status = 'PENDING' WHERE merchant_id = ${merchantId}`;
     expectRefusal(await sandbox.get('/orders'), 403, 'Merchant must be approved first');
   });

@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest';
 import { HOLDING_STATUSES } from '../../src/domain/index.ts';
+import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { rupeesText } from '../../src/pages/format.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import { merchantUser } from '../support/users.ts';
 import type { Visit } from './browsing.ts';
 import { browserOf } from './browsing.ts';
@@ -373,13 +375,17 @@ describe('an action on an order', () => {
     expect(textOf(await browser.get('/dashboard/sandbox'))).toContain('Your account is suspended');
   });
 
-  test('answers a dispute also while the merchant is suspended', async ({ service, cli }) => {
-    const shop = await service.newMerchant({ name: 'Suspended with a dispute' });
+  test.for([
+    ['is suspended', 'suspend'],
+    ['was approved once, and that is revoked', 'reject'],
+  ] as const)('answers a dispute also while the merchant %s', async ([, decision], { service }) => {
+    const shop = await service.newMerchant({ name: `Dispute and ${decision}` });
     const order = await shop.sandbox.create();
     await shop.sandbox.help(order, 'pay');
     await shop.sandbox.help(order, 'dispute', { reason: 'It never arrived at all' });
     const browser = browserOf(service.origin, await merchantUser(service.sql, shop.merchantId));
-    await cli.json('merchant', 'suspend', '--merchant', shop.merchantId, '--reason', 'A test');
+    const admin = { sql: service.sql, actor: TEST_ACTOR };
+    await changeMerchantStatus(admin, shop.merchantId, decision, { reason: 'A test' });
     const path = pageOf(order.order_number);
     const page = await browser.get(path);
     expect(page.body).not.toContain('deliverOrder');
@@ -394,8 +400,8 @@ describe('an action on an order', () => {
     const [row] = await service.sql<{ status: string }[]>`
       SELECT status FROM orders WHERE order_number = ${order.order_number}`;
     expect(row?.status).toBe('DELIVERED');
-    // The API stays closed.
-    expect((await shop.sandbox.get(`/orders/${order.order_number}`)).status).toBe(403);
+    const answer = await shop.sandbox.get(`/orders/${order.order_number}`);
+    expect([answer.status, answer.body.message]).toEqual([403, 'Merchant account is not active']);
   });
 });
 

@@ -82,7 +82,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   merchants: {
     merchant: 'name email status_reason',
-    none: 'merchant_id status gateway created_at submissions application_edits',
+    none: 'merchant_id status approval_revoked gateway created_at submissions application_edits',
   },
   one_time_links: { passing: 'token_hash', none: 'user_id purpose expires_at' },
   order_blocks: { none: 'merchant_id environment ends_at orders by_status' },

@@ -37,6 +37,7 @@ export interface SignedInUser {
   /** Of a merchant's user; null for an operator. */
   merchantId: string | null;
   merchantName: string | null;
+  /** By which its access is decided: see `access_status_of`. */
   merchantStatus: MerchantStatus | null;
   /** Of an operator; null for a merchant's user. */
   role: OperatorRole | null;
@@ -151,7 +152,7 @@ export async function readSession(
         AND live.last_seen_at <= service_now() - ${SEEN_EVERY}::interval
     )
     SELECT user_id, live.email, session_id, merchant_id, m.name AS merchant_name,
-      m.status AS merchant_status, operator_role AS role,
+      access_status_of(m) AS merchant_status, operator_role AS role,
       totp_confirmed_at IS NOT NULL AS has_two_factor,
       coalesce(live.confirmed_at > service_now() - ${CONFIRMED_FOR}::interval, false) AS is_confirmed
     FROM live LEFT JOIN merchants m USING (merchant_id)`;

@@ -93,7 +93,7 @@ function reviewReply(
   };
 }
 
-function stateNotice({ environment }: MerchantViewer, application: Application) {
+function stateNotice({ environment, merchantStatus }: MerchantViewer, application: Application) {
   const { state, statusReason, submittedAt } = application;
   const reason = statusReason === null ? null : written(statusReason);
   const approved = [
@@ -124,6 +124,8 @@ function stateNotice({ environment }: MerchantViewer, application: Application) 
       return notice('bad', [
         h('p', null, 'Your application was not approved. The reason:'),
         reason,
+        // Its approval was revoked.
+        merchantStatus === 'SUSPENDED' && h('p', null, SUSPENSION_STOPS),
         h('p', null, 'Change what is wrong and submit it again.'),
       ]);
     case 'suspended':

@@ -15,12 +15,29 @@ CREATE TABLE merchants (
   name text NOT NULL,
   email text NOT NULL,
   status merchant_status NOT NULL DEFAULT 'PENDING',
+  -- It was approved, and that was revoked: true until it is approved again, also while a new application is PENDING.
+  approval_revoked boolean NOT NULL DEFAULT false,
   status_reason text,
   -- The payment gateway of new orders, by its adapter's name. It is the same in both environments,
   -- so that a merchant tests the gateway that it uses in production.
   gateway text NOT NULL DEFAULT 'razorpay',
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
+
+CREATE FUNCTION keep_revocation() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.approval_revoked := NEW.status <> 'APPROVED' AND (OLD.approval_revoked
+    OR (NEW.status = 'REJECTED' AND OLD.status IN ('APPROVED', 'SUSPENDED')));
+  RETURN NEW;
+END $$;
+CREATE TRIGGER keep_revocation BEFORE UPDATE OF status ON merchants
+  FOR EACH ROW EXECUTE FUNCTION keep_revocation();
+
+-- The status that decides what a merchant may do: one whose approval was revoked is treated like a suspended one,
+-- because its orders and disputes continue.
+CREATE FUNCTION access_status_of(m merchants) RETURNS merchant_status LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN m.approval_revoked THEN 'SUSPENDED' ELSE m.status END
+$$;
 
 -- One key pair for each merchant and environment. The secret is kept only as an HMAC.
 CREATE TABLE api_keys (
