@@ -8,7 +8,7 @@ import { DomainError } from '../domain/index.ts';
 import type { MailDeps, SealedMail } from '../mail/public.ts';
 import { mailRow, startMail } from '../mail/public.ts';
 import type { CheckedAccount } from '../payments/public.ts';
-import type { AccountChange, AccountChangeDeps } from './linked-accounts.ts';
+import type { AccountChange, AccountChangeDeps, PresentAccounts } from './linked-accounts.ts';
 import { accountChange, givingAccount, prepareAccountChange } from './linked-accounts.ts';
 import type { MerchantRow, MerchantStatus } from './queries.ts';
 import { merchantNotFound, requireMerchant } from './queries.ts';
@@ -171,6 +171,7 @@ export interface LinkedAccountDeps
  * waits; to set the active one again withdraws it. The merchant gets a mail about each change.
  *
  * @param account by `checkLinkedAccount`, which asks the gateway
+ * @param seen as `prepareAccountChange`
  * @returns when the account becomes active, or since when it is
  * @throws DomainError `NOT_FOUND`, `BAD_REQUEST` if another merchant has the account, `INVALID_STATE` if
  *   the merchant's account was changed at the same moment
@@ -179,10 +180,11 @@ export async function setLinkedAccount(
   deps: LinkedAccountDeps,
   merchantId: string,
   account: CheckedAccount,
+  seen?: PresentAccounts,
 ): Promise<{ activeFrom: Date }> {
   const { sql, actor, alongside } = deps;
   const { gateway, linkedAccountId } = account;
-  const change = await prepareAccountChange(deps, merchantId, account);
+  const change = await prepareAccountChange(deps, merchantId, account, seen);
   const details = { gateway, linkedAccountId, ...change.seen };
   const [changed] = await givingAccount(
     account,

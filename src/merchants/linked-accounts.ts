@@ -17,7 +17,7 @@ export interface AccountChangeDeps extends Pick<MailDeps, 'mailBox'> {
 }
 
 /** What a merchant has at a gateway in production, before a change. */
-interface PresentAccounts {
+export interface PresentAccounts {
   activeId: string | null;
   waitingId: string | null;
 }
@@ -43,12 +43,14 @@ export interface AccountChange {
  * the change has {@link accountChange} and runs in {@link givingAccount}.
  *
  * @param account by `checkLinkedAccount`, which asks the gateway
+ * @param seen the accounts with which the change was decided; by default those of this moment
  * @throws DomainError `NOT_FOUND`
  */
 export async function prepareAccountChange(
   deps: AccountChangeDeps,
   merchantId: string,
   account: CheckedAccount,
+  seen?: PresentAccounts,
 ): Promise<AccountChange> {
   const { gateway, linkedAccountId } = account;
   const { linkedAccountChangeMs: delayMs } = deps;
@@ -60,11 +62,12 @@ export async function prepareAccountChange(
     LEFT JOIN LATERAL waiting_linked_account(m.merchant_id, 'production', ${gateway}) waiting ON true
     WHERE m.merchant_id = ${merchantId}`;
   if (!facts) throw merchantNotFound(merchantId);
-  const { name: merchantName, email: to, now, ...seen } = facts;
+  const { name: merchantName, email: to, now, ...present } = facts;
   const activeFrom = new Date(now.getTime() + delayMs);
-  const notice = { merchantName, gateway, linkedAccountId, activeFrom, ...seen };
+  const notice = { merchantName, gateway, linkedAccountId, activeFrom, ...present };
   const content = accountMail(notice, deps.publicBaseUrl);
-  return { account, delayMs, seen, mail: content && prepareMail(deps, { to, ...content }) };
+  const mail = content && prepareMail(deps, { to, ...content });
+  return { account, delayMs, seen: seen ?? present, mail };
 }
 
 /**

@@ -40,7 +40,7 @@ export { searchAllOrders } from './lists/search-all-orders.ts';
 export type { OverdueOrder } from './wake/wakeups.ts';
 export { findOverdueOrders } from './wake/wakeups.ts';
 export { signalOrder } from './wake/wake-order.ts';
-export { findCarriedOut, writeCommand } from './commands/command-queries.ts';
+export { findCarriedOut, isRecorded, writeCommand } from './commands/command-queries.ts';
 export type { HelperName, OrderRow } from './rows.ts';
 export type {
   ActionRequest,

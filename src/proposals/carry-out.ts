@@ -4,6 +4,7 @@ import { DomainError } from '../domain/index.ts';
 import { MoneyLeaseTaken } from '../payments/public.ts';
 import type { Proposal, ProposalDeps } from './context.ts';
 import { rulesOf } from './kinds.ts';
+import { assertMayBegin } from './still-true.ts';
 import {
   findUnfinished,
   finishing,
@@ -34,6 +35,7 @@ export async function carryOut(
   const rules = rulesOf(kind);
   try {
     const alongside = finishing(proposalId);
+    await assertMayBegin(deps, proposal);
     await orRefusal(() => rules.carryOut({ ...deps, actor, alongside }, proposal, parameters));
     await finishProposal(sql, proposalId, 'done');
     return { outcome: 'done' };

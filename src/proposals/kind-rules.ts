@@ -19,7 +19,7 @@ export interface KindRules<Given extends Parameters = Parameters> {
   readonly parameters: z.ZodType<Given>;
   readonly maxReasonLength: number;
   /**
-   * Reads what the approver has to see. An approval is refused if it is no longer the same.
+   * Reads what the approver has to see. The approval, and later the act, is refused if it is no longer the same.
    *
    * @throws DomainError if the act is not possible now
    */
@@ -28,6 +28,8 @@ export interface KindRules<Given extends Parameters = Parameters> {
     proposal: Pick<Proposal, 'subject' | 'reason'>,
     parameters: Given,
   ) => Promise<Before>;
+  /** Whether a process has begun the act before: then a repeat ends it, and nothing is compared any more. */
+  readonly hasBegun?: (deps: ProposalDeps, proposal: Proposal) => Promise<boolean>;
   /** What will be different. */
   readonly changes: (before: Before, parameters: Given) => readonly Change[];
   /** @throws DomainError if it is not possible any more */

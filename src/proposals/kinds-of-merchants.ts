@@ -30,6 +30,12 @@ async function accountsBefore({ sql }: ProposalDeps, merchantId: string) {
   return { name, gateway, activeAccount: linkedAccounts.production ?? null, waitingAccountId };
 }
 
+/** The accounts that both persons have seen: the statement of the change compares them once more. */
+const seenIn = ({ activeAccount, waitingAccountId }: Before) => ({
+  activeId: activeAccount === null ? null : String(activeAccount),
+  waitingId: waitingAccountId === null ? null : String(waitingAccountId),
+});
+
 /** Sets the account that production pays a merchant out to, or changes it. */
 export const linkedAccount = defineKind({
   title: 'Set a linked account',
@@ -60,8 +66,13 @@ export const linkedAccount = defineKind({
       ? []
       : [{ what: 'Change that waits', before: textOf(waitingAccountId), after: 'withdrawn' }]),
   ],
-  carryOut: async (deps, { subject }, { linkedAccountId }) =>
-    setLinkedAccount(deps, subject, await checkAccount(deps, subject, linkedAccountId)),
+  carryOut: async (deps, { subject, before }, { linkedAccountId }) =>
+    setLinkedAccount(
+      deps,
+      subject,
+      await checkAccount(deps, subject, linkedAccountId),
+      seenIn(before),
+    ),
 });
 
 const textOf = (value: string | number | null | undefined) =>
@@ -127,7 +138,8 @@ export const approve = defineKind({
     const decideFor = decideAs(deps, proposal);
     if (linkedAccountId === null) return decideFor('approve');
     const account = await checkAccount(deps, subject, linkedAccountId);
-    return decideFor('approve', await prepareAccountChange(deps, subject, account));
+    const seen = seenIn(proposal.before);
+    return decideFor('approve', await prepareAccountChange(deps, subject, account, seen));
   },
 });
 

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { decideDispute, findOrderAnywhere, refundForMerchant } from '../orders/public.ts';
+import {
+  decideDispute,
+  findOrderAnywhere,
+  isRecorded,
+  refundForMerchant,
+} from '../orders/public.ts';
 import { rupeesText } from '../pages/format.ts';
 import type { OutsideSettlement } from '../payments/public.ts';
 import {
@@ -16,6 +21,10 @@ import { isSurplusSettled } from './queries.ts';
 
 /** The command of a proposal about an order: a repeat of it is the same command. */
 const commandIdOf = ({ proposalId }: Proposal) => `proposal:${proposalId}`;
+
+/** Whether the command of an act is recorded. */
+const isCommandRecorded = ({ sql }: ProposalDeps, { subject }: Proposal, commandId: string) =>
+  isRecorded(sql, { orderNumber: subject, commandId });
 
 /** What an order's proposal depends on; `sentence` says what will happen, with the amounts. */
 async function orderBefore(
@@ -48,6 +57,7 @@ export const refund = defineKind({
     const { sentence } = await consequenceOfRefund(deps.sql, rupeesText, subject);
     return orderBefore(deps, subject, sentence);
   },
+  hasBegun: (deps, proposal) => isCommandRecorded(deps, proposal, commandIdOf(proposal)),
   changes: changesOfOrder,
   carryOut: (deps, proposal) =>
     refundForMerchant(
@@ -72,6 +82,7 @@ export const decide = defineKind({
     const { sentence } = await consequenceOfDecision(deps.sql, rupeesText, subject, winner);
     return orderBefore(deps, subject, sentence);
   },
+  hasBegun: (deps, proposal) => isCommandRecorded(deps, proposal, commandIdOf(proposal)),
   changes: changesOfOrder,
   carryOut: (deps, proposal, { winner }) =>
     decideDispute(
@@ -124,6 +135,9 @@ export const settle = defineKind({
     const before = await orderBefore(deps, subject, sentence);
     return { ...before, settles: isOfSurplus ? 'surplus' : 'payment' };
   },
+  hasBegun: async (deps, proposal) =>
+    (await isCommandRecorded(deps, proposal, `settle:${proposal.subject}`)) ||
+    isSurplusSettled(deps.sql, proposal.subject, settlement.parse(proposal.parameters).reference),
   changes: (before, { reference, notChecked }) => [
     ...changesOfOrder(before),
     { what: 'Reference of the bank transfer', before: null, after: reference ?? 'none' },

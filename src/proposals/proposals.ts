@@ -1,21 +1,14 @@
-import { isDeepStrictEqual } from 'node:util';
 import { mayDo, rolesFor } from '../accounts/public.ts';
 import { clearAlert } from '../alerts/alerts.ts';
 import { DomainError } from '../domain/index.ts';
 import { findOrderAnywhere } from '../orders/public.ts';
 import type { CarriedOut } from './carry-out.ts';
 import { carryOut } from './carry-out.ts';
-import type {
-  Before,
-  Parameters,
-  Proposal,
-  ProposalDeps,
-  ProposalKind,
-  Proposer,
-} from './context.ts';
+import type { Before, Parameters, ProposalDeps, ProposalKind, Proposer } from './context.ts';
 import { rulesOf } from './kinds.ts';
 import type { Decider } from './queries.ts';
 import { insertProposal, requireProposal, writeApproval, writeEnd } from './queries.ts';
+import { assertMayApprove, CHANGED } from './still-true.ts';
 
 /** What an operator proposes. */
 export interface Proposed {
@@ -27,8 +20,6 @@ export interface Proposed {
   /** Facts that the operator has seen: if they are no longer so, the proposal is refused. */
   seen?: Before;
 }
-
-const CHANGED = 'What was proposed has changed since: look at it again, and propose it anew';
 
 function deciderOf({ user, actor }: Proposer, kind: ProposalKind): Decider {
   return { userId: user.userId, roles: rolesFor(kind), actor };
@@ -110,19 +101,11 @@ export async function approveProposal(
   const { kind, status } = proposal;
   assertMayDo(approver, kind);
   if (status === 'open' && proposal.proposedBy !== approver.user.userId) {
-    await assertStillTrue(deps, proposal);
+    await assertMayApprove(deps, proposal);
   }
   await writeApproval(sql, proposalId, deciderOf(approver, kind));
   await endWarning(deps, proposalId, approver);
   return carryOut(deps, await requireProposal(sql, proposalId), approver.actor);
-}
-
-/** @throws DomainError `INVALID_STATE`, or that of the act if it is not possible any more */
-async function assertStillTrue(deps: ProposalDeps, proposal: Proposal): Promise<void> {
-  const { kind, parameters, before } = proposal;
-  const now = await rulesOf(kind).readBefore(deps, proposal, parameters);
-  if (isDeepStrictEqual({ ...now }, { ...before })) return;
-  throw new DomainError('INVALID_STATE', `${CHANGED}. This proposal can be rejected or withdrawn`);
 }
 
 /** Nothing has to be decided before the order's deadline any more. */

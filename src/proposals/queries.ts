@@ -143,6 +143,20 @@ export async function listPastProposals(
   return { proposals: found.slice(0, limit), hasMore: found.length > limit };
 }
 
+/**
+ * Whether a later proposal of the same kind and subject, or about the account of the same merchant, was approved and
+ * not refused.
+ */
+export async function isSuperseded(sql: Sql, proposalId: string): Promise<boolean> {
+  const later = await sql`
+    SELECT FROM proposals p JOIN proposals later ON later.subject = p.subject AND later.decided_at > p.decided_at
+    WHERE p.proposal_id = ${proposalId} AND later.status = 'approved'
+      AND coalesce(later.outcome, 'done') = 'done'
+      AND (later.kind = p.kind OR (later.parameters->>'linkedAccountId' IS NOT NULL
+        AND p.parameters->>'linkedAccountId' IS NOT NULL))`;
+  return later.length > 0;
+}
+
 /** The approved proposals that no process has carried out in time, the oldest first. */
 export async function findUnfinished(sql: Sql, olderThanMs: number): Promise<Proposal[]> {
   return sql<Proposal[]>`

@@ -15,7 +15,7 @@ import { disableOrPropose, needsProposal } from '../../src/proposals/second-pers
 import { listAudit } from '../../src/merchants/audit-log.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { auditOf } from '../support/audit.ts';
-import { anAccountId } from '../support/linked-accounts.ts';
+import { anAccountId, giveAccount } from '../support/linked-accounts.ts';
 import { aProposer } from '../support/proposals.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { operatorUser } from '../support/users.ts';
@@ -42,6 +42,12 @@ const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: fa
     const [row] = await sql<{ id: string }[]>`
       SELECT linked_account_id AS id FROM active_linked_account(${merchantId}, 'production', 'razorpay')`;
     return row?.id;
+  })
+  /** Approves a proposal as a process that dies before it carries it out, or that the gateway does not answer. */
+  .extend('approveOnly', ({ service, otherAdmin }) => (proposalId: string) => {
+    const { user, actor } = otherAdmin;
+    const roles = ['finance', 'admin'] as const;
+    return writeApproval(service.sql, proposalId, { userId: user.userId, roles, actor });
   })
   .extend('role', ({ service, admin }) => async (proposer: Proposer = admin) => {
     const { email, userId } = await operatorUser(service.sql, 'support');
@@ -189,6 +195,62 @@ describe('an approval', () => {
     );
     expect(acts).toMatchObject([{ actor: actor.name }]);
     expect(await carryOutUnfinished(deps, 0)).toEqual({ carriedOut: 0 });
+  });
+
+  test('that waits for the gateway is compared once more when it is carried out', async ({
+    service,
+    account,
+    approveOnly,
+    activeAccount,
+  }) => {
+    const { deps, sql } = service;
+    const { merchantId, proposalId } = await account();
+    await approveOnly(proposalId);
+    const newer = anAccountId();
+    await giveAccount(service, { merchantId }, newer);
+    await carryOutUnfinished(deps, 0);
+    expect(await activeAccount(merchantId)).toBe(newer);
+    expect(
+      await sql`SELECT FROM linked_account_changes WHERE merchant_id = ${merchantId}`,
+    ).toHaveLength(1);
+    expect((await requireProposal(sql, proposalId)).outcome).toContain('has changed since');
+  });
+
+  test('of a newer account wins over an older one that waits with it', async ({
+    service: { deps, sql },
+    account,
+    approveOnly,
+    finance,
+    activeAccount,
+  }) => {
+    const { merchantId, proposalId: older } = await account();
+    await approveOnly(older);
+    const linkedAccountId = anAccountId();
+    const newer = await propose(deps, finance, {
+      kind: 'merchant.linkedAccount',
+      subject: merchantId,
+      parameters: { linkedAccountId },
+      reason,
+    });
+    await approveOnly(newer);
+    await carryOutUnfinished(deps, 0);
+    expect(await activeAccount(merchantId)).toBe(linkedAccountId);
+    expect((await requireProposal(sql, newer)).outcome).toBe('done');
+    expect((await requireProposal(sql, older)).outcome).toContain('A later proposal');
+  });
+
+  test('of a role is compared once more, too', async ({
+    service: { deps, sql },
+    role,
+    approveOnly,
+  }) => {
+    const { userId, proposalId } = await role();
+    await approveOnly(proposalId);
+    await sql`UPDATE users SET operator_role = 'admin' WHERE user_id = ${userId}`;
+    await carryOutUnfinished(deps, 0);
+    const [user] = await sql`SELECT operator_role AS role FROM users WHERE user_id = ${userId}`;
+    expect(user).toEqual({ role: 'admin' });
+    expect((await requireProposal(sql, proposalId)).outcome).toContain('has changed since');
   });
 
   test('of what has become impossible says so, and nothing tries again', async ({
