@@ -29,6 +29,10 @@ const PROGRESS_KINDS = [
   'REFUND_PROCESSED',
 ] as const satisfies readonly ProgressKind[];
 
+/** The latest ones that the page shows: an operator may raise any number of disputes, and a sandbox pay again. */
+const MOST_STEPS = 50;
+const MOST_SURPLUS = 20;
+
 /** The buyer's latest payment session. */
 export interface CheckoutSession {
   sessionId: string;
@@ -119,13 +123,15 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
             SELECT FROM order_commands c WHERE t.kind = 'REFUND_STARTED'
               AND (c.order_number, c.command_id, c.name) = (t.order_number, t.command_id, 'refund')
               AND c.actor ~ '^(operator|cli):')) ORDER BY t.step_number), '[]')
-        FROM order_steps t WHERE t.order_number = o.order_number
-          AND t.kind = ANY (${PROGRESS_KINDS})) AS steps,
+        FROM (SELECT * FROM order_steps s WHERE s.order_number = o.order_number
+          AND s.kind = ANY (${PROGRESS_KINDS})
+          ORDER BY s.step_number DESC LIMIT ${MOST_STEPS}) AS t) AS steps,
       (SELECT coalesce(jsonb_agg(jsonb_build_object('sessionId', p.session_id,
           'amountPaise', r.amount_paise, 'reason', r.reason, 'processedAt', r.processed_at)
           ORDER BY r.started_at), '[]')
-        FROM surplus_refunds r JOIN payments p USING (gateway, gateway_payment_id)
-        WHERE r.order_number = o.order_number) AS surplus,
+        FROM (SELECT * FROM surplus_refunds WHERE order_number = o.order_number
+          ORDER BY started_at DESC LIMIT ${MOST_SURPLUS}) AS r
+        JOIN payments p USING (gateway, gateway_payment_id)) AS surplus,
       (SELECT jsonb_build_object('reference', x.reference, 'reason', x.reason)
         FROM outside_settlements x JOIN order_steps t USING (order_number)
         WHERE x.order_number = o.order_number

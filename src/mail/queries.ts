@@ -79,9 +79,12 @@ export interface OrderMailRecord {
   failure: string | null;
 }
 
-/** The mails about an order, the oldest first. Records are kept for MAIL_RETENTION_DAYS. */
+const MOST_MAILS = 100;
+
+/** The latest mails about an order, the oldest first. Records are kept for MAIL_RETENTION_DAYS. */
 export async function listOrderMails(sql: Sql, orderNumber: string): Promise<OrderMailRecord[]> {
-  return sql<OrderMailRecord[]>`
+  const mails = await sql<OrderMailRecord[]>`
     SELECT kind, created_at, sent_at, failure FROM mails
-    WHERE order_number = ${orderNumber} ORDER BY created_at, mail_id`;
+    WHERE order_number = ${orderNumber} ORDER BY created_at DESC, mail_id DESC LIMIT ${MOST_MAILS}`;
+  return mails.toReversed();
 }

@@ -31,7 +31,7 @@ const TEXTS = {
     subject: 'Your application needs a change',
     text: ({ reason, wasApproved }) =>
       `${wasApproved ? 'Your account is no longer approved' : 'Your application was not approved'}. The reason:\n\n${reason}\n\n` +
-      `${wasApproved ? `${STOPS} Answer disputes in the dashboard. ` : ''}` +
+      (wasApproved ? `${STOPS} Answer disputes in the dashboard. ` : '') +
       'You can change your application in the dashboard and submit it again.',
   },
   suspend: {

@@ -21,8 +21,13 @@ export {
   listRunningDisputes,
   readDisputes,
 } from './steps/disputes.ts';
-export type { Timeline, TimelineRow } from './steps/timeline.ts';
-export { isRefundForMerchant, presentToOperator, readTimeline } from './steps/timeline.ts';
+export type { Timeline, TimelinePart, TimelinePlace, TimelineRow } from './steps/timeline.ts';
+export {
+  isRefundForMerchant,
+  presentToOperator,
+  readTimeline,
+  timelinePlaceSchema,
+} from './steps/timeline.ts';
 export type { OrderCommands } from './commands/commands.ts';
 export type { DisputedOrder } from './lists/dispute-history.ts';
 export { findDisputeHistory } from './lists/dispute-history.ts';

@@ -108,13 +108,13 @@ async function disputeContent(
   order: OrderRow,
   mayDecide: boolean,
 ): Promise<ComponentChildren[]> {
-  const [disputes, rows, history, [named]] = await Promise.all([
+  const [disputes, part, history, [named]] = await Promise.all([
     readDisputes(sql, order.orderNumber),
     readTimeline(sql, order.orderNumber),
     findDisputeHistory(sql, order, EARLIER_ORDERS),
     withMerchantNames(sql, [order]),
   ]);
-  const { entries } = presentToOperator(order, rows);
+  const { entries } = presentToOperator(order, part);
   return [
     h(
       'div',
@@ -130,7 +130,10 @@ async function disputeContent(
             : disputeRecords(disputes.toReversed()),
         ),
         historyPart(history),
-        timelinePart({ timeline: entries }),
+        timelinePart(
+          { timeline: entries, earlier: part.earlier },
+          `/operator/orders/${order.orderNumber}`,
+        ),
       ),
       h(
         'aside',

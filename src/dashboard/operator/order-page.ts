@@ -2,9 +2,11 @@ import { z } from 'zod';
 import type { OperatorRole } from '../../accounts/public.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Route } from '../../http/define-route.ts';
+import { cursorInQuery } from '../../http/input/cursor.ts';
 import { listOrderMails } from '../../mail/public.ts';
 import { withMerchantNames, writeBuyerView } from '../../merchants/public.ts';
-import { canMerchantRefund, findOrderAnywhere } from '../../orders/public.ts';
+import type { TimelinePlace } from '../../orders/public.ts';
+import { canMerchantRefund, findOrderAnywhere, timelinePlaceSchema } from '../../orders/public.ts';
 import { readOrderView, readOrderWorkflows } from '../../payments/public.ts';
 import { listOpenAbout } from '../../proposals/public.ts';
 import { deliveryNotFound, listDeliveries, retryDelivery } from '../../webhooks/public.ts';
@@ -31,9 +33,12 @@ export function orderPage(context: PageContext, deps: OperatorPageDeps): Route[]
     method: 'GET',
     path: '/orders/{order}',
     params: z.object({ order: z.string() }),
-    query: z.object({ done: z.string().optional() }),
+    query: z.object({
+      done: z.string().optional(),
+      before: cursorInQuery(timelinePlaceSchema).optional().catch(undefined),
+    }),
   }).handledBy(async ({ params, query, viewer: { role }, actor }) => ({
-    view: await orderPageView(deps, params.order, { role, done: query.done, actor }),
+    view: await orderPageView(deps, params.order, { role, actor, ...query }),
   }));
 }
 
@@ -55,15 +60,20 @@ export function deliveryRetry(context: PageContext, deps: OperatorPageDeps): Rou
   });
 }
 
+interface OrderPageQuery {
+  done?: string | undefined;
+  before?: TimelinePlace | undefined;
+}
+
 async function orderPageView(
   deps: OperatorPageDeps,
   orderNumber: string,
-  { role, done, actor }: { role: OperatorRole; done: string | undefined; actor: Actor },
+  { role, actor, done, before }: OrderPageQuery & { role: OperatorRole; actor: Actor },
 ) {
   const order = await findOrderAnywhere(deps.sql, orderNumber);
   await writeBuyerView(deps.sql, actor, order);
   const [view, workflows, proposals, canRefund, mails] = await Promise.all([
-    readOrderView(deps.sql, order),
+    readOrderView(deps.sql, order, before),
     readOrderWorkflows(deps, orderNumber, TEMPORAL_TIMEOUT_MS),
     listOpenAbout(deps.sql, orderNumber),
     canMerchantRefund(deps.sql, order),

@@ -18,7 +18,7 @@ import {
   wordsOf,
 } from '../view/parts.ts';
 import { shortId, shortMoment } from '../view/short-texts.ts';
-import { STEP_LABELS, timeline } from '../view/steps.ts';
+import { earlierLink, STEP_LABELS, timeline } from '../view/steps.ts';
 import { dataTable } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { whoCell } from './audit-entry.ts';
@@ -59,7 +59,7 @@ export function orderContent(
               link(`/operator/disputes/${order.orderNumber}`, 'Dispute and its history'),
             ),
           ),
-        timelinePart(order),
+        timelinePart(order, `/operator/orders/${order.orderNumber}`),
         moneyPart(order),
         deliveriesPart(order, role),
         mails,
@@ -263,8 +263,11 @@ function callsTable(calls: readonly GatewayCall[]) {
   });
 }
 
-/** The steps with their texts, the latest first. */
-export function timelinePart({ timeline: steps }: Pick<OrderView, 'timeline'>) {
+/** The steps with their texts, the latest first. @param path of the page, for the way to earlier ones */
+export function timelinePart(
+  { timeline: steps, earlier }: Pick<OrderView, 'timeline' | 'earlier'>,
+  path: string,
+) {
   const entries = steps.map(({ kind, status, at, actor, details }) => ({
     what: STEP_LABELS[kind],
     code: `${kind}: ${status}`,
@@ -272,7 +275,12 @@ export function timelinePart({ timeline: steps }: Pick<OrderView, 'timeline'>) {
     by: actor && whoCell({ actor }),
     details,
   }));
-  return section('timeline', 'Timeline', timeline(entries.toReversed()));
+  return section(
+    'timeline',
+    'Timeline',
+    timeline(entries.toReversed()),
+    earlierLink(path, earlier),
+  );
 }
 
 function deliveriesPart({ orderNumber, deliveries }: OrderView, role: OperatorRole) {

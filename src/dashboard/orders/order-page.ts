@@ -36,6 +36,8 @@ export interface OrderPageContent {
   isSuspended: boolean;
   isHoldRefused: boolean;
   refused?: RefusedAction;
+  /** The page shows earlier entries of the timeline: then it does not follow what happens. */
+  isEarlier?: boolean;
   /** The action that was just carried out. */
   done?: OrderAction | undefined;
 }
@@ -50,7 +52,9 @@ export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View
   return {
     title: `Order ${order.merchantOrderId ?? order.orderNumber}`,
     hasOwnHeading: true,
-    live: { path: orderPath(order, '/version'), version: details.version },
+    ...(!content.isEarlier && {
+      live: { path: orderPath(order, '/version'), version: details.version },
+    }),
     content: [
       orderHead(order),
       done && notice('good', `Done: ${done.label}.`, 'status'),

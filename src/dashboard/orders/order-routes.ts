@@ -2,10 +2,11 @@ import { h } from 'preact';
 import { z } from 'zod';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
+import { cursorInQuery } from '../../http/input/cursor.ts';
 import { ERRORS, errorOf, ValidationError } from '../../http/responses/errors.ts';
 import { withNotice } from '../../merchants/public.ts';
-import type { ActionRequest, OrderAction, OrderRow } from '../../orders/public.ts';
-import { markErased } from '../../orders/public.ts';
+import type { ActionRequest, OrderAction, OrderRow, TimelinePlace } from '../../orders/public.ts';
+import { markErased, timelinePlaceSchema } from '../../orders/public.ts';
 import type { PageContext } from '../context.ts';
 import type { PageRequest } from '../page.ts';
 import { definePage } from '../page.ts';
@@ -38,11 +39,14 @@ function showPage(context: PageContext, deps: OrderPagesDeps): Route[] {
     method: 'GET',
     path: '/orders/{id}',
     params: orderParams,
-    query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ viewer, params, query }) => {
-    const content = await readContent(deps, viewer, params.id);
-    const done = deps.actions.find(query.done ?? '', viewer.environment);
-    return { view: orderView(deps, { ...content, done }) };
+    query: z.object({
+      done: z.string().optional(),
+      before: cursorInQuery(timelinePlaceSchema).optional().catch(undefined),
+    }),
+  }).handledBy(async ({ viewer, params, query: { done: doneId = '', before } }) => {
+    const content = await readContent(deps, viewer, params.id, before);
+    const done = deps.actions.find(doneId, viewer.environment);
+    return { view: orderView(deps, { ...content, done, isEarlier: before !== undefined }) };
   });
 }
 
@@ -167,8 +171,9 @@ async function readContent(
   { orders, actions, readLedger, isHoldRefused }: OrderPagesDeps,
   viewer: MerchantViewer,
   orderNumber: string,
+  before?: TimelinePlace,
 ): Promise<OrderPageContent> {
-  const details = await orders.read(ownerOf(viewer), orderNumber);
+  const details = await orders.read(ownerOf(viewer), orderNumber, before);
   const { order } = details;
   return {
     details,

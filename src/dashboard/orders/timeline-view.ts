@@ -1,27 +1,21 @@
 import { h } from 'preact';
-import type { OrderRow, TimelineRow } from '../../orders/public.ts';
+import type { OrderRow, TimelinePart, TimelineRow } from '../../orders/public.ts';
 import { isRefundForMerchant } from '../../orders/public.ts';
 import { deliveryState, moment, section } from '../view/parts.ts';
 import type { TimelineEntry } from '../view/steps.ts';
-import { STEP_LABELS, timeline } from '../view/steps.ts';
+import { earlierLink, STEP_LABELS, timeline } from '../view/steps.ts';
 import { link } from '../view/url.ts';
 import { pathOf } from '../viewer.ts';
-
-/** A long order has thousands of entries, such as failed payments. */
-const MOST_SHOWN = 50;
+import { orderPath } from './deps.ts';
 
 /** What happened to an order, the latest first, with the state of each webhook. */
-export function timelineSection(order: OrderRow, rows: readonly TimelineRow[], now: Date) {
-  const shown = rows.slice(-MOST_SHOWN).toReversed();
-  const left = rows.length - shown.length;
+export function timelineSection(order: OrderRow, { rows, earlier }: TimelinePart, now: Date) {
+  const entries = rows.toReversed().map((row) => entryOf(order, row, now));
   return section(
     'timeline',
     'Timeline',
-    timeline(
-      shown.map((row) => entryOf(order, row, now)),
-      now,
-    ),
-    left > 0 && h('p', { class: 'hint' }, `${left} earlier entries are in the API's timeline.`),
+    timeline(entries, now),
+    earlierLink(orderPath(order), earlier),
   );
 }
 

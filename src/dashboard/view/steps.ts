@@ -1,7 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
-import type { TimelineRow } from '../../orders/public.ts';
+import { cursorOf } from '../../http/input/cursor.ts';
+import type { TimelinePlace, TimelineRow } from '../../orders/public.ts';
 import { moment, wordsOf, written } from './parts.ts';
+import { pathWith } from './table.ts';
+import { link } from './url.ts';
 
 /** What happened, in words, by the step's kind. */
 export const STEP_LABELS = {
@@ -50,6 +53,13 @@ export interface TimelineEntry {
   /** Such as the reason of a refund, by their names in the API; empty ones are left out. */
   readonly details?: TimelineRow['details'] | undefined;
   readonly more?: ComponentChildren;
+}
+
+/** The way to the entries before those that a page shows. @param path of the page */
+export function earlierLink(path: string, earlier: TimelinePlace | null) {
+  if (earlier === null) return null;
+  const to = `${pathWith(path, { before: cursorOf(earlier) })}#timeline`;
+  return h('p', null, link(to, 'Earlier entries'));
 }
 
 /** What happened to an order or a merchant, in the order of the entries. */

@@ -96,6 +96,18 @@ BEGIN
 END $$;
 REVOKE EXECUTE ON FUNCTION end_command(text, text, command_state, integer) FROM PUBLIC;
 
+-- Whether a sandbox order may be moved once more by `advance` or `fail-payment`: fewer than p_most times so far. Each
+-- is a step, which the workflow and the timeline keep. The lock lasts until the statement that writes the command has
+-- committed, as in may_raise_dispute. A failed payment that the gateway reports is not counted.
+CREATE FUNCTION may_move(p_order_number text, p_most integer) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('move ' || p_order_number, 0));
+  RETURN p_most > (SELECT count(*) FROM order_commands
+    WHERE order_number = p_order_number AND name IN ('advance', 'failPayment') AND actor <> 'gateway'
+      AND state <> 'REFUSED');
+END $$;
+
 -- Records one step of an order atomically, once for each step number: the row, the timeline, the
 -- webhook event with its delivery, and the ledger line. It locks the order's row first, so that
 -- every condition is checked on current data and concurrent writers come before or after it. For

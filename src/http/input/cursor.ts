@@ -12,12 +12,13 @@ export const INVALID_CURSOR = 'must be the `next` of an earlier response';
  * The schema of a cursor in a query.
  *
  * @param place the schema of what was given to {@link cursorOf}
+ * @param message of another text
  */
-export function cursorInQuery<Place extends z.ZodType>(place: Place) {
-  return z.string({ error: INVALID_CURSOR }).transform((text, context): z.output<Place> => {
+export function cursorInQuery<Place extends z.ZodType>(place: Place, message = INVALID_CURSOR) {
+  return z.string({ error: message }).transform((text, context): z.output<Place> => {
     const parsed = place.safeParse(parsedJson(Buffer.from(text, 'base64url').toString()));
     if (parsed.success) return parsed.data;
-    context.addIssue({ code: 'custom', message: INVALID_CURSOR });
+    context.addIssue({ code: 'custom', message });
     return z.NEVER;
   });
 }

@@ -75,7 +75,7 @@ type ShownOrder = ReturnType<typeof shownOf> & OrderWorkflowsView;
 
 /** The dashboard shows the lines of the ledger, and the details of each step. */
 function shownOf(view: OrderView) {
-  const { lines: _, timeline, ...order } = view;
+  const { lines: _, earlier: _earlier, timeline, ...order } = view;
   const steps = timeline.map(({ kind, at, status, actor }) => ({ kind, at, status, actor }));
   return { ...order, timeline: steps };
 }

@@ -114,6 +114,9 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): D
   });
 }
 
+/** Of an order's ledger, the most that its page shows; the balances after each are those of all. */
+const MOST_LINES = 100;
+
 function orderPagesDeps({ config, sql }: Resources, shared: SharedWithApi) {
   const { declared, present, gatewaySlots } = shared;
   const { publicBaseUrl } = config;
@@ -122,7 +125,7 @@ function orderPagesDeps({ config, sql }: Resources, shared: SharedWithApi) {
     actions: createOrderActions(declared, { publicBaseUrl, gatewaySlots }),
     refundAsksAbovePaise: config.proposalAbovePaise,
     readLedger: async (orderNumber: string) =>
-      runningLedger((await showLedger(sql, orderNumber)).lines),
+      runningLedger((await showLedger(sql, orderNumber)).lines).slice(-MOST_LINES),
     isHoldRefused: isHoldRefused.bind(undefined, sql),
     readMoneyDays: readMoneyDays.bind(undefined, sql),
     paymentUrlOf: (order: Parameters<PresentOrder>[0]) => present(order).payment_url,

@@ -3,7 +3,7 @@ import type { Alongside } from '../../db/alongside.ts';
 import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderMessageName } from '../../contracts/order-workflow.ts';
-import { statusesThatTake } from '../../domain/index.ts';
+import { DomainError, statusesThatTake } from '../../domain/index.ts';
 import { requestFields } from '../../http/request-context.ts';
 import { disputeLimitOf } from '../steps/disputes.ts';
 import type { OrderRow, CommandBody, HelperName } from '../rows.ts';
@@ -42,34 +42,57 @@ export interface NewCommand {
   alongside?: Alongside | undefined;
 }
 
+/** How often a sandbox order is moved, by `advance` and `fail-payment` together. Source: the contract's test helpers. */
+const MOST_MOVES = 500;
+const MOVES: readonly NewCommand['name'][] = ['advance', 'failPayment'];
+const MOVED_OFTEN = `This sandbox order has been moved ${MOST_MOVES} times; create another`;
+
 /**
  * Records a command before the workflow receives its message: the row is the command's line in the audit
  * list. A repeat keeps the first row, unless that was refused: then the repeat is a command of its own.
+ *
+ * @throws DomainError `INVALID_STATE` if a sandbox order was moved too often
  */
 export async function writeCommand(sql: Sql, command: NewCommand): Promise<RecordedCommand> {
   const { orderNumber, commandId, name, body, origin, wakeAfterMs, alongside } = command;
+  // A payment that has failed at the gateway is no move.
+  const isMove = MOVES.includes(name) && origin.actor.name !== 'gateway';
+  const allowed = isMove
+    ? sql`allowed AS MATERIALIZED (SELECT WHERE may_move(${orderNumber}, ${MOST_MOVES})),`
+    : sql``;
+  const fromAllowed = isMove ? sql`FROM allowed` : sql``;
   // A command whose step is recorded keeps the line that it has: the workflow may lack the step.
   const wakeup = sql`
     wakeup AS (
       INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
       SELECT ${orderNumber}, 'command', ${commandId},
         service_now() + ${wakeAfterMs ?? 0} * interval '1 millisecond'
-      WHERE NOT EXISTS (SELECT FROM order_steps
+      ${fromAllowed} WHERE NOT EXISTS (SELECT FROM order_steps
         WHERE order_number = ${orderNumber} AND command_id = ${commandId})
       ON CONFLICT DO NOTHING
     ),`;
   const [recorded] = await sql<RecordedCommand[]>`
-    WITH ${wakeAfterMs === undefined ? sql`` : wakeup} inserted AS (
+    WITH ${allowed} ${wakeAfterMs === undefined ? sql`` : wakeup} inserted AS (
       INSERT INTO order_commands
         (order_number, command_id, try_number, name, body, ${originColumns(sql)})
-      VALUES (${orderNumber}, ${commandId}, ${triesOf(sql, { orderNumber, commandId })}, ${name},
-        ${sql.json(body)}, ${originOf(sql, origin)})
+      SELECT ${orderNumber}, ${commandId}, ${triesOf(sql, { orderNumber, commandId })}, ${name},
+        ${sql.json(body)}, ${originOf(sql, origin)} ${fromAllowed}
       ON CONFLICT DO NOTHING
       RETURNING try_number, received_at
     ) ${alongsideQuery(sql, alongside, 'inserted')}
     ${insertedOrKept(sql, command, alongside)}`;
+  if (recorded) return recorded;
+  if (isMove && (await isMovedOften(sql, orderNumber)) && !(await isRecorded(sql, command))) {
+    throw new DomainError('INVALID_STATE', MOVED_OFTEN);
+  }
   // Another request wrote the row, or it was refused, since this statement began.
-  return recorded ?? writeCommand(sql, command);
+  return writeCommand(sql, command);
+}
+
+async function isMovedOften(sql: Sql, orderNumber: string): Promise<boolean> {
+  const [row] = await sql<[{ mayMove: boolean }]>`
+    SELECT may_move(${orderNumber}, ${MOST_MOVES}) AS may_move`;
+  return !row.mayMove;
 }
 
 /** The columns of {@link originOf}. */

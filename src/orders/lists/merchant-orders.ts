@@ -18,13 +18,13 @@ import type { OrderRow } from '../rows.ts';
 import type { OrderSort } from './page-orders.ts';
 import { pageOrders } from './page-orders.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
-import type { TimelineRow } from '../steps/timeline.ts';
+import type { TimelinePart, TimelinePlace, TimelineRow } from '../steps/timeline.ts';
 import { readTimeline } from '../steps/timeline.ts';
 
 /** What the page of one order shows of it. */
 export interface OrderDetails {
   order: OrderRow;
-  timeline: TimelineRow[];
+  timeline: TimelinePart;
   /** Every dispute, the oldest first. */
   disputes: DisputeRecord[];
   /** Changes with everything that the page shows. */
@@ -44,7 +44,9 @@ export function createMerchantOrders(sql: Sql) {
     csv: (owner: OrderOwner, search: MerchantSearch, actor: Actor) =>
       exportOrders(sql, owner, search, actor),
     find: (owner: OrderOwner, orderNumber: string) => findOwnOrder(sql, owner, orderNumber),
-    read: (owner: OrderOwner, orderNumber: string) => readOrder(sql, owner, orderNumber),
+    /** @param before reads the entries of the timeline before this place */
+    read: (owner: OrderOwner, orderNumber: string, before?: TimelinePlace) =>
+      readOrder(sql, owner, orderNumber, before),
     listDisputes: (owner: OrderOwner, list: DisputeList, part: ListPart) =>
       listMerchantDisputes(sql, owner, list, part),
     readAttention: (owner: OrderOwner) => readOrderAttention(sql, owner),
@@ -84,15 +86,23 @@ async function findOwnOrder(
   return order;
 }
 
+/** The entries of a timeline that a page shows. */
+const MOST_ENTRIES = 50;
+
 /** @throws DomainError `ORDER_NOT_FOUND`, also for another merchant's order */
-async function readOrder(sql: Sql, owner: OrderOwner, orderNumber: string): Promise<OrderDetails> {
+async function readOrder(
+  sql: Sql,
+  owner: OrderOwner,
+  orderNumber: string,
+  before: TimelinePlace | undefined,
+): Promise<OrderDetails> {
   const order = await findOwnOrder(sql, owner, orderNumber);
   const [timeline, disputes, [clock]] = await Promise.all([
-    readTimeline(sql, orderNumber),
+    readTimeline(sql, orderNumber, { before, most: MOST_ENTRIES }),
     readDisputes(sql, orderNumber),
     sql<[{ now: Date }]>`SELECT service_now() AS now`,
   ]);
-  return { order, timeline, disputes, version: versionOf(order, timeline), now: clock.now };
+  return { order, timeline, disputes, version: versionOf(order, timeline.rows), now: clock.now };
 }
 
 function versionOf(order: OrderRow, timeline: readonly TimelineRow[]): string {

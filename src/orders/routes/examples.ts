@@ -168,6 +168,7 @@ export const EXAMPLE_TIMELINE: Timeline = timelineSchema.parse({
     entry('PAYMENT_SUCCESS', PAID, 3),
     entry('DELIVERY_CONFIRMED', DELIVERED, 4, 'PENDING'),
   ],
+  earlier: null,
   next: {
     at: DELIVERED.completes_at,
     action: 'the order is completed and the funds are released',

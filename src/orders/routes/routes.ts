@@ -4,7 +4,7 @@ import type { Sql } from '../../db/client.ts';
 import type { Route, RouteCaller } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { envelopeOf, success } from '../../http/responses/envelope.ts';
-import { cursorOf, INVALID_CURSOR } from '../../http/input/cursor.ts';
+import { cursorInQuery, cursorOf, INVALID_CURSOR } from '../../http/input/cursor.ts';
 import { errorOf, ValidationError } from '../../http/responses/errors.ts';
 import { findOrigins } from '../../merchants/public.ts';
 import { findOrder } from '../lists/find-orders.ts';
@@ -22,7 +22,12 @@ import { authorizeOrder, orderErrors } from '../commands/authorize-order.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
 import { commandRoute, merchantRoute, orderResponse, orderParams } from './route-parts.ts';
 import { createOrderSchema, filterOf, listOrdersSchema, orderSchema } from '../schemas.ts';
-import { presentTimeline, readTimeline, timelineSchema } from '../steps/timeline.ts';
+import {
+  presentTimeline,
+  readTimeline,
+  timelinePlaceSchema,
+  timelineSchema,
+} from '../steps/timeline.ts';
 
 /** The routes of the merchant's order API. */
 export function orderRoutes(deps: OrderRouteDeps): Route[] {
@@ -186,13 +191,23 @@ function timelineRoute({ sql }: OrderRouteDeps): Route {
     path: '/orders/{id}/timeline',
     operationId: 'getOrderTimeline',
     summary: 'What happened, and what happens next',
-    description: 'Every step with its time, every webhook event with the state of its delivery.',
+    description:
+      'Every step with its time, every webhook event with the state of its delivery. The latest 200 entries, oldest ' +
+      'first; with the `earlier` of a response as `before`, those before them.',
     params: orderParams,
+    query: z.object({
+      before: cursorInQuery(timelinePlaceSchema, 'must be the `earlier` of a response')
+        .optional()
+        .meta({
+          description: 'The `earlier` of a response: only the entries before it are listed',
+        }),
+    }),
     responses: { 200: { description: 'The timeline', schema: envelopeOf(timelineSchema) } },
     errors: orderErrors,
-  }).handledBy(async ({ params, merchant, environment }) => {
+  }).handledBy(async ({ params, query, merchant, environment }) => {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const timeline = presentTimeline(order, await readTimeline(sql, order.orderNumber));
+    const { rows, earlier } = await readTimeline(sql, order.orderNumber, query);
+    const timeline = presentTimeline(order, rows, earlier);
     return { status: 200, body: success('Timeline', timeline) };
   });
 }

@@ -21,6 +21,9 @@ export const helper = {
 /** The reason in PAYMENT_FAILED: the helper does not ask the gateway. */
 const DECLINED = 'The payment was declined by the sandbox test helper';
 
+/** The bound of both helpers that move an order. */
+const MOVES = 'An order takes at most 500 `advance` and `fail-payment` in all.';
+
 /** The reason of the decision, which merchant and buyer can read. */
 const DECIDED = 'Decided by the sandbox test helper';
 
@@ -34,7 +37,7 @@ export function testHelpers(deps: TestHelperDeps): DeclaredCommand[] {
       action: 'fail-payment',
       operationId: 'testFailPayment',
       summary: "Fail the buyer's payment attempt",
-      description: 'The order stays ACCEPTED; PAYMENT_FAILED is sent.',
+      description: `The order stays ACCEPTED; PAYMENT_FAILED is sent. ${MOVES}`,
       done: 'Payment failed',
       body: undefined,
       carryOut: ({ order, commandId, actor }) =>
@@ -92,7 +95,7 @@ function advanceHelper(deps: AdvanceDeps): DeclaredCommand {
     summary: "Move the order's clock",
     description:
       'Moves its deadlines and the attempts of its webhooks closer by the given number of seconds; past times do ' +
-      'not change. Of an order in a final status, only the attempts move.',
+      `not change. Of an order in a final status, only the attempts move. ${MOVES}`,
     done: 'Clock advanced',
     body: advanceSchema,
     carryOut: (given, { seconds }) => advanceOrder(deps, { ...given, seconds }),

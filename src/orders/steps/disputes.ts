@@ -175,7 +175,10 @@ export interface DisputeRecord {
   decision: { for: 'merchant' | 'buyer'; reason: string; actor: string | null } | null;
 }
 
-/** Reads every dispute of an order, the oldest first. */
+/** A buyer raises five; operators may raise any number. The timeline has the texts of all. */
+const MOST_DISPUTES = 10;
+
+/** Reads the latest disputes of an order, the oldest of them first. */
 export async function readDisputes(sql: Sql, orderNumber: string): Promise<DisputeRecord[]> {
   const disputes = await readDisputesOf(sql, [orderNumber]);
   return disputes.get(orderNumber) ?? [];
@@ -192,7 +195,9 @@ export async function readDisputesOf(
       CASE WHEN evidence_at IS NOT NULL THEN coalesce(evidence, '') END AS evidence, ended_at, ending,
       resolution, CASE WHEN decided_for IS NOT NULL THEN json_build_object('for', decided_for,
         'reason', coalesce(decision_reason, ''), 'actor', decided_by) END AS decision
-    FROM disputes WHERE order_number = ANY(${[...orderNumbers]}) ORDER BY order_number, number`;
+    FROM disputes JOIN orders o USING (order_number)
+    WHERE order_number = ANY(${[...orderNumbers]}) AND number > o.dispute_count - ${MOST_DISPUTES}::integer
+    ORDER BY order_number, number`;
   const disputes = new Map<string, DisputeRecord[]>();
   for (const { orderNumber, ...dispute } of rows) {
     disputes.set(orderNumber, [...(disputes.get(orderNumber) ?? []), dispute]);

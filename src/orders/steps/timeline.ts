@@ -1,6 +1,8 @@
+import type { Fragment } from 'postgres';
 import { z } from 'zod';
 import type { Sql } from '../../db/client.ts';
 import { STEP_KINDS } from '../../domain/index.ts';
+import { cursorOf } from '../../http/input/cursor.ts';
 import type { OrderRow } from '../rows.ts';
 import { orderStatusSchema } from '../schemas.ts';
 import { nextActionOf } from '../waiting.ts';
@@ -65,6 +67,9 @@ export const timelineSchema = z
           .nullable(),
       }),
     ),
+    earlier: z.string().nullable().meta({
+      description: 'The `before` of the entries before these; null if these are the first ones',
+    }),
     next: z
       .object({ at: dateTime, action: z.string() })
       .nullable()
@@ -73,6 +78,26 @@ export const timelineSchema = z
   .meta({ id: 'Timeline' });
 /** The `data` of the timeline's response. */
 export type Timeline = z.infer<typeof timelineSchema>;
+
+/** The most entries in one response, and the most attempts of a delivery that are counted. */
+const MOST_ENTRIES = 200;
+const MOST_ATTEMPTS = 1000;
+
+/**
+ * The place of an entry in its order's timeline: the step that it belongs to, its time in microseconds, and what it
+ * is; empty for the step itself.
+ */
+export const timelinePlaceSchema = z.tuple([z.int().min(1), z.int(), z.string().max(500)]);
+/** One of {@link timelinePlaceSchema}. */
+export type TimelinePlace = z.output<typeof timelinePlaceSchema>;
+
+/** Some entries of a timeline. */
+export interface TimelinePart {
+  /** The oldest first. */
+  rows: TimelineRow[];
+  /** The place of the first one, to read those before it; null if there are none. */
+  earlier: TimelinePlace | null;
+}
 
 /** An entry as it is stored, with the state of its webhook's delivery. */
 export interface TimelineRow {
@@ -87,15 +112,43 @@ export interface TimelineRow {
   /** Null without a webhook URL. */
   deliveryId: string | null;
   state: 'PENDING' | 'DELIVERED' | 'FAILED' | null;
+  /** Counted up to 1,000. */
   attempts: number;
   nextAttemptAt: Date | null;
+  place: TimelinePlace;
 }
 
 /**
- * Reads each step with its webhook event. Surplus refunds, reversals at the gateway and the erasure of
+ * Reads the latest steps, each with its webhook event. Surplus refunds, reversals at the gateway and the erasure of
  * the buyer's data stand between the steps in the order of time, with the order's status at that time.
+ *
+ * @param options.before reads those before this place
+ * @param options.most how many
  */
-export async function readTimeline(sql: Sql, orderNumber: string): Promise<TimelineRow[]> {
+export async function readTimeline(
+  sql: Sql,
+  orderNumber: string,
+  options: { before?: TimelinePlace | undefined; most?: number } = {},
+): Promise<TimelinePart> {
+  const { before, most = MOST_ENTRIES } = options;
+  const found = await readRows(sql, orderNumber, { before, limit: most + 1 });
+  const rows = found.slice(-most);
+  const [first] = rows;
+  return { rows, earlier: first && found.length > most ? first.place : null };
+}
+
+/** After the last entry of any order. */
+const END: TimelinePlace = [2_147_483_647, Number.MAX_SAFE_INTEGER, ''];
+
+function readRows(
+  sql: Sql,
+  orderNumber: string,
+  { before = END, limit }: { before: TimelinePlace | undefined; limit: number },
+): Promise<TimelineRow[]> {
+  const [stepNumber, atUs, key] = before;
+  const usOf = (at: Fragment) => sql`(extract(epoch FROM ${at}) * 1000000)::bigint`;
+  // Of each kind no more than can be shown are read; the entry at the place itself is one of them.
+  const latest = sql`LIMIT ${limit + 1}`;
   return sql<TimelineRow[]>`
     WITH steps AS (
       SELECT step_number, kind, at, status,
@@ -113,22 +166,23 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
           AND s.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')
           AND (o.found_at IS NOT NULL OR s.command_id IS NOT NULL)
       ) outside ON true
-      WHERE s.order_number = ${orderNumber}
+      WHERE s.order_number = ${orderNumber} AND s.step_number <= ${stepNumber}
+      ORDER BY s.step_number DESC ${latest}
     ), surplus AS (
       SELECT m.kind, m.at, jsonb_build_object('reason', r.reason,
-        'amount', r.amount_paise / 100.0) AS details
+        'amount', r.amount_paise / 100.0) AS details, r.gateway_payment_id AS id
       FROM surplus_refunds r CROSS JOIN LATERAL (VALUES
         (${SURPLUS_KINDS[0]}, r.started_at), (${SURPLUS_KINDS[1]}, r.processed_at)) m (kind, at)
       WHERE r.order_number = ${orderNumber} AND m.at IS NOT NULL
     ), refunds AS (
       SELECT CASE operation WHEN 'refund' THEN ${REFUND_KINDS[1]} ELSE ${REFUND_KINDS[0]} END AS kind,
-        t.at, jsonb_build_object('amount', t.amount_paise / 100.0) AS details
+        t.at, jsonb_build_object('amount', t.amount_paise / 100.0) AS details, t.transfer_id::text
       FROM ledger_transfers t JOIN orders o USING (order_number)
       WHERE t.order_number = ${orderNumber} AND (t.operation = 'refund_failed'
         OR (t.refund_try > 0 AND t.gateway_payment_id = o.gateway_payment_id))
     ), reversals AS (
       SELECT m.kind, m.at, jsonb_build_object('gateway_id', r.reversal_id,
-        'amount', r.amount_paise / 100.0) AS details
+        'amount', r.amount_paise / 100.0) AS details, r.reversal_id
       FROM gateway_reversals r CROSS JOIN LATERAL (VALUES
         (${REVERSAL_KINDS[0]}, 'processed', r.ended_at),
         (${REVERSAL_KINDS[1]}, r.state, CASE WHEN r.kind = 'chargeback' THEN r.recorded_at END),
@@ -136,24 +190,33 @@ export async function readTimeline(sql: Sql, orderNumber: string): Promise<Timel
         m (kind, state, at)
       WHERE r.order_number = ${orderNumber} AND m.at IS NOT NULL AND m.state = r.state
     ), erasure AS (
-      SELECT ${ERASED_KIND} AS kind, erased_at AS at, NULL::jsonb AS details FROM orders
+      SELECT ${ERASED_KIND} AS kind, erased_at AS at, NULL::jsonb AS details, '' FROM orders
       WHERE order_number = ${orderNumber} AND erased_at IS NOT NULL
+    ), others AS (
+      SELECT * FROM (TABLE surplus UNION ALL TABLE refunds UNION ALL TABLE reversals UNION ALL TABLE erasure) o
+      WHERE ${usOf(sql`at`)} <= ${atUs} ORDER BY at DESC ${latest}
     ), entries AS (
-      SELECT * FROM steps
+      SELECT *, '' AS key FROM steps
       UNION ALL
-      SELECT step.step_number, s.kind, s.at, step.status, s.details, NULL
-      FROM (TABLE surplus UNION ALL TABLE refunds UNION ALL TABLE reversals UNION ALL TABLE erasure) s CROSS JOIN LATERAL (
-        SELECT step_number, status FROM steps WHERE steps.at <= s.at
+      SELECT step.step_number, o.kind, o.at, step.status, o.details, NULL, o.kind || ' ' || o.id
+      FROM others o CROSS JOIN LATERAL (
+        SELECT step_number, status FROM order_steps
+        WHERE order_number = ${orderNumber} AND step_number <= ${stepNumber} AND order_steps.at <= o.at
         ORDER BY step_number DESC LIMIT 1) step
+    ), shown AS (
+      SELECT * FROM entries
+      WHERE (step_number, ${usOf(sql`at`)}, key) < (${stepNumber}, ${atUs}::bigint, ${key})
+      ORDER BY step_number DESC, at DESC, key DESC LIMIT ${limit}
     )
     SELECT s.kind, s.at, s.status, s.details, s.actor, e.event_id, e.sequence, d.delivery_id, d.state,
-      d.next_attempt_at,
-      (SELECT count(*) FROM webhook_attempts a WHERE a.delivery_id = d.delivery_id) AS attempts
-    FROM entries s
+      d.next_attempt_at, jsonb_build_array(s.step_number, ${usOf(sql`s.at`)}, s.key) AS place,
+      (SELECT count(*) FROM (SELECT FROM webhook_attempts a WHERE a.delivery_id = d.delivery_id
+        LIMIT ${MOST_ATTEMPTS}) AS counted) AS attempts
+    FROM shown s
     LEFT JOIN order_events e ON e.order_number = ${orderNumber}
       AND e.step_number = s.step_number AND s.kind = e.type
     LEFT JOIN webhook_deliveries d USING (event_id)
-    ORDER BY s.step_number, s.at`;
+    ORDER BY s.step_number, s.at, s.key`;
 }
 
 /** Whether an entry is the start of a refund that an operator made for the merchant. */
@@ -162,8 +225,12 @@ export function isRefundForMerchant({ refundReason }: OrderRow, row: TimelineRow
   return row.kind === 'REFUND_STARTED' && refundReason === 'merchant_refund' && isByOperator;
 }
 
-/** Makes the response from the order's row and its timeline rows. */
-export function presentTimeline(order: OrderRow, rows: readonly TimelineRow[]): Timeline {
+/** Makes the response from the order's row and its timeline rows. @param earlier the place of those before them */
+export function presentTimeline(
+  order: OrderRow,
+  rows: readonly TimelineRow[],
+  earlier: TimelinePlace | null = null,
+): Timeline {
   return {
     order_number: order.orderNumber,
     status: order.status,
@@ -177,13 +244,14 @@ export function presentTimeline(order: OrderRow, rows: readonly TimelineRow[]): 
         : row.details,
       webhook: presentWebhook(row),
     })),
+    earlier: earlier && cursorOf(earlier),
     next: presentNext(order),
   };
 }
 
 /** The same for operators: each entry also names the actor of its command. */
-export function presentToOperator(order: OrderRow, rows: readonly TimelineRow[]) {
-  const { entries, ...timeline } = presentTimeline(order, rows);
+export function presentToOperator(order: OrderRow, { rows, earlier }: TimelinePart) {
+  const { entries, ...timeline } = presentTimeline(order, rows, earlier);
   const actorOf = (index: number) => rows[index]?.actor ?? null;
   const named = entries.map((entry, index) => ({ ...entry, actor: actorOf(index) }));
   return { ...timeline, entries: named };

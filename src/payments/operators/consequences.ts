@@ -95,7 +95,7 @@ export async function consequenceOfSettlement(
     return { order, sentence, amountPaise: heldPaise, to };
   }
   if (outcome === 'released') throw new DomainError('INVALID_STATE', REFUSALS.settleReleased);
-  const payments = await listCapturedPayments(sql, orderNumber);
+  const payments = await listCapturedPayments(sql, orderNumber, null);
   const surplus = payments.filter(
     ({ surplusReason, refundedAt }) => surplusReason !== null && refundedAt === null,
   );

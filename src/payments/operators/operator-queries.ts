@@ -26,12 +26,20 @@ export interface CapturedPayment extends PaymentRef {
   isRefundedAgain: boolean;
 }
 
-/** All captures of an order, oldest first. */
+/** Of each kind, the most that a page of an order shows. */
+export const MOST_LISTED = 100;
+
+/**
+ * Captures of an order, oldest first: the order's payment, those that wait for their refund, and the latest others.
+ *
+ * @param most null: all of them
+ */
 export async function listCapturedPayments(
   sql: Sql,
   orderNumber: string,
+  most: number | null = MOST_LISTED,
 ): Promise<CapturedPayment[]> {
-  return sql<CapturedPayment[]>`
+  const payments = await sql<CapturedPayment[]>`
     SELECT p.gateway, p.gateway_payment_id, p.utr, p.amount_paise, p.captured_at, p.is_whole, p.currency,
       p.refunded_paise, p.held_at, p.hold_refused_at,
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS is_orders,
@@ -41,7 +49,13 @@ export async function listCapturedPayments(
     FROM payments p JOIN orders o USING (order_number)
     LEFT JOIN surplus_refunds s
       ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
-    WHERE p.order_number = ${orderNumber} ORDER BY p.captured_at, p.gateway_payment_id`;
+    WHERE p.order_number = ${orderNumber}
+    ORDER BY o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id DESC,
+      (s.gateway_payment_id IS NOT NULL AND s.processed_at IS NULL) DESC,
+      p.captured_at DESC, p.gateway_payment_id DESC LIMIT ${most}`;
+  return payments
+    .toReversed()
+    .toSorted((one, two) => one.capturedAt.getTime() - two.capturedAt.getTime());
 }
 
 /** A payment session as operators see it. */
@@ -66,11 +80,13 @@ export interface RecordedReversal extends Omit<Reversal, 'gatewayPaymentId'> {
   endedAt: Date | null;
 }
 
-/** All reversals of an order, oldest first. */
+/** The latest reversals of an order, oldest first. */
 export async function listReversals(sql: Sql, orderNumber: string): Promise<RecordedReversal[]> {
-  return sql<RecordedReversal[]>`
+  const reversals = await sql<RecordedReversal[]>`
     SELECT reversal_id, kind, amount_paise, state, recorded_at, ended_at
-    FROM gateway_reversals WHERE order_number = ${orderNumber} ORDER BY recorded_at, reversal_id`;
+    FROM gateway_reversals WHERE order_number = ${orderNumber}
+    ORDER BY recorded_at DESC, reversal_id DESC LIMIT ${MOST_LISTED}`;
+  return reversals.toReversed();
 }
 
 /** An operator's record of where the money is. */

@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/client.ts';
 import { WAITING } from '../../domain/index.ts';
 import { showLedger } from '../../ledger/public.ts';
-import type { OrderRow } from '../../orders/public.ts';
+import type { OrderRow, TimelinePlace } from '../../orders/public.ts';
 import {
   ERASED,
   markErased,
@@ -18,6 +18,7 @@ import {
   listCapturedPayments,
   listPaymentSessions,
   listReversals,
+  MOST_LISTED,
 } from './operator-queries.ts';
 
 /** An order has at most nine events, and a few more for each dispute and failed payment. */
@@ -26,12 +27,16 @@ const MAX_DELIVERIES = 100;
 /** Everything that the database has about an order, as operators see it. */
 export type OrderView = Awaited<ReturnType<typeof readOrderView>>;
 
-/** Reads everything that the database has about an order. */
-export async function readOrderView(sql: Sql, order: OrderRow) {
+/**
+ * Reads what the database has about an order: the latest of each kind.
+ *
+ * @param before reads the entries of the timeline before this place
+ */
+export async function readOrderView(sql: Sql, order: OrderRow, before?: TimelinePlace) {
   const { orderNumber } = order;
-  const [timelineRows, payments, reversals, sessions, ledger, outside, disputes, deliveries] =
+  const [part, payments, reversals, sessions, ledger, outside, disputes, deliveries] =
     await Promise.all([
-      readTimeline(sql, orderNumber),
+      readTimeline(sql, orderNumber, { before }),
       listCapturedPayments(sql, orderNumber),
       listReversals(sql, orderNumber),
       listPaymentSessions(sql, orderNumber),
@@ -40,7 +45,7 @@ export async function readOrderView(sql: Sql, order: OrderRow) {
       readDisputes(sql, orderNumber),
       listDeliveries(sql, { orderNumber }, MAX_DELIVERIES),
     ]);
-  const { doing, next, entries } = presentToOperator(order, timelineRows);
+  const { doing, next, entries } = presentToOperator(order, part);
   return {
     ...presentRow(order),
     doing,
@@ -51,10 +56,11 @@ export async function readOrderView(sql: Sql, order: OrderRow) {
     reversals,
     sessions,
     money: moneyOf(ledger.balances),
-    lines: ledger.lines,
+    lines: ledger.lines.slice(-MOST_LISTED),
     settledOutside: outside,
     disputes,
     timeline: entries,
+    earlier: part.earlier,
     deliveries,
   };
 }

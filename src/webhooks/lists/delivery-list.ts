@@ -22,7 +22,10 @@ export interface DeliveryAttempt {
   kind: AttemptKind;
 }
 
-/** A delivery with every attempt so far. */
+/** More than the five of the schedule, because an event can be sent again by hand. */
+const MOST_ATTEMPTS = 100;
+
+/** A delivery with its newest attempts, oldest first. */
 export interface Delivery {
   deliveryId: string;
   eventId: string;
@@ -36,7 +39,7 @@ export interface Delivery {
   attempts: DeliveryAttempt[];
 }
 
-/** A delivery with the receiver's response to each attempt. */
+/** A delivery with the receiver's response to each of these attempts. */
 export interface DeliveryDetails extends Omit<Delivery, 'attempts'> {
   /** `answer`: the first 16 KiB of the response body as UTF-8; `null` without a response. */
   attempts: (DeliveryAttempt & { answer: string | null })[];
@@ -64,7 +67,8 @@ export async function listDeliveries(
       SELECT json_agg(json_build_object(
         'at', at, 'url', url, 'statusCode', status_code, 'durationMs', duration_ms,
         'error', error, 'kind', kind) ORDER BY attempt_id) AS attempts
-      FROM webhook_attempts WHERE delivery_id = d.delivery_id
+      FROM (SELECT * FROM webhook_attempts WHERE delivery_id = d.delivery_id
+        ORDER BY attempt_id DESC LIMIT ${MOST_ATTEMPTS}) AS newest
     ) a ON true
     WHERE true
       ${deliveryId ? sql`AND d.delivery_id = ${deliveryId}` : sql``}
@@ -88,13 +92,15 @@ export async function listDeliveries(
 export async function showDelivery(sql: Sql, deliveryId: string): Promise<DeliveryDetails> {
   const [delivery] = await listDeliveries(sql, { deliveryId }, 1);
   if (!delivery) throw deliveryNotFound(deliveryId);
-  const answers = await sql<{ answer: Buffer | null }[]>`
-    SELECT response_body AS answer FROM webhook_attempts
-    WHERE delivery_id = ${deliveryId} ORDER BY attempt_id`;
-  // Attempts are append-only, so the listed ones are the first of these rows.
-  const attempts = delivery.attempts.map((attempt, index) => ({
+  type AttemptRow = Omit<DeliveryAttempt, 'at'> & { at: Date; answer: Buffer | null };
+  const newest = await sql<AttemptRow[]>`
+    SELECT at, url, status_code, duration_ms, error, kind, response_body AS answer
+    FROM webhook_attempts WHERE delivery_id = ${deliveryId}
+    ORDER BY attempt_id DESC LIMIT ${MOST_ATTEMPTS}`;
+  const attempts = newest.toReversed().map(({ at, answer, ...attempt }) => ({
+    at: at.toISOString(),
     ...attempt,
-    answer: answers[index]?.answer?.toString() ?? null,
+    answer: answer?.toString() ?? null,
   }));
   return { ...delivery, attempts };
 }
