@@ -113,10 +113,16 @@ func (orders *Orders) List(filter OrderFilter) *List[Order] {
 	return &List[Order]{read: read, after: filter.After}
 }
 
-// Timeline is what happened to an order, and what happens next.
+// Timeline is what happened to an order, the latest entries, and what happens next.
 func (orders *Orders) Timeline(ctx context.Context, orderNumber string) (Timeline, error) {
+	return orders.TimelineBefore(ctx, orderNumber, "")
+}
+
+// TimelineBefore has the entries before those of a timeline, by its Earlier.
+func (orders *Orders) TimelineBefore(ctx context.Context, orderNumber, before string) (Timeline, error) {
 	var timeline Timeline
-	err := orders.way.send(ctx, get(orderPath(orderNumber, "/timeline"), nil), &timeline)
+	query := queryOf(map[string]string{"before": before})
+	err := orders.way.send(ctx, get(orderPath(orderNumber, "/timeline"), query), &timeline)
 	return timeline, err
 }
 

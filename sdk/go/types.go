@@ -125,7 +125,9 @@ type Timeline struct {
 	// Doing is nil, or closing, releasing or refunding.
 	Doing   *string         `json:"doing"`
 	Entries []TimelineEntry `json:"entries"`
-	Next    *NextAction     `json:"next"`
+	// Earlier is nil, or what TimelineBefore takes to read the entries before these.
+	Earlier *string     `json:"earlier"`
+	Next    *NextAction `json:"next"`
 }
 
 // TimelineEntry is one step of an order.

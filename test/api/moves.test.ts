@@ -32,7 +32,8 @@ test('an order is moved at most 500 times by advance and fail-payment in all, an
     );
   const answers = await Promise.all(['a', 'b', 'c', 'd'].map(advance));
   const statuses = answers.map(({ status }) => status);
-  expect(statuses.toSorted()).toEqual([200, 200, 400, 400]);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(2);
+  expect(statuses.filter((status) => status === 400)).toHaveLength(2);
   const accepted = ['a', 'b', 'c', 'd'][statuses.indexOf(200)] ?? '';
   // A repeat moves nothing.
   expect((await advance(accepted)).status).toBe(200);

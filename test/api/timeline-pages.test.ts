@@ -11,7 +11,7 @@ test('the timeline has the latest 200 entries, and `before` reads those before t
 }) => {
   const order = await orders.in('DELIVERED');
   const { orderNumber } = order;
-  // Failed payments, and refunds at the gateway between them, of which many have the time of a step.
+  // Steps, and refunds at the gateway between them, of which many have the same time.
   await sql`
     INSERT INTO order_steps (order_number, step_number, merchant_id, kind, at, status, step)
     SELECT order_number, 100 + n, merchant_id, 'CLOCK_ADVANCED', now() + n * interval '2 seconds',
@@ -20,7 +20,7 @@ test('the timeline has the latest 200 entries, and `before` reads those before t
     INSERT INTO gateway_reversals (gateway, reversal_id, gateway_payment_id, order_number, kind, amount_paise,
       state, recorded_at, ended_at)
     SELECT gateway, 'rfnd_' || n, gateway_payment_id, order_number, 'refund', 1, 'processed', now(),
-      now() + (n / 2) * interval '1 second'
+      now() + (n / 120) * interval '3 seconds'
     FROM orders, generate_series(1, 250) n WHERE order_number = ${orderNumber}`;
 
   const read = async (before?: string) => {

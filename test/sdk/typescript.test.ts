@@ -165,6 +165,7 @@ test('an order goes through its life', async ({ client }) => {
   expect(resolved.status).toBe('DELIVERED');
   const timeline = await orders.timeline(orderNumber);
   expect(timeline.entries.map(({ kind }) => kind)).toContain('EVIDENCE_SUBMITTED');
+  expect(timeline.earlier).toBeNull();
   expect((await orders.get(orderNumber)).status).toBe('DELIVERED');
 });
 

@@ -68,8 +68,13 @@ function ordersOf(send: Send) {
         (query) => send<Page<Order>>({ method: 'GET', path: '/orders', query: { ...query } }),
         filter,
       ),
-    timeline: (orderNumber: string) =>
-      send<Timeline>({ method: 'GET', path: pathOf(orderNumber, '/timeline') }),
+    /** The latest entries; with the `earlier` of a timeline as `before`, those before them. */
+    timeline: (orderNumber: string, { before }: { before?: string } = {}) =>
+      send<Timeline>({
+        method: 'GET',
+        path: pathOf(orderNumber, '/timeline'),
+        query: { before },
+      }),
     deliver: (
       orderNumber: string,
       body: { trackingId?: string; note?: string } = {},

@@ -146,6 +146,8 @@ export interface Timeline {
       } | null;
     } | null;
   }[];
+  /** The `before` of the entries before these. */
+  readonly earlier: string | null;
   readonly next: { readonly at: string; readonly action: string } | null;
 }
 

@@ -147,8 +147,6 @@ function readRows(
 ): Promise<TimelineRow[]> {
   const [stepNumber, atUs, key] = before;
   const usOf = (at: Fragment) => sql`(extract(epoch FROM ${at}) * 1000000)::bigint`;
-  // Of each kind no more than can be shown are read; the entry at the place itself is one of them.
-  const latest = sql`LIMIT ${limit + 1}`;
   return sql<TimelineRow[]>`
     WITH steps AS (
       SELECT step_number, kind, at, status,
@@ -167,8 +165,42 @@ function readRows(
           AND (o.found_at IS NOT NULL OR s.command_id IS NOT NULL)
       ) outside ON true
       WHERE s.order_number = ${orderNumber} AND s.step_number <= ${stepNumber}
-      ORDER BY s.step_number DESC ${latest}
-    ), surplus AS (
+      -- The step at the place itself may be one of them.
+      ORDER BY s.step_number DESC LIMIT ${limit + 1}
+    ), ${otherEntries(sql, orderNumber)}, others AS (
+      SELECT * FROM (
+        SELECT kind, at, details, kind || ' ' || id AS key
+        FROM (TABLE surplus UNION ALL TABLE refunds UNION ALL TABLE reversals UNION ALL TABLE erasure) AS every
+      ) AS keyed
+      WHERE (${usOf(sql`at`)}, key) < (${atUs}::bigint, ${key})
+      ORDER BY at DESC, key DESC LIMIT ${limit}
+    ), entries AS (
+      SELECT *, '' AS key FROM steps
+      UNION ALL
+      SELECT step.step_number, o.kind, o.at, step.status, o.details, NULL, o.key
+      FROM others o CROSS JOIN LATERAL (
+        SELECT step_number, status FROM order_steps
+        WHERE order_number = ${orderNumber} AND step_number <= ${stepNumber} AND order_steps.at <= o.at
+        ORDER BY step_number DESC LIMIT 1) step
+    ), shown AS (
+      SELECT * FROM entries
+      WHERE (step_number, ${usOf(sql`at`)}, key) < (${stepNumber}, ${atUs}::bigint, ${key})
+      ORDER BY step_number DESC, at DESC, key DESC LIMIT ${limit}
+    )
+    SELECT s.kind, s.at, s.status, s.details, s.actor, e.event_id, e.sequence, d.delivery_id, d.state,
+      d.next_attempt_at, jsonb_build_array(s.step_number, ${usOf(sql`s.at`)}, s.key) AS place,
+      (SELECT count(*) FROM (SELECT FROM webhook_attempts a WHERE a.delivery_id = d.delivery_id
+        LIMIT ${MOST_ATTEMPTS}) AS counted) AS attempts
+    FROM shown s
+    LEFT JOIN order_events e ON e.order_number = ${orderNumber}
+      AND e.step_number = s.step_number AND s.kind = e.type
+    LEFT JOIN webhook_deliveries d USING (event_id)
+    ORDER BY s.step_number, s.at, s.key`;
+}
+
+/** What is no step of the order: the tables `surplus`, `refunds`, `reversals` and `erasure` of a WITH. */
+const otherEntries = (sql: Sql, orderNumber: string) => sql`
+    surplus AS (
       SELECT m.kind, m.at, jsonb_build_object('reason', r.reason,
         'amount', r.amount_paise / 100.0) AS details, r.gateway_payment_id AS id
       FROM surplus_refunds r CROSS JOIN LATERAL (VALUES
@@ -192,32 +224,7 @@ function readRows(
     ), erasure AS (
       SELECT ${ERASED_KIND} AS kind, erased_at AS at, NULL::jsonb AS details, '' FROM orders
       WHERE order_number = ${orderNumber} AND erased_at IS NOT NULL
-    ), others AS (
-      SELECT * FROM (TABLE surplus UNION ALL TABLE refunds UNION ALL TABLE reversals UNION ALL TABLE erasure) o
-      WHERE ${usOf(sql`at`)} <= ${atUs} ORDER BY at DESC ${latest}
-    ), entries AS (
-      SELECT *, '' AS key FROM steps
-      UNION ALL
-      SELECT step.step_number, o.kind, o.at, step.status, o.details, NULL, o.kind || ' ' || o.id
-      FROM others o CROSS JOIN LATERAL (
-        SELECT step_number, status FROM order_steps
-        WHERE order_number = ${orderNumber} AND step_number <= ${stepNumber} AND order_steps.at <= o.at
-        ORDER BY step_number DESC LIMIT 1) step
-    ), shown AS (
-      SELECT * FROM entries
-      WHERE (step_number, ${usOf(sql`at`)}, key) < (${stepNumber}, ${atUs}::bigint, ${key})
-      ORDER BY step_number DESC, at DESC, key DESC LIMIT ${limit}
-    )
-    SELECT s.kind, s.at, s.status, s.details, s.actor, e.event_id, e.sequence, d.delivery_id, d.state,
-      d.next_attempt_at, jsonb_build_array(s.step_number, ${usOf(sql`s.at`)}, s.key) AS place,
-      (SELECT count(*) FROM (SELECT FROM webhook_attempts a WHERE a.delivery_id = d.delivery_id
-        LIMIT ${MOST_ATTEMPTS}) AS counted) AS attempts
-    FROM shown s
-    LEFT JOIN order_events e ON e.order_number = ${orderNumber}
-      AND e.step_number = s.step_number AND s.kind = e.type
-    LEFT JOIN webhook_deliveries d USING (event_id)
-    ORDER BY s.step_number, s.at, s.key`;
-}
+    )`;
 
 /** Whether an entry is the start of a refund that an operator made for the merchant. */
 export function isRefundForMerchant({ refundReason }: OrderRow, row: TimelineRow): boolean {

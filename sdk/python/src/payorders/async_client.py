@@ -102,9 +102,9 @@ class AsyncOrders:
 
         return AsyncItemList(read, after)
 
-    async def timeline(self, order_number: str) -> Timeline:
-        """What happened to an order, and what happens next."""
-        return await self._send(calls.timeline(order_number))
+    async def timeline(self, order_number: str, *, before: str | None = None) -> Timeline:
+        """What happened to an order, and what happens next; ``before`` is an ``earlier``."""
+        return await self._send(calls.timeline(order_number, before))
 
     async def deliver(
         self,

@@ -116,8 +116,8 @@ def list_orders(
     return PageCall("GET", _list("/orders", query))
 
 
-def timeline(order_number: str) -> Call[Timeline]:
-    return Call("GET", _order(order_number, "/timeline"))
+def timeline(order_number: str, before: str | None) -> Call[Timeline]:
+    return Call("GET", _list(_order(order_number, "/timeline"), {"before": before}))
 
 
 def deliver(

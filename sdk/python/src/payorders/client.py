@@ -102,9 +102,9 @@ class Orders:
 
         return ItemList(read, after)
 
-    def timeline(self, order_number: str) -> Timeline:
-        """What happened to an order, and what happens next."""
-        return self._send(calls.timeline(order_number))
+    def timeline(self, order_number: str, *, before: str | None = None) -> Timeline:
+        """What happened to an order, and what happens next; ``before`` is an ``earlier``."""
+        return self._send(calls.timeline(order_number, before))
 
     def deliver(
         self,

@@ -267,12 +267,14 @@ class NextAction(TypedDict):
 
 
 class Timeline(TypedDict):
-    """What happened to an order, and what happens next."""
+    """What happened to an order, and what happens next; ``earlier`` is the ``before`` of the
+    entries before these."""
 
     order_number: str
     status: OrderStatus
     doing: Literal["closing", "releasing", "refunding"] | str | None
     entries: Sequence[TimelineEntry]
+    earlier: str | None
     next: NextAction | None
 
 
