@@ -1,5 +1,5 @@
 import type { Sql } from '../db/client.ts';
-import type { StepKind } from '../domain/index.ts';
+import type { StepKind, UnappliedCapture } from '../domain/index.ts';
 import type { DisputeLimit, DisputeRecord, OrderRow, SurplusReason } from '../orders/public.ts';
 import { disputeLimitOf, readDisputes } from '../orders/public.ts';
 import type { Language } from '../pages/language.ts';
@@ -55,7 +55,7 @@ export interface CheckoutStep {
   decidedFor: 'merchant' | null;
 }
 
-/** A surplus payment, which is refunded to the buyer in full. */
+/** A payment that the order cannot take, which is refunded to the buyer in full. */
 export interface CheckoutSurplus {
   sessionId: string | null;
   amountPaise: number;
@@ -81,6 +81,8 @@ export interface Checkout {
   /** Whether the merchant is active and ready, and its gateway configured. */
   takesPayments: boolean;
   session: CheckoutSession | null;
+  /** A capture that the order has not applied; null if there is none. */
+  unapplied: UnappliedCapture | null;
   /** The kind of the latest step; PAYMENT_FAILED after a failed payment attempt. */
   lastStep: StepKind | null;
   steps: CheckoutStep[];
@@ -98,6 +100,23 @@ export interface Checkout {
 type CheckoutRow = OrderRow & Omit<Checkout, 'order' | 'disputes'>;
 
 /**
+ * The payments that an order `o` cannot take. The workflow that refunds one writes its row of surplus_refunds,
+ * perhaps only later.
+ */
+const surplusOf = (sql: Sql) => sql`
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('sessionId', p.session_id,
+      'amountPaise', p.amount_paise, 'processedAt', r.processed_at,
+      'reason', coalesce(r.reason, CASE WHEN p.amount_paise <> o.amount_paise THEN 'wrong_amount'
+        WHEN o.status = 'CANCELLED' THEN 'late_payment' ELSE 'already_paid' END))
+      ORDER BY p.captured_at), '[]')
+    FROM (SELECT * FROM payments WHERE order_number = o.order_number
+      ORDER BY captured_at DESC LIMIT ${MOST_SURPLUS}) AS p
+    LEFT JOIN surplus_refunds r USING (gateway, gateway_payment_id)
+    WHERE r.order_number IS NOT NULL OR (p.is_whole
+      AND p.gateway = o.gateway AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
+      AND (p.amount_paise <> o.amount_paise OR o.status <> 'ACCEPTED')))`;
+
+/**
  * Reads the order of a payment link in one statement, so that everything is of one moment. Its disputes come
  * after it: a page that shows one too new has an old version, and is soon replaced.
  *
@@ -110,7 +129,11 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
       m.status = 'APPROVED' AND is_merchant_ready(o.merchant_id, o.environment, o.gateway)
         AS takes_payments,
       ${disputeLimitOf(sql, sql`o`)} AS dispute_limit,
-      (SELECT jsonb_build_object('sessionId', s.session_id, 'state', s.state,
+      unapplied_capture_of(o.order_number) AS unapplied,
+      (SELECT jsonb_build_object('sessionId', s.session_id,
+          -- All of its payment was refunded since, unless it is still being looked at.
+          'state', CASE WHEN s.state = 'PAID' AND EXISTS (SELECT FROM payments p
+            WHERE p.session_id = s.session_id AND NOT p.is_whole) THEN 'CLOSED' ELSE s.state END,
           'upiIntent', s.upi_intent, 'pageUrl', s.page_url, 'expiresAt', s.expires_at,
           'isExpired', ${isExpired(sql)})
         FROM payment_sessions s WHERE s.order_number = o.order_number
@@ -126,12 +149,7 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
         FROM (SELECT * FROM order_steps s WHERE s.order_number = o.order_number
           AND s.kind = ANY (${PROGRESS_KINDS})
           ORDER BY s.step_number DESC LIMIT ${MOST_STEPS}) AS t) AS steps,
-      (SELECT coalesce(jsonb_agg(jsonb_build_object('sessionId', p.session_id,
-          'amountPaise', r.amount_paise, 'reason', r.reason, 'processedAt', r.processed_at)
-          ORDER BY r.started_at), '[]')
-        FROM (SELECT * FROM surplus_refunds WHERE order_number = o.order_number
-          ORDER BY started_at DESC LIMIT ${MOST_SURPLUS}) AS r
-        JOIN payments p USING (gateway, gateway_payment_id)) AS surplus,
+      ${surplusOf(sql)} AS surplus,
       (SELECT jsonb_build_object('reference', x.reference, 'reason', x.reason)
         FROM outside_settlements x JOIN order_steps t USING (order_number)
         WHERE x.order_number = o.order_number
@@ -141,13 +159,14 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
     WHERE o.payment_token = ${token} AND o.erased_at IS NULL`;
   if (!row) return undefined;
   const { merchantName, merchantEmail, takesPayments, session, lastStep, steps, ...rest } = row;
-  const { surplus, settlement, disputeLimit, now, ...order } = rest;
+  const { surplus, unapplied, settlement, disputeLimit, now, ...order } = rest;
   return {
     order,
     merchantName,
     merchantEmail,
     takesPayments,
     session,
+    unapplied,
     lastStep,
     steps,
     surplus,

@@ -7,6 +7,7 @@ export type PaymentState =
   | 'waiting'
   | 'session_expired'
   | 'confirming'
+  | 'looked_at'
   | 'link_expired'
   | 'merchant_unavailable';
 
@@ -43,10 +44,12 @@ export function stateOf(checkout: Checkout): CheckoutState {
   return STATE_OF_STATUS[status](checkout);
 }
 
-function paymentState({ order, takesPayments, session, surplus, now }: Checkout): CheckoutState {
+function paymentState(checkout: Checkout): CheckoutState {
+  const { order, takesPayments, session, unapplied, surplus, now } = checkout;
+  if (unapplied === 'looked_at') return 'looked_at';
   // The payment is captured and its order will be notified. A surplus payment never makes it PAID.
   const isSurplus = surplus.some(({ sessionId }) => sessionId === session?.sessionId);
-  if (session?.state === 'PAID' && !isSurplus) return 'confirming';
+  if (unapplied !== null || (session?.state === 'PAID' && !isSurplus)) return 'confirming';
   if (order.pendingOperation !== null) return 'closing';
   if (order.paymentLinkExpiresAt <= now) return 'link_expired';
   if (!takesPayments) return 'merchant_unavailable';
@@ -79,6 +82,7 @@ const FINAL: Polling = { firstSeconds: 60, mostSeconds: 3600 };
 const POLLING = {
   waiting: FOR_SECONDS,
   confirming: FOR_SECONDS,
+  looked_at: FOR_MINUTES,
   closing: FOR_SECONDS,
   payable: FOR_MINUTES,
   session_expired: FOR_MINUTES,
@@ -103,8 +107,9 @@ export function pollingOf(state: CheckoutState, { order, surplus }: Checkout): P
 
 /** A hash that changes whenever the page would look different. */
 export function versionOf(checkout: Checkout): string {
-  const { order, session, surplus } = checkout;
+  const { order, session, surplus, unapplied } = checkout;
   const { stepNumber, refundProcessedAt } = order;
-  const facts = [stateOf(checkout), stepNumber, refundProcessedAt, session?.sessionId, surplus];
+  const state = stateOf(checkout);
+  const facts = [state, stepNumber, refundProcessedAt, session?.sessionId, surplus, unapplied];
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, 12);
 }

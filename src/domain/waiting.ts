@@ -21,12 +21,21 @@ export interface WaitingOrder {
   updatedAt: Date;
 }
 
+/**
+ * A capture that is recorded and that its order has not applied. `reported`: only a callback has told of it.
+ * `confirmed`: it makes the order PAID. `looked_at`: it is in another currency or was refunded in part, so people
+ * decide what becomes of it.
+ */
+export type UnappliedCapture = 'reported' | 'confirmed' | 'looked_at';
+
 /** What decides a merchant's sentence beside the order. */
 export interface MerchantCircumstances {
   /** The database's clock, by which deadlines are decided. */
   now: Date;
   /** The merchant is suspended: nothing is released meanwhile. */
   isSuspended: boolean;
+  /** A capture that the order has not applied; null or absent if there is none. */
+  unapplied?: UnappliedCapture | null;
 }
 
 /** What an order waits for, as each of its readers reads it. */
@@ -44,8 +53,7 @@ interface Waiting {
 export const WAITING = {
   ACCEPTED: {
     operator: "Waiting for the buyer's payment.",
-    merchant: (order) =>
-      sentence`Waiting for the buyer to pay ${amountOf(order)}. If the buyer has not paid by ${linkEndOf(order)}, the payment link expires and the order is cancelled.`,
+    merchant: acceptedSentence,
   },
   PAID: {
     operator: 'Paid, the money is held. Waiting for the merchant to mark the order delivered.',
@@ -114,6 +122,13 @@ export const WAITING = {
 } as const satisfies Record<OrderStatus | OperatorReview, Waiting> &
   Record<PendingOperation['kind'], Waiting & { client: string }>;
 
+/** What clients of the API read of a capture that its order has not applied, after "; ". */
+export const UNAPPLIED = {
+  reported: 'its payment is being confirmed',
+  confirmed: 'its payment is being confirmed',
+  looked_at: 'its payment is being looked at',
+} as const satisfies Record<UnappliedCapture, string>;
+
 /** What each deadline does when it passes. */
 export const AT_DEADLINE = {
   payment_link: {
@@ -157,11 +172,27 @@ function deliveredSentence(
     : sentence`Delivered. If the buyer raises no dispute by ${completion}, it completes and ${amountOf(order)} is released to you.`;
 }
 
-function cancelledSentence(order: WaitingOrder): Sentence {
+function acceptedSentence(order: WaitingOrder, { unapplied }: MerchantCircumstances): Sentence {
+  switch (unapplied) {
+    case 'looked_at':
+      return [IS_LOOKED_AT, ' The order takes no other payment meanwhile. Do not deliver it.'];
+    case 'reported':
+    case 'confirmed':
+      return sentence`A payment of ${amountOf(order)} was reported and is being confirmed. The order takes no other payment meanwhile. Do not deliver it before it is paid.`;
+    default:
+      return sentence`Waiting for the buyer to pay ${amountOf(order)}. If the buyer has not paid by ${linkEndOf(order)}, the payment link expires and the order is cancelled.`;
+  }
+}
+
+const IS_LOOKED_AT =
+  'A payment of the buyer is in another currency, or was refunded in part: we look at it.';
+
+function cancelledSentence(order: WaitingOrder, { unapplied }: MerchantCircumstances): Sentence {
   const cause =
     order.cancelledBy === 'expiry'
       ? 'Cancelled: the payment link expired before the buyer paid.'
       : 'Cancelled before the buyer paid.';
+  if (unapplied === 'looked_at') return [cause, ' ', IS_LOOKED_AT];
   if (order.refundAmountPaise === null) return [cause, ' Nothing follows.'];
   return order.refundProcessedAt
     ? sentence`${cause} ${refundOf(order)} of the buyer was refunded, because the order could not take the payment. Nothing follows.`

@@ -37,7 +37,8 @@ export const statementLineSchema = z
     gateway_refund_id: z.string().nullable().meta({ description: 'Of every kind of refund' }),
     gateway_chargeback_id: z.string().nullable(),
     utr: z.string().nullable().meta({
-      description: 'Of a payment: its reference at banks and UPI apps; null if not known',
+      description:
+        'Of a payment: its reference at banks and UPI apps; null if not known. It may become known later',
     }),
     gateway_payout_id: z.string().nullable().meta({
       description: 'Of `paid_out`: the payout to your bank, which can contain many transfers',

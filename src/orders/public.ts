@@ -22,6 +22,7 @@ export {
   readDisputes,
 } from './steps/disputes.ts';
 export type { Timeline, TimelinePart, TimelinePlace, TimelineRow } from './steps/timeline.ts';
+export { findUnappliedState } from './steps/unapplied-capture.ts';
 export {
   isRefundForMerchant,
   presentToOperator,

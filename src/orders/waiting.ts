@@ -1,5 +1,17 @@
-import type { Deadline, MerchantCircumstances, Sentence } from '../domain/index.ts';
-import { AT_DEADLINE, DISPUTE_RECEIVED, phaseOf, STATUSES, WAITING } from '../domain/index.ts';
+import type {
+  Deadline,
+  MerchantCircumstances,
+  Sentence,
+  UnappliedCapture,
+} from '../domain/index.ts';
+import {
+  AT_DEADLINE,
+  DISPUTE_RECEIVED,
+  phaseOf,
+  STATUSES,
+  UNAPPLIED,
+  WAITING,
+} from '../domain/index.ts';
 import type { OrderRow } from './rows.ts';
 
 const COLUMNS = {
@@ -9,13 +21,17 @@ const COLUMNS = {
 } as const satisfies Record<Deadline['kind'], keyof OrderRow>;
 
 /** The next deadline of an order and the action that it causes, or its operation at the gateway. */
-export function nextActionOf(order: OrderRow): { at: Date; action: string } | null {
+export function nextActionOf(
+  order: OrderRow,
+  unapplied: UnappliedCapture | null = null,
+): { at: Date; action: string } | null {
   const { pendingOperation, status, updatedAt } = order;
   if (pendingOperation) return { at: updatedAt, action: WAITING[pendingOperation.kind].client };
   const { deadline } = STATUSES[status];
   if (deadline === null) return null;
   const at = order[COLUMNS[deadline]];
-  return at && { at, action: AT_DEADLINE[deadline].client };
+  const meanwhile = status === 'ACCEPTED' && unapplied ? `; ${UNAPPLIED[unapplied]}` : '';
+  return at && { at, action: AT_DEADLINE[deadline].client + meanwhile };
 }
 
 /** The next deadline of an order; null without one, and while an operation is pending at the gateway. */

@@ -18,7 +18,7 @@ const nextOf = (status: OrderStatus, pendingOperation: PendingOperation | null =
     disputeRespondBy: new Date(ANSWER_ENDS),
     updatedAt: new Date(UPDATED),
   };
-  return presentTimeline(order as OrderRow, []).next;
+  return presentTimeline(order as OrderRow, { rows: [], earlier: null }).next;
 };
 
 const REFUND = 'the dispute is unresolved; the buyer is refunded';

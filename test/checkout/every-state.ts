@@ -15,6 +15,18 @@ const SAYS: Record<PageState, readonly [english: string, hindi: string]> = {
   failed_attempt: ['Your last payment did not go through.', 'आपका पिछला भुगतान नहीं हो पाया।'],
   session_expired: ['This payment session has expired', 'भुगतान का समय समाप्त हो गया'],
   confirming: ['Payment received We are confirming your order', 'भुगतान मिल गया'],
+  reported: [
+    'Your payment of ₹499.50 was reported to us, and we are confirming it. Please do not pay again',
+    'आपके ₹499.50 के भुगतान की सूचना हमें मिल गई है',
+  ],
+  looked_at: [
+    'Your payment is being looked at We have your payment',
+    'आपके भुगतान की जाँच की जा रही है',
+  ],
+  looked_at_and_cancelled: [
+    'Asha Textiles has cancelled it. Another payment of yours for this order is being looked at.',
+    'इस ऑर्डर के लिए आपके एक और भुगतान की जाँच की जा रही है।',
+  ],
   closing: ['This order is being cancelled Please do not pay', 'यह ऑर्डर रद्द किया जा रहा है'],
   link_expired: [
     'This payment link has expired Ask Asha Textiles for a new one',

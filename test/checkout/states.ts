@@ -62,6 +62,15 @@ async function setPendingOperation(
     WHERE order_number = ${order.order_number}`;
 }
 
+/** Records a capture that the order has not applied, and nothing else. */
+const writeUnapplied = (
+  { service, order }: Checkout,
+  { currency, confirmedAt }: { currency: string; confirmedAt: Date | null },
+) => service.sql`
+  INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise, currency, confirmed_at)
+  VALUES ('razorpay', ${`pay_of_${order.order_number}`}, 'sandbox', ${order.order_number}, 49950, ${currency},
+    ${confirmedAt})`;
+
 /** The buyer's latest payment at the gateway simulator. */
 export async function gatewaySessionOf({ service, order }: Checkout): Promise<string> {
   const [row] = await service.sql<{ gatewaySessionId: string }[]>`
@@ -83,6 +92,7 @@ export const WAYS: Record<CheckoutState, (checkout: Checkout) => Promise<unknown
     await checkout.service.sql`UPDATE payment_sessions SET state = 'PAID'
       WHERE order_number = ${checkout.order.order_number}`;
   },
+  looked_at: (checkout) => writeUnapplied(checkout, { currency: 'USD', confirmedAt: new Date() }),
   closing: (checkout) => setPendingOperation(checkout, { kind: 'closing', cause: 'cancel' }),
   link_expired: ({ service, order }) => service.sql`
     UPDATE orders SET payment_link_expires_at = service_now()
@@ -131,6 +141,15 @@ const VARIANTS = {
         WHERE order_number = ${order.order_number} AND kind = 'PAYMENT_FAILED'`;
       return rows.length > 0;
     });
+  },
+  /** Only the callback has told of it, and the session has expired since. */
+  async reported(checkout: Checkout) {
+    await WAYS.session_expired(checkout);
+    await writeUnapplied(checkout, { currency: 'INR', confirmedAt: null });
+  },
+  async looked_at_and_cancelled(checkout: Checkout) {
+    await WAYS.looked_at(checkout);
+    await WAYS.cancelled(checkout);
   },
   async under_review(checkout: Checkout) {
     await WAYS.disputed(checkout);

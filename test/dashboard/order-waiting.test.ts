@@ -153,6 +153,6 @@ test.for<[OrderStatus, PendingOperation | null]>([
     disputeRespondBy: status === 'DISPUTE_OPEN' ? LATER : null,
   };
   const { until } = waitingOf(order, { now: NOW, isSuspended: false });
-  const next = presentTimeline(order, []).next;
+  const next = presentTimeline(order, { rows: [], earlier: null }).next;
   expect(until?.toISOString()).toBe(pendingOperation ? undefined : next?.at);
 });

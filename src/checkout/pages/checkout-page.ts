@@ -55,6 +55,7 @@ export function checkoutPage(
     orderHeader(checkout),
     stateSection(headline),
     ...checkout.surplus.map((surplus) => surplusNotice(surplus, texts)),
+    checkout.unapplied === 'looked_at' && state !== 'looked_at' && notice('wait', texts.lookedAt),
     paymentSection(state, checkout, links.sessions, texts),
     progressSection(state, checkout, texts),
     disputeSection(checkout, links.dispute, feedback.draft, texts),

@@ -14,6 +14,8 @@ const TONES = {
   waiting: 'wait',
   session_expired: 'bad',
   confirming: 'wait',
+  reported: 'wait',
+  looked_at: 'wait',
   link_expired: 'bad',
   merchant_unavailable: 'bad',
   closing: 'wait',
@@ -38,6 +40,7 @@ const TONES = {
 
 /** States of the page in which more than the state decides the message. */
 const KINDS: Partial<Record<CheckoutState, (checkout: Checkout) => HeadlineKind>> = {
+  confirming: ({ unapplied }) => (unapplied === 'reported' ? 'reported' : 'confirming'),
   delivered: deliveredKind,
   disputed: ({ order, disputes }) => {
     if (order.operatorReview === 'reviewedWithoutEvidence') return 'reviewed';
@@ -65,7 +68,10 @@ export function headlineOf(state: CheckoutState, checkout: Checkout, texts: Text
   return { tone: TONES[kind], ...texts.headlines[kind](factsOf(checkout, texts)) };
 }
 
-function factsOf({ order, merchantName, surplus }: Checkout, texts: Texts): HeadlineFacts {
+function factsOf(
+  { order, merchantName, surplus, unapplied }: Checkout,
+  texts: Texts,
+): HeadlineFacts {
   // In the states that name a deadline, its column has a value.
   const time = (at: Date | null) => timeText(at ?? order.updatedAt, texts.language);
   return {
@@ -75,6 +81,6 @@ function factsOf({ order, merchantName, surplus }: Checkout, texts: Texts): Head
     payBy: time(order.paymentLinkExpiresAt),
     disputeBy: time(order.completesAt),
     answerBy: time(order.disputeRespondBy),
-    hasSurplus: surplus.length > 0,
+    hasOtherPayment: surplus.length > 0 || unapplied !== null,
   };
 }

@@ -12,8 +12,8 @@ export interface HeadlineFacts {
   readonly payBy: string;
   readonly disputeBy: string;
   readonly answerBy: string;
-  /** A payment came that the order could not take. */
-  readonly hasSurplus: boolean;
+  /** A payment came that the order has not taken. */
+  readonly hasOtherPayment: boolean;
 }
 
 /** The title and the text of the page's main message. */
@@ -27,6 +27,7 @@ type Headline = (facts: HeadlineFacts) => HeadlineTexts;
 const LINK_EXPIRED = 'This payment link has expired';
 const REFUND_ON_ITS_WAY = 'Your refund is on its way';
 const OR_REFUNDED = 'If it is not resolved by then, you get your money back.';
+const NO_SECOND_PAYMENT = 'Please do not pay again: this page shows when it is done.';
 const RESOLVED = 'Dispute resolved by the merchant';
 
 /** The main message of the page, by what the order waits for. */
@@ -47,7 +48,15 @@ const HEADLINES = {
   }),
   confirming: () => ({
     title: 'Payment received',
-    text: 'We are confirming your order. This takes a few seconds.',
+    text: `We are confirming your order. ${NO_SECOND_PAYMENT}`,
+  }),
+  reported: ({ amount }) => ({
+    title: 'Your payment is being confirmed',
+    text: `Your payment of ${amount} was reported to us, and we are confirming it. ${NO_SECOND_PAYMENT}`,
+  }),
+  looked_at: ({ merchant }) => ({
+    title: 'Your payment is being looked at',
+    text: `We have your payment, but this order could not take it: it is in another currency, or a part of it was sent back. We look at it. Please do not pay again: ask ${merchant} if you have questions.`,
   }),
   link_expired: ({ merchant }) => ({
     title: LINK_EXPIRED,
@@ -121,13 +130,13 @@ const HEADLINES = {
     title: REFUND_ON_ITS_WAY,
     text: `Your bank has returned the refund of ${refund}: it is being sent again.`,
   }),
-  cancelled: ({ merchant, hasSurplus }) => ({
+  cancelled: ({ merchant, hasOtherPayment }) => ({
     title: 'This order was cancelled',
-    text: `${merchant} has cancelled it.${hasSurplus ? '' : ' Nothing was charged.'}`,
+    text: `${merchant} has cancelled it.${hasOtherPayment ? '' : ' Nothing was charged.'}`,
   }),
-  cancelled_by_expiry: ({ merchant, hasSurplus }) => ({
+  cancelled_by_expiry: ({ merchant, hasOtherPayment }) => ({
     title: LINK_EXPIRED,
-    text: `The order was not paid in time and is cancelled.${hasSurplus ? '' : ' Nothing was charged.'} Ask ${merchant} for a new link.`,
+    text: `The order was not paid in time and is cancelled.${hasOtherPayment ? '' : ' Nothing was charged.'} Ask ${merchant} for a new link.`,
   }),
 } as const satisfies Record<string, Headline>;
 
@@ -162,6 +171,9 @@ export const EN = {
     scan: 'Scan with any UPI app',
     sandboxScan: 'A real UPI app reads this code, but cannot pay in the sandbox',
   },
+
+  /** Of a payment that the order could not take and that is not refunded by itself, once the order waits for none. */
+  lookedAt: 'Another payment of yours for this order is being looked at.',
 
   /** What became of a payment that the order could not take. */
   surplus: {

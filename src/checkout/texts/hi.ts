@@ -4,6 +4,7 @@ import type { HeadlineFacts, Texts } from './en.ts';
 const LINK_EXPIRED = 'इस भुगतान लिंक की समय-सीमा समाप्त हो गई है';
 const REFUND_ON_ITS_WAY = 'आपका रिफ़ंड भेजा जा रहा है';
 const OR_REFUNDED = 'अगर तब तक विवाद नहीं सुलझा, तो आपके पैसे वापस मिल जाएँगे।';
+const NO_SECOND_PAYMENT = 'कृपया दोबारा भुगतान न करें: पूरा होने पर वह इस पेज पर दिखेगा।';
 const RESOLVED = 'व्यापारी ने विवाद सुलझाया';
 const DECIDED_FOR_MERCHANT = 'विवाद का फ़ैसला व्यापारी के पक्ष में हुआ';
 const NOTHING_CHARGED = 'आपसे कोई पैसा नहीं लिया गया।';
@@ -42,7 +43,15 @@ export const HI: Texts = {
     }),
     confirming: () => ({
       title: 'भुगतान मिल गया',
-      text: 'आपके ऑर्डर की पुष्टि की जा रही है। इसमें कुछ सेकंड लगते हैं।',
+      text: `आपके ऑर्डर की पुष्टि की जा रही है। ${NO_SECOND_PAYMENT}`,
+    }),
+    reported: ({ amount }) => ({
+      title: 'आपके भुगतान की पुष्टि की जा रही है',
+      text: `आपके ${amount} के भुगतान की सूचना हमें मिल गई है और उसकी पुष्टि की जा रही है। ${NO_SECOND_PAYMENT}`,
+    }),
+    looked_at: ({ merchant }) => ({
+      title: 'आपके भुगतान की जाँच की जा रही है',
+      text: `हमें आपका भुगतान मिला है, पर यह ऑर्डर उसे नहीं ले सका: वह किसी दूसरी मुद्रा में है, या उसका एक हिस्सा लौटाया जा चुका है। हम इसकी जाँच कर रहे हैं। कृपया दोबारा भुगतान न करें: कोई सवाल हो, तो ${merchant} से पूछें।`,
     }),
     link_expired: ({ merchant }) => ({
       title: LINK_EXPIRED,
@@ -113,13 +122,13 @@ export const HI: Texts = {
       title: REFUND_ON_ITS_WAY,
       text: `आपके बैंक ने ${refund} का रिफ़ंड लौटा दिया है: इसे फिर से भेजा जा रहा है।`,
     }),
-    cancelled: ({ merchant, hasSurplus }) => ({
+    cancelled: ({ merchant, hasOtherPayment }) => ({
       title: 'यह ऑर्डर रद्द हो गया है',
-      text: `इसे ${merchant} ने रद्द किया है।${hasSurplus ? '' : ` ${NOTHING_CHARGED}`}`,
+      text: `इसे ${merchant} ने रद्द किया है।${hasOtherPayment ? '' : ` ${NOTHING_CHARGED}`}`,
     }),
-    cancelled_by_expiry: ({ merchant, hasSurplus }) => ({
+    cancelled_by_expiry: ({ merchant, hasOtherPayment }) => ({
       title: LINK_EXPIRED,
-      text: `समय पर भुगतान न होने से ऑर्डर रद्द हो गया है।${hasSurplus ? '' : ` ${NOTHING_CHARGED}`} नए लिंक के लिए ${merchant} से संपर्क करें।`,
+      text: `समय पर भुगतान न होने से ऑर्डर रद्द हो गया है।${hasOtherPayment ? '' : ` ${NOTHING_CHARGED}`} नए लिंक के लिए ${merchant} से संपर्क करें।`,
     }),
   },
 
@@ -137,6 +146,8 @@ export const HI: Texts = {
     scan: 'किसी भी UPI ऐप से स्कैन करें',
     sandboxScan: 'असली UPI ऐप इस कोड को पढ़ता है, पर सैंडबॉक्स में भुगतान नहीं कर सकता',
   },
+
+  lookedAt: 'इस ऑर्डर के लिए आपके एक और भुगतान की जाँच की जा रही है।',
 
   surplus: {
     reasons: {

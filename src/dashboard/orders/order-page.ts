@@ -43,12 +43,12 @@ export interface OrderPageContent {
 }
 
 const HOLD_REFUSED =
-  'The payment gateway does not accept the transfer of this money to your account at the moment. The operators have been told, and it is tried again every hour. Your money is not lost.';
+  'The payment gateway does not accept the transfer of this money to your account at the moment. The operators have been told, and it is tried again. Your money is not lost.';
 
 /** The page of one order. */
 export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View {
   const { details, lines, isSuspended, refused, done } = content;
-  const { order, now } = details;
+  const { order, now, unapplied } = details;
   return {
     title: `Order ${order.merchantOrderId ?? order.orderNumber}`,
     hasOwnHeading: true,
@@ -58,7 +58,7 @@ export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View
     content: [
       orderHead(order),
       done && notice('good', `Done: ${done.label}.`, 'status'),
-      waitingSentence(order, { now, isSuspended }),
+      waitingSentence(order, { now, isSuspended, unapplied }),
       content.isHoldRefused && notice('wait', HOLD_REFUSED),
       refusalWithoutForm(content, refused),
       actionList(deps, content),
@@ -70,7 +70,7 @@ export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View
           null,
           disputesSection(details.disputes, now),
           timelineSection(order, details.timeline, now),
-          paymentFacts(deps, order, now),
+          paymentFacts(deps, details),
           ledgerSection(lines, now),
         ),
         h(
@@ -108,32 +108,35 @@ function refusalWithoutForm({ actions }: OrderPageContent, refused: RefusedActio
 }
 
 /** Whether the buyer can still pay it. */
-const isPayable = ({ status, pendingOperation, erasedAt }: OrderRow) =>
-  status === 'ACCEPTED' && pendingOperation === null && erasedAt === null;
+const isPayable = (
+  { status, pendingOperation, erasedAt }: OrderRow,
+  unapplied: OrderDetails['unapplied'],
+) => status === 'ACCEPTED' && pendingOperation === null && erasedAt === null && unapplied === null;
 
 /** What the merchant can do, the likely actions first: each opens its form. */
 function actionList(
   { paymentUrlOf }: OrderPagesDeps,
-  { actions, details: { order }, refused }: OrderPageContent,
+  { actions, details: { order, unapplied }, refused }: OrderPageContent,
 ) {
   const forms = actions
     .filter(({ isTestHelper }) => !isTestHelper)
     .map((action) => actionForm(order, action, { refused }));
-  const copy = isPayable(order) && copyButton('Copy the payment link', paymentUrlOf(order));
+  const copy =
+    isPayable(order, unapplied) && copyButton('Copy the payment link', paymentUrlOf(order));
   if (forms.length === 0 && !copy) return null;
   return h('section', { class: 'acts', 'aria-label': 'What you can do' }, copy, ...forms);
 }
 
 /** In the sandbox: acting as the buyer, and moving the clock. */
 function sandboxTools({
-  details: { order, now },
+  details: { order, now, unapplied },
   actions,
   isSuspended,
   refused,
 }: OrderPageContent) {
   const tools = actions.filter(({ isTestHelper }) => isTestHelper);
   if (tools.length === 0) return null;
-  const { until } = waitingOf(order, { now, isSuspended });
+  const { until } = waitingOf(order, { now, isSuspended, unapplied });
   // So that the next deadline passes.
   const seconds = until && Math.max(1, Math.ceil((until.getTime() - now.getTime()) / 1000));
   const suggested = seconds === null ? {} : { seconds: String(seconds) };
@@ -164,7 +167,7 @@ function orderFacts(row: OrderRow, now: Date) {
   );
 }
 
-function paymentFacts({ paymentUrlOf }: OrderPagesDeps, order: OrderRow, now: Date) {
+function paymentFacts({ paymentUrlOf }: OrderPagesDeps, { order, now, unapplied }: OrderDetails) {
   return section(
     'payment',
     'Payment',
@@ -176,7 +179,7 @@ function paymentFacts({ paymentUrlOf }: OrderPagesDeps, order: OrderRow, now: Da
       'Refund reason': order.refundReason?.replaceAll('_', ' '),
       Refunded: order.refundProcessedAt && moment(order.refundProcessedAt, now),
       Cancelled: order.cancelledAt && moment(order.cancelledAt, now),
-      'Link expires': isPayable(order) && moment(order.paymentLinkExpiresAt, now),
+      'Link expires': isPayable(order, unapplied) && moment(order.paymentLinkExpiresAt, now),
     }),
     order.erasedAt === null &&
       more("The buyer's page", copyable('payment link', paymentUrlOf(order))),

@@ -217,6 +217,11 @@ BEGIN
   END IF;
 
   changed := jsonb_populate_record(o, p_columns);
+  IF p_step->>'kind' = 'PAYMENT_SUCCESS' THEN
+    -- Read again under the lock: the gateway may have reported it since.
+    SELECT utr INTO changed.payment_utr FROM payments
+    WHERE gateway = o.gateway AND gateway_payment_id = changed.gateway_payment_id;
+  END IF;
   IF p_step->>'kind' = 'ORDER_CANCELLED' THEN
     -- Read again under the lock: a surplus refund may have begun or ended since.
     SELECT s.amount_paise, s.reason, s.processed_at

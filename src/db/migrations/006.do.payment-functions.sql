@@ -22,6 +22,31 @@ CREATE FUNCTION book_fees(p payments) RETURNS void LANGUAGE sql AS $$
   ON CONFLICT DO NOTHING
 $$;
 
+-- Records what a gateway has reported of a payment only after it was recorded, also of one that its order has taken:
+-- the UTR, which the order shows too, and the fees. What was reported first counts. Like every writer it locks the order
+-- first.
+CREATE FUNCTION write_late_facts(
+  p_gateway text, p_gateway_payment_id text,
+  p_facts jsonb  -- utr, fee_paise, tax_paise, transfer_fee_paise, transfer_tax_paise, where they are known
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  payment payments;
+BEGIN
+  PERFORM FROM payments p JOIN orders o USING (order_number)
+  WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id FOR NO KEY UPDATE OF o;
+  UPDATE payments p SET utr = coalesce(p.utr, p_facts->>'utr'),
+    fee_paise = coalesce(p.fee_paise, (p_facts->>'fee_paise')::bigint),
+    tax_paise = coalesce(p.tax_paise, (p_facts->>'tax_paise')::bigint),
+    transfer_fee_paise = coalesce(p.transfer_fee_paise, (p_facts->>'transfer_fee_paise')::bigint),
+    transfer_tax_paise = coalesce(p.transfer_tax_paise, (p_facts->>'transfer_tax_paise')::bigint)
+  WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id
+  RETURNING * INTO payment;
+  PERFORM book_fees(payment);
+  UPDATE orders o SET payment_utr = payment.utr
+  WHERE o.order_number = payment.order_number AND o.gateway = p_gateway
+    AND o.gateway_payment_id = p_gateway_payment_id AND o.payment_utr IS DISTINCT FROM payment.utr;
+END $$;
+
 -- The gateway's id of what has moved the money of a line with this operation.
 CREATE FUNCTION movement_of(p_gateway text, p_gateway_payment_id text, p_operation text) RETURNS text
 LANGUAGE sql STABLE AS $$
@@ -40,8 +65,8 @@ $$;
 
 -- Records a capture and, once the gateway's API has confirmed it, ends its session: as paid, or, if
 -- the order cannot become PAID by it, so that the buyer can have another session. Like every writer it
--- locks the order first. A capture that an order has taken, or that is being refunded as surplus, does
--- not change.
+-- locks the order first. Of a capture that an order has taken, or that is being refunded as surplus, only what
+-- was not known is added.
 --
 -- Returns fits, unfit (the order cannot become PAID by it), or unconfirmed: the gateway must be asked.
 CREATE FUNCTION write_capture(
@@ -73,6 +98,8 @@ BEGIN
       ELSE greatest(payments.refunded_paise, excluded.refunded_paise) END,
     confirmed_at = CASE WHEN p_asked_at >= payments.captured_at THEN p_asked_at
       ELSE payments.confirmed_at END,
+    session_id = coalesce(payments.session_id, excluded.session_id),
+    utr = coalesce(payments.utr, excluded.utr),
     fee_paise = coalesce(payments.fee_paise, excluded.fee_paise),
     tax_paise = coalesce(payments.tax_paise, excluded.tax_paise)
   WHERE payments.order_number = p_order_number
@@ -82,6 +109,11 @@ BEGIN
   RETURNING * INTO payment;
   -- An order has taken it, or it is being refunded.
   IF payment.gateway_payment_id IS NULL THEN
+    PERFORM write_late_facts(p_gateway, p.gateway_payment_id,
+      CASE WHEN p_asked_at IS NULL THEN jsonb_build_object('utr', p_payment->'utr') ELSE p_payment END)
+    FROM payments p
+    WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_payment->>'gateway_payment_id'
+      AND p.order_number = p_order_number;
     RETURN CASE WHEN o.gateway_payment_id IS NOT DISTINCT FROM p_payment->>'gateway_payment_id'
       THEN 'fits' ELSE 'unfit' END;
   ELSIF payment.confirmed_at IS NULL THEN
@@ -104,10 +136,41 @@ BEGIN
     AND NOT EXISTS (SELECT FROM payments other
       WHERE other.session_id = s.session_id AND other.is_whole
         AND other.amount_paise = o.amount_paise);
+  -- While a capture is looked at, its order offers no payment: reconciliation closes the session at the gateway.
+  UPDATE payment_sessions SET ended_at = service_now(), next_check_at = service_now()
+  WHERE session_id = o.open_session_id AND session_id IS DISTINCT FROM payment.session_id
+    AND state IN ('OPENING', 'OPEN') AND ended_at IS NULL AND unapplied_capture_of(p_order_number) IS NOT NULL;
   UPDATE orders SET open_session_id = NULL
-  WHERE order_number = p_order_number AND open_session_id = payment.session_id;
+  WHERE order_number = p_order_number
+    AND (FOUND OR open_session_id = payment.session_id);
   RETURN 'unfit';
 END $$;
+
+-- True once the buyer has all of a payment back: refunded at the gateway itself, charged back, or refunded by us.
+CREATE FUNCTION is_wholly_refunded(p payments) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT p.gateway_status = 'refunded' OR p.amount_paise <= greatest(p.refunded_paise,
+    (SELECT coalesce(sum(r.amount_paise), 0) FROM gateway_reversals r
+      WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id AND r.has_left)
+    + (SELECT coalesce(sum(CASE t.operation WHEN 'refund' THEN t.amount_paise ELSE -t.amount_paise END), 0)
+      FROM ledger_transfers t
+      WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
+        AND t.operation IN ('refund', 'refund_failed')))
+$$;
+
+-- What is known of the captures that an order has not applied: 'confirmed' of one that makes it PAID next, 'reported' of
+-- one for which the gateway must still be asked, 'looked_at' of one that is not whole, until all of it was refunded. Null
+-- if there is none: only then the order can be paid.
+CREATE FUNCTION unapplied_capture_of(p_order_number text) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT min(CASE WHEN NOT p.is_whole THEN 'looked_at'
+    WHEN p.confirmed_at IS NULL THEN 'reported' ELSE 'confirmed' END)
+  FROM payments p JOIN orders o USING (order_number)
+  WHERE p.order_number = p_order_number AND p.gateway = o.gateway
+    AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
+    AND CASE WHEN p.is_whole THEN o.status = 'ACCEPTED' AND p.amount_paise = o.amount_paise
+      ELSE NOT is_wholly_refunded(p) END
+    AND NOT EXISTS (SELECT FROM surplus_refunds s
+      WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
+$$;
 
 -- True while the refund of a REFUNDED order has failed and is not made again.
 CREATE FUNCTION has_failed_refund(o orders) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
@@ -197,7 +260,9 @@ BEGIN
   UPDATE orders SET reversed_paise = reversed_paise + reversal.amount_paise
   WHERE order_number = o.order_number AND gateway_payment_id = reversal.gateway_payment_id;
   -- No order has taken this payment, and a partly refunded one cannot be taken.
-  UPDATE payments p SET refunded_paise = greatest(p.refunded_paise, reversal.amount_paise)
+  UPDATE payments p SET refunded_paise = greatest(p.refunded_paise, (
+    SELECT sum(r.amount_paise) FROM gateway_reversals r
+    WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id AND r.has_left))
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = reversal.gateway_payment_id
     AND NOT is_booked(p.gateway, p.gateway_payment_id);
   RETURN jsonb_build_object('outcome', 'recorded', 'orderNumber', o.order_number);
@@ -381,7 +446,8 @@ DECLARE
   merchant merchants;
 BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
-  IF o.status <> 'ACCEPTED' OR o.pending_operation IS NOT NULL OR o.payment_link_expires_at <= service_now() THEN
+  IF o.status <> 'ACCEPTED' OR o.pending_operation IS NOT NULL OR o.payment_link_expires_at <= service_now()
+    OR unapplied_capture_of(p_order_number) IS NOT NULL THEN
     RETURN 'refused';
   END IF;
   SELECT * INTO STRICT merchant FROM merchants WHERE merchant_id = o.merchant_id;
@@ -393,10 +459,6 @@ BEGIN
     RETURN 'not_ready';
   END IF;
   SELECT * INTO open FROM payment_sessions WHERE session_id = o.open_session_id;
-  -- Captured, and the order is about to be notified.
-  IF open.state = 'PAID' THEN
-    RETURN 'refused';
-  END IF;
   IF open.state = 'OPEN' AND open.expires_at > service_now() THEN
     RETURN 'open';
   ELSIF open.state = 'OPENING'

@@ -42,6 +42,14 @@ FROM open JOIN surplus_refunds s ON s.gateway = open.gateway AND s.gateway_payme
 WHERE kind IN ('gateway_refused', 'surplus_capture', 'wrong_amount', 'refund_failed')
   AND (s.processed_at IS NOT NULL OR s.settled_paise IS NOT NULL)
 UNION ALL
+SELECT alert_id, 'all of the payment was refunded'
+FROM open JOIN payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
+WHERE kind = 'unfit_capture' AND is_wholly_refunded(p)
+UNION ALL
+SELECT alert_id, 'all of the payment was refunded'
+FROM open JOIN payments p ON p.gateway = details->>'gateway' AND p.gateway_payment_id = details->>'gatewayPaymentId'
+WHERE kind = 'refunded_at_gateway' AND is_wholly_refunded(p)
+UNION ALL
 SELECT alert_id, 'the refund was made again'
 FROM open JOIN payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
   JOIN orders o ON o.order_number = p.order_number AND o.gateway_payment_id = p.gateway_payment_id

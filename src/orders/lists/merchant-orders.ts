@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import type { ListPart } from '../../db/list-part.ts';
+import type { UnappliedCapture } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
 import { addRequestFields } from '../../http/request-context.ts';
 import { writeLook } from '../../merchants/public.ts';
@@ -20,6 +21,7 @@ import { pageOrders } from './page-orders.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 import type { TimelinePart, TimelinePlace, TimelineRow } from '../steps/timeline.ts';
 import { readTimeline } from '../steps/timeline.ts';
+import { findUnappliedState } from '../steps/unapplied-capture.ts';
 
 /** What the page of one order shows of it. */
 export interface OrderDetails {
@@ -27,6 +29,8 @@ export interface OrderDetails {
   timeline: TimelinePart;
   /** Every dispute, the oldest first. */
   disputes: DisputeRecord[];
+  /** A capture that the order has not applied; null if there is none. */
+  unapplied: UnappliedCapture | null;
   /** Changes with everything that the page shows. */
   version: string;
   /** The database's clock, by which deadlines are decided. */
@@ -97,17 +101,31 @@ async function readOrder(
   before: TimelinePlace | undefined,
 ): Promise<OrderDetails> {
   const order = await findOwnOrder(sql, owner, orderNumber);
-  const [timeline, disputes, [clock]] = await Promise.all([
+  const [timeline, disputes, [clock], unapplied] = await Promise.all([
     readTimeline(sql, orderNumber, { before, most: MOST_ENTRIES }),
     readDisputes(sql, orderNumber),
     sql<[{ now: Date }]>`SELECT service_now() AS now`,
+    findUnappliedState(sql, orderNumber),
   ]);
-  return { order, timeline, disputes, version: versionOf(order, timeline.rows), now: clock.now };
+  const version = versionOf(order, timeline.rows, unapplied);
+  return { order, timeline, disputes, unapplied, version, now: clock.now };
 }
 
-function versionOf(order: OrderRow, timeline: readonly TimelineRow[]): string {
-  const { stepNumber, pendingOperation, waitingDisputeId, refundProcessedAt } = order;
+function versionOf(
+  order: OrderRow,
+  timeline: readonly TimelineRow[],
+  unapplied: UnappliedCapture | null,
+): string {
+  const { stepNumber, pendingOperation, waitingDisputeId, refundProcessedAt, paymentUtr } = order;
   const webhooks = timeline.map(({ kind, state, attempts }) => [kind, state, attempts]);
-  const shown = [stepNumber, pendingOperation, waitingDisputeId, refundProcessedAt, webhooks];
+  const shown = [
+    stepNumber,
+    pendingOperation,
+    waitingDisputeId,
+    refundProcessedAt,
+    paymentUtr,
+    unapplied,
+    webhooks,
+  ];
   return createHash('sha256').update(JSON.stringify(shown)).digest('hex').slice(0, 16);
 }

@@ -22,6 +22,7 @@ import { authorizeOrder, orderErrors } from '../commands/authorize-order.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
 import { commandRoute, merchantRoute, orderResponse, orderParams } from './route-parts.ts';
 import { createOrderSchema, filterOf, listOrdersSchema, orderSchema } from '../schemas.ts';
+import { findUnappliedState } from '../steps/unapplied-capture.ts';
 import {
   presentTimeline,
   readTimeline,
@@ -206,8 +207,12 @@ function timelineRoute({ sql }: OrderRouteDeps): Route {
     errors: orderErrors,
   }).handledBy(async ({ params, query, merchant, environment }) => {
     const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const { rows, earlier } = await readTimeline(sql, order.orderNumber, query);
-    const timeline = presentTimeline(order, rows, earlier);
+    const { orderNumber } = order;
+    const [part, unapplied] = await Promise.all([
+      readTimeline(sql, orderNumber, query),
+      findUnappliedState(sql, orderNumber),
+    ]);
+    const timeline = presentTimeline(order, part, unapplied);
     return { status: 200, body: success('Timeline', timeline) };
   });
 }

@@ -1,6 +1,7 @@
 import type { Fragment } from 'postgres';
 import { z } from 'zod';
 import type { Sql } from '../../db/client.ts';
+import type { UnappliedCapture } from '../../domain/index.ts';
 import { STEP_KINDS } from '../../domain/index.ts';
 import { cursorOf } from '../../http/input/cursor.ts';
 import type { OrderRow } from '../rows.ts';
@@ -118,6 +119,11 @@ export interface TimelineRow {
   place: TimelinePlace;
 }
 
+/** The UTR of the payment of a step `s`: the gateway may have reported it after the step. */
+const utrNow = (sql: Sql) => sql`
+  CASE s.kind WHEN 'PAYMENT_SUCCESS' THEN jsonb_build_object('utr',
+    (SELECT o.payment_utr FROM orders o WHERE o.order_number = s.order_number)) ELSE '{}' END`;
+
 /**
  * Reads the latest steps, each with its webhook event. Surplus refunds, reversals at the gateway and the erasure of
  * the buyer's data stand between the steps in the order of time, with the order's status at that time.
@@ -150,7 +156,7 @@ function readRows(
   return sql<TimelineRow[]>`
     WITH steps AS (
       SELECT step_number, kind, at, status,
-        coalesce(nullif(s.details, 'null'), outside.details) AS details,
+        coalesce(nullif(s.details, 'null'), outside.details) || ${utrNow(sql)} AS details,
         coalesce(c.actor, outside.actor) AS actor
       FROM order_steps s
       LEFT JOIN order_commands c ON c.order_number = s.order_number
@@ -232,11 +238,11 @@ export function isRefundForMerchant({ refundReason }: OrderRow, row: TimelineRow
   return row.kind === 'REFUND_STARTED' && refundReason === 'merchant_refund' && isByOperator;
 }
 
-/** Makes the response from the order's row and its timeline rows. @param earlier the place of those before them */
+/** Makes the response from the order's row and a part of its timeline. */
 export function presentTimeline(
   order: OrderRow,
-  rows: readonly TimelineRow[],
-  earlier: TimelinePlace | null = null,
+  { rows, earlier }: TimelinePart,
+  unapplied: UnappliedCapture | null = null,
 ): Timeline {
   return {
     order_number: order.orderNumber,
@@ -252,13 +258,18 @@ export function presentTimeline(
       webhook: presentWebhook(row),
     })),
     earlier: earlier && cursorOf(earlier),
-    next: presentNext(order),
+    next: presentNext(order, unapplied),
   };
 }
 
 /** The same for operators: each entry also names the actor of its command. */
-export function presentToOperator(order: OrderRow, { rows, earlier }: TimelinePart) {
-  const { entries, ...timeline } = presentTimeline(order, rows, earlier);
+export function presentToOperator(
+  order: OrderRow,
+  part: TimelinePart,
+  unapplied: UnappliedCapture | null = null,
+) {
+  const { entries, ...timeline } = presentTimeline(order, part, unapplied);
+  const { rows } = part;
   const actorOf = (index: number) => rows[index]?.actor ?? null;
   const named = entries.map((entry, index) => ({ ...entry, actor: actorOf(index) }));
   return { ...timeline, entries: named };
@@ -275,7 +286,7 @@ function presentWebhook(row: TimelineRow): Timeline['entries'][number]['webhook'
   };
 }
 
-function presentNext(order: OrderRow): Timeline['next'] {
-  const next = nextActionOf(order);
+function presentNext(order: OrderRow, unapplied: UnappliedCapture | null): Timeline['next'] {
+  const next = nextActionOf(order, unapplied);
   return next && { at: next.at.toISOString(), action: next.action };
 }

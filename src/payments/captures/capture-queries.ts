@@ -30,9 +30,9 @@ export type CaptureOutcome = 'fits' | 'unfit' | 'unconfirmed';
 
 /**
  * Records a capture and, once the gateway's API has confirmed it, ends its session: as paid, or, if the
- * order cannot become PAID by it, so that the buyer can open another session. A repeat updates only
- * what the gateway has refunded since, and only while no order has taken the capture and no surplus
- * refund of it has begun.
+ * order cannot become PAID by it, so that the buyer can open another session. A repeat adds the UTR, the fee
+ * and the session that were not known, and updates what the gateway has refunded since, but that only while
+ * no order has taken the capture and no surplus refund of it has begun.
  *
  * An answer confirms a capture if the gateway was asked after the first report was recorded.
  *
@@ -62,6 +62,8 @@ export async function writeCapture(
           AND p.order_number = ${orderNumber} AND p.gateway_status = ${status}
           AND p.refunded_paise = ${refundedPaise} AND p.is_whole AND p.confirmed_at IS NOT NULL
           AND p.amount_paise = o.amount_paise
+          AND (p.utr IS NOT NULL OR ${utr}::text IS NULL)
+          AND (p.fee_paise IS NOT NULL OR ${askedAt}::text IS NULL OR ${fee?.feePaise ?? null}::bigint IS NULL)
           AND NOT EXISTS (SELECT FROM surplus_refunds s
             WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
       THEN 'fits'
@@ -108,23 +110,28 @@ export interface UnappliedCapture extends PaymentRef, OrderGateway {
   gatewayStatus: string;
   /** Its surplus refund has begun. */
   isSurplus: boolean;
+  /** Operators were told that it is not whole. */
+  isAlerted: boolean;
 }
 
 /**
- * Captures that no order has taken and that are not refunded. Captures that are not whole are
- * included only if they have no alert.
+ * Captures that no order has taken and that are not refunded. Of those that are not whole, those that have an
+ * alert are included until all of them was refunded: then the order can be paid again.
  */
 const unappliedCaptures = (sql: Sql) => sql`
     SELECT p.gateway, p.environment, p.gateway_payment_id, p.order_number, p.amount_paise, p.is_whole,
       p.confirmed_at IS NOT NULL AS is_confirmed, p.currency, p.refunded_paise, p.gateway_status,
-      o.amount_paise AS order_amount_paise, s.gateway_payment_id IS NOT NULL AS is_surplus
+      o.amount_paise AS order_amount_paise, s.gateway_payment_id IS NOT NULL AS is_surplus,
+      a.alert_id IS NOT NULL AS is_alerted
     FROM payments p JOIN orders o USING (order_number)
     LEFT JOIN surplus_refunds s
       ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
+    LEFT JOIN LATERAL (SELECT alert_id FROM alerts
+      WHERE NOT p.is_whole AND kind = 'unfit_capture'
+        AND subject = gateway_subject(p.gateway, p.gateway_payment_id) LIMIT 1) a ON true
     WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id AND s.processed_at IS NULL
-      AND (p.is_whole OR s.gateway_payment_id IS NOT NULL OR NOT EXISTS (SELECT FROM alerts a
-        WHERE a.kind = 'unfit_capture'
-          AND a.subject = gateway_subject(p.gateway, p.gateway_payment_id)))`;
+      AND (p.is_whole OR s.gateway_payment_id IS NOT NULL OR a.alert_id IS NULL
+        OR NOT is_wholly_refunded(p))`;
 
 /** Reconciliation runs every minute and finds them much earlier; `ledger verify` checks all. */
 const UNAPPLIED_FOR_DAYS = 7;

@@ -280,7 +280,7 @@ export async function applyCapture(
 ): Promise<void> {
   const { gateway, gatewayPaymentId, orderNumber, isWhole, isSurplus } = capture;
   const ref: PaymentRef = { gateway, gatewayPaymentId };
-  if (!isWhole && !isSurplus) return alertUnfit(deps, capture);
+  if (!isWhole && !isSurplus) return capture.isAlerted ? undefined : alertUnfit(deps, capture);
   // The order is not notified of a wrong amount, nor again while the refund is in progress.
   const isRefunded = isSurplus || capture.amountPaise !== capture.orderAmountPaise;
   if (isRefunded || (await signalOrder(deps, orderNumber, 'pay', ref)) === 'gone') {

@@ -1,5 +1,6 @@
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
+import { jsonRow } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../../domain/index.ts';
 import type { GatewayFee } from '../gateway/gateway.ts';
@@ -11,19 +12,27 @@ export interface FeesOfPayment {
   ofTransfer: GatewayFee | null;
 }
 
-/** Records the fees of a payment, and books them. The first fee that the gateway reports counts. */
-export async function writeFees(
+/** What a gateway may report of a payment only after it was recorded; null where it is not known. */
+export interface LateFacts extends FeesOfPayment {
+  utr: string | null;
+}
+
+/**
+ * Records what the gateway has reported of a payment after it was recorded, and books the fees. What was reported
+ * first counts.
+ */
+export async function writeLateFacts(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-  fees: FeesOfPayment,
+  { utr, ofPayment, ofTransfer }: LateFacts,
 ): Promise<void> {
-  await sql`
-    WITH charged AS (
-      UPDATE payments p SET ${feeColumns(sql, fees)}
-      WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
-      RETURNING p
-    )
-    SELECT book_fees(p) FROM charged`;
+  const facts = {
+    utr,
+    ...ofPayment,
+    transferFeePaise: ofTransfer?.feePaise ?? null,
+    transferTaxPaise: ofTransfer?.taxPaise ?? null,
+  };
+  await sql`SELECT write_late_facts(${gateway}, ${gatewayPaymentId}, ${jsonRow(sql, facts)})`;
 }
 
 /** The assignments of an UPDATE of `payments` that records fees; `book_fees` then books them. */

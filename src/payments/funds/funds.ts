@@ -108,7 +108,11 @@ export async function releaseFunds(
       await queries.writeMovement(deps.sql, funds, { gatewayTransferId });
     }
     if (transfer.fee !== null && !funds.hasTransferFee) {
-      await queries.writeFees(deps.sql, funds, { ofPayment: null, ofTransfer: transfer.fee });
+      await queries.writeLateFacts(deps.sql, funds, {
+        utr: null,
+        ofPayment: null,
+        ofTransfer: transfer.fee,
+      });
     }
     return null;
   });

@@ -1,9 +1,11 @@
 import type { Sql } from '../../db/client.ts';
-import { WAITING } from '../../domain/index.ts';
+import type { UnappliedCapture } from '../../domain/index.ts';
+import { UNAPPLIED, WAITING } from '../../domain/index.ts';
 import { showLedger } from '../../ledger/public.ts';
 import type { OrderRow, TimelinePlace } from '../../orders/public.ts';
 import {
   ERASED,
+  findUnappliedState,
   markErased,
   presentToOperator,
   readDisputes,
@@ -34,9 +36,10 @@ export type OrderView = Awaited<ReturnType<typeof readOrderView>>;
  */
 export async function readOrderView(sql: Sql, order: OrderRow, before?: TimelinePlace) {
   const { orderNumber } = order;
-  const [part, payments, reversals, sessions, ledger, outside, disputes, deliveries] =
+  const [part, unapplied, payments, reversals, sessions, ledger, outside, disputes, deliveries] =
     await Promise.all([
       readTimeline(sql, orderNumber, { before }),
+      findUnappliedState(sql, orderNumber),
       listCapturedPayments(sql, orderNumber),
       listReversals(sql, orderNumber),
       listPaymentSessions(sql, orderNumber),
@@ -45,11 +48,11 @@ export async function readOrderView(sql: Sql, order: OrderRow, before?: Timeline
       readDisputes(sql, orderNumber),
       listDeliveries(sql, { orderNumber }, MAX_DELIVERIES),
     ]);
-  const { doing, next, entries } = presentToOperator(order, part);
+  const { doing, next, entries } = presentToOperator(order, part, unapplied);
   return {
     ...presentRow(order),
     doing,
-    inWords: doing === null ? WAITING[order.status].operator : null,
+    inWords: doing === null ? inWordsOf(order, unapplied) : null,
     next,
     waitingDisputeSince: order.waitingDisputeReceivedAt,
     payments,
@@ -63,6 +66,11 @@ export async function readOrderView(sql: Sql, order: OrderRow, before?: Timeline
     earlier: part.earlier,
     deliveries,
   };
+}
+
+function inWordsOf({ status }: OrderRow, unapplied: UnappliedCapture | null): string {
+  const { operator } = WAITING[status];
+  return unapplied === null ? operator : `${operator} But ${UNAPPLIED[unapplied]}.`;
 }
 
 function presentRow(row: OrderRow) {

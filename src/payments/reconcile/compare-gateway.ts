@@ -15,8 +15,8 @@ import type { Gateways } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
 import { lookAtHoldAgain } from '../funds/funds.ts';
 import { refundAgainIfBooked } from '../reversals/reversals.ts';
-import type { FeesOfPayment } from '../queries.ts';
-import { writeFees, writePayout } from '../queries.ts';
+import type { FeesOfPayment, LateFacts } from '../queries.ts';
+import { writeLateFacts, writePayout } from '../queries.ts';
 import { contradictionOf } from '../settlement/settlement-rule.ts';
 
 const CONCURRENT_PAYMENTS = 4;
@@ -120,20 +120,20 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
   const subject = paymentSubject(read);
   try {
     if (read.isMoving) return false;
-    let { faults, recipientFaults, fees, payouts } = await compareFigures(
+    let { faults, recipientFaults, reported, payouts } = await compareFigures(
       deps.gateways.forOrder(read),
       read,
     );
     if (faults.length + recipientFaults.length > 0) {
       const again = await findFigures(deps.sql, read);
       if (!again || again.isMoving) return false;
-      ({ faults, recipientFaults, fees, payouts } = await compareFigures(
+      ({ faults, recipientFaults, reported, payouts } = await compareFigures(
         deps.gateways.forOrder(again),
         again,
       ));
     }
     // The gateway may not have reported them at first.
-    if (isNews(read, fees)) await writeFees(deps.sql, read, fees);
+    if (isNews(read, reported)) await writeLateFacts(deps.sql, read, reported);
     await recordPayout(deps, read, payouts);
     await alertOnRecipients(deps, read, recipientFaults);
     if (faults.length === 0)
@@ -220,14 +220,14 @@ async function compareOne(
   }
 }
 
-/** @returns in what figures and accounts the gateway differs, and the fees and payouts that it reports */
+/** @returns in what figures and accounts the gateway differs, and the facts and payouts that it reports */
 async function compareFigures(
   gateway: PaymentGateway,
   payment: PaymentFigures,
 ): Promise<{
   faults: string[];
   recipientFaults: string[];
-  fees: FeesOfPayment;
+  reported: LateFacts;
   payouts: TransferPayout[];
 }> {
   const { gatewayPaymentId } = payment;
@@ -241,7 +241,7 @@ async function compareFigures(
   return {
     faults: [...captureFaults(payment, atGateway), ...moved, ...feeFaults(payment, fees)],
     recipientFaults: faultsOfRecipients(payment, transferred),
-    fees,
+    reported: { ...fees, utr: atGateway.utr },
     payouts: transferred.payouts,
   };
 }
@@ -260,13 +260,12 @@ function faultsOfRecipients(
     );
 }
 
-/** Whether the gateway reports a fee that is not recorded. */
-function isNews(
-  { feePaise, transferFeePaise }: PaymentFigures,
-  { ofPayment, ofTransfer }: FeesOfPayment,
-): boolean {
+/** Whether the gateway reports a UTR or a fee that is not recorded. */
+function isNews(known: PaymentFigures, { utr, ofPayment, ofTransfer }: LateFacts): boolean {
   return (
-    (feePaise === null && ofPayment !== null) || (transferFeePaise === null && ofTransfer !== null)
+    (known.utr === null && utr !== null) ||
+    (known.feePaise === null && ofPayment !== null) ||
+    (known.transferFeePaise === null && ofTransfer !== null)
   );
 }
 

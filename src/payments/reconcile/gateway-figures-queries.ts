@@ -23,6 +23,8 @@ export interface PaymentFigures extends OrderGateway, PaymentRef {
   settled: Omit<SettledMoney, 'capturedPaise'> | null;
   /** Of lost chargebacks. */
   lostPaise: number;
+  /** Null if it is not recorded. */
+  utr: string | null;
   /** What the gateway has charged for it and for its transfer; null if that is not recorded. */
   feePaise: number | null;
   transferFeePaise: number | null;
@@ -35,9 +37,12 @@ export interface PaymentFigures extends OrderGateway, PaymentRef {
 const PAGE_SIZE = 200;
 /** Orders that reached a final status longer ago are not compared. */
 const CHANGED_WITHIN_DAYS = 7;
+/** How long a transfer whose payout is not known is asked for, once the environment has payouts: banks have holidays. */
+const PAYOUT_WITHIN_DAYS = 30;
 
 /**
- * One page of the payments of orders that are not final, or changed in the last seven days.
+ * One page of the payments of orders that are not final, or changed in the last seven days, and of those that were
+ * released in the last thirty and whose payout is not known.
  *
  * @param after the last payment of the previous page
  */
@@ -48,7 +53,13 @@ export async function listFiguresToCompare(sql: Sql, after: PaymentRef): Promise
       AND p.is_whole
       AND (o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})
         OR o.updated_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day'
-        OR s.started_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day')
+        OR s.started_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day'
+        OR (o.updated_at > service_now() - ${PAYOUT_WITHIN_DAYS} * interval '1 day'
+          AND EXISTS (SELECT FROM transfer_payouts y WHERE y.environment = o.environment)
+          AND EXISTS (SELECT FROM ledger_transfers t
+            WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
+              AND t.operation = 'release' AND t.movement_id IS NOT NULL
+              AND NOT EXISTS (SELECT FROM transfer_payouts y WHERE y.release_id = t.transfer_id))))
     ORDER BY p.gateway, p.gateway_payment_id LIMIT ${PAGE_SIZE}`;
 }
 
@@ -64,7 +75,7 @@ export async function findFigures(
 
 const figures = (sql: Sql) => sql`
     SELECT p.gateway, p.gateway_payment_id, p.order_number, p.environment, p.currency,
-      p.amount_paise, p.fee_paise, p.transfer_fee_paise, p.linked_account_id,
+      p.amount_paise, p.utr, p.fee_paise, p.transfer_fee_paise, p.linked_account_id,
       coalesce(l.refunded, 0)::bigint + r.refunded::bigint AS refunded_paise,
       coalesce(l.released, 0)::bigint AS released_paise, l.transfer_without_payout,
       r.reversed::bigint AS reversed_paise,

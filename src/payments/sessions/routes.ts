@@ -42,7 +42,8 @@ function openSessionRoute(deps: SessionDeps): Route {
     summary: 'Open a payment session',
     description:
       'Answers the open one again if there is one. At most 20 for an order. A repeat with the same ' +
-      'Idempotency-Key answers the same session as it is now: 408 when it has expired.',
+      'Idempotency-Key answers the same session as it is now: 408 when it has expired. 400 while a payment of the ' +
+      'order is being confirmed or looked at, as the message then says.',
     params: z.object({ id: z.string() }),
     headers: keyHeaders,
     responses: {

@@ -151,7 +151,7 @@ async function findOne(sql: Sql, condition: Fragment): Promise<SessionRow | unde
   return row;
 }
 
-/** A session to check at the gateway, and whether its order can still be paid. */
+/** A session to check at the gateway, and whether its order can still be paid with it. */
 export interface SessionToCheck extends SessionRow {
   isPayable: boolean;
 }
@@ -187,7 +187,7 @@ export async function takeSessionsToCheck(
       FOR UPDATE SKIP LOCKED
     )
     RETURNING s.*, ${isExpired(sql)} AS is_expired,
-      o.status = 'ACCEPTED' AS is_payable`;
+      o.status = 'ACCEPTED' AND s.ended_at IS NULL AS is_payable`;
 }
 
 /** An authorised payment is captured or given back within three days: the last check comes after that. */

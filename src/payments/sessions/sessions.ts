@@ -3,10 +3,10 @@ import { ulid } from 'ulid';
 import { raiseAlert } from '../../alerts/alerts.ts';
 import type { ClosingResult } from '../../contracts/activities.ts';
 import type { Sql } from '../../db/client.ts';
-import { DomainError, refusalOf } from '../../domain/index.ts';
+import { DomainError, REFUSALS, refusalOf, UNAPPLIED } from '../../domain/index.ts';
 import { errorOf } from '../../http/responses/errors.ts';
 import type { OrderRow } from '../../orders/public.ts';
-import { findOrderByNumber } from '../../orders/public.ts';
+import { findOrderByNumber, findUnappliedState } from '../../orders/public.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
 import { applyRecorded, recordAnswer, recordSessionClosed } from '../captures/captures.ts';
 import type { PaymentGateway } from '../gateway/gateway.ts';
@@ -232,9 +232,13 @@ async function noGateway(deps: SessionDeps, order: OrderRow): Promise<DomainErro
   return errorOf('PAYMENTS_NOT_AVAILABLE');
 }
 
-/** Reads the order again: its status or pending operation may have changed. */
+/** Reads the order again: its status, pending operation or payment may have changed. */
 async function cannotPay(sql: Sql, orderNumber: string): Promise<DomainError> {
-  return refusalOf(await findOrderByNumber(sql, orderNumber), 'pay');
+  const order = await findOrderByNumber(sql, orderNumber);
+  const refusal = refusalOf(order, 'pay');
+  const unapplied = await findUnappliedState(sql, orderNumber);
+  if (order.status !== 'ACCEPTED' || unapplied === null) return refusal;
+  return new DomainError('INVALID_STATE', `${REFUSALS.pay}; ${UNAPPLIED[unapplied]}`);
 }
 
 function limitReached(): DomainError {

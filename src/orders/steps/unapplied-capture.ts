@@ -1,0 +1,12 @@
+import type { Sql } from '../../db/client.ts';
+import type { UnappliedCapture } from '../../domain/index.ts';
+
+/** What an order's pages say of a capture that the order has not applied; null if there is none. */
+export async function findUnappliedState(
+  sql: Sql,
+  orderNumber: string,
+): Promise<UnappliedCapture | null> {
+  const [row] = await sql<[{ state: UnappliedCapture | null }]>`
+    SELECT unapplied_capture_of(${orderNumber}) AS state`;
+  return row.state;
+}
