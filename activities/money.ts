@@ -1,4 +1,5 @@
-import { ApplicationFailure } from '@temporalio/activity';
+import { activityInfo, ApplicationFailure } from '@temporalio/activity';
+import type { Duration } from '@temporalio/common';
 import type {
   MoneyActivities,
   MoveFundsInput,
@@ -13,7 +14,8 @@ import { decide, SETTLE_COMMANDS } from '../src/domain/index.ts';
 import { findOrderByNumber } from '../src/orders/lists/find-orders.ts';
 import type { BeginMails } from '../src/mail/background-mails.ts';
 import * as funds from '../src/payments/funds/funds.ts';
-import { GatewayRefused } from '../src/payments/gateway/gateway.ts';
+import { mustWaitForBalance } from '../src/payments/queries.ts';
+import { GatewayRefused, INSUFFICIENT_BALANCE } from '../src/payments/gateway/gateway.ts';
 import { paymentSubject } from '../src/payments/gateway/gateways.ts';
 import { reconcilePayments } from '../src/payments/reconcile/reconcile.ts';
 import type { SessionDeps } from '../src/payments/sessions/sessions.ts';
@@ -32,6 +34,9 @@ const RETRY_BLOCKED = '30 minutes';
 
 /** The retry interval after a permanent refusal: an operator may have removed the cause. */
 const RETRY_REFUSED = '1 hour';
+
+/** The retry interval of what waits for the platform's balance: it is done within a minute once there are funds. */
+const RETRY_BALANCE = '25 seconds';
 
 /**
  * Moves orders' money and records the result. Each call is idempotent: the gateway deduplicates it
@@ -91,12 +96,18 @@ export function createMoneyActivities(
   };
 }
 
-/** Raises an alert when the gateway refuses permanently; Temporal then retries hourly. */
+/** Raises an alert when the gateway refuses permanently; Temporal then retries hourly, or soon if it lacks balance. */
 async function alertingOnRefusal<Result>(
   deps: MoneyDeps,
   subject: string,
   move: () => Promise<Result>,
 ): Promise<Result> {
+  // The first try may be one for which the balance suffices.
+  if (activityInfo().attempt > 1 && (await mustWaitForBalance(deps.sql, subject))) {
+    const message =
+      "The gateway has just refused another operation: the platform's balance is too small";
+    throw refused(message, RETRY_BALANCE);
+  }
   try {
     const result = await move();
     // An earlier attempt may have raised them, or the hold of an order that is refunded now.
@@ -119,11 +130,15 @@ async function alertingOnRefusal<Result>(
     }
     if (!(error instanceof GatewayRefused)) throw error;
     await funds.alertGatewayRefused(deps, subject, error);
-    throw ApplicationFailure.create({
-      message: error.message,
-      type: 'GATEWAY_REFUSED',
-      nextRetryDelay: RETRY_REFUSED,
-      cause: error,
-    });
+    const delay = error.code === INSUFFICIENT_BALANCE ? RETRY_BALANCE : RETRY_REFUSED;
+    throw refused(error.message, delay, error);
   }
 }
+
+const refused = (message: string, nextRetryDelay: Duration, cause?: Error) =>
+  ApplicationFailure.create({
+    message,
+    type: 'GATEWAY_REFUSED',
+    nextRetryDelay,
+    ...(cause && { cause }),
+  });

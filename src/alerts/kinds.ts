@@ -11,7 +11,7 @@ export const ALERT_KINDS = {
   delivery_unknown:
     'None, if its order was recovered: the step is recorded again, and its webhook is sent under the former event id. Else run admin order recover --all. The alert is cleared once the webhook is recorded.',
   gateway_balance_low:
-    "Add funds to the platform's balance in the dashboard of the gateway: at most the amount that the alert names, because the gateway does not report the balance. The transfers are made again within an hour, or at once with admin order retry; the alert is then cleared.",
+    "Add funds to the platform's balance in the dashboard of the gateway: at most the amount that the alert names, because the gateway does not report the balance. What waits is made within a minute; the alert is then cleared.",
   gateway_differs:
     'Compare the payment in the dashboard of the gateway with admin order show, and move no money of it until the cause is found. Of an order that is settled outside, the gateway has moved the money too. The comparison of the next day clears the alert once both agree.',
   gateway_not_understood:

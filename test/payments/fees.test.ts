@@ -123,8 +123,8 @@ test('transfers that lack balance raise one alert with the missing amount, until
       subject: 'razorpay:sandbox',
       details: expect.objectContaining({
         message:
-          "The platform's balance at the gateway is too small for 2 transfers: at most INR 1001.96 is missing",
-        missingPaise: 2 * (49_950 + 148),
+          "The platform's balance at the gateway is too small for 2 transfers: at most INR 26.54 is missing",
+        missingPaise: 2 * (1179 + 148),
       }) as object,
     },
   ]);

@@ -75,8 +75,9 @@ CREATE TABLE payments (
   held_at timestamptz,
   -- Its transfers that were accepted and failed later, and that operators were told of.
   transfer_failures integer NOT NULL DEFAULT 0,
-  -- The platform's balance at the gateway was too small for the last transfer.
-  lacks_balance boolean NOT NULL DEFAULT false,
+  -- When the gateway last refused its transfer or refund because the platform's balance is too small; null once
+  -- either was made, or was refused for another reason.
+  balance_refused_at timestamptz,
   -- What the gateway has charged the platform for it and for its transfer, with the tax in it; null while
   -- the gateway's API has not reported it.
   fee_paise bigint CHECK (fee_paise >= 0),
@@ -92,8 +93,8 @@ CREATE INDEX payments_by_order ON payments (order_number);
 -- Reconciliation reads this index every minute.
 CREATE INDEX payments_by_time ON payments (captured_at);
 CREATE INDEX payments_unheld ON payments (captured_at) WHERE held_at IS NULL;
-CREATE INDEX payments_lacking_balance ON payments (gateway, environment)
-  WHERE lacks_balance AND held_at IS NULL;
+CREATE INDEX payments_lacking_balance ON payments (gateway, environment, balance_refused_at)
+  WHERE balance_refused_at IS NOT NULL;
 CREATE INDEX payments_unconfirmed ON payments (captured_at) WHERE confirmed_at IS NULL;
 CREATE INDEX payments_by_utr ON payments (utr) WHERE utr IS NOT NULL;
 -- Who asks about a payment, its transfer or its refund knows the id, and not the gateway.

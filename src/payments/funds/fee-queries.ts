@@ -2,9 +2,8 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
-import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../../domain/index.ts';
+import { ORDER_STATUSES, isFinal } from '../../domain/index.ts';
 import type { GatewayFee } from '../gateway/gateway.ts';
-import type { OrderGateway } from '../gateway/gateways.ts';
 
 /** What the gateway has charged for a payment and for its transfer; null where it is not known. */
 export interface FeesOfPayment {
@@ -48,62 +47,13 @@ export function feeColumns(sql: Sql, { ofPayment, ofTransfer }: FeesOfPayment) {
 const RATE_PAYMENTS = 1000;
 
 /** What the gateways have lately charged of each paisa that was paid, and of each that was transferred. */
-const rates = (sql: Sql) => sql`
+export const feeRates = (sql: Sql) => sql`
   SELECT gateway, environment,
     sum(fee_paise) / nullif(sum(amount_paise) FILTER (WHERE fee_paise IS NOT NULL), 0) AS payment_rate,
     sum(transfer_fee_paise) / nullif(sum(amount_paise) FILTER (WHERE transfer_fee_paise IS NOT NULL), 0)
       AS transfer_rate
   FROM (SELECT * FROM payments ORDER BY captured_at DESC LIMIT ${RATE_PAYMENTS}) newest
   GROUP BY gateway, environment`;
-
-/** True for the payment `p` of the order `o` whose transfer waits for the platform's balance. */
-const waitsForBalance = (sql: Sql) => sql`
-  p.lacks_balance AND p.held_at IS NULL AND o.gateway_payment_id = p.gateway_payment_id
-    AND o.gateway = p.gateway AND o.status = ANY(${HOLDING_STATUSES})`;
-
-/** The transfers that wait for the platform's balance at one gateway. */
-export interface LackingBalance extends OrderGateway {
-  transferCount: number;
-  /** The amounts of these transfers, with what they will probably cost: the balance is not known. */
-  missingPaise: number;
-}
-
-/**
- * Records whether the transfer of an order waits for the platform's balance.
- *
- * @returns all transfers that wait at its gateway; undefined if this one does not
- */
-export async function writeLacksBalance(
-  sql: Sql,
-  orderNumber: string,
-  lacksBalance: boolean,
-): Promise<LackingBalance | undefined> {
-  const [payment] = await sql<[OrderGateway?]>`
-    UPDATE payments p SET lacks_balance = ${lacksBalance} FROM orders o
-    WHERE o.order_number = ${orderNumber} AND p.gateway = o.gateway
-      AND p.gateway_payment_id = o.gateway_payment_id
-    RETURNING p.gateway, p.environment`;
-  if (!lacksBalance || !payment) return undefined;
-  const { gateway, environment } = payment;
-  const [lacking] = await sql<[{ transferCount: number; missingPaise: number }]>`
-    SELECT count(*)::integer AS transfer_count,
-      coalesce(sum(p.amount_paise + ceil(p.amount_paise * coalesce(transfer_rate, 0))), 0)::bigint
-        AS missing_paise
-    FROM payments p JOIN orders o USING (order_number)
-    LEFT JOIN (${rates(sql)}) r ON r.gateway = p.gateway AND r.environment = p.environment
-    WHERE p.gateway = ${gateway} AND p.environment = ${environment} AND ${waitsForBalance(sql)}`;
-  return { ...payment, ...lacking };
-}
-
-/** Clears the alerts about gateways at which no transfer waits for the platform's balance any more. */
-export async function clearBalanceLow(sql: Sql): Promise<void> {
-  await sql`
-    UPDATE alerts a SET cleared_at = clock_timestamp(), cleared_by = 'service',
-      cleared_reason = 'no transfer waits for the balance'
-    WHERE a.kind = 'gateway_balance_low' AND a.cleared_at IS NULL AND NOT EXISTS (
-      SELECT FROM payments p JOIN orders o USING (order_number)
-      WHERE a.subject = gateway_subject(p.gateway, p.environment::text) AND ${waitsForBalance(sql)})`;
-}
 
 /** What the orders that are not final will still cost at a gateway. */
 export interface FeesToCome {
@@ -143,6 +93,6 @@ export async function estimateFeesToCome(sql: Sql): Promise<FeesToCome[]> {
       ceil(unpaid * (payment_rate + transfer_rate) + untransferred * transfer_rate)::bigint AS cost_paise
     FROM (SELECT gateway, environment, payment_rate, transfer_rate,
         coalesce(unpaid, 0) AS unpaid, coalesce(untransferred, 0) AS untransferred
-      FROM open_orders FULL JOIN (${rates(sql)}) r USING (gateway, environment)) AS of_gateway
+      FROM open_orders FULL JOIN (${feeRates(sql)}) r USING (gateway, environment)) AS of_gateway
     ORDER BY environment, gateway`;
 }

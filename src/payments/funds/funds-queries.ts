@@ -2,6 +2,7 @@ import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
+import { isBalanceJustRefused } from './balance-queries.ts';
 import { feeColumns } from './fee-queries.ts';
 import type { GatewayTransfer } from '../gateway/gateway.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
@@ -77,9 +78,10 @@ export async function saveLinkedAccount(
     WHERE NOT EXISTS (SELECT FROM active_linked_account(${merchantId}, ${environment}, ${gateway}))`;
 }
 
-/** True for a payment `p` without reversals whose hold was not refused within the last hour. */
+/** True for a payment `p` without reversals whose hold was not refused within the last hour, or only for want of balance. */
 const mayBeHeld = (sql: Sql) => sql`
-  (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour')
+  (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour'
+    OR (p.balance_refused_at IS NOT NULL AND NOT ${isBalanceJustRefused(sql)}))
     AND NOT EXISTS (SELECT FROM gateway_reversals r
       WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id
         AND r.blocks_release)`;
@@ -141,7 +143,7 @@ export async function markHeld(
   await sql`
     WITH held AS (
       UPDATE payments p
-      SET held_at = service_now(), gateway_transfer_id = ${transferId},
+      SET held_at = service_now(), gateway_transfer_id = ${transferId}, balance_refused_at = NULL,
         ${feeColumns(sql, { ofPayment: null, ofTransfer })}
       WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
       RETURNING p
@@ -156,11 +158,11 @@ export async function writeMovement(
   made: { gatewayTransferId: string } | { gatewayRefundId: string },
 ): Promise<void> {
   await sql`
-    UPDATE payments SET ${sql(made)}
+    UPDATE payments SET ${sql(made)}, balance_refused_at = NULL
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
 }
 
-/** Records that the gateway refused the hold: the service tries again an hour later. */
+/** Records that the gateway refused the hold: the service tries again an hour later, or sooner if it lacks balance. */
 export async function markHoldRefused(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,

@@ -13,7 +13,8 @@ import {
   TransferFailed,
 } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
-import { gatewaySubject, paymentSubject } from '../gateway/gateways.ts';
+import { paymentSubject } from '../gateway/gateways.ts';
+import { alertBalanceLow } from './balance.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts';
 import type { FundsRow, SurplusRow } from '../queries.ts';
@@ -53,9 +54,9 @@ export function alertReleaseBlocked(
 
 /**
  * Raises the alert that the gateway refuses an operation: one for each order or surplus payment, but one
- * for all orders whose transfers wait for the platform's balance at the gateway.
+ * for all that wait for the platform's balance at the gateway.
  *
- * @param subject an order number, or the subject of a surplus payment, which has no transfer
+ * @param subject an order number, or the subject of a payment
  * @param fields more facts for the alert of an operation that no activity makes
  */
 export async function alertGatewayRefused(
@@ -64,20 +65,11 @@ export async function alertGatewayRefused(
   error: GatewayRefused,
   fields: NewAlert['fields'] = {},
 ): Promise<void> {
-  const lacksBalance = error.code === INSUFFICIENT_BALANCE;
-  const lacking = await queries.writeLacksBalance(deps.sql, subject, lacksBalance);
-  if (lacking === undefined) {
-    const message = 'The gateway refuses permanently';
-    return raiseAlert(deps, { kind: 'gateway_refused', subject, message, fields, error });
-  }
-  const { gateway, environment, transferCount, missingPaise } = lacking;
-  return raiseAlert(deps, {
-    kind: 'gateway_balance_low',
-    subject: gatewaySubject(gateway, environment),
-    message: `The platform's balance at the gateway is too small for ${transferCount} transfers: at most INR ${(missingPaise / 100).toFixed(2)} is missing`,
-    fields: { gateway, environment, transferCount, missingPaise },
-    error,
-  });
+  const isForBalance = error.code === INSUFFICIENT_BALANCE;
+  await queries.writeBalanceRefused(deps.sql, subject, isForBalance);
+  if (isForBalance) return alertBalanceLow(deps, error);
+  const message = 'The gateway refuses permanently';
+  await raiseAlert(deps, { kind: 'gateway_refused', subject, message, fields, error });
 }
 
 /**

@@ -54,7 +54,7 @@ export class TransferFailed extends GatewayRefused {
   }
 }
 
-/** The code of the refusal of a transfer, or of its failure, for which the platform's balance is too small. */
+/** The code of the refusal of a transfer or refund, or of its failure, for which the platform's balance is too small. */
 export const INSUFFICIENT_BALANCE = 'INSUFFICIENT_BALANCE';
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GatewayRefused } from '../gateway/gateway.ts';
+import { GatewayRefused, INSUFFICIENT_BALANCE } from '../gateway/gateway.ts';
 import { gatewayError } from './client.ts';
 import type { Answer } from './client.ts';
 
@@ -44,6 +44,18 @@ export async function moveOnce<Made>({ operation, find, make }: MoneyCall<Made>)
   if (after !== undefined) return after;
   if (answer.kind !== 'done') throw gatewayError(operation, answer);
   throw gatewayError(operation, { kind: 'unknown', detail: 'the response contains no result' });
+}
+
+/**
+ * The refusals of a transfer (api/payments/route/create-transfers-payments) and of a refund (payments/refunds/errors)
+ * for which the platform's balance is too small.
+ */
+const NO_BALANCE = /insufficient balance|not have (?:enough|sufficient) balance/i;
+
+/** The answer of a call that moves money, with the port's code if the balance is too small. */
+export function balanceNamed<Value>(answer: Answer<Value>): Answer<Value> {
+  const lacksBalance = answer.kind === 'refused' && NO_BALANCE.test(answer.description);
+  return lacksBalance ? { ...answer, code: INSUFFICIENT_BALANCE } : answer;
 }
 
 /** @throws GatewayRefused when the key was used with another amount: an error in this service */

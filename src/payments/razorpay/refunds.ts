@@ -6,7 +6,7 @@ import { listAll } from './list-all.ts';
 import { madeUnder, madeUnderAnother, presentRefund, shortText } from './present.ts';
 import { refundSchema } from './schemas.ts';
 import type { Refund } from './schemas.ts';
-import { assertSameAmount, findListed, moveOnce } from './move-once.ts';
+import { assertSameAmount, balanceNamed, findListed, moveOnce } from './move-once.ts';
 import { listTransfers } from './transfers.ts';
 
 const paymentPath = (gatewayPaymentId: string) =>
@@ -56,7 +56,7 @@ export function createRefunds(
     const headers = { 'x-refund-idempotency': headerKey };
     const path = `${paymentPath(input.gatewayPaymentId)}/refund`;
     await input.beforeMoving();
-    return client.call({ method: 'POST', path, body, headers }, refundSchema);
+    return balanceNamed(await client.call({ method: 'POST', path, body, headers }, refundSchema));
   }
 
   async function refundOnce(input: RefundInput): Promise<Refund> {

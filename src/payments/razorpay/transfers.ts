@@ -9,7 +9,7 @@ import { listAll } from './list-all.ts';
 import { madeUnder, madeUnderAnother, presentFee, presentTransfer } from './present.ts';
 import { collectionOf, settledTransferSchema, transferSchema } from './schemas.ts';
 import type { Transfer } from './schemas.ts';
-import { assertSameAmount, moveOnce } from './move-once.ts';
+import { assertSameAmount, balanceNamed, moveOnce } from './move-once.ts';
 
 /** A new transfer is usually pending for a moment: to wait for it costs less than another call later. */
 const NEW_TRANSFER_MS = 200;
@@ -45,8 +45,6 @@ function assertMade(operation: string, transfer: Transfer, { knownFailures }: Tr
 
 /** The reasons of transfers that failed for want of balance: api/payments/route/transfers-entity. */
 const BALANCE_REASONS = new Set(['insufficient_balance', 'transfer_amount_higher_than_balance']);
-/** The same of a transfer that is refused at once: api/payments/route/create-transfers-payments. */
-const NO_BALANCE = /insufficient balance/i;
 
 function transferFailed(operation: string, { id, error }: Transfer, failures: number) {
   const reason = error?.description ?? error?.reason ?? 'the gateway gives no reason';
@@ -193,10 +191,7 @@ export function createTransfers(
     const body = { transfers: [transfer] };
     const call = { method: 'POST', path: transfersPath(input.gatewayPaymentId), body } as const;
     await input.beforeMoving();
-    const answer = await client.call(call, collectionOf(transferSchema));
-    if (answer.kind === 'refused' && NO_BALANCE.test(answer.description)) {
-      return { ...answer, code: INSUFFICIENT_BALANCE };
-    }
+    const answer = balanceNamed(await client.call(call, collectionOf(transferSchema)));
     if (answer.kind !== 'done') return answer;
     const [made] = answer.value.items;
     return { kind: 'done', value: made && (await afterMoment(client, made)) };

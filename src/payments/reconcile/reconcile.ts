@@ -8,6 +8,7 @@ import {
   recordSessionPayments,
 } from '../captures/captures.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
+import { alertBalanceLow } from '../funds/balance.ts';
 import { holdFunds } from '../funds/funds.ts';
 import { checkLinkedAccounts } from '../funds/linked-accounts.ts';
 import * as queries from '../queries.ts';
@@ -49,6 +50,7 @@ export async function reconcilePayments(
   if (shard.index === 0) {
     await recordMissedChargebacks(deps);
     await alertUnconfirmed(deps);
+    await alertBalanceLow(deps);
     await queries.clearBalanceLow(deps.sql);
     await checkLinkedAccounts(deps);
     await clearResolvedAlerts(deps.sql);

@@ -1,0 +1,146 @@
+import type { Sql } from '../../db/client.ts';
+import { HOLDING_STATUSES } from '../../domain/index.ts';
+import type { OrderGateway } from '../gateway/gateways.ts';
+import { feeRates } from './fee-queries.ts';
+
+/** The transfers and refunds that wait for the platform's balance at one gateway. */
+export interface LackingBalance extends OrderGateway {
+  transferCount: number;
+  refundCount: number;
+  /** The most that they need more than there is: the gateway does not report the balance. */
+  missingPaise: number;
+  /** A fee of one of them is not known. */
+  isPart: boolean;
+  /** Their amounts. */
+  amountPaise: number;
+}
+
+/** True for the payment `p` whose refund waits, of the order `o` or as the surplus refund `s`. */
+const isRefund = (sql: Sql) => sql`
+  (s.gateway IS NOT NULL OR o.pending_operation->>'kind' IS NOT DISTINCT FROM 'refunding' OR has_failed_refund(o))`;
+
+/** The payments `p` of the orders `o` whose transfer or refund was refused for want of balance and waits. */
+const waiting = (sql: Sql) => sql`
+  payments p JOIN orders o ON o.order_number = p.order_number AND o.gateway = p.gateway
+  LEFT JOIN surplus_refunds s ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
+    AND s.processed_at IS NULL AND s.settled_paise IS NULL
+  WHERE p.balance_refused_at IS NOT NULL
+    AND (s.gateway IS NOT NULL OR (o.gateway_payment_id = p.gateway_payment_id
+      AND (${isRefund(sql)} OR (p.held_at IS NULL AND o.status = ANY(${HOLDING_STATUSES})
+        AND NOT is_reversed(o)))))`;
+
+/** The newest payments from which the balance is estimated, beside those that wait. */
+const BALANCE_PAYMENTS = 1000;
+
+/**
+ * What the payments `p` have brought to the balance of their gateway and taken from it, with the time. A transfer
+ * takes the amount when it is put on hold, and a refund of such a payment takes it back first.
+ */
+const movements = (sql: Sql) => sql`
+  SELECT p.gateway, p.environment, m.at, m.paise
+  FROM (SELECT p.*, coalesce(p.transfer_fee_paise, 0) AS transfer_cost FROM (
+      (SELECT * FROM payments ORDER BY captured_at DESC LIMIT ${BALANCE_PAYMENTS})
+      UNION (SELECT p.* FROM ${waiting(sql)})) p) p
+  LEFT JOIN (${feeRates(sql)}) r ON r.gateway = p.gateway AND r.environment = p.environment
+  CROSS JOIN LATERAL (
+    SELECT p.captured_at AS at, p.amount_paise - coalesce(p.fee_paise, ceil(p.amount_paise * r.payment_rate), 0)
+      - CASE WHEN p.is_whole THEN 0 ELSE p.refunded_paise END AS paise
+    UNION ALL
+    SELECT p.held_at, -(p.amount_paise + p.transfer_cost) WHERE p.held_at IS NOT NULL
+    UNION ALL
+    SELECT t.booked_at, CASE t.operation WHEN 'refund_failed' THEN t.amount_paise
+      WHEN 'release' THEN -(t.amount_paise + p.transfer_cost) ELSE -t.amount_paise END
+    FROM ledger_transfers t LEFT JOIN gateway_reversals v ON v.gateway = t.gateway AND v.reversal_id = t.reversal_id
+    WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
+      AND t.operation IN ('release', 'refund', 'refund_failed', 'reversal', 'loss')
+      AND (p.held_at IS NULL OR v.kind = 'chargeback')) m`;
+
+/**
+ * What waits for the balance at each gateway at which something does. A balance is never negative: where the
+ * movements say so, the platform has added as much by then. What it has added besides is not known, so at most as
+ * much is missing as this says.
+ */
+export async function listLackingBalance(sql: Sql): Promise<LackingBalance[]> {
+  return sql<LackingBalance[]>`
+    WITH needs AS (
+      SELECT w.gateway, w.environment, sum(amount_paise)::bigint AS amount_paise,
+        count(*) FILTER (WHERE NOT is_refund)::integer AS transfer_count,
+        count(*) FILTER (WHERE is_refund)::integer AS refund_count,
+        sum(CASE WHEN NOT is_refund THEN amount_paise + ceil(amount_paise * coalesce(transfer_rate, 0))
+          WHEN held_at IS NULL THEN amount_paise ELSE 0 END) AS needed_paise,
+        bool_or(coalesce(fee_paise, payment_rate) IS NULL OR (NOT is_refund AND transfer_rate IS NULL)) AS is_part
+      FROM (SELECT p.*, ${isRefund(sql)} AS is_refund FROM ${waiting(sql)}) w
+      LEFT JOIN (${feeRates(sql)}) r ON r.gateway = w.gateway AND r.environment = w.environment
+      GROUP BY w.gateway, w.environment
+    ), balances AS (
+      SELECT gateway, environment, sum(paise) - least(0, min(net)) AS paise
+      FROM (SELECT *, sum(paise) OVER (PARTITION BY gateway, environment ORDER BY at) AS net
+        FROM (${movements(sql)}) movement WHERE EXISTS (SELECT FROM needs)) net
+      GROUP BY gateway, environment
+    )
+    SELECT n.gateway, n.environment, n.amount_paise, n.transfer_count, n.refund_count, n.is_part,
+      greatest(0, n.needed_paise - b.paise)::bigint AS missing_paise
+    FROM needs n JOIN balances b USING (gateway, environment)`;
+}
+
+/** The payment `p` that the subject of an alert is about: of an order its own, or a payment by its subject. */
+function isOfSubject(sql: Sql, subject: string) {
+  const [gateway = '', gatewayPaymentId] = subject.split(':');
+  return gatewayPaymentId === undefined
+    ? sql`p.order_number = ${subject} AND EXISTS (SELECT FROM orders o
+        WHERE o.order_number = p.order_number AND o.gateway = p.gateway
+          AND o.gateway_payment_id = p.gateway_payment_id)`
+    : sql`p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;
+}
+
+/** Records whether the gateway has just refused to move a payment's money for want of balance. */
+export async function writeBalanceRefused(
+  sql: Sql,
+  subject: string,
+  isForBalance: boolean,
+): Promise<void> {
+  await sql`
+    UPDATE payments p SET balance_refused_at = CASE WHEN ${isForBalance} THEN service_now() END
+    WHERE ${isOfSubject(sql, subject)} AND (${isForBalance} OR p.balance_refused_at IS NOT NULL)`;
+}
+
+/**
+ * How long what waits for the balance is not tried after the gateway has refused one of it: so a thousand
+ * refunds that wait ask the gateway a few times in a minute, and not a thousand times.
+ */
+const REFUSED_FOR_SECONDS = 10;
+
+/** True for a payment `p` at a gateway that has just refused to move money for want of balance. */
+export const isBalanceJustRefused = (sql: Sql) => sql`
+  EXISTS (SELECT FROM payments q WHERE q.gateway = p.gateway AND q.environment = p.environment
+    AND q.balance_refused_at > service_now() - ${REFUSED_FOR_SECONDS} * interval '1 second')`;
+
+/** Whether what waits for the balance has to wait longer, because the gateway has just refused it or another. */
+export async function mustWaitForBalance(sql: Sql, subject: string): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM payments p
+    WHERE ${isOfSubject(sql, subject)} AND p.balance_refused_at IS NOT NULL
+      AND ${isBalanceJustRefused(sql)}`;
+  return rows.length > 0;
+}
+
+/** Changes what the open alert about a gateway's balance says. @returns false if there is none */
+export async function updateBalanceLow(
+  sql: Sql,
+  subject: string,
+  details: Record<string, string | number>,
+): Promise<boolean> {
+  const { count } = await sql`
+    UPDATE alerts SET details = details || ${sql.json(details)}
+    WHERE kind = 'gateway_balance_low' AND subject = ${subject} AND cleared_at IS NULL`;
+  return count > 0;
+}
+
+/** Clears the alerts about gateways at which nothing waits for the platform's balance any more. */
+export async function clearBalanceLow(sql: Sql): Promise<void> {
+  await sql`
+    UPDATE alerts a SET cleared_at = clock_timestamp(), cleared_by = 'service',
+      cleared_reason = 'nothing waits for the balance'
+    WHERE a.kind = 'gateway_balance_low' AND a.cleared_at IS NULL AND NOT EXISTS (
+      SELECT FROM ${waiting(sql)} AND a.subject = gateway_subject(p.gateway, p.environment::text))`;
+}

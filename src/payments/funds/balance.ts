@@ -1,0 +1,39 @@
+import type { AlertDeps } from '../../alerts/alerts.ts';
+import { raiseAlert } from '../../alerts/alerts.ts';
+import { countText } from '../../pages/format.ts';
+import { gatewaySubject } from '../gateway/gateways.ts';
+import * as queries from '../queries.ts';
+
+/** What the alert about a gateway's balance says, whose `missingPaise` is the sum of its message. */
+function balanceLow({ gateway, environment, ...lacking }: queries.LackingBalance) {
+  const { transferCount, refundCount, isPart, amountPaise } = lacking;
+  const counts = [countText(refundCount, 'refund'), countText(transferCount, 'transfer')];
+  const waiting = counts.filter((text) => !text.startsWith('0 ')).join(' and ');
+  // The database may know of nothing that is missing: then all of it may be.
+  const missingPaise = lacking.missingPaise || amountPaise;
+  const andMore = isPart ? ' and fees that are not known yet' : '';
+  return {
+    subject: gatewaySubject(gateway, environment),
+    fields: { gateway, environment, transferCount, refundCount, missingPaise },
+    message: `The platform's balance at the gateway is too small for ${waiting}: at most INR ${(missingPaise / 100).toFixed(2)}${andMore} is missing`,
+  };
+}
+
+/**
+ * Has the one alert about each gateway's balance say what waits for it now, and raises it where there is none.
+ *
+ * @param error with which the gateway has just refused something
+ */
+export async function alertBalanceLow(deps: AlertDeps, error?: Error): Promise<void> {
+  for (const lacking of await queries.listLackingBalance(deps.sql)) {
+    const { subject, fields, message } = balanceLow(lacking);
+    const reason = error && { error: error.message };
+    const isTold = await queries.updateBalanceLow(deps.sql, subject, {
+      ...fields,
+      message,
+      ...reason,
+    });
+    if (!isTold)
+      await raiseAlert(deps, { kind: 'gateway_balance_low', subject, message, fields, error });
+  }
+}
