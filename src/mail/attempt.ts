@@ -108,11 +108,11 @@ function openOrUndefined(
 async function giveUp(
   deps: AttemptDeps,
   { mailId, kind }: AttemptedMail,
-  { outcome, reason }: { outcome: 'refused' | 'postponed'; reason: string },
+  { reason, isAddress = false }: { reason: string; isAddress?: boolean },
 ): Promise<AttemptResult> {
   const isToBuyer = kind?.startsWith('buyer_') ?? false;
   // Merchants misspell addresses of buyers, and no operator can mend that. The order's page shows it.
-  if (!isToBuyer || outcome === 'postponed') {
+  if (!isToBuyer || !isAddress) {
     // The alert first: a process that dies between the two raises it again. One outage is one alert, however many
     // buyers it concerns.
     await raiseAlert(deps, {

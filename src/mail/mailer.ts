@@ -24,8 +24,8 @@ export interface OutgoingMail extends MailContent {
 /** What came of a mail. The reason has no text of the server, which may repeat the address. */
 export type MailerResult =
   | { outcome: 'accepted' }
-  /** The server refuses the mail permanently. */
-  | { outcome: 'refused'; reason: string }
+  /** The server refuses the mail permanently. `isAddress`: because the recipient's address does not exist. */
+  | { outcome: 'refused'; reason: string; isAddress: boolean }
   | { outcome: 'postponed'; reason: string; retryAfterMs?: number };
 
 /** Sends mails over SMTP. */
@@ -101,9 +101,15 @@ interface SmtpError {
   responseCode?: number;
   /** A 5xx, except 503. */
   permanent?: boolean;
+  /** The server's text, which may repeat the address. */
+  response?: string;
 }
 
-function resultOf({ code, command, responseCode, permanent }: SmtpError): MailerResult {
+/** The status of a policy, such as of a server that relays nothing from here (RFC 3463): it is not about the address. */
+const POLICY = /^\d{3}[ -]5\.7\./;
+
+function resultOf(error: SmtpError): MailerResult {
+  const { code, command, responseCode, permanent, response = '' } = error;
   if (responseCode === undefined) {
     const reason = `The SMTP server did not take the mail: ${code ?? 'unknown error'}`;
     return { outcome: 'postponed', reason };
@@ -111,5 +117,6 @@ function resultOf({ code, command, responseCode, permanent }: SmtpError): Mailer
   const reason = `The SMTP server answered ${responseCode} to ${command ?? 'the connection'}`;
   const isOfMail = code === 'EENVELOPE' || code === 'EMESSAGE';
   const isRefused = isOfMail && permanent === true && !REFUSED_LOGINS.includes(responseCode);
-  return { outcome: isRefused ? 'refused' : 'postponed', reason };
+  if (!isRefused) return { outcome: 'postponed', reason };
+  return { outcome: 'refused', reason, isAddress: command === 'RCPT TO' && !POLICY.test(response) };
 }

@@ -6,4 +6,4 @@ export type { OutgoingMail } from './mailer.ts';
 export type { OrderMailRecord } from './queries.ts';
 export { listOrderMails, mailRow } from './queries.ts';
 export type { Mail, MailDeps, PreparedMail, SealedMail } from './send-mail.ts';
-export { prepareMail, sendMail, startMail } from './send-mail.ts';
+export { onOneLine, prepareMail, sendMail, startMail } from './send-mail.ts';

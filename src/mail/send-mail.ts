@@ -2,6 +2,7 @@ import { ulid } from 'ulid';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { SecretBox } from '../secret-box.ts';
+import { shorten } from '../pages/format.ts';
 import type { MailWorkflows } from '../temporal/mail-workflows.ts';
 import type { MailContent } from './content.ts';
 import { sealMail } from './content.ts';
@@ -27,7 +28,9 @@ export interface Mail extends Letter {
 /** A mail id is part of a workflow id and of the Message-ID. */
 const MAIL_ID = /^[\w-]{1,100}$/;
 const ADDRESS = /^[^\s@,;:<>()[\]"\\\p{Cc}]{1,254}@[^\s@,;:<>()[\]"\\\p{Cc}]{1,255}$/u;
-const ONE_LINE = /^[^\p{Cc}\u2028\u2029]{1,200}$/u;
+const ONE_LINE = /^[^\p{Cc}\u2028\u2029]+$/u;
+/** Of a subject: a longer one is cut. */
+const MAX_SUBJECT = 200;
 
 /** A mail that is sealed for its row. */
 export interface SealedMail {
@@ -41,21 +44,26 @@ export interface PreparedMail extends SealedMail {
 }
 
 /**
- * Checks and seals a mail.
+ * Checks and seals a mail. A long subject is cut.
  *
  * @throws DomainError `BAD_REQUEST` when the recipient is not one address, or the subject is not one
  *   line: each could add headers or recipients to the mail
  */
 export function prepareMail({ mailBox }: Pick<MailDeps, 'mailBox'>, mail: Mail): PreparedMail {
   const { mailId = `mail_${ulid()}`, ...content } = mail;
-  const { to, subject } = content;
+  const { to } = content;
+  content.subject = shorten(content.subject, MAX_SUBJECT - 1);
   if (!MAIL_ID.test(mailId)) throw new Error('A mail id has up to 100 letters, digits, - and _');
   if (!ADDRESS.test(to)) throw new DomainError('BAD_REQUEST', 'The recipient is not one address');
-  if (!ONE_LINE.test(subject)) {
-    throw new DomainError('BAD_REQUEST', 'The subject is not one line of up to 200 characters');
+  if (!ONE_LINE.test(content.subject)) {
+    throw new DomainError('BAD_REQUEST', 'The subject is not one line');
   }
   return { mailId, content, sealed: sealMail(mailBox, mailId, content) };
 }
+
+/** A text on one line, for a subject that contains a name. */
+export const onOneLine = (text: string): string =>
+  text.toWellFormed().replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 
 /** Starts the workflow of a mail that is written. If it fails, the sweep starts the workflow. */
 export function startMail({ mails }: Pick<MailDeps, 'mails'>, { mailId }: SealedMail): void {

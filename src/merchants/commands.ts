@@ -5,6 +5,7 @@ import type { Alongside } from '../db/alongside.ts';
 import { alongsideQuery, andAlongside } from '../db/alongside.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
+import { text } from '../http/input/fields.ts';
 import type { MailDeps, SealedMail } from '../mail/public.ts';
 import { mailRow, startMail } from '../mail/public.ts';
 import type { CheckedAccount } from '../payments/public.ts';
@@ -20,13 +21,27 @@ export interface MerchantAdminDeps {
   alongside?: Alongside | undefined;
 }
 
-/** What a merchant is registered with. */
+/**
+ * Characters that no name on one line has: control and format characters, the separators of lines and
+ * paragraphs, and unpaired surrogates. Scripts of India need the two joiners.
+ */
+const NOT_IN_A_NAME = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]|(?![\u200C\u200D])\p{Cf}/u;
+
+/** What a merchant is registered with. The name is in the subjects of mails. */
 export const newMerchantSchema = z.object({
   name: z
     .string()
     .trim()
-    .min(1, 'name must not be blank')
-    .max(200, 'name must be at most 200 characters'),
+    .pipe(
+      z
+        .string()
+        .max(200, 'name must be at most 200 characters')
+        .refine(
+          (name) => !NOT_IN_A_NAME.test(name),
+          'name must be one line without control or invisible characters',
+        ),
+    )
+    .pipe(text({ error: 'name must not be blank', notBlank: true })),
   email: z.email('email must be a valid email address').max(254),
 });
 

@@ -220,6 +220,7 @@ export async function composeActivities(resources: Resources) {
   const mailBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
   const { publicBaseUrl } = config;
   const orderMails = config.mail && {
+    sql,
     log,
     mailBox,
     publicBaseUrl,

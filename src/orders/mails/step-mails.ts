@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { Logger } from 'pino';
+import type { AlertDeps } from '../../alerts/alerts.ts';
+import { raiseAlert } from '../../alerts/alerts.ts';
 import type { Sql } from '../../db/client.ts';
 import type { Environment, Step } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { Letter, OutgoingMail, PreparedMail } from '../../mail/public.ts';
-import { prepareMail } from '../../mail/public.ts';
+import { onOneLine, prepareMail } from '../../mail/public.ts';
 import type { MailReader } from '../../merchants/public.ts';
 import { joinMailReader, mailReader } from '../../merchants/public.ts';
 import type { SecretBox } from '../../secret-box.ts';
@@ -16,8 +17,7 @@ import { merchantLetterOf } from './merchant-letters.ts';
 import type { NoticedOrder, StepCircumstances } from './noticed-order.ts';
 
 /** What mails about orders are made with. */
-export interface OrderMailDeps {
-  log: Logger;
+export interface OrderMailDeps extends AlertDeps {
   mailBox: SecretBox;
   publicBaseUrl: string;
   /** The environments whose orders send mails. */
@@ -152,21 +152,30 @@ interface AddressedLetter {
 /**
  * Checks and seals a mail about an order.
  *
- * @returns undefined if it cannot be sent, such as to an address that mail servers would not take, or if the
- *   merchant does not want it: it must not stop the order
+ * @returns undefined if the merchant does not want it, or if it cannot be made, such as to an address that mail
+ *   servers would not take: it must not stop the order, and raises an alert
  */
 export function prepare(
-  { mailBox, log }: Pick<OrderMailDeps, 'mailBox' | 'log'>,
+  deps: Pick<OrderMailDeps, 'mailBox' | 'log' | 'sql'>,
   { orderNumber, environment, mutedMails }: MailedOrder,
   { kind, letter, to, mailId }: AddressedLetter,
 ): OrderMail | undefined {
   if (mutedMails.includes(kind)) return undefined;
-  const subject = environment === 'sandbox' ? `[sandbox] ${letter.subject}` : letter.subject;
+  const subject = onOneLine(
+    environment === 'sandbox' ? `[sandbox] ${letter.subject}` : letter.subject,
+  );
   try {
-    return { kind, ...prepareMail({ mailBox }, { ...letter, subject, to, mailId }) };
+    return { kind, ...prepareMail(deps, { ...letter, subject, to, mailId }) };
   } catch (err) {
     if (!(err instanceof DomainError)) throw err;
-    log.warn({ err, orderNumber, kind }, 'A mail about an order cannot be sent');
+    // It never throws.
+    void raiseAlert(deps, {
+      kind: 'mail_failed',
+      subject: orderNumber,
+      message: 'A mail about an order cannot be made',
+      fields: { orderNumber, mailKind: kind },
+      error: err,
+    });
     return undefined;
   }
 }
