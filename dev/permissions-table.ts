@@ -1,10 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { OperatorAction, SecondPerson } from '../src/accounts/people/permissions.ts';
 import { ACTION_RULES, mayDo } from '../src/accounts/people/permissions.ts';
+import type { MerchantActPath } from '../src/dashboard/merchant-acts.ts';
+import { MERCHANT_ACTS } from '../src/dashboard/merchant-acts.ts';
 import { withGenerated } from './files/generated.ts';
 import { readCommandLine } from '../src/main/process/command-line.ts';
 
-/** The page with the table of what each role may do. */
+/** The page with the tables of what each role and a merchant's user may do. */
 export const PERMISSIONS_PAGE = new URL('../docs/security/who-may-do-what.md', import.meta.url);
 
 const SECOND_PERSON = {
@@ -25,21 +27,44 @@ function rowOf(action: OperatorAction): string {
   return `| ${roles} | ${does} | \`${action}\` | ${SECOND_PERSON[secondPerson]} | ${isAsked} | ${mail} |`;
 }
 
-/** The page with the table generated between its two markers. */
+type MerchantAct = (typeof MERCHANT_ACTS)[MerchantActPath];
+
+/** When a merchant's user is asked again, or a mail reports the act. */
+const WHEN = {
+  never: 'no',
+  always: 'yes',
+  production: 'in production',
+  large: 'above `PROPOSAL_ABOVE_PAISE`',
+  in_form: 'in its form',
+  new_device: 'with a new browser',
+} as const satisfies Record<MerchantAct['asksAgain' | 'mail'], string>;
+
+function rowOfAct(path: MerchantActPath): string {
+  const { does, asksAgain, mail } = MERCHANT_ACTS[path];
+  return `| ${does} | \`${path}\` | ${WHEN[asksAgain]} | ${WHEN[mail]} |`;
+}
+
+/** The page with each table generated between its two markers. */
 export function withPermissionsTable(page: string): string {
   const actions = Object.keys(ACTION_RULES) as OperatorAction[];
-  const table = [
+  const acts = Object.keys(MERCHANT_ACTS) as MerchantActPath[];
+  const ofOperators = [
     '| Role | Action | Name | Second person | Asked again | Mail to |',
     '|---|---|---|---|---|---|',
     ...actions.map(rowOf),
   ].join('\n');
-  return withGenerated(page, 'permissions', table);
+  const table = [
+    '| Act | Form | Asked again | Mail |',
+    '|---|---|---|---|',
+    ...acts.map(rowOfAct),
+  ].join('\n');
+  return withGenerated(withGenerated(page, 'permissions', ofOperators), 'acts', table);
 }
 
 if (import.meta.main) {
   readCommandLine({
     usage: 'npm run docs:permissions',
-    does: 'Writes the table of docs/security/who-may-do-what.md from src/accounts/people/permissions.ts.',
+    does: 'Writes the tables of docs/security/who-may-do-what.md from src/accounts/people/permissions.ts and src/dashboard/merchant-acts.ts.',
   });
   writeFileSync(PERMISSIONS_PAGE, withPermissionsTable(readFileSync(PERMISSIONS_PAGE, 'utf8')));
 }

@@ -74,6 +74,7 @@ const CHANGES = {
   'two_factor.disable': 'Two-factor authentication was switched off.',
   'two_factor.reset':
     'An operator switched off two-factor authentication of your account. All sessions have ended.',
+  'session.end': 'A session of your account was ended on its page.',
   'recovery_codes.create': 'New recovery codes were made. The old ones no longer work.',
   'recovery_codes.use':
     'A recovery code was used instead of a two-factor code. It does not work again.',

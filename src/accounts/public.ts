@@ -1,5 +1,6 @@
 /** What the dashboard may use of the accounts. */
 export type { AccountDeps, Client } from './context.ts';
+export { noticeMail } from './mails.ts';
 export { EXPIRED_ACCESS } from './expired.ts';
 export { confirmAgain } from './log-in/confirm-again.ts';
 export type { LinkPurpose, OpenLink } from './people/links.ts';
@@ -43,7 +44,7 @@ export {
   readSession,
   SESSION_COOKIE,
 } from './log-in/sessions.ts';
-export { changePassword } from './passwords/set-password.ts';
+export { changePassword } from './passwords/change-password.ts';
 export type { SignUp, WaitingSignUp } from './people/sign-up.ts';
 export { confirmSignUp, findSignUp, signUp } from './people/sign-up.ts';
 export type { TwoFactorChange, TwoFactorSetUp, TwoFactorState } from './two-factor/two-factor.ts';

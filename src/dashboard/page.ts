@@ -11,6 +11,7 @@ import { addRequestFields } from '../http/request-context.ts';
 import { assertOwnForm, formHeaders } from '../pages/same-origin.ts';
 import type { PageContext } from './context.ts';
 import { readCookie } from './cookies.ts';
+import { actRuleOf, applies } from './merchant-acts.ts';
 import type { PageReply, PageResponse } from './reply.ts';
 import { redirectTo, refusalOf, RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
 import type { AccessRule, Audience, Place, Viewers } from './viewer.ts';
@@ -30,11 +31,17 @@ export interface PageRequest<A extends Audience, P = undefined, Q = undefined, B
   /** The client's IP address. */
   readonly address: string;
   readonly userAgent: string;
+  /** Whether the merchant gets a mail about the act, by the table of acts: see `noticed`. */
+  readonly isNoticed: boolean;
   /** The value of a cookie of the request. */
   cookie(name: string): string | undefined;
   readonly requestId: string;
   readonly log: Logger;
 }
+
+type AsksAgain<A extends Audience, P, Q, B> =
+  | boolean
+  | ((request: PageRequest<A, P, Q, B>) => boolean | Promise<boolean>);
 
 /** The declaration of a page or of one of its forms. */
 export interface PageDeclaration<A extends Audience, P, Q, B> {
@@ -55,10 +62,15 @@ export interface PageDeclaration<A extends Audience, P, Q, B> {
   /** How long the handler may take, where 4.5 s are not enough. */
   readonly responseTimeoutMs?: number;
   /**
-   * Whether the user has to give password and second factor again, unless both were given within the last ten
-   * minutes: the user is sent to the page that asks for them, and from there to the page of the form.
+   * Whether an operator has to give password and second factor again, unless both were given within the last ten
+   * minutes: the user is sent to the page that asks for them, and from there to the page of the form. For the forms
+   * of merchants' users, `MERCHANT_ACTS` says so.
    */
-  readonly asksAgain?: boolean | ((request: PageRequest<A, P, Q, B>) => boolean | Promise<boolean>);
+  readonly asksAgain?: A extends 'operator' ? AsksAgain<A, P, Q, B> : never;
+  /** The page of a form of `MERCHANT_ACTS` asks as the form does, so that nothing is typed in vain. */
+  readonly asksFirst?: true;
+  /** Whether an act is `large` in the sense of `MERCHANT_ACTS`. */
+  readonly isLarge?: (request: PageRequest<A, P, Q, B>) => Promise<boolean>;
   /** The page of the form, where it has another path than the form. */
   readonly formPath?: '' | `/${string}`;
   /** Also for an operator who has not set up two-factor authentication yet. */
@@ -122,6 +134,7 @@ function routeOf<
   handler: (request: PageRequest<A, P, Q, B>) => Promise<PageReply>,
 ): Route {
   const { method, audience, params, query, body, bodyType = 'form', responseTimeoutMs } = page;
+  const rule = ruleOf(page);
   const formPlaces = placesOf(audience, page.formPath ?? page.path);
   const formPlace = formPlaces.find(({ environment }) => environment === place.environment);
   const downloads = createSlots(DOWNLOADS, 'Too many files are saved at the same time: try again');
@@ -152,8 +165,12 @@ function routeOf<
       const input = { ...validate(), viewer, actor, address, userAgent, cookie, requestId, log };
       // The cast is safe: the types were inferred from the schemas and the audience.
       const request = input as unknown as PageRequest<A, P, Q, B>;
-      await assertConfirmed(page, request, pathOf(formPlace ?? place, sent));
-      const reply = await handler(request);
+      const isLarge = async () => (await page.isLarge?.(request)) === true;
+      const of = { environment, isLarge };
+      const asksByRule = rule !== undefined && (await applies(rule.asksAgain, of));
+      await assertConfirmed(page, request, asksByRule, pathOf(formPlace ?? place, sent));
+      const isNoticed = rule !== undefined && (await applies(rule.mail, of));
+      const reply = await handler({ ...request, isNoticed });
       return await responseOf(rendering, reply);
     } catch (error) {
       if (!(error instanceof RedirectFirst)) logError(log, error);
@@ -175,15 +192,29 @@ async function userOf(
   return context.readSession(token, destination !== 'empty');
 }
 
-/** @throws RedirectFirst if the page asks again and the user has not given both lately */
+type AnyPage = Pick<
+  PageDeclaration<Audience, unknown, unknown, unknown>,
+  'audience' | 'method' | 'path' | 'asksFirst'
+>;
+
+/** The rule of a form of merchants' users, or of a page that asks as its form does. */
+function ruleOf({ audience, method, path, asksFirst }: AnyPage) {
+  const isOfMerchants = audience === 'merchant' || audience === 'anyone';
+  return isOfMerchants && (method === 'POST' || asksFirst) ? actRuleOf(path) : undefined;
+}
+
+/** @throws RedirectFirst if the act asks again and the user has not given both lately */
 async function assertConfirmed<A extends Audience, P, Q, B>(
-  { asksAgain = false }: Pick<PageDeclaration<A, P, Q, B>, 'asksAgain'>,
+  page: PageDeclaration<A, P, Q, B>,
   request: PageRequest<A, P, Q, B>,
+  asksByRule: boolean,
   formPath: string,
 ): Promise<void> {
   if (request.viewer.user?.isConfirmed === true) return;
+  // The compiler does not see that only operators' pages have it.
+  const { asksAgain = false } = page as { asksAgain?: AsksAgain<A, P, Q, B> };
   const asks = typeof asksAgain === 'boolean' ? asksAgain : await asksAgain(request);
-  if (asks) throw new RedirectFirst(confirmPath(formPath));
+  if (asksByRule || asks) throw new RedirectFirst(confirmPath(formPath));
 }
 
 /** Checks who sends a file before it is read. The handler's checks follow once it was read. */

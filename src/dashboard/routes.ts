@@ -13,6 +13,7 @@ import { operatorsRoutes } from './operator/operators/routes.ts';
 import { operatorPages } from './operator/routes.ts';
 import type { OrderPagesDeps } from './orders/deps.ts';
 import { merchantOrderPages } from './orders/routes.ts';
+import { assertActsHaveRules } from './merchant-acts.ts';
 import type { MoneyPagesDeps } from './money/deps.ts';
 import { statementPages } from './money/statement-page.ts';
 import { definePage } from './page.ts';
@@ -42,7 +43,11 @@ export interface Dashboard {
   readonly notFoundPage: (refusal: ErrorReply, requestId: string) => Page;
 }
 
-/** Declares the dashboard: the first page, the pages of merchants and operators, and their files. */
+/**
+ * Declares the dashboard: the first page, the pages of merchants and operators, and their files.
+ *
+ * @throws Error for a form of merchants' users without a rule in `MERCHANT_ACTS`
+ */
 export function createDashboard(deps: DashboardDeps): Dashboard {
   const pathPrefix = new URL(deps.pages.publicBaseUrl).pathname.replace(/\/$/, '');
   const { files, routes } = createFiles(pathPrefix);
@@ -51,7 +56,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     ...landingPage(context, deps.site),
     ...(deps.site.showsPatterns ? patternsPage(context) : []),
     ...startPage(context),
-    ...accountRoutes(context, deps.accounts),
+    ...accountRoutes(context, deps.accounts, deps.settings.notices),
     ...merchantOrderPages(context, deps.orders),
     ...statementPages(context, deps.money),
     ...settingsPages(context, deps.settings),
@@ -61,6 +66,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     ...operatorsRoutes(context, deps.accounts, deps.operator),
     ...routes,
   ];
+  assertActsHaveRules(all);
   return { routes: all, notFoundPage: signedOutRefusal.bind(undefined, context) };
 }
 

@@ -78,7 +78,9 @@ export function accountMail(notice: AccountNotice, publicBaseUrl: string): Lette
 
 /** Something that a merchant's user has done on the dashboard, of which the merchant gets a mail. */
 export type MerchantAct =
-  | { kind: 'key.create' | 'key.rotate' | 'webhook.remove' }
+  | { kind: 'key.create' | 'key.rotate' | 'domains.set' }
+  | { kind: 'webhook.remove' | 'webhook.rotate_secret' }
+  | { kind: 'application.bank' | 'mails.choose' }
   | { kind: 'webhook.set'; url: string }
   | { kind: 'refund'; orderNumber: string; environment: string; amountPaise: number };
 
@@ -94,6 +96,26 @@ function deedOf(act: MerchantAct): { subject: string; did: string } {
       return {
         subject: 'The secret of your production API key was replaced',
         did: 'replaced the secret of your API key for production. The old secret no longer works',
+      };
+    case 'domains.set':
+      return {
+        subject: 'Your approved domains for production were changed',
+        did: 'changed the domains from which browsers may call your API in production. The page of your keys shows them',
+      };
+    case 'webhook.rotate_secret':
+      return {
+        subject: 'Your production webhook secret was replaced',
+        did: 'replaced the webhook secret for production. Webhooks are no longer signed with the old one',
+      };
+    case 'application.bank':
+      return {
+        subject: 'The bank account of your application was saved',
+        did: 'saved the bank account of your application, to which your money is to be paid out. The page of your business shows it',
+      };
+    case 'mails.choose':
+      return {
+        subject: 'Your choice of mails was changed',
+        did: 'changed which mails you get. The page of your account shows them',
       };
     case 'webhook.set':
       return {

@@ -1,3 +1,4 @@
+import { alongsideQuery, andAlongside } from '../db/alongside.ts';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
@@ -14,7 +15,7 @@ const MAX_ORIGINS = 100;
  * @throws DomainError `BAD_REQUEST`, `NOT_FOUND`
  */
 export async function setOrigins(
-  { sql, actor }: MerchantAdminDeps,
+  { sql, actor, alongside }: MerchantAdminDeps,
   merchantId: string,
   environment: Environment,
   origins: readonly string[],
@@ -36,8 +37,8 @@ export async function setOrigins(
       SELECT ${actor.name}, ${actor.address}, 'origins.set', merchant_id,
         ${sql.json({ environment, origins: normalized })}
       FROM saved
-    )
-    SELECT FROM saved`;
+    ) ${alongsideQuery(sql, alongside, 'saved')}
+    SELECT FROM saved ${andAlongside(sql, alongside)}`;
   if (rows.length === 0) throw merchantNotFound(merchantId);
   return normalized;
 }

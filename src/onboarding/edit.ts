@@ -1,5 +1,7 @@
 import type postgres from 'postgres';
 import type { Actor } from '../db/actor.ts';
+import type { Alongside } from '../db/alongside.ts';
+import { alongsideQuery, andAlongside } from '../db/alongside.ts';
 import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { SecretBox } from '../secret-box.ts';
@@ -13,6 +15,8 @@ export interface OnboardingDeps {
   /** Seals documents and bank account numbers: DATA_ENCRYPTION_KEYS. */
   dataBox: SecretBox;
   actor: Actor;
+  /** Of the statement of the change. */
+  alongside?: Alongside | undefined;
 }
 
 /** One change of an application. */
@@ -35,7 +39,7 @@ interface Edit {
  * @returns whether the change was made
  */
 export async function applyEdit(
-  { sql, actor }: OnboardingDeps,
+  { sql, actor, alongside }: OnboardingDeps,
   { merchantId, status, submissions, edits }: Application,
   { write, action, subject, details, isExclusive = false }: Edit,
 ): Promise<boolean> {
@@ -52,8 +56,8 @@ export async function applyEdit(
       SELECT ${actor.name}, ${actor.address}, ${action}, ${merchantId}, ${subject ?? null},
         ${sql.json(details)}
       FROM written
-    )
-    SELECT FROM written`;
+    ) ${alongsideQuery(sql, alongside, 'written')}
+    SELECT FROM written ${andAlongside(sql, alongside)}`;
   return written.length > 0;
 }
 

@@ -55,6 +55,7 @@ export type {
   OrderActionId,
   OrderActions,
 } from './commands/actions.ts';
+export { ORDER_ACTION_IDS } from './commands/actions.ts';
 export type { AttentionList } from './lists/attention.ts';
 export { MOST_COUNTED } from './lists/attention.ts';
 export type { DayOfOrders } from './lists/daily-outcomes.ts';

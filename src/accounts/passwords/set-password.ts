@@ -3,13 +3,11 @@ import { ValidationError } from '../../http/responses/errors.ts';
 import { readAttempter } from '../log-in/attempter.ts';
 import { admitAttempt, forgetAttempts, passwordLimits } from '../log-in/attempts.ts';
 import type { AccountDeps, Client } from '../context.ts';
-import { noticeMail } from '../mails.ts';
 import { refusalOfPassword } from './password-rules.ts';
-import { hashPassword, verifyPassword } from './passwords.ts';
+import { verifyPassword } from './passwords.ts';
 import type { SignedInUser } from '../log-in/sessions.ts';
-import { createSession } from '../log-in/sessions.ts';
 import type { UserRow } from '../people/users.ts';
-import { auditNameOf, requireUser } from '../people/users.ts';
+import { requireUser } from '../people/users.ts';
 
 /** @throws ValidationError unless the new password is acceptable for an account with these names */
 export function assertNewPassword(newPassword: string, names: readonly (string | null)[]): void {
@@ -50,33 +48,3 @@ export async function requirePassword(
 export const endingAccess = (sql: Sql) => sql`
   sessions AS (DELETE FROM dashboard_sessions s USING changed WHERE s.user_id = changed.user_id),
   logins AS (DELETE FROM pending_logins p USING changed WHERE p.user_id = changed.user_id)`;
-
-/**
- * Changes the password of the signed-in user. All sessions end; this browser gets a new one.
- *
- * @returns the token for the session's cookie
- * @throws ValidationError for a wrong password, or a new one that is easy to guess
- * @throws HttpRefusal TOO_MANY_REQUESTS
- */
-export async function changePassword(
-  deps: AccountDeps,
-  user: SignedInUser,
-  { password, newPassword }: { password: string; newPassword: string },
-  client: Client,
-): Promise<string> {
-  const { sql } = deps;
-  assertNewPassword(newPassword, [user.email, user.merchantName]);
-  await requirePassword(deps, user, password, client);
-  const passwordHash = await hashPassword(newPassword);
-  await sql`
-    WITH changed AS (
-      UPDATE users SET password_hash = ${passwordHash} WHERE user_id = ${user.userId} RETURNING *
-    ), ${endingAccess(sql)}, links AS (
-      DELETE FROM one_time_links l USING changed WHERE l.user_id = changed.user_id
-    )
-    INSERT INTO audit_log (actor, address, action, merchant_id, subject)
-    SELECT ${auditNameOf(sql)}, ${client.address}, 'password.change', u.merchant_id, u.user_id
-    FROM changed u`;
-  await deps.sendMail(noticeMail(deps, user.email, 'password.change'));
-  return createSession(deps, user.userId, client);
-}

@@ -167,5 +167,5 @@ export async function acceptInvitation(
 ): Promise<string> {
   const given = { token, purpose: 'invitation', newPassword } as const;
   const { userId } = await setPasswordByLink(deps, given, client);
-  return createSession(deps, userId, client);
+  return createSession(deps, userId, client, { hasPassword: true });
 }

@@ -1,4 +1,7 @@
+import type { Alongside } from '../../db/alongside.ts';
+import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
 import type { AccountDeps } from '../context.ts';
+import { auditNameOf } from './users.ts';
 
 /** Reads the kinds of mails that a user has switched off. */
 export async function readMutedMails(
@@ -10,11 +13,25 @@ export async function readMutedMails(
   return row?.mutedMails ?? [];
 }
 
-/** Replaces them. @param kinds never those about money or security */
+/**
+ * Replaces them.
+ *
+ * @param alongside of the statement of the change
+ * @param kinds never those about money or security
+ */
 export async function writeMutedMails(
-  { sql }: Pick<AccountDeps, 'sql'>,
-  userId: string,
+  { sql, alongside }: Pick<AccountDeps, 'sql'> & { alongside?: Alongside | undefined },
+  { userId, address }: { userId: string; address: string },
   kinds: readonly string[],
 ): Promise<void> {
-  await sql`UPDATE users SET muted_mails = ${[...kinds]} WHERE user_id = ${userId}`;
+  await sql`
+    WITH changed AS (
+      UPDATE users SET muted_mails = ${[...kinds]} WHERE user_id = ${userId} RETURNING *
+    ), audited AS (
+      INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
+      SELECT ${auditNameOf(sql)}, ${address}, 'mails.choose', u.merchant_id, u.user_id,
+        ${sql.json({ switchedOff: [...kinds] })}
+      FROM changed u
+    ) ${alongsideQuery(sql, alongside, 'changed')}
+    SELECT FROM changed ${andAlongside(sql, alongside)}`;
 }

@@ -134,7 +134,7 @@ export async function confirmSignUp(
   }
   const userId = await createMerchantUser(sql, token, client);
   await forgetAttempts(sql, limits);
-  return createSession(deps, userId, client);
+  return createSession(deps, userId, client, { hasPassword: true });
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   endOtherSessions,
   endSession,
   listSessions,
+  noticeMail,
   readTwoFactor,
 } from '../../accounts/public.ts';
 import { errorOf } from '../../http/responses/errors.ts';
@@ -146,6 +147,7 @@ function sessionForms(
   }).handledBy(async ({ viewer, body, address }) => {
     const hasEnded = await endSession(accounts, viewer.user.userId, body.sessionId, address);
     if (!hasEnded) throw errorOf('NOT_FOUND');
+    await accounts.sendMail(noticeMail(accounts, viewer.user.email, 'session.end'));
     return { seeOther: `${accountPath(viewer)}?done=ended` };
   });
   const endOthers = definePage(context, {
@@ -154,8 +156,9 @@ function sessionForms(
     path: '/account/sessions/end-others',
     isBeforeTwoFactor: true,
   }).handledBy(async ({ viewer, address }) => {
-    const { userId, sessionId } = viewer.user;
+    const { userId, sessionId, email } = viewer.user;
     await endOtherSessions(accounts, userId, sessionId, address);
+    await accounts.sendMail(noticeMail(accounts, email, 'session.end'));
     return { seeOther: `${accountPath(viewer)}?done=ended-others` };
   });
   return [...end, ...endOthers];

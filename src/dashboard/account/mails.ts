@@ -2,10 +2,12 @@ import { h } from 'preact';
 import { z } from 'zod';
 import type { AccountDeps } from '../../accounts/public.ts';
 import { readMutedMails, writeMutedMails } from '../../accounts/public.ts';
+import type { NoticeDeps } from '../../merchants/public.ts';
 import type { OrderMailKind } from '../../orders/public.ts';
 import { FAILING_ENDPOINT } from '../../webhooks/public.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
+import { noticed } from '../noticed.ts';
 import { definePage } from '../page.ts';
 import { checkBox, submit } from '../view/fields.ts';
 import { doneNotice, setting } from '../view/parts.ts';
@@ -25,8 +27,9 @@ const ALWAYS_SENT = [
   'A dispute: at once, 24 hours before its deadline, and when it has ended',
   'A refund or a settlement by one of our operators',
   'A refund that somebody asked for on this dashboard',
-  'New keys and webhook URLs for production, and the account that you are paid out to',
-  'A log-in from a new device, and each change of password and two-factor authentication',
+  'Each change for production of keys, approved domains, webhook URL and webhook secret',
+  'A change of your bank account, and of the account that you are paid out to',
+  'A log-in from a new device, the end of a session, each change of password and two-factor authentication, and of this choice',
   'Decisions about your application and your account',
 ];
 
@@ -39,7 +42,11 @@ const choices = z.object({
 });
 
 /** The page on which a merchant's user chooses the mails. */
-export function mailPages(context: PageContext, accounts: AccountDeps): Route[] {
+export function mailPages(
+  context: PageContext,
+  accounts: AccountDeps,
+  notices: NoticeDeps,
+): Route[] {
   const show = definePage(context, {
     audience: 'merchant',
     method: 'GET',
@@ -85,9 +92,12 @@ export function mailPages(context: PageContext, accounts: AccountDeps): Route[] 
     method: 'POST',
     path: '/account/mails',
     body: choices,
-  }).handledBy(async ({ viewer, body }) => {
+  }).handledBy(async (request) => {
+    const { viewer, body, address } = request;
     const muted = OPTIONAL_MAILS.map(({ kind }) => kind).filter((kind) => body[kind] === undefined);
-    await writeMutedMails(accounts, viewer.user.userId, muted);
+    await noticed({ notices }, request, { kind: 'mails.choose' }, (alongside) =>
+      writeMutedMails({ ...accounts, alongside }, { userId: viewer.user.userId, address }, muted),
+    );
     return { seeOther: `${accountPath(viewer)}/mails?done=saved` };
   });
   return [...show, ...save];

@@ -10,8 +10,9 @@ import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { setting } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
+import type { MerchantViewer, OperatorViewer } from '../viewer.ts';
 import { clientOf } from './client.ts';
-import { newPasswordField, passwordField, text } from './fields.ts';
+import { codeField, newPasswordField, passwordField, text } from './fields.ts';
 import type { RefusedForm } from './form-reply.ts';
 import { orShowAgain, refusal } from './form-reply.ts';
 import type { AccountAudience } from './place.ts';
@@ -28,13 +29,13 @@ export function passwordPages(
     method: 'GET',
     path: '/account/password',
   }).handledBy(async ({ viewer }) => ({
-    view: passwordView(accountPath(viewer)),
+    view: passwordView(viewer),
   }));
   const change = definePage(context, {
     audience,
     method: 'POST',
     path: '/account/password',
-    body: z.object({ password: text, newPassword: text }),
+    body: z.object({ password: text, code: text, newPassword: text }),
   }).handledBy(async (request) => {
     const { viewer, body } = request;
     const path = accountPath(viewer);
@@ -43,13 +44,14 @@ export function passwordPages(
         const token = await changePassword(accounts, viewer.user, body, clientOf(request));
         return { seeOther: `${path}?done=password`, setCookie: cookieText(SESSION_COOKIE, token) };
       },
-      (state) => passwordView(path, state),
+      (state) => passwordView(viewer, state),
     );
   });
   return [...show, ...change];
 }
 
-function passwordView(path: string, state: RefusedForm = {}): View {
+function passwordView(viewer: MerchantViewer | OperatorViewer, state: RefusedForm = {}): View {
+  const path = accountPath(viewer);
   const content = [
     refusal(state),
     setting(
@@ -60,6 +62,7 @@ function passwordView(path: string, state: RefusedForm = {}): View {
         `${path}/password`,
         {},
         passwordField(state, { label: 'Your password' }),
+        viewer.user.hasTwoFactor && codeField(state, 'From the app, or a recovery code.'),
         newPasswordField(state),
         submit('Change the password'),
       ),

@@ -4,6 +4,7 @@ import { ValidationError } from '../../http/responses/errors.ts';
 import type { Application } from '../../onboarding/public.ts';
 import { mayEdit, readApplication, saveBank, saveBusiness } from '../../onboarding/public.ts';
 import type { PageContext } from '../context.ts';
+import { noticed } from '../noticed.ts';
 import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import type { FormState } from '../view/fields.ts';
@@ -81,6 +82,7 @@ function showStep(context: PageContext, deps: OnboardingPageDeps, step: DetailSt
     audience: 'merchant',
     method: 'GET',
     path: `/onboarding/${step.step}`,
+    asksFirst: true,
   }).handledBy(async ({ viewer }) => {
     const application = await readApplication(deps.sql, viewer.merchantId);
     if (!mayEdit(application.state)) return { seeOther: pathOf(viewer) };
@@ -98,10 +100,13 @@ function saveStep(context: PageContext, deps: OnboardingPageDeps, step: DetailSt
     method: 'POST',
     path: `/onboarding/${step.step}`,
     body: step.fields,
-  }).handledBy(async ({ viewer, actor, body }) => {
+  }).handledBy(async (request) => {
+    const { viewer, actor, body } = request;
     const values = body as Record<string, string>;
     try {
-      await step.save({ ...deps, actor }, viewer.merchantId, values);
+      await noticed(deps, request, { kind: 'application.bank' }, (alongside) =>
+        step.save({ ...deps, actor, alongside }, viewer.merchantId, values),
+      );
     } catch (error) {
       if (!(error instanceof ValidationError)) throw error;
       const application = await readApplication(deps.sql, viewer.merchantId);

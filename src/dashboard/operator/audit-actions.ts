@@ -61,6 +61,7 @@ const OTHERS = {
   'key.create': 'Created an API key',
   'key.rotate': 'Rotated the secret of an API key',
   'keys.reseal': 'Encrypted stored values with the new key',
+  'mails.choose': 'Chose which mails are sent',
   'merchant.activate': 'Activated the merchant again',
   'merchant.approve': 'Approved the merchant',
   'merchant.create': 'Created the merchant',

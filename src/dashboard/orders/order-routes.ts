@@ -4,10 +4,10 @@ import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import { cursorInQuery } from '../../http/input/cursor.ts';
 import { ERRORS, errorOf, ValidationError } from '../../http/responses/errors.ts';
-import { withNotice } from '../../merchants/public.ts';
-import type { ActionRequest, OrderAction, OrderRow, TimelinePlace } from '../../orders/public.ts';
-import { markErased, timelinePlaceSchema } from '../../orders/public.ts';
+import type { OrderAction, OrderActionId, OrderRow, TimelinePlace } from '../../orders/public.ts';
+import { markErased, ORDER_ACTION_IDS, timelinePlaceSchema } from '../../orders/public.ts';
 import type { PageContext } from '../context.ts';
+import { noticed } from '../noticed.ts';
 import type { PageRequest } from '../page.ts';
 import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
@@ -25,12 +25,15 @@ import type { OrderPageContent } from './order-page.ts';
 import { orderView } from './order-page.ts';
 
 const orderParams = z.object({ id: z.string() });
-const actionParams = z.object({ id: z.string(), action: z.string() });
 const actionBody = z.record(z.string(), z.unknown());
 
 /** The page of one order, its version, and its actions. */
 export function orderPages(context: PageContext, deps: OrderPagesDeps): Route[] {
-  return [...showPage(context, deps), ...versionOf(context, deps), ...actionPage(context, deps)];
+  return [
+    ...showPage(context, deps),
+    ...versionOf(context, deps),
+    ...ORDER_ACTION_IDS.flatMap((actionId) => actionPage(context, deps, actionId)),
+  ];
 }
 
 function showPage(context: PageContext, deps: OrderPagesDeps): Route[] {
@@ -62,25 +65,27 @@ function versionOf(context: PageContext, { orders }: OrderPagesDeps): Route[] {
   });
 }
 
-type ActionPageRequest = PageRequest<'merchant', typeof actionParams, undefined, typeof actionBody>;
+type ActionPageRequest = PageRequest<'merchant', typeof orderParams, undefined, typeof actionBody>;
 
-function actionPage(context: PageContext, deps: OrderPagesDeps): Route[] {
+function actionPage(context: PageContext, deps: OrderPagesDeps, actionId: OrderActionId): Route[] {
   return definePage(context, {
     audience: 'merchant',
     method: 'POST',
-    path: '/orders/{id}/{action}',
-    params: actionParams,
+    path: `/orders/{id}/${actionId}`,
+    params: orderParams,
     body: actionBody,
     formPath: '/orders/{id}',
-    asksAgain: async ({ viewer, params: { id, action } }) =>
-      returnsMoney(action) && isLarge(deps, await deps.orders.find(ownerOf(viewer), id)),
+    isLarge: async ({ viewer, params: { id } }) => {
+      const { amountPaise } = await deps.orders.find(ownerOf(viewer), id);
+      return amountPaise > deps.refundAsksAbovePaise;
+    },
   }).handledBy(async (request) => {
     const { viewer, params, actor } = request;
     // Another merchant's order is unknown here, while the API says that it is another's.
     const order = await deps.orders.find(ownerOf(viewer), params.id);
-    const action = deps.actions.find(params.action, viewer.environment);
+    const action = deps.actions.find(actionId, viewer.environment);
     if (!action) throw errorOf('NOT_FOUND');
-    assertMayAct(viewer, params.action);
+    assertMayAct(viewer, actionId);
     const values = valuesOf(request.body);
     const idempotencyKey = values[KEY_FIELD] ?? '';
     const isOffered = deps.actions.of(order).some(({ id }) => id === action.id);
@@ -90,10 +95,14 @@ function actionPage(context: PageContext, deps: OrderPagesDeps): Route[] {
         deps.actions.check(action, { values, idempotencyKey });
         return { view: refundQuestion(order, action, request.body) };
       }
-      await carryOut(deps, viewer, action, { order, values, idempotencyKey, actor });
+      const { orderNumber, environment, amountPaise } = order;
+      const act = { kind: 'refund', orderNumber, environment, amountPaise } as const;
+      await noticed(deps, request, act, (alongside) =>
+        deps.actions.carryOut(action, { order, values, idempotencyKey, actor, alongside }),
+      );
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      return refusedReply(deps, request, error, { values, idempotencyKey });
+      return refusedReply(deps, request, error, { id: actionId, values, idempotencyKey });
     }
     return { seeOther: pathWith(orderPath(order), { done: action.id }) };
   });
@@ -121,27 +130,6 @@ function refundQuestion(
   });
 }
 
-/** Whether to return an order's money asks again for password and second factor. */
-const isLarge = ({ refundAsksAbovePaise }: OrderPagesDeps, { amountPaise }: OrderRow): boolean =>
-  amountPaise > refundAsksAbovePaise;
-
-/** Carries out an action; the merchant gets a mail about a large refund. */
-async function carryOut(
-  deps: OrderPagesDeps,
-  { merchantId, user: { email } }: MerchantViewer,
-  action: OrderAction,
-  request: ActionRequest,
-): Promise<void> {
-  const { order, actor } = request;
-  const isNoticed = returnsMoney(action.id) && isLarge(deps, order);
-  if (!isNoticed) return deps.actions.carryOut(action, request);
-  const { orderNumber, environment, amountPaise } = order;
-  const act = { kind: 'refund', orderNumber, environment, amountPaise } as const;
-  return withNotice(deps.notices, { merchantId, act, email, actor }, (alongside) =>
-    deps.actions.carryOut(action, { ...request, alongside }),
-  );
-}
-
 /** Refuses what the API refuses with the credentials of a merchant that is not active, but answers to disputes. */
 function assertMayAct(viewer: MerchantViewer, actionId: string): void {
   if (mayAct(viewer, actionId)) return;
@@ -154,12 +142,12 @@ async function refusedReply(
   deps: OrderPagesDeps,
   { viewer, params }: ActionPageRequest,
   error: DomainError,
-  typed: Pick<RefusedAction, 'values' | 'idempotencyKey'>,
+  typed: Pick<RefusedAction, 'id' | 'values' | 'idempotencyKey'>,
 ): Promise<PageReply> {
   const { message } = error;
   const violations = error instanceof ValidationError ? error.validationErrors : {};
   const content = await readContent(deps, viewer, params.id);
-  const refused = { id: params.action, message, violations, ...typed };
+  const refused = { message, violations, ...typed };
   const { status } = ERRORS[error.code];
   return {
     status: status === 502 || status === 429 ? status : 400,

@@ -9,10 +9,11 @@ import {
   setOrigins,
 } from '../../merchants/public.ts';
 import type { PageContext } from '../context.ts';
+import { noticed } from '../noticed.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import type { SettingsDeps } from './deps.ts';
-import { isProduction, noticed, pathOf } from './deps.ts';
+import { pathOf } from './deps.ts';
 import { keysView, newSecretView, rotateKeyView } from './keys-view.ts';
 import type { KeysContent } from './keys-view.ts';
 
@@ -45,10 +46,10 @@ function generateKey(context: PageContext, deps: SettingsDeps): Route[] {
     method: 'POST',
     path: '/keys/generate',
     formPath: '/keys',
-    asksAgain: isProduction,
-  }).handledBy(async ({ viewer, actor }) => {
+  }).handledBy(async (request) => {
+    const { viewer, actor } = request;
     const { merchantId, environment } = viewer;
-    const pair = await noticed(deps, { viewer, actor }, { kind: 'key.create' }, (alongside) =>
+    const pair = await noticed(deps, request, { kind: 'key.create' }, (alongside) =>
       createKeyPair({ ...deps, actor, alongside }, merchantId, environment),
     );
     return { view: newSecretView(environment, pair, context.publicBaseUrl) };
@@ -56,14 +57,15 @@ function generateKey(context: PageContext, deps: SettingsDeps): Route[] {
 }
 
 function rotateKey(context: PageContext, deps: SettingsDeps): Route[] {
-  const page = { audience: 'merchant', path: '/keys/rotate', asksAgain: isProduction } as const;
+  const page = { audience: 'merchant', path: '/keys/rotate', asksFirst: true } as const;
   return [
     ...definePage(context, { ...page, method: 'GET' }).handledBy(async ({ viewer }) => ({
       view: rotateKeyView(viewer.environment),
     })),
-    ...definePage(context, { ...page, method: 'POST' }).handledBy(async ({ viewer, actor }) => {
+    ...definePage(context, { ...page, method: 'POST' }).handledBy(async (request) => {
+      const { viewer, actor } = request;
       const { merchantId, environment } = viewer;
-      const pair = await noticed(deps, { viewer, actor }, { kind: 'key.rotate' }, (alongside) =>
+      const pair = await noticed(deps, request, { kind: 'key.rotate' }, (alongside) =>
         rotateSecret({ ...deps, actor, alongside }, merchantId, environment),
       );
       return { view: newSecretView(environment, pair, context.publicBaseUrl) };
@@ -76,12 +78,16 @@ function setDomains(context: PageContext, deps: SettingsDeps): Route[] {
     audience: 'merchant',
     method: 'POST',
     path: '/keys/domains',
+    formPath: '/keys',
     body: z.object({ domains: z.string().max(20_000).default('') }),
-  }).handledBy(async ({ viewer, body, actor }) => {
+  }).handledBy(async (request) => {
+    const { viewer, body, actor } = request;
     const { merchantId, environment } = viewer;
     const domains = body.domains.split(/[\s,]+/).filter((domain) => domain !== '');
     try {
-      await setOrigins({ sql: deps.sql, actor }, merchantId, environment, domains);
+      await noticed(deps, request, { kind: 'domains.set' }, (alongside) =>
+        setOrigins({ sql: deps.sql, actor, alongside }, merchantId, environment, domains),
+      );
     } catch (error) {
       if (!(error instanceof DomainError) || error.code !== 'BAD_REQUEST') throw error;
       const content = await readContent(deps, viewer);

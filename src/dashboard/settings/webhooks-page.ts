@@ -13,10 +13,11 @@ import {
   testEventTypesOf,
 } from '../../webhooks/public.ts';
 import type { PageContext } from '../context.ts';
+import { noticed } from '../noticed.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import type { SettingsDeps } from './deps.ts';
-import { isProduction, noticed, pathOf } from './deps.ts';
+import { pathOf } from './deps.ts';
 import { ownerOf } from '../viewer.ts';
 import {
   newWebhookSecretView,
@@ -60,9 +61,9 @@ function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
     method: 'POST',
     path: '/webhooks',
     body: z.object({ url: z.string().default('') }),
-    asksAgain: isProduction,
     responseTimeoutMs: SAVE_TIMEOUT_MS,
-  }).handledBy(async ({ viewer, body, actor }) => {
+  }).handledBy(async (request) => {
+    const { viewer, body, actor } = request;
     const { merchantId, environment } = viewer;
     const url = body.url.trim();
     try {
@@ -70,7 +71,7 @@ function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
       const save = (alongside?: Alongside) =>
         saveWebhookUrl({ ...deps, actor, alongside }, merchantId, environment, url);
       const { url: before } = await findEndpoint(deps.sql, merchantId, environment);
-      const saved = await (before === url ? save() : noticed(deps, { viewer, actor }, act, save));
+      const saved = await (before === url ? save() : noticed(deps, request, act, save));
       const { secret, warning } = saved;
       if (secret) return { view: newWebhookSecretView(environment, secret, warning) };
       const done = warning ? 'unresolved' : 'url';
@@ -85,29 +86,33 @@ function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
 }
 
 function rotateSecretPages(context: PageContext, deps: SettingsDeps): Route[] {
-  const page = { audience: 'merchant', path: '/webhooks/rotate-secret' } as const;
+  const page = { audience: 'merchant', path: '/webhooks/rotate-secret', asksFirst: true } as const;
   return [
     ...definePage(context, { ...page, method: 'GET' }).handledBy(async ({ viewer }) => ({
       view: rotateWebhookSecretView(viewer.environment),
     })),
-    ...definePage(context, { ...page, method: 'POST' }).handledBy(
-      async ({ viewer: { merchantId, environment }, actor }) => {
-        const { secret } = await rotateWebhookSecret({ ...deps, actor }, merchantId, environment);
-        return { view: newWebhookSecretView(environment, secret, null) };
-      },
-    ),
+    ...definePage(context, { ...page, method: 'POST' }).handledBy(async (request) => {
+      const { viewer, actor } = request;
+      const { merchantId, environment } = viewer;
+      const act = { kind: 'webhook.rotate_secret' } as const;
+      const { secret } = await noticed(deps, request, act, (alongside) =>
+        rotateWebhookSecret({ ...deps, actor, alongside }, merchantId, environment),
+      );
+      return { view: newWebhookSecretView(environment, secret, null) };
+    }),
   ];
 }
 
 function removeUrlPages(context: PageContext, deps: SettingsDeps): Route[] {
-  const page = { audience: 'merchant', path: '/webhooks/remove', asksAgain: isProduction } as const;
+  const page = { audience: 'merchant', path: '/webhooks/remove', asksFirst: true } as const;
   return [
     ...definePage(context, { ...page, method: 'GET' }).handledBy(async ({ viewer }) => ({
       view: removeUrlView(viewer.environment),
     })),
-    ...definePage(context, { ...page, method: 'POST' }).handledBy(async ({ viewer, actor }) => {
+    ...definePage(context, { ...page, method: 'POST' }).handledBy(async (request) => {
+      const { viewer, actor } = request;
       const { merchantId, environment } = viewer;
-      await noticed(deps, { viewer, actor }, { kind: 'webhook.remove' }, (alongside) =>
+      await noticed(deps, request, { kind: 'webhook.remove' }, (alongside) =>
         removeWebhookUrl({ sql: deps.sql, actor, alongside }, merchantId, environment),
       );
       return { seeOther: pathOf(environment, '/webhooks?done=removed') };

@@ -102,7 +102,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): D
       retries,
       notices,
     },
-    onboarding: { ...proposals, dataBox },
+    onboarding: { ...proposals, dataBox, notices },
     operator: {
       ...proposals,
       proposalAbovePaise,

@@ -63,6 +63,8 @@ const ACTIONS = {
 } as const satisfies Record<string, ActionFacts>;
 /** The operation id of an action. */
 export type OrderActionId = keyof typeof ACTIONS;
+/** The ids of all actions, in the order in which pages show them. */
+export const ORDER_ACTION_IDS = Object.keys(ACTIONS) as OrderActionId[];
 
 /** A field of an action's form, derived from the schema of the command's body. */
 export interface ActionField {
@@ -161,8 +163,7 @@ export function createOrderActions(
         body: bodyOf(action, values),
       },
     );
-  const ids = Object.keys(ACTIONS) as OrderActionId[];
-  const actions = ids.map((id) => actionOf(id, commandOf({ id })));
+  const actions = ORDER_ACTION_IDS.map((id) => actionOf(id, commandOf({ id })));
   const inEnvironment = (environment: Environment) =>
     actions.filter(({ isTestHelper }) => !isTestHelper || environment === 'sandbox');
   return {

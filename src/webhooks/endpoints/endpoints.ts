@@ -97,7 +97,7 @@ export async function findEndpoint(
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when no URL was ever saved
  */
 export async function rotateWebhookSecret(
-  { sql, secretBox, actor }: EndpointDeps,
+  { sql, secretBox, actor, alongside }: EndpointDeps,
   merchantId: string,
   environment: Environment,
 ): Promise<{ secret: string }> {
@@ -114,8 +114,8 @@ export async function rotateWebhookSecret(
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
       SELECT ${actor.name}, ${actor.address}, 'webhook.rotate_secret', merchant_id, ${sql.json({ environment })}
       FROM rotated
-    )
-    SELECT FROM rotated`;
+    ) ${alongsideQuery(sql, alongside, 'rotated')}
+    SELECT FROM rotated ${andAlongside(sql, alongside)}`;
   if (rows.length === 0) throw await endpointNotConfigured(sql, merchantId, environment);
   return { secret };
 }
