@@ -5,6 +5,7 @@ import { mailRow, prepareMail, startMail } from '../mail/public.ts';
 import type { MerchantAct } from './mails.ts';
 import { actMail } from './mails.ts';
 import { merchantNotFound } from './queries.ts';
+import { admitSend } from './send-limits.ts';
 
 /** What mails to merchants about the acts of their users need. */
 export interface NoticeDeps extends MailDeps {
@@ -26,13 +27,14 @@ export interface NoticedAct {
  * statement of the act, so neither happens without the other.
  *
  * @param carryOut gets the query of the mail, for that statement
- * @throws DomainError `NOT_FOUND`, and what `carryOut` throws
+ * @throws DomainError `NOT_FOUND`, HttpRefusal TOO_MANY_REQUESTS, and what `carryOut` throws
  */
 export async function withNotice<Result>(
   deps: NoticeDeps,
   { merchantId, act, email, actor: { address } }: NoticedAct,
   carryOut: (alongside: Alongside) => Promise<Result>,
 ): Promise<Result> {
+  await admitSend(deps.sql, merchantId, 'noticed_act');
   const [merchant] = await deps.sql<{ name: string; email: string; at: Date }[]>`
     SELECT name, email, service_now() AS at FROM merchants WHERE merchant_id = ${merchantId}`;
   if (!merchant) throw merchantNotFound(merchantId);

@@ -22,4 +22,5 @@ export type { MerchantRow, MerchantStatus } from './queries.ts';
 export { merchantNotFound, readinessColumns, readinessJoin, requireMerchant } from './queries.ts';
 export type { Readiness } from './readiness.ts';
 export { whyNotReady } from './readiness.ts';
+export { admitSend } from './send-limits.ts';
 export { armSandboxFault } from './sandbox-fault.ts';

@@ -26,7 +26,7 @@ export { findAttempt, findMerchantDelivery } from './lists/merchant-delivery.ts'
 export type { LastAttempts } from './schedule/failing-warnings.ts';
 export { FAILING_ENDPOINT, lastAttempts } from './schedule/failing-warnings.ts';
 export type { RetryOutcome } from './resend/manual-retry.ts';
-export { retryDelivery } from './resend/manual-retry.ts';
+export { retryDelivery, retryForMerchant } from './resend/manual-retry.ts';
 export type { ResendProgress } from './resend/resend.ts';
 export { latestResend, resendSelected, resendSince } from './resend/resend.ts';
 export type { WebhookSender } from './sending/sender.ts';

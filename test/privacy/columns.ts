@@ -80,6 +80,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     merchant: 'allowed_origins webhook_url webhook_secret_sealed',
     none: 'merchant_id environment updated_at fails_after_work',
   },
+  merchant_sends: { none: 'merchant_id kind sent_at' },
   merchants: {
     merchant: 'name email status_reason',
     none: 'merchant_id status approval_revoked gateway created_at submissions application_edits',

@@ -189,20 +189,25 @@ export async function endSession(
   return ended.length > 0;
 }
 
-/** Ends all sessions of a user but the given one. */
+/**
+ * Ends all sessions of a user but the given one.
+ *
+ * @returns false if there was no other
+ */
 export async function endOtherSessions(
   { sql }: SessionDeps,
   userId: string,
   keptSessionId: string,
   address: string,
-): Promise<void> {
-  await sql`
+): Promise<boolean> {
+  const ended = await sql`
     WITH ended AS (
       DELETE FROM dashboard_sessions
       WHERE user_id = ${userId} AND session_id <> ${keptSessionId}
       RETURNING *
     ), audited AS (${auditEnded(sql, address)})
     SELECT FROM ended`;
+  return ended.length > 0;
 }
 
 /** One audit row for each session that the statement has ended. */

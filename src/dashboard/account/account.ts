@@ -157,8 +157,8 @@ function sessionForms(
     isBeforeTwoFactor: true,
   }).handledBy(async ({ viewer, address }) => {
     const { userId, sessionId, email } = viewer.user;
-    await endOtherSessions(accounts, userId, sessionId, address);
-    await accounts.sendMail(noticeMail(accounts, email, 'session.end'));
+    const haveEnded = await endOtherSessions(accounts, userId, sessionId, address);
+    if (haveEnded) await accounts.sendMail(noticeMail(accounts, email, 'session.end'));
     return { seeOther: `${accountPath(viewer)}?done=ended-others` };
   });
   return [...end, ...endOthers];

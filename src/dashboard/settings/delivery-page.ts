@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
-import { findAttempt, findMerchantDelivery, retryDelivery } from '../../webhooks/public.ts';
+import { findAttempt, findMerchantDelivery, retryForMerchant } from '../../webhooks/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -48,7 +48,10 @@ function resendDelivery(context: PageContext, deps: SettingsDeps): Route[] {
   }).handledBy(async ({ viewer, params: { id }, actor }) => {
     const { deliveryId } = await findMerchantDelivery(deps.sql, ownerOf(viewer), id);
     try {
-      const { outcome } = await retryDelivery({ ...deps, actor }, deliveryId, WAIT_MS);
+      const { outcome } = await retryForMerchant({ ...deps, actor }, viewer.merchantId, {
+        deliveryId,
+        waitMs: WAIT_MS,
+      });
       const path = pathOf(viewer.environment, `/deliveries/${deliveryId}`);
       return { seeOther: `${path}?done=${outcome}` };
     } catch (error) {

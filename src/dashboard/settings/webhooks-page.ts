@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Alongside } from '../../db/alongside.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
+import { admitSend } from '../../merchants/public.ts';
 import {
   attemptsByHour,
   endpointFigures,
@@ -66,6 +67,7 @@ function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
     const { viewer, body, actor } = request;
     const { merchantId, environment } = viewer;
     const url = body.url.trim();
+    await admitSend(deps.sql, merchantId, 'webhook_url');
     try {
       const act = { kind: 'webhook.set', url } as const;
       const save = (alongside?: Alongside) =>

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { ulid } from 'ulid';
 import type { Environment, EventType } from '../../domain/index.ts';
 import { DomainError, EVENT_TYPES } from '../../domain/index.ts';
+import { admitSend } from '../../merchants/public.ts';
 import { exampleEventBody, unusualTestBody } from '../../orders/public.ts';
 import { assertClockAgrees } from '../sending/clock.ts';
 import { webhookSecretContext } from '../schedule/attempts.ts';
@@ -15,6 +16,8 @@ import { signedRequest } from '../sending/signed-request.ts';
  * takes no action on it, in production too.
  */
 const NEUTRAL = 'TEST';
+
+const NOT_APPLIED = 'Test events can be sent once you have submitted your application';
 
 /** The type of a test event. */
 export type TestEventType = typeof NEUTRAL | EventType;
@@ -45,8 +48,9 @@ export interface TestEventResult {
  * Sends one webhook about an order that does not exist, with the same checks and signature as any
  * other. It creates no delivery: one attempt, whose result is only returned.
  *
- * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when no URL is configured, `BAD_REQUEST` for one of
- *   the nine events in production
+ * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when no URL is configured or the merchant has never applied,
+ *   `BAD_REQUEST` for one of the nine events in production
+ * @throws HttpRefusal TOO_MANY_REQUESTS
  */
 export async function sendTestEvent(
   deps: TestEventDeps,
@@ -58,6 +62,7 @@ export async function sendTestEvent(
     const message = `In ${environment}, only ${NEUTRAL} can be sent: your server acts on ${eventType}`;
     throw new DomainError('BAD_REQUEST', message);
   }
+  await admitSend(deps.sql, merchantId, 'test_event');
   const { url, sealed, databaseNow } = await readEndpoint(deps, merchantId, environment, eventType);
   await assertClockAgrees(databaseNow, deps);
   const at = new Date();
@@ -76,26 +81,31 @@ export async function sendTestEvent(
   return { eventId, url, delivered: error === null, statusCode, durationMs, error };
 }
 
-/** Reads the endpoint and adds an audit row for the test event. */
+/**
+ * Reads the endpoint and adds an audit row for the test event. The service calls no URL of a person who has only
+ * signed up: anyone can. A merchant that an operator has approved need not have applied.
+ */
 async function readEndpoint(
   { sql, actor }: TestEventDeps,
   merchantId: string,
   environment: Environment,
   eventType: TestEventType,
 ): Promise<{ url: string; sealed: string; databaseNow: Date }> {
-  const [row] = await sql<{ url: string; sealed: string; databaseNow: Date }[]>`
+  const [row] = await sql<{ mayCall: boolean; url: string; sealed: string; databaseNow: Date }[]>`
     WITH endpoint AS (
-      SELECT * FROM merchant_environments
+      SELECT e.*, m.submissions > 0 OR m.status IN ('APPROVED', 'SUSPENDED') AS may_call
+      FROM merchant_environments e JOIN merchants m USING (merchant_id)
       WHERE merchant_id = ${merchantId} AND environment = ${environment}
         AND webhook_url IS NOT NULL AND webhook_secret_sealed IS NOT NULL
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, details)
       SELECT ${actor.name}, ${actor.address}, 'webhook.test', merchant_id, ${sql.json({ environment, eventType })}
-      FROM endpoint
+      FROM endpoint WHERE may_call
     )
-    SELECT webhook_url AS url, webhook_secret_sealed AS sealed,
+    SELECT may_call, webhook_url AS url, webhook_secret_sealed AS sealed,
       clock_timestamp() AS database_now
     FROM endpoint`;
+  if (row?.mayCall === false) throw new DomainError('INVALID_STATE', NOT_APPLIED);
   if (row) return row;
   throw await endpointNotConfigured(sql, merchantId, environment);
 }

@@ -137,7 +137,8 @@ function resendEventRoute(deps: EventRouteDeps): Route {
     summary: 'Send an event again',
     description:
       'Makes one attempt now, whatever the state of the delivery, with the same bytes. It is none of the five ' +
-      'attempts of the schedule. The response does not wait for your endpoint: read the event for the result.',
+      'attempts of the schedule. The response does not wait for your endpoint: read the event for the result. At ' +
+      'most 300 in 10 minutes; then 429 with `Retry-After`.',
     params: eventParams,
     responses: {
       202: { description: 'The attempt has begun', schema: envelopeOf(eventDetailsSchema) },

@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/client.ts';
 import type { ManualRetryDeps } from '../resend/manual-retry.ts';
-import { NO_URL, retryDelivery } from '../resend/manual-retry.ts';
+import { NO_URL, retryForMerchant } from '../resend/manual-retry.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { EventOwner } from './event-list.ts';
 import { findEvent } from './event-list.ts';
@@ -13,6 +13,7 @@ const WAIT_MS = 0;
  * URL was set, gets its delivery.
  *
  * @throws DomainError `NOT_FOUND`; `INVALID_STATE` without a URL or while an attempt is under way
+ * @throws HttpRefusal TOO_MANY_REQUESTS
  */
 export async function resendEvent(
   deps: ManualRetryDeps,
@@ -21,7 +22,7 @@ export async function resendEvent(
 ): Promise<void> {
   const { delivery } = await findEvent(deps.sql, owner, eventId);
   const deliveryId = delivery?.deliveryId ?? (await addDelivery(deps.sql, eventId));
-  await retryDelivery(deps, deliveryId, WAIT_MS);
+  await retryForMerchant(deps, owner.merchantId, { deliveryId, waitMs: WAIT_MS });
 }
 
 /**

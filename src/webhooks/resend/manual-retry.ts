@@ -2,6 +2,7 @@ import type { ManualAttemptResult } from '../../contracts/activities.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
+import { admitSend } from '../../merchants/public.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
 import type { DeliveryFilter } from '../lists/delivery-list.ts';
 import { deliveryErased, deliveryNotFound } from '../lists/delivery-list.ts';
@@ -49,6 +50,20 @@ export async function retryDelivery(
   if (result.outcome === 'running') throw attemptUnderWay(deliveryId);
   if (result.outcome === 'no_url') throw new DomainError('INVALID_STATE', NO_URL);
   return result.outcome === 'accepted' ? { outcome: 'delivered' } : result;
+}
+
+/**
+ * The same for a merchant, whose retries are limited.
+ *
+ * @throws as {@link retryDelivery}; HttpRefusal TOO_MANY_REQUESTS
+ */
+export async function retryForMerchant(
+  deps: ManualRetryDeps,
+  merchantId: string,
+  { deliveryId, waitMs }: { deliveryId: string; waitMs: number },
+): Promise<RetryOutcome> {
+  await admitSend(deps.sql, merchantId, 'webhook_retry');
+  return retryDelivery(deps, deliveryId, waitMs);
 }
 
 /** The result of one delivery of {@link retryFailedSince}. */

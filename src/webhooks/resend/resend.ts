@@ -5,6 +5,7 @@ import type { ResendPage, ResendPageResult } from '../../contracts/activities.ts
 import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError, EVENT_TYPES } from '../../domain/index.ts';
+import { admitSend } from '../../merchants/public.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
 import { deliveryErased, deliveryNotFound } from '../lists/delivery-list.ts';
 import type { DeliveryOwner } from '../lists/delivery-pages.ts';
@@ -44,6 +45,7 @@ export interface ResendProgress {
  *
  * @throws DomainError `BAD_REQUEST`; `NOT_FOUND` when one of them is not the merchant's; `INVALID_STATE`
  *   without a webhook URL, while another resend runs, or when one of the events is erased
+ * @throws HttpRefusal TOO_MANY_REQUESTS
  */
 export async function resendSelected(
   deps: ResendDeps,
@@ -78,6 +80,7 @@ export async function resendSelected(
  *
  * @returns how many there are; 0 starts nothing
  * @throws DomainError `INVALID_STATE` without a webhook URL or while another resend runs
+ * @throws HttpRefusal TOO_MANY_REQUESTS
  */
 export async function resendSince(
   deps: ResendDeps,
@@ -106,6 +109,7 @@ async function resend(
   deliveries: postgres.PendingQuery<postgres.Row[]>,
   { onlyUndelivered, details }: { onlyUndelivered: boolean; details: Record<string, string> },
 ): Promise<number> {
+  await admitSend(sql, merchantId, 'webhook_resend');
   const resendId = `rsd_${ulid()}`;
   const [row] = await sql<[{ hasUrl: boolean; found: number; isCreated: boolean }]>`
     WITH wanted AS MATERIALIZED (
