@@ -29,9 +29,24 @@ export function isBusinessKind(text: string): text is BusinessKind {
   return Object.hasOwn(BUSINESS_KINDS, text);
 }
 
+/** The first digit of Devanagari; the blocks of the other Indian scripts follow it, 128 characters each. */
+const DEVANAGARI_ZERO = 0x09_66;
+
+/** A text with the digits that a keyboard of an Indian script types as 0 to 9, and without invisible characters. */
+function plain(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replaceAll(/[०-९০-৯੦-੯૦-૯୦-୯௦-௯౦-౯೦-೯൦-൯]/g, (digit) =>
+      String(((digit.codePointAt(0) ?? 0) - DEVANAGARI_ZERO) % 128),
+    )
+    .replaceAll(/\p{Cf}/gu, '');
+}
+
 /** An identifier as it is stored: without blanks and hyphens, in upper case. */
 export function normalizeIdentifier(text: string): string {
-  return text.replaceAll(/[\s-]/g, '').toUpperCase();
+  return plain(text)
+    .replaceAll(/[\s\p{Pd}]/gu, '')
+    .toUpperCase();
 }
 
 const PAN = /^[A-Z]{5}[0-9]{4}[A-Z]$/;
@@ -69,10 +84,23 @@ export function gstinCheckDigit(first14: string): string {
   return ALPHABET.charAt((ALPHABET.length - (sum % ALPHABET.length)) % ALPHABET.length);
 }
 
+/** A tax deduction and collection account number. */
+const TAN = /^[A-Z]{4}[0-9]{5}[A-Z]$/;
+
 /**
- * Checks a GSTIN: state code, PAN, number of the registration, Z and check digit.
+ * What follows the state code for those who have no Indian tax number: year, country, number, and NR of a non-resident
+ * taxable person, OS of a foreign online service, UN or ON of an embassy or a body of the United Nations.
+ */
+const FOREIGN = /^[0-9]{2}[A-Z]{3}[0-9]{5}(NR|OS|UN|ON)[0-9A-Z]$/;
+
+const isForeign = (gstin: string) => FOREIGN.test(gstin.slice(2));
+
+/**
+ * Checks a GSTIN or UIN: state code, tax number, number of the registration, kind and check digit. Source: the formats of
+ * the GST Network. The tax number is a PAN; that of a tax deductor may be a TAN, a department of the government has
+ * one, too, and a foreigner has none.
  *
- * @param pan the PAN of the business, which the GSTIN must contain; null if it is not known yet
+ * @param pan the PAN of the business, which the GSTIN must contain if it contains one; null if it is not known yet
  */
 export function gstinViolation(gstin: string, pan: string | null): string | undefined {
   if (!/^[0-9A-Z]{15}$/.test(gstin)) {
@@ -81,17 +109,39 @@ export function gstinViolation(gstin: string, pan: string | null): string | unde
   if (!STATE_CODE.test(gstin)) {
     return 'The GSTIN must begin with the code of a state: 01 to 38, 97 or 99';
   }
-  const contained = gstin.slice(2, 12);
-  if (!PAN.test(contained)) return 'The 3rd to 12th characters of the GSTIN must be a PAN';
-  if (gstin.charAt(12) === '0') return 'The 13th character of the GSTIN must be 1 to 9 or a letter';
-  if (gstin.charAt(13) !== 'Z') return 'The 14th character of the GSTIN must be Z';
-  if (gstin.charAt(14) !== gstinCheckDigit(gstin.slice(0, 14))) {
+  const isMatched = gstin.charAt(14) === gstinCheckDigit(gstin.slice(0, 14));
+  const violation = isForeign(gstin) ? undefined : kindViolation(gstin, isMatched);
+  if (violation !== undefined) return violation;
+  if (!isMatched) {
     return 'The last character of the GSTIN does not match the others; check it for a typing error';
   }
-  if (pan !== null && contained !== pan) {
+  const contained = gstin.slice(2, 12);
+  if (pan !== null && PAN.test(contained) && contained !== pan) {
     return `The GSTIN contains the PAN ${contained}, which is not the PAN of this business`;
   }
   return undefined;
+}
+
+/** Checks the 3rd to 14th characters of a GSTIN that is not a foreigner's. @param isMatched its check digit is right */
+function kindViolation(gstin: string, isMatched: boolean): string | undefined {
+  const number = gstin.slice(2, 12);
+  const kind = gstin.charAt(13);
+  if (!PAN.test(number) && !TAN.test(number)) {
+    return (
+      'The 3rd to 12th characters of the GSTIN must be a PAN, or a TAN of a tax deductor; ' +
+      'a non-resident or an international body has one such as 9922JPN29001OSU'
+    );
+  }
+  // With a wrong check digit, a digit in the place of a letter of a PAN is more likely than a department.
+  if (TAN.test(number) && kind !== 'D' && !(kind === 'Z' && isMatched)) {
+    return 'The 3rd to 12th characters of the GSTIN are not a PAN, and the rest is not that of a TAN';
+  }
+  if (gstin.charAt(12) === '0' && PAN.test(number)) {
+    return 'The 13th character of the GSTIN must be 1 to 9 or a letter';
+  }
+  return /[1-9A-JZ]/.test(kind)
+    ? undefined
+    : 'The 14th character of the GSTIN must be Z, 1 to 9 or A to J';
 }
 
 /** Checks the code of a bank branch. Source: the Reserve Bank of India's structure of the IFSC. */
@@ -115,9 +165,11 @@ export function pinCodeViolation(pinCode: string): string | undefined {
     : 'The PIN code must have six digits and not begin with 0';
 }
 
-/** An Indian phone number as it is stored: ten digits, without +91 or a leading 0. */
+/** An Indian phone number as it is stored: ten digits, without the code of the country or a leading 0. */
 export function normalizePhone(text: string): string {
-  return text.replaceAll(/[\s()-]/g, '').replace(/^(\+91|0091|0)(?=[0-9]{10}$)/, '');
+  return plain(text)
+    .replaceAll(/[\s().\p{Pd}]/gu, '')
+    .replace(/^((\+|00)?91)?0?(?=[0-9]{10}$)/, '');
 }
 
 /** Checks a normalized phone number. */

@@ -199,6 +199,40 @@ describe('a GSTIN', () => {
   ])('%s is refused: %s…', (gstin, start) => {
     expect(gstinViolation(gstin, 'AAPFU0939F')?.startsWith(start)).toBe(true);
   });
+
+  // Those of tax deductors, tax collectors, foreigners and bodies of the United Nations.
+  test.each([
+    '27PNEA06819B1DE',
+    '9922JPN29001OSU',
+    '9917IRL29003OSG',
+    '0717UNO00157UNO',
+    withLuhn('07AAPFU0939F1C'),
+    withLuhn('07AAPFU0939F2D'),
+    withLuhn('07DELA06819B0Z'),
+    withLuhn('0717JPN00012NR'),
+    withLuhn('9717OTH00012ON'),
+  ])('%s is valid without the PAN of the business where it contains none', (gstin) => {
+    const contained = gstin.slice(2, 12);
+    const hasPan = /^[A-Z]{5}\d{4}[A-Z]$/.test(contained);
+    expect(gstinViolation(gstin, null)).toBeUndefined();
+    expect(gstinViolation(gstin, contained)).toBeUndefined();
+    if (hasPan)
+      expect(gstinViolation(gstin, 'AAGCB7383J')).toContain(`contains the PAN ${contained}`);
+    else expect(gstinViolation(gstin, 'AAGCB7383J')).toBeUndefined();
+    for (const last of [...BOTH].filter((character) => character !== gstin.at(-1))) {
+      expect(gstinViolation(gstin.slice(0, -1) + last, null)).toBeTypeOf('string');
+    }
+  });
+
+  test.each([
+    [withLuhn('9922JPN29001XX'), 'The 3rd to 12th characters'],
+    [withLuhn('3922JPN29001OS'), 'The GSTIN must begin with the code of a state'],
+    [withLuhn('27PNEA06819B1C'), 'The 3rd to 12th characters of the GSTIN are not a PAN'],
+    ['27PNEA06819B1DF', 'The last character'],
+    ['9922JPN29001OSV', 'The last character'],
+  ])('%s is refused with a sentence that is true: %s…', (gstin, start) => {
+    expect(gstinViolation(gstin, null)?.startsWith(start)).toBe(true);
+  });
 });
 
 describe('a bank account', () => {
@@ -252,13 +286,29 @@ describe('what is typed', () => {
     );
   });
 
-  test.each(['9876543210', '98765 43210', '+91 98765-43210', '09876543210', '0091 9876543210'])(
-    '%s is a phone number',
-    (text) => {
-      expect(normalizePhone(text)).toBe('9876543210');
-      expect(phoneViolation(normalizePhone(text))).toBeUndefined();
-    },
+  test.each([
+    ['abc\u200Bpe 1234–f\u200E', 'ABCPE1234F'],
+    ['ＨＤＦＣ०००१२३४', 'HDFC0001234'],
+    ['৫০১০০ ௧௨௩௪ ൫੬૭୮೯', '50100123456789'],
+  ])('%j may come from a phone or another keyboard', (typed, stored) =>
+    expect(normalizeIdentifier(typed)).toBe(stored),
   );
+
+  test.each([
+    '9876543210',
+    '98765 43210',
+    '+91 98765-43210',
+    '09876543210',
+    '0091 9876543210',
+    '91 98765 43210',
+    '+91 (0)98765 43210',
+    '98765.43210',
+    '+91‑98765‑43210',
+    '९८७६५ ४३२१०',
+  ])('%s is a phone number', (text) => {
+    expect(normalizePhone(text)).toBe('9876543210');
+    expect(phoneViolation(normalizePhone(text))).toBeUndefined();
+  });
 
   test.each(['987654321', '+1 98765 43210', '98765432101', '0123456789', 'phone', ''])(
     '%j is no Indian phone number',
