@@ -70,7 +70,7 @@ function schemeRefusal(url: URL, environment: Environment): Refusal {
 }
 
 /** A URL writes an IPv6 address in brackets; sockets and resolvers take it without. */
-function withoutBrackets(hostname: string): string {
+export function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 

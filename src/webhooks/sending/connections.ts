@@ -1,115 +1,97 @@
-import type { Client } from 'undici';
+import { Agent } from 'node:http';
+import type { ClientRequest, RequestOptions } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebhookConnection } from './webhook-connection.ts';
 
-/** One HTTP/1.1 connection to one origin, used by one webhook at a time. */
-export interface Connection {
-  readonly origin: string;
-  readonly client: Client;
-  readonly openedAtMs: number;
-  /** The number of webhooks sent over it so far. */
-  exchangeCount: number;
-  /** Closes it immediately, also in the middle of an exchange. */
-  destroy(): void;
-}
+/** A connection is given up this long before the receiver does, because a request takes a while to arrive. */
+const KEEP_ALIVE_MARGIN_MS = 1000;
 
 /** How connections are opened and how many are kept. */
 export interface ConnectionOptions {
-  /** Creates the client of a new connection and its connector; `signal` ends both. */
-  openClient(origin: string, signal: AbortSignal): Client;
+  /** Opens a connection that the guard has checked; `signal` ends the opening. */
+  connect(target: URL, signal: AbortSignal): Promise<Socket>;
+  maxHeaderBytes: number;
   /** Idle connections kept over all origins; the least recently used is closed first. */
   maxIdleConnections: number;
+  /** For how long an idle connection is kept when the receiver does not say. */
+  keepAliveTimeoutMs: number;
   /** A connection older than this is not reused, so that a receiver can move by DNS. */
   maxConnectionAgeMs: number;
 }
 
-/** See {@link createConnections}. */
-export type Connections = ReturnType<typeof createConnections>;
-
-function openConnection(origin: string, openClient: ConnectionOptions['openClient']): Connection {
-  const ending = new AbortController();
-  const client = openClient(origin, ending.signal);
-  return {
-    origin,
-    client,
-    openedAtMs: performance.now(),
-    exchangeCount: 0,
-    destroy() {
-      ending.abort();
-      void client.destroy();
-    },
-  };
+/** What a request tells its agent, beside Node's own options. */
+export interface WebhookRequestOptions extends RequestOptions {
+  target: URL;
+  /** Ends the opening of the request's connection. */
+  closing: AbortSignal;
 }
 
 /**
- * A pool that keeps connections for the next webhook to the same origin.
- *
- * It replaces undici's Agent because it must know whether a connection was used before (closing an
- * idle connection is not a failed attempt), limit the idle connections over 100,000 origins, and
- * keep no state for an origin without connections.
+ * Node's pool of connections, over the guard's connections. It keeps no state for an origin without
+ * connections. Beyond Node's, it limits the idle connections over 100,000 origins, and their age.
  */
-export function createConnections(options: ConnectionOptions) {
-  /** The least recently used origin first; each entry has at least one connection. */
-  const idleByOrigin = new Map<string, Connection[]>();
-  let idleCount = 0;
+export class WebhookAgent extends Agent {
+  readonly #options: ConnectionOptions;
+  /** The least recently used first. */
+  readonly #idle = new Set<WebhookConnection>();
 
-  function remove(connection: Connection): void {
-    const idle = idleByOrigin.get(connection.origin) ?? [];
-    const index = idle.indexOf(connection);
-    if (index === -1) return;
-    idle.splice(index, 1);
-    idleCount -= 1;
-    if (idle.length === 0) idleByOrigin.delete(connection.origin);
+  /** @param options.keepAlive whether connections are kept for the next webhook at all */
+  constructor(options: ConnectionOptions & { keepAlive: boolean }) {
+    super({ keepAlive: options.keepAlive });
+    this.#options = options;
   }
 
-  function discard(connection: Connection): void {
-    remove(connection);
-    connection.destroy();
+  /** The numbers of idle connections and of their origins. */
+  idleStats(): { originCount: number; connectionCount: number } {
+    const open = [...this.#idle].filter(({ destroyed }) => !destroyed);
+    const origins = new Set(open.map(({ origin }) => origin));
+    return { originCount: origins.size, connectionCount: open.length };
   }
 
-  function discardLeastRecent(): void {
-    const [least] = idleByOrigin.values().next().value ?? [];
-    if (least !== undefined) discard(least);
+  override getName(options?: RequestOptions): string {
+    return (options as WebhookRequestOptions).target.origin;
   }
 
-  /** Opens a new connection, even if one is idle. */
-  function open(origin: string): Connection {
-    const connection = openConnection(origin, options.openClient);
-    connection.client.on('disconnect', () => {
-      if (idleByOrigin.get(origin)?.includes(connection)) discard(connection);
+  override createConnection(
+    options: RequestOptions,
+    callback: (error: Error | null, connection: Duplex) => void,
+  ): undefined {
+    const { target, closing } = options as WebhookRequestOptions;
+    this.#open(target, closing).then(
+      (connection) => callback(null, connection),
+      // Node reads no connection after an error.
+      (error: unknown) => callback(error as Error, undefined as never),
+    );
+  }
+
+  async #open(target: URL, closing: AbortSignal): Promise<WebhookConnection> {
+    const socket = await this.#options.connect(target, closing);
+    const { origin } = target;
+    const connection = new WebhookConnection(socket, {
+      origin,
+      maxHeadBytes: this.#options.maxHeaderBytes,
     });
+    connection.once('close', () => this.#idle.delete(connection));
     return connection;
   }
 
-  return {
-    open,
-    discard,
+  override keepSocketAlive(connection: WebhookConnection): boolean {
+    const { keepAliveTimeoutMs, maxConnectionAgeMs, maxIdleConnections } = this.#options;
+    const { keepAliveMs, openedAtMs } = connection;
+    const announcedMs = keepAliveMs === null ? null : keepAliveMs - KEEP_ALIVE_MARGIN_MS;
+    const leftMs = maxConnectionAgeMs - (performance.now() - openedAtMs);
+    const durationMs = Math.min(announcedMs ?? keepAliveTimeoutMs, leftMs);
+    if (durationMs <= 0) return false;
+    connection.rest(durationMs);
+    this.#idle.add(connection);
+    if (this.#idle.size > maxIdleConnections) this.#idle.values().next().value?.destroy();
+    return true;
+  }
 
-    /** The most recently used idle connection, which is the most likely to be open, or a new one. */
-    take(origin: string): Connection {
-      const connection = idleByOrigin.get(origin)?.at(-1);
-      if (connection === undefined) return open(origin);
-      remove(connection);
-      return connection;
-    },
-
-    /** Returns a connection to the pool for another webhook, or closes it when it is too old. */
-    keep(connection: Connection): void {
-      if (performance.now() - connection.openedAtMs > options.maxConnectionAgeMs) {
-        connection.destroy();
-        return;
-      }
-      const idle = idleByOrigin.get(connection.origin) ?? [];
-      idleByOrigin.delete(connection.origin);
-      idleByOrigin.set(connection.origin, [...idle, connection]);
-      idleCount += 1;
-      if (idleCount > options.maxIdleConnections) discardLeastRecent();
-    },
-
-    /** The number of idle connections and of their origins. */
-    stats: () => ({ originCount: idleByOrigin.size, connectionCount: idleCount }),
-
-    /** Closes all idle connections. */
-    close(): void {
-      while (idleCount > 0) discardLeastRecent();
-    },
-  };
+  override reuseSocket(connection: WebhookConnection, request: ClientRequest): void {
+    super.reuseSocket(connection, request);
+    this.#idle.delete(connection);
+    connection.wake();
+  }
 }

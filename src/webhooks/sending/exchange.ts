@@ -1,96 +1,108 @@
-import type { Dispatcher } from 'undici';
-import type { Connection } from './connections.ts';
+import { request as startRequest } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { WebhookAgent, WebhookRequestOptions } from './connections.ts';
 import { secondsText, TimeoutFault } from './faults.ts';
 
-/** A POST request before its origin is known. */
+/** A POST request. */
 export interface OutgoingRequest {
-  /** Path and query. */
-  path: string;
-  headers: Readonly<Record<string, string>>;
+  target: URL;
+  /** All of them, in the order in which they are sent. */
+  headers: readonly (readonly [name: string, value: string])[];
   body: Buffer;
 }
 
 /** The response to a webhook, as far as it was received. */
 export interface WebhookResponse {
-  /** Of the final response; `null` when there was none. */
+  /** Of the final response; `null` when its head did not arrive whole. */
   statusCode: number | null;
   /** The bytes that were read. */
   body: Buffer;
-  /** Why the response is incomplete; `null` when it is complete or reached `maxResponseBytes`. */
+  /** Why there is no status. */
   fault: Error | null;
-  /** True when the connection can carry another request. */
-  reusable: boolean;
+  /** The connection had carried a webhook before. */
+  isReused: boolean;
 }
 
-/** Reads a response up to a number of bytes and discards the rest. */
-class ResponseReader implements Dispatcher.DispatchHandler {
-  readonly response: Promise<WebhookResponse>;
-  readonly #settle: (response: WebhookResponse) => void;
-  readonly #maxResponseBytes: number;
-  readonly #chunks: Buffer[] = [];
-  #byteCount = 0;
-  #statusCode: number | null = null;
+interface ExchangeLimits {
+  startedAtMs: number;
+  totalTimeoutMs: number;
+  maxResponseBytes: number;
+}
 
-  constructor(maxResponseBytes: number) {
-    const { promise, resolve } = Promise.withResolvers<WebhookResponse>();
-    this.response = promise;
-    this.#settle = resolve;
-    this.#maxResponseBytes = maxResponseBytes;
-  }
-
-  // undici recognizes the current handler interface by this method.
-  onRequestStart(): void {}
-
-  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number): void {
-    // An interim response (1xx) is not the final one.
-    if (statusCode >= 200) this.#statusCode = statusCode;
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#byteCount <= this.#maxResponseBytes) this.#chunks.push(chunk);
-    this.#byteCount += chunk.length;
-    if (this.#byteCount > this.#maxResponseBytes) this.end({ fault: null, reusable: false });
-  }
-
-  onResponseEnd(): void {
-    this.end({ fault: null, reusable: true });
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.end({ fault: error, reusable: false });
-  }
-
-  /** Settles the response with the bytes so far; only the first call has an effect. */
-  end({ fault, reusable }: Pick<WebhookResponse, 'fault' | 'reusable'>): void {
-    const body = Buffer.concat(this.#chunks).subarray(0, this.#maxResponseBytes);
-    this.#settle({ statusCode: this.#statusCode, body, fault, reusable });
-  }
+/** Reads a response up to a number of bytes. `ended` resolves at its end, whatever that is. */
+function startExchange(
+  agent: WebhookAgent,
+  { target, headers, body }: OutgoingRequest,
+  { closing, maxResponseBytes }: { closing: AbortSignal; maxResponseBytes: number },
+) {
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  const chunks: Buffer[] = [];
+  let byteCount = 0;
+  const response: Pick<WebhookResponse, 'statusCode' | 'fault'> = { statusCode: null, fault: null };
+  const options: WebhookRequestOptions = {
+    agent,
+    target,
+    closing,
+    method: 'POST',
+    path: `${target.pathname}${target.search}`,
+    headers: headers.flat(),
+  };
+  const request = startRequest(options, (message) => {
+    response.statusCode = message.statusCode ?? null;
+    message.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      byteCount += chunk.length;
+      if (byteCount > maxResponseBytes) resolve();
+    });
+    // The status has decided: a body that breaks off only ends.
+    message.on('error', () => {});
+    message.on('close', resolve);
+  });
+  request.on('error', (error) => {
+    if (response.statusCode !== null) return;
+    response.fault ??= error;
+    resolve();
+  });
+  request.end(body);
+  const responseSoFar = (): WebhookResponse => ({
+    ...response,
+    body: Buffer.concat(chunks).subarray(0, maxResponseBytes),
+    isReused: request.reusedSocket,
+  });
+  return { request, ended, responseSoFar };
 }
 
 /**
- * Posts a request over a connection and reads at most `maxResponseBytes` of the response. Never
- * throws: an error becomes the response's `fault`. The caller destroys a connection whose response
- * is not `reusable`.
+ * Posts a request and reads at most `maxResponseBytes` of the response. An error of the connection
+ * becomes the response's `fault`. The connection is kept only after a response that ended as its head
+ * said.
  *
  * @param limits.totalTimeoutMs one limit for connecting, headers and body, which slow bytes do not
  *   extend; it starts at `limits.startedAtMs`, on the clock of `performance.now()`
+ * @throws Error of Node when the request itself is wrong, such as a header with a line break
  */
 export async function exchange(
-  connection: Connection,
-  request: OutgoingRequest,
-  limits: { startedAtMs: number; totalTimeoutMs: number; maxResponseBytes: number },
+  agent: WebhookAgent,
+  outgoing: OutgoingRequest,
+  { startedAtMs, totalTimeoutMs, maxResponseBytes }: ExchangeLimits,
 ): Promise<WebhookResponse> {
-  const reader = new ResponseReader(limits.maxResponseBytes);
-  const { startedAtMs, totalTimeoutMs } = limits;
-  const endOnTimeout = () => {
-    const reason = `no complete answer within ${secondsText(totalTimeoutMs)}`;
-    reader.end({ fault: new TimeoutFault(reason), reusable: false });
-  };
+  const closing = new AbortController();
+  const options = { closing: closing.signal, maxResponseBytes };
+  const { request, ended, responseSoFar } = startExchange(agent, outgoing, options);
   const leftMs = startedAtMs + totalTimeoutMs - performance.now();
-  const timer = setTimeout(endOnTimeout, leftMs);
-  connection.client.dispatch({ ...request, method: 'POST' }, reader);
-  const response = await reader.response;
+  const timedOut = Promise.withResolvers<'timed out'>();
+  const timer = setTimeout(() => timedOut.resolve('timed out'), leftMs);
+  const outcome = await Promise.race([ended, timedOut.promise]);
   clearTimeout(timer);
-  connection.exchangeCount += 1;
+  const response = responseSoFar();
+  if (outcome === 'timed out' && response.statusCode === null) {
+    response.fault = new TimeoutFault(`no complete answer within ${secondsText(totalTimeoutMs)}`);
+  }
+  closing.abort();
+  // Without effect on a connection that is kept.
+  request.destroy();
+  // Bytes that follow the response close an idle connection: they are read before it is used again.
+  await nextTurn();
+  await nextTurn();
   return response;
 }

@@ -8,6 +8,25 @@ export class TimeoutFault extends DeliveryFault {
   override readonly name = 'TimeoutFault';
 }
 
+/** What a receiver sent does not begin as an HTTP response. */
+export class NotHttpFault extends DeliveryFault {
+  override readonly name = 'NotHttpFault';
+
+  constructor() {
+    super('the answer is not valid HTTP');
+  }
+}
+
+/** The head of a response breaks a rule of HTTP. */
+export class InvalidHeadFault extends DeliveryFault {
+  override readonly name = 'InvalidHeadFault';
+
+  /** @param reason completes the sentence "the answer is not valid HTTP: …" */
+  constructor(reason: string) {
+    super(`the answer is not valid HTTP: ${reason}`);
+  }
+}
+
 /**
  * Nothing was sent, for an internal reason: it must not use up one of the merchant's attempts.
  * `busy`: the endpoint or this process has reached its limit of concurrent webhooks. `closed`: this
@@ -27,15 +46,13 @@ export class WebhookNotAttemptedError extends Error {
 const LOCAL_RESOURCE_CODES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
 
 /** Error codes of a connection that the peer closed. */
-const CLOSED_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+const CLOSED_CODES = new Set(['ECONNRESET', 'EPIPE']);
 
 const TEXT_BY_CODE: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the host cannot be reached',
   ETIMEDOUT: 'the host cannot be reached',
-  UND_ERR_HEADERS_OVERFLOW: "the answer's headers are too large",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer was shorter or longer than it said',
 };
 
 function codeOf(error: Error): string {
@@ -67,7 +84,6 @@ export function describeFault(error: Error): string {
   if (error instanceof DeliveryFault) return error.message;
   const code = codeOf(error);
   if (isClosedByPeer(error)) return 'the connection was closed before the answer was complete';
-  if (error.name === 'HTTPParserError') return 'the answer is not valid HTTP';
   if (/CERT|SIGNED|VERIFY|CRL/.test(code)) return `the certificate is not valid (${code})`;
   if (/SSL|TLS|EPROTO/.test(code)) return `the TLS handshake failed (${code})`;
   return TEXT_BY_CODE[code] ?? `the connection failed (${code || error.name})`;

@@ -2,7 +2,7 @@ import { connect as connectTcp, isIP } from 'node:net';
 import type { LookupFunction, Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { SecureContext } from 'node:tls';
-import type { buildConnector } from 'undici';
+import { withoutBrackets } from './address-guard.ts';
 import { DeliveryFault, secondsText, TimeoutFault } from './faults.ts';
 import { resolveAllowed } from './resolve-host.ts';
 import type { ResolveOptions } from './resolve-host.ts';
@@ -16,8 +16,6 @@ export interface ConnectorOptions extends ResolveOptions {
   connectTimeoutMs: number;
   /** The trusted certificates; requires TLS 1.2 or later. */
   secureContext: SecureContext;
-  /** Closes the connection immediately, while connecting and afterwards. */
-  signal: AbortSignal;
 }
 
 /** A lookup that returns only addresses that were checked before. */
@@ -31,7 +29,7 @@ function pinnedTo(addresses: readonly string[]): LookupFunction {
 }
 
 function startConnecting(
-  { protocol, hostname, port }: buildConnector.Options,
+  { protocol, hostname, port }: Pick<URL, 'protocol' | 'hostname' | 'port'>,
   addresses: readonly string[],
   { secureContext }: ConnectorOptions,
 ): Socket {
@@ -56,40 +54,47 @@ function startConnecting(
   });
 }
 
-function waitForEvent(socket: Socket, event: string, options: ConnectorOptions): Promise<Socket> {
+/** Resolves once the socket can be used. `signal` closes it until then. */
+async function untilConnected(
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  { connectTimeoutMs, signal }: { connectTimeoutMs: number; signal: AbortSignal },
+): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const tooLate = new TimeoutFault(`no connection within ${secondsText(options.connectTimeoutMs)}`);
-  const timer = setTimeout(() => socket.destroy(tooLate), options.connectTimeoutMs);
-  options.signal.addEventListener('abort', () => socket.destroy(), { once: true });
-  // Never removed: an error before undici adds its own listener must not end the process.
+  const tooLate = new TimeoutFault(`no connection within ${secondsText(connectTimeoutMs)}`);
+  const timer = setTimeout(() => socket.destroy(tooLate), connectTimeoutMs);
+  const onAbort = () => socket.destroy();
+  signal.addEventListener('abort', onAbort, { once: true });
+  // Never removed: an error before the next listener must not end the process.
   socket.on('error', reject);
   socket.once('close', () => reject(new DeliveryFault('the connection was closed')));
   socket.once(event, () => resolve(socket));
-  return promise.finally(() => clearTimeout(timer));
-}
-
-async function openSocket(
-  target: buildConnector.Options,
-  options: ConnectorOptions,
-): Promise<Socket> {
-  const addresses = await resolveAllowed(target.hostname, options);
-  options.signal.throwIfAborted();
-  const socket = startConnecting(target, addresses, options);
-  return waitForEvent(socket, target.protocol === 'https:' ? 'secureConnect' : 'connect', options);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  });
 }
 
 /**
- * A connector for undici that checks every connection: it resolves a name once, treats a literal
- * address the same (Node does not pass one to a `lookup` hook), requires that every address is
- * allowed, and connects only to those. It reads no proxy variable.
+ * Opens a connection that the guard has checked: it resolves a name once, treats a literal address the
+ * same (Node does not pass one to a `lookup` hook), requires that every address is allowed, and connects
+ * only to those. It reads no proxy variable.
  *
- * It fails with `AddressDeniedError`, `DeliveryFault`, or Node's socket error.
+ * @param signal closes the connection while it is being made
+ * @throws AddressDeniedError when an address is denied
+ * @throws DeliveryFault when the name does not resolve or the connection takes too long
+ * @throws Error of the socket
  */
-export function createGuardedConnector(options: ConnectorOptions): buildConnector.connector {
-  return (target, callback) => {
-    openSocket(target, options).then(
-      (socket) => callback(null, socket),
-      (error: unknown) => callback(error as Error, null),
-    );
-  };
+export async function connectGuarded(
+  target: URL,
+  signal: AbortSignal,
+  options: ConnectorOptions,
+): Promise<Socket> {
+  const { protocol, port } = target;
+  const hostname = withoutBrackets(target.hostname);
+  const addresses = await resolveAllowed(hostname, options);
+  signal.throwIfAborted();
+  const socket = startConnecting({ protocol, hostname, port }, addresses, options);
+  const event = protocol === 'https:' ? 'secureConnect' : 'connect';
+  return untilConnected(socket, event, { ...options, signal });
 }

@@ -17,11 +17,10 @@ export interface SendResult {
   isUrlRefused: boolean;
 }
 
-/** An incomplete response is an error, even with a 2xx status; one cut at the size limit is not. */
+/** A whole head decides: how its body ends does not matter (contract, "Webhooks"). */
 function errorOf({ statusCode, fault }: WebhookResponse): string | null {
-  if (fault !== null) return describeFault(fault);
-  if (statusCode === null) return 'there was no answer';
-  return statusCode < 300 ? null : describeStatus(statusCode);
+  if (statusCode !== null) return statusCode < 300 ? null : describeStatus(statusCode);
+  return fault === null ? 'there was no answer' : describeFault(fault);
 }
 
 /** The result of an exchange that began at `startedAtMs` on the clock of `performance.now()`. */

@@ -1,19 +1,23 @@
 import { createSecureContext } from 'node:tls';
-import { Client } from 'undici';
 import type { Environment } from '../../domain/index.ts';
 import { checkWebhookUrl } from './address-guard.ts';
-import { createConnections } from './connections.ts';
-import type { Connection, Connections } from './connections.ts';
+import { WebhookAgent } from './connections.ts';
 import { parseRange } from './denied-ranges.ts';
 import { createEndpointSlots } from './endpoint-slots.ts';
 import { exchange } from './exchange.ts';
 import type { WebhookResponse, OutgoingRequest } from './exchange.ts';
-import { isClosedByPeer, isLocalResourceError, WebhookNotAttemptedError } from './faults.ts';
-import { createGuardedConnector } from './guarded-connector.ts';
+import {
+  isClosedByPeer,
+  isLocalResourceError,
+  NotHttpFault,
+  WebhookNotAttemptedError,
+} from './faults.ts';
+import { connectGuarded } from './guarded-connector.ts';
 import { createDnsLookup } from './resolve-host.ts';
 import type { HostLookup } from './resolve-host.ts';
 import { refusedBeforeSending, resultOf } from './send-result.ts';
 import type { SendResult } from './send-result.ts';
+import { sentHeaders } from './signed-request.ts';
 
 export { WebhookNotAttemptedError } from './faults.ts';
 export type { SendResult } from './send-result.ts';
@@ -27,7 +31,7 @@ export interface WebhookSenderOptions {
   /** For the whole attempt, from the moment it has its slot. */
   totalTimeoutMs?: number;
   maxResponseBytes?: number;
-  /** Bytes of a response's headers. */
+  /** Bytes of a response's head. */
   maxHeaderBytes?: number;
   maxConcurrentSends?: number;
   maxConnectionsPerOrigin?: number;
@@ -47,7 +51,7 @@ export interface WebhookSenderOptions {
 export interface WebhookRequest {
   url: string;
   environment: Environment;
-  /** Sent unchanged; `Host` and `Content-Length` are added. */
+  /** Sent unchanged, with those of {@link sentHeaders}. */
   headers: Readonly<Record<string, string>>;
   /** The bytes that were signed. */
   body: Buffer;
@@ -80,74 +84,53 @@ const DEFAULTS = {
 
 type Settings = WebhookSenderOptions & Required<Pick<WebhookSenderOptions, keyof typeof DEFAULTS>>;
 
-/** Connections that pass the address guard. undici's time limits are off: `exchange` has its own. */
-function createGuardedConnections(settings: Settings): Connections {
+interface Agents {
+  /** Reuses connections. */
+  reusing: WebhookAgent;
+  /** Makes a new connection for each webhook. */
+  opening: WebhookAgent;
+}
+
+/** Connections that pass the address guard. */
+function createAgents(settings: Settings): Agents {
   const { caCertificates, lookup = createDnsLookup() } = settings;
   const secureContext = createSecureContext({
     minVersion: 'TLSv1.2',
     ...(caCertificates && { ca: caCertificates }),
   });
-  return createConnections({
+  const options = {
     ...settings,
-    openClient: (origin, signal) =>
-      new Client(origin, {
-        connect: createGuardedConnector({ ...settings, lookup, secureContext, signal }),
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        maxHeaderSize: settings.maxHeaderBytes,
-        keepAliveTimeout: settings.keepAliveTimeoutMs,
-        keepAliveMaxTimeout: Math.max(1, settings.maxConnectionAgeMs),
-        allowH2: false,
-        useMilo: false,
-      }),
-  });
+    connect: (target: URL, signal: AbortSignal) =>
+      connectGuarded(target, signal, { ...settings, lookup, secureContext }),
+  };
+  return {
+    reusing: new WebhookAgent({ ...options, keepAlive: true }),
+    opening: new WebhookAgent({ ...options, keepAlive: false }),
+  };
 }
 
 /**
- * A receiver may close an idle connection while we write to it (RFC 9112, section 9.3.1). That
- * does not count as a failed attempt.
+ * A receiver may close an idle connection while we write to it (RFC 9112, section 9.3.1), and what
+ * followed its previous response may arrive as late. Neither counts as a failed attempt.
  */
-function wasClosedWhileIdle(
-  { exchangeCount }: Connection,
-  { statusCode, fault }: WebhookResponse,
-): boolean {
-  return exchangeCount > 1 && statusCode === null && fault !== null && isClosedByPeer(fault);
-}
-
-interface AttemptContext {
-  connections: Connections;
-  settings: Settings;
-  /** On the clock of `performance.now()`. */
-  startedAtMs: number;
+function hadEndedWhileIdle({ isReused, fault }: WebhookResponse): boolean {
+  return isReused && fault !== null && (isClosedByPeer(fault) || fault instanceof NotHttpFault);
 }
 
 async function attempt(
-  origin: string,
+  { reusing, opening }: Agents,
   request: OutgoingRequest,
-  { connections, settings, startedAtMs }: AttemptContext,
+  limits: Settings & { startedAtMs: number },
 ): Promise<WebhookResponse> {
-  const limits = { ...settings, startedAtMs };
-  let connection = connections.take(origin);
-  let response = await exchange(connection, request, limits);
-  if (wasClosedWhileIdle(connection, response)) {
-    connections.discard(connection);
-    connection = connections.open(origin);
-    response = await exchange(connection, request, limits);
-  }
-  if (response.reusable) connections.keep(connection);
-  else connections.discard(connection);
-  return response;
+  const response = await exchange(reusing, request, limits);
+  return hadEndedWhileIdle(response) ? exchange(opening, request, limits) : response;
 }
 
-/**
- * @throws WebhookNotAttemptedError `exhausted` when this machine is out of sockets or memory
- * @throws Error of undici when the request itself is wrong, such as a header with a line break
- */
+/** @throws WebhookNotAttemptedError `exhausted` when this machine is out of sockets or memory */
 function throwIfNotAttempted({ fault }: WebhookResponse): void {
-  if (fault === null) return;
-  if (isLocalResourceError(fault))
+  if (fault !== null && isLocalResourceError(fault)) {
     throw new WebhookNotAttemptedError('exhausted', { cause: fault });
-  if ('code' in fault && fault.code === 'UND_ERR_INVALID_ARG') throw fault;
+  }
 }
 
 /**
@@ -160,7 +143,7 @@ function throwIfNotAttempted({ fault }: WebhookResponse): void {
 export function createWebhookSender(options: WebhookSenderOptions) {
   const settings: Settings = { ...DEFAULTS, ...options };
   options.allowedCidrs.forEach(parseRange);
-  const connections = createGuardedConnections(settings);
+  const agents = createAgents(settings);
   const slots = createEndpointSlots(settings);
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
@@ -169,12 +152,12 @@ export function createWebhookSender(options: WebhookSenderOptions) {
     const { environment, headers, body } = request;
     const checked = checkWebhookUrl(request.url, { ...settings, environment });
     if (!checked.ok) return refusedBeforeSending(`the URL ${checked.reason}`);
-    const { origin, pathname, search } = checked.url;
-    const release = await slots.acquire(origin);
+    const target = checked.url;
+    const release = await slots.acquire(target.origin);
     const startedAtMs = performance.now();
     try {
-      const post = { path: `${pathname}${search}`, headers, body };
-      const response = await attempt(origin, post, { connections, settings, startedAtMs });
+      const post = { target, headers: sentHeaders(target, headers, body.length), body };
+      const response = await attempt(agents, post, { ...settings, startedAtMs });
       throwIfNotAttempted(response);
       return resultOf(response, startedAtMs);
     } finally {
@@ -202,13 +185,13 @@ export function createWebhookSender(options: WebhookSenderOptions) {
     },
 
     /** The numbers of webhooks under way and of idle connections, for metrics. */
-    stats: () => ({ underWay: slots.stats(), idle: connections.stats() }),
+    stats: () => ({ underWay: slots.stats(), idle: agents.reusing.idleStats() }),
 
     /** Refuses new webhooks, waits for those under way, then closes every connection. */
     async close(): Promise<void> {
       isClosed = true;
       await Promise.allSettled(underWay);
-      connections.close();
+      agents.reusing.destroy();
     },
   };
 }

@@ -103,14 +103,23 @@ export function sentRequest(
   sentAt: Date,
 ): SentRequest {
   const { url, body } = message;
-  const { host, pathname, search } = new URL(url);
-  const headers: [string, string][] = [
+  const target = new URL(url);
+  const headers = sentHeaders(target, headersOf(message, sentAt, message), Buffer.byteLength(body));
+  return { method: 'POST', url, path: `${target.pathname}${target.search}`, headers, body };
+}
+
+/** All headers of a request with a body of `bodyBytes` bytes, in the order in which they are sent. */
+export function sentHeaders(
+  { host }: URL,
+  headers: Readonly<Record<string, string>>,
+  bodyBytes: number,
+): [name: string, value: string][] {
+  return [
     ['host', host],
     ['connection', 'keep-alive'],
-    ...Object.entries(headersOf(message, sentAt, message)),
-    ['content-length', String(Buffer.byteLength(body))],
+    ...Object.entries(headers),
+    ['content-length', String(bodyBytes)],
   ];
-  return { method: 'POST', url, path: `${pathname}${search}`, headers, body };
 }
 
 function headersOf(
@@ -124,6 +133,8 @@ function headersOf(
 ): Record<string, string> {
   const timestamp = String(secondsOf(sentAt));
   return {
+    // Firewalls with the OWASP rules answer 403 to a request without it.
+    Accept: '*/*',
     'Content-Type': 'application/json',
     'User-Agent': USER_AGENT,
     'X-API-Version': apiVersion,

@@ -1,0 +1,400 @@
+import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { TLSSocket } from 'node:tls';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { ResponseHeadReader } from '../../src/webhooks/sending/response-head.ts';
+import { createCertificate, startDrippingReceiver, startTcpReceiver } from './receivers.ts';
+import { makeSender, webhookTo } from './send.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+const OK_WITH_BODY = `${OK}content-length: 2\r\n\r\nok`;
+const EARLY_HINTS = 'HTTP/1.1 103 Early Hints\r\nlink: </a.css>\r\n\r\n';
+
+/** A receiver that gives each request the same bytes as its answer; `then` says what follows them. */
+async function startAnswering(answer: string | Buffer, then: (socket: Socket) => void = () => {}) {
+  let requestCount = 0;
+  const receiver = await startTcpReceiver((socket) => {
+    socket.on('data', (data) => {
+      if (!data.includes('POST')) return;
+      requestCount += 1;
+      socket.write(typeof answer === 'string' ? Buffer.from(answer, 'latin1') : answer, () =>
+        then(socket),
+      );
+    });
+  });
+  const url = `http://127.0.0.1:${receiver.port}/`;
+  return { receiver, url, requestCount: () => requestCount };
+}
+
+const close = (socket: Socket) => void socket.end();
+const reset = (socket: Socket) => void socket.resetAndDestroy();
+
+describe('any number of interim answers, and then a 200, is a delivery', () => {
+  test.each([
+    ['100', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ['101', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n'],
+    ['102', 'HTTP/1.1 102 Processing\r\n\r\n'],
+    ['103', EARLY_HINTS],
+    ['199', 'HTTP/1.1 199 Unassigned\r\n\r\n'],
+    ['100 with a length', 'HTTP/1.1 100 Continue\r\ncontent-length: 0\r\n\r\n'],
+    ['100 of HTTP/1.0, without a reason', 'HTTP/1.0 100\r\n\r\n'],
+    [
+      '100 twice, 102 and 103',
+      `${'HTTP/1.1 100 Continue\r\n\r\n'.repeat(2)}HTTP/1.1 102 P\r\n\r\n`,
+    ],
+    ['a thousand times 103', EARLY_HINTS.repeat(1000)],
+  ])('%s', async (_name, interim) => {
+    const { url, receiver, requestCount } = await startAnswering(`${interim}${OK_WITH_BODY}`);
+    const sender = makeSender();
+    for (const _attempt of [1, 2]) {
+      const result = await sender.send(webhookTo(url));
+      expect(result).toMatchObject({ outcome: 'accepted', statusCode: 200, error: null });
+      expect(result.responseBody.toString()).toBe('ok');
+    }
+    expect(requestCount()).toBe(2);
+    expect(receiver.connectionCount).toBe(1);
+  });
+
+  test('a 500 after them is refused as that 500', async () => {
+    const { url, requestCount } = await startAnswering(
+      `HTTP/1.1 100 Continue\r\n\r\n${EARLY_HINTS}HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n`,
+    );
+    const result = await makeSender().send(webhookTo(url));
+    expect(result).toMatchObject({ outcome: 'refused', statusCode: 500, error: 'answered 500' });
+    expect(requestCount()).toBe(1);
+  });
+
+  test.each([
+    ['the end of the connection', 'HTTP/1.1 100 Continue\r\n\r\n', close],
+    ['a reset', 'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n', reset],
+  ])('%s after them is no answer', async (_name, interim, then) => {
+    const { url, requestCount } = await startAnswering(interim, then);
+    expect(await makeSender().send(webhookTo(url))).toMatchObject({
+      outcome: 'refused',
+      statusCode: null,
+      error: 'the connection was closed before the answer was complete',
+    });
+    expect(requestCount()).toBe(1);
+  });
+
+  test('a megabyte of them is the limit', async () => {
+    const { url } = await startAnswering(EARLY_HINTS.repeat(30_000));
+    expect(await makeSender().send(webhookTo(url))).toMatchObject({
+      outcome: 'refused',
+      error: 'the answer never came after a megabyte of interim answers',
+    });
+  });
+});
+
+const CHUNKED = 'transfer-encoding: chunked\r\n';
+
+/** Answers whose head is a whole 2xx, and what is logged of the body. */
+const DELIVERED: [name: string, answer: string, body: string][] = [
+  ['both lengths', `${OK}content-length: 2\r\n${CHUNKED}\r\n2\r\nok\r\n0\r\n\r\n`, 'ok'],
+  [
+    'both lengths, the other one first',
+    `${OK}${CHUNKED}content-length: 9\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
+    'ok',
+  ],
+  ['a doubled length', `${OK}content-length: 2\r\ncontent-length: 2\r\n\r\nok`, 'ok'],
+  ['two lengths', `${OK}content-length: 9\r\nContent-Length: 2\r\n\r\nok`, 'ok'],
+  ['a length with a comma', `${OK}content-length: 2, 2\r\n\r\nok`, 'ok'],
+  ['a negative length', `${OK}content-length: -1\r\n\r\nok`, 'ok'],
+  ['a length with a plus', `${OK}content-length: +2\r\n\r\nok`, 'ok'],
+  ['an empty length', `${OK}content-length:\r\n\r\nok`, 'ok'],
+  ['a length that is text', `${OK}content-length: two\r\n\r\nok`, 'ok'],
+  ['a length beyond all numbers', `${OK}content-length: ${'9'.repeat(40)}\r\n\r\nok`, 'ok'],
+  ['a body that is too short', `${OK}content-length: 10\r\n\r\nok`, 'ok'],
+  ['a body that is too long', `${OK}content-length: 2\r\n\r\nokay`, 'ok'],
+  ['no length', `${OK}\r\nok`, 'ok'],
+  ['nothing but its status line', `${OK}\r\n`, ''],
+  [
+    'chunks with extensions and trailers',
+    `${OK}${CHUNKED}\r\n2;a=b\r\nok\r\n0\r\nx: y\r\n\r\n`,
+    'ok',
+  ],
+  ['a chunk that breaks off', `${OK}${CHUNKED}\r\n9\r\nok`, 'ok'],
+  ['a chunk without an end', `${OK}${CHUNKED}\r\n2\r\nok\r\n`, 'ok'],
+  ['a chunk whose size is none', `${OK}${CHUNKED}\r\n2\r\nok\r\nxyz\r\nno\r\n0\r\n\r\n`, 'ok'],
+  ['chunks that end in LF alone', `${OK}${CHUNKED}\r\n2\nok\n0\n\n`, ''],
+  ['chunks after HTTP/1.0', `HTTP/1.0 200 OK\r\n${CHUNKED}\r\n2\r\nok\r\n0\r\n\r\n`, 'ok'],
+  ['another coding', `${OK}transfer-encoding: identity\r\n\r\nok`, 'ok'],
+  ['two codings', `${OK}transfer-encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`, 'ok'],
+  ['chunked twice', `${OK}${CHUNKED}${CHUNKED}\r\n2\r\nok\r\n0\r\n\r\n`, 'ok'],
+  ['a body after 204', 'HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nok', ''],
+  [
+    'a body after 204, in chunks',
+    `HTTP/1.1 204 No Content\r\n${CHUNKED}\r\n2\r\nok\r\n0\r\n\r\n`,
+    '',
+  ],
+  ['a second answer after the first', `${OK_WITH_BODY}HTTP/1.1 500 Oops\r\n\r\n`, 'ok'],
+  ['no reason', 'HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nok', 'ok'],
+  ['an empty reason', 'HTTP/1.1 200 \r\ncontent-length: 2\r\n\r\nok', 'ok'],
+  ['a reason in another script', 'HTTP/1.1 200 \xe0\xa4\xa0\r\ncontent-length: 2\r\n\r\nok', 'ok'],
+  ['two blanks before its status', 'HTTP/1.1  200 OK\r\ncontent-length: 2\r\n\r\nok', 'ok'],
+  ['HTTP/1.0', 'HTTP/1.0 200 OK\r\n\r\nok', 'ok'],
+  ['HTTP/1.2', 'HTTP/1.2 200 OK\r\ncontent-length: 2\r\n\r\nok', 'ok'],
+  ['HTTP/2.0', 'HTTP/2.0 200 OK\r\ncontent-length: 2\r\n\r\nok', 'ok'],
+  ['status 299', 'HTTP/1.1 299 Fine\r\ncontent-length: 2\r\n\r\nok', 'ok'],
+  ['line breaks before it', `\r\n\r\n${OK_WITH_BODY}`, 'ok'],
+  ['a value on two lines', `${OK}x-note: a\r\n\t b\r\ncontent-length: 2\r\n\r\nok`, 'ok'],
+  ['a length on two lines', `${OK}content-length:\r\n 2\r\n\r\nok`, 'ok'],
+  [
+    'a control character in a value',
+    `${OK}x-note: a\x01\x7fb\r\ncontent-length: 2\r\n\r\nok`,
+    'ok',
+  ],
+  ['a value that is not ASCII', `${OK}x-note: \xe9\xff\r\ncontent-length: 2\r\n\r\nok`, 'ok'],
+  ['an empty value', `${OK}x-note:\r\nserver:   \r\ncontent-length: 2\r\n\r\nok`, 'ok'],
+  [
+    'the same header a thousand times',
+    `${OK}${'a: b\r\n'.repeat(1000)}content-length: 2\r\n\r\nok`,
+    'ok',
+  ],
+  ['connection: close', `${OK}connection: keep-alive, Close\r\ncontent-length: 2\r\n\r\nok`, 'ok'],
+  ['an upgrade', `${OK}connection: upgrade\r\nupgrade: h2c\r\ncontent-length: 2\r\n\r\nok`, 'ok'],
+  [
+    'a body that is no text',
+    `${OK}content-encoding: gzip\r\ncontent-length: 2\r\n\r\n\x1f\x8b`,
+    '\x1f\x8b',
+  ],
+];
+
+describe('a whole head of a 2xx is a delivery', () => {
+  test.each(DELIVERED)('with %s, whose connection then ends', async (_name, answer, body) => {
+    const { url, requestCount } = await startAnswering(answer, close);
+    const result = await makeSender().send(webhookTo(url));
+    expect(result).toMatchObject({ outcome: 'accepted', error: null, isTimedOut: false });
+    expect(result.responseBody.toString('latin1')).toBe(body);
+    expect(requestCount()).toBe(1);
+  });
+
+  test.each(DELIVERED)('with %s, whose connection is reset', async (_name, answer) => {
+    const { url, requestCount } = await startAnswering(answer, reset);
+    const result = await makeSender().send(webhookTo(url));
+    expect(result).toMatchObject({ outcome: 'accepted', error: null });
+    expect(requestCount()).toBe(1);
+  });
+
+  test.each([
+    ['that is too short', `${OK}content-length: 10\r\n\r\nok`],
+    ['without an end', `${OK}\r\nok`],
+    ['without its last chunk', `${OK}${CHUNKED}\r\n2\r\nok\r\n`],
+  ])('with a body %s on an open connection, after the time limit', async (_name, answer) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const written = Promise.withResolvers<void>();
+    const { url, receiver } = await startAnswering(answer, () => written.resolve());
+    const sending = makeSender({ totalTimeoutMs: 15_000 }).send(webhookTo(url));
+    await written.promise;
+    // The answer is with the sender before a later connection to its process is.
+    await makeSender().send(webhookTo((await startAnswering(OK_WITH_BODY)).url));
+    vi.advanceTimersByTime(15_000);
+    const result = await sending;
+    expect(result).toMatchObject({ outcome: 'accepted', error: null, isTimedOut: false });
+    expect(result.responseBody.toString()).toBe('ok');
+    await receiver.untilClosed(1);
+  });
+
+  test('with a body that comes byte by byte, after the time limit', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const receiver = await startDrippingReceiver(`${OK}content-length: 1000000\r\n\r\n`, 'z');
+    const url = `http://127.0.0.1:${receiver.port}/`;
+    const sending = makeSender({ totalTimeoutMs: 250 }).send(webhookTo(url));
+    await expect.poll(receiver.piecesWritten).toBeGreaterThan(5);
+    vi.advanceTimersByTime(250);
+    const result = await sending;
+    expect(result).toMatchObject({ outcome: 'accepted', statusCode: 200, error: null });
+    expect(result.responseBody.toString()).toMatch(/^z+$/);
+    await receiver.untilClosed(1);
+  });
+
+  test('whose receiver answers without reading the request', async () => {
+    const receiver = await startTcpReceiver((socket) => socket.pause().write(OK_WITH_BODY));
+    const url = `http://127.0.0.1:${receiver.port}/`;
+    const body = Buffer.alloc(64 * 1024 * 1024, ' ');
+    const result = await makeSender().send(webhookTo(url, { body }));
+    expect(result).toMatchObject({ outcome: 'accepted', error: null });
+    expect(receiver.connectionCount).toBe(1);
+  });
+
+  test('whose TLS connection ends without a notice', async () => {
+    const certificate = createCertificate('IP:127.0.0.1');
+    const receiver = await startTcpReceiver((socket) => {
+      const tls = new TLSSocket(socket, { isServer: true, ...certificate });
+      tls.on('error', () => {});
+      tls.once('data', () => tls.write(`${OK}\r\nok`, () => socket.destroy()));
+    });
+    const sender = makeSender({ caCertificates: [certificate.cert] });
+    const result = await sender.send(webhookTo(`https://127.0.0.1:${receiver.port}/`));
+    expect(result).toMatchObject({ outcome: 'accepted', error: null });
+    expect(result.responseBody.toString()).toBe('ok');
+  });
+});
+
+test.each([
+  [304, 'HTTP/1.1 304 Not Modified\r\ncontent-length: 9\r\n\r\n', '; redirects are not followed'],
+  [403, 'HTTP/1.1 403 Forbidden\r\ncontent-length: 900\r\n\r\nno', ''],
+  [500, `HTTP/1.1 500 Oops\r\ncontent-length: 2\r\n${CHUNKED}\r\nxyz`, ''],
+  [600, 'HTTP/1.1 600 Six\r\n\r\n', ''],
+  [999, 'HTTP/1.1 999 Denied\r\n\r\n', ''],
+])('a %i is refused as that, however its body ends', async (statusCode, answer, suffix) => {
+  const { url, requestCount } = await startAnswering(answer, close);
+  expect(await makeSender().send(webhookTo(url))).toMatchObject({
+    outcome: 'refused',
+    statusCode,
+    error: `answered ${statusCode}${suffix}`,
+  });
+  expect(requestCount()).toBe(1);
+});
+
+const LF_ALONE = 'a line of its head ends in LF alone, not in CRLF';
+const NAME_HAS_BLANK = 'the name of a header has a blank';
+const BAD_NAME = 'the name of a header is empty or has a character that no name has';
+const NO_STATUS = 'its first line has no HTTP version and status of three digits';
+const CR_ALONE = 'its head has a CR that no LF follows';
+const NUL = 'its head has a NUL byte';
+
+/** Answers whose head is not HTTP, with the reason that is logged. */
+const REFUSED: [name: string, answer: string, reason: string][] = [
+  ['lines that end in LF alone', 'HTTP/1.1 200 OK\ncontent-length: 2\n\nok', LF_ALONE],
+  ['one line that ends in LF alone', `${OK}x: y\ncontent-length: 2\r\n\r\nok`, LF_ALONE],
+  ['an empty line that is LF alone', `${OK}content-length: 2\r\n\nok`, LF_ALONE],
+  ['LF alone in an interim answer', `HTTP/1.1 100 Continue\n\n${OK_WITH_BODY}`, LF_ALONE],
+  ['lines that end in CR alone', 'HTTP/1.1 200 OK\rcontent-length: 2\r\rok', CR_ALONE],
+  ['CR alone in a value', `${OK}x: a\rb\r\n\r\n`, CR_ALONE],
+  ['a blank in a name', `${OK}x note: y\r\ncontent-length: 2\r\n\r\nok`, NAME_HAS_BLANK],
+  ['a blank before a colon', `${OK}content-length : 2\r\n\r\nok`, NAME_HAS_BLANK],
+  ['a tab before a colon', `${OK}content-length\t: 2\r\n\r\nok`, NAME_HAS_BLANK],
+  ['an empty name', `${OK}: y\r\n\r\n`, BAD_NAME],
+  ['a quote in a name', `${OK}"x-note": y\r\n\r\n`, BAD_NAME],
+  ['a name that is not ASCII', `${OK}x-n\xf6te: y\r\n\r\n`, BAD_NAME],
+  ['a line without a colon', `${OK}note\r\n\r\n`, 'a line of its head has no colon'],
+  [
+    'a first header that begins with a blank',
+    `${OK} x: y\r\n\r\n`,
+    'its first header begins with a blank',
+  ],
+  ['a zero byte in a value', `${OK}x: a\0b\r\n\r\n`, NUL],
+  ['a zero byte in its reason', 'HTTP/1.1 200 O\0K\r\n\r\n', NUL],
+  ['a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n', NO_STATUS],
+  ['a status of four digits', 'HTTP/1.1 2000 OK\r\n\r\n', NO_STATUS],
+  ['a status below 100', 'HTTP/1.1 099 OK\r\n\r\n', NO_STATUS],
+  ['no status', 'HTTP/1.1\r\n\r\n', NO_STATUS],
+  ['a version without a dot', 'HTTP/1 200 OK\r\n\r\n', NO_STATUS],
+];
+
+describe('what is not HTTP is refused, and the log names just that', () => {
+  test.each(REFUSED)('%s', async (_name, answer, reason) => {
+    const { url, requestCount } = await startAnswering(answer, close);
+    expect(await makeSender().send(webhookTo(url))).toMatchObject({
+      outcome: 'refused',
+      statusCode: null,
+      error: `the answer is not valid HTTP: ${reason}`,
+    });
+    expect(requestCount()).toBe(1);
+  });
+
+  test.each([
+    ['small letters', 'http/1.1 200 OK\r\n\r\n'],
+    ['another protocol', 'ICY 200 OK\r\n\r\n'],
+    ['a page without a head', '<html>200 OK</html>'],
+    ['an alert of TLS', '\x15\x03\x01\x00\x02\x02\x16'],
+  ])('%s', async (_name, answer) => {
+    const { url, requestCount } = await startAnswering(answer);
+    const error = 'the answer is not valid HTTP';
+    expect(await makeSender().send(webhookTo(url))).toMatchObject({ outcome: 'refused', error });
+    expect(requestCount()).toBe(1);
+  });
+});
+
+describe('a head is read alike in whatever pieces it arrives', () => {
+  const readInPieces = (pieces: Buffer[]) => {
+    const reader = new ResponseHeadReader(16_384);
+    try {
+      for (const piece of pieces) {
+        const final = reader.read(piece);
+        if (final !== undefined) return final.head;
+      }
+      return 'incomplete';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  test.each([...DELIVERED, ...REFUSED, ['interim', EARLY_HINTS + OK_WITH_BODY, 'ok'] as const])(
+    '%s',
+    (_name, answer) => {
+      const bytes = Buffer.from(answer, 'latin1');
+      const whole = readInPieces([bytes]);
+      expect(whole).not.toBe('incomplete');
+      expect(readInPieces([...bytes].map((byte) => Buffer.of(byte)))).toEqual(whole);
+      for (const at of bytes.subarray(0, 200).keys()) {
+        expect(readInPieces([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(whole);
+      }
+    },
+  );
+});
+
+describe('what comes after an answer on a kept connection costs no webhook an attempt', () => {
+  test.each([
+    ['the rest of a body that is too long', OK_WITH_BODY, 'ay'],
+    ['a line break', OK_WITH_BODY, '\r\n'],
+    ['a second answer', OK_WITH_BODY, 'HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n'],
+    ['a body after 204', 'HTTP/1.1 204 No Content\r\n\r\n', 'ok'],
+    ['an interim answer', OK_WITH_BODY, 'HTTP/1.1 100 Continue\r\n\r\n'],
+  ])('%s', async (_name, answer, late) => {
+    const together = await startAnswering(`${answer}${late}`);
+    const afterwards = await startAnswering(answer, (socket) => socket.write(late));
+    for (const { url, receiver, requestCount } of [together, afterwards]) {
+      const sender = makeSender();
+      for (const _attempt of [1, 2]) {
+        const result = await sender.send(webhookTo(url));
+        expect(result).toMatchObject({ outcome: 'accepted', error: null });
+        await receiver.untilClosed(requestCount());
+      }
+      expect(requestCount()).toBe(2);
+      expect(receiver.connectionCount).toBe(2);
+    }
+  });
+
+  test('bytes that arrive with the next request, which is sent on a new connection', async () => {
+    let requestCount = 0;
+    const receiver = await startTcpReceiver((socket) => {
+      let isFirst = true;
+      socket.on('data', (data) => {
+        if (!data.includes('POST')) return;
+        requestCount += 1;
+        socket.write(isFirst ? OK_WITH_BODY : `ay${OK_WITH_BODY}`);
+        isFirst = false;
+      });
+    });
+    const sender = makeSender();
+    for (const _attempt of [1, 2, 3]) {
+      const result = await sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
+      expect(result).toMatchObject({ outcome: 'accepted', error: null });
+    }
+    expect(receiver.connectionCount).toBe(3);
+    expect(requestCount).toBe(4);
+  });
+
+  test.each([
+    ['a length that stands alone', `${OK}content-length: 2\r\n\r\nok`, 1],
+    ['chunks', `${OK}${CHUNKED}\r\n2\r\nok\r\n0\r\n\r\n`, 1],
+    ['an equal length twice', `${OK}content-length: 2\r\ncontent-length: 2\r\n\r\nok`, 2],
+    ['both lengths', `${OK}content-length: 2\r\n${CHUNKED}\r\n2\r\nok\r\n0\r\n\r\n`, 2],
+    ['a length after 204', 'HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\n', 2],
+    ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nok', 2],
+    ['a keep-alive of one second', `${OK}keep-alive: timeout=1\r\ncontent-length: 2\r\n\r\nok`, 2],
+  ])('after %s, two webhooks use %3$i connections', async (_name, answer, connectionCount) => {
+    const { url, receiver, requestCount } = await startAnswering(answer);
+    const sender = makeSender();
+    for (const _attempt of [1, 2]) {
+      expect((await sender.send(webhookTo(url))).outcome).toBe('accepted');
+      await nextTurn();
+    }
+    expect(requestCount()).toBe(2);
+    expect(receiver.connectionCount).toBe(connectionCount);
+  });
+});
