@@ -24,7 +24,7 @@ test('a webhook has the headers that the guide and the log of attempts list, and
   const sentAt = new Date();
   const request = signedRequest(message, sentAt);
   expect((await makeSender().send(request)).outcome).toBe('accepted');
-  const logged = sentRequest({ ...message, ...request }, sentAt);
+  const logged = sentRequest({ ...request, ...message }, sentAt);
   expect(received).toEqual([logged.headers.flat()]);
 
   const guide = await readFile(GUIDE, 'utf8');
