@@ -379,6 +379,38 @@ describe('what comes after an answer on a kept connection costs no webhook an at
   });
 
   test.each([
+    [
+      'an interim answer',
+      'HTTP/1.1 100 Continue\r\n\r\n',
+      'the connection was closed before the answer was complete',
+    ],
+    [
+      'an interim answer and no HTTP',
+      'HTTP/1.1 100 Continue\r\n\r\nok',
+      'the answer is not valid HTTP',
+    ],
+    ['half a head', OK, 'the connection was closed before the answer was complete'],
+  ])('but after %s the receiver has the next one, and gets it once', async (_n, answer, error) => {
+    let requestCount = 0;
+    const receiver = await startTcpReceiver((socket) => {
+      socket.on('data', (data) => {
+        if (!data.includes('POST')) return;
+        requestCount += 1;
+        if (requestCount === 1) socket.write(OK_WITH_BODY);
+        else socket.end(answer);
+      });
+    });
+    const sender = makeSender();
+    const request = webhookTo(`http://127.0.0.1:${receiver.port}/`);
+    expect((await sender.send(request)).outcome).toBe('accepted');
+    const result = await sender.send(request);
+    expect(result).toMatchObject({ outcome: 'refused', statusCode: null });
+    expect(result.error).toContain(error);
+    expect(requestCount).toBe(2);
+    expect(receiver.connectionCount).toBe(1);
+  });
+
+  test.each([
     ['a length that stands alone', `${OK}content-length: 2\r\n\r\nok`, 1],
     ['chunks', `${OK}${CHUNKED}\r\n2\r\nok\r\n0\r\n\r\n`, 1],
     ['an equal length twice', `${OK}content-length: 2\r\ncontent-length: 2\r\n\r\nok`, 2],

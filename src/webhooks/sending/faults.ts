@@ -8,6 +8,15 @@ export class TimeoutFault extends DeliveryFault {
   override readonly name = 'TimeoutFault';
 }
 
+/** The connection ended inside the answer. */
+export class IncompleteAnswerFault extends DeliveryFault {
+  override readonly name = 'IncompleteAnswerFault';
+
+  constructor(options?: ErrorOptions) {
+    super('the connection was closed before the answer was complete', options);
+  }
+}
+
 /** What a receiver sent does not begin as an HTTP response. */
 export class NotHttpFault extends DeliveryFault {
   override readonly name = 'NotHttpFault';
@@ -83,7 +92,7 @@ export function isClosedByPeer(error: Error): boolean {
 export function describeFault(error: Error): string {
   if (error instanceof DeliveryFault) return error.message;
   const code = codeOf(error);
-  if (isClosedByPeer(error)) return 'the connection was closed before the answer was complete';
+  if (isClosedByPeer(error)) return new IncompleteAnswerFault().message;
   if (/CERT|SIGNED|VERIFY|CRL/.test(code)) return `the certificate is not valid (${code})`;
   if (/SSL|TLS|EPROTO/.test(code)) return `the TLS handshake failed (${code})`;
   return TEXT_BY_CODE[code] ?? `the connection failed (${code || error.name})`;

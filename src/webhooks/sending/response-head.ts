@@ -9,6 +9,7 @@ const STATUS_LINE = /^HTTP\/(\d\.\d)[ \t]+([1-9]\d\d)(?:[ \t].*)?$/;
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 /** A number above it is no length that any body has, and JavaScript would round it. */
 const LENGTH = /^\d{1,15}$/;
+const NO_STATUS = 'its first line has no HTTP version and status of three digits';
 const LF = 0x0a;
 const CR = 0x0d;
 
@@ -72,7 +73,7 @@ function bodyEndOf(
 function parseHead([statusLine = '', ...lines]: readonly string[]): ResponseHead {
   const [, version, status] = STATUS_LINE.exec(statusLine) ?? [];
   if (status === undefined) {
-    throw new InvalidHeadFault('its first line has no HTTP version and status of three digits');
+    throw new InvalidHeadFault(NO_STATUS);
   }
   const headers = headersOf(lines);
   const listOf = (name: string) =>
@@ -119,9 +120,15 @@ export class ResponseHeadReader {
   #lines: string[] = [];
   #headBytes = 0;
   #interimBytes = 0;
+  #hasBegun = false;
 
   constructor(maxHeadBytes: number) {
     this.#maxHeadBytes = maxHeadBytes;
+  }
+
+  /** Whether a response has begun to arrive: the receiver has read the request. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
   }
 
   /**
@@ -173,9 +180,11 @@ export class ResponseHeadReader {
     const skipped = start === -1 ? this.#unread.length : start;
     this.#countInterim(skipped);
     this.#unread = this.#unread.subarray(skipped);
-    if (!START.startsWith(this.#unread.toString('latin1', 0, START.length))) {
-      throw new NotHttpFault();
+    const begin = this.#unread.toString('latin1', 0, START.length);
+    if (!START.startsWith(begin)) {
+      throw this.#hasBegun ? new InvalidHeadFault(NO_STATUS) : new NotHttpFault();
     }
+    this.#hasBegun ||= begin === START;
   }
 
   #countInterim(byteCount: number): void {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { IncompleteAnswerFault } from './faults.ts';
 import { plainHeadText, ResponseHeadReader } from './response-head.ts';
 import type { ResponseHead } from './response-head.ts';
 
@@ -79,8 +80,11 @@ export class WebhookConnection extends Duplex {
   }
 
   #onEnd(error?: Error): void {
-    if (this.#state === 'idle' || (this.#state === 'head' && error)) this.destroy(error);
-    else this.push(null);
+    if (this.#state === 'body') this.push(null);
+    else if (this.#state === 'idle') this.destroy();
+    else if (this.#reader.hasBegun) this.destroy(new IncompleteAnswerFault({ cause: error }));
+    else if (error === undefined) this.push(null);
+    else this.destroy(error);
   }
 
   override _read(): void {
