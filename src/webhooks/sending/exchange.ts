@@ -95,10 +95,12 @@ export async function exchange(
   const outcome = await Promise.race([ended, timedOut.promise]);
   clearTimeout(timer);
   const response = responseSoFar();
-  if (outcome === 'timed out' && response.statusCode === null) {
-    response.fault = new TimeoutFault(`no complete answer within ${secondsText(totalTimeoutMs)}`);
+  if (outcome === 'timed out') {
+    closing.abort();
+    if (response.statusCode === null) {
+      response.fault = new TimeoutFault(`no complete answer within ${secondsText(totalTimeoutMs)}`);
+    }
   }
-  closing.abort();
   // Without effect on a connection that is kept.
   request.destroy();
   // Bytes that follow the response close an idle connection: they are read before it is used again.
