@@ -1,6 +1,6 @@
 import { DeliveryFault, InvalidHeadFault, NotHttpFault } from './faults.ts';
 
-/** A response that is never final: a receiver may send it without end, so its bytes have a limit. */
+/** The limit of interim responses: without one, they could occupy this process until the time limit. */
 const MAX_INTERIM_BYTES = 1024 * 1024;
 
 const START = 'HTTP/';
