@@ -25,7 +25,7 @@ export interface MerchantAdminDeps {
  * Characters that no name on one line has: control and format characters, the separators of lines and
  * paragraphs, and unpaired surrogates. Scripts of India need the two joiners.
  */
-const NOT_IN_A_NAME = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]|(?![\u200C\u200D])\p{Cf}/u;
+const NOT_IN_A_NAME = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]|[^\P{Cf}\u200C\u200D]/u;
 
 /** What a merchant is registered with. The name is in the subjects of mails. */
 export const newMerchantSchema = z.object({

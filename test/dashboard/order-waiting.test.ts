@@ -156,3 +156,28 @@ test.for<[OrderStatus, PendingOperation | null]>([
   const next = presentTimeline(order, { rows: [], earlier: null }).next;
   expect(until?.toISOString()).toBe(pendingOperation ? undefined : next?.at);
 });
+
+test.for([
+  [
+    'ACCEPTED',
+    'reported',
+    'A payment of ₹499.5 was reported and is being confirmed. The order takes no other payment meanwhile. Do not deliver it before it is paid.',
+  ],
+  [
+    'ACCEPTED',
+    'looked_at',
+    'A payment of the buyer is in another currency, or was refunded in part: we look at it. The order takes no other payment meanwhile. Do not deliver it.',
+  ],
+  [
+    'CANCELLED',
+    'looked_at',
+    'Cancelled before the buyer paid. A payment of the buyer is in another currency, or was refunded in part: we look at it.',
+  ],
+] as const)(
+  'the merchant reads of a capture that an order has not applied: %s, %s',
+  ([status, unapplied, expected]) => {
+    const order = { ...EXAMPLE_ROW, status, refundAmountPaise: null };
+    const { sentence } = waitingOf(order, { now: NOW, isSuspended: false, unapplied });
+    expect(text(sentence)).toBe(expected);
+  },
+);
