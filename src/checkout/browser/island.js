@@ -57,6 +57,47 @@ function runClock(clock) {
   const ticking = setInterval(tick, 1000);
 }
 
+/** A browser inside another app often ignores a link to an app: the page is then still in front after this time. */
+const NOT_OPENED_AFTER_MS = 2000;
+
+/** Says so when a link to a UPI app has opened none. */
+function watchOpening(message) {
+  let opening;
+  const stop = () => clearTimeout(opening);
+  const say = () => {
+    if (!document.hidden) message.textContent = message.dataset.notOpened;
+  };
+  message.parentElement.addEventListener('click', (event) => {
+    if (!event.target.closest('a')) return;
+    stop();
+    message.textContent = '';
+    opening = setTimeout(say, NOT_OPENED_AFTER_MS);
+  });
+  document.addEventListener('visibilitychange', stop);
+  addEventListener('pagehide', stop);
+  addEventListener('blur', stop);
+}
+
+/** Copies the UPI address. Where the browser refuses it, the address is selected, to copy it by hand. */
+async function copyAddress(button) {
+  const address = button.parentElement.querySelector('code');
+  try {
+    await navigator.clipboard.writeText(address.textContent);
+  } catch {
+    getSelection().selectAllChildren(address);
+    if (!document.execCommand('copy')) return;
+  }
+  button.firstElementChild.textContent = button.dataset.copied;
+}
+
+const copyButton = document.querySelector('[data-copied]');
+if (copyButton) {
+  copyButton.hidden = false;
+  copyButton.addEventListener('click', () => copyAddress(copyButton));
+}
+const notOpened = document.querySelector('[data-not-opened]');
+if (notOpened) watchOpening(notOpened);
+
 if (main) {
   scheduleCheck();
   document.addEventListener('visibilitychange', checkAtOnce);

@@ -1,5 +1,5 @@
 import { h } from 'preact';
-import { timeLeftText, timeText } from '../../pages/format.ts';
+import { rupeesText, timeLeftText, timeText } from '../../pages/format.ts';
 import { qrCode } from '../../pages/qr-code.ts';
 import type { Checkout, CheckoutSession } from '../queries.ts';
 import type { CheckoutState } from '../state.ts';
@@ -56,6 +56,7 @@ function openSession(checkout: Checkout, session: CheckoutSession, texts: Texts)
         payment.sandboxApp,
       ),
     upiUrl && upiApps(upiUrl, appUrl ? 'button second' : 'button', texts),
+    upiUrl && upiAddress(upiUrl, checkout, texts),
     upiUrl &&
       h(
         'figure',
@@ -90,6 +91,25 @@ function upiApps(upiUrl: string, firstClass: string, { payment }: Texts) {
           return h('li', null, h('a', { class: 'button plain', href }, name));
         }),
       ),
+    h('p', { class: 'notice wait', role: 'status', 'data-not-opened': payment.notOpened }),
+  );
+}
+
+/** The address that the link pays to, for a browser that opens no app; the script shows the button that copies it. */
+function upiAddress(upiUrl: string, { order }: Checkout, { payment }: Texts) {
+  const address = new URL(upiUrl).searchParams.get('pa');
+  if (address === null) return null;
+  return h(
+    'div',
+    { class: 'address' },
+    h('p', { class: 'hint' }, payment.addressHint),
+    h('p', null, payment.address, h('bdi', null, h('code', null, address))),
+    h('p', null, payment.amount, h('strong', null, rupeesText(order.amountPaise))),
+    h(
+      'button',
+      { type: 'button', class: 'button plain', 'data-copied': payment.copied, hidden: true },
+      h('span', { 'aria-live': 'polite' }, payment.copyAddress),
+    ),
   );
 }
 

@@ -167,6 +167,14 @@ export const EN = {
     sandboxApp: 'Pay in the sandbox UPI app',
     upiApp: 'Open my UPI app',
     upiApps: 'Open one of these apps',
+    notOpened:
+      'No UPI app has opened. Copy the UPI address below and pay to it in your UPI app, or open this page in another browser.',
+    addressHint:
+      'No app opens? The browser inside another app often cannot open one: pay to this address in your UPI app.',
+    address: 'UPI address ',
+    amount: 'Amount ',
+    copyAddress: 'Copy the UPI address',
+    copied: 'Copied',
     qrCode: 'QR code to pay with any UPI app',
     scan: 'Scan with any UPI app',
     sandboxScan: 'A real UPI app reads this code, but cannot pay in the sandbox',
