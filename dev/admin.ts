@@ -26,4 +26,7 @@ function findSettings(): NodeJS.ProcessEnv {
 }
 
 /** `npm run -s admin -- <command>`: the operators' command line on a developer's machine. */
-await adminMain(findSettings);
+await adminMain(findSettings, {
+  call: 'npm run -s admin --',
+  uses: 'The commands use the service that npm start runs in DATA_DIR, or that of DATABASE_URL.',
+});

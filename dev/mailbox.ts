@@ -33,6 +33,5 @@ await runMain(
     web.close();
     web.closeAllConnections();
     await smtp.close();
-    process.exit(0);
   },
 );

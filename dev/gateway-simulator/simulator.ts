@@ -7,7 +7,13 @@ import { type ControlDeps, createControlRouter } from './control/routes.ts';
 import { createFaults } from './faults.ts';
 import type { GatewaySimulatorOptions, SimulatorLog, SimulatedGateway } from './gateway.ts';
 import { createListener } from './listener.ts';
-import { formatErrors, logRequests, refuseCrossSite, requireKey } from './middleware.ts';
+import {
+  answerHealth,
+  formatErrors,
+  logRequests,
+  refuseCrossSite,
+  requireKey,
+} from './middleware.ts';
 import { createRandom } from './random.ts';
 import { openStore } from './state/store.ts';
 import { createUpiRouter } from './upi.ts';
@@ -19,6 +25,7 @@ export function createApp(
   log: SimulatorLog,
 ): Koa {
   const app = new Koa();
+  app.use(answerHealth);
   app.use(logRequests(log));
   app.use(formatErrors(log));
   app.use(refuseCrossSite);

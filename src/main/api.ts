@@ -30,6 +30,5 @@ await runMain(
     await sql.end({ timeout: 1 });
     // The Temporal connection is not closed: closing would raise an error in any call that is waiting
     // for its next retry.
-    process.exit(0);
   },
 );

@@ -14,7 +14,5 @@ await runMain(
     const file = config.workflowBundle ?? 'build/workflows.json';
     await buildWorkflowBundle(file, logTemporalTo(log));
     log.info({ file }, 'The workflows are bundled');
-    // The SDK's runtime, whose lines the log has, would keep the process alive.
-    process.exit(0);
   },
 );

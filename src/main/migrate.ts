@@ -50,7 +50,7 @@ await runMain(
 function refuseOlderSchema(error: unknown): never {
   if (!(error instanceof Error) || !error.message.includes('checksum failed')) throw error;
   throw new SetupError(
-    'The database was made by an older version of this service, whose tables and workflows differ: use a new database and a new Temporal namespace (npm start: another DATA_DIR)',
+    "The database was made by an older version of this service, whose tables and workflows differ: use a new database and a new Temporal namespace (on a developer's machine: another DATA_DIR)",
     { cause: error },
   );
 }

@@ -164,7 +164,6 @@ await runMain(
     await metrics.stop();
     await tracing.stop();
     await sql.end({ timeout: 1 });
-    process.exit(0);
   },
 );
 

@@ -17,10 +17,13 @@ export interface TemporalTarget extends TemporalServer {
   readonly namespace: string;
 }
 
-/** gRPC's default is up to two minutes between attempts, also after Temporal is reachable again. */
-const RECONNECT = {
+const CHANNEL = {
+  // gRPC's default is up to two minutes between attempts, also after Temporal is reachable again.
   'grpc.initial_reconnect_backoff_ms': 200,
   'grpc.max_reconnect_backoff_ms': 1000,
+  // Otherwise gRPC asks DNS for a TXT record with its settings. In a network without a way out no answer comes,
+  // and the question keeps a process alive for 24 s after its work.
+  'grpc.service_config_disable_resolution': 1,
 };
 
 /**
@@ -32,7 +35,7 @@ export function connectTemporal(
   { namespace, ...server }: TemporalTarget,
   options: Pick<ClientOptions, 'interceptors'> = {},
 ): Client {
-  const connection = Connection.lazy({ ...server, channelArgs: RECONNECT });
+  const connection = Connection.lazy({ ...server, channelArgs: CHANNEL });
   return new Client({ connection, namespace, ...options });
 }
 

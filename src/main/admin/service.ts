@@ -14,6 +14,7 @@ import type { Gateways } from '../../payments/gateway/gateways.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
+import type { AdminProgram } from './command.ts';
 
 /** The timeout of one gateway call. */
 const GATEWAY_TIMEOUT_MS = 10_000;
@@ -122,6 +123,8 @@ async function askSecrets(names: readonly string[]): Promise<string[]> {
 
 /** What a command prints while it runs, and asks for. */
 export interface AdminIo {
+  /** By default the image's. */
+  program?: AdminProgram;
   say?: AdminService['say'];
   askSecrets?: AdminService['askSecrets'];
 }

@@ -8,7 +8,8 @@ import { readCommandLine } from './command-line.ts';
 import { createLog } from './log.ts';
 
 /**
- * Runs the main function of a process. A setup error that the operator can fix is one plain line on
+ * Runs the main function of a process, which ends when the function has: what a library keeps open, such as an idle
+ * connection or a question to DNS, does not prolong it. A setup error that the operator can fix is one plain line on
  * standard error; every other output is a line of the log. The exit code of any error is 1.
  *
  * @param part.name the `name` of every log line
@@ -41,6 +42,7 @@ export async function runMain<Loaded extends Config>(
       log?.warn({ err: error }, 'A new connection to the database was lost');
     });
     await main(config, log);
+    process.exit();
   } catch (error) {
     const setupMessage = setupMessageOf(error);
     if (setupMessage === undefined) exitWithError(error, log);

@@ -2,8 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 
 /**
- * Removes from `node_modules` what the service does not need at run time. Runs while the image is
- * built, after `npm ci --omit=dev --omit=optional`, in the folder with the `package.json`.
+ * Removes from `node_modules` what an image does not need at run time. Runs while the image is built,
+ * after `npm ci --omit=optional`, in the folder with the `package.json`. Kept are the service's
+ * dependencies, and the packages that the arguments name.
  */
 
 const MODULES = 'node_modules';
@@ -68,6 +69,7 @@ function neededPackages(packages: Record<string, Package>): Set<string> {
     }
   };
   visit('', readJson('package.json') as Package);
+  visit('', { dependencies: Object.fromEntries(process.argv.slice(2).map((name) => [name, ''])) });
   return needed;
 }
 
