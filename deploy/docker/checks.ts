@@ -13,14 +13,12 @@ const IDLE_LIMIT_MS = 5000;
 const HEALTH_TIMEOUT_MS = 180_000;
 const POLL_MS = 1000;
 
-/** Each image of the project is exported once. */
+/** The images of the project that a build has exported, one for each time. */
 export function exportsOf(log: string): string[] {
-  return [
-    ...log.matchAll(/^#\d+ naming to \S*?(merchant-payment-order-service[\w-]*):\S+(?: done)?$/gm),
-  ]
-    .map(([line, name = '']) => `${name} ${line.split(' ')[0]}`)
-    .filter((one, index, all) => all.indexOf(one) === index)
-    .map((one) => one.split(' ')[0] ?? '');
+  const named = log.matchAll(/^(#\d+) naming to \S*\/(merchant-payment-order-service[\w-]*):/gm);
+  // A step is printed when it begins and when it is done.
+  const steps = new Set([...named].map(([, step, name]) => `${step} ${name}`));
+  return [...steps].map((one) => one.split(' ')[1] ?? '');
 }
 
 /** The time between the last line of a container's log and its end. @throws AssertionError if it idled */

@@ -1,6 +1,7 @@
 import { equal, match, notEqual, ok } from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Canaries } from '../../dev/canaries/canary.ts';
 import { demoMerchantSchema } from '../../dev/dev-facts.ts';
 import { checkFrozen, checkLogs, type Check } from './checks.ts';
 import { docker, openProject, REPOSITORY, run, type Project } from './engine.ts';
@@ -87,7 +88,7 @@ async function upgrade({ folder, env }: Project, merchant: Merchant): Promise<st
   return `0 of ${total} requests at 5 a second were not 2xx`;
 }
 
-/** What the proxy logs of requests that no API answers, and of a wrong password. */
+/** Requests that no API answers, with the secrets of a merchant and a buyer. */
 async function provokeProxyErrors(project: Project, merchant: Merchant, link: string) {
   await project.mustCompose('stop', 'api', 'api-b');
   const { status } = await call(merchant, '?limit=5');
@@ -102,6 +103,16 @@ async function provokeProxyErrors(project: Project, merchant: Merchant, link: st
   await project.mustCompose(...UP);
 }
 
+/** An operator's password goes through the proxy, which must keep it from the logs of the Web UI and Temporal. */
+async function openWebUi(project: Project, canaries: Canaries): Promise<void> {
+  const read = ['exec', '-T', 'proxy', 'cat', '/run/secrets/temporal_ui_password'];
+  const password = (await project.mustCompose(...read)).stdout.trim();
+  canaries.add('password of the Web UI', password);
+  const credentials = Buffer.from(`operator:${password}`).toString('base64');
+  for (const Authorization of ['Basic b3BlcmF0b3I6eA==', `Basic ${credentials}`])
+    await fetch('http://127.0.0.1:8233/namespaces', { headers: { Authorization } });
+}
+
 async function checkRefusal(project: Project, settings: string, named: RegExp): Promise<string> {
   writeFileSync(settingsFile(project.folder), settings);
   const { code, output } = await project.compose(...UP);
@@ -112,13 +123,10 @@ async function checkRefusal(project: Project, settings: string, named: RegExp): 
   return output.trim().split('\n').at(-1) ?? '';
 }
 
-async function start(project: Project, secretsDir: string): Promise<Merchant> {
-  const { stdout } = await (async () => {
-    await project.mustCompose(...UP);
-    return project.mustCompose('run', '--rm', '-T', '--no-deps', 'merchant');
-  })();
+async function startWithMerchant(project: Project): Promise<Merchant> {
+  await project.mustCompose(...UP);
+  const { stdout } = await project.mustCompose('run', '--rm', '-T', '--no-deps', 'merchant');
   const { sandbox } = demoMerchantSchema.parse(JSON.parse(stdout));
-  ok(secretsDir);
   return { ordersUrl: `http://127.0.0.1:${PORT}/sandbox/api/merchant/v1/orders`, keys: sandbox };
 }
 
@@ -152,9 +160,10 @@ export async function checkProduction(folder: string, check: Check): Promise<voi
     await check('a setting that production refuses', () =>
       checkRefusal(project, 'WEBHOOK_ALLOWED_CIDRS=10.0.0.0/8\n', /^WEBHOOK_ALLOWED_CIDRS/m),
     );
-    const merchant = await start(project, secretsDir);
+    const merchant = await startWithMerchant(project);
     const canaries = await secretsOf(project, 'api', merchant);
     const order = await orderWithCanaries(merchant, canaries);
+    await openWebUi(project, canaries);
     await check('upgrade', () => upgrade(project, merchant));
     const upgraded = { ...project.env, SERVICE_VERSION: VERSIONS[1] };
     const after = openProject(folder, upgraded);

@@ -4,6 +4,7 @@ import { describe, expect } from 'vitest';
 import { runAdmin } from '../../src/main/admin/run.ts';
 import { adminProcess } from '../support/admin-cli.ts';
 import { databaseTest } from '../support/fixtures.ts';
+import { runPart } from '../support/run-part.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const PEPPER = 'a pepper for the tests of at least 32 characters';
@@ -67,6 +68,39 @@ describe('the help', () => {
     const { stdout } = await adminProcess({}).run('key', '--help');
     expect(stdout).toContain('key rotate');
     expect(stdout).not.toContain('merchant create');
+  });
+});
+
+describe('in the image', () => {
+  test('the help names no program that the image does not have', async () => {
+    for (const args of [['--help'], ['order', 'show', '--help'], ['key', '--help']]) {
+      const { stdout } = await runPart('src/main/admin.ts', {}, args);
+      expect(stdout).toContain('Usage: node src/main/admin.ts ');
+      expect(stdout).not.toMatch(/npm/);
+    }
+  });
+
+  test('a command and a job end with their work, whatever a library keeps open', async ({
+    database,
+  }) => {
+    const env = {
+      NODE_OPTIONS: '--import=data:text/javascript,setInterval(()=>{},60000)',
+      DATABASE_URL: database.url,
+      TEMPORAL_ADDRESS: '127.0.0.1:1',
+      API_SECRET_PEPPER: PEPPER,
+      WEBHOOK_SECRET_KEYS: `test:${Buffer.alloc(32).toString('base64')}`,
+      DATA_ENCRYPTION_KEYS: `test:${Buffer.alloc(32).toString('base64')}`,
+    };
+    const list = await runPart('src/main/admin.ts', env, ['merchant', 'list', '--json']);
+    expect(list).toMatchObject({ code: 0, stdout: '[]\n' });
+    const settings = await runPart('src/main/check-settings.ts', env, []);
+    expect(settings).toMatchObject({ code: 0 });
+    const { DATA_ENCRYPTION_KEYS: _, ...incomplete } = env;
+    const refused = await runPart('src/main/check-settings.ts', incomplete, []);
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^DATA_ENCRYPTION_KEYS/),
+    });
   });
 });
 
