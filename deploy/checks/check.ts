@@ -96,7 +96,9 @@ function checkCompose(): void {
   );
   const production = composeServices(PRODUCTION, REQUIRED);
   deepEqual(production.published, ['0.0.0.0:443', '0.0.0.0:80', '127.0.0.1:8233']);
-  const expected = [...sandbox.names, 'proxy'].filter((name) => !SANDBOX_ONLY.includes(name));
+  const expected = [...sandbox.names, 'proxy', 'api-b', 'worker-b'].filter(
+    (name) => !SANDBOX_ONLY.includes(name),
+  );
   deepEqual(production.names.toSorted(), expected.toSorted());
   // Nothing that production must decide has a default.
   for (const name of Object.keys(REQUIRED)) {

@@ -27,7 +27,7 @@ export async function idleOf(id: string): Promise<number> {
   const lines = await docker('logs', '--timestamps', '--tail', '1', id);
   const idleMs = Date.parse(finished) - Date.parse(lines.split(' ')[0] ?? '');
   ok(idleMs < IDLE_LIMIT_MS, `it ends ${Math.round(idleMs)} ms after its last line`);
-  return Math.round(idleMs);
+  return Math.max(0, Math.round(idleMs));
 }
 
 /** A command of the operators, as deployment.md runs it. */

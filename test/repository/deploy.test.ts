@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -139,7 +139,8 @@ describe('docker-compose.yml', () => {
   test('asks the process in each health check: the kernel accepts connections for one that hangs', () => {
     for (const [name, service] of [...services, ...Object.entries(production.services)]) {
       const command = service?.healthcheck?.test.join(' ');
-      if (command) expect(command, name).toMatch(/fetch\(.*AbortSignal|wget -q -T \d|pg_isready -t/s);
+      if (command)
+        expect(command, name).toMatch(/fetch\(.*AbortSignal|wget -q -T \d|pg_isready -t/s);
     }
   });
 
@@ -412,6 +413,23 @@ describe('the image', () => {
     expect(service).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m);
     expect(service).not.toMatch(/^COPY .*\b(dev|test|bench)\b/m);
     expect(stages.at(-1)).toBe('service\n');
+  });
+});
+
+describe('npm run check:docker', () => {
+  test('names what it cannot check where no Docker daemon answers, and fails unless told otherwise', () => {
+    const env = { PATH: process.env['PATH'], DOCKER_HOST: 'unix:///no/daemon' };
+    const check = (...args: string[]) => {
+      const file = join(REPOSITORY, 'deploy/docker/check.ts');
+      return spawnSync(process.execPath, [file, ...args], { env, encoding: 'utf8' });
+    };
+    const { status, stdout } = check();
+    expect({ status, stdout }).toEqual({
+      status: 1,
+      stdout: expect.stringMatching(/^ {2}not checked: /m),
+    });
+    expect(stdout).toContain('a Docker daemon');
+    expect(check('--optional').status).toBe(0);
   });
 });
 
