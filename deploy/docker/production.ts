@@ -63,8 +63,10 @@ const asRoot = (secretsDir: string, script: string) =>
 function commandsOf(section: string): string[] {
   const text = readFileSync(join(REPOSITORY, 'docs/deployment.md'), 'utf8');
   const [, code = ''] = text.split(`### ${section}\n`)[1]?.split(/^```(?:sh)?\n/m) ?? [];
-  const lines = code.split('\n').map((line) => line.replace(/\s+#.*$/, ''));
-  return lines.filter(Boolean);
+  return code
+    .split('\n')
+    .map((line) => line.split('  #')[0] ?? '')
+    .filter(Boolean);
 }
 
 async function upgrade({ folder, env }: Project, merchant: Merchant): Promise<string> {
