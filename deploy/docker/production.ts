@@ -16,7 +16,7 @@ const VERSIONS = ['check-1', 'check-2'] as const;
 const OVERRIDE = `
 services:
   proxy:
-    ports: !override ['127.0.0.1:${PORT}:80']
+    ports: !override ['127.0.0.1:${PORT}:80', '127.0.0.1:8233:8233']
   merchant:
     image: ${IMAGE}-sandbox:local
     profiles: [merchant]
