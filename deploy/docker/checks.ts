@@ -69,7 +69,8 @@ async function untilAll(containers: ReadonlyMap<string, string>, wanted: string)
     const read = [...containers].map(async ([name, id]) => [name, await healthOf(id)] as const);
     const other = (await Promise.all(read)).filter(([, health]) => health !== wanted);
     if (other.length === 0) return;
-    if (signal.aborted) throw new Error(`not ${wanted}: ${other.map((one) => one.join(' is '))}`);
+    if (signal.aborted)
+      throw new Error(`not ${wanted}: ${other.map((one) => one.join(' is ')).join(', ')}`);
     await delay(POLL_MS);
   }
 }

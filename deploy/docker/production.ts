@@ -85,7 +85,11 @@ async function upgrade({ folder, env }: Project, merchant: Merchant): Promise<st
   equal(failed.join('\n'), '');
   const total = [...answers.values()].reduce((sum, count) => sum + count, 0);
   const refused = [...answers].filter(([status]) => !status.startsWith('2'));
-  equal(refused.length, 0, `of ${total} requests: ${refused.map((one) => one.join(' x '))}`);
+  equal(
+    refused.length,
+    0,
+    `of ${total} requests: ${refused.map((one) => one.join(' x ')).join(', ')}`,
+  );
   ok(total > 100, `only ${total} requests`);
   return `0 of ${total} requests at 5 a second were not 2xx`;
 }
