@@ -58,37 +58,40 @@ export async function payOrder(merchant: Merchant, order: CreatedOrder): Promise
 export type Answers = Map<string, number>;
 
 /**
- * Five requests a second until it is stopped: each second creates an order, which needs a worker to be cancelled, and
- * reads it. A request begins whether or not those before it have been answered.
+ * Five requests a second until it is stopped, whether or not those before them have been answered: an order is created,
+ * read, cancelled (which needs a worker) and read again, and orders are listed.
  */
 export function startTraffic(merchant: Merchant): { stop: () => Promise<Answers> } {
   const answers: Answers = new Map();
   const stopped = new AbortController();
-  const running = new Set<Promise<unknown>>();
-  async function counted(path: string, body?: object): Promise<Response | undefined> {
-    const answer = await call(merchant, path, body).catch(() => undefined);
+  const running: Promise<void>[] = [];
+  let [newest, uncancelled] = ['', ''];
+  async function create(): Promise<Response> {
+    const buyer = { buyerEmail: 'asha@example.com', buyerPhone: '+919876543210' };
+    const created = await call(merchant, '', { amount: 10, description: 'Blue kurta', ...buyer });
+    if (!created.ok) return created;
+    newest = ((await created.json()) as { data: CreatedOrder }).data.order_number;
+    uncancelled = newest;
+    return created;
+  }
+  function cancel(): Promise<Response> {
+    if (uncancelled === '') return call(merchant, '?limit=5');
+    const path = `/${uncancelled}/cancel`;
+    uncancelled = '';
+    return call(merchant, path, { reason: 'Out of stock' });
+  }
+  const read = () => call(merchant, newest === '' ? '?limit=5' : `/${newest}`);
+  const requests = [create, read, cancel, read, () => call(merchant, '?limit=5')];
+  async function counted(request: () => Promise<Response>): Promise<void> {
+    const answer = await request().catch(() => undefined);
     const key = String(answer?.status ?? 'no answer');
     answers.set(key, (answers.get(key) ?? 0) + 1);
-    return answer;
-  }
-  async function second(): Promise<void> {
-    const buyer = { buyerEmail: 'asha@example.com', buyerPhone: '+919876543210' };
-    const created = await counted('', { amount: 10, description: 'Blue kurta', ...buyer });
-    if (!created?.ok) return;
-    const { data } = (await created.json()) as { data: CreatedOrder };
-    await delay(PAUSE_MS);
-    await counted(`/${data.order_number}`);
-    await delay(PAUSE_MS);
-    await counted(`/${data.order_number}/cancel`, { reason: 'Out of stock' });
-    await delay(PAUSE_MS);
-    await counted(`/${data.order_number}`);
-    await counted('?limit=5');
   }
   async function work(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      const one = second().finally(() => running.delete(one));
-      running.add(one);
-      await delay(5 * PAUSE_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
+    for (let turn = 0; !stopped.signal.aborted; turn += 1) {
+      const request = requests[turn % requests.length];
+      if (request) running.push(counted(request));
+      await delay(PAUSE_MS, undefined, { signal: stopped.signal }).catch(() => undefined);
     }
     await Promise.all(running);
   }
