@@ -24,7 +24,7 @@ const FILES = [
   'secret-box.ts',
   'for-each-order.ts',
   'background-work.ts',
-  'keyed-limiter.ts',
+  'limiter.ts',
   'reports.ts',
 ] as const;
 const BESIDE_SRC = ['activities', 'workflows', 'dev'] as const;
@@ -52,7 +52,7 @@ const FEATURE_MAY_IMPORT: readonly Part[] = [
   'secret-box.ts',
   'for-each-order.ts',
   'background-work.ts',
-  'keyed-limiter.ts',
+  'limiter.ts',
   'reports.ts',
 ];
 
@@ -61,11 +61,11 @@ const ARROWS: Record<string, readonly Part[]> = {
   'src/domain': [],
   'src/contracts': ['domain'],
   'src/alerts': ['domain', 'reports.ts', ...PLATFORM],
-  'src/http': ['domain', 'keyed-limiter.ts', 'reports.ts', ...PLATFORM],
+  'src/http': ['domain', 'limiter.ts', 'reports.ts', ...PLATFORM],
   'src/pages': ['domain', ...PLATFORM],
   'src/db': ['domain', ...PLATFORM],
   'src/metrics': ['domain', ...PLATFORM],
-  'src/temporal': ['domain', 'contracts', 'keyed-limiter.ts', 'settings.ts', ...PLATFORM],
+  'src/temporal': ['domain', 'contracts', 'limiter.ts', 'settings.ts', ...PLATFORM],
   'src/tracing': [],
   ...Object.fromEntries(FEATURES.map((feature) => [`src/${feature}`, FEATURE_MAY_IMPORT])),
   'src/payments': [...FEATURE_MAY_IMPORT, 'settings.ts'],

@@ -23,6 +23,7 @@ const BENCHMARKS: Loads = {
   create: () => import('./create.ts'),
   webhooks: () => import('./webhooks.ts'),
   lifecycle: () => import('./lifecycle.ts'),
+  overload: () => import('./overload.ts'),
   'order-cost': () => import('./order-cost.ts'),
   memory: () => import('./memory.ts'),
   'cold-orders': () => import('./cold-orders.ts'),

@@ -19,6 +19,14 @@ const SHOWN: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'cpu-service': 'the service, with Temporal and PostgreSQL',
     'cpu-worker': 'its worker',
   },
+  overload: {
+    'kept-4-many merchants': '4 times the best number of clients, many merchants',
+    'kept-16-many merchants': '16 times',
+    'kept-4-one merchant': '4 times, one merchant',
+    'kept-16-one merchant': '16 times',
+    'told-many merchants': 'told to wait, the slowest',
+    'told-one merchant': 'told to wait, the slowest, one merchant',
+  },
   'order-cost': {
     'actions-completed': 'completed',
     'actions-disputed': 'disputed and refunded',

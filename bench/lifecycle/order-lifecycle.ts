@@ -14,7 +14,7 @@ const WINDOW_SECONDS = 24 * 3600;
 /** The four webhooks of an order that is created, paid, delivered and completed. */
 const WEBHOOKS_PER_ORDER = 4;
 
-/** After no answer or a 5xx, the client repeats the request soon. */
+/** After no answer or a 5xx, the client repeats the request soon; a 429 says when. */
 const WAITS_MS = [250];
 
 /** From `advance` to the webhook, including the retry of a lost activity. */
@@ -87,5 +87,5 @@ export function createLifecycleClient(merchant: Merchant, receiver: Receiver, co
     await receiver.until(id, ({ length }) => length === WEBHOOKS_PER_ORDER, signal);
   }
 
-  return { createOrder, runLifecycle };
+  return { createOrder, runLifecycle, answers: client.answers };
 }

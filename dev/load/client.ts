@@ -8,7 +8,7 @@ import type { Order } from '../../src/orders/schemas.ts';
 
 /** An answer may wait for the gateway and for a worker that takes over. */
 const ANSWER_TIMEOUT_MS = 20_000;
-/** The waits of a client after no answer, a 5xx or a 429. Source: the specification's "Client handling rules". */
+/** The waits of a client after no answer or a 5xx; a 429 says how long. Source: the specification's "Client handling rules". */
 const WAITS_MS = [1000, 2000, 4000, 8000];
 /** Longer than any outage of a run. */
 const REPEATED_FOR_MS = 300_000;
@@ -70,6 +70,8 @@ export interface Answer<Data = OrderData> {
   /** 0 without a complete answer. */
   readonly status: number;
   readonly message: string;
+  /** What a 429 says. */
+  readonly retryAfterMs: number | undefined;
   /** Whether it says that it repeats an earlier answer. */
   readonly isReplay: boolean;
   readonly data: Data | null;
@@ -145,7 +147,9 @@ export function createMerchantClient(
     const { data, ...said } = contentOf(answer);
     const isReplay = answer.headers['idempotent-replayed'] === 'true';
     const ms = performance.now() - startedAt;
-    const seen = { method, path, atMs, ms, isReplay, ...said };
+    const retryAfterMs =
+      answer.status === 429 ? Number(answer.headers['retry-after']) * 1000 : undefined;
+    const seen = { method, path, atMs, ms, retryAfterMs, isReplay, ...said };
     answers.push(seen);
     return { ...seen, data: data as Data | null };
   }
@@ -159,13 +163,13 @@ export function createMerchantClient(
     const repeated = { ...key, ...request };
     for (let tries = 0; ; tries += 1) {
       const answer = await send<Data>(repeated);
-      const { method, path, status, message } = answer;
+      const { method, path, status, message, retryAfterMs } = answer;
       onAnswer?.(answer);
       if (status !== 0 && status < 500 && !again.includes(status)) return answer;
       if (performance.now() >= endsAt) {
         throw new Error(`${method} ${path} has no answer; the latest: ${status} ${message}`);
       }
-      await delay(waitsMs[Math.min(tries, waitsMs.length - 1)]);
+      await delay(retryAfterMs ?? waitsMs[Math.min(tries, waitsMs.length - 1)]);
     }
   }
 

@@ -6,7 +6,7 @@ import type { Actor } from '../db/actor.ts';
 import type { RawInput, Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { logError } from '../http/responses/errors.ts';
-import { createSlots } from '../http/limits/slots.ts';
+import { createFileSlots } from '../http/limits/slots.ts';
 import { addRequestFields } from '../http/request-context.ts';
 import { assertOwnForm, formHeaders } from '../pages/same-origin.ts';
 import type { PageContext } from './context.ts';
@@ -77,9 +77,6 @@ export interface PageDeclaration<A extends Audience, P, Q, B> {
   readonly isBeforeTwoFactor?: true;
 }
 
-/** A file that is written while it is sent reads the database for as long as its reader takes. */
-const DOWNLOADS = { ofOne: 2, ofAll: 10 };
-
 const headers = formHeaders.extend({
   Cookie: z.string().optional(),
   'User-Agent': z.string().optional(),
@@ -137,7 +134,7 @@ function routeOf<
   const rule = ruleOf(page);
   const formPlaces = placesOf(audience, page.formPath ?? page.path);
   const formPlace = formPlaces.find(({ environment }) => environment === place.environment);
-  const downloads = createSlots(DOWNLOADS, 'Too many files are saved at the same time: try again');
+  const downloads = createFileSlots();
   return defineRoute({
     ...routeFacts(context, method, place),
     method,

@@ -6,7 +6,7 @@ import { DomainError } from '../domain/index.ts';
 import type { Page } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/responses/errors.ts';
 import { ERRORS, HttpRefusal, ValidationError } from '../http/responses/errors.ts';
-import type { Slots } from '../http/limits/slots.ts';
+import type { FileSlots } from '../http/limits/slots.ts';
 import type { PageContext } from './context.ts';
 import { refusalView } from './refusal.ts';
 import type { View } from './view/layout.ts';
@@ -68,7 +68,7 @@ export interface Rendering {
   readonly place: Place;
   readonly user: SignedInUser | undefined;
   /** Of the files that the page writes while they are sent. */
-  readonly downloads: Slots;
+  readonly downloads: FileSlots;
 }
 
 function securityHeaders(nonce: string, embedsFiles = false) {
@@ -123,16 +123,6 @@ export function redirectTo({ pathPrefix }: PageContext, path: string): PageRespo
   return { status: 303, body: '', headers: { Location: pathPrefix + path } };
 }
 
-/** Refuses one file too many, which is then not read at all. @throws HttpRefusal TOO_MANY_REQUESTS */
-function limitDownload({ user, downloads }: Rendering, file: Readable): void {
-  try {
-    file.once('close', downloads.take(user?.userId ?? ''));
-  } catch (error) {
-    file.destroy();
-    throw error;
-  }
-}
-
 /** The response of what a handler has returned. */
 export async function responseOf(rendering: Rendering, reply: PageReply): Promise<PageResponse> {
   const cookie = reply.setCookie === undefined ? {} : { 'Set-Cookie': reply.setCookie };
@@ -149,7 +139,11 @@ export async function responseOf(rendering: Rendering, reply: PageReply): Promis
     return { status: 200, body: JSON.stringify(reply.json), contentType: 'application/json' };
   }
   const { file, contentType, headers } = reply;
-  if (file instanceof Readable) limitDownload(rendering, file);
+  if (file instanceof Readable) {
+    const { user, downloads } = rendering;
+    // The users of a merchant share its slots.
+    downloads.take(user?.merchantId ?? user?.userId ?? '', file);
+  }
   return { status: 200, body: file, contentType, headers };
 }
 

@@ -41,8 +41,6 @@ export interface AppOptions {
   readonly routes: readonly Route[];
   readonly authenticate: Authenticate;
   readonly rateLimiter: RateLimiter;
-  /** Raises the 0.5 s for which a request waits for the limiter, for tests on a busy machine. */
-  readonly limiterTimeoutMs?: number | undefined;
   /** What the API shares with the pages; its own if absent. */
   readonly gatewaySlots?: GatewaySlots;
   /** Of the public paths without a limit of their own, and of those that do not exist; its own if absent. */
@@ -224,9 +222,9 @@ interface Unmatched {
 const refuseUnmatched =
   ({ routers, publicRateLimiter, notFoundPage, now }: Unmatched): HttpMiddleware =>
   async (ctx) => {
-    const { clientIp, environment, log } = ctx.state;
+    const { clientIp, environment } = ctx.state;
     // Below a base path of the merchants' API the request was counted already.
-    if (!environment) await assertAdmitted(publicRateLimiter, clientIp, log);
+    if (!environment) await assertAdmitted(publicRateLimiter, clientIp);
     const allow = routers.allowOf(ctx.path);
     if (allow === undefined) {
       const error = errorOf('NOT_FOUND');
@@ -252,7 +250,7 @@ export type HttpApp = Koa<RequestState> & {
  * @throws Error if a trusted proxy is neither an address nor a CIDR range
  */
 export function createApp(options: AppOptions): HttpApp {
-  const { authenticate, rateLimiter, limiterTimeoutMs, log, now = () => new Date() } = options;
+  const { authenticate, rateLimiter, log, now = () => new Date() } = options;
   const { checkResponses, takeSandboxFault, gatewaySlots = createGatewaySlots() } = options;
   const { publicRateLimiter = createPageRateLimiter(PUBLIC_REQUESTS_PER_SECOND) } = options;
   const versions = options.versions ?? createVersionRegistry();
@@ -264,6 +262,7 @@ export function createApp(options: AppOptions): HttpApp {
       now,
       publicRateLimiter,
       takeSandboxFault,
+      responseTimeoutMs: options.responseTimeoutMs,
     }),
   );
   const app = new Koa<RequestState>();
@@ -275,7 +274,7 @@ export function createApp(options: AppOptions): HttpApp {
   app.use(compressFiles());
   app.use(answerErrors(routers, now));
   app.use(beginRequest(createClientIp(options.trustedProxies), options.responseTimeoutMs));
-  app.use(limitMerchantRate(rateLimiter, limiterTimeoutMs));
+  app.use(limitMerchantRate(rateLimiter));
   app.use(authenticateMerchant(authenticate));
   app.use(negotiateVersion(versions, now));
   app.use(routers.middleware);

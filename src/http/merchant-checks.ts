@@ -40,13 +40,9 @@ function check(
   };
 }
 
-/**
- * Counts a request of the merchant API against its client's limit.
- *
- * @param timeoutMs replaces the 0.5 s for which a request waits for the limiter
- */
-export const limitMerchantRate = (limiter: RateLimiter, timeoutMs?: number) =>
-  check(({ state: { clientIp, log } }) => assertAdmitted(limiter, clientIp, log, timeoutMs));
+/** Counts a request of the merchant API against its client's limit. */
+export const limitMerchantRate = (limiter: RateLimiter) =>
+  check(({ state: { clientIp } }) => assertAdmitted(limiter, clientIp));
 
 /** Finds the merchant of a request: its credentials, its status, then its Origin. */
 export const authenticateMerchant = (authenticate: Authenticate) =>

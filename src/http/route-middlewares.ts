@@ -1,5 +1,7 @@
+import { Readable } from 'node:stream';
 import type { RouterContext } from '@koa/router';
 import type { Next } from 'koa';
+import { DomainError } from '../domain/errors.ts';
 import type { Environment } from '../domain/order.ts';
 import { BASE_PATHS } from './base-paths.ts';
 import { isLimited } from './define-route.ts';
@@ -12,9 +14,10 @@ import { limitKeyOf } from './limits/client-ip.ts';
 import { createDeadline } from './limits/deadline.ts';
 import type { GatewaySlots } from './limits/gateway-slots.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
-import { createSlots } from './limits/slots.ts';
-import type { Slots } from './limits/slots.ts';
+import { createFileSlots, createSlots } from './limits/slots.ts';
+import type { FileSlots } from './limits/slots.ts';
 import { createTurns } from './limits/turns.ts';
+import type { Limiter } from '../limiter.ts';
 import { assertDocumented, assertDocumentedError } from './openapi/check-response.ts';
 import type { RequestState, RouteMiddleware } from './request-state.ts';
 import { errorOf, errorReply, logError } from './responses/errors.ts';
@@ -28,6 +31,7 @@ export interface RouteMiddlewareOptions {
   /** Of the public routes without a limiter of their own. */
   readonly publicRateLimiter: RateLimiter;
   readonly now: () => Date;
+  readonly responseTimeoutMs?: number | undefined;
   /** Ends a fault that the merchant has asked for; true if this request has it. */
   readonly takeSandboxFault: ((merchantId: string) => Promise<boolean>) | undefined;
 }
@@ -138,21 +142,15 @@ async function replyOf(
 /** Counts a request against the limit of a public route; the merchant API has one for all of its routes. */
 const limitPublicRate =
   (limiter: RateLimiter): RouteMiddleware =>
-  async ({ state: { clientIp, log } }, next) => {
-    await assertAdmitted(limiter, clientIp, log);
+  async ({ state: { clientIp } }, next) => {
+    await assertAdmitted(limiter, clientIp);
     await next();
   };
 
 const limitUploads =
-  (uploads: Slots): RouteMiddleware =>
-  async ({ state }, next) => {
-    const release = uploads.take(limitKeyOf(state.clientIp));
-    try {
-      await next();
-    } finally {
-      release();
-    }
-  };
+  (uploads: Limiter): RouteMiddleware =>
+  ({ state }, next) =>
+    uploads.run(limitKeyOf(state.clientIp), next);
 
 const answerBeforeBody =
   (route: Route, beforeBody: NonNullable<Route['beforeBody']>): RouteMiddleware =>
@@ -164,11 +162,7 @@ const answerBeforeBody =
   };
 
 /** Runs the handler of a route: at once, in its turn, or beside others that wait for a gateway. */
-type Run = (
-  work: () => Promise<Reply>,
-  mayBegin: () => boolean,
-  state: RequestState,
-) => Promise<Reply>;
+type Run = (work: () => Promise<Reply>, state: RequestState) => Promise<Reply>;
 
 /** Set before the handler runs, so that a refusal for a missing field shows the misspelled one, too. */
 function nameUnknownFields(ctx: RouteContext, route: Route, input: RawInput): void {
@@ -179,29 +173,50 @@ function nameUnknownFields(ctx: RouteContext, route: Route, input: RawInput): vo
 
 /** Reads the input, and calls the handler, which validates it. */
 const handle =
-  (route: Route, run: Run): RouteMiddleware =>
+  (route: Route, run: Run, files: FileSlots): RouteMiddleware =>
   async (ctx) => {
     const { state } = ctx;
     const { requestId, log } = state;
     const { input, rawBody } = await readInput(ctx, route);
     nameUnknownFields(ctx, route, input);
-    const work = () => route.handle(input, { ...callerOf(ctx), requestId, log, rawBody });
-    state.reply = await state.within((mayBegin) =>
-      run(work, () => mayBegin() && !ctx.res.destroyed, state),
-    );
+    const work = () => {
+      // It would delay the work behind it, and no one waits for it.
+      if (ctx.res.destroyed) throw new DomainError('BAD_REQUEST', 'The client has gone');
+      return route.handle(input, { ...callerOf(ctx), requestId, log, rawBody });
+    };
+    const reply = await state.within(() => run(work, state));
+    if (state.merchant && reply.body instanceof Readable) {
+      files.take(state.merchant.id, reply.body);
+    }
+    state.reply = reply;
   };
+
+/** Creates the function that says how a route's handler runs. */
+function createRuns({ gatewaySlots, responseTimeoutMs }: RouteMiddlewareOptions) {
+  const { changes, reads, pages } = createTurns(responseTimeoutMs);
+  return (route: Route, environment: Environment | undefined): Run => {
+    const { waitsForGateway, method, base, rateLimiter } = route;
+    if (!environment) {
+      if (!rateLimiter) return (work) => work();
+      return (work, { clientIp }) => pages.run(limitKeyOf(clientIp), work);
+    }
+    const idOf = ({ merchant }: RequestState) => merchant?.id ?? '';
+    const turns = (method === 'GET' ? reads : changes)[environment];
+    const inTurn: Run = (work, state) => turns.run(idOf(state), work);
+    if (!waitsForGateway) return inTurn;
+    return (work, state) =>
+      gatewaySlots.hold({ merchantId: idOf(state), environment }, () =>
+        // The helpers pay at the gateway's simulator, which takes time of the same machine.
+        base === 'sandbox' ? inTurn(work, state) : work(),
+      );
+  };
+}
 
 /** Creates the function that lists the middlewares of a route in one environment. */
 export function createRouteMiddlewares(options: RouteMiddlewareOptions) {
   const uploads = createSlots(UPLOADS, 'Too many files are uploaded at the same time: try again');
-  const turnsOf = createTurns();
-  const runOf = ({ waitsForGateway, method }: Route, environment: Environment | undefined): Run => {
-    if (environment && waitsForGateway) {
-      return (work, _mayBegin, { merchant }) =>
-        options.gatewaySlots.hold({ merchantId: merchant?.id ?? '', environment }, work);
-    }
-    return environment && method !== 'GET' ? turnsOf(environment) : (work) => work();
-  };
+  const files = createFileSlots();
+  const runOf = createRuns(options);
   return (route: Route, environment: Environment | undefined): RouteMiddleware[] => {
     const { bodyType, beforeBody } = route;
     const rateLimiter = isLimited(route)
@@ -213,7 +228,7 @@ export function createRouteMiddlewares(options: RouteMiddlewareOptions) {
       ...(rateLimiter ? [limitPublicRate(rateLimiter)] : []),
       ...(bodyType === 'multipart' ? [limitUploads(uploads)] : []),
       ...(beforeBody ? [answerBeforeBody(route, beforeBody)] : []),
-      handle(route, runOf(route, environment)),
+      handle(route, runOf(route, environment), files),
     ];
   };
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { createTransport } from 'nodemailer';
-import { createKeyedLimiter } from '../keyed-limiter.ts';
+import { createLimiter } from '../limiter.ts';
 import type { MailContent } from './content.ts';
 import { renderLetter } from './render-letter.ts';
 
@@ -40,9 +40,10 @@ const SEND_TIMEOUT_MS = 30_000;
 const MAX_CONCURRENT = 20;
 /** Further mails are postponed: a server that does not respond must not use up the worker's slots. */
 const MAX_WAITING = 20;
+const BUSY = new Error('Too many mails are being sent');
 const POSTPONED: MailerResult = {
   outcome: 'postponed',
-  reason: 'Too many mails are being sent',
+  reason: BUSY.message,
   retryAfterMs: 5000,
 };
 
@@ -64,7 +65,7 @@ export function createMailer(settings: MailerSettings): Mailer {
     ...(requiresTls && !decides && { requireTLS: true }),
   });
   const domain = /@([^\s@>]+)>?$/.exec(mailFrom)?.[1] ?? 'localhost';
-  const limited = createKeyedLimiter(MAX_CONCURRENT);
+  const sends = createLimiter({ ofOne: MAX_CONCURRENT, maxWaiting: MAX_WAITING }, () => BUSY);
 
   async function sendNow(mail: OutgoingMail): Promise<MailerResult> {
     const { mailId, createdAt, to, ...letter } = mail;
@@ -89,8 +90,14 @@ export function createMailer(settings: MailerSettings): Mailer {
   }
 
   return {
-    send: (mail) =>
-      limited(smtpUrl, () => sendNow(mail), { maxWaiting: MAX_WAITING, instead: () => POSTPONED }),
+    async send(mail) {
+      try {
+        return await sends.run(smtpUrl, () => sendNow(mail));
+      } catch (error) {
+        if (error === BUSY) return POSTPONED;
+        throw error;
+      }
+    },
   };
 }
 

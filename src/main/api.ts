@@ -14,7 +14,7 @@ await runMain(
     const databaseUrl = required(config, 'DATABASE_URL');
     const tracing = await startTracing(config, 'api', log);
     const { client: temporal } = await openTemporal(config, log, tracing.client);
-    const sql = connectDatabase(databaseUrl, { name: 'api' });
+    const sql = connectDatabase(databaseUrl, { name: 'api', maxConnections: 20 });
     const { app, readiness } = await composeApi({ config, sql, temporal, log });
     const wanted = { host: config.host, port: config.port, variable: 'PORT' };
     const server = await listenOn(wanted, (place) =>

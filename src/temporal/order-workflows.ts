@@ -22,7 +22,7 @@ import type {
 } from '../contracts/order-workflow.ts';
 import type { OrderStatus } from '../domain/index.ts';
 import { DomainError, ERROR_CODES, ORDER_STATUSES, rupeesFromPaise } from '../domain/index.ts';
-import { createKeyedLimiter } from '../keyed-limiter.ts';
+import { createLimiter } from '../limiter.ts';
 import { isGrpcNotFound } from './grpc-errors.ts';
 import { secondsOf } from './timestamps.ts';
 
@@ -107,7 +107,7 @@ export function createOrderWorkflows(
 ): OrderWorkflows {
   const withinTimeout = <T>(call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, call);
-  const limited = createKeyedLimiter(MAX_CONCURRENT_UPDATES);
+  const updates = createLimiter({ ofOne: MAX_CONCURRENT_UPDATES });
   const starting = new Map<string, Promise<void>>();
   return {
     start(input) {
@@ -126,7 +126,7 @@ export function createOrderWorkflows(
     listEnded: (since) => listEnded(client, since),
     update: (orderNumber, name, message, updateId = message.commandId) =>
       withinTimeout(() =>
-        limited(orderNumber, () =>
+        updates.run(orderNumber, () =>
           update(client, orderNumber, { name, updateId, args: [message] }),
         ),
       ),

@@ -1,10 +1,13 @@
 import { pino } from 'pino';
 import { expect } from 'vitest';
+import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import { createPostgresRateLimiter } from '../../src/http/limits/rate-limit-postgres.ts';
+import { createSharedRateLimiter } from '../../src/http/limits/rate-limit-shared.ts';
 import type { Sql } from '../../src/db/client.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { installStoppedClock } from '../support/stopped-clock.ts';
 import { databaseTest, once } from '../support/fixtures.ts';
+import { UNTIL_MS } from '../support/time-limits.ts';
 import { SANDBOX, serve } from './http-support.ts';
 
 const log = pino({ level: 'silent' });
@@ -106,13 +109,49 @@ test('the rows of inactive clients are removed, those of others stay', async ({ 
   await expect.poll(clients).toEqual(['192.0.2.2', '192.0.2.3']);
 });
 
-test('without its table the limiter fails, and the API continues to serve', async ({
+/** A process whose clock is stopped, with the limiter of all processes. */
+function limitedProcess(sql: Sql, limitPerSecond: number, timeoutMs?: number) {
+  const own = createMemoryRateLimiter({ limitPerSecond, nowMs: () => 0 });
+  const shared = createPostgresRateLimiter(sql, { limitPerSecond, log });
+  return createSharedRateLimiter({ shared, own, limitPerSecond, log, timeoutMs });
+}
+
+test('without its table each process counts for itself', async ({ database, sql }) => {
+  await database.sql`DROP TABLE rate_limits`;
+  await using server = await serve({ rateLimiter: limitedProcess(sql, 1) });
+  expect((await server.call(`${SANDBOX}/things/T1`)).status).toBe(200);
+  expect((await server.call(`${SANDBOX}/things/T1`)).status).toBe(429);
+});
+
+test('while the table is locked each process counts for itself: a flood is limited, others are served', async ({
   database,
   sql,
 }) => {
-  await database.sql`DROP TABLE rate_limits`;
-  const rateLimiter = createPostgresRateLimiter(sql, { limitPerSecond: 1, log });
-  await using server = await serve({ rateLimiter });
-  expect((await server.call(`${SANDBOX}/things/T1`)).status).toBe(200);
-  expect((await server.call(`${SANDBOX}/things/T1`)).status).toBe(200);
+  const rateLimiter = limitedProcess(sql, 10, 200);
+  await using server = await serve({ rateLimiter, trustedProxies: ['127.0.0.1'] });
+  const ask = async (address: string) => {
+    const headers = { 'X-Forwarded-For': address };
+    return (await server.call(`${SANDBOX}/things/T1`, { headers })).status;
+  };
+  await database.sql.begin(async (locked) => {
+    await locked`LOCK TABLE rate_limits`;
+    const flood = Array.from({ length: 100 }, () => ask('192.0.2.1'));
+    expect(await ask('192.0.2.2')).toBe(200);
+    const statuses = await Promise.all(flood);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(90);
+  });
+});
+
+test('a flood from one address has at most as many statements under way as its limit', async ({
+  database,
+  sql,
+}) => {
+  const rateLimiter = limitedProcess(sql, 3, UNTIL_MS);
+  await database.sql.begin(async (locked) => {
+    await locked`LOCK TABLE rate_limits`;
+    const flood = Array.from({ length: 50 }, () => rateLimiter.admit(IP));
+    const refused = await Promise.all(flood.slice(3));
+    expect(refused.every(({ admitted }) => !admitted)).toBe(true);
+  });
 });

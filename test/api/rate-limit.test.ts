@@ -4,6 +4,7 @@ import type { ApiInstance } from '../support/api-instance.ts';
 import { startApiInstance } from '../support/api-instance.ts';
 import { once, stoppedAtEnd } from '../support/fixtures.ts';
 import type { Merchant } from '../support/merchant.ts';
+import { untilBlocked } from '../support/locks.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { installStoppedClock } from '../support/stopped-clock.ts';
@@ -120,16 +121,41 @@ test('the limit covers only the merchant API: health, document and docs are not 
   }
 });
 
-test('a limiter that fails lets requests through and says so in the log', async ({
+test('an API whose limiter fails counts for itself and says so in the log', async ({
   service,
   merchant,
   first,
 }) => {
   await service.sql`ALTER TABLE rate_limits RENAME TO rate_limits_gone`;
-  const answers = await burst(merchant, 30, [first], freshAddress());
+  const client = first.as(merchant.keys);
+  const answers = await Promise.all(Array.from({ length: 30 }, () => ask(client, freshAddress())));
   await service.sql`ALTER TABLE rate_limits_gone RENAME TO rate_limits`;
   expect(admitted(answers)).toBe(30);
   expect(first.logged.map(({ msg }) => msg)).toContain(
-    'The rate limiter failed; the request was admitted',
+    'The shared rate limiter failed; this process counts for itself',
   );
+});
+
+test("a flood from one address is limited, and leaves others' requests alone, while the limiter's table is locked", async ({
+  service,
+  merchant,
+}) => {
+  const settings = {
+    RATE_LIMIT_PER_SECOND: String(LIMIT),
+    RATE_LIMIT_STORE: 'postgres',
+    TRUSTED_PROXIES: '127.0.0.1',
+  };
+  const api = await startApiInstance(service, settings, {}, 9_000);
+  const flooding = freshAddress();
+  await service.sql.begin(async (sql) => {
+    await sql`LOCK TABLE rate_limits`;
+    const flood = burst(merchant, 5 * LIMIT, [api], flooding);
+    await untilBlocked(service, 'rate_limits');
+    const client = api.as(merchant.keys);
+    const other = { 'X-Forwarded-For': freshAddress() };
+    expect((await client.call('GET', '/orders?size=1', undefined, other)).status).toBe(200);
+    // How many are admitted depends on how long so many requests take to arrive.
+    expect((await flood).map(({ status }) => status)).toContain(429);
+  });
+  await api.stop();
 });

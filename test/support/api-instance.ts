@@ -21,11 +21,13 @@ export type ApiInstance = Awaited<ReturnType<typeof startApiInstance>>;
  *
  * @param overrides settings that differ from the service's
  * @param limits of its HTTP server
+ * @param responseTimeoutMs in which it answers; it waits a ninth of that for the limiter that it shares
  */
 export async function startApiInstance(
   service: TestService,
   overrides: Record<string, string> = {},
   limits: Partial<HttpServerOptions> = {},
+  responseTimeoutMs = UNTIL_MS,
 ) {
   const config = loadConfig({ ...service.env, ...overrides });
   const sql = connectDatabase(required(config, 'DATABASE_URL'), { name: 'api' });
@@ -33,8 +35,7 @@ export async function startApiInstance(
   const { connection } = service.temporal.client;
   const temporal = new Client({ connection, namespace: config.temporalNamespace });
   const patience = {
-    responseTimeoutMs: UNTIL_MS,
-    limiterTimeoutMs: UNTIL_MS,
+    responseTimeoutMs,
     gatewayTimeoutMs: UNTIL_MS,
   };
   const { app, readiness } = await composeApi({ config, sql, temporal, log, ...patience });

@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { HttpRefusal } from '../../http/responses/errors.ts';
-import { createKeyedLimiter } from '../../keyed-limiter.ts';
+import { createLimiter } from '../../limiter.ts';
 import type { Attempter } from '../log-in/attempter.ts';
 import { isTooLongToNormalise } from './password-rules.ts';
 
@@ -28,12 +28,14 @@ const PHC_TEXT =
  * How many hashes are made at the same time: a hash takes 19 MiB and one of the four threads that Node also
  * reads files with. Operators who log in from where they did before do not wait behind the others.
  */
-const lanes = { operators: createKeyedLimiter(1), others: createKeyedLimiter(2) };
 /** About 12 hashes are made in a second: more would wait longer than a response may take. */
 const MAX_WAITING = 40;
-const refuse = (): never => {
-  throw new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': '5' });
-};
+const laneOf = (ofOne: number) =>
+  createLimiter(
+    { ofOne, maxWaiting: MAX_WAITING },
+    () => new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': '5' }),
+  );
+const lanes = { operators: laneOf(1), others: laneOf(2) };
 const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/={1,2}$/, '');
 
 function argon2id(
@@ -46,10 +48,7 @@ function argon2id(
   );
   const parameters = { message, nonce: salt, tagLength: HASH_BYTES, ...cost };
   // Looked up for each call, so that tests can count the hashes.
-  return lanes[lane]('argon2id', () => promisify(argon2)('argon2id', parameters), {
-    maxWaiting: MAX_WAITING,
-    instead: refuse,
-  });
+  return lanes[lane].run('argon2id', () => promisify(argon2)('argon2id', parameters));
 }
 
 const prefixOf = ({ memory, passes, parallelism }: Argon2Cost) =>

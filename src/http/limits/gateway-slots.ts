@@ -1,12 +1,12 @@
 import { ENVIRONMENTS, type Environment } from '../../domain/order.ts';
-import { createKeyedLimiter } from '../../keyed-limiter.ts';
+import { createLimiter, type Limiter } from '../../limiter.ts';
 import { HttpRefusal } from '../responses/errors.ts';
 
 /** How many requests wait for a payment gateway at the same time in one environment: of one merchant, and of all. */
 export const WAITING_FOR_GATEWAY = { ofOne: 16, ofAll: 64 };
 
 /** How long a request waits for a slot: a gateway that works frees several in that time. */
-const SLOT_TIMEOUT_MS = 1000;
+const SLOT_TIMEOUT_MS = 400;
 const RETRY_AFTER_SECONDS = 5;
 
 /** Whose orders a request is about. */
@@ -21,7 +21,7 @@ interface OfMerchant {
  */
 export interface GatewaySlots {
   /**
-   * Does work that waits for a gateway, until it ends. It waits up to a second for a slot of the merchant.
+   * Does work that waits for a gateway, until it ends. It waits for a slot of the merchant for at most 0.4 s.
    *
    * @throws HttpRefusal TOO_MANY_REQUESTS with `Retry-After`, if the merchant or all have as much under way
    */
@@ -30,37 +30,11 @@ export interface GatewaySlots {
 
 /** Creates the {@link GatewaySlots}; the sandbox takes none of production. */
 export function createGatewaySlots(): GatewaySlots {
-  const ofMerchant = createKeyedLimiter(WAITING_FOR_GATEWAY.ofOne);
-  const counts = Object.fromEntries(ENVIRONMENTS.map((one) => [one, 0])) as Record<
-    Environment,
-    number
-  >;
-
-  async function occupy<Value>(environment: Environment, work: () => Promise<Value>) {
-    if (counts[environment] >= WAITING_FOR_GATEWAY.ofAll) throw tooMany();
-    counts[environment] += 1;
-    try {
-      return await work();
-    } finally {
-      counts[environment] -= 1;
-    }
-  }
-
-  return {
-    async hold({ merchantId, environment }, work) {
-      const { promise: late, reject } = Promise.withResolvers<never>();
-      let isLate = false;
-      const timer = setTimeout(() => {
-        isLate = true;
-        reject(tooMany());
-      }, SLOT_TIMEOUT_MS);
-      const done = ofMerchant(`${environment} ${merchantId}`, () => {
-        clearTimeout(timer);
-        return isLate ? late : occupy(environment, work);
-      });
-      return Promise.race([done, late]);
-    },
-  };
+  const limits = { ...WAITING_FOR_GATEWAY, maxWaitMs: SLOT_TIMEOUT_MS };
+  const slots = Object.fromEntries(
+    ENVIRONMENTS.map((one) => [one, createLimiter(limits, tooMany)]),
+  ) as Record<Environment, Limiter>;
+  return { hold: ({ merchantId, environment }, work) => slots[environment].run(merchantId, work) };
 }
 
 const tooMany = () =>

@@ -1,54 +1,51 @@
+import type { Readable } from 'node:stream';
+import { createLimiter, type Limiter, type Limits } from '../../limiter.ts';
 import { HttpRefusal } from '../responses/errors.ts';
 
-/** How many pieces of work run at the same time: of one client or user, and of all. */
-export interface SlotLimits {
-  ofOne: number;
-  ofAll: number;
-  /** When a refused client may try again; 10 if absent, longer than the server waits for a slow body. */
-  retryAfterSeconds?: number;
-}
-
-/** Limits costly work that runs at the same time in this process. */
-export interface Slots {
-  /**
-   * Takes a slot, or refuses the request.
-   *
-   * @param who the client or user
-   * @returns releases the slot; further calls do nothing
-   * @throws HttpRefusal TOO_MANY_REQUESTS with `Retry-After`
-   */
-  take(who: string): () => void;
-}
+/** Longer than the server waits for a slow body. */
+const RETRY_AFTER_SECONDS = 10;
 
 /**
- * Creates {@link Slots}. One client that is slow leaves slots to others.
+ * Limits costly work whose slots are free only after seconds: work beyond that is refused at once.
  *
- * @param message what a refused client reads
+ * @param message what a refused client or user reads
+ * @returns its refusals are `TOO_MANY_REQUESTS` with `Retry-After`
  */
 export function createSlots(
-  { ofOne, ofAll, retryAfterSeconds = 10 }: SlotLimits,
+  limits: Required<Pick<Limits, 'ofOne' | 'ofAll'>>,
   message: string,
-): Slots {
-  const headers = { 'Retry-After': String(retryAfterSeconds) };
-  const counts = new Map<string, number>();
-  let all = 0;
+): Limiter {
+  const headers = { 'Retry-After': String(RETRY_AFTER_SECONDS) };
+  return createLimiter(
+    { ...limits, maxWaitMs: 0 },
+    () => new HttpRefusal('TOO_MANY_REQUESTS', headers, message),
+  );
+}
+
+/** Each file reads the database for as long as its reader takes. */
+const FILES_AT_ONCE = { ofOne: 2, ofAll: 32 };
+
+/** Limits the files that are written while they are sent, of one merchant or operator and of all. */
+export interface FileSlots {
+  /**
+   * Takes a slot until the file is sent. One too many is not read at all.
+   *
+   * @throws HttpRefusal TOO_MANY_REQUESTS
+   */
+  take(who: string, file: Readable): void;
+}
+
+/** Creates {@link FileSlots}. */
+export function createFileSlots(): FileSlots {
+  const slots = createSlots(FILES_AT_ONCE, 'Too many files are saved at the same time: try again');
   return {
-    take(who) {
-      const count = counts.get(who) ?? 0;
-      if (count >= ofOne || all >= ofAll) {
-        throw new HttpRefusal('TOO_MANY_REQUESTS', headers, message);
+    take(who, file) {
+      try {
+        file.once('close', slots.take(who));
+      } catch (error) {
+        file.destroy();
+        throw error;
       }
-      counts.set(who, count + 1);
-      all += 1;
-      let isTaken = true;
-      return () => {
-        if (!isTaken) return;
-        isTaken = false;
-        all -= 1;
-        const left = (counts.get(who) ?? 1) - 1;
-        if (left === 0) counts.delete(who);
-        else counts.set(who, left);
-      };
     },
   };
 }

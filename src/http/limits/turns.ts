@@ -1,28 +1,61 @@
-import { DomainError } from '../../domain/errors.ts';
-import { createKeyedLimiter } from '../../keyed-limiter.ts';
+import { ENVIRONMENTS, type Environment } from '../../domain/order.ts';
+import { createLimiter, type Limiter, type Limits } from '../../limiter.ts';
+import { HttpRefusal } from '../responses/errors.ts';
+import { RESPONSE_TIMEOUT_MS, WAITING_SHARE } from './deadline.ts';
 
 /**
- * How many requests that change orders are worked on at the same time, in each environment. More at the
- * same time are answered no sooner, because one process works on all of them.
+ * Requests that change orders, at the same time in one environment: one merchant alone has half of them. More
+ * complete no more orders a second on two processors, and take longer (docs/adr/0016). On a machine that answers
+ * eight calls a second they take two seconds, and are still answered in time.
  */
-export const CHANGES_AT_ONCE = 32;
+export const CHANGES_AT_ONCE = 16;
 
-/** Runs the work of an environment in turns, first come, first served. */
-export type Turns = <Value>(work: () => Promise<Value>, mayBegin: () => boolean) => Promise<Value>;
+/** Fewer than the connections to the database: one merchant's reads and changes leave some to others. */
+const READS_AT_ONCE = 12;
+
+/** More than the requests that wait for a gateway, among which are the pages of buyers. */
+const PAGES_AT_ONCE = { ofAll: 96, ofOne: 16 };
+
+/** A refused client comes back a second later for so many that wait. */
+const WAITING_FOR_A_SECOND = 4;
+const LONGEST_RETRY_AFTER_SECONDS = 10;
+
+/** In which turns requests are worked on. */
+export interface Turns {
+  /** By merchant. A merchant's tests in the sandbox take none of production. */
+  readonly changes: Readonly<Record<Environment, Limiter>>;
+  /** By merchant. */
+  readonly reads: Readonly<Record<Environment, Limiter>>;
+  /** By the network of the client. */
+  readonly pages: Limiter;
+}
 
 /**
- * Creates the {@link Turns} of each environment: a merchant's tests in the sandbox take none of production.
- * Under overload, work that can no longer be done in time, or whose client has gone, is not begun: it would
- * delay the work behind it.
+ * Creates the {@link Turns} of a process. Who must wait longer is refused before anything was begun, and told to
+ * come back the later the more wait: many clients that come back at once would take the time of the work.
+ *
+ * @param responseTimeoutMs in which a request is answered
+ * @returns their refusals are `TOO_MANY_REQUESTS` with `Retry-After`
  */
-export function createTurns(): (environment: string) => Turns {
-  const limited = createKeyedLimiter(CHANGES_AT_ONCE);
-  return (environment) => (work, mayBegin) =>
-    limited(environment, async () => {
-      if (mayBegin()) return work();
-      throw new DomainError(
-        'INTERNAL',
-        'The service is busy and has not begun this request: try it again',
-      );
-    });
+export function createTurns(responseTimeoutMs = RESPONSE_TIMEOUT_MS): Turns {
+  const maxWaitMs = responseTimeoutMs * WAITING_SHARE;
+  const limiter = (limits: Limits) => createLimiter({ ...limits, maxWaitMs }, tooMany);
+  const ofEach = (ofAll: number) =>
+    Object.fromEntries(ENVIRONMENTS.map((one) => [one, limiter({ ofAll })])) as Record<
+      Environment,
+      Limiter
+    >;
+  return {
+    changes: ofEach(CHANGES_AT_ONCE),
+    reads: ofEach(READS_AT_ONCE),
+    pages: limiter(PAGES_AT_ONCE),
+  };
+}
+
+function tooMany(waiting: number): HttpRefusal {
+  const seconds = Math.min(
+    LONGEST_RETRY_AFTER_SECONDS,
+    Math.max(1, Math.ceil(waiting / WAITING_FOR_A_SECOND)),
+  );
+  return new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': String(seconds) });
 }

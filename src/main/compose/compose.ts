@@ -9,9 +9,7 @@ import { connectDatabase } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 import { createApp } from '../../http/app.ts';
 import { createGatewaySlots, type GatewaySlots } from '../../http/limits/gateway-slots.ts';
-import { createPostgresRateLimiter } from '../../http/limits/rate-limit-postgres.ts';
-import type { RateLimiter } from '../../http/limits/rate-limit.ts';
-import { createMemoryRateLimiter, createPageRateLimiter } from '../../http/limits/rate-limit.ts';
+import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { createReadiness } from '../../http/server/readiness.ts';
 import { PAGE_FILES } from '../../pages/files.ts';
 import { securityTxtRoutes } from '../../http/server/security-txt.ts';
@@ -49,6 +47,7 @@ import { createAttemptLog } from '../../webhooks/schedule/attempt-log.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import { createWebhookSender } from '../../webhooks/sending/sender.ts';
 import { composeDashboard } from './compose-dashboard.ts';
+import { composeRateLimiter } from './compose-rate-limiter.ts';
 import { composeTestHelpers } from './compose-test-helpers.ts';
 import { webhookRules } from './webhook-rules.ts';
 import { documentationOf } from './documentation.ts';
@@ -61,8 +60,6 @@ export interface Resources {
   log: Logger;
   /** Raises the contract's 5 s, for tests on a busy machine. */
   responseTimeoutMs?: number;
-  /** Raises the 0.5 s for which a request waits for the rate limiter, for the same reason. */
-  limiterTimeoutMs?: number;
   /** Raises the 3 s for which the API waits for a gateway's answer, for tests of gateways that do not answer. */
   gatewayTimeoutMs?: number;
   /** Raises the 1.5 s after which a gateway's callback is answered, for tests that wait until it is processed. */
@@ -91,16 +88,6 @@ export function composeGateways(
 /** The environments whose orders send mails. */
 const mailedEnvironments = ({ sandboxMails }: Config): Environment[] =>
   sandboxMails === 'on' ? ['production', 'sandbox'] : ['production'];
-
-/** A limit of each process, or one that all API processes share. */
-function composeRateLimiter({ config, sql, log }: Pick<Resources, 'config' | 'sql' | 'log'>) {
-  const { rateLimitPerSecond: limitPerSecond, rateLimitStore } = config;
-  const limiters = {
-    memory: () => createMemoryRateLimiter({ limitPerSecond }),
-    postgres: () => createPostgresRateLimiter(sql, { limitPerSecond, log }),
-  } satisfies Record<typeof rateLimitStore, () => RateLimiter>;
-  return limiters[rateLimitStore]();
-}
 
 function buyerPages(
   { publicBaseUrl, supportEmail, buyerRateLimitPerSecond }: Config,
@@ -138,8 +125,7 @@ function composeAuthenticate(deps: Parameters<typeof createRenewHmac>[0]) {
  */
 export async function composeApi(resources: Resources) {
   const { config, sql, temporal, log, responseTimeoutMs, adapters = GATEWAY_ADAPTERS } = resources;
-  const { limiterTimeoutMs, callbackTimeoutMs } = resources;
-  const { gatewayTimeoutMs = API_GATEWAY_TIMEOUT_MS } = resources;
+  const { callbackTimeoutMs, gatewayTimeoutMs = API_GATEWAY_TIMEOUT_MS } = resources;
   const pepper = required(config, 'API_SECRET_PEPPER');
   const workflows = createOrderWorkflows(temporal, responseTimeoutMs);
   const present = createOrderPresenter(config.publicBaseUrl);
@@ -183,8 +169,7 @@ export async function composeApi(resources: Resources) {
       }),
     ],
     authenticate: composeAuthenticate({ sql, pepper, log }),
-    rateLimiter: composeRateLimiter({ config, sql, log }),
-    limiterTimeoutMs,
+    rateLimiter: composeRateLimiter(resources),
     gatewaySlots,
     notFoundPage,
     readiness,

@@ -6,7 +6,7 @@ import type { Route } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import { envelopeOf, success } from '../../http/responses/envelope.ts';
 import { HttpRefusal } from '../../http/responses/errors.ts';
-import type { Slots } from '../../http/limits/slots.ts';
+import type { Limiter } from '../../limiter.ts';
 import { createSlots } from '../../http/limits/slots.ts';
 import type { GatewayAdapter } from '../gateway/adapter.ts';
 import type { CaptureDeps } from './captures.ts';
@@ -55,7 +55,7 @@ export function callbackRoutes(
 }
 
 interface CallbackDeps extends CallbackRouteDeps {
-  slots: Slots;
+  slots: Limiter;
 }
 
 /** The path contains the environment, so any other path is unknown. */
