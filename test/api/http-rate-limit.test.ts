@@ -1,8 +1,10 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import fc from 'fast-check';
+import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createClientIp, limitKeyOf } from '../../src/http/limits/client-ip.ts';
+import { createSharedRateLimiter } from '../../src/http/limits/rate-limit-shared.ts';
 import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import { PRODUCTION, SANDBOX, serve } from './http-support.ts';
 
@@ -229,10 +231,17 @@ test.each([
     },
   ],
   ['hangs', async () => new Promise<never>(() => undefined)],
-])('a limiter that %s lets requests through and is logged', async (_how, admit) => {
-  await using server = await serve({ rateLimiter: { admit } });
-  expect((await server.call(`${SANDBOX}/things/T1`)).status).toBe(200);
-  expect(server.logged.map(({ msg }) => msg)).toContain(
-    'The rate limiter failed; the request was admitted',
-  );
-});
+])(
+  'while the shared limiter %s, the process counts for itself and says so',
+  async (_how, admit) => {
+    const logged: unknown[] = [];
+    const log = pino({}, { write: (line) => void logged.push(JSON.parse(line).msg) });
+    const own = createMemoryRateLimiter({ limitPerSecond: 1, nowMs: () => 0 });
+    const shared = { admit };
+    const limits = { shared, own, limitPerSecond: 1, log, timeoutMs: 20 };
+    await using server = await serve({ rateLimiter: createSharedRateLimiter(limits) });
+    const statusOf = async () => (await server.call(`${SANDBOX}/things/T1`)).status;
+    expect([await statusOf(), await statusOf()]).toEqual([200, 429]);
+    expect(logged).toContain('The shared rate limiter failed; this process counts for itself');
+  },
+);
