@@ -81,6 +81,26 @@ const WITH_MISTAKES: readonly WebhookVector[] = [
     secrets: [SECRET.slice('whsec_'.length)],
     ...fails('prefix_stripped'),
   }),
+  ...[
+    `${SECRET}\n`,
+    `${SECRET}\r\n`,
+    ` ${SECRET}`,
+    `${SECRET}\u00a0`,
+    `"${SECRET}"`,
+    `'${SECRET}'`,
+    `\ufeff${SECRET}`,
+    `whsec_${SECRET}`,
+    `${OTHER},${SECRET}`,
+  ].map((secret) =>
+    webhook(
+      `the secret as ${JSON.stringify(secret.replaceAll(SECRET, 'whsec_…').replaceAll(OTHER, 'whsec_…'))}`,
+      PAID,
+      {
+        secrets: [secret],
+        ...fails('malformed_secret'),
+      },
+    ),
+  ),
   webhook('another amount', PAID, {
     body: PAID.replace('"amount":499.5', '"amount":4.5'),
     ...fails('wrong_secret'),
@@ -147,6 +167,9 @@ const RETRY_DELAYS = [
   [0, '3', 3000, 3000],
   [3, '1', 6000, 8000],
   [0, 'soon', 750, 1000],
+  [0, '86400', 60_000, 60_000],
+  [0, 'Fri, 31 Dec 2999 23:59:59 GMT', 60_000, 60_000],
+  [0, 'Sat, 01 Jan 2000 00:00:00 GMT', 750, 1000],
 ] as const;
 
 function errors() {
@@ -175,18 +198,22 @@ function errors() {
       expect: { code: error.code, fields, requestId: 'req-1', isRetryable: RETRYABLE.has(status) },
     };
   });
-  const ofProxy = {
-    name: 'a page of a proxy',
-    status: 502,
+  const ofProxy = (status: number, isRetryable: boolean) => ({
+    name: `a page of a proxy: ${status}`,
+    status,
     headers: {},
-    body: '<h1>Bad gateway</h1>',
-    expect: { code: 'HTTP_502', fields: {}, requestId: null, isRetryable: true },
-  };
-  return [...made, ofProxy];
+    body: '<h1>Not from the service</h1>',
+    expect: { code: `HTTP_${status}`, fields: {}, requestId: null, isRetryable },
+  });
+  const ofProxies = [
+    ...[200, 502, 503, 504].map((status) => ofProxy(status, true)),
+    ...[301, 403, 413].map((status) => ofProxy(status, false)),
+  ];
+  return [...made, ...ofProxies];
 }
 
-/** Source: the specification's "Client handling rules". */
-const RETRYABLE = new Set([429, 500, 502]);
+/** Source: the specification's "Client handling rules"; 503 and 504 are those of proxies. */
+const RETRYABLE = new Set([429, 500, 502, 503, 504]);
 
 const KEYS = [
   ['sandbox', 'mk_test_a', 'sk_test_a', true],
@@ -195,6 +222,20 @@ const KEYS = [
   ['sandbox', 'mk_test_a', 'sk_live_a', false],
   ['production', 'mk_test_a', 'sk_test_a', false],
   ['sandbox', 'sk_test_a', 'mk_test_a', false],
+  ...[
+    'sk_test_a\n',
+    'sk_test_a\r\n',
+    ' sk_test_a',
+    'sk_test_a\u00a0',
+    '"sk_test_a"',
+    "'sk_test_a'",
+    '\ufeffsk_test_a',
+    'sk_test_a\u200b',
+    '',
+    'Bearer sk_test_a',
+    'sk_test_a-b',
+  ].map((secret) => ['sandbox', 'mk_test_a', secret, false] as const),
+  ['sandbox', 'mk_test_a\n', 'sk_test_a', false],
 ] as const;
 
 /** The text of {@link VECTORS_FILE}. */

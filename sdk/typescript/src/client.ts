@@ -3,6 +3,7 @@ import { toPaise } from './money.ts';
 import type { CallOptions, ClientOptions, Send } from './transport.ts';
 import { createTransport } from './transport.ts';
 import type {
+  CreatedOrder,
   CreateOrder,
   EventDetails,
   EventFilter,
@@ -56,10 +57,13 @@ const post =
 function ordersOf(send: Send) {
   const command = post(send);
   return {
-    /** Creates an order. With the key of an earlier call, it returns that call's order. */
-    async create(order: CreateOrder, options?: CallOptions): Promise<Order> {
-      const amount = toPaise(order.amount) / 100;
-      return command('/orders', { ...order, amount }, options);
+    /**
+     * Creates an order. With the key of an earlier call, it returns that call's order as it stands, and `replayed` is
+     * true: one that is CANCELLED or REFUNDED takes no payment, so create another with a new key.
+     */
+    async create(order: CreateOrder, options: CallOptions = {}): Promise<CreatedOrder> {
+      const body = { ...order, amount: toPaise(order.amount) / 100 };
+      return send({ method: 'POST', path: '/orders', body, showsReplay: true, ...options });
     },
     get: (orderNumber: string) => send<Order>({ method: 'GET', path: pathOf(orderNumber) }),
     /** Orders, newest first, without drift: an order that is created meanwhile moves nothing. */

@@ -16,7 +16,8 @@ export class PayordersError extends Error {
   readonly status: number;
   /**
    * The word of `X-Error-Code`, such as `INVALID_STATE`; or, of this client, `NO_RESPONSE`,
-   * `IDEMPOTENCY_KEY_MISMATCH` (the key was used with another body, whose result stands) and `WRONG_ENVIRONMENT`.
+   * `IDEMPOTENCY_KEY_MISMATCH` (the key was used with another body, whose result stands), `WRONG_ENVIRONMENT`, and
+   * `MALFORMED_CREDENTIALS`, `MALFORMED_BASE_URL` and `MALFORMED_IDEMPOTENCY_KEY`, which cost no request.
    */
   readonly code: string;
   /** The violation of each invalid field. */
@@ -36,8 +37,11 @@ export class PayordersError extends Error {
   }
 }
 
-/** Statuses after which the same request may succeed. Source: the specification. */
-const RETRYABLE = [429, 500, 502];
+/**
+ * Statuses after which the same request may succeed. Source: the specification; 503 and 504 are those of proxies, and so
+ * is a success without JSON.
+ */
+const RETRYABLE = [429, 500, 502, 503, 504];
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -56,6 +60,6 @@ export function errorOf(status: number, headers: Headers, body: unknown): Payord
     code: headers.get('X-Error-Code') ?? `HTTP_${status}`,
     fields,
     requestId: headers.get('X-Request-Id') ?? undefined,
-    isRetryable: RETRYABLE.includes(status),
+    isRetryable: RETRYABLE.includes(status) || (status >= 200 && status < 300),
   });
 }

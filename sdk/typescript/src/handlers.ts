@@ -36,7 +36,7 @@ export interface HandlerOptions {
 }
 
 interface Reply {
-  readonly status: 200 | 401 | 500;
+  readonly status: 200 | 401 | 413 | 500;
   readonly text: string;
 }
 
@@ -72,11 +72,52 @@ function createReply({ secrets, onEvent, store, onError }: HandlerOptions) {
   };
 }
 
+/** More than any webhook of the service. */
+const MOST_BYTES = 1024 * 1024;
+
+/** @throws RangeError for more bytes than any webhook has; the rest is not read */
+async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const read: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    length += chunk.length;
+    if (length > MOST_BYTES) throw new RangeError('The body is larger than any webhook');
+    read.push(chunk);
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of read) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}
+
+/** Reads a body, and answers it or the failure of reading it. */
+async function replyTo(
+  body: Promise<RawRequest[0]>,
+  headers: RawRequest[1],
+  { reply, onError }: { reply: ReturnType<typeof createReply>; onError: HandlerOptions['onError'] },
+): Promise<Reply> {
+  try {
+    return await reply(await body, headers);
+  } catch (error) {
+    onError?.(error);
+    return error instanceof RangeError
+      ? { status: 413, text: 'too large' }
+      : { status: 500, text: 'failed' };
+  }
+}
+
 /** A handler for the web standard: Next.js, Hono, Remix, Deno, Bun, workers. */
 export function webHandler(options: HandlerOptions): (request: Request) => Promise<Response> {
   const reply = createReply(options);
   return async (request) => {
-    const { status, text } = await reply(await request.arrayBuffer(), request.headers);
+    const body = request.body ? bytesOf(request.body) : Promise.resolve('');
+    const { status, text } = await replyTo(body, request.headers, {
+      reply,
+      onError: options.onError,
+    });
     return new Response(text, { status });
   };
 }
@@ -95,29 +136,13 @@ interface NodeResponse {
   end(text: string): unknown;
 }
 
-/** More than any webhook of the service. */
-const MOST_BYTES = 1024 * 1024;
-
 /** The bytes that arrived, or what a middleware has made of them. */
 async function bodyOf(request: NodeRequest): Promise<RawRequest[0]> {
   const { rawBody, body } = request;
   const given = rawBody ?? body;
   // express.raw and the like give the bytes; whatever else is there is refused as parsed.
   if (given !== undefined) return given as RawRequest[0];
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    length += chunk.length;
-    if (length > MOST_BYTES) throw new RangeError('The body is larger than any webhook');
-    chunks.push(chunk);
-  }
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
+  return bytesOf(request);
 }
 
 /**
@@ -130,13 +155,8 @@ export function nodeHandler(
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
   const reply = createReply(options);
   return async (request, response) => {
-    const { status, text } = await bodyOf(request).then(
-      (body) => reply(body, request.headers),
-      (error: unknown): Reply => {
-        options.onError?.(error);
-        return { status: 500, text: 'failed' };
-      },
-    );
+    const { onError } = options;
+    const { status, text } = await replyTo(bodyOf(request), request.headers, { reply, onError });
     response.statusCode = status;
     response.end(text);
   };

@@ -1,4 +1,5 @@
 import { errorOf, PayordersError } from './errors.ts';
+import { assertIdempotencyKey, assertKeys, baseOf } from './settings.ts';
 import type { Environment } from './types.ts';
 
 /** How a client reaches the service. */
@@ -11,7 +12,7 @@ export interface ClientOptions {
   readonly environment: Environment;
   /** Such as `https://pay.example.com`, without the base path. */
   readonly baseUrl: string;
-  /** How often a request is sent again after no response, 429, 500 or 502; 4 if absent. */
+  /** How often a request is sent again after no response, 429, 500, 502, 503 or 504; 4 if absent. */
   readonly maxRetries?: number;
   /** For one attempt, in milliseconds; 30,000 if absent. */
   readonly timeoutMs?: number;
@@ -35,49 +36,45 @@ export interface Call {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: object;
   readonly idempotencyKey?: string | undefined;
+  /** Adds `replayed` to its data: whether an earlier call with the key has the result. */
+  readonly showsReplay?: true;
 }
 
 /** Sends a call and returns the `data` of its response. @throws PayordersError */
 export type Send = <Data>(call: Call) => Promise<Data>;
 
-const BASE_PATHS = {
-  sandbox: '/sandbox/api/merchant/v1',
-  production: '/api/merchant/v1',
-} as const;
-const KEYS = { sandbox: ['mk_test_', 'sk_test_'], production: ['mk_live_', 'sk_live_'] } as const;
+/** A wait is never longer, whatever a proxy asks for: the caller waits, too. */
+const MOST_DELAY_MS = 60_000;
 
-/** @throws PayordersError `WRONG_ENVIRONMENT` */
-function assertKeys({ apiKey, apiSecret, environment }: ClientOptions): void {
-  const [key, secret] = KEYS[environment];
-  const wrong = [
-    !apiKey.startsWith(key) && `the API key does not begin with ${key}`,
-    !apiSecret.startsWith(secret) && `the API secret does not begin with ${secret}`,
-  ].filter((one) => typeof one === 'string');
-  if (wrong.length === 0) return;
-  const message = `These are no credentials of the ${environment}: ${wrong.join(', ')}`;
-  throw new PayordersError(message, { status: 0, code: 'WRONG_ENVIRONMENT' });
+/** What `Retry-After` asks for, in milliseconds: seconds or a date; 0 without it. */
+function askedMs(retryAfter: string | null, nowMs: number): number {
+  if (retryAfter === null) return 0;
+  if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * 1000;
+  const dateMs = Date.parse(retryAfter);
+  return Number.isNaN(dateMs) ? 0 : dateMs - nowMs;
 }
 
-/** The wait before a retry, in milliseconds: 1, 2, 4, 8 s, less up to a quarter, or what the service asks for. */
+/**
+ * The wait before a retry, in milliseconds: 1, 2, 4, 8 s, less up to a quarter, or what the service asks for; at most a
+ * minute.
+ */
 export function retryDelayMs(
   retry: number,
   retryAfter: string | null,
   random: () => number = Math.random,
 ): number {
-  const askedMs = retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : 0;
-  const ownMs = 1000 * 2 ** Math.min(retry, 3);
-  return Math.max(askedMs, ownMs * (1 - random() / 4));
+  const ownMs = 1000 * 2 ** Math.min(retry, 3) * (1 - random() / 4);
+  return Math.min(MOST_DELAY_MS, Math.max(askedMs(retryAfter, Date.now()), ownMs));
 }
 
 const sleepFor = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 function requestOf(
-  options: ClientOptions,
+  { base, apiKey, apiSecret, timeoutMs = 30_000 }: ClientOptions & { readonly base: string },
   call: Call,
   idempotencyKey: string | undefined,
 ): Request {
-  const { baseUrl, environment, apiKey, apiSecret, timeoutMs = 30_000 } = options;
-  const url = new URL(baseUrl.replace(/\/$/, '') + BASE_PATHS[environment] + call.path);
+  const url = new URL(base + call.path);
   for (const [name, value] of Object.entries(call.query ?? {})) {
     if (value !== undefined) url.searchParams.set(name, String(value));
   }
@@ -114,10 +111,12 @@ function assertOwnResult({ status, headers }: Response): void {
   throw new PayordersError(message, { status, code: 'IDEMPOTENCY_KEY_MISMATCH', requestId });
 }
 
-type Result = { data: unknown } | { error: PayordersError; retryAfter: string | null };
+type Result =
+  | { data: unknown; isReplayed: boolean }
+  | { error: PayordersError; retryAfter: string | null };
 
 /** One attempt. @throws PayordersError for an answer that belongs to another call */
-async function attempt(fetchOnce: () => Promise<Response>): Promise<Result> {
+async function attempt(fetchOnce: () => Promise<Response>, apiSecret: string): Promise<Result> {
   try {
     const response = await fetchOnce();
     const body = await jsonOf(response);
@@ -126,11 +125,15 @@ async function attempt(fetchOnce: () => Promise<Response>): Promise<Result> {
       return { error, retryAfter: response.headers.get('Retry-After') };
     }
     assertOwnResult(response);
-    return { data: (body as { data?: unknown }).data };
+    const isReplayed = response.headers.get('Idempotent-Replayed') === 'true';
+    return { data: (body as { data?: unknown }).data, isReplayed };
   } catch (error) {
     if (error instanceof PayordersError) throw error;
-    const message = `The service did not answer: ${error instanceof Error ? error.message : String(error)}`;
-    const facts = { status: 0, code: 'NO_RESPONSE', isRetryable: true, cause: error };
+    const why = error instanceof Error ? error.message : String(error);
+    const message = `The service did not answer: ${why.replaceAll(apiSecret, '[hidden]')}`;
+    // An error that quotes a header is not kept as the cause.
+    const cause = why.includes(apiSecret) ? undefined : error;
+    const facts = { status: 0, code: 'NO_RESPONSE', isRetryable: true, cause };
     return { error: new PayordersError(message, facts), retryAfter: null };
   }
 }
@@ -139,16 +142,23 @@ async function attempt(fetchOnce: () => Promise<Response>): Promise<Result> {
  * Makes the function that sends the calls of a client. A call that changes something has one idempotency
  * key for all of its attempts.
  *
- * @throws PayordersError `WRONG_ENVIRONMENT` for keys of the other environment
+ * @throws PayordersError `MALFORMED_CREDENTIALS`, `MALFORMED_BASE_URL`, or `WRONG_ENVIRONMENT` for keys of the other
+ *   environment
  */
 export function createTransport(options: ClientOptions): Send {
   assertKeys(options);
-  const { maxRetries = 4, sleep = sleepFor, fetch: send = fetch } = options;
+  const { apiSecret, maxRetries = 4, sleep = sleepFor, fetch: send = fetch } = options;
+  const settings = { ...options, base: baseOf(options.baseUrl, options.environment) };
   return async function call<Data>(asked: Call): Promise<Data> {
     const key = asked.method === 'POST' ? (asked.idempotencyKey ?? crypto.randomUUID()) : undefined;
+    if (key !== undefined) assertIdempotencyKey(key);
     for (let retry = 0; ; retry += 1) {
-      const result = await attempt(() => send(requestOf(options, asked, key)));
-      if ('data' in result) return result.data as Data;
+      const request = requestOf(settings, asked, key);
+      const result = await attempt(() => send(request), apiSecret);
+      if ('data' in result) {
+        const { data, isReplayed } = result;
+        return (asked.showsReplay ? { ...(data as object), replayed: isReplayed } : data) as Data;
+      }
       if (!result.error.isRetryable || retry >= maxRetries) throw result.error;
       await sleep(retryDelayMs(retry, result.retryAfter));
     }

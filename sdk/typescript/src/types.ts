@@ -82,6 +82,12 @@ export interface Order {
   readonly updated_at: string;
 }
 
+/** An order that `create` returns. */
+export interface CreatedOrder extends Order {
+  /** Whether an earlier call with the same idempotency key created it. */
+  readonly replayed: boolean;
+}
+
 /** The body of `orders.create`. */
 export interface CreateOrder {
   /** Rupees: 499.5 or '499.50'. More than two decimals are refused before the request is sent. */

@@ -1,3 +1,4 @@
+import { faultOfKey } from './settings.ts';
 import type { WebhookEvent } from './types.ts';
 
 /** What is wrong with a webhook, or with the code that verifies it. */
@@ -8,6 +9,8 @@ export type WebhookMistake =
   | 'parsed_body'
   /** The body was parsed and serialised again. */
   | 'reserialised'
+  /** The secret has white space or quotes around it, or is not one secret. */
+  | 'malformed_secret'
   /** The secret is used without its `whsec_`. */
   | 'prefix_stripped'
   /** No secret fits: it is another endpoint's or environment's, or the request is forged. */
@@ -48,7 +51,9 @@ function headerOf(headers: WebhookHeaders, name: string): string | undefined {
   if (typeof headers.get === 'function') return (headers as Headers).get(name) ?? undefined;
   const found = Object.entries(headers).find(([one]) => one.toLowerCase() === name);
   const [, value] = found ?? [];
-  return typeof value === 'string' ? value : undefined;
+  // Function platforms give a list of the values of each header.
+  const [first, ...others] = [value].flat();
+  return others.length === 0 ? first : undefined;
 }
 
 const hexOf = (bytes: ArrayBuffer) =>
@@ -102,6 +107,15 @@ function compact(text: string): Uint8Array | undefined {
 /** The service writes TEST events with odd spaces, which no serialiser keeps. */
 const isReserialisedTest = (text: string) => /^\{\s?"event":\s?"TEST"/.test(text);
 
+/** What is wrong with the form of a secret: a real one has base64 behind its prefix. */
+function faultOfSecret(secret: string): string | undefined {
+  if (secret.startsWith(PREFIX + PREFIX)) return `begins with ${PREFIX} twice`;
+  return faultOfKey(secret.replaceAll(/[+/=-]/g, '_'));
+}
+
+/** No event is longer: a body that nobody signed is not parsed. */
+const MOST_PARSED_LENGTH = 64 * 1024;
+
 /** Finds the mistake behind a signature that no secret fits. */
 async function mistakeOf(
   signed: Signed,
@@ -118,7 +132,12 @@ async function mistakeOf(
     const message = `The secret must begin with ${PREFIX}: use it as the dashboard shows it`;
     return new WebhookVerificationError('prefix_stripped', message);
   }
-  const other = compact(text);
+  const fault = secrets.map(faultOfSecret).find((one) => one !== undefined);
+  if (fault !== undefined) {
+    const message = `The secret ${fault}: use it as the dashboard shows it`;
+    return new WebhookVerificationError('malformed_secret', message);
+  }
+  const other = text.length > MOST_PARSED_LENGTH ? undefined : compact(text);
   if (isReserialisedTest(text) || (other && (await fitsAny({ ...signed, body: other }, secrets)))) {
     const message = 'The body was parsed and serialised again: verify the bytes as they arrived';
     return new WebhookVerificationError('reserialised', message);
