@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { verify, WebhookVerificationError } from '../../typescript/src/index.ts';
 import type { Command } from './command.ts';
-import { EXIT, requireText, requireVariable, UsageError } from './command.ts';
+import { EXIT, requireText, UsageError } from './command.ts';
+import { requireSecrets } from './settings.ts';
 
 /** Headers as JSON, or as lines `Name: value`. */
 function parseHeaders(text: string): Record<string, string> {
@@ -22,9 +23,9 @@ export const webhookVerify: Command = {
   does: 'Verify a recorded webhook, and name the rule that fails. --at is the time it arrived',
   options: { body: { type: 'string' }, headers: { type: 'string' }, at: { type: 'string' } },
   async run(context, given) {
+    const secrets = requireSecrets(context);
     const body = await readFile(requireText(given, 'body'));
     const headers = parseHeaders(await readFile(requireText(given, 'headers'), 'utf8'));
-    const secrets = requireVariable(context, 'PAYORDERS_WEBHOOK_SECRET').split(',');
     const { at } = given.values;
     const nowMs = typeof at === 'string' ? Date.parse(at) : Date.now();
     if (Number.isNaN(nowMs))

@@ -6,9 +6,9 @@ export const EXIT = {
   done: 0,
   /** The service or the endpoint refused, or a check has failed. */
   failed: 1,
-  /** The command line is wrong, or a variable of the environment is missing. */
+  /** The command line is wrong, or a variable of the environment is missing or malformed. */
   usage: 2,
-  /** The service did not answer. */
+  /** The service did not answer, or only that it cannot now. */
   unreachable: 3,
 } as const;
 /** One of {@link EXIT}. */
@@ -24,6 +24,8 @@ export interface Context {
   print(text: string, data: unknown): void;
   /** Ends when the program is asked to end. */
   readonly signal: AbortSignal;
+  /** Waits, and less when the program is asked to end. */
+  sleep(ms: number): Promise<void>;
   readonly client: () => Payorders;
 }
 

@@ -1,13 +1,37 @@
 import { PayordersError, signBody } from '../../typescript/src/index.ts';
 import type { Command, Context } from './command.ts';
-import { EXIT, requireVariable } from './command.ts';
+import { EXIT, UsageError } from './command.ts';
 import { answerText, isDelivered, sendTo } from './forward.ts';
-import { baseUrlOf } from './settings.ts';
+import { baseUrlOf, endpointOf, requireSecret } from './settings.ts';
 
 interface Check {
   readonly what: string;
   readonly passed: boolean;
   readonly detail: string;
+}
+
+/** The mistakes of the variables and the command line, which cost no request. */
+async function mistakesOf(context: Context, endpoint: string | undefined): Promise<Check[]> {
+  const found: Check[] = [];
+  const look = async (what: string, read: () => unknown) => {
+    try {
+      await read();
+    } catch (error) {
+      if (!(error instanceof UsageError || error instanceof PayordersError)) throw error;
+      found.push({ what, passed: false, detail: error.message });
+    }
+  };
+  await look('settings', () => context.client());
+  const needsSecret = endpoint !== undefined || context.env['PAYORDERS_WEBHOOK_SECRET'];
+  if (needsSecret) await look('secret', () => requireSecret(context));
+  if (endpoint !== undefined) await look('endpoint', () => endpointOf(endpoint, '--endpoint'));
+  return found;
+}
+
+function report(context: Context, checks: readonly Check[]): void {
+  for (const check of checks) {
+    context.print(`${check.passed ? 'ok    ' : 'FAILED'} ${check.what}: ${check.detail}`, check);
+  }
 }
 
 /** The signature of a webhook is refused beyond 300 s; a clock that is a minute off will be. */
@@ -44,7 +68,7 @@ async function checkKeys(context: Context): Promise<Check> {
 }
 
 async function checkEndpoint(context: Context, url: string): Promise<Check> {
-  const secret = requireVariable(context, 'PAYORDERS_WEBHOOK_SECRET');
+  const secret = await requireSecret(context);
   const eventId = `evt_doctor_${Date.now()}`;
   const body = JSON.stringify({
     event: 'TEST',
@@ -65,16 +89,17 @@ export const doctor: Command = {
   does: 'Check the service, the clock, the keys and their environment, and your endpoint',
   options: { endpoint: { type: 'string' } },
   async run(context, { values }) {
+    const endpoint = typeof values['endpoint'] === 'string' ? values['endpoint'] : undefined;
+    const mistakes = await mistakesOf(context, endpoint);
+    report(context, mistakes);
+    if (mistakes.length > 0) return EXIT.usage;
     const service = await checkService(context);
-    const { endpoint } = values;
     const checks = [
       service,
       ...(service.passed ? [await checkClock(context), await checkKeys(context)] : []),
-      ...(typeof endpoint === 'string' ? [await checkEndpoint(context, endpoint)] : []),
+      ...(endpoint !== undefined ? [await checkEndpoint(context, endpoint)] : []),
     ];
-    for (const check of checks) {
-      context.print(`${check.passed ? 'ok    ' : 'FAILED'} ${check.what}: ${check.detail}`, check);
-    }
+    report(context, checks);
     if (!service.passed) return EXIT.unreachable;
     return checks.every(({ passed }) => passed) ? EXIT.done : EXIT.failed;
   },

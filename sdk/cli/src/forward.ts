@@ -12,11 +12,17 @@ export interface Answer {
 /** The service waits no longer for an endpoint. */
 const TIMEOUT_MS = 15_000;
 
+interface Sending {
+  readonly timeoutMs?: number;
+  /** Ends the attempt. */
+  readonly signal?: AbortSignal;
+}
+
 /** Sends a signed request as the service does: no redirect is followed. */
 export async function sendTo(
   url: string,
   { body, headers }: SignedEvent,
-  timeoutMs = TIMEOUT_MS,
+  { timeoutMs = TIMEOUT_MS, signal }: Sending = {},
 ): Promise<Answer> {
   const startedAtMs = performance.now();
   const durationMs = () => Math.round(performance.now() - startedAtMs);
@@ -26,7 +32,7 @@ export async function sendTo(
       body,
       headers,
       redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
     });
     await response.arrayBuffer();
     return { status: response.status, durationMs: durationMs(), error: null };
@@ -44,6 +50,10 @@ function reasonOf(error: unknown): string {
 /** Whether the service would count the attempt as delivered. */
 export const isDelivered = ({ status }: Answer): boolean =>
   status !== null && status >= 200 && status < 300;
+
+/** Whether no server is there: it does not answer, or a proxy answers in its place. */
+export const isAway = ({ status }: Answer): boolean =>
+  status === null || [502, 503, 504].includes(status);
 
 /** `200 in 12 ms`, or why there was no answer. */
 export const answerText = ({ status, durationMs, error }: Answer): string =>

@@ -1,18 +1,26 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { WebhookEvent } from '../../typescript/src/index.ts';
-import { signBody } from '../../typescript/src/index.ts';
+import type { List, Payorders, WebhookEvent } from '../../typescript/src/index.ts';
+import { PayordersError, signBody } from '../../typescript/src/index.ts';
 import type { Command, Context } from './command.ts';
-import { countOf, EXIT, requireText, requireVariable } from './command.ts';
-import { answerText, isDelivered, sendTo } from './forward.ts';
+import { countOf, EXIT, requireText, UsageError } from './command.ts';
+import type { Answer } from './forward.ts';
+import { answerText, isAway, isDelivered, sendTo } from './forward.ts';
+import { endpointOf, requireSecret } from './settings.ts';
 
 const PAGE_SIZE = 100;
 /** How long it waits for new events when there are none. */
 const IDLE_MS = 1000;
-/** The waits between the attempts of an event, as the service's, but short. */
+/** The waits between the attempts of an event that is refused, as the service's, but short. */
 const RETRY_MS = [1000, 2000, 4000, 8000];
+/** An own server that was away gets its events soon after it is back. */
+const MOST_AWAY_MS = 8000;
+/** The service may be away for long, and many programs wait for it. */
+const MOST_SERVICE_MS = 30_000;
+
+/** 1, 2, 4 s and so on. */
+const waitMs = (failures: number, mostMs: number) => Math.min(mostMs, 1000 * 2 ** (failures - 1));
 
 /** Where the cursor is kept: it outlives the program. */
 function stateFileOf({ env }: Context, given: string | undefined): string {
@@ -20,21 +28,83 @@ function stateFileOf({ env }: Context, given: string | undefined): string {
   return given ?? join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local/state'), 'payorders', name);
 }
 
-async function readCursor(file: string): Promise<string | undefined> {
+/** The place in the events: behind a cursor, or from a time on until there is one. */
+type Place = { readonly after: string } | { readonly createdFrom: string };
+
+/** @returns undefined without a file. @throws UsageError for a file without a place: to begin anew would lose events */
+async function readPlace(file: string): Promise<Place | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw new UsageError(`The state file ${file} cannot be read: ${error.message}`);
+  });
+  if (text === undefined) return undefined;
   try {
-    const { next } = JSON.parse(await readFile(file, 'utf8')) as { next?: string };
-    return next;
+    const { next, from } = JSON.parse(text) as { next?: unknown; from?: unknown };
+    if (typeof next === 'string') return { after: next };
+    if (typeof from === 'string') return { createdFrom: from };
   } catch {
-    return undefined;
+    // Said below.
   }
+  throw new UsageError(`The state file ${file} has no place in it: delete it, or use --from`);
 }
 
-/** Written beside the file and renamed, so that a kill leaves the old cursor or the new one. */
-async function writeCursor(file: string, next: string): Promise<void> {
+/** Written beside the file and renamed, so that a kill leaves the old place or the new one. */
+async function writePlace(file: string, place: Place): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const beside = `${file}.${process.pid}`;
-  await writeFile(beside, JSON.stringify({ next }));
+  const state = 'after' in place ? { next: place.after } : { from: place.createdFrom };
+  await writeFile(beside, JSON.stringify(state));
   await rename(beside, file);
+}
+
+/** Where to begin. It is written at once: a kill before the first cursor loses nothing. @throws UsageError */
+async function firstPlace(file: string, from: unknown): Promise<Place> {
+  if (typeof from === 'string' && Number.isNaN(Date.parse(from))) {
+    throw new UsageError('--from must be a time such as 2026-11-20T09:30:00Z');
+  }
+  const place: Place =
+    typeof from === 'string'
+      ? { createdFrom: from }
+      : ((await readPlace(file)) ?? { createdFrom: new Date().toISOString() });
+  await writePlace(file, place).catch((error: Error) => {
+    throw new UsageError(`The state file ${file} cannot be written: ${error.message}`);
+  });
+  return place;
+}
+
+type EventPage = Awaited<ReturnType<List<WebhookEvent>['page']>>;
+
+/**
+ * Reads the events behind a place, with `once` in one try, which the client has repeated.
+ *
+ * @returns undefined when the program was asked to end
+ * @throws PayordersError for what no waiting mends
+ */
+async function readPage(
+  context: Context,
+  { events }: Payorders,
+  place: Place,
+  isOnce: boolean,
+): Promise<EventPage | undefined> {
+  for (let failures = 1; !context.signal.aborted; failures += 1) {
+    try {
+      const page: Partial<EventPage> | undefined = await events
+        .list({ ...place, size: PAGE_SIZE })
+        .page();
+      if (Array.isArray(page?.content)) return page as EventPage;
+      const facts = { status: 200, code: 'NO_RESPONSE', isRetryable: true };
+      throw new PayordersError('The answer is not one of the service', facts);
+    } catch (error) {
+      if (context.signal.aborted) return undefined;
+      if (isOnce || !(error instanceof PayordersError) || !error.isRetryable) throw error;
+      const ms = waitMs(failures, MOST_SERVICE_MS);
+      const { message, code, status } = error;
+      const line = `The events cannot be read: ${message}. Next try in ${ms / 1000} s`;
+      context.print(line, { service: 'away', code, status, message, waitMs: ms });
+      await context.sleep(ms);
+    }
+  }
+  return undefined;
 }
 
 interface Forwarding {
@@ -44,29 +114,64 @@ interface Forwarding {
   readonly lost: number;
   /** Before each attempt. */
   readonly delayMs: number;
+  /** An own server that is away counts as one that refuses. */
+  readonly isOnce: boolean;
+  /** How often in a row the own server was away. */
+  awayCount: number;
 }
 
-/** Sends one event until the endpoint accepts it, five times at most. @returns whether it was accepted */
+/** Says once that the own server is away, and once that it is back. @returns whether to wait for it */
+function isWaitedFor(context: Context, forwarding: Forwarding, answer: Answer): boolean {
+  if (forwarding.isOnce) return false;
+  if (isAway(answer)) {
+    forwarding.awayCount += 1;
+    if (forwarding.awayCount > 1) return true;
+    const line = `Your server is away (${answerText(answer)}): the event is sent until it is taken`;
+    context.print(line, { endpoint: 'away', ...answer });
+    return true;
+  }
+  if (forwarding.awayCount > 0) context.print('Your server is back', { endpoint: 'back' });
+  forwarding.awayCount = 0;
+  return false;
+}
+
+/**
+ * Sends one event until the endpoint accepts it: as long as the own server is away, and five times at most if it
+ * refuses.
+ *
+ * @returns whether it was accepted; undefined when the program was asked to end before that was known
+ */
 async function forward(
   context: Context,
   event: WebhookEvent,
-  { url, secret, lost, delayMs }: Forwarding,
-): Promise<boolean> {
+  forwarding: Forwarding,
+): Promise<boolean | undefined> {
+  const { url, secret, lost, delayMs } = forwarding;
+  const { signal } = context;
   const facts = { event: event.event, eventId: event.event_id };
   const about = `${event.timestamp} ${event.event} ${event.data.order_number}`;
-  for (let attempt = 1; attempt <= RETRY_MS.length + 1; attempt += 1) {
-    if (delayMs > 0) await delay(delayMs);
+  for (let attempt = 1; attempt <= RETRY_MS.length + 1;) {
+    if (delayMs > 0) await context.sleep(delayMs);
+    if (signal.aborted) return undefined;
     if (attempt <= lost) {
       context.print(`${about}: attempt ${attempt} is lost`, { ...facts, attempt, lost: true });
+      attempt += 1;
       continue;
     }
-    const answer = await sendTo(url, await signBody(JSON.stringify(event), facts, secret));
+    const signed = await signBody(JSON.stringify(event), facts, secret);
+    const answer = await sendTo(url, signed, { signal });
+    if (signal.aborted && !isDelivered(answer)) return undefined;
+    if (isWaitedFor(context, forwarding, answer)) {
+      await context.sleep(waitMs(forwarding.awayCount, MOST_AWAY_MS));
+      continue;
+    }
     const line = `${about}: ${answerText(answer)}`;
     context.print(line, { ...facts, orderNumber: event.data.order_number, attempt, ...answer });
     if (isDelivered(answer)) return true;
-    const waitMs = RETRY_MS[attempt - 1];
-    if (context.signal.aborted || waitMs === undefined) return false;
-    await delay(waitMs, undefined, { signal: context.signal }).catch(() => undefined);
+    const ms = RETRY_MS[attempt - 1];
+    if (ms === undefined) return false;
+    await context.sleep(ms);
+    attempt += 1;
   }
   return false;
 }
@@ -85,33 +190,40 @@ export const listen: Command = {
     once: { type: 'boolean' },
   },
   async run(context, given) {
+    const { state, from, once } = given.values;
+    const isOnce = once === true;
     const forwarding: Forwarding = {
-      url: requireText(given, 'forward'),
-      secret: requireVariable(context, 'PAYORDERS_WEBHOOK_SECRET'),
+      url: endpointOf(requireText(given, 'forward'), '--forward'),
+      secret: await requireSecret(context),
       lost: countOf(given, 'fail', 0),
       delayMs: countOf(given, 'delay', 0),
+      isOnce,
+      awayCount: 0,
     };
-    const { state, from, once } = given.values;
+    const client = context.client();
     const file = stateFileOf(context, typeof state === 'string' ? state : undefined);
-    const begins = typeof from === 'string' ? from : new Date().toISOString();
-    let after = typeof from === 'string' ? undefined : await readCursor(file);
+    let place = await firstPlace(file, from);
     let isAccepted = true;
-    const { events } = context.client();
-    while (!context.signal.aborted) {
-      const filter = after === undefined ? { createdFrom: begins } : { after };
-      const { content, next } = await events.list({ ...filter, size: PAGE_SIZE }).page();
-      for (const event of content) {
-        if (context.signal.aborted) return EXIT.done;
-        isAccepted = (await forward(context, event, forwarding)) && isAccepted;
+    for (;;) {
+      const page = await readPage(context, client, place, isOnce);
+      if (page === undefined) return EXIT.done;
+      for (const event of page.content) {
+        const accepted = await forward(context, event, forwarding);
+        // The place stays before this event.
+        if (accepted === undefined) return EXIT.done;
+        isAccepted = accepted && isAccepted;
       }
-      // Only now: after a kill, the events of this page are sent again, and none is left out.
-      if (next !== null && next !== after) await writeCursor(file, next);
-      const isAtEnd = next === null || next === after;
-      after = next ?? after;
-      if (!isAtEnd) continue;
-      if (once === true) return isAccepted ? EXIT.done : EXIT.failed;
-      await delay(IDLE_MS, undefined, { signal: context.signal }).catch(() => undefined);
+      const { next } = page;
+      const isAtEnd = next === null || ('after' in place && place.after === next);
+      if (!isAtEnd) {
+        place = { after: next };
+        // Only now: after a kill, the events of this page are sent again, and none is left out.
+        await writePlace(file, place);
+      } else if (isOnce) {
+        return isAccepted ? EXIT.done : EXIT.failed;
+      } else {
+        await context.sleep(IDLE_MS);
+      }
     }
-    return EXIT.done;
   },
 };

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { SignedEvent } from '../../typescript/src/index.ts';
 import { signBody } from '../../typescript/src/index.ts';
 import type { Command } from './command.ts';
-import { EXIT, requireVariable, UsageError } from './command.ts';
+import { countOf, EXIT, UsageError } from './command.ts';
 import type { Answer } from './forward.ts';
 import { answerText, isDelivered, sendTo } from './forward.ts';
+import { endpointOf, requireSecret } from './settings.ts';
 
 const STALE_MS = 301_000;
 
@@ -160,7 +161,7 @@ interface Finding {
 async function run(url: string, secret: string, probe: Probe, slowMs: number): Promise<Finding> {
   const answers: Answer[] = [];
   for (const request of await probe.requests(secret)) {
-    answers.push(await sendTo(url, request, slowMs));
+    answers.push(await sendTo(url, request, { timeoutMs: slowMs }));
   }
   const isRefused = ({ status }: Answer) => status !== null && status >= 400 && status < 500;
   const passed = answers.every(probe.isAccepted ? isDelivered : isRefused);
@@ -184,11 +185,12 @@ export const prove: Command = {
   usage: 'URL [--slow MS]',
   does: 'Send right and wrong webhooks to your endpoint, and report what it does with them',
   options: { slow: { type: 'string' } },
-  async run(context, { words, values }) {
-    const [url] = words;
-    if (url === undefined || !URL.canParse(url)) throw new UsageError('The URL is missing');
-    const secret = requireVariable(context, 'PAYORDERS_WEBHOOK_SECRET');
-    const slowMs = typeof values['slow'] === 'string' ? Number(values['slow']) : 5000;
+  async run(context, given) {
+    const [word] = given.words;
+    if (word === undefined) throw new UsageError('The URL is missing');
+    const url = endpointOf(word, 'The URL');
+    const secret = await requireSecret(context);
+    const slowMs = countOf(given, 'slow', 5000);
     const findings: Finding[] = [];
     for (const probe of PROBES) findings.push(await run(url, secret, probe, slowMs));
     const all = [...findings, slowFinding(findings, slowMs)];

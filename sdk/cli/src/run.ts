@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { PayordersError } from '../../typescript/src/index.ts';
 import { webhookVerify } from './check-webhook.ts';
@@ -7,7 +8,7 @@ import { doctor } from './doctor.ts';
 import { EVENT_COMMANDS } from './events.ts';
 import { listen } from './listen.ts';
 import { prove } from './prove.ts';
-import { clientOf } from './settings.ts';
+import { clientOf, withoutSecrets } from './settings.ts';
 
 const COMMANDS: readonly Command[] = [listen, ...EVENT_COMMANDS, webhookVerify, prove, doctor];
 
@@ -19,7 +20,8 @@ ${COMMANDS.map(({ name, usage, does }) => `  ${`${name} ${usage}`.trim()}\n     
 Variables: PAYORDERS_API_KEY, PAYORDERS_API_SECRET, PAYORDERS_WEBHOOK_SECRET (several with commas for webhook verify),
 PAYORDERS_BASE_URL (http://127.0.0.1:8080).
 
-Exit codes: 0 done; 1 refused, or a check failed; 2 wrong command line; 3 the service did not answer.
+Exit codes: 0 done; 1 refused, or a check failed; 2 wrong command line or variable; 3 the service did not answer, or only
+that it cannot now.
 `;
 
 /** Where a program writes, and when it ends. */
@@ -28,6 +30,8 @@ export interface Surroundings {
   readonly signal: AbortSignal;
   out(text: string): void;
   err(text: string): void;
+  /** Replaces the waits, for tests. */
+  readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** @throws UsageError */
@@ -57,13 +61,16 @@ function parse({ options = {} }: Command, args: string[]) {
 function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof UsageError) return EXIT.usage;
   if (!(error instanceof PayordersError)) return EXIT.failed;
-  if (error.code === 'WRONG_ENVIRONMENT') return EXIT.usage;
-  return error.code === 'NO_RESPONSE' ? EXIT.unreachable : EXIT.failed;
+  if (/^(WRONG_ENVIRONMENT$|MALFORMED_)/.test(error.code)) return EXIT.usage;
+  return error.isRetryable ? EXIT.unreachable : EXIT.failed;
 }
+
+const sleepFor = (ms: number, signal: AbortSignal): Promise<void> =>
+  delay(ms, undefined, { signal }).catch(() => undefined);
 
 /** Runs one command. @returns the exit code */
 export async function runCli(args: readonly string[], around: Surroundings): Promise<ExitCode> {
-  const { env, signal, out, err } = around;
+  const { env, signal, out, err, sleep = sleepFor } = around;
   if (args.length === 0 || args.includes('--help')) {
     out(HELP);
     return args.length === 0 ? EXIT.usage : EXIT.done;
@@ -72,15 +79,18 @@ export async function runCli(args: readonly string[], around: Surroundings): Pro
     const { command, rest } = commandOf(args);
     const { values, positionals } = parse(command, rest);
     const isJson = 'json' in values && values['json'];
-    const context: Context = {
+    const base = {
       env,
       signal,
-      print: (text, data) => out(`${isJson ? JSON.stringify(data) : text}\n`),
-      client: () => clientOf(env),
+      sleep: (ms: number) => sleep(ms, signal),
+      print: (text: string, data: unknown) =>
+        out(`${withoutSecrets(isJson ? JSON.stringify(data) : text, env)}\n`),
     };
+    const context: Context = { ...base, client: () => clientOf(base) };
     return await command.run(context, { values, words: positionals });
   } catch (error) {
-    err(`${error instanceof Error ? error.message : String(error)}\n`);
+    const text = error instanceof Error ? error.message : String(error);
+    err(`${withoutSecrets(text, env)}\n`);
     return exitCodeOf(error);
   }
 }

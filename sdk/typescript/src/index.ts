@@ -7,4 +7,10 @@ export { formatPaise, toPaise } from './money.ts';
 export type { CallOptions, ClientOptions } from './transport.ts';
 export type * from './types.ts';
 export type { SignedEvent, SignedFacts, WebhookHeaders, WebhookMistake } from './webhooks.ts';
-export { signBody, signTestEvent, verify, WebhookVerificationError } from './webhooks.ts';
+export {
+  faultOfSecret,
+  signBody,
+  signTestEvent,
+  verify,
+  WebhookVerificationError,
+} from './webhooks.ts';

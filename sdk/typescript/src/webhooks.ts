@@ -107,13 +107,16 @@ function compact(text: string): Uint8Array | undefined {
 /** The service writes TEST events with odd spaces, which no serialiser keeps. */
 const isReserialisedTest = (text: string) => /^\{\s?"event":\s?"TEST"/.test(text);
 
-/** What is wrong with the form of a secret: a real one has base64 behind its prefix. */
-function faultOfSecret(secret: string): string | undefined {
+/**
+ * What is wrong with the form of a secret; undefined if nothing is. A real one has base64 behind its prefix. The secret
+ * itself is never part of it.
+ */
+export function faultOfSecret(secret: string): string | undefined {
   if (secret.startsWith(PREFIX + PREFIX)) return `begins with ${PREFIX} twice`;
   return faultOfKey(secret.replaceAll(/[+/=-]/g, '_'));
 }
 
-/** No event is longer: a body that nobody signed is not parsed. */
+/** No event is longer: a longer body that no secret fits is not parsed. */
 const MOST_PARSED_LENGTH = 64 * 1024;
 
 /** Finds the mistake behind a signature that no secret fits. */
