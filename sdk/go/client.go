@@ -2,9 +2,7 @@ package payorders
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -17,16 +15,6 @@ const (
 	EnvironmentProduction Environment = "production"
 )
 
-var basePaths = map[Environment]string{
-	EnvironmentSandbox:    "/sandbox/api/merchant/v1",
-	EnvironmentProduction: "/api/merchant/v1",
-}
-
-var keyPrefixes = map[Environment][2]string{
-	EnvironmentSandbox:    {"mk_test_", "sk_test_"},
-	EnvironmentProduction: {"mk_live_", "sk_live_"},
-}
-
 // Options say how a client reaches the service.
 type Options struct {
 	// Environment refuses keys of the other one before the first request.
@@ -37,7 +25,7 @@ type Options struct {
 	APISecret string
 	// BaseURL is such as https://pay.example.com, without the base path.
 	BaseURL string
-	// MaxRetries is how often a request is sent again after no response, 429, 500 or 502: 4 if 0, never if negative.
+	// MaxRetries is how often a request is sent again after no response, 429, 500, 502, 503 or 504: 4 if 0, never if negative.
 	MaxRetries int
 	// HTTPClient replaces the connections, such as by some with a proxy. If nil, an attempt may take 30 s.
 	HTTPClient *http.Client
@@ -60,26 +48,6 @@ const (
 	defaultTimeout = 30 * time.Second
 )
 
-func assertKeys(options Options) error {
-	prefixes, known := keyPrefixes[options.Environment]
-	if !known {
-		message := fmt.Sprintf("%q is no environment", options.Environment)
-		return &Error{Message: message, Code: CodeWrongEnvironment}
-	}
-	var wrong []string
-	if !strings.HasPrefix(options.APIKey, prefixes[0]) {
-		wrong = append(wrong, "the API key does not begin with "+prefixes[0])
-	}
-	if !strings.HasPrefix(options.APISecret, prefixes[1]) {
-		wrong = append(wrong, "the API secret does not begin with "+prefixes[1])
-	}
-	if wrong == nil {
-		return nil
-	}
-	message := fmt.Sprintf("These are no credentials of the %s: %s", options.Environment, strings.Join(wrong, ", "))
-	return &Error{Message: message, Code: CodeWrongEnvironment}
-}
-
 // httpClientOf does not follow redirects: they would carry the credentials elsewhere.
 func httpClientOf(given *http.Client) *http.Client {
 	client := http.Client{Timeout: defaultTimeout}
@@ -90,13 +58,18 @@ func httpClientOf(given *http.Client) *http.Client {
 	return &client
 }
 
-// New makes a client. Keys of the other environment are an *Error with CodeWrongEnvironment.
+// New makes a client. Its errors are *Error with CodeMalformedCredentials, CodeMalformedBaseURL, or
+// CodeWrongEnvironment for keys of the other environment.
 func New(options Options) (*Client, error) {
 	if err := assertKeys(options); err != nil {
 		return nil, err
 	}
+	base, err := baseOf(options.BaseURL, options.Environment)
+	if err != nil {
+		return nil, err
+	}
 	way := &transport{
-		base:       baseOf(options.BaseURL, options.Environment),
+		base:       base,
 		apiKey:     options.APIKey,
 		apiSecret:  options.APISecret,
 		maxRetries: options.MaxRetries,

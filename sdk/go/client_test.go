@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -37,6 +38,8 @@ type answer struct {
 	status  int
 	headers map[string]string
 	data    string
+	// page replaces the JSON.
+	page string
 }
 
 // RoundTrip plays the service.
@@ -56,7 +59,11 @@ func (one *service) RoundTrip(request *http.Request) (*http.Response, error) {
 		response.Header().Set(name, value)
 	}
 	response.WriteHeader(next.status)
-	_, err = io.WriteString(response, `{"success":true,"message":"ok","data":`+next.data+`}`)
+	text := next.page
+	if text == "" {
+		text = `{"success":true,"message":"ok","data":` + next.data + `}`
+	}
+	_, err = io.WriteString(response, text)
 	return response.Result(), err
 }
 
@@ -147,6 +154,85 @@ func TestAKeyWithAnotherBodyIsAnError(t *testing.T) {
 	_, err := client.Orders.Create(context.Background(), CreateOrder{Amount: 500}, IdempotencyKey("k"))
 	if codeOf(err) != CodeIdempotencyKeyMismatch || service.sent[0].key != "k" {
 		t.Fatal(err, service.sent)
+	}
+}
+
+func TestWhatAProxyAnswersIsSentAgainWithTheSameKey(t *testing.T) {
+	service, client := start(t, failing(503), answer{status: 200, page: "<h1>Sorry</h1>"}, failing(504), shown(`{}`))
+	order, err := client.Orders.Create(context.Background(), CreateOrder{Amount: 500})
+	if err != nil || order.Replayed || len(service.sent) != 4 {
+		t.Fatal(order, err, service.sent)
+	}
+	for _, one := range service.sent {
+		if one != service.sent[0] {
+			t.Fatal(service.sent)
+		}
+	}
+}
+
+func TestAPageOfAProxyInsteadOfAnEmptyResultIsAnError(t *testing.T) {
+	page := answer{status: 200, page: "<h1>Sorry</h1>"}
+	service, client := start(t, slices.Repeat([]answer{page}, 5)...)
+	err := client.Sandbox().FailAfterWork(context.Background())
+	if codeOf(err) != "HTTP_200" || len(service.sent) != 5 {
+		t.Fatal(err, len(service.sent))
+	}
+}
+
+func TestAReplayIsVisible(t *testing.T) {
+	replayed := answer{status: 201, headers: map[string]string{"Idempotent-Replayed": "true"}, data: `{"status":"CANCELLED"}`}
+	_, client := start(t, replayed)
+	order, err := client.Orders.Create(context.Background(), CreateOrder{Amount: 500}, IdempotencyKey("k"))
+	if err != nil || !order.Replayed || order.Status != "CANCELLED" {
+		t.Fatal(order, err)
+	}
+}
+
+func TestAMalformedIdempotencyKeyIsRefusedBeforeARequest(t *testing.T) {
+	service, client := start(t)
+	for _, key := range []string{"", "a b", "k\n", "की", strings.Repeat("k", 256)} {
+		_, err := client.Orders.Create(context.Background(), CreateOrder{Amount: 500}, IdempotencyKey(key))
+		if codeOf(err) != CodeMalformedIdempotencyKey || len(service.sent) != 0 {
+			t.Error(key, err)
+		}
+	}
+}
+
+// quoting fails as a connection that quotes a header.
+type quoting struct{}
+
+func (quoting) RoundTrip(request *http.Request) (*http.Response, error) {
+	return nil, errors.New("invalid header value " + request.Header.Get("X-API-Secret") + request.Header.Get("X-API-Key"))
+}
+
+func TestNoErrorHasTheKeys(t *testing.T) {
+	_, client := start(t)
+	way := client.Orders.way
+	way.http, way.maxRetries = &http.Client{Transport: quoting{}}, 0
+	_, err := client.Orders.Get(context.Background(), "ORD1")
+	if codeOf(err) != CodeNoResponse || errors.Unwrap(err) != nil || strings.Contains(err.Error(), "_test_a") {
+		t.Fatal(err)
+	}
+}
+
+func TestBaseURLs(t *testing.T) {
+	for _, text := range []string{"https://pay.example.com", "https://pay.example.com/", "http://127.0.0.1:8080", "http://[::1]/a"} {
+		if base, err := baseOf(text, EnvironmentProduction); err != nil || !strings.HasSuffix(base, "/api/merchant/v1") {
+			t.Error(text, base, err)
+		}
+	}
+	refused := []string{
+		"pay.example.com", "", "https://", "https://pay.example.com\n", " https://pay.example.com", "ftp://pay.example.com",
+		"https://pay.example.com:port", "https://user:word@pay.example.com", "https://pay.example.com?",
+		"https://pay.example.com/#a", "https://pay.example.com/api/merchant/v1", "http://pay.example.com",
+	}
+	for _, text := range refused {
+		if _, err := baseOf(text, EnvironmentProduction); err == nil || err.Code != CodeMalformedBaseURL {
+			t.Error(text, err)
+		}
+	}
+	if _, err := baseOf("http://pay.example.com", EnvironmentSandbox); err != nil {
+		t.Error(err)
 	}
 }
 

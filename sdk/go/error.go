@@ -16,6 +16,12 @@ const (
 	CodeIdempotencyKeyMismatch = "IDEMPOTENCY_KEY_MISMATCH"
 	// CodeWrongEnvironment: the keys are those of the other environment, or a test helper was used in production.
 	CodeWrongEnvironment = "WRONG_ENVIRONMENT"
+	// CodeMalformedCredentials: a key or secret is empty, or has what none has, such as a line break at its end.
+	CodeMalformedCredentials = "MALFORMED_CREDENTIALS"
+	// CodeMalformedBaseURL: the base URL is none, or has more than https, a host and a path before the base path.
+	CodeMalformedBaseURL = "MALFORMED_BASE_URL"
+	// CodeMalformedIdempotencyKey: the key does not have 1 to 255 visible ASCII characters.
+	CodeMalformedIdempotencyKey = "MALFORMED_IDEMPOTENCY_KEY"
 )
 
 // Error is every error of the client. Use it with errors.As.
@@ -40,9 +46,15 @@ func (err *Error) Error() string { return "payorders: " + err.Message }
 // Unwrap is the cause of an error without a response.
 func (err *Error) Unwrap() error { return err.cause }
 
-// isRetryable names the statuses after which the same request may succeed. Source: the specification.
+// isRetryable names the statuses after which the same request may succeed. Source: the specification; 503 and 504 are
+// those of proxies, and so is a success without JSON.
 func isRetryable(status int) bool {
-	return status == http.StatusTooManyRequests || status == http.StatusInternalServerError || status == http.StatusBadGateway
+	switch status {
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return status/100 == 2
 }
 
 // errorOf is the error of a response, whose body may be any of the three that the service has, or none.

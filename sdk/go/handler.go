@@ -66,6 +66,10 @@ func (receiver *handler) reply(response http.ResponseWriter, request *http.Reque
 	if errors.As(err, &wrong) {
 		return http.StatusUnauthorized, string(wrong.Mistake)
 	}
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return http.StatusRequestEntityTooLarge, "too large"
+	}
 	return http.StatusInternalServerError, "failed"
 }
 

@@ -56,7 +56,7 @@ func TestWhatFailedIsHandledAgainAndWhatSucceededIsNot(t *testing.T) {
 	if status, text := serve(handler, string(body)+" ", header); status != 401 || text != "reserialised" {
 		t.Fatal(status, text)
 	}
-	if status, _ := serve(handler, strings.Repeat(" ", mostWebhookBytes+1), header); status != 500 {
+	if status, _ := serve(handler, strings.Repeat(" ", mostWebhookBytes+1), header); status != 413 {
 		t.Fatal(status)
 	}
 	if calls != 2 || reported != 3 {
@@ -120,6 +120,17 @@ func TestAHostileBodyIsAWrongSecret(t *testing.T) {
 		if _, err := Verify([]byte(body), header, testSecret); mistakeOf(err) != MistakeWrongSecret {
 			t.Errorf("%.20q: %v", body, err)
 		}
+	}
+}
+
+func TestALargeBodyThatNobodySignedIsNotParsed(t *testing.T) {
+	event := Event{Type: EventOrderCompleted, Data: EventData{Order: Order{Description: strings.Repeat("a", 70_000)}}}
+	body, header, err := SignTestEvent(event, testSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(append(body, ' '), header, testSecret); mistakeOf(err) != MistakeWrongSecret {
+		t.Fatal(err)
 	}
 }
 

@@ -84,9 +84,15 @@ func sizeText(size int) string {
 	return strconv.Itoa(size)
 }
 
-// Create creates an order. With the key of an earlier call, it returns that call's order.
+// Create creates an order. With the key of an earlier call, it returns that call's order as it stands, and Replayed is
+// true: one that is CANCELLED or REFUNDED takes no payment, so create another with a new key.
 func (orders *Orders) Create(ctx context.Context, order CreateOrder, options ...CallOption) (Order, error) {
-	return orders.way.order(ctx, post("/orders", order, options))
+	isReplayed := false
+	one := post("/orders", order, options)
+	one.isReplayed = &isReplayed
+	created, err := orders.way.order(ctx, one)
+	created.Replayed = isReplayed
+	return created, err
 }
 
 // Get is an order as it stands.

@@ -10,6 +10,7 @@ import (
 	mathrand "math/rand/v2"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,8 @@ type call struct {
 	query url.Values
 	body  any
 	key   string
+	// isReplayed is where to say whether an earlier call with the key has the result; nil if nobody asks.
+	isReplayed *bool
 }
 
 func get(path string, query url.Values) call {
@@ -41,12 +44,9 @@ func get(path string, query url.Values) call {
 }
 
 func post(path string, body any, options []CallOption) call {
-	one := call{method: http.MethodPost, path: path, body: body}
+	one := call{method: http.MethodPost, path: path, body: body, key: randomText()}
 	for _, choose := range options {
 		choose(&one)
-	}
-	if one.key == "" {
-		one.key = randomText()
 	}
 	return one
 }
@@ -69,15 +69,32 @@ type transport struct {
 	sleep      func(context.Context, time.Duration) error
 }
 
-// retryDelay is the wait before a retry: 1, 2, 4, 8 s, less up to a quarter, or what the service asks for.
+// mostDelay is the longest wait, whatever a proxy asks for: the caller waits, too.
+const mostDelay = time.Minute
+
+var wholeSeconds = regexp.MustCompile(`^[0-9]+$`)
+
+// askedDelay is what Retry-After asks for: seconds or a date; 0 without it.
+func askedDelay(retryAfter string) time.Duration {
+	if wholeSeconds.MatchString(retryAfter) {
+		seconds, err := strconv.ParseUint(retryAfter, 10, 30)
+		if err != nil {
+			return mostDelay
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	moment, err := http.ParseTime(retryAfter)
+	if err != nil {
+		return 0
+	}
+	return time.Until(moment)
+}
+
+// retryDelay is the wait before a retry: 1, 2, 4, 8 s, less up to a quarter, or what the service asks for, at most a minute.
 // The first retry is 0; draw gives a number from 0 to 1.
 func retryDelay(retry int, retryAfter string, draw func() float64) time.Duration {
 	own := float64(time.Second) * float64(int(1)<<min(retry, 3)) * (1 - draw()/4)
-	asked, err := strconv.ParseUint(retryAfter, 10, 30)
-	if err != nil {
-		asked = 0
-	}
-	return max(time.Duration(asked)*time.Second, time.Duration(own))
+	return min(mostDelay, max(askedDelay(retryAfter), time.Duration(own)))
 }
 
 func sleepFor(ctx context.Context, wait time.Duration) error {
@@ -91,14 +108,26 @@ func sleepFor(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-func noResponse(cause error, retryable bool) *Error {
-	message := "The service did not answer: " + cause.Error()
-	return &Error{Message: message, Code: CodeNoResponse, IsRetryable: retryable, cause: cause}
+// noResponse is the error of an attempt without a response. No key and no secret is part of it.
+func (way *transport) noResponse(cause error, retryable bool) *Error {
+	text := cause.Error()
+	shown := strings.NewReplacer(way.apiKey, "[hidden]", way.apiSecret, "[hidden]").Replace(text)
+	failed := &Error{Message: "The service did not answer: " + shown, Code: CodeNoResponse, IsRetryable: retryable}
+	// An error that quotes a header is not kept as the cause.
+	if shown == text {
+		failed.cause = cause
+	}
+	return failed
 }
 
 // send sends a call until it succeeds, cannot succeed or was tried often enough, and reads its data into result.
 // A call that changes something has one idempotency key for all of its attempts.
 func (way *transport) send(ctx context.Context, one call, result any) error {
+	if one.method == http.MethodPost {
+		if err := assertIdempotencyKey(one.key); err != nil {
+			return err
+		}
+	}
 	var body []byte
 	if one.body != nil {
 		encoded, err := json.Marshal(one.body)
@@ -146,21 +175,32 @@ func (way *transport) requestOf(ctx context.Context, one call, body []byte) (*ht
 func (way *transport) attempt(ctx context.Context, one call, body []byte, result any) (string, *Error) {
 	request, err := way.requestOf(ctx, one, body)
 	if err != nil {
-		return "", noResponse(err, false)
+		return "", way.noResponse(err, false)
 	}
 	response, err := way.http.Do(request)
 	if err != nil {
-		return "", noResponse(err, true)
+		return "", way.noResponse(err, true)
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, mostAnswerBytes))
 	if err != nil {
-		return "", noResponse(err, true)
+		return "", way.noResponse(err, true)
 	}
 	if response.StatusCode/100 != 2 {
 		return response.Header.Get("Retry-After"), errorOf(response.StatusCode, response.Header, answer)
 	}
+	if !isObject(answer) {
+		return response.Header.Get("Retry-After"), errorOf(response.StatusCode, response.Header, answer)
+	}
+	if one.isReplayed != nil {
+		*one.isReplayed = response.Header.Get("Idempotent-Replayed") == "true"
+	}
 	return "", readResult(response, answer, result)
+}
+
+// isObject says whether an answer is JSON as the service's; that of a proxy is not.
+func isObject(answer []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(answer, " \t\r\n"), []byte("{")) && json.Valid(answer)
 }
 
 func readResult(response *http.Response, answer []byte, result any) *Error {
@@ -188,7 +228,3 @@ func readResult(response *http.Response, answer []byte, result any) *Error {
 
 // segment escapes a text as one part of a path.
 func segment(text string) string { return url.PathEscape(text) }
-
-func baseOf(baseURL string, environment Environment) string {
-	return strings.TrimRight(baseURL, "/") + basePaths[environment]
-}

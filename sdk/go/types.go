@@ -56,6 +56,8 @@ type Order struct {
 	Cancellation *Cancellation `json:"cancellation"`
 	CreatedAt    time.Time     `json:"created_at"`
 	UpdatedAt    time.Time     `json:"updated_at"`
+	// Replayed says whether an earlier call with the same idempotency key created the order. Orders.Create alone sets it.
+	Replayed bool `json:"-"`
 }
 
 // Buyer is who pays an order.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
@@ -154,9 +155,21 @@ func TestErrorVectors(t *testing.T) {
 
 func TestKeyVectors(t *testing.T) {
 	for _, vector := range readVectors(t).Keys {
-		_, err := New(Options{Environment: vector.Environment, APIKey: vector.APIKey, APISecret: vector.APISecret})
-		if (err == nil) != vector.IsAccepted || !vector.IsAccepted && codeOf(err) != CodeWrongEnvironment {
+		options := Options{Environment: vector.Environment, APIKey: vector.APIKey, APISecret: vector.APISecret}
+		options.BaseURL = "https://pay.example.com"
+		_, err := New(options)
+		code := ""
+		if !vector.IsAccepted {
+			code = CodeWrongEnvironment
+		}
+		if faultOfKey(vector.APIKey)+faultOfKey(vector.APISecret) != "" {
+			code = CodeMalformedCredentials
+		}
+		if (err == nil) != vector.IsAccepted || codeOf(err) != code {
 			t.Error(vector, err)
+		}
+		if secret := strings.TrimSpace(vector.APISecret); err != nil && secret != "" && strings.Contains(err.Error(), secret) {
+			t.Error("the message has the secret", err)
 		}
 	}
 }

@@ -23,6 +23,8 @@ const (
 	MistakeMissingHeader Mistake = "missing_header"
 	// MistakeReserialised: the body was parsed and serialised again.
 	MistakeReserialised Mistake = "reserialised"
+	// MistakeMalformedSecret: the secret has white space or quotes around it, or is not one secret.
+	MistakeMalformedSecret Mistake = "malformed_secret"
 	// MistakePrefixStripped: the secret is used without its whsec_.
 	MistakePrefixStripped Mistake = "prefix_stripped"
 	// MistakeWrongSecret: no secret fits: it is another endpoint's or environment's, or the request is forged.
@@ -47,6 +49,8 @@ const (
 	headerEventID   = "X-Service-Event-Id"
 	// toleranceSeconds: the specification.
 	toleranceSeconds = 300
+	// mostParsedBytes is more than any event has: a longer body that nobody signed is not parsed.
+	mostParsedBytes = 64 << 10
 )
 
 var (
@@ -80,6 +84,14 @@ func (one signed) fitsAny(body []byte, secrets []string) bool {
 	return fits
 }
 
+// faultOfSecret is what is wrong with the form of a secret: a real one has base64 behind its prefix.
+func faultOfSecret(secret string) string {
+	if strings.HasPrefix(secret, secretPrefix+secretPrefix) {
+		return "begins with whsec_ twice"
+	}
+	return faultOfKey(strings.NewReplacer("+", "_", "/", "_", "=", "_", "-", "_").Replace(secret))
+}
+
 // mistakeOf finds the mistake behind a signature that no secret fits.
 func (one signed) mistakeOf(body []byte, secrets []string) *VerificationError {
 	var stripped []string
@@ -91,7 +103,13 @@ func (one signed) mistakeOf(body []byte, secrets []string) *VerificationError {
 	if one.fitsAny(body, stripped) {
 		return &VerificationError{MistakePrefixStripped, "the secret must begin with whsec_: use it as the dashboard shows it"}
 	}
-	if reserialisedTest.Match(body) || one.fitsAny(compact(body), secrets) {
+	for _, secret := range secrets {
+		if fault := faultOfSecret(secret); fault != "" {
+			message := "the secret " + fault + ": use it as the dashboard shows it"
+			return &VerificationError{MistakeMalformedSecret, message}
+		}
+	}
+	if reserialisedTest.Match(body) || len(body) <= mostParsedBytes && one.fitsAny(compact(body), secrets) {
 		return &VerificationError{MistakeReserialised, "the body was parsed and serialised again: verify the bytes as they arrived"}
 	}
 	return &VerificationError{MistakeWrongSecret, "no secret fits the signature: is it that of this endpoint and environment?"}

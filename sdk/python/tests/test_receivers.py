@@ -33,7 +33,9 @@ class ReceiverTest(unittest.TestCase):
         self.assertEqual(len(handled), 2)
         forged = receiver.receive(body.encode() + b" ", headers)
         self.assertEqual(forged, (401, "reserialised"))
-        self.assertEqual(len(errors), 2)
+        large = receiver.receive(b" " * (1024 * 1024 + 1), headers)
+        self.assertEqual(large, (413, "too large"))
+        self.assertEqual(len(errors), 3)
 
     def test_a_repeat_at_the_same_moment_waits_for_the_first(self) -> None:
         handled: list[str] = []

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from payorders import PayordersError, WebhookVerificationError, format_paise, to_paise, verify
-from payorders.credentials import Credentials, assert_environment
 from payorders.errors import error_of
 from payorders.retries import retry_delay_seconds
+from payorders.settings import Credentials, assert_credentials, base_of, fault_of_key
 
 VECTORS: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "test-vectors.json").read_text("utf-8")
@@ -73,11 +73,38 @@ class VectorsTest(unittest.TestCase):
             keys = Credentials(vector["environment"], vector["apiKey"], vector["apiSecret"])
             with self.subTest(keys):
                 if vector["isAccepted"]:
-                    assert_environment(keys)
+                    assert_credentials(keys)
                     continue
                 with self.assertRaises(PayordersError) as raised:
-                    assert_environment(keys)
-                self.assertEqual(raised.exception.code, "WRONG_ENVIRONMENT")
+                    assert_credentials(keys)
+                well_formed = all(fault_of_key(key) is None for key in keys[1:])
+                code = "WRONG_ENVIRONMENT" if well_formed else "MALFORMED_CREDENTIALS"
+                self.assertEqual(raised.exception.code, code)
+                for key in filter(None, keys[1:]):
+                    self.assertNotIn(key.strip(), str(raised.exception))
+
+    def test_base_urls(self) -> None:
+        for text in ("https://pay.example.com", "https://pay.example.com/", "http://127.0.0.1:8080", "http://[::1]/a"):
+            self.assertTrue(base_of(text, "production").endswith("/api/merchant/v1"))
+        refused = (
+            "pay.example.com",
+            "",
+            "https://",
+            "https://pay.example.com\n",
+            " https://pay.example.com",
+            "ftp://pay.example.com",
+            "https://pay.example.com:port",
+            "https://user:word@pay.example.com",
+            "https://pay.example.com?",
+            "https://pay.example.com/#a",
+            "https://pay.example.com/api/merchant/v1",
+            "http://pay.example.com",
+        )
+        for text in refused:
+            with self.subTest(text), self.assertRaises(PayordersError) as raised:
+                base_of(text, "production")
+            self.assertEqual(raised.exception.code, "MALFORMED_BASE_URL")
+        self.assertTrue(base_of("http://pay.example.com", "sandbox"))
 
 
 if __name__ == "__main__":

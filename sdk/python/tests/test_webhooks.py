@@ -42,6 +42,19 @@ class VerifyTest(unittest.TestCase):
         for body in bodies:
             self.assertEqual(self.mistake_of(body, dict(headers)), "wrong_secret")
 
+    def test_a_large_body_that_nobody_signed_is_not_parsed(self) -> None:
+        data = {"description": "a" * 70_000}
+        body, headers = sign_test_event({"event": "ORDER_COMPLETED", "data": data}, SECRET, now=NOW)
+        self.assertEqual(self.mistake_of(body + " ", dict(headers)), "wrong_secret")
+        self.assertEqual(self.mistake_of(body + " ", dict(headers), f"{SECRET}\n"), "malformed_secret")
+
+    def test_a_header_may_be_a_list_of_one_text(self) -> None:
+        body, headers = sign_test_event({"event": "ORDER_COMPLETED"}, SECRET, now=NOW)
+        listed = {name: [value] for name, value in headers.items()}
+        self.assertEqual(verify(body, listed, SECRET, now=NOW)["event"], "ORDER_COMPLETED")
+        twice: Any = {name: [value, value] for name, value in headers.items()}
+        self.assertEqual(self.mistake_of(body, twice), "missing_header")
+
     def test_digits_of_other_scripts_are_malformed(self) -> None:
         body, headers = sign_test_event({"event": "ORDER_COMPLETED"}, SECRET, now=NOW)
         odd = {**headers, "x-service-timestamp": "१७९५१६७०००"}

@@ -8,12 +8,13 @@ from typing import Literal
 import httpx
 
 from . import calls
-from .credentials import Credentials
 from .errors import PayordersError
 from .lists import AsyncItemList
 from .money import Rupees
+from .settings import Credentials
 from .transport import AsyncTransport
 from .types import (
+    CreatedOrder,
     Environment,
     EventDetails,
     EventType,
@@ -45,8 +46,11 @@ class AsyncOrders:
         merchant_order_id: str | None = None,
         return_url: str | None = None,
         idempotency_key: str | None = None,
-    ) -> Order:
-        """Creates an order. With the key of an earlier call, it returns that call's order.
+    ) -> CreatedOrder:
+        """Creates an order.
+
+        With the key of an earlier call, it returns that call's order as it stands, and ``replayed`` is True: one that
+        is CANCELLED or REFUNDED takes no payment, so create another with a new key.
 
         ``amount``: rupees: ``Decimal('499.50')`` or ``'499.50'``.
         ``buyer_phone``: +91 and 10 digits.
@@ -294,12 +298,13 @@ class AsyncClient:
         """Makes a client.
 
         ``base_url``: such as ``https://pay.example.com``, without the base path.
-        ``max_retries``: how often a request is sent again after no response, 429, 500 or 502.
+        ``max_retries``: how often a request is sent again after no response, 429, 500, 502, 503 or 504.
         ``timeout_seconds``: for the connection, and for each wait for bytes of the answer.
         ``http``: replaces the connections, such as by some with a proxy; its time-outs then hold.
         ``sleep``: replaces the wait between attempts, in seconds, for tests.
 
-        Raises PayordersError ``WRONG_ENVIRONMENT`` for keys of the other environment.
+        Raises PayordersError ``MALFORMED_CREDENTIALS``, ``MALFORMED_BASE_URL``, or ``WRONG_ENVIRONMENT`` for keys of
+        the other environment.
         """
         credentials = Credentials(environment, api_key, api_secret)
         self._http = http or httpx.AsyncClient(timeout=timeout_seconds)

@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 
 from .money import Rupees, to_paise
 from .types import (
+    CreatedOrder,
     EventDetails,
     EventType,
     Order,
@@ -30,6 +31,8 @@ class Call(Generic[Result]):
     path: str
     body: Mapping[str, Any] | None = None
     idempotency_key: str | None = None
+    shows_replay: bool = False
+    """Adds ``replayed`` to its data: whether an earlier call with the key has the result."""
 
     def result_of(self, data: Any) -> Result:
         """The ``data`` of the response."""
@@ -75,7 +78,7 @@ def create_order(
     merchant_order_id: str | None,
     return_url: str | None,
     idempotency_key: str | None,
-) -> Call[Order]:
+) -> Call[CreatedOrder]:
     """Raises ValueError for an amount with more than two decimals."""
     body = {
         # At most 15 digits: JSON has the amount exactly.
@@ -87,7 +90,7 @@ def create_order(
         "merchantOrderId": merchant_order_id,
         "returnUrl": return_url,
     }
-    return _command("/orders", idempotency_key, body)
+    return Call("POST", "/orders", _without_none(body), idempotency_key, shows_replay=True)
 
 
 def get_order(order_number: str) -> Call[Order]:

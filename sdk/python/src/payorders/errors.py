@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-RETRYABLE = frozenset({429, 500, 502})
-"""Statuses after which the same request may succeed. Source: the specification."""
+RETRYABLE = frozenset({429, 500, 502, 503, 504})
+"""Statuses after which the same request may succeed. Source: the specification; 503 and 504 are those of proxies, and
+so is a success without JSON.
+"""
 
 
 class PayordersError(Exception):
@@ -12,7 +14,8 @@ class PayordersError(Exception):
 
     ``status``: the HTTP status; 0 if there was no response.
     ``code``: the word of ``X-Error-Code``, such as ``INVALID_STATE``; or, of this client, ``NO_RESPONSE``,
-    ``IDEMPOTENCY_KEY_MISMATCH`` (the key was used with another body, whose result stands) and ``WRONG_ENVIRONMENT``.
+    ``IDEMPOTENCY_KEY_MISMATCH`` (the key was used with another body, whose result stands), ``WRONG_ENVIRONMENT``, and
+    ``MALFORMED_CREDENTIALS``, ``MALFORMED_BASE_URL`` and ``MALFORMED_IDEMPOTENCY_KEY``, which cost no request.
     ``fields``: the violation of each invalid field.
     ``request_id``: for the operator of the service.
     ``is_retryable``: whether the same request may succeed later. The client has already retried it.
@@ -57,5 +60,5 @@ def error_of(status: int, headers: Mapping[str, str], body: Any) -> PayordersErr
         code=_header(headers, "x-error-code") or f"HTTP_{status}",
         fields=fields,
         request_id=_header(headers, "x-request-id"),
-        is_retryable=status in RETRYABLE,
+        is_retryable=status in RETRYABLE or 200 <= status < 300,
     )

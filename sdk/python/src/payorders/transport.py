@@ -1,24 +1,22 @@
 """Sends the calls of a client, and repeats what may succeed later."""
 
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import httpx
 
 from . import _json
 from .calls import Call
-from .credentials import Credentials, assert_environment
 from .errors import PayordersError, error_of
 from .retries import retry_delay_seconds
-from .types import Environment
+from .settings import Credentials, assert_credentials, assert_idempotency_key, base_of, refusal
 
 Result = TypeVar("Result")
 
-_BASE_PATHS: dict[Environment, str] = {
-    "sandbox": "/sandbox/api/merchant/v1",
-    "production": "/api/merchant/v1",
-}
+_UNANSWERED = (httpx.RequestError, httpx.InvalidURL)
+_NEVER_SENT = (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL)
+"""Requests that cannot be sent: no repetition helps."""
 
 
 class _Failed(NamedTuple):
@@ -49,22 +47,31 @@ def _outcome(call: Call[Result], response: httpx.Response) -> Result | _Failed:
             code="IDEMPOTENCY_KEY_MISMATCH",
             request_id=response.headers.get("X-Request-Id"),
         )
-    return call.result_of(body.get("data"))
+    data = body.get("data")
+    if call.shows_replay and isinstance(data, dict):
+        data = {**data, "replayed": response.headers.get("Idempotent-Replayed") == "true"}
+    return call.result_of(data)
 
 
-def _no_response(cause: httpx.RequestError) -> _Failed:
-    message = f"The service did not answer: {cause or type(cause).__name__}"
-    error = PayordersError(message, status=0, code="NO_RESPONSE", is_retryable=True)
-    error.__cause__ = cause
-    return _Failed(error)
+def _texts_of(error: BaseException | None) -> Iterator[str]:
+    """The texts of an error and of all that led to it, which a traceback shows."""
+    while error is not None:
+        yield repr(error) + str(error)
+        error = error.__cause__ or error.__context__
 
 
 class _Requests:
     """Builds the requests, and decides which attempt is the last."""
 
     def __init__(self, credentials: Credentials, base_url: str, max_retries: int) -> None:
-        assert_environment(credentials)
-        self._base = base_url.rstrip("/") + _BASE_PATHS[credentials.environment]
+        assert_credentials(credentials)
+        self._base = base_of(base_url, credentials.environment)
+        try:
+            httpx.URL(self._base)
+        except httpx.InvalidURL:
+            message = "The base URL must begin with https:// and a host"
+            raise refusal("MALFORMED_BASE_URL", message) from None
+        self._hidden = credentials.api_key, credentials.api_secret
         self._headers = {
             "X-API-Key": credentials.api_key,
             "X-API-Secret": credentials.api_secret,
@@ -77,8 +84,9 @@ class _Requests:
         if call.body is not None:
             headers["Content-Type"] = "application/json"
         if call.method == "POST":
-            key = call.idempotency_key
-            headers["Idempotency-Key"] = str(uuid.uuid4()) if key is None else key
+            key = str(uuid.uuid4()) if call.idempotency_key is None else call.idempotency_key
+            assert_idempotency_key(key)
+            headers["Idempotency-Key"] = key
         return headers
 
     def arguments_of(self, call: Call[Any]) -> dict[str, Any]:
@@ -90,6 +98,22 @@ class _Requests:
             "content": content,
             "follow_redirects": False,
         }
+
+    def no_response(self, cause: Exception) -> _Failed:
+        """The failure of an attempt without a response. No key and no secret is part of its error."""
+        text = str(cause) or type(cause).__name__
+        for hidden in self._hidden:
+            text = text.replace(hidden, "[hidden]")
+        error = PayordersError(
+            f"The service did not answer: {text}",
+            status=0,
+            code="NO_RESPONSE",
+            is_retryable=not isinstance(cause, _NEVER_SENT),
+        )
+        # An error that quotes a header is not kept as the cause.
+        if not any(hidden in shown for shown in _texts_of(cause) for hidden in self._hidden):
+            error.__cause__ = cause
+        return _Failed(error)
 
     def delay_after(self, failed: _Failed, retry: int) -> float:
         """The wait before the next attempt, in seconds. Raises the PayordersError after the last one."""
@@ -116,8 +140,8 @@ class Transport(_Requests):
     def _attempt(self, call: Call[Result], arguments: dict[str, Any]) -> Result | _Failed:
         try:
             response = self._http.request(**arguments)
-        except httpx.RequestError as error:
-            return _no_response(error)
+        except _UNANSWERED as error:
+            return self.no_response(error)
         return _outcome(call, response)
 
     def send(self, call: Call[Result]) -> Result:
@@ -150,8 +174,8 @@ class AsyncTransport(_Requests):
     async def _attempt(self, call: Call[Result], arguments: dict[str, Any]) -> Result | _Failed:
         try:
             response = await self._http.request(**arguments)
-        except httpx.RequestError as error:
-            return _no_response(error)
+        except _UNANSWERED as error:
+            return self.no_response(error)
         return _outcome(call, response)
 
     async def send(self, call: Call[Result]) -> Result:

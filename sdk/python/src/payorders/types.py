@@ -138,6 +138,12 @@ class Order(_OrderIfGiven):
     updated_at: str
 
 
+class CreatedOrder(Order):
+    """An order that ``create`` returns. ``replayed``: whether an earlier call with the same idempotency key created it."""
+
+    replayed: bool
+
+
 class PaymentFailure(TypedDict):
     """Why a payment failed."""
 

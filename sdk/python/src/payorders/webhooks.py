@@ -11,16 +11,24 @@ from datetime import datetime, timezone
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
 from . import _json
+from .settings import fault_of_key
 from .types import WebhookEvent
 
 Mistake = Literal[
-    "missing_header", "parsed_body", "reserialised", "prefix_stripped", "wrong_secret", "clock"
+    "missing_header",
+    "parsed_body",
+    "reserialised",
+    "malformed_secret",
+    "prefix_stripped",
+    "wrong_secret",
+    "clock",
 ]
 """What is wrong with a webhook, or with the code that verifies it.
 
 ``missing_header``: a header of the signature is missing or malformed: the request does not come from the service.
 ``parsed_body``: the body was parsed before it was verified: the signature is that of the raw bytes.
 ``reserialised``: the body was parsed and serialised again.
+``malformed_secret``: the secret has white space or quotes around it, or is not one secret.
 ``prefix_stripped``: the secret is used without its ``whsec_``.
 ``wrong_secret``: no secret fits: it is another endpoint's or environment's, or the request is forged.
 ``clock``: the signature is right and the time is more than 300 s away: a replay, or a clock that is wrong.
@@ -30,6 +38,8 @@ TOLERANCE_SECONDS = 300
 """Source: the specification."""
 
 _PREFIX = "whsec_"
+_MOST_PARSED_CHARACTERS = 64 * 1024
+"""No event is longer: a body that nobody signed is not parsed."""
 _TIMESTAMP = re.compile("[0-9]{1,12}")
 _SIGNATURE = re.compile("[0-9a-f]{64}")
 # The service writes TEST events with odd spaces, which no serialiser keeps.
@@ -45,9 +55,9 @@ class WebhookVerificationError(Exception):
 
 
 class Headers(Protocol):
-    """The headers of any framework, or a dictionary. Names are in any case."""
+    """The headers of any framework, or a dictionary. Names are in any case; a value may be a list of one text."""
 
-    def items(self) -> Iterable[tuple[str, str]]:
+    def items(self) -> Iterable[tuple[str, str | Sequence[str]]]:
         """Names and values."""
 
 
@@ -59,7 +69,11 @@ class SignedEvent(NamedTuple):
 
 
 def _header(headers: Headers, name: str) -> str:
-    return next((value for one, value in headers.items() if one.lower() == name), "")
+    found = next((value for one, value in headers.items() if one.lower() == name), "")
+    # Function platforms give a list of the values of each header.
+    if isinstance(found, (list, tuple)) and len(found) == 1:
+        found = found[0]
+    return found if isinstance(found, str) else ""
 
 
 def _sign(secret: str, timestamp: str, body: bytes) -> str:
@@ -90,6 +104,13 @@ def _compact(text: str) -> bytes | None:
         return None
 
 
+def _fault_of_secret(secret: str) -> str | None:
+    """What is wrong with the form of a secret: a real one has base64 behind its prefix."""
+    if secret.startswith(_PREFIX + _PREFIX):
+        return f"begins with {_PREFIX} twice"
+    return fault_of_key(re.sub("[+/=-]", "_", secret))
+
+
 def _mistake_of(
     signature: str, timestamp: str, body: bytes, secrets: Sequence[str]
 ) -> WebhookVerificationError:
@@ -98,8 +119,12 @@ def _mistake_of(
     if _fits_any(signature, timestamp, body, stripped):
         message = f"The secret must begin with {_PREFIX}: use it as the dashboard shows it"
         return WebhookVerificationError("prefix_stripped", message)
+    fault = next(filter(None, map(_fault_of_secret, secrets)), None)
+    if fault is not None:
+        message = f"The secret {fault}: use it as the dashboard shows it"
+        return WebhookVerificationError("malformed_secret", message)
     text = body.decode(errors="replace")
-    other = _compact(text)
+    other = None if len(text) > _MOST_PARSED_CHARACTERS else _compact(text)
     if _RESERIALISED_TEST.match(text) or (
         other is not None and _fits_any(signature, timestamp, other, secrets)
     ):

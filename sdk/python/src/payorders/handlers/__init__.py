@@ -1,10 +1,10 @@
 """Handlers of webhooks for Flask, Django and FastAPI. A framework is imported when its handler is made."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from ..types import WebhookEvent
-from .receivers import AsyncReceiver, OnError, Receiver, Reply, Secrets
+from .receivers import MOST_BYTES, AsyncReceiver, OnError, Receiver, Reply, Secrets
 from .stores import AsyncDedupeStore, DedupeStore, MemoryStore
 
 __all__ = [
@@ -20,6 +20,33 @@ __all__ = [
 ]
 
 
+def _body_of(length: int | None, whole: Callable[[], bytes], read: Callable[[int], bytes]) -> bytes:
+    """A body, but of one that is longer than any webhook only the beginning, which the receiver refuses.
+
+    ``length``: what the request says, to which the server holds it; None if it says nothing.
+    """
+    # Other code may read the whole body before or after this.
+    if length is not None and length <= MOST_BYTES:
+        return whole()
+    body = bytearray()
+    while len(body) <= MOST_BYTES:
+        chunk = read(MOST_BYTES + 1 - len(body))
+        if not chunk:
+            break
+        body += chunk
+    return bytes(body)
+
+
+async def _beginning_of(chunks: AsyncIterator[bytes]) -> bytes:
+    """The same of a body that comes in chunks."""
+    body = bytearray()
+    async for chunk in chunks:
+        body += chunk
+        if len(body) > MOST_BYTES:
+            break
+    return bytes(body)
+
+
 def flask_handler(
     *,
     secrets: Secrets,
@@ -33,7 +60,8 @@ def flask_handler(
     receiver = Receiver(secrets=secrets, on_event=on_event, store=store, on_error=on_error)
 
     def payorders_webhook() -> tuple[str, int]:
-        status, text = receiver.receive(request.get_data(), request.headers)
+        body = _body_of(request.content_length, request.get_data, request.stream.read)
+        status, text = receiver.receive(body, request.headers)
         return text, status
 
     return payorders_webhook
@@ -56,7 +84,10 @@ def django_handler(
     receiver = Receiver(secrets=secrets, on_event=on_event, store=store, on_error=on_error)
 
     def payorders_webhook(request: HttpRequest) -> HttpResponse:
-        status, text = receiver.receive(request.body, request.headers)
+        given = request.META.get("CONTENT_LENGTH") or ""
+        length = int(given) if given.isdecimal() else None
+        body = _body_of(length, lambda: request.body, request.read)
+        status, text = receiver.receive(body, request.headers)
         return HttpResponse(text, status=status, content_type="text/plain")
 
     view: Callable[..., Any] = csrf_exempt(payorders_webhook)
@@ -79,7 +110,8 @@ def fastapi_handler(
     receiver = AsyncReceiver(secrets=secrets, on_event=on_event, store=store, on_error=on_error)
 
     async def payorders_webhook(request: Request) -> Response:
-        status, text = await receiver.receive(await request.body(), request.headers)
+        body = await _beginning_of(request.stream())
+        status, text = await receiver.receive(body, request.headers)
         return Response(text, status_code=status, media_type="text/plain")
 
     return payorders_webhook

@@ -11,6 +11,9 @@ from ..types import WebhookEvent
 from ..webhooks import Headers, WebhookVerificationError, verify
 from .stores import AsyncDedupeStore, DedupeStore
 
+MOST_BYTES = 1024 * 1024
+"""More than any webhook of the service."""
+
 Secrets = str | Sequence[str]
 OnError = Callable[[Exception], object]
 
@@ -22,9 +25,21 @@ class Reply(NamedTuple):
     text: str
 
 
+class _BodyTooLargeError(ValueError):
+    """The body is larger than any webhook."""
+
+
+def _verified(raw_body: bytes, headers: Headers, secrets: Secrets) -> WebhookEvent:
+    if len(raw_body) > MOST_BYTES:
+        raise _BodyTooLargeError("The body is larger than any webhook")
+    return verify(raw_body, headers, secrets)
+
+
 def _reply_to(error: Exception) -> Reply:
     if isinstance(error, WebhookVerificationError):
         return Reply(401, error.mistake)
+    if isinstance(error, _BodyTooLargeError):
+        return Reply(413, "too large")
     return Reply(500, "failed")
 
 
@@ -77,7 +92,7 @@ class Receiver:
     def receive(self, raw_body: bytes, headers: Headers) -> Reply:
         """Verifies and handles a webhook. An error is told to ``on_error``, not raised."""
         try:
-            self._handle_once(verify(raw_body, headers, self._secrets))
+            self._handle_once(_verified(raw_body, headers, self._secrets))
             return Reply(200, "ok")
         except Exception as error:
             if self._on_error is not None:
@@ -119,7 +134,7 @@ class AsyncReceiver:
     async def receive(self, raw_body: bytes, headers: Headers) -> Reply:
         """Verifies and handles a webhook. An error is told to ``on_error``, not raised."""
         try:
-            event = verify(raw_body, headers, self._secrets)
+            event = _verified(raw_body, headers, self._secrets)
             event_id = event["event_id"]
             if event_id not in self._running:
                 self._running[event_id] = asyncio.create_task(self._run(event))
