@@ -123,7 +123,7 @@ func TestAHostileBodyIsAWrongSecret(t *testing.T) {
 	}
 }
 
-func TestALargeBodyThatNobodySignedIsNotParsed(t *testing.T) {
+func TestALargeBodyWithoutAValidSignatureIsNotParsed(t *testing.T) {
 	event := Event{Type: EventOrderCompleted, Data: EventData{Order: Order{Description: strings.Repeat("a", 70_000)}}}
 	body, header, err := SignTestEvent(event, testSecret)
 	if err != nil {

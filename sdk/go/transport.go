@@ -35,7 +35,7 @@ type call struct {
 	query url.Values
 	body  any
 	key   string
-	// isReplayed is where to say whether an earlier call with the key has the result; nil if nobody asks.
+	// isReplayed is where to say whether an earlier call with the key has the result; nil if the caller does not ask.
 	isReplayed *bool
 }
 

@@ -49,7 +49,7 @@ const (
 	headerEventID   = "X-Service-Event-Id"
 	// toleranceSeconds: the specification.
 	toleranceSeconds = 300
-	// mostParsedBytes is more than any event has: a longer body that nobody signed is not parsed.
+	// mostParsedBytes is more than any event has: a longer body without a valid signature is not parsed.
 	mostParsedBytes = 64 << 10
 )
 

@@ -16,6 +16,7 @@ import {
   WebhookVerificationError,
 } from '../../sdk/typescript/src/index.ts';
 import { errorOf } from '../../sdk/typescript/src/errors.ts';
+import { faultOfKey } from '../../sdk/typescript/src/settings.ts';
 import { retryDelayMs } from '../../sdk/typescript/src/transport.ts';
 import { VECTORS_FILE, vectorsText } from '../../dev/sdk-vectors.ts';
 import { anOrder } from '../support/api-client.ts';
@@ -127,15 +128,75 @@ plainTest.for(vectors.errors)('the error $name', ({ status, headers, body, expec
   expect(error.message).not.toBe('');
 });
 
-plainTest.for(vectors.keys)(
-  '$environment with $apiKey and $apiSecret: $isAccepted',
-  ({ environment, apiKey, apiSecret, isAccepted }) => {
-    const make = () =>
-      createClient({ environment, apiKey, apiSecret, baseUrl: 'http://127.0.0.1:1' });
-    if (isAccepted) expect(make()).toHaveProperty('orders');
-    else expect(make).toThrow(expect.objectContaining({ code: 'WRONG_ENVIRONMENT' }));
+plainTest.for(vectors.keys)('the keys %j', ({ environment, apiKey, apiSecret, isAccepted }) => {
+  const make = () =>
+    createClient({ environment, apiKey, apiSecret, baseUrl: 'http://127.0.0.1:1' });
+  if (isAccepted) {
+    expect(make()).toHaveProperty('orders');
+    return;
+  }
+  const isWellFormed = [apiKey, apiSecret].every((key) => faultOfKey(key) === undefined);
+  const code = isWellFormed ? 'WRONG_ENVIRONMENT' : 'MALFORMED_CREDENTIALS';
+  expect(make).toThrow(expect.objectContaining({ code }));
+  expect(make).not.toThrow(apiSecret.trim() || apiKey);
+});
+
+const PLAYED = {
+  environment: 'sandbox',
+  apiKey: 'mk_test_a',
+  apiSecret: 'sk_test_a',
+  baseUrl: 'https://pay.example.com',
+  sleep: async () => undefined,
+} as const;
+
+plainTest.for([
+  'pay.example.com',
+  '',
+  'https://',
+  'https://pay.example.com\n',
+  ' https://pay.example.com',
+  'ftp://pay.example.com',
+  'https://user:word@pay.example.com',
+  'https://pay.example.com?',
+  'https://pay.example.com/#a',
+  'https://pay.example.com/api/merchant/v1',
+])('the base URL %j is refused at once', (baseUrl) => {
+  const make = () => createClient({ ...PLAYED, baseUrl });
+  expect(make).toThrow(expect.objectContaining({ code: 'MALFORMED_BASE_URL' }));
+});
+
+plainTest.for(['', 'a b', 'k\n', 'की', 'k'.repeat(256)])(
+  'the idempotency key %j is refused before a request',
+  async (idempotencyKey) => {
+    const requests: Request[] = [];
+    const fetchNothing = (request: Request) => {
+      requests.push(request);
+      return Promise.reject(new Error('Nothing may be sent'));
+    };
+    const { orders } = createClient({ ...PLAYED, fetch: fetchNothing });
+    const refused = orders.cancel('ORD0', {}, { idempotencyKey });
+    await expect(refused).rejects.toMatchObject({ code: 'MALFORMED_IDEMPOTENCY_KEY' });
+    expect(requests).toEqual([]);
   },
 );
+
+plainTest('what proxies answer is sent again with the same key', async () => {
+  const answers = [
+    new Response('', { status: 503 }),
+    new Response('<h1>Sorry</h1>'),
+    new Response('', { status: 504 }),
+    Response.json({ data: { status: 'ACCEPTED' } }),
+  ];
+  const keys: (string | null)[] = [];
+  const fetchPlayed = (request: Request) => {
+    keys.push(request.headers.get('Idempotency-Key'));
+    return Promise.resolve(answers[keys.length - 1] ?? Response.error());
+  };
+  const { orders } = createClient({ ...PLAYED, fetch: fetchPlayed });
+  expect((await orders.create(anOrder())).replayed).toBe(false);
+  expect(keys).toHaveLength(4);
+  expect(new Set(keys).size).toBe(1);
+});
 
 const test = serviceTest({ time: 'real' }).extend(
   'client',
@@ -206,9 +267,13 @@ test('a key with another body is an error, and its order stands', async ({ clien
   const { orders } = client();
   const idempotencyKey = `sdk-${Date.now()}`;
   const first = await orders.create(anOrder(), { idempotencyKey });
-  expect((await orders.create(anOrder(), { idempotencyKey })).order_number).toBe(
-    first.order_number,
-  );
+  expect(first.replayed).toBe(false);
+  await orders.cancel(first.order_number);
+  expect(await orders.create(anOrder(), { idempotencyKey })).toMatchObject({
+    order_number: first.order_number,
+    status: 'CANCELLED',
+    replayed: true,
+  });
   const other = orders.create({ ...anOrder(), amount: 7 }, { idempotencyKey });
   await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_MISMATCH' });
 });
@@ -338,6 +403,29 @@ describe('handlers', () => {
       expect(calls).toBe(2);
     },
   );
+
+  plainTest('no more than 1 MiB of a body is read', async () => {
+    let readBytes = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        readBytes += 64 * 1024;
+        if (readBytes > 64 * 1024 * 1024) controller.close();
+        else controller.enqueue(new Uint8Array(64 * 1024));
+      },
+    });
+    const errors: unknown[] = [];
+    const handler = webHandler({
+      secrets: 'whsec_any',
+      store: memoryStore(),
+      onEvent: () => undefined,
+      onError: (error) => void errors.push(error),
+    });
+    const init = { method: 'POST', body, duplex: 'half' };
+    const request = new Request('http://shop.example/', init);
+    expect((await handler(request)).status).toBe(413);
+    expect(readBytes).toBeLessThan(2 * 1024 * 1024);
+    expect(errors).toHaveLength(1);
+  });
 
   plainTest('an event is handled once, however long the store takes to answer', async () => {
     const secret = vectors.webhooks[0]?.secrets[0] ?? '';

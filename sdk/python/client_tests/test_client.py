@@ -1,6 +1,7 @@
 """The clients against a service that is played here. Needs httpx."""
 
 import json
+import traceback
 import unittest
 from collections.abc import Callable
 from decimal import Decimal
@@ -116,6 +117,56 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(raised.exception.request_id, "r")
         self.assertEqual(service.keys(), ["k"])
 
+    def test_a_secret_with_a_line_break_is_refused_at_once_and_never_shown(self) -> None:
+        service = Service()
+        for secret in ("sk_test_abc\n", ' sk_test_abc', '"sk_test_abc"', ""):
+            changed = {**KEYS, "api_secret": secret}
+            for make in (Client, AsyncClient):
+                with self.assertRaises(PayordersError) as raised:
+                    make(**changed)
+                self.assertEqual(raised.exception.code, "MALFORMED_CREDENTIALS")
+                self.assertNotIn("sk_test_abc", str(raised.exception))
+        self.assertEqual(service.requests, [])
+
+    def test_a_base_url_that_cannot_be_asked_is_refused_at_once(self) -> None:
+        for base_url in ("pay.example.com", "https://" + 70_000 * "a", "https://pay.example.com?", "https://a\x00b"):
+            with self.subTest(base_url[:30]):
+                with self.assertRaises(PayordersError) as raised:
+                    Client(**{**KEYS, "base_url": base_url})
+                self.assertEqual(raised.exception.code, "MALFORMED_BASE_URL")
+
+    def test_a_malformed_idempotency_key_is_refused_before_the_request(self) -> None:
+        for key in ("", "a b", "k\n", "की", "k" * 256):
+            service = Service()
+            with self.subTest(key):
+                with self.assertRaises(PayordersError) as raised:
+                    service.client().orders.create(amount=5, **ORDER, idempotency_key=key)
+                self.assertEqual(raised.exception.code, "MALFORMED_IDEMPOTENCY_KEY")
+                self.assertEqual(service.requests, [])
+
+    def test_no_error_has_the_keys(self) -> None:
+        quoting = httpx.LocalProtocolError("Illegal header value b'sk_test_a' and b'mk_test_a'")
+        service = Service(quoting)
+        with self.assertRaises(PayordersError) as raised:
+            service.client().orders.get("ORD1")
+        shown_text = "".join(traceback.format_exception(raised.exception))
+        self.assertEqual(raised.exception.code, "NO_RESPONSE")
+        self.assertIn("Illegal header value", shown_text)
+        self.assertNotIn("_test_a", shown_text)
+
+    def test_what_proxies_answer_is_sent_again_with_the_same_key(self) -> None:
+        page = httpx.Response(200, text="<h1>Sorry</h1>")
+        service = Service(failing(503), page, failing(504), shown({}))
+        created = service.client().orders.create(amount=5, **ORDER)
+        self.assertIs(created["replayed"], False)
+        self.assertEqual(len(service.keys()), 4)
+        self.assertEqual(len(set(service.keys())), 1)
+
+    def test_a_replay_is_visible(self) -> None:
+        service = Service(shown({"status": "CANCELLED"}, **{"Idempotent-Replayed": "true"}))
+        created = service.client().orders.create(amount=5, **ORDER, idempotency_key="k")
+        self.assertEqual((created["status"], created["replayed"]), ("CANCELLED", True))
+
     def test_amounts_are_refused_before_the_request(self) -> None:
         service = Service()
         with self.assertRaises(ValueError):
@@ -146,8 +197,13 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(path, b"/sandbox/api/merchant/v1/orders/..%2Fevents%3Fx")
 
     def test_test_helpers_are_refused_for_production_before_a_request(self) -> None:
-        live = {"environment": "production", "api_key": "mk_live_a", "api_secret": "sk_live_a"}
-        for client in (Client(**{**KEYS, **live}), AsyncClient(**{**KEYS, **live})):
+        live: dict[str, Any] = {
+            "environment": "production",
+            "api_key": "mk_live_a",
+            "api_secret": "sk_live_a",
+            "base_url": "https://service.example",
+        }
+        for client in (Client(**live), AsyncClient(**live)):
             with self.assertRaises(PayordersError) as raised:
                 client.sandbox
             self.assertEqual(raised.exception.code, "WRONG_ENVIRONMENT")

@@ -1,5 +1,6 @@
 """The handlers in their frameworks, over the raw bytes. Needs flask, django, fastapi and httpx."""
 
+import io
 import unittest
 from typing import Any
 
@@ -19,6 +20,20 @@ EVENT = {"event": "ORDER_COMPLETED", "data": {"description": "परीक्ष
 urlpatterns: list[Any] = []
 
 
+class Endless(io.RawIOBase):
+    """A body without an end."""
+
+    read_bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self.read_bytes += len(buffer)
+        buffer[:] = b" " * len(buffer)
+        return len(buffer)
+
+
 class FrameworksTest(unittest.IsolatedAsyncioTestCase):
     def setUp(self) -> None:
         self.handled: list[WebhookEvent] = []
@@ -31,12 +46,12 @@ class FrameworksTest(unittest.IsolatedAsyncioTestCase):
         self.body, self.headers = text.encode(), dict(headers)
 
     def expect(self, statuses: list[int]) -> None:
-        self.assertEqual(statuses, [200, 200, 401])
+        self.assertEqual(statuses, [200, 200, 401, 413])
         ids = [event["event_id"] for event in self.handled]
         self.assertEqual(ids, [self.headers["x-service-event-id"]])
 
-    def bodies(self) -> tuple[bytes, bytes, bytes]:
-        return self.body, self.body, self.body + b" "
+    def bodies(self) -> tuple[bytes, bytes, bytes, bytes]:
+        return self.body, self.body, self.body + b" ", b" " * (2 * 1024 * 1024)
 
     def test_flask(self) -> None:
         app = Flask(__name__)
@@ -44,6 +59,12 @@ class FrameworksTest(unittest.IsolatedAsyncioTestCase):
         client = app.test_client()
         sent = [client.post("/hook", data=body, headers=self.headers) for body in self.bodies()]
         self.expect([response.status_code for response in sent])
+        # Without a length, only the beginning is read.
+        endless = Endless()
+        chunked = {"wsgi.input": endless, "wsgi.input_terminated": True}
+        response = client.post("/hook", headers=self.headers, environ_overrides=chunked)
+        self.assertEqual(response.status_code, 413)
+        self.assertLess(endless.read_bytes, 2 * 1024 * 1024)
 
     def test_django(self) -> None:
         # unittest looks at what a module imports, and these settings are not there before.

@@ -101,9 +101,10 @@ class VectorsTest(unittest.TestCase):
             "http://pay.example.com",
         )
         for text in refused:
-            with self.subTest(text), self.assertRaises(PayordersError) as raised:
-                base_of(text, "production")
-            self.assertEqual(raised.exception.code, "MALFORMED_BASE_URL")
+            with self.subTest(text):
+                with self.assertRaises(PayordersError) as raised:
+                    base_of(text, "production")
+                self.assertEqual(raised.exception.code, "MALFORMED_BASE_URL")
         self.assertTrue(base_of("http://pay.example.com", "sandbox"))
 
 

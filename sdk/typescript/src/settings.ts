@@ -46,11 +46,13 @@ const BASE_PATHS = {
 const LOOPBACK = /^(localhost|127\.[0-9.]+|\[::1\])$/;
 
 function faultOfUrl(text: string, environment: Environment): string | undefined {
-  if (!URL.canParse(text) || !/^https?:/.test(text)) return 'must begin with https:// and a host';
+  if (!URL.canParse(text) || !/^https?:\/\/\S+$/.test(text))
+    return 'must begin with https:// and a host';
   const url = new URL(text);
   if (url.username !== '' || url.password !== '') return 'must not contain a user or password';
-  if (url.search !== '' || url.hash !== '') return 'must not contain a query or fragment';
-  if (url.pathname.includes('/api/merchant/')) return 'must not contain the base path of the API';
+  if (/[?#]/.test(text)) return 'must not contain a query or fragment';
+  if (`${url.pathname}/`.includes('/api/merchant/'))
+    return 'must not contain the base path of the API';
   const isSafe = url.protocol === 'https:' || LOOPBACK.test(url.hostname);
   return environment === 'production' && !isSafe ? 'must be https in production' : undefined;
 }

@@ -39,7 +39,7 @@ TOLERANCE_SECONDS = 300
 
 _PREFIX = "whsec_"
 _MOST_PARSED_CHARACTERS = 64 * 1024
-"""No event is longer: a body that nobody signed is not parsed."""
+"""No event is longer: a longer body without a valid signature is not parsed."""
 _TIMESTAMP = re.compile("[0-9]{1,12}")
 _SIGNATURE = re.compile("[0-9a-f]{64}")
 # The service writes TEST events with odd spaces, which no serialiser keeps.
