@@ -180,6 +180,16 @@ plainTest.for(['', 'a b', 'k\n', 'की', 'k'.repeat(256)])(
   },
 );
 
+plainTest('no error has the keys', async () => {
+  const quoting = ({ headers }: Request) =>
+    Promise.reject(new TypeError(`${headers.get('X-API-Key')} ${headers.get('X-API-Secret')}`));
+  const { orders } = createClient({ ...PLAYED, fetch: quoting, maxRetries: 0 });
+  const failed = orders.get('ORD0');
+  const message = 'The service did not answer: [hidden] [hidden]';
+  await expect(failed).rejects.toMatchObject({ code: 'NO_RESPONSE', message });
+  await expect(failed).rejects.not.toHaveProperty('cause');
+});
+
 plainTest('what proxies answer is sent again with the same key', async () => {
   const answers = [
     new Response('', { status: 503 }),

@@ -116,7 +116,10 @@ type Result =
   | { error: PayordersError; retryAfter: string | null };
 
 /** One attempt. @throws PayordersError for an answer that belongs to another call */
-async function attempt(fetchOnce: () => Promise<Response>, apiSecret: string): Promise<Result> {
+async function attempt(
+  fetchOnce: () => Promise<Response>,
+  hidden: readonly string[],
+): Promise<Result> {
   try {
     const response = await fetchOnce();
     const body = await jsonOf(response);
@@ -130,9 +133,10 @@ async function attempt(fetchOnce: () => Promise<Response>, apiSecret: string): P
   } catch (error) {
     if (error instanceof PayordersError) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    const message = `The service did not answer: ${why.replaceAll(apiSecret, '[hidden]')}`;
+    const shown = hidden.reduce((text, one) => text.replaceAll(one, '[hidden]'), why);
+    const message = `The service did not answer: ${shown}`;
     // An error that quotes a header is not kept as the cause.
-    const cause = why.includes(apiSecret) ? undefined : error;
+    const cause = shown === why ? error : undefined;
     const facts = { status: 0, code: 'NO_RESPONSE', isRetryable: true, cause };
     return { error: new PayordersError(message, facts), retryAfter: null };
   }
@@ -147,14 +151,14 @@ async function attempt(fetchOnce: () => Promise<Response>, apiSecret: string): P
  */
 export function createTransport(options: ClientOptions): Send {
   assertKeys(options);
-  const { apiSecret, maxRetries = 4, sleep = sleepFor, fetch: send = fetch } = options;
+  const { apiKey, apiSecret, maxRetries = 4, sleep = sleepFor, fetch: send = fetch } = options;
   const settings = { ...options, base: baseOf(options.baseUrl, options.environment) };
   return async function call<Data>(asked: Call): Promise<Data> {
     const key = asked.method === 'POST' ? (asked.idempotencyKey ?? crypto.randomUUID()) : undefined;
     if (key !== undefined) assertIdempotencyKey(key);
     for (let retry = 0; ; retry += 1) {
       const request = requestOf(settings, asked, key);
-      const result = await attempt(() => send(request), apiSecret);
+      const result = await attempt(() => send(request), [apiKey, apiSecret]);
       if ('data' in result) {
         const { data, isReplayed } = result;
         return (asked.showsReplay ? { ...(data as object), replayed: isReplayed } : data) as Data;
