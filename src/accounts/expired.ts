@@ -6,7 +6,7 @@ import { isLive } from './log-in/sessions.ts';
 const ATTEMPTS_KEPT_FOR = '2 days';
 
 /**
- * What deletes sign-ups, links, logins, sessions and attempts that are over, by its name. Each deletes
+ * What deletes sign-ups, links, logins, sessions, forms and attempts that are over, by its name. Each deletes
  * at most `most` rows, and returns how many. Most of them are also deleted when they are used again.
  */
 export const EXPIRED_ACCESS = {
@@ -27,6 +27,9 @@ export const EXPIRED_ACCESS = {
     DELETE FROM known_devices WHERE (user_id, token_hash) IN (
       SELECT user_id, token_hash FROM known_devices
       WHERE last_used_at <= service_now() - ${DEVICE_COOKIE_DAYS} * interval '1 day' LIMIT ${most})`,
+  forms: (sql: Sql, most: number) => sql`
+    DELETE FROM kept_forms WHERE (holder, path) IN (
+      SELECT holder, path FROM kept_forms WHERE expires_at <= service_now() LIMIT ${most})`,
   attempts: (sql: Sql, most: number) => sql`
     DELETE FROM account_attempts WHERE (purpose, subject, address) IN (
       SELECT purpose, subject, address FROM account_attempts

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
-import type { Page } from '../http/define-route.ts';
+import type { Page, RefusedInput } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/responses/errors.ts';
 import { errorOf } from '../http/responses/errors.ts';
 import type { RateLimiter } from '../http/limits/rate-limit.ts';
@@ -97,6 +97,8 @@ export function buyerRoute({ rateLimiter }: CheckoutContext) {
   } as const;
 }
 
+const typedReason = z.object({ reason: z.string().catch('') }).catch({ reason: '' });
+
 type PageInput = Parameters<typeof languageOf>[0];
 
 /** The same for a route whose errors are shown to the buyer as a page. */
@@ -105,13 +107,18 @@ export function htmlRoute(context: CheckoutContext) {
   return {
     ...buyerRoute(context),
     ...languageInput,
-    refusalPage: (refusal: ErrorReply, requestId: string, input: PageInput): Page => ({
+    refusalPage: (
+      refusal: ErrorReply,
+      requestId: string,
+      input: PageInput & Partial<RefusedInput>,
+    ): Page => ({
       contentType: 'text/html',
       body: refusalPage(
         refusal,
         { requestId, supportEmail },
         context.files,
         languageOf(input).texts,
+        typedReason.parse(input.body).reason,
       ),
       headers: { ...refusal.headers, ...PAGE_HEADERS },
     }),

@@ -33,8 +33,7 @@ export function disputeRoute(context: CheckoutContext): Route {
     assertSameOrigin(request.headers);
     const language = languageOf(request);
     const checkout = await checkoutOf(context, params.token);
-    // A browser sends each line break of a form as CR LF; JSON clients count it as one character.
-    const reason = body.reason.replaceAll('\r\n', '\n');
+    const { reason } = body;
     if (isDuplicate(checkout, reason)) return redirectToPage(context, params.token, language);
     const refusal = refusalOf(checkout, reason);
     if (refusal) return show(context, 400, checkout, language, refusal);

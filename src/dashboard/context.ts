@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Logger } from 'pino';
-import type { SignedInUser } from '../accounts/public.ts';
+import type { KeptForms, SignedInUser } from '../accounts/public.ts';
 import type { Environment } from '../domain/index.ts';
 import type { RateLimiter } from '../http/limits/rate-limit.ts';
 import type { Files } from './view/layout.ts';
@@ -14,6 +14,8 @@ export interface PageDeps {
   /** The rate limit of all pages, for each address. */
   rateLimiter: RateLimiter;
   log: Logger;
+  /** Keeps what was typed while its user logs in or confirms; without it, nothing is kept. */
+  forms?: KeptForms;
   /**
    * The user of a session cookie; undefined if the session does not exist or has ended.
    *

@@ -12,8 +12,17 @@ import { assertOwnForm, formHeaders } from '../pages/same-origin.ts';
 import type { PageContext } from './context.ts';
 import { readCookie } from './cookies.ts';
 import { actRuleOf, applies } from './merchant-acts.ts';
-import type { PageReply, PageResponse } from './reply.ts';
-import { redirectTo, refusalOf, RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
+import { typedFields } from './refusal.ts';
+import type { PageReply } from './reply.ts';
+import { RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
+import {
+  answerRefused,
+  dropTyped,
+  findTyped,
+  pagesOf,
+  redirectAndKeep,
+  senderOf,
+} from './typed-forms.ts';
 import type { AccessRule, Audience, Place, Viewers } from './viewer.ts';
 import { actorOf, confirmPath, needsSession, placesOf, RedirectFirst, viewerOf } from './viewer.ts';
 
@@ -132,10 +141,12 @@ function routeOf<
 ): Route {
   const { method, audience, params, query, body, bodyType = 'form', responseTimeoutMs } = page;
   const rule = ruleOf(page);
-  const formPlaces = placesOf(audience, page.formPath ?? page.path);
-  const formPlace = formPlaces.find(({ environment }) => environment === place.environment);
+  const formPlace =
+    placesOf(audience, page.formPath ?? page.path).find(
+      ({ environment }) => environment === place.environment,
+    ) ?? place;
   const downloads = createFileSlots();
-  return defineRoute({
+  const route = defineRoute({
     ...routeFacts(context, method, place),
     method,
     bodyType,
@@ -144,7 +155,8 @@ function routeOf<
     ...(body && { body }),
     ...(responseTimeoutMs && { responseTimeoutMs }),
     ...(bodyType === 'multipart' && { beforeBody: createUploadCheck(context, page, place) }),
-  }).handledUnvalidated(async ({ sent, requestId, log, clientIp: address }, validate) => {
+  }).handledUnvalidated(async (asked, validate) => {
+    const { sent, requestId, log, clientIp: address } = asked;
     const given = headers.parse(sent.headers);
     if (method === 'POST') assertOwnForm(given, context.publicBaseUrl);
     const cookie = (name: string) => readCookie(given.Cookie, name);
@@ -153,6 +165,8 @@ function routeOf<
     if (needsSession(audience) && !hasSession && isFromElsewhere) return RELOAD;
     const user = await userOf(context, given);
     if (user) addRequestFields({ userId: user.userId });
+    const sender = senderOf(user, cookie);
+    const formPath = pathOf(formPlace, sent);
     const rendering = { context, place, user, downloads };
     try {
       const { environment } = place;
@@ -165,15 +179,22 @@ function routeOf<
       const isLarge = async () => (await page.isLarge?.(request)) === true;
       const of = { environment, isLarge };
       const asksByRule = rule !== undefined && (await applies(rule.asksAgain, of));
-      await assertConfirmed(page, request, asksByRule, pathOf(formPlace ?? place, sent));
+      await assertConfirmed(page, request, asksByRule, formPath);
       const isNoticed = rule !== undefined && (await applies(rule.mail, of));
       const reply = await handler({ ...request, isNoticed });
-      return await responseOf(rendering, reply);
+      const known = { context, sender, formPath };
+      if (method === 'POST') await dropTyped(known, reply);
+      const again = method === 'GET' ? await findTyped(known, sent) : undefined;
+      return await responseOf({ ...rendering, again }, reply);
     } catch (error) {
       if (!(error instanceof RedirectFirst)) logError(log, error);
-      return refusalOf(rendering, error, requestId);
+      const form = { action: pathOf(place, sent), fields: typedFields(sent.body) };
+      const refused = { rendering, error, requestId, form, formPath };
+      return answerRefused(refused, { sender, asked, pagePath: formPlace.path });
     }
   });
+  if (method === 'GET') pagesOf(context).set(place.path, route);
+  return route;
 }
 
 /**
@@ -216,7 +237,8 @@ async function assertConfirmed<A extends Audience, P, Q, B>(
 
 /** Checks who sends a file before it is read. The handler's checks follow once it was read. */
 function createUploadCheck(context: PageContext, page: AccessRule, place: Place) {
-  return async (given: Readonly<Record<string, unknown>>): Promise<PageResponse | undefined> => {
+  const downloads = createSlots(DOWNLOADS, 'Too many files');
+  const check: NonNullable<Route['beforeBody']> = async (given, _caller, readFields) => {
     const sent = headers.parse(given);
     assertOwnForm(sent, context.publicBaseUrl);
     const user = await userOf(context, sent);
@@ -225,9 +247,16 @@ function createUploadCheck(context: PageContext, page: AccessRule, place: Place)
       return undefined;
     } catch (error) {
       if (!(error instanceof RedirectFirst)) throw error;
-      return redirectTo(context, error.to);
+      const form = { action: place.path, fields: typedFields(await readFields()) };
+      const rendering = { context, place, user, downloads };
+      const refused = { rendering, error, requestId: '', form, formPath: place.path };
+      return redirectAndKeep(
+        refused,
+        senderOf(user, (name) => readCookie(sent.Cookie, name)),
+      );
     }
   };
+  return check;
 }
 
 /** The path of a request, without its query, which may contain what a buyer is searched by. */

@@ -1,14 +1,18 @@
 import { h } from 'preact';
+import type { TypedForm } from '../accounts/public.ts';
 import type { Reference } from '../pages/reference.ts';
 import { referenceText } from '../pages/reference.ts';
 import type { View } from './view/layout.ts';
-import { notice } from './view/parts.ts';
-import { link } from './view/url.ts';
+import { CONFIRMED_FIELD } from './view/confirmation.ts';
+import { hidden, submit } from './view/fields.ts';
+import { notice, section, wordsOf, written } from './view/parts.ts';
+import { form, link } from './view/url.ts';
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'That did not work',
   403: 'Not allowed',
   404: 'Not found',
+  408: 'Too slow',
   413: 'Too large',
   429: 'Too many requests',
   502: 'The payment gateway cannot be reached',
@@ -19,24 +23,81 @@ const TEXTS: Readonly<Record<number, string>> = {
   500: 'The fault is ours. Go back and try again; nothing is done twice.',
 };
 
+/** The message of a form's refusal, which says that nothing was done. */
+export const notDone = (message: string): string =>
+  `${/[.!?]$/.test(message) ? message : `${message}.`} Nothing was done.`;
+
 /** The page of a request that was refused. @param start the path of the page to go back to */
 export function refusalView({
   status,
   message,
   reference,
   start,
+  typed = {},
+  action,
 }: {
   status: number;
   message: string;
   reference: Reference;
   start: string;
+  /** What was typed into the form that was refused. */
+  typed?: TypedForm['fields'];
+  /** Where it can be sent again as it is. */
+  action?: string | undefined;
 }): View {
   return {
     title: TITLES[status] ?? 'Something went wrong',
     content: [
       notice(status === 404 ? 'plain' : 'bad', TEXTS[status] ?? message, 'alert'),
+      typedTexts(typed),
+      action !== undefined && sendAgain(action, typed),
       h('p', null, link(start, 'To the start page', { class: 'button second' })),
       h('p', { class: 'hint' }, referenceText(reference)),
     ],
   };
+}
+
+/** Passwords and codes are never kept or shown: `codesCode` is one, `pinCode` is none. */
+const SECRET = /password$|^(codesC|c)ode$/i;
+
+/** The fields of a form that can be shown again: no secrets, no files, and not the answer to a question. */
+export function typedFields(body: unknown): TypedForm['fields'] {
+  const isShown = ([name, value]: [string, unknown]) =>
+    !SECRET.test(name) &&
+    name !== CONFIRMED_FIELD &&
+    [value].flat().every((text) => typeof text === 'string');
+  return Object.fromEntries(Object.entries((body ?? {}) as Record<string, string>).filter(isShown));
+}
+
+/** Fields that a person has not typed. */
+const UNSEEN = new Set(['next', 'version', 'idempotencyKey', 'confirmed']);
+
+/** The texts of a form, for a page that does not have it. */
+export function typedTexts(fields: TypedForm['fields']) {
+  const texts = Object.entries(fields).flatMap(([name, value]) =>
+    UNSEEN.has(labelPart(name)) ? [] : [[labelPart(name), [value].flat().join('\n')] as const],
+  );
+  const given = texts.filter(([, text]) => text.trim() !== '');
+  if (given.length === 0) return null;
+  return section(
+    'typed',
+    'What you typed',
+    given.map(([name, text]) => [h('h3', { key: name }, wordsOf(name)), written(text)]),
+  );
+}
+
+/** Without the order and action that the names of some fields begin with. */
+const labelPart = (name: string): string => name.slice(name.lastIndexOf('-') + 1).replace('[]', '');
+
+function sendAgain(action: string, fields: TypedForm['fields']) {
+  const entries = Object.entries(fields).flatMap(([name, value]) =>
+    [value].flat().map((text) => [name, text] as const),
+  );
+  if (entries.length === 0) return null;
+  return form(
+    action,
+    {},
+    entries.map(([name, text]) => hidden(name, text)),
+    submit('Send it again'),
+  );
 }

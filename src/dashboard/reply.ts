@@ -3,13 +3,16 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { SignedInUser } from '../accounts/public.ts';
 import { DomainError } from '../domain/index.ts';
-import type { Page } from '../http/define-route.ts';
+import type { Page, RefusedInput } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/responses/errors.ts';
 import { ERRORS, HttpRefusal, ValidationError } from '../http/responses/errors.ts';
 import type { FileSlots } from '../http/limits/slots.ts';
 import type { PageContext } from './context.ts';
-import { refusalView } from './refusal.ts';
+import type { TypedForm } from '../accounts/public.ts';
+import { notDone, refusalView, typedFields, typedTexts } from './refusal.ts';
 import type { View } from './view/layout.ts';
+import type { ShownAgain } from './view/typed.ts';
+import type { Layout } from './view/layout.ts';
 import { renderView } from './view/layout.ts';
 import type { Place } from './viewer.ts';
 import { frameOf, RedirectFirst } from './viewer.ts';
@@ -69,6 +72,8 @@ export interface Rendering {
   readonly user: SignedInUser | undefined;
   /** Of the files that the page writes while they are sent. */
   readonly downloads: FileSlots;
+  /** What was typed into a form of the page that was not carried out. */
+  readonly again?: ShownAgain | undefined;
 }
 
 function securityHeaders(nonce: string, embedsFiles = false) {
@@ -91,7 +96,7 @@ function securityHeaders(nonce: string, embedsFiles = false) {
 }
 
 async function renderReply(
-  { context, place, user }: Rendering,
+  { context, place, user, again }: Rendering,
   view: View,
   { status, embedsFiles }: { status: PageResponse['status']; embedsFiles?: boolean | undefined },
 ): Promise<PageResponse & { headers: Readonly<Record<string, string>> }> {
@@ -102,8 +107,18 @@ async function renderReply(
       ? await context.readBanners(user.merchantId, frame.environment)
       : null;
   const { files, pathPrefix } = context;
-  const body = renderView(view, { frame, files, nonce, pathPrefix, path: place.path, banners });
+  const layout = { frame, files, nonce, pathPrefix, path: place.path, banners, again };
+  const body = renderWithTyped(view, layout);
   return { status, body, headers: securityHeaders(nonce, embedsFiles) };
+}
+
+/** A page that has no such form any more shows its texts instead. */
+function renderWithTyped(view: View, layout: Layout): string {
+  const body = renderView(view, layout);
+  const { again } = layout;
+  if (!again || again.isShown) return body;
+  const content = [typedTexts(again.form.fields), view.content];
+  return renderView({ ...view, content }, layout);
 }
 
 /**
@@ -147,28 +162,41 @@ export async function responseOf(rendering: Rendering, reply: PageReply): Promis
   return { status: 200, body: file, contentType, headers };
 }
 
+/** A request that was refused, with what was typed; no fields if it is no form. */
+export interface RefusedForm {
+  readonly rendering: Rendering;
+  readonly error: unknown;
+  readonly requestId: string;
+  readonly form: TypedForm;
+  /** The path of the page that has the form. */
+  readonly formPath: string;
+}
+
 /**
- * The page of an error that the reader can understand.
+ * The page of an error that the reader can understand, with what was typed.
  *
  * @throws the error if it is none of these
  */
-export async function refusalOf(
-  rendering: Rendering,
-  error: unknown,
-  requestId: string,
-): Promise<PageResponse> {
+export async function refusalOf({
+  rendering,
+  error,
+  requestId,
+  form: { fields: typed },
+}: RefusedForm): Promise<PageResponse> {
   if (error instanceof RedirectFirst) return responseOf(rendering, { seeOther: error.to });
   if (!(error instanceof DomainError)) throw error;
   const { status } = ERRORS[error.code];
   const reference = { requestId, supportEmail: rendering.context.supportEmail };
-  const view = refusalView({ status, message: messageOf(error), reference, start: '/dashboard' });
+  const isForm = Object.keys(typed).length > 0;
+  const message = isForm ? notDone(messageOf(error)) : messageOf(error);
+  const view = refusalView({ status, message, reference, start: '/dashboard', typed });
   const rendered = await renderReply(rendering, view, { status });
   const more = error instanceof HttpRefusal ? error.headers : {};
   return { ...rendered, headers: { ...rendered.headers, ...more } };
 }
 
 /** The message of an error, with the fields that it names. */
-function messageOf(error: DomainError): string {
+export function messageOf(error: DomainError): string {
   if (!(error instanceof ValidationError)) return error.message;
   const violations = Object.entries(error.validationErrors).map(
     ([name, text]) => `${name} ${text}`,
@@ -181,12 +209,24 @@ export function signedOutRefusal(
   { files, pathPrefix, supportEmail }: PageContext,
   { status, body, headers }: ErrorReply,
   requestId: string,
+  { path: action, body: form }: Partial<RefusedInput> = {},
 ): Page {
   const nonce = randomBytes(16).toString('base64');
   // The body of a 429 has the message as its error: see src/http/responses/errors.ts.
   const text = String(body['message'] ?? body['error']);
   const reference = { requestId, supportEmail };
-  const view = refusalView({ status, message: text, reference, start: '/' });
+  const typed = typedFields(form);
+  const isForm = Object.keys(typed).length > 0;
+  const message = isForm && status < 500 ? notDone(text) : text;
+  const canSendAgain = status === 408 || status === 429 || status === 500;
+  const view = refusalView({
+    status,
+    message,
+    reference,
+    start: '/',
+    typed,
+    ...(canSendAgain && { action }),
+  });
   const frame = { kind: 'signedOut' } as const;
   return {
     contentType: 'text/html',

@@ -84,6 +84,9 @@ export class RedirectFirst extends Error {
   }
 }
 
+/** The page on which a user logs in. */
+export const LOG_IN = '/dashboard/login';
+
 /** The page that asks for password and second factor again. @param next the page to show after it */
 export const confirmPath = (next: string): string => pathWith('/dashboard/confirm', { next });
 
@@ -112,7 +115,7 @@ export function viewerOf(
   if (!needsSession(audience)) return { user };
   if (user === undefined) {
     const query = method === 'GET' ? { next: path } : {};
-    throw new RedirectFirst(pathWith('/dashboard/login', query));
+    throw new RedirectFirst(pathWith(LOG_IN, query));
   }
   // For a merchant's user, the operators' pages do not exist, and the reverse.
   if (audience === 'merchant') {

@@ -16,6 +16,7 @@ const MAY_DELETE = [
   'account_attempts',
   'dashboard_sessions',
   'gateway_callbacks',
+  'kept_forms',
   'known_devices',
   'ledger_proofs',
   'mails',

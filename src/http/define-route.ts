@@ -70,6 +70,11 @@ export interface RawInput {
   readonly body: unknown;
 }
 
+/** A refused request: of a form, `body` has the fields that have arrived. */
+export interface RefusedInput extends Pick<RawInput, 'query' | 'headers' | 'body'> {
+  readonly path: string;
+}
+
 /** What a handler gets: the input, parsed and typed by the route's schemas, and the context. */
 export interface RouteRequest<C extends Caller, P, Q, H, B> {
   readonly params: Parsed<P>;
@@ -141,21 +146,19 @@ interface RouteFacts {
   /** Probed every few seconds: successful requests are logged at level debug. */
   readonly isHealthCheck?: true;
   /** Renders errors as an HTML page instead of the JSON body. The input is as it was sent. */
-  readonly refusalPage?: (
-    refusal: ErrorReply,
-    requestId: string,
-    input: Pick<RawInput, 'query' | 'headers'>,
-  ) => Page;
+  readonly refusalPage?: (refusal: ErrorReply, requestId: string, input: RefusedInput) => Page;
   /**
    * Decides by the declared headers and the caller whether a request gets an answer before its body is
    * read: a body of 5 MB costs more than a stranger may cause.
    *
+   * @param readFields reads the fields before the file
    * @returns undefined if the body is to be read
    * @throws DomainError one of the declared errors
    */
   readonly beforeBody?: (
     headers: Readonly<Record<string, unknown>>,
     caller: RouteCaller,
+    readFields: () => Promise<Readonly<Record<string, unknown>>>,
   ) => Promise<Reply | undefined>;
 }
 

@@ -6,7 +6,7 @@ import type { Environment } from '../domain/order.ts';
 import { BASE_PATHS } from './base-paths.ts';
 import { isLimited } from './define-route.ts';
 import type { RawInput, Reply, Route } from './define-route.ts';
-import { readBody, assertContentLength } from './input/body.ts';
+import { assertContentLength, readBody, readRefusedForm } from './input/body.ts';
 import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './input/validation.ts';
 import { unknownFields } from './input/unknown-fields.ts';
 import { assertAdmitted } from './limits/admission.ts';
@@ -133,8 +133,12 @@ async function replyOf(
     logError(state.log, error);
     const refusal = errorReply(error, now());
     if (checkResponses) assertDocumentedError(route, refusal.status);
-    const input = { query: { ...ctx.query }, headers: pickHeaders(ctx, route) };
-    const page = route.refusalPage?.(refusal, state.requestId, input);
+    const page = route.refusalPage?.(refusal, state.requestId, {
+      query: { ...ctx.query },
+      headers: pickHeaders(ctx, route),
+      path: ctx.path,
+      body: route.body && (await readRefusedForm(ctx.req, route.bodyType ?? 'json')),
+    });
     return { ...refusal, ...page, headers: { ...refusal.headers, ...page?.headers } };
   }
 }
@@ -156,7 +160,11 @@ const answerBeforeBody =
   (route: Route, beforeBody: NonNullable<Route['beforeBody']>): RouteMiddleware =>
   async (ctx, next) => {
     const { state } = ctx;
-    const early = await state.within(() => beforeBody(pickHeaders(ctx, route), callerOf(ctx)));
+    const early = await state.within(() =>
+      beforeBody(pickHeaders(ctx, route), callerOf(ctx), () =>
+        readRefusedForm(ctx.req, route.bodyType ?? 'json'),
+      ),
+    );
     if (early) state.reply = early;
     else await next();
   };

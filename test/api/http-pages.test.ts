@@ -48,7 +48,7 @@ async function send(body: string, headers: Record<string, string> = FORM_TYPE) {
 test.each([
   ['reason=It+has+a+hole', { reason: 'It has a hole' }],
   ['reason=%E2%82%B9+5+%26+more&other=1', { reason: '₹ 5 & more', other: '1' }],
-  ['reason=a%0D%0Ab', { reason: 'a\r\nb' }],
+  ['reason=a%0D%0Ab', { reason: 'a\nb' }],
   ['reason=first&reason=last', { reason: 'last' }],
   ['reason=', { reason: '' }],
   ['reason=%zz%', { reason: '%zz%' }],

@@ -55,6 +55,9 @@ async function writeAccess(sql: Sql, userId: string, expiresAt: Date): Promise<v
     INSERT INTO known_devices (user_id, token_hash, last_used_at)
     VALUES (${userId}, ${hash()}, ${expiresAt}::timestamptz - interval '400 days')`;
   await sql`
+    INSERT INTO kept_forms (holder, path, sealed, expires_at)
+    VALUES (${`user:${randomUUID()}`}, '/dashboard/sandbox/keys', ${hash()}, ${expiresAt})`;
+  await sql`
     INSERT INTO account_attempts (purpose, subject, address, attempts, first_at, last_at)
     VALUES ('log_in', ${hash()}, '127.0.0.1', 1, ${expiresAt}, ${expiresAt})`;
 }
@@ -90,6 +93,7 @@ test('what has passed its time is deleted in batches, and what has not stays', a
     logins: 1,
     sessions: 1,
     devices: 1,
+    forms: 1,
     attempts: 1,
   });
   const left = await sql`SELECT DISTINCT body FROM gateway_callbacks`;

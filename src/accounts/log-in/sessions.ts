@@ -45,6 +45,8 @@ export interface SignedInUser {
   hasTwoFactor: boolean;
   /** Password and, if set up, second factor were given within the last ten minutes: see `confirmAgain`. */
   isConfirmed: boolean;
+  /** What was typed into a form is kept for this user: see `createKeptForms`. */
+  hasKeptForm?: boolean;
 }
 
 /** A session as its user sees it. */
@@ -142,7 +144,7 @@ export async function readSession(
   token: string,
   isActivity = true,
 ): Promise<SignedInUser | undefined> {
-  const [user] = await sql<SignedInUser[]>`
+  const [found] = await sql<SignedInUser[]>`
     WITH live AS (
       SELECT s.session_id, s.last_seen_at, s.confirmed_at, u.* FROM dashboard_sessions s JOIN users u USING (user_id)
       WHERE s.token_hash = ${hashOfToken(token)} AND ${isLive(sql)}
@@ -154,9 +156,12 @@ export async function readSession(
     SELECT user_id, live.email, session_id, merchant_id, m.name AS merchant_name,
       access_status_of(m) AS merchant_status, operator_role AS role,
       totp_confirmed_at IS NOT NULL AS has_two_factor,
-      coalesce(live.confirmed_at > service_now() - ${CONFIRMED_FOR}::interval, false) AS is_confirmed
+      coalesce(live.confirmed_at > service_now() - ${CONFIRMED_FOR}::interval, false) AS is_confirmed,
+      EXISTS (SELECT FROM kept_forms WHERE holder = 'user:' || user_id) AS has_kept_form
     FROM live LEFT JOIN merchants m USING (merchant_id)`;
-  return user;
+  if (!found) return undefined;
+  const { hasKeptForm, ...user } = found;
+  return hasKeptForm ? { ...user, hasKeptForm } : user;
 }
 
 /** The live sessions of a user, the last used first. */

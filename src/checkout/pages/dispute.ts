@@ -51,7 +51,8 @@ function disputeTexts(dispute: DisputeRecord, isOnlyOne: boolean, { disputes }: 
   );
 }
 
-function quoted(heading: 'h2' | 'h3', title: string, text: string) {
+/** A text that a person has typed, under its title. */
+export function quoted(heading: 'h2' | 'h3', title: string, text: string) {
   return h('section', null, h(heading, null, title), h('blockquote', { dir: 'auto' }, text));
 }
 

@@ -142,6 +142,7 @@ function sessionForms(
     audience,
     method: 'POST',
     path: '/account/sessions/end',
+    formPath: '/account',
     body: z.object({ sessionId: text }),
     isBeforeTwoFactor: true,
   }).handledBy(async ({ viewer, body, address }) => {

@@ -61,7 +61,7 @@ function confirmView({ email, hasTwoFactor }: SignedInUser, state: RefusedForm):
     h(
       'p',
       null,
-      `What you want to do needs ${hasTwoFactor ? 'your password and a two-factor code' : 'your password'} again. Then you are back at its form, and are not asked for the next ten minutes.`,
+      `Nothing was done yet: what you want to do needs ${hasTwoFactor ? 'your password and a two-factor code' : 'your password'} again. Then you are back at its form with what you typed, and are not asked for the next ten minutes.`,
     ),
     h('p', null, 'You are logged in as ', h('strong', null, email), '.'),
     refusal(state),

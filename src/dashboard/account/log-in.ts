@@ -28,8 +28,8 @@ import { clientOf } from './client.ts';
 import { codeField, emailField, passwordField, text } from './fields.ts';
 import type { RefusedForm } from './form-reply.ts';
 import { orShowAgain, refusal } from './form-reply.ts';
+import { LOG_IN } from '../viewer.ts';
 
-const LOG_IN = '/dashboard/login';
 const CODE = '/dashboard/login/code';
 const START = '/dashboard';
 
@@ -39,6 +39,10 @@ const LOGIN_COOKIE_SECONDS = 600;
 const DONE = {
   reset: 'The new password is set. Log in with it.',
   ended: 'You are logged out.',
+  kept: {
+    tone: 'wait',
+    text: 'You were logged out meanwhile, and nothing was done. Log in within the hour: what you typed is then in its form again.',
+  },
 } as const;
 
 const query = z.object({ next: z.string().optional(), done: z.string().optional() });

@@ -56,6 +56,7 @@ function submitForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
     audience: 'merchant',
     method: 'POST',
     path: '/onboarding/submit',
+    formPath: '/onboarding',
     body: z.object({ version: z.string().default('') }),
   }).handledBy(async ({ viewer, actor, body: { version } }) => {
     try {

@@ -78,7 +78,7 @@ export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Rou
   }).handledBy(async ({ params, body, actor, viewer }) => {
     const alert = await findOpen(params.alert);
     const reason = body.reason.trim();
-    if (reason === '' || reason.length > MAX_REASON_LENGTH) {
+    if (reason === '' || [...reason].length > MAX_REASON_LENGTH) {
       const violation = 'The reason must be 1 to 1000 characters and not blank';
       const state = { values: body, violations: { reason: violation } };
       return { status: 400, view: clearView(alert, viewer.role, state) };

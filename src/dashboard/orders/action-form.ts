@@ -1,9 +1,11 @@
+import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { ulid } from 'ulid';
 import type { FormValues, OrderAction, OrderActions, OrderRow } from '../../orders/public.ts';
 import type { FormState } from '../view/fields.ts';
-import { hidden, submit, textArea, textField } from '../view/fields.ts';
+import { keptHidden, submit, textArea, textField } from '../view/fields.ts';
 import { copyable, details, notice } from '../view/parts.ts';
+import { useIsShownAgain } from '../view/typed.ts';
 import { form } from '../view/url.ts';
 import { returnsMoney } from './allowed-actions.ts';
 import { orderPath } from './deps.ts';
@@ -41,10 +43,11 @@ export function actionForm(
   const state = { values: named(values), violations: named(own?.violations ?? {}) };
   const asks = returnsMoney(action.id);
   return h(
-    'details',
+    OpenIfTyped,
     {
       key: action.id,
-      open: own !== undefined,
+      action: orderPath(order, `/${action.id}`),
+      isOpen: own !== undefined,
       class: asks || kindOf(action) === 'danger' ? 'second' : undefined,
     },
     h('summary', null, action.label),
@@ -60,12 +63,28 @@ export function actionForm(
           'aria-label': `${action.label}: ${order.orderNumber}`,
           'data-asks': asks ? '' : undefined,
         },
-        hidden(KEY_FIELD, own?.idempotencyKey ?? ulid()),
+        keptHidden(KEY_FIELD, own?.idempotencyKey ?? ulid()),
         ...action.fields.map((field) => control({ ...field, name: nameOf(field.name) }, state)),
         submit(asks ? 'Continue' : action.label, asks ? 'second' : kindOf(action)),
       ),
     ),
   );
+}
+
+/** Opens what has the form that is shown again. */
+function OpenIfTyped({
+  action,
+  isOpen,
+  children,
+  ...rest
+}: {
+  action: string;
+  isOpen: boolean;
+  class: string | undefined;
+  children?: ComponentChildren;
+}) {
+  const open = useIsShownAgain(action) || isOpen;
+  return h('details', { ...rest, open }, children);
 }
 
 const kindOf = ({ id }: OrderAction) => (id === 'cancelOrder' ? 'danger' : 'main');

@@ -78,6 +78,7 @@ function resendSelection(context: PageContext, deps: SettingsDeps): Route[] {
     audience: 'merchant',
     method: 'POST',
     path: '/deliveries/resend',
+    formPath: '/deliveries',
     body: z.object({ 'deliveries[]': z.array(z.string()).default([]) }),
   }).handledBy(async ({ viewer, body, actor, log }) => {
     const owner = ownerOf(viewer);
@@ -92,6 +93,7 @@ function resendAllSince(context: PageContext, deps: SettingsDeps): Route[] {
     audience: 'merchant',
     method: 'POST',
     path: '/deliveries/resend-since',
+    formPath: '/deliveries',
     body: z.object({ 'resend-since': z.string().default('') }),
   }).handledBy(async ({ viewer, body, actor, log }) => {
     const typed = body['resend-since'];

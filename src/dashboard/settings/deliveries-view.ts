@@ -13,6 +13,7 @@ import { shortMoment, shortOrder } from '../view/short-texts.ts';
 import type { PageChoice } from '../view/pages.ts';
 import { emptyText, pages } from '../view/pages.ts';
 import { dataTable } from '../view/table.ts';
+import { useIsTicked } from '../view/typed.ts';
 import { form, link } from '../view/url.ts';
 import { chips } from '../view/filters.ts';
 import { resultText, webhookTabs } from './delivery-parts.ts';
@@ -94,6 +95,12 @@ function timeField(
   return textField({ name, label, type: 'datetime-local' }, state);
 }
 
+function Selection(box: { value: string; 'aria-label': string }) {
+  const name = 'deliveries[]';
+  const checked = useIsTicked(name, box.value);
+  return h('input', { ...box, type: 'checkbox', form: SELECTION, name, checked });
+}
+
 function deliveryTable({ environment, values, chosen, list: { rows } }: DeliveriesContent) {
   const isFiltered = Object.values(values).some(Boolean);
   return dataTable({
@@ -111,13 +118,7 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
           'aria-label': 'Select all',
         }),
         cell: ({ deliveryId, event }) =>
-          h('input', {
-            type: 'checkbox',
-            form: SELECTION,
-            name: 'deliveries[]',
-            value: deliveryId,
-            'aria-label': `Select ${event} ${deliveryId}`,
-          }),
+          h(Selection, { value: deliveryId, 'aria-label': `Select ${event} ${deliveryId}` }),
       },
       {
         title: 'Webhook',

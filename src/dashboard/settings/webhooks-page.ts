@@ -128,6 +128,7 @@ function testEventPage(context: PageContext, deps: SettingsDeps): Route[] {
     audience: 'merchant',
     method: 'POST',
     path: '/webhooks/test',
+    formPath: '/webhooks',
     body: z.object({ event: z.string().default('TEST') }),
     responseTimeoutMs: TEST_EVENT_TIMEOUT_MS,
   }).handledBy(async ({ viewer, body, actor, log }) => {

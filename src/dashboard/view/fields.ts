@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
+import { useTyped } from './typed.ts';
 
 /** What was typed into a form and what is wrong with it, by the names of the fields. */
 export interface FormState {
@@ -67,13 +68,14 @@ export function textField(
   const { type = 'text', maxLength, inputMode, pattern, placeholder, autocomplete, name } = field;
   const input = { type, maxLength, inputMode, pattern, placeholder, autoComplete: autocomplete };
   return labelled(field, state, (common) =>
-    // A password is never sent back.
-    h('input', {
-      ...common,
-      ...input,
-      value: type === 'password' ? undefined : state.values?.[name],
-    }),
+    h(Input, { ...common, ...input, name, value: state.values?.[name] }),
   );
+}
+
+function Input({ value, ...rest }: { name: string; type: string; value: string | undefined }) {
+  const shown = useTyped(rest.name) ?? value;
+  // A password is never sent back.
+  return h('input', { ...rest, value: rest.type === 'password' ? undefined : shown });
 }
 
 /** A field of several lines. */
@@ -83,8 +85,23 @@ export function textArea(
 ) {
   const { rows = 4, maxLength, name } = field;
   return labelled(field, state, (common) =>
-    h('textarea', { ...common, rows, maxLength, dir: 'auto' }, state.values?.[name]),
+    h(TextArea, { ...common, rows, maxLength, dir: 'auto', name, value: state.values?.[name] }),
   );
+}
+
+function TextArea({
+  value,
+  ...rest
+}: {
+  name: string;
+  rows: number;
+  maxLength: number | undefined;
+  dir: 'auto';
+  value: string | undefined;
+}) {
+  const shown = useTyped(rest.name) ?? value ?? '';
+  // Browsers leave out a line break at the beginning.
+  return h('textarea', rest, shown.startsWith('\n') ? `\n${shown}` : shown);
 }
 
 /** A choice of one. @param choices the values with their texts */
@@ -93,15 +110,29 @@ export function choice(
   state: FormState = {},
 ) {
   const { choices, placeholder, name } = field;
-  const chosen = state.values?.[name];
   return labelled(field, state, (common) =>
-    h(
-      'select',
-      common,
-      placeholder !== undefined && h('option', { value: '' }, placeholder),
-      Object.entries(choices).map(([value, text]) =>
-        h('option', { key: value, value, selected: value === chosen }, text),
-      ),
+    h(Select, { ...common, name, choices, placeholder, value: state.values?.[name] }),
+  );
+}
+
+function Select({
+  choices,
+  placeholder,
+  value: given,
+  ...rest
+}: {
+  name: string;
+  choices: Readonly<Record<string, string>>;
+  placeholder: string | undefined;
+  value: string | undefined;
+}) {
+  const chosen = useTyped(rest.name) ?? given;
+  return h(
+    'select',
+    rest,
+    placeholder !== undefined && h('option', { value: '' }, placeholder),
+    Object.entries(choices).map(([value, text]) =>
+      h('option', { key: value, value, selected: value === chosen }, text),
     ),
   );
 }
@@ -120,23 +151,38 @@ export function checkBox({ name, label, hint }: Field, state: FormState = {}) {
   return h(
     'div',
     { class: 'field check' },
-    h('input', {
-      id: name,
-      name,
-      type: 'checkbox',
-      checked: state.values?.[name] === 'on',
-      'aria-describedby': hintId,
-    }),
+    h(CheckBox, { name, value: state.values?.[name], 'aria-describedby': hintId }),
     h('label', { for: name }, label),
     hint !== undefined && h('p', { class: 'hint', id: hintId }, hint),
     violation !== undefined && h('p', { class: 'violation' }, violation),
   );
 }
 
+/** A box that was not ticked is no field of the form that was sent. */
+function CheckBox({
+  name,
+  value,
+  ...rest
+}: {
+  name: string;
+  value: string | undefined;
+  'aria-describedby': string | undefined;
+}) {
+  const checked = (useTyped(name) ?? value) === 'on';
+  return h('input', { ...rest, id: name, name, type: 'checkbox', checked });
+}
+
 /** A value that the form sends without showing it. */
 export function hidden(name: string, value: string) {
   return h('input', { type: 'hidden', name, value });
 }
+
+function KeptHidden({ name, value }: { name: string; value: string }) {
+  return hidden(name, useTyped(name) || value);
+}
+
+/** The same for a value that stays when the form is shown again, so that what was done is not done twice. */
+export const keptHidden = (name: string, value: string) => h(KeptHidden, { name, value });
 
 /** The button of a form. `danger` for what cannot be undone; `second` beside a main button. */
 export function submit(text: string, kind: 'main' | 'second' | 'danger' | 'small' = 'main') {

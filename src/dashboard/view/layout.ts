@@ -7,7 +7,9 @@ import { brandOf, PRODUCT } from '../../pages/brand.ts';
 import type { IconName } from '../../pages/icons.ts';
 import { submit } from './fields.ts';
 import { icon } from './icon.ts';
-import { wordsOf } from './parts.ts';
+import { notice, wordsOf } from './parts.ts';
+import type { ShownAgain } from './typed.ts';
+import { FormShownAgain } from './typed.ts';
 import { form, link, withPathPrefix } from './url.ts';
 
 /** The URLs of the files that pages load. */
@@ -57,6 +59,8 @@ export interface Layout {
    * navigation.
    */
   readonly banners: ComponentChildren;
+  /** What was typed into a form of the page that was not carried out. */
+  readonly again?: ShownAgain | undefined;
 }
 
 /** A page of the navigation: below the first page of its audience. */
@@ -225,7 +229,7 @@ function titleOf(view: View, frame: Frame): string {
 
 /** Renders a whole HTML document. */
 export function renderView(view: View, layout: Layout): string {
-  const { frame, pathPrefix, path, banners } = layout;
+  const { frame, pathPrefix, path, banners, again } = layout;
   const environment = frame.kind === 'merchant' ? frame.environment : undefined;
   const body = h(
     'body',
@@ -243,6 +247,7 @@ export function renderView(view: View, layout: Layout): string {
       },
       sandboxNotice(frame),
       !view.hasOwnHeading && h('div', { class: 'toolbar' }, h('h1', null, view.title), view.beside),
+      again && notice('bad', again.notice, 'alert'),
       LIST_OF_WEBHOOKS.test(path) && banners,
       view.content,
       view.live &&
@@ -254,7 +259,8 @@ export function renderView(view: View, layout: Layout): string {
     ),
   );
   const page = h('html', { lang: 'en-IN' }, head(titleOf(view, frame), layout), body);
-  return `<!doctype html>${renderToString(withPathPrefix(pathPrefix, page))}`;
+  const withTyped = h(FormShownAgain.Provider, { value: again }, page);
+  return `<!doctype html>${renderToString(withPathPrefix(pathPrefix, withTyped))}`;
 }
 
 /** A search form above a list: its fields in one row, and a button. */

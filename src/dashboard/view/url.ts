@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { createContext, h } from 'preact';
 import { useContext } from 'preact/hooks';
+import { WithTyped } from './typed.ts';
 
 /** The path of the service's public URL: a reverse proxy removes it before the service sees it. */
 export const PathPrefix = createContext('');
@@ -76,7 +77,9 @@ function Form({
   children,
   ...rest
 }: { action: string; children?: ComponentChildren } & FormAttributes) {
-  return h('form', { method: 'post', action: useContext(PathPrefix) + action, ...rest }, children);
+  const target = useContext(PathPrefix) + action;
+  const content = rest.method === 'get' ? children : h(WithTyped, { action }, children);
+  return h('form', { method: 'post', action: target, ...rest }, content);
 }
 
 /** A form that posts to a path of the service. */

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { DomainError } from '../../domain/errors.ts';
-import { errorOf } from '../responses/errors.ts';
+import { errorOf, HttpRefusal } from '../responses/errors.ts';
+import { allowUpload, receiveBody } from './arrival.ts';
+import { contentLengthBytes, parseForm, parseMultipart, parseMultipartStart } from './form.ts';
 
 const badRequest = (message: string) => new DomainError('BAD_REQUEST', message);
 
@@ -18,6 +20,9 @@ export const FILE_LIMIT_BYTES = 5 * 1024 * 1024;
 
 /** The other fields and the boundaries of a form with a file. */
 const MULTIPART_OVERHEAD_BYTES = 64 * 1024;
+
+/** The largest form with a file. */
+export const UPLOAD_LIMIT_BYTES = FILE_LIMIT_BYTES + MULTIPART_OVERHEAD_BYTES;
 
 /** @throws DomainError BODY_TOO_LARGE if `Content-Length` is over the limit of the body type. */
 export function assertContentLength(request: IncomingMessage, bodyType: BodyType): void {
@@ -42,35 +47,6 @@ function assertReadable(request: IncomingMessage, mediaType: string): void {
   if (encoding.toLowerCase() !== 'identity') {
     throw badRequest('The request body must not be compressed; send it without Content-Encoding');
   }
-}
-
-/**
- * Reads the bytes of a body up to the limit.
- *
- * @returns undefined if there are more
- * @throws DomainError BAD_REQUEST if the client disconnected early
- */
-async function readBytes(
-  request: IncomingMessage,
-  limitBytes: number,
-): Promise<Buffer<ArrayBuffer> | undefined> {
-  const chunks: Buffer[] = [];
-  let lengthBytes = 0;
-  try {
-    // Destroying the stream would close the connection before the client has read the response.
-    for await (const chunk of request.iterator({
-      destroyOnReturn: false,
-    }) as AsyncIterable<Buffer>) {
-      lengthBytes += chunk.length;
-      if (lengthBytes > limitBytes) break;
-      chunks.push(chunk);
-    }
-  } catch {
-    throw badRequest('The request body ended early');
-  }
-  if (lengthBytes <= limitBytes) return Buffer.concat(chunks);
-  request.resume();
-  return undefined;
 }
 
 /** Finds texts that may contain a number with more digits than a JavaScript number can hold. */
@@ -136,74 +112,12 @@ function parseJsonObject(bytes: Buffer): object {
   return value;
 }
 
-/**
- * Parses a form. Fields whose names end in `[]` are lists; of any other repeated field the last one
- * wins. Invalid UTF-8 becomes U+FFFD. One pass, because a form may have thousands of fields.
- */
-function parseForm(bytes: Buffer): object {
-  const fields = new Map<string, string | string[]>();
-  for (const [name, value] of new URLSearchParams(bytes.toString('utf8'))) {
-    const earlier = fields.get(name);
-    if (Array.isArray(earlier)) earlier.push(value);
-    else fields.set(name, name.endsWith('[]') ? [value] : value);
-  }
-  return Object.fromEntries(fields);
-}
-
-/** What browsers send: no other parameter, so that two parsers cannot find two boundaries. */
-const MULTIPART_TYPE = /^multipart\/form-data; *boundary=([\w'()+,./:=?-]+|"[\w'()+,./:=?-]+")$/i;
-/** RFC 2046, 5.1.1. */
-const MAX_BOUNDARY_LENGTH = 70;
-
-/** More than any form of this service has. */
-const MAX_PARTS = 100;
-
-/** A part's headers have the names of its field and of its file. */
-const MAX_PART_HEADER_BYTES = 4 * 1024;
-
-/**
- * Whether a form is cheap to parse. 5 MB without contents are 100,000 parts or 800,000 headers of a
- * part, and parsing them would block the process for almost a second.
- */
-function isSmallMultipart(bytes: Buffer, boundary: string): boolean {
-  const delimiter = Buffer.from(`--${boundary}`);
-  let parts = 0;
-  for (let at = bytes.indexOf(delimiter); at !== -1; at = bytes.indexOf(delimiter, at)) {
-    at += delimiter.length;
-    parts += 1;
-    const header = bytes.subarray(at, at + MAX_PART_HEADER_BYTES);
-    const isEnd = header.toString('latin1', 0, 2) === '--';
-    if (parts > MAX_PARTS || !(isEnd || header.includes('\r\n\r\n'))) return false;
-  }
-  return true;
-}
-
-/**
- * Parses a form with files: a file is a `File`, any other field a string. The last of repeated
- * fields wins.
- *
- * @param contentType names the boundary
- * @throws DomainError BAD_REQUEST
- */
-async function parseMultipart(bytes: Buffer<ArrayBuffer>, contentType: string): Promise<object> {
-  const boundary = MULTIPART_TYPE.exec(contentType)?.[1]?.replaceAll('"', '');
-  const isKnown = boundary !== undefined && boundary.length <= MAX_BOUNDARY_LENGTH;
-  if (!isKnown || !isSmallMultipart(bytes, boundary)) throw malformedMultipart();
-  try {
-    const headers = { 'Content-Type': contentType };
-    const fields = await new Response(bytes, { headers }).formData();
-    return Object.fromEntries(fields);
-  } catch {
-    throw malformedMultipart();
-  }
-}
-
-const malformedMultipart = () => badRequest('Malformed multipart form');
-
 /** How a body of one type is read. */
 interface BodyForm {
   readonly mediaType: string;
   readonly limitBytes: number;
+  /** The limit of the content, where a browser sends more bytes than were typed. */
+  readonly isTooLarge?: (bytes: Buffer) => boolean;
   tooLarge(): DomainError;
   parse(bytes: Buffer<ArrayBuffer>, contentType: string): object | Promise<object>;
 }
@@ -215,10 +129,17 @@ const withoutFiles = {
 
 const BODY_FORMS = {
   json: { ...withoutFiles, mediaType: 'application/json', parse: parseJsonObject },
-  form: { ...withoutFiles, mediaType: 'application/x-www-form-urlencoded', parse: parseForm },
+  form: {
+    ...withoutFiles,
+    mediaType: 'application/x-www-form-urlencoded',
+    // 5,000 characters of Hindi have 15 KB, of which a browser sends 45.
+    limitBytes: 3 * BODY_LIMIT_BYTES,
+    isTooLarge: (bytes) => contentLengthBytes(bytes) > BODY_LIMIT_BYTES,
+    parse: parseForm,
+  },
   multipart: {
     mediaType: 'multipart/form-data',
-    limitBytes: FILE_LIMIT_BYTES + MULTIPART_OVERHEAD_BYTES,
+    limitBytes: UPLOAD_LIMIT_BYTES,
     tooLarge: () => new DomainError('BODY_TOO_LARGE', 'The file is larger than 5 MB'),
     parse: parseMultipart,
   },
@@ -235,7 +156,7 @@ export interface ParsedBody {
  * `unparsed` body has no bytes if it is longer than 32 KiB.
  *
  * @param optional whether a request may omit the body, and then also the Content-Type.
- * @throws DomainError BODY_TOO_LARGE (413) or BAD_REQUEST (400).
+ * @throws DomainError BODY_TOO_LARGE (413), BAD_REQUEST (400), or of a form REQUEST_TOO_SLOW (408).
  */
 export async function readBody(
   request: IncomingMessage,
@@ -243,13 +164,44 @@ export async function readBody(
   optional: boolean,
 ): Promise<ParsedBody> {
   // The signature of a longer one is never checked, so it is as good as none.
-  if (bodyType === 'unparsed')
-    return { rawBody: await readBytes(request, BODY_LIMIT_BYTES), body: {} };
+  if (bodyType === 'unparsed') {
+    const { bytes, end } = await receiveBody(request, BODY_LIMIT_BYTES);
+    assertArrived(end);
+    return { rawBody: end === 'tooLarge' ? undefined : bytes, body: {} };
+  }
   const form: BodyForm = BODY_FORMS[bodyType];
-  const rawBody = await readBytes(request, form.limitBytes);
-  if (!rawBody) throw form.tooLarge();
-  if (rawBody.length === 0 && optional) return { rawBody: undefined, body: undefined };
+  if (bodyType === 'multipart') allowUpload(request);
+  const { bytes, end } = await receiveBody(request, form.limitBytes, bodyType !== 'json');
+  assertArrived(end);
+  if (end === 'tooLarge' || form.isTooLarge?.(bytes)) throw form.tooLarge();
+  if (bytes.length === 0 && optional) return { rawBody: undefined, body: undefined };
   assertReadable(request, form.mediaType);
-  const body = await form.parse(rawBody, request.headers['content-type'] ?? '');
-  return { rawBody, body };
+  const body = await form.parse(bytes, request.headers['content-type'] ?? '');
+  return { rawBody: bytes, body };
+}
+
+/** @throws DomainError BAD_REQUEST if the client disconnected early, REQUEST_TOO_SLOW (408) */
+function assertArrived(end: Awaited<ReturnType<typeof receiveBody>>['end']): void {
+  if (end === 'cutOff') throw badRequest('The request body ended early');
+  if (end === 'tooLate') throw new HttpRefusal('REQUEST_TOO_SLOW', { Connection: 'close' });
+}
+
+/**
+ * The fields of a form that was refused, as far as they have arrived: of one with a file, those before the file.
+ * A form that was not read yet is read now, and a longer one up to its limit.
+ */
+export async function readRefusedForm(
+  request: IncomingMessage,
+  bodyType: BodyType,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (bodyType !== 'form' && bodyType !== 'multipart') return {};
+  const type = request.headers['content-type'] ?? '';
+  if (!type.toLowerCase().startsWith(BODY_FORMS[bodyType].mediaType)) return {};
+  if (bodyType === 'form') {
+    const { bytes } = await receiveBody(request, BODY_FORMS.form.limitBytes, true);
+    return { ...parseForm(bytes) };
+  }
+  allowUpload(request);
+  const { bytes } = await receiveBody(request, BODY_LIMIT_BYTES, true);
+  return { ...(await parseMultipartStart(bytes, type).catch(() => ({}))) };
 }

@@ -5,14 +5,17 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MAX_HEADER_BYTES, createClientErrorListener, refuseConnect } from './client-error.ts';
+import { limitArrival, uploadTimeoutMs } from '../input/arrival.ts';
+import { UPLOAD_LIMIT_BYTES } from '../input/body.ts';
 import type { HttpApp } from '../app.ts';
 import type { Readiness } from './readiness.ts';
 
 /** Limits against slow clients, in milliseconds. */
 export const SLOW_CLIENT_LIMITS = {
   headersTimeout: 5_000,
+  /** Of the whole request. An upload has more time: see `limitArrival`. */
   requestTimeout: 10_000,
-  /** How often Node checks the two. */
+  /** How often Node checks the first. */
   connectionsCheckingInterval: 1_000,
 };
 
@@ -80,6 +83,21 @@ function trackResponses(server: Server) {
   };
 }
 
+/** Answers a body that arrives too late as Node answers a head: see `createClientErrorListener`. */
+function limitArrivals(server: Server, limitMs: number): void {
+  // Node too counts the first request of a connection from its beginning.
+  const connectedAtMs = new WeakMap<Duplex, number>();
+  server.on('connection', (socket: Duplex) => connectedAtMs.set(socket, performance.now()));
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    const startedAtMs = connectedAtMs.get(socket) ?? performance.now();
+    connectedAtMs.delete(socket);
+    const error = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    const onLate = () => server.emit('clientError', error, socket);
+    limitArrival(request, response, { limitMs, startedAtMs, onLate });
+  });
+}
+
 /** The maximum wait for a turn without new connections. */
 const NO_NEW_CONNECTIONS_TIMEOUT_MS = 200;
 
@@ -123,9 +141,12 @@ export async function startHttpServer(
 ): Promise<RunningHttpServer> {
   const { readiness, log, readinessGraceMs = 1_000, stopTimeoutMs = 8_000 } = options;
   const { slowClientLimits = SLOW_CLIENT_LIMITS, waitMs = sleep } = options;
-  const server = createServer({ ...LIMITS, ...slowClientLimits }, app.callback());
+  const requestTimeout = uploadTimeoutMs(slowClientLimits.requestTimeout, UPLOAD_LIMIT_BYTES);
+  const limits = { ...LIMITS, ...slowClientLimits, requestTimeout };
+  const server = createServer(limits, app.callback());
   server.setTimeout(SOCKET_IDLE_MS);
   const responses = trackResponses(server);
+  limitArrivals(server, slowClientLimits.requestTimeout);
   const { latestOn: lastResponse } = responses;
   const { allowOf } = app;
   server.on('clientError', createClientErrorListener({ lastResponse, allowOf, log }));

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { readSession } from '../../accounts/public.ts';
+import { createKeptForms, readSession } from '../../accounts/public.ts';
 import { required } from '../../config.ts';
 import type { Dashboard } from '../../dashboard/routes.ts';
 import { createDashboard } from '../../dashboard/routes.ts';
@@ -76,6 +76,7 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): D
       supportEmail: config.supportEmail,
       rateLimiter: createPageRateLimiter(limitPerSecond),
       log,
+      forms: createKeptForms({ sql, dataBox }),
       readSession: (token, isActivity) => readSession({ sql }, token, isActivity),
       readBanners: (merchantId, environment) => webhookBanner({ sql }, { merchantId, environment }),
     },

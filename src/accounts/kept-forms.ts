@@ -1,0 +1,92 @@
+import type { Sql } from '../db/client.ts';
+import type { SecretBox } from '../secret-box.ts';
+import { hashOfToken } from './tokens.ts';
+
+/** The cookie by which the browser of someone who is not logged in finds what was typed. */
+export const FORM_COOKIE = '__Host-form';
+
+/** For so long what was typed is kept. */
+export const KEPT_FORM_SECONDS = 3600;
+
+/** How many forms are kept: of one holder, and of all browsers without a session. */
+const MOST = { ofOne: 20, ofStrangers: 1000 };
+
+/** What was typed into a form, without secrets and files. */
+export interface TypedForm {
+  /** The path that the form is sent to. */
+  readonly action: string;
+  readonly fields: Readonly<Record<string, string | readonly string[]>>;
+}
+
+/** Who sent a form: a user, or the browser that has the cookie. */
+export interface FormSender {
+  userId?: string | undefined;
+  sessionToken?: string | undefined;
+  browserToken?: string | undefined;
+}
+
+interface KeptFormDeps {
+  sql: Sql;
+  dataBox: SecretBox;
+}
+
+/** Keeps what was typed into forms, sealed and for an hour, until it is shown again. */
+export interface KeptForms {
+  /**
+   * @param path of the page that has the form
+   * @returns whom it is kept for; undefined if too many are kept
+   */
+  keep(sender: FormSender, path: string, form: TypedForm): Promise<'user' | 'browser' | undefined>;
+  find(sender: FormSender, path: string): Promise<TypedForm | undefined>;
+  /** After the form was carried out. */
+  drop(sender: FormSender, path: string): Promise<void>;
+}
+
+const holdersOf = ({ userId, browserToken }: FormSender): string[] => [
+  ...(userId === undefined ? [] : [`user:${userId}`]),
+  ...(browserToken === undefined ? [] : [`browser:${hashOfToken(browserToken).toString('hex')}`]),
+];
+
+const contextOf = (holder: string, path: string) => ['kept_forms', holder, path];
+
+/** See {@link KeptForms}. */
+export function createKeptForms({ sql, dataBox }: KeptFormDeps): KeptForms {
+  /** A session that has ended still says whose form it is, so that no other user of the browser reads it. */
+  const userOf = async (sessionToken = ''): Promise<string | undefined> => {
+    const [session] = await sql<{ userId: string }[]>`
+      SELECT user_id FROM dashboard_sessions WHERE token_hash = ${hashOfToken(sessionToken)}`;
+    return session?.userId;
+  };
+  return {
+    async keep(sender, path, form) {
+      const userId = sender.userId ?? (await userOf(sender.sessionToken));
+      const [holder = ''] = holdersOf({ ...sender, userId });
+      const content = Buffer.from(JSON.stringify(form));
+      const kept = await sql`
+        INSERT INTO kept_forms (holder, path, sealed, expires_at)
+        SELECT ${holder}, ${path}, ${dataBox.sealBytes(content, contextOf(holder, path))},
+          service_now() + ${KEPT_FORM_SECONDS} * interval '1 second'
+        WHERE (SELECT count(*) FROM kept_forms WHERE holder = ${holder}) < ${MOST.ofOne}
+          AND (${userId !== undefined}
+            OR (SELECT count(*) FROM kept_forms WHERE holder LIKE 'browser:%') < ${MOST.ofStrangers})
+        ON CONFLICT (holder, path) DO UPDATE
+          SET sealed = EXCLUDED.sealed, expires_at = EXCLUDED.expires_at
+        RETURNING 1`;
+      if (kept.length === 0) return undefined;
+      return userId === undefined ? 'browser' : 'user';
+    },
+    async find(sender, path) {
+      const [kept] = await sql<{ holder: string; sealed: Buffer }[]>`
+        SELECT holder, sealed FROM kept_forms
+        WHERE holder = ANY(${holdersOf(sender)}) AND path = ${path} AND expires_at > service_now()
+        ORDER BY expires_at DESC LIMIT 1`;
+      if (!kept) return undefined;
+      const content = dataBox.openBytes(kept.sealed, contextOf(kept.holder, path));
+      return JSON.parse(content.toString('utf8')) as TypedForm;
+    },
+    async drop(sender, path) {
+      await sql`
+        DELETE FROM kept_forms WHERE holder = ANY(${holdersOf(sender)}) AND path = ${path}`;
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import type { FormSender, SignedInUser } from '../accounts/public.ts';
+import { FORM_COOKIE, KEPT_FORM_SECONDS, newToken, SESSION_COOKIE } from '../accounts/public.ts';
+import { DomainError } from '../domain/index.ts';
+import type { RawInput, RequestContext, Route } from '../http/define-route.ts';
+import { errorOf, ERRORS, HttpRefusal } from '../http/responses/errors.ts';
+import type { PageContext } from './context.ts';
+import { cookieText } from './cookies.ts';
+import { notDone } from './refusal.ts';
+import type { PageReply, PageResponse, RefusedForm } from './reply.ts';
+import { messageOf, refusalOf, responseOf } from './reply.ts';
+import { pathWith } from './view/table.ts';
+import type { ShownAgain } from './view/typed.ts';
+import { LOG_IN, RedirectFirst } from './viewer.ts';
+
+const pages = new WeakMap<PageContext, Map<string, Route>>();
+
+/** The pages that are read with GET, by their declared paths: a refused form is shown in its page. */
+export function pagesOf(context: PageContext): Map<string, Route> {
+  const known = pages.get(context) ?? new Map<string, Route>();
+  pages.set(context, known);
+  return known;
+}
+
+/** Who sends a form, and whether something may be kept for them. */
+interface KnownSender extends FormSender {
+  readonly mayHaveForm: boolean;
+}
+
+/** Who sends a request, for what is kept. */
+export function senderOf(
+  user: SignedInUser | undefined,
+  cookie: (name: string) => string | undefined,
+): KnownSender {
+  const browserToken = cookie(FORM_COOKIE);
+  const mayHaveForm = user?.hasKeptForm === true || browserToken !== undefined;
+  return { userId: user?.userId, sessionToken: cookie(SESSION_COOKIE), browserToken, mayHaveForm };
+}
+
+/** A page that shows a refused form is read as with GET, and gets what was typed beside its input. */
+type SentAgain = RawInput & { readonly again?: ShownAgain };
+
+/** Whose form of which page. */
+interface FormOfPage {
+  readonly context: PageContext;
+  readonly sender: KnownSender;
+  readonly formPath: string;
+}
+
+/** What was typed into a form of this page: one that was just refused, or one that was kept. */
+export async function findTyped(
+  { context: { forms }, sender, formPath }: FormOfPage,
+  sent: SentAgain,
+): Promise<ShownAgain | undefined> {
+  if (sent.again || !sender.mayHaveForm) return sent.again;
+  const form = await forms?.find(sender, formPath);
+  return form && { form, notice: KEPT, isShown: false };
+}
+
+const KEPT =
+  'Nothing was done yet. What you typed is in its form again: look at it, and send it again.';
+
+/** Forgets what is kept of a form that was carried out. */
+export async function dropTyped(
+  { context: { forms }, sender, formPath }: FormOfPage,
+  reply: PageReply,
+): Promise<void> {
+  const isDone = !('view' in reply) || (reply.status ?? 200) === 200;
+  if (isDone && sender.mayHaveForm) await forms?.drop(sender, formPath);
+}
+
+/** A request as its route got it. */
+type Asked = RequestContext & { readonly sent: RawInput };
+
+/**
+ * The answer to a refused request. What was typed is shown again, or kept until its user has logged in.
+ *
+ * @throws the error if the reader cannot understand it
+ */
+export async function answerRefused(
+  refused: RefusedForm,
+  { sender, asked, pagePath }: { sender: KnownSender; asked: Asked; pagePath: string },
+): Promise<PageResponse> {
+  if (Object.keys(refused.form.fields).length === 0) return refusalOf(refused);
+  if (refused.error instanceof RedirectFirst) return redirectAndKeep(refused, sender);
+  const page = pagesOf(refused.rendering.context).get(pagePath);
+  return (await showAgain(refused, page, asked)) ?? refusalOf(refused);
+}
+
+/** Sends the browser to the log-in or the confirmation, and keeps what was typed until its page is read again. */
+export async function redirectAndKeep(
+  { rendering, error, requestId, form, formPath }: RefusedForm,
+  sender: KnownSender,
+): Promise<PageResponse> {
+  const { context } = rendering;
+  if (!(error instanceof RedirectFirst) || !context.forms) {
+    return refusalOf({ rendering, error, requestId, form, formPath });
+  }
+  const browserToken = sender.browserToken ?? newToken();
+  const keptFor = await context.forms.keep({ ...sender, browserToken }, formPath, form);
+  if (keptFor === undefined) {
+    const full = errorOf('TOO_MANY_REQUESTS');
+    return refusalOf({ rendering, error: full, requestId, form, formPath });
+  }
+  const isLogIn = error.to === LOG_IN;
+  const seeOther = isLogIn ? pathWith(LOG_IN, { next: formPath, done: 'kept' }) : error.to;
+  const cookie = cookieText(FORM_COOKIE, browserToken, KEPT_FORM_SECONDS);
+  return responseOf(rendering, { seeOther, setCookie: keptFor === 'browser' ? cookie : undefined });
+}
+
+/**
+ * The page of a form with its refusal and what was typed.
+ *
+ * @param page the declared page of the form
+ * @returns undefined if the page cannot be shown, such as one of an order that is not the user's
+ */
+async function showAgain(
+  { error, form }: RefusedForm,
+  page: Route | undefined,
+  asked: Asked,
+): Promise<PageResponse | undefined> {
+  if (!(error instanceof DomainError) || page === undefined) return undefined;
+  const again = { form, notice: notDone(messageOf(error)), isShown: false };
+  const sent: SentAgain = { ...asked.sent, query: {}, body: undefined, again };
+  const response = await page.handle(sent, asked);
+  if (response.status !== 200) return undefined;
+  const { status } = ERRORS[error.code];
+  const more = error instanceof HttpRefusal ? error.headers : {};
+  // The page is one that `responseOf` has made.
+  return {
+    ...(response as PageResponse),
+    status,
+    headers: { ...(response.headers as {}), ...more },
+  };
+}
