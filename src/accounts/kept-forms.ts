@@ -63,25 +63,25 @@ export function createKeptForms({ sql, dataBox }: KeptFormDeps): KeptForms {
       const [holder = ''] = holdersOf({ ...sender, userId });
       const content = Buffer.from(JSON.stringify(form));
       const kept = await sql`
-        INSERT INTO kept_forms (holder, path, sealed, expires_at)
+        INSERT INTO kept_forms (holder, path, content, expires_at)
         SELECT ${holder}, ${path}, ${dataBox.sealBytes(content, contextOf(holder, path))},
           service_now() + ${KEPT_FORM_SECONDS} * interval '1 second'
         WHERE (SELECT count(*) FROM kept_forms WHERE holder = ${holder}) < ${MOST.ofOne}
           AND (${userId !== undefined}
             OR (SELECT count(*) FROM kept_forms WHERE holder LIKE 'browser:%') < ${MOST.ofStrangers})
         ON CONFLICT (holder, path) DO UPDATE
-          SET sealed = EXCLUDED.sealed, expires_at = EXCLUDED.expires_at
+          SET content = EXCLUDED.content, expires_at = EXCLUDED.expires_at
         RETURNING 1`;
       if (kept.length === 0) return undefined;
       return userId === undefined ? 'browser' : 'user';
     },
     async find(sender, path) {
-      const [kept] = await sql<{ holder: string; sealed: Buffer }[]>`
-        SELECT holder, sealed FROM kept_forms
+      const [kept] = await sql<{ holder: string; content: Buffer }[]>`
+        SELECT holder, content FROM kept_forms
         WHERE holder = ANY(${holdersOf(sender)}) AND path = ${path} AND expires_at > service_now()
         ORDER BY expires_at DESC LIMIT 1`;
       if (!kept) return undefined;
-      const content = dataBox.openBytes(kept.sealed, contextOf(kept.holder, path));
+      const content = dataBox.openBytes(kept.content, contextOf(kept.holder, path));
       return JSON.parse(content.toString('utf8')) as TypedForm;
     },
     async drop(sender, path) {

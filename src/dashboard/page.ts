@@ -13,16 +13,9 @@ import type { PageContext } from './context.ts';
 import { readCookie } from './cookies.ts';
 import { actRuleOf, applies } from './merchant-acts.ts';
 import { typedFields } from './refusal.ts';
-import type { PageReply } from './reply.ts';
-import { RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
-import {
-  answerRefused,
-  dropTyped,
-  findTyped,
-  pagesOf,
-  redirectAndKeep,
-  senderOf,
-} from './typed-forms.ts';
+import type { PageReply, PageResponse } from './reply.ts';
+import { redirectTo, RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
+import { answerRefused, dropTyped, findTyped, pagesOf, senderOf } from './typed-forms.ts';
 import type { AccessRule, Audience, Place, Viewers } from './viewer.ts';
 import { actorOf, confirmPath, needsSession, placesOf, RedirectFirst, viewerOf } from './viewer.ts';
 
@@ -237,8 +230,7 @@ async function assertConfirmed<A extends Audience, P, Q, B>(
 
 /** Checks who sends a file before it is read. The handler's checks follow once it was read. */
 function createUploadCheck(context: PageContext, page: AccessRule, place: Place) {
-  const downloads = createSlots(DOWNLOADS, 'Too many files');
-  const check: NonNullable<Route['beforeBody']> = async (given, _caller, readFields) => {
+  return async (given: Readonly<Record<string, unknown>>): Promise<PageResponse | undefined> => {
     const sent = headers.parse(given);
     assertOwnForm(sent, context.publicBaseUrl);
     const user = await userOf(context, sent);
@@ -247,16 +239,9 @@ function createUploadCheck(context: PageContext, page: AccessRule, place: Place)
       return undefined;
     } catch (error) {
       if (!(error instanceof RedirectFirst)) throw error;
-      const form = { action: place.path, fields: typedFields(await readFields()) };
-      const rendering = { context, place, user, downloads };
-      const refused = { rendering, error, requestId: '', form, formPath: place.path };
-      return redirectAndKeep(
-        refused,
-        senderOf(user, (name) => readCookie(sent.Cookie, name)),
-      );
+      return redirectTo(context, error.to);
     }
   };
-  return check;
 }
 
 /** The path of a request, without its query, which may contain what a buyer is searched by. */

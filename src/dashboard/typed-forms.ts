@@ -87,7 +87,7 @@ export async function answerRefused(
 }
 
 /** Sends the browser to the log-in or the confirmation, and keeps what was typed until its page is read again. */
-export async function redirectAndKeep(
+async function redirectAndKeep(
   { rendering, error, requestId, form, formPath }: RefusedForm,
   sender: KnownSender,
 ): Promise<PageResponse> {

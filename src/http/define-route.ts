@@ -151,14 +151,12 @@ interface RouteFacts {
    * Decides by the declared headers and the caller whether a request gets an answer before its body is
    * read: a body of 5 MB costs more than a stranger may cause.
    *
-   * @param readFields reads the fields before the file
    * @returns undefined if the body is to be read
    * @throws DomainError one of the declared errors
    */
   readonly beforeBody?: (
     headers: Readonly<Record<string, unknown>>,
     caller: RouteCaller,
-    readFields: () => Promise<Readonly<Record<string, unknown>>>,
   ) => Promise<Reply | undefined>;
 }
 

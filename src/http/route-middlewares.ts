@@ -160,11 +160,7 @@ const answerBeforeBody =
   (route: Route, beforeBody: NonNullable<Route['beforeBody']>): RouteMiddleware =>
   async (ctx, next) => {
     const { state } = ctx;
-    const early = await state.within(() =>
-      beforeBody(pickHeaders(ctx, route), callerOf(ctx), () =>
-        readRefusedForm(ctx.req, route.bodyType ?? 'json'),
-      ),
-    );
+    const early = await state.within(() => beforeBody(pickHeaders(ctx, route), callerOf(ctx)));
     if (early) state.reply = early;
     else await next();
   };

@@ -1,9 +1,10 @@
 -- What was typed into a form of the dashboard that was not carried out, because its user had to log in or to confirm
--- first: it is shown again in its form. `holder` is the user, or the browser of someone who is not logged in.
+-- first: it is shown again in its form. The content is encrypted, and
+-- deleted within hours. `holder` is the user, or the browser of someone who is not logged in.
 CREATE TABLE kept_forms (
   holder text NOT NULL,
   path text NOT NULL,
-  sealed bytea NOT NULL,
+  content bytea NOT NULL,
   expires_at timestamptz NOT NULL,
   PRIMARY KEY (holder, path)
 );

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainError } from '../../domain/errors.ts';
 import { errorOf, HttpRefusal } from '../responses/errors.ts';
 import { allowUpload, receiveBody } from './arrival.ts';
@@ -198,10 +199,18 @@ export async function readRefusedForm(
   const type = request.headers['content-type'] ?? '';
   if (!type.toLowerCase().startsWith(BODY_FORMS[bodyType].mediaType)) return {};
   if (bodyType === 'form') {
-    const { bytes } = await receiveBody(request, BODY_FORMS.form.limitBytes, true);
+    const bytes = await arrivedSoon(request, BODY_FORMS.form.limitBytes);
     return { ...parseForm(bytes) };
   }
   allowUpload(request);
-  const { bytes } = await receiveBody(request, BODY_LIMIT_BYTES, true);
+  const bytes = await arrivedSoon(request, BODY_LIMIT_BYTES);
   return { ...(await parseMultipartStart(bytes, type).catch(() => ({}))) };
+}
+
+/** A refusal waits no longer for what was typed: it is sent within a second. */
+const REFUSED_FORM_WAIT_MS = 500;
+
+async function arrivedSoon(request: IncomingMessage, limitBytes: number) {
+  const arrived = receiveBody(request, limitBytes, true).then(({ bytes }) => bytes);
+  return Promise.race([arrived, sleep(REFUSED_FORM_WAIT_MS, Buffer.alloc(0), { ref: false })]);
 }
