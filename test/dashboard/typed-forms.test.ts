@@ -179,8 +179,7 @@ test('of every form, what was typed comes back after a log-in, and after a refus
       if (!isHidden && !isThere(foreign.body)) lost.push(`${name}: origin`);
     }
   }
-  // The page of these has no form for an approved merchant, or the form has boxes or nothing to type in.
-  // Known gap: `disable`, whose reason is not shown again after a log-in.
+  // The page of these has no form for an approved merchant, or the form has boxes or nothing to type in: `disable` asks for a reason only of the last admin.
   const others = /onboarding\/(business|bank)|account\/mails|\/recover |\/disable /;
   expect(lost.filter((one) => !others.test(one))).toEqual([]);
 });
