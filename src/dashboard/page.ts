@@ -99,7 +99,11 @@ export function definePage<
 >(context: PageContext, page: PageDeclaration<A, P, Q, B>) {
   return {
     handledBy: (handler: (request: PageRequest<A, P, Q, B>) => Promise<PageReply>): Route[] =>
-      placesOf(page.audience, page.path).map((place) => routeOf(context, page, place, handler)),
+      placesOf(page.audience, page.path).map((place) => {
+        const route = routeOf(context, page, place, handler);
+        if (page.method === 'GET') pagesOf(context).set(place.path, route);
+        return route;
+      }),
   };
 }
 
@@ -121,6 +125,24 @@ function routeFacts(context: PageContext, method: string, place: Place) {
   } as const;
 }
 
+/** Whether the request comes from another site, so that the browser has sent no session cookie. */
+function lacksStrictCookie({ Cookie, 'Sec-Fetch-Site': site }: Headers): boolean {
+  return site === 'cross-site' && readCookie(Cookie, SESSION_COOKIE) === undefined;
+}
+
+/** The page that shows the form which a page takes. */
+function formPlaceOf(
+  {
+    audience,
+    path,
+    formPath = path,
+  }: Pick<PageDeclaration<Audience, unknown, unknown, unknown>, 'audience' | 'path' | 'formPath'>,
+  place: Place,
+): Place {
+  const places = placesOf(audience, formPath);
+  return places.find(({ environment }) => environment === place.environment) ?? place;
+}
+
 function routeOf<
   A extends Audience,
   P extends ObjectSchema | undefined,
@@ -134,12 +156,9 @@ function routeOf<
 ): Route {
   const { method, audience, params, query, body, bodyType = 'form', responseTimeoutMs } = page;
   const rule = ruleOf(page);
-  const formPlace =
-    placesOf(audience, page.formPath ?? page.path).find(
-      ({ environment }) => environment === place.environment,
-    ) ?? place;
+  const formPlace = formPlaceOf(page, place);
   const downloads = createFileSlots();
-  const route = defineRoute({
+  return defineRoute({
     ...routeFacts(context, method, place),
     method,
     bodyType,
@@ -153,9 +172,7 @@ function routeOf<
     const given = headers.parse(sent.headers);
     if (method === 'POST') assertOwnForm(given, context.publicBaseUrl);
     const cookie = (name: string) => readCookie(given.Cookie, name);
-    const isFromElsewhere = given['Sec-Fetch-Site'] === 'cross-site';
-    const hasSession = cookie(SESSION_COOKIE) !== undefined;
-    if (needsSession(audience) && !hasSession && isFromElsewhere) return RELOAD;
+    if (needsSession(audience) && lacksStrictCookie(given)) return RELOAD;
     const user = await userOf(context, given);
     if (user) addRequestFields({ userId: user.userId });
     const sender = senderOf(user, cookie);
@@ -186,8 +203,6 @@ function routeOf<
       return answerRefused(refused, { sender, asked, pagePath: formPlace.path });
     }
   });
-  if (method === 'GET') pagesOf(context).set(place.path, route);
-  return route;
 }
 
 /**
