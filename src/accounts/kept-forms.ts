@@ -1,5 +1,6 @@
 import type { Sql } from '../db/client.ts';
 import type { SecretBox } from '../secret-box.ts';
+import { SealError } from '../secret-box.ts';
 import { hashOfToken } from './tokens.ts';
 
 /** The cookie by which the browser of someone who is not logged in finds what was typed. */
@@ -57,6 +58,15 @@ export function createKeptForms({ sql, dataBox }: KeptFormDeps): KeptForms {
       SELECT user_id FROM dashboard_sessions WHERE token_hash = ${hashOfToken(sessionToken)}`;
     return session?.userId;
   };
+  /** Undefined if its key was removed meanwhile. */
+  const opened = (content: Buffer, context: readonly string[]): TypedForm | undefined => {
+    try {
+      return JSON.parse(dataBox.openBytes(content, context).toString('utf8')) as TypedForm;
+    } catch (error) {
+      if (error instanceof SealError) return undefined;
+      throw error;
+    }
+  };
   return {
     async keep(sender, path, form) {
       const userId = sender.userId ?? (await userOf(sender.sessionToken));
@@ -81,8 +91,7 @@ export function createKeptForms({ sql, dataBox }: KeptFormDeps): KeptForms {
         WHERE holder = ANY(${holdersOf(sender)}) AND path = ${path} AND expires_at > service_now()
         ORDER BY expires_at DESC LIMIT 1`;
       if (!kept) return undefined;
-      const content = dataBox.openBytes(kept.content, contextOf(kept.holder, path));
-      return JSON.parse(content.toString('utf8')) as TypedForm;
+      return opened(kept.content, contextOf(kept.holder, path));
     },
     async drop(sender, path) {
       await sql`

@@ -23,9 +23,11 @@ const TEXTS: Readonly<Record<number, string>> = {
   500: 'The fault is ours. Go back and try again; nothing is done twice.',
 };
 
-/** The message of a form's refusal, which says that nothing was done. */
-export const notDone = (message: string): string =>
-  `${/[.!?]$/.test(message) ? message : `${message}.`} Nothing was done.`;
+/** The message of a form's refusal, which says that nothing was done; after a fault that is not known. */
+export function notDone(message: string, status: number): string {
+  if (status >= 500) return message;
+  return `${/[.!?]$/.test(message) ? message : `${message}.`} Nothing was done.`;
+}
 
 /** The page of a request that was refused. @param start the path of the page to go back to */
 export function refusalView({

@@ -7,6 +7,7 @@ import type { Page, RefusedInput } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/responses/errors.ts';
 import { ERRORS, HttpRefusal, ValidationError } from '../http/responses/errors.ts';
 import type { FileSlots } from '../http/limits/slots.ts';
+import { formHeaders, isOwnForm } from '../pages/same-origin.ts';
 import type { PageContext } from './context.ts';
 import type { TypedForm } from '../accounts/public.ts';
 import { notDone, refusalView, typedFields, typedTexts } from './refusal.ts';
@@ -188,7 +189,7 @@ export async function refusalOf({
   const { status } = ERRORS[error.code];
   const reference = { requestId, supportEmail: rendering.context.supportEmail };
   const isForm = Object.keys(typed).length > 0;
-  const message = isForm ? notDone(messageOf(error)) : messageOf(error);
+  const message = isForm ? notDone(messageOf(error), status) : messageOf(error);
   const view = refusalView({ status, message, reference, start: '/dashboard', typed });
   const rendered = await renderReply(rendering, view, { status });
   const more = error instanceof HttpRefusal ? error.headers : {};
@@ -206,10 +207,10 @@ export function messageOf(error: DomainError): string {
 
 /** The page of an error before the session was read, such as a damaged form. */
 export function signedOutRefusal(
-  { files, pathPrefix, supportEmail }: PageContext,
+  { files, pathPrefix, supportEmail, publicBaseUrl }: PageContext,
   { status, body, headers }: ErrorReply,
   requestId: string,
-  { path: action, body: form }: Partial<RefusedInput> = {},
+  { path: action, body: form, headers: sent }: Partial<RefusedInput> = {},
 ): Page {
   const nonce = randomBytes(16).toString('base64');
   // The body of a 429 has the message as its error: see src/http/responses/errors.ts.
@@ -217,8 +218,10 @@ export function signedOutRefusal(
   const reference = { requestId, supportEmail };
   const typed = typedFields(form);
   const isForm = Object.keys(typed).length > 0;
-  const message = isForm && status < 500 ? notDone(text) : text;
-  const canSendAgain = status === 408 || status === 429 || status === 500;
+  const message = isForm ? notDone(text, status) : text;
+  // A form of another site is shown without a button: one press would send it as a form of this site.
+  const isOwn = isOwnForm(formHeaders.parse(sent ?? {}), publicBaseUrl);
+  const canSendAgain = isOwn && (status === 408 || status === 429 || status === 500);
   const view = refusalView({
     status,
     message,

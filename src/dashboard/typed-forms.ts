@@ -119,11 +119,11 @@ async function showAgain(
   asked: Asked,
 ): Promise<PageResponse | undefined> {
   if (!(error instanceof DomainError) || page === undefined) return undefined;
-  const again = { form, notice: notDone(messageOf(error)), isShown: false };
+  const { status } = ERRORS[error.code];
+  const again = { form, notice: notDone(messageOf(error), status), isShown: false };
   const sent: SentAgain = { ...asked.sent, query: {}, body: undefined, again };
   const response = await page.handle(sent, asked);
   if (response.status !== 200) return undefined;
-  const { status } = ERRORS[error.code];
   const more = error instanceof HttpRefusal ? error.headers : {};
   // The page is one that `responseOf` has made.
   return {

@@ -33,11 +33,14 @@ export function assertSameOrigin(headers: z.output<typeof formHeaders>): void {
  * @param publicBaseUrl the URL under which browsers reach the service
  * @throws DomainError `ORIGIN_NOT_ALLOWED`
  */
-export function assertOwnForm(
+export function assertOwnForm(given: z.output<typeof formHeaders>, publicBaseUrl: string): void {
+  if (!isOwnForm(given, publicBaseUrl)) throw errorOf('ORIGIN_NOT_ALLOWED');
+}
+
+/** Whether a form submission comes from a page of this service: see {@link assertOwnForm}. */
+export function isOwnForm(
   { 'Sec-Fetch-Site': site, Origin: origin }: z.output<typeof formHeaders>,
   publicBaseUrl: string,
-): void {
-  const isOurs =
-    site === undefined ? origin === new URL(publicBaseUrl).origin : site === 'same-origin';
-  if (!isOurs) throw errorOf('ORIGIN_NOT_ALLOWED');
+): boolean {
+  return site === undefined ? origin === new URL(publicBaseUrl).origin : site === 'same-origin';
 }
