@@ -213,6 +213,11 @@ const VARIANTS = {
   },
   async disputed_five_times(checkout: Checkout) {
     await VARIANTS.resolved_before_delivery(checkout);
+    await checkout.service.sql`
+      INSERT INTO disputes
+      SELECT (jsonb_populate_record(d, jsonb_build_object('number', n))).*
+      FROM disputes d CROSS JOIN generate_series(2, 5) n
+      WHERE d.order_number = ${checkout.order.order_number}`;
     await checkout.service.sql`UPDATE orders SET dispute_count = 5
       WHERE order_number = ${checkout.order.order_number}`;
   },
