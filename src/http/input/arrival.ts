@@ -41,18 +41,22 @@ export function limitArrival(
   const arrival: Arrival = { isUpload: false, onLate };
   arrivals.set(request, arrival);
   const check = () => {
-    if (request.complete || socket.destroyed) return;
+    if (request.complete || socket.destroyed) return end();
     const arrivedBytes = arrival.isUpload ? socket.bytesRead - bytesBefore : 0;
     const leftMs = startedAtMs + uploadTimeoutMs(limitMs, arrivedBytes) - performance.now();
     if (leftMs > 0) timer = setTimeout(check, leftMs);
     else arrival.onLate();
   };
   let timer = setTimeout(check, startedAtMs + limitMs - performance.now());
+  const end = () => {
+    clearTimeout(timer);
+    socket.off('close', end);
+  };
   // A refused request is answered before its body has arrived.
-  const stop = () => request.complete && clearTimeout(timer);
-  request.once('end', stop);
-  response.once('close', stop);
-  socket.once('close', () => clearTimeout(timer));
+  const endIfComplete = () => request.complete && end();
+  request.once('end', endIfComplete);
+  response.once('close', endIfComplete);
+  socket.once('close', end);
 }
 
 /** Gives the request more time the more of it has arrived. */
