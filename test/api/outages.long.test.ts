@@ -250,7 +250,7 @@ describe('an API process that is killed', () => {
     await doomed.stop();
     const answered = (await outcomes).filter(({ status }) => status === 'fulfilled').length;
     expect(answered).toBeGreaterThan(0);
-    // Forty at once can be too many for a busy machine: as every client does, each repeats a 500.
+    // Forty at once can be too many for a busy machine: as every client does, each repeats a 429.
     const retried = await Promise.all(
       keys.map((key) => repeated(() => api.post('/orders', anOrder(), withKey(key)))),
     );

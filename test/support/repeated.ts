@@ -1,8 +1,10 @@
 import type { ApiAnswer } from './api-client.ts';
 import { until } from './until.ts';
 
+const isToRepeat = (status: number) => status === 429 || status >= 500;
+
 /**
- * Repeats a request whose answer is a 500 or a 502, as the specification asks of clients, but faster. One
+ * Repeats a request whose answer is a 500, a 502 or a 429, as the specification asks of clients, but faster. One
  * that may not take effect twice has an Idempotency-Key.
  */
 export async function repeated<Data>(
@@ -10,8 +12,8 @@ export async function repeated<Data>(
 ): Promise<ApiAnswer<Data>> {
   let answer = await send();
   await until(async () => {
-    if (answer.status >= 500) answer = await send();
-    return answer.status < 500;
+    if (isToRepeat(answer.status)) answer = await send();
+    return !isToRepeat(answer.status);
   });
   return answer;
 }
