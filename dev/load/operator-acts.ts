@@ -16,22 +16,23 @@ export const OPERATOR_ACTS = {
       parameters: { outcome: 'refunded', reference: null, notChecked: false },
       reason,
     });
-    // Only an act that has succeeded has cleared the alerts.
+    // An act that has succeeded has cleared the alerts; the service clears them once the rest was refunded.
     await untilFound(order, 'success of the settlement', async () =>
-      (await settle()) === 'done' ? true : undefined,
+      (await settle()) === 'done' || (await isRefundOver(order)) ? true : undefined,
     );
   },
   /** The payment was refunded at the gateway before or after it made the order PAID. */
   async endRefundedPayment(order) {
     const ending = await untilFound(order, 'alert about its refunded payment', async () => {
-      const alerts = await alertsOf(order);
+      if (await isRefundOver(order)) return 'over';
+      const alerts = (await alertsOf(order)).filter(({ clearedAt }) => clearedAt === null);
       const payment = (await readOrder(order))?.payment;
       if (!alerts.some(({ kind }) => kind === 'refunded_at_gateway')) return undefined;
       if (payment) return 'settle';
       return alerts.some(({ kind }) => kind === 'unfit_capture') ? alerts : undefined;
     });
     if (ending === 'settle') await OPERATOR_ACTS.settleRefunded(order);
-    else if (ending) await clearAlerts(order, ending);
+    else if (ending !== undefined && ending !== 'over') await clearAlerts(order, ending);
   },
 } as const satisfies Record<string, (order: LoadOrder) => Promise<void>>;
 
@@ -70,12 +71,19 @@ async function decide(order: LoadOrder, winner: 'merchant' | 'buyer'): Promise<v
 interface Listed {
   readonly alertId: number;
   readonly kind: string;
+  readonly clearedAt: string | null;
   readonly details: { readonly orderNumber?: string };
 }
 
-/** The order's open alerts; none while the database does not answer. */
+/** Whether the service has cleared the alert, because the rest of the payment was refunded. */
+async function isRefundOver(order: LoadOrder): Promise<boolean> {
+  const alerts = (await alertsOf(order)).filter(({ kind }) => kind === 'refunded_at_gateway');
+  return alerts.length > 0 && alerts.every(({ clearedAt }) => clearedAt !== null);
+}
+
+/** The order's alerts, also those that are cleared; none while the database does not answer. */
 async function alertsOf({ deps: { environment }, orderNumber }: LoadOrder): Promise<Listed[]> {
-  const list = ['alert', 'list', '--limit', '9999', '--json'];
+  const list = ['alert', 'list', '--all', '--limit', '9999', '--json'];
   const { stdout, exitCode } = await runAdmin(list, () => environment);
   if (exitCode !== 0) return [];
   const { alerts } = JSON.parse(stdout) as { alerts: Listed[] };

@@ -41,7 +41,7 @@ export const ALERT_KINDS = {
   unfit_capture:
     'Compare the payment with the order in the dashboard of the gateway. Refund the rest of the payment there: the service does not move it, and its order takes no other payment meanwhile. The alert is cleared once all of it was refunded.',
   refunded_at_gateway:
-    "Find out who has refunded the payment in the dashboard of the gateway, and why. The order's funds are not released. Refund the rest on the order's page of the dashboard, or propose a settlement there, as released or refunded. The alert is cleared once all of the payment was refunded.",
+    "Find out who has refunded the payment in the dashboard of the gateway, and why. The order's funds are not released. Refund the rest on the order's page of the dashboard, or propose a settlement there, as released or refunded. The alert is cleared once all of the payment was refunded and the order no longer counts on it.",
   refund_failed:
     "None: the refund is made again, and the alert is cleared when it has been. If it fails again, find the bank's reason in the dashboard of the gateway, send the money back outside the gateway and propose the settlement on the order's page, as refunded.",
   release_blocked:

@@ -100,7 +100,7 @@ export async function gatewayViolations(
     violations: [
       ...invented,
       ...money.flatMap((one) => paymentViolations(one, known.get(one.paymentId))),
-      ...(allowed.alerts ? unfitWithoutAlert(rows, alerts) : []),
+      ...(allowed.alerts ? unfitWithoutAlert(money, known, alerts) : []),
       ...captureCounts(money, orders),
       ...(await totalViolations(sql, gateways, money)),
       ...(await lineViolations(sql, money, known)),
@@ -115,17 +115,20 @@ export async function gatewayViolations(
 /** What alerts call a payment. */
 const aboutPayment = (paymentId: string) => `razorpay:${paymentId}`;
 
-/** Captures that do not fit, of which operators have not been alerted. */
-function unfitWithoutAlert(rows: readonly KnownPayment[], { has }: OpenAlerts): Violation[] {
-  return rows
-    .filter(
-      ({ isWhole, gatewayPaymentId }) =>
-        !isWhole && !has('unfit_capture', aboutPayment(gatewayPaymentId)),
-    )
-    .map(({ orderNumber: subject, gatewayPaymentId }) => {
-      const fault = `no alert says that ${gatewayPaymentId} does not fit`;
-      return { check: 'gateway', subject, fault };
-    });
+/** Captures that do not fit, of which operators have not been alerted: until the buyer has all of it back. */
+function unfitWithoutAlert(
+  money: readonly GatewayMoney[],
+  known: ReadonlyMap<string, KnownPayment>,
+  { has }: OpenAlerts,
+): Violation[] {
+  return money.flatMap((one): Violation[] => {
+    const { paymentId, amountPaise } = one;
+    const payment = known.get(paymentId);
+    if (!payment || payment.isWhole || toBuyerPaise(one) === amountPaise) return [];
+    if (has('unfit_capture', aboutPayment(paymentId))) return [];
+    const fault = `no alert says that ${paymentId} does not fit`;
+    return [{ check: 'gateway', subject: payment.orderNumber, fault }];
+  });
 }
 
 const sumOf = <Item>(items: readonly Item[], paiseOf: (item: Item) => number) =>
@@ -146,7 +149,9 @@ function paymentViolations(money: GatewayMoney, known: KnownPayment | undefined)
   }
   const made = `${paymentId}: ${refunds.length} refunds, ${transfers.length} transfers`;
   const [transfer, ...others] = transfers.filter(isLive);
-  if (refunds.filter(isLive).length > 1 || others.length > 0) {
+  // Refunds of the gateway's dashboard have no key.
+  const ours = refunds.filter(({ notes }) => notes.idempotency_key !== undefined);
+  if (ours.filter(isLive).length > 1 || others.length > 0) {
     return [{ check: 'duplicate', subject: orderNumber, fault: made, about }];
   }
   const funds = known.isOwn ? STATUSES[known.status].funds : 'refunded';

@@ -49,6 +49,9 @@ UNION ALL
 SELECT alert_id, 'all of the payment was refunded'
 FROM open JOIN payments p ON p.gateway = details->>'gateway' AND p.gateway_payment_id = details->>'gatewayPaymentId'
 WHERE kind = 'refunded_at_gateway' AND is_wholly_refunded(p)
+  -- An order that still counts on the payment needs a settlement.
+  AND NOT EXISTS (SELECT FROM orders o WHERE o.order_number = p.order_number
+    AND o.gateway_payment_id = p.gateway_payment_id AND o.status <> 'REFUNDED')
 UNION ALL
 SELECT alert_id, 'the refund was made again'
 FROM open JOIN payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
