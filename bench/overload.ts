@@ -70,6 +70,7 @@ async function measureShape(
     const warmUpMs = rate > 0 ? (count / rate) * 1000 : seconds * 250;
     const round = await runClosedLoop(shops, { clients: count, warmUpMs, ms: seconds * 1000 });
     console.log(lineOf(shape, count, round));
+    if (round.failed > 0) console.log(`  ${round.errors.join('; ')}`);
     return round;
   };
   const levels: { count: number; round: LoadRound }[] = [];

@@ -19,6 +19,8 @@ export interface LoadRound {
   readonly perSecond: number;
   /** Answers of 5xx, requests without an answer, and lifecycles that did not end. */
   readonly failed: number;
+  /** Each error with its number, and why lifecycles did not end. */
+  readonly errors: readonly string[];
   readonly refused: number;
   readonly slowestRefusalMs: number;
   /** Requests that a refusal had begun: their repeat is answered as a repeat. */
@@ -54,6 +56,7 @@ export async function runClosedLoop(
     perSecond: (ended / ms) * 1000,
     failed:
       answers.filter(({ status }) => status === 0 || status >= 500).length + seen.failures.length,
+    errors: [...[...seen.errors].map(([error, count]) => `${count} ${error}`), ...seen.failures],
     refused: refusals.length,
     slowestRefusalMs: Math.max(0, ...refusals.map((refusal) => refusal.ms)),
     begunThenRefused: answers.filter(({ isReplay }) => isReplay).length,
