@@ -173,7 +173,7 @@ export const SERVICE_SETTINGS = {
   }),
   WEBHOOK_SECRET_KEYS: encryptionKeys("encrypt the secrets of the merchants' webhooks"),
   DATA_ENCRYPTION_KEYS: encryptionKeys(
-    'encrypt identity documents, bank account numbers, two-factor secrets and mails that wait',
+    'encrypt identity documents, bank account numbers, two-factor secrets, mails that wait and kept forms',
   ),
   RATE_LIMIT_PER_SECOND: ratePerSecond(10, 'requests per second of merchants, for each IP address'),
   RATE_LIMIT_STORE: oneOf(

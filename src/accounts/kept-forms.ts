@@ -48,7 +48,8 @@ const holdersOf = ({ userId, browserToken }: FormSender): string[] => [
   ...(browserToken === undefined ? [] : [`browser:${hashOfToken(browserToken).toString('hex')}`]),
 ];
 
-const contextOf = (holder: string, path: string) => ['kept_forms', holder, path];
+/** What a sealed form belongs to. */
+export const keptFormContext = (holder: string, path: string) => ['kept_forms', holder, path];
 
 /** See {@link KeptForms}. */
 export function createKeptForms({ sql, dataBox }: KeptFormDeps): KeptForms {
@@ -73,25 +74,25 @@ export function createKeptForms({ sql, dataBox }: KeptFormDeps): KeptForms {
       const [holder = ''] = holdersOf({ ...sender, userId });
       const content = Buffer.from(JSON.stringify(form));
       const kept = await sql`
-        INSERT INTO kept_forms (holder, path, content, expires_at)
-        SELECT ${holder}, ${path}, ${dataBox.sealBytes(content, contextOf(holder, path))},
+        INSERT INTO kept_forms (holder, path, content_sealed, expires_at)
+        SELECT ${holder}, ${path}, ${dataBox.sealBytes(content, keptFormContext(holder, path))},
           service_now() + ${KEPT_FORM_SECONDS} * interval '1 second'
         WHERE (SELECT count(*) FROM kept_forms WHERE holder = ${holder}) < ${MOST.ofOne}
           AND (${userId !== undefined}
             OR (SELECT count(*) FROM kept_forms WHERE holder LIKE 'browser:%') < ${MOST.ofStrangers})
         ON CONFLICT (holder, path) DO UPDATE
-          SET content = EXCLUDED.content, expires_at = EXCLUDED.expires_at
+          SET content_sealed = EXCLUDED.content_sealed, expires_at = EXCLUDED.expires_at
         RETURNING 1`;
       if (kept.length === 0) return undefined;
       return userId === undefined ? 'browser' : 'user';
     },
     async find(sender, path) {
-      const [kept] = await sql<{ holder: string; content: Buffer }[]>`
-        SELECT holder, content FROM kept_forms
+      const [kept] = await sql<{ holder: string; contentSealed: Buffer }[]>`
+        SELECT holder, content_sealed FROM kept_forms
         WHERE holder = ANY(${holdersOf(sender)}) AND path = ${path} AND expires_at > service_now()
         ORDER BY expires_at DESC LIMIT 1`;
       if (!kept) return undefined;
-      return opened(kept.content, contextOf(kept.holder, path));
+      return opened(kept.contentSealed, keptFormContext(kept.holder, path));
     },
     async drop(sender, path) {
       await sql`

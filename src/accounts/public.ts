@@ -3,7 +3,7 @@ export type { AccountDeps, Client } from './context.ts';
 export { noticeMail } from './mails.ts';
 export { EXPIRED_ACCESS } from './expired.ts';
 export type { FormSender, KeptForms, TypedForm } from './kept-forms.ts';
-export { createKeptForms, FORM_COOKIE, KEPT_FORM_SECONDS } from './kept-forms.ts';
+export { createKeptForms, FORM_COOKIE, KEPT_FORM_SECONDS, keptFormContext } from './kept-forms.ts';
 export { confirmAgain } from './log-in/confirm-again.ts';
 export type { LinkPurpose, OpenLink } from './people/links.ts';
 export { acceptInvitation, findLink, requestReset, resetPassword } from './people/links.ts';

@@ -1,4 +1,4 @@
-import { totpContext } from '../accounts/public.ts';
+import { keptFormContext, totpContext } from '../accounts/public.ts';
 import { mailContext } from '../mail/public.ts';
 import { accountNumberContext, documentContext } from '../onboarding/public.ts';
 import { webhookSecretContext } from '../webhooks/public.ts';
@@ -68,5 +68,14 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     isBinary: true,
     key: ['mail_id'],
     contextOf: ({ mailId = '' }) => mailContext(mailId),
+  },
+  {
+    name: 'kept forms',
+    setting: 'DATA_ENCRYPTION_KEYS',
+    table: 'kept_forms',
+    column: 'content_sealed',
+    isBinary: true,
+    key: ['holder', 'path'],
+    contextOf: ({ holder = '', path = '' }) => keptFormContext(holder, path),
   },
 ];

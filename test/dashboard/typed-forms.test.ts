@@ -56,8 +56,10 @@ describe('what was typed is not lost', () => {
         next,
       });
       expect(done.location).toBe(next);
-      const kept = await service.sql<{ content: Buffer }[]>`SELECT content FROM kept_forms`;
-      expect(kept.map(({ content }) => content.includes('Asha'))).toEqual([false]);
+      const kept = await service.sql<
+        { contentSealed: Buffer }[]
+      >`SELECT content_sealed FROM kept_forms`;
+      expect(kept.map(({ contentSealed }) => contentSealed.includes('Asha'))).toEqual([false]);
       expect((await browser.follow(done)).body).toContain('https://1.1.1.1/Asha');
       await service.sql`DELETE FROM kept_forms`;
     }

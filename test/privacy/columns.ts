@@ -47,7 +47,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     none: `gateway reversal_id gateway_payment_id order_number kind amount_paise state has_left
       blocks_release booked_paise platform_paise recorded_at ended_at checked_at`,
   },
-  kept_forms: { passing: 'content', none: 'holder path expires_at' },
+  kept_forms: { passing: 'content_sealed', none: 'holder path expires_at' },
   known_devices: { passing: 'token_hash', none: 'user_id last_used_at' },
   ledger_days: { none: 'merchant_id environment day debit_account credit_account amount_paise' },
   ledger_proofs: { none: 'proof_id at duration_ms ok figures fault_count faults' },

@@ -48,6 +48,8 @@ async function writeSealedValues({ sql }: TestDatabase, keys: string, secret: st
     userId: `usr_${randomUUID()}`,
     documentId: `doc_${randomUUID()}`,
     mailId: `mail_${randomUUID()}`,
+    holder: `user:${randomUUID()}`,
+    path: '/dashboard/sandbox/webhooks',
   };
   const sealed = Object.fromEntries(
     SEALED_COLUMNS.map((column) => {
@@ -73,6 +75,9 @@ async function writeSealedValues({ sql }: TestDatabase, keys: string, secret: st
     INSERT INTO merchant_documents (document_id, merchant_id, kind, file_name, media_type, size_bytes, sha256, content_sealed)
     VALUES (${ids.documentId}, ${merchantId}, 'bank', 'a.pdf', 'application/pdf', 1, ${Buffer.alloc(32)}, ${bytes('documents')})`;
   await sql`INSERT INTO mails (mail_id, sealed) VALUES (${ids.mailId}, ${bytes('mails that wait')})`;
+  await sql`
+    INSERT INTO kept_forms (holder, path, content_sealed, expires_at)
+    VALUES (${ids.holder}, ${ids.path}, ${bytes('kept forms')}, now() + interval '1 hour')`;
   return ids;
 }
 
@@ -105,6 +110,12 @@ test('every sealed column of the schema is sealed again', async ({ database: { s
     WHERE table_schema = 'public' AND column_name LIKE '%sealed%' AND data_type IN ('text', 'bytea')`;
   const listed = SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`);
   expect(listed.toSorted()).toEqual(columns.map(({ name }) => name).toSorted());
+  // The schema names a sealed column so. The other columns with bytes are hashes, signatures and answers.
+  const others = await sql<{ name: string }[]>`
+    SELECT DISTINCT column_name AS name FROM information_schema.columns
+    WHERE table_schema = 'public' AND data_type = 'bytea' AND column_name NOT LIKE '%sealed%'
+      AND column_name NOT SIMILAR TO '%(hash|hmac|signature|sha256)%'`;
+  expect(others.map(({ name }) => name).toSorted()).toEqual(['response_body', 'subject']);
 });
 
 test('after keys reseal nothing needs the old key, which can then be removed', async ({
@@ -122,22 +133,25 @@ test('after keys reseal nothing needs the old key, which can then be removed', a
     rows: 2,
     of: { 'webhook secrets': 2 },
   });
-  expect(usageOf(before, 'DATA_ENCRYPTION_KEYS', '2025')).toMatchObject({ role: 'older', rows: 8 });
+  expect(usageOf(before, 'DATA_ENCRYPTION_KEYS', '2025')).toMatchObject({
+    role: 'older',
+    rows: 10,
+  });
   // The newest key alone does not open them.
   const tooEarly = await cliWith(database, NEW).jsonOfFailure<KeyReport>('keys', 'list');
   expect(usageOf(tooEarly, 'DATA_ENCRYPTION_KEYS', '2025')).toMatchObject({
     role: 'missing',
-    rows: 8,
+    rows: 10,
   });
 
   const resealed = await cli.json<KeyReport & { resealed: number }>('keys', 'reseal');
-  expect(resealed.resealed).toBe(10);
+  expect(resealed.resealed).toBe(12);
   expect(usageOf(resealed, 'WEBHOOK_SECRET_KEYS', '2025')).toMatchObject({ rows: 0 });
   expect(usageOf(resealed, 'DATA_ENCRYPTION_KEYS', '2025')).toMatchObject({ rows: 0 });
   expect((await openAll(database, NEW)).toSorted()).toEqual([
-    ...Array<string>(5).fill('a newer one'),
-    ...Array<string>(5).fill('a secret'),
-    ...Array<string>(5).fill('another'),
+    ...Array<string>(6).fill('a newer one'),
+    ...Array<string>(6).fill('a secret'),
+    ...Array<string>(6).fill('another'),
   ]);
   expect(await cli.json('keys', 'reseal')).toMatchObject({ resealed: 0, unreadable: [] });
   expect((await cli.run('keys', 'list')).stdout).toMatch(
@@ -146,7 +160,7 @@ test('after keys reseal nothing needs the old key, which can then be removed', a
   await cliWith(database, NEW).json('keys', 'list');
   const audit = await database.sql`
     SELECT details FROM audit_log WHERE action = 'keys.reseal'`;
-  expect(audit.map(({ details }) => details)).toEqual([{ resealed: 10 }]);
+  expect(audit.map(({ details }) => details)).toEqual([{ resealed: 12 }]);
 });
 
 test('a value that no key opens is reported and left as it is, and does not block the others', async ({
@@ -158,7 +172,7 @@ test('a value that no key opens is reported and left as it is, and does not bloc
   const cli = cliWith(database, `${NEW},${OLD}`);
   const result = await cli.jsonOfFailure<KeyReport>('keys', 'reseal');
   expect(result).toMatchObject({
-    resealed: 4,
+    resealed: 5,
     unreadable: [
       { what: 'mails that wait', row: mailId, reason: 'No encryption key has the id "2024"' },
     ],

@@ -55,7 +55,7 @@ async function writeAccess(sql: Sql, userId: string, expiresAt: Date): Promise<v
     INSERT INTO known_devices (user_id, token_hash, last_used_at)
     VALUES (${userId}, ${hash()}, ${expiresAt}::timestamptz - interval '400 days')`;
   await sql`
-    INSERT INTO kept_forms (holder, path, content, expires_at)
+    INSERT INTO kept_forms (holder, path, content_sealed, expires_at)
     VALUES (${`user:${randomUUID()}`}, '/dashboard/sandbox/keys', ${hash()}, ${expiresAt})`;
   await sql`
     INSERT INTO account_attempts (purpose, subject, address, attempts, first_at, last_at)

@@ -4,7 +4,7 @@
 CREATE TABLE kept_forms (
   holder text NOT NULL,
   path text NOT NULL,
-  content bytea NOT NULL,
+  content_sealed bytea NOT NULL,
   expires_at timestamptz NOT NULL,
   PRIMARY KEY (holder, path)
 );
