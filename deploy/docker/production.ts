@@ -34,8 +34,10 @@ services:
     networks: [data]
 `;
 
-/** The two files as an operator runs them, as Compose itself understands them. */
+/** The files of production, as an operator gives them to Compose. */
 const COMPOSE_FILE = 'docker-compose.yml:deploy/production.yml';
+/** What Compose makes of its files, the services of all profiles included. */
+const CONFIG = ['--profile', '*', 'config', '--format', 'json'];
 /** What production must decide. */
 const REQUIRED = [
   'SERVICE_VERSION',
@@ -139,13 +141,7 @@ interface Service {
 /** Production leaves out the sandbox, publishes the proxy alone, and has no default for what it must decide. */
 async function checkFiles({ folder, env }: Project): Promise<string> {
   const config = (more: Record<string, string>) =>
-    openProject(folder, { ...env, ...more }).compose(
-      '--profile',
-      '*',
-      'config',
-      '--format',
-      'json',
-    );
+    openProject(folder, { ...env, ...more }).compose(...CONFIG);
   const read = async (file: string) => {
     const { code, stdout, output } = await config({ COMPOSE_FILE: file });
     equal(code, 0, output);
