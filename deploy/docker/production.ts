@@ -1,4 +1,4 @@
-import { equal, match, notEqual, ok } from 'node:assert/strict';
+import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Canaries } from '../../dev/canaries/canary.ts';
@@ -33,6 +33,21 @@ services:
     volumes: [service-secrets:/run/secrets:ro]
     networks: [data]
 `;
+
+/** The files of production, as an operator gives them to Compose. */
+const COMPOSE_FILE = 'docker-compose.yml:deploy/production.yml';
+/** What Compose makes of its files, the services of all profiles included. */
+const CONFIG = ['--profile', '*', 'config', '--format', 'json'];
+/** What production must decide. */
+const REQUIRED = [
+  'SERVICE_VERSION',
+  'PUBLIC_BASE_URL',
+  'SITE_ADDRESS',
+  'MAIL_FROM',
+  'PRODUCTION_RAZORPAY_KEY_ID',
+  'SECRETS_DIR',
+];
+const SANDBOX_ONLY = ['gateway-simulator', 'mailbox', 'seed'];
 
 /** What the operator writes into the empty files. */
 const OWN_SECRETS = {
@@ -119,6 +134,36 @@ async function openWebUi(project: Project, canaries: Canaries): Promise<void> {
     await fetch('http://127.0.0.1:8233/namespaces', { headers: { Authorization } });
 }
 
+interface Service {
+  readonly ports?: readonly { readonly host_ip?: string; readonly published: string }[];
+}
+
+/** Production leaves out the sandbox, publishes the proxy alone, and has no default for what it must decide. */
+async function checkFiles({ folder, env }: Project): Promise<string> {
+  const config = (more: Record<string, string>) =>
+    openProject(folder, { ...env, ...more }).compose(...CONFIG);
+  const read = async (file: string) => {
+    const { code, stdout, output } = await config({ COMPOSE_FILE: file });
+    equal(code, 0, output);
+    return (JSON.parse(stdout) as { services: Record<string, Service> }).services;
+  };
+  const production = await read(COMPOSE_FILE);
+  const published = Object.values(production).flatMap(({ ports = [] }) =>
+    ports.map((port) => `${port.host_ip ?? '0.0.0.0'}:${port.published}`),
+  );
+  deepEqual(published.toSorted(), ['0.0.0.0:443', '0.0.0.0:80', '127.0.0.1:8233']);
+  const sandbox = Object.keys(await read('docker-compose.yml'));
+  const expected = [...sandbox, 'proxy', 'api-b', 'worker-b'].filter(
+    (name) => !SANDBOX_ONLY.includes(name),
+  );
+  deepEqual(Object.keys(production).toSorted(), expected.toSorted());
+  for (const name of REQUIRED) {
+    const { output } = await config({ COMPOSE_FILE, [name]: '' });
+    match(output, new RegExp(`required variable ${name} is missing a value`));
+  }
+  return `${expected.length} services, and no default for ${REQUIRED.length} variables`;
+}
+
 async function checkRefusal(project: Project, settings: string, named: RegExp): Promise<string> {
   writeFileSync(settingsFile(project.folder), settings);
   const { code, output } = await project.compose(...UP);
@@ -146,7 +191,7 @@ export async function checkProduction(folder: string, check: Check): Promise<voi
   for (const version of VERSIONS) await docker('tag', `${IMAGE}:local`, `${IMAGE}:${version}`);
   const project = openProject(folder, {
     COMPOSE_PROJECT_NAME: 'merchant-orders-check-production',
-    COMPOSE_FILE: `docker-compose.yml:deploy/production.yml:${override}`,
+    COMPOSE_FILE: `${COMPOSE_FILE}:${override}`,
     SERVICE_VERSION: VERSIONS[0],
     PUBLIC_BASE_URL: `http://127.0.0.1:${PORT}`,
     SITE_ADDRESS: 'http://127.0.0.1',
@@ -156,6 +201,7 @@ export async function checkProduction(folder: string, check: Check): Promise<voi
     SECRETS_DIR: secretsDir,
   });
   try {
+    await check('files of production', () => checkFiles(project));
     await project.mustCompose('run', '--rm', 'secrets');
     await check('no secrets of the operator', () =>
       checkRefusal(project, '', /^SMTP_URL|RAZORPAY/m),

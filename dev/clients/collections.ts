@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { openCollection } from '../../src/http/openapi/collections/open-collection.ts';
 import { postmanCollection } from '../../src/http/openapi/collections/postman.ts';
 import type { Document } from '../../src/http/openapi/reference/document.ts';
+import { installNpm } from '../processes/tool-folder.ts';
 import type { Workshop } from './workshop.ts';
-import { assertAllRequests, installNpm } from './workshop.ts';
+import { assertAllRequests } from './workshop.ts';
 
 const PUBLIC_BASE_URL = 'http://127.0.0.1:3000';
 

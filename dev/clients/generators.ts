@@ -1,16 +1,14 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import {
   readCommandLine,
   refuseCommandLine,
   textOption,
 } from '../../src/main/process/command-line.ts';
-import { inheritedEnvironment } from '../../src/settings.ts';
+import { openToolFolder } from '../processes/tool-folder.ts';
 import { documentOfThisTree } from './document.ts';
 import { TOOLS } from './tools.ts';
-import type { WorkshopOptions } from './workshop.ts';
-import { openWorkshop } from './workshop.ts';
 
 const usage = 'npm run check:generators';
 const { values, operands } = readCommandLine({
@@ -29,23 +27,18 @@ It exits with 0 if no tool refuses the document.`,
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-/** Every program runs with the Node.js of this process, and none reports its use or looks for a newer version. */
-function environment(): NodeJS.ProcessEnv {
-  const inherited = inheritedEnvironment();
-  return {
-    ...inherited,
-    PATH: [dirname(process.execPath), inherited['PATH']].join(delimiter),
-    GOFLAGS: '-mod=mod',
-    REDOCLY_TELEMETRY: 'off',
-    REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
-  };
-}
+/** None of the programs reports its use or looks for a newer version. */
+const VARIABLES = {
+  GOFLAGS: '-mod=mod',
+  REDOCLY_TELEMETRY: 'off',
+  REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+};
 
 /** @returns whether the tool accepts the document */
-async function check(name: string, options: WorkshopOptions): Promise<boolean> {
+async function check(name: string, document: string, work: string): Promise<boolean> {
   const startedAtMs = performance.now();
   try {
-    await TOOLS[name]?.(await openWorkshop(name, options));
+    await TOOLS[name]?.({ document, ...(await openToolFolder(join(work, name), VARIABLES)) });
     const seconds = Math.round((performance.now() - startedAtMs) / 1000);
     print(`${name}: ok (${seconds} s)`);
     return true;
@@ -68,7 +61,7 @@ async function main(): Promise<number> {
     if (given === undefined) await writeFile(document, await documentOfThisTree());
     let refusals = 0;
     for (const name of names) {
-      if (!(await check(name, { document, work, env: environment() }))) refusals += 1;
+      if (!(await check(name, document, work))) refusals += 1;
     }
     return refusals === 0 ? 0 : 1;
   } finally {

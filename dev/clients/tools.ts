@@ -1,16 +1,8 @@
 import { join } from 'node:path';
+import { installGo, installNpm, installPython, npmProgram } from '../processes/tool-folder.ts';
 import { ownOpenCollection, ownPostmanCollection } from './collections.ts';
 import type { Workshop } from './workshop.ts';
-import {
-  assertAllOperations,
-  assertAllRequests,
-  buildGo,
-  compileStrictly,
-  installGo,
-  installNpm,
-  installPython,
-  npmProgram,
-} from './workshop.ts';
+import { assertAllOperations, assertAllRequests, buildGo, compileStrictly } from './workshop.ts';
 
 /** The generators need version 5, whose API the repository's own compiler no longer has. */
 const TYPESCRIPT = 'typescript@5.9.3';

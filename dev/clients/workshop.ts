@@ -1,78 +1,11 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runCommand } from '../processes/run-command.ts';
+import { npmProgram, type ToolFolder } from '../processes/tool-folder.ts';
 
-/** The folder of one tool, and what its check does there. */
-export interface Workshop {
-  readonly folder: string;
-  /** The file with the OpenAPI document. */
+/** The folder of one tool that reads the OpenAPI document. */
+export interface Workshop extends ToolFolder {
+  /** The file with the document. */
   readonly document: string;
-  /** Runs a command in the folder. @returns its output @throws Error with the output if it fails */
-  readonly run: (file: string, args: readonly string[]) => Promise<string>;
-  /** Writes a file of the folder. */
-  readonly write: (name: string, content: string) => Promise<void>;
-}
-
-/** What the workshops of a run share. */
-export interface WorkshopOptions {
-  readonly document: string;
-  /** The folder of all tools. */
-  readonly work: string;
-  /** The environment of every command. */
-  readonly env: NodeJS.ProcessEnv;
-}
-
-/** Makes the folder of a tool. */
-export async function openWorkshop(
-  name: string,
-  { document, work, env }: WorkshopOptions,
-): Promise<Workshop> {
-  const folder = join(work, name);
-  await mkdir(folder, { recursive: true });
-  return {
-    folder,
-    document,
-    async run(file, args) {
-      const { succeeded, output } = await runCommand(file, args, { cwd: folder, env });
-      if (!succeeded) throw new Error(`${file} ${args.join(' ')}\n${output}`);
-      return output;
-    },
-    write: (file, content) => writeFile(join(folder, file), content),
-  };
-}
-
-/** Installs npm packages, none of whose scripts run. @param packages with exact versions */
-export async function installNpm({ run, write }: Workshop, ...packages: string[]): Promise<void> {
-  await write('package.json', JSON.stringify({ private: true, type: 'module' }));
-  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
-  await run('npm', ['install', '--ignore-scripts', '--save-exact', ...quiet, ...packages]);
-}
-
-/** The path of a program that `installNpm` has installed. */
-export const npmProgram = ({ folder }: Workshop, name: string) =>
-  join(folder, 'node_modules/.bin', name);
-
-/** Installs Python packages in a virtual environment. @returns the folder of its programs */
-export async function installPython(
-  { folder, run }: Workshop,
-  ...packages: string[]
-): Promise<string> {
-  const programs = join(folder, 'venv/bin');
-  await run('python3', ['-m', 'venv', 'venv']);
-  const quiet = ['--quiet', '--disable-pip-version-check'];
-  await run(join(programs, 'python'), ['-m', 'pip', 'install', ...quiet, ...packages]);
-  return programs;
-}
-
-/** Builds a Go program into the workshop's own folder. @returns its path */
-export async function installGo(
-  { folder, run }: Workshop,
-  program: string,
-  version: string,
-): Promise<string> {
-  const bin = join(folder, 'bin');
-  await run('env', [`GOBIN=${bin}`, 'go', 'install', `${program}@${version}`]);
-  return join(bin, program.slice(program.lastIndexOf('/') + 1));
 }
 
 /** Compiles the Go package `client`. @param modules that it imports, with exact versions */

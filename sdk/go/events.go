@@ -22,26 +22,18 @@ type Events struct{ way *transport }
 
 // List is events, oldest first. Keep the Next of the last page: nothing ever appears before it.
 func (events *Events) List(filter EventFilter) *List[Event] {
-	read := func(ctx context.Context, after string) (Page[Event], error) {
-		query := queryOf(map[string]string{
-			"type":        string(filter.Type),
-			"orderNumber": filter.OrderNumber,
-			"createdFrom": timeText(filter.CreatedFrom),
-			"size":        sizeText(filter.Size),
-			"after":       after,
-		})
-		var page Page[Event]
-		err := events.way.send(ctx, get("/events", query), &page)
-		return page, err
+	query := map[string]string{
+		"type":        string(filter.Type),
+		"orderNumber": filter.OrderNumber,
+		"createdFrom": timeText(filter.CreatedFrom),
+		"size":        sizeText(filter.Size),
 	}
-	return &List[Event]{read: read, after: filter.After}
+	return &List[Event]{events.way, "/events", query, filter.After}
 }
 
 // Get is one event, with the state of its delivery and its attempts.
 func (events *Events) Get(ctx context.Context, eventID string) (EventDetails, error) {
-	var details EventDetails
-	err := events.way.send(ctx, get("/events/"+segment(eventID), nil), &details)
-	return details, err
+	return result[EventDetails](ctx, events.way, get("/events/"+segment(eventID), nil))
 }
 
 // Resend sends the webhook once more.

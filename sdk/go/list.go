@@ -14,8 +14,18 @@ type Page[Item any] struct {
 
 // List is every item of a list, one request after the other.
 type List[Item any] struct {
-	read  func(ctx context.Context, after string) (Page[Item], error)
+	way   *transport
+	path  string
+	query map[string]string
 	after string
+}
+
+func (list *List[Item]) read(ctx context.Context, after string) (Page[Item], error) {
+	query := queryOf(list.query)
+	if after != "" {
+		query.Set("after", after)
+	}
+	return result[Page[Item]](ctx, list.way, get(list.path, query))
 }
 
 // Page reads the page after the cursor of the filter.

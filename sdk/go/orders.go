@@ -53,13 +53,6 @@ func orderPath(orderNumber, rest string) string {
 	return "/orders/" + segment(orderNumber) + rest
 }
 
-// order sends a call whose result is an order.
-func (way *transport) order(ctx context.Context, one call) (Order, error) {
-	var order Order
-	err := way.send(ctx, one, &order)
-	return order, err
-}
-
 func queryOf(values map[string]string) url.Values {
 	query := url.Values{}
 	for name, value := range values {
@@ -90,33 +83,27 @@ func (orders *Orders) Create(ctx context.Context, order CreateOrder, options ...
 	isReplayed := false
 	one := post("/orders", order, options)
 	one.isReplayed = &isReplayed
-	created, err := orders.way.order(ctx, one)
+	created, err := result[Order](ctx, orders.way, one)
 	created.Replayed = isReplayed
 	return created, err
 }
 
 // Get is an order as it stands.
 func (orders *Orders) Get(ctx context.Context, orderNumber string) (Order, error) {
-	return orders.way.order(ctx, get(orderPath(orderNumber, ""), nil))
+	return result[Order](ctx, orders.way, get(orderPath(orderNumber, ""), nil))
 }
 
 // List is orders, newest first, without drift: an order that is created meanwhile moves nothing.
 func (orders *Orders) List(filter OrderFilter) *List[Order] {
-	read := func(ctx context.Context, after string) (Page[Order], error) {
-		query := queryOf(map[string]string{
-			"status":          string(filter.Status),
-			"merchantOrderId": filter.MerchantOrderID,
-			"buyerEmail":      filter.BuyerEmail,
-			"createdFrom":     timeText(filter.CreatedFrom),
-			"createdTo":       timeText(filter.CreatedTo),
-			"size":            sizeText(filter.Size),
-			"after":           after,
-		})
-		var page Page[Order]
-		err := orders.way.send(ctx, get("/orders", query), &page)
-		return page, err
+	query := map[string]string{
+		"status":          string(filter.Status),
+		"merchantOrderId": filter.MerchantOrderID,
+		"buyerEmail":      filter.BuyerEmail,
+		"createdFrom":     timeText(filter.CreatedFrom),
+		"createdTo":       timeText(filter.CreatedTo),
+		"size":            sizeText(filter.Size),
 	}
-	return &List[Order]{read: read, after: filter.After}
+	return &List[Order]{orders.way, "/orders", query, filter.After}
 }
 
 // Timeline is what happened to an order, the latest entries, and what happens next.
@@ -126,38 +113,32 @@ func (orders *Orders) Timeline(ctx context.Context, orderNumber string) (Timelin
 
 // TimelineBefore has the entries before those of a timeline, by its Earlier.
 func (orders *Orders) TimelineBefore(ctx context.Context, orderNumber, before string) (Timeline, error) {
-	var timeline Timeline
 	query := queryOf(map[string]string{"before": before})
-	err := orders.way.send(ctx, get(orderPath(orderNumber, "/timeline"), query), &timeline)
-	return timeline, err
+	return result[Timeline](ctx, orders.way, get(orderPath(orderNumber, "/timeline"), query))
 }
 
 // Deliver says that a PAID order was delivered.
 func (orders *Orders) Deliver(ctx context.Context, orderNumber string, delivery Delivery, options ...CallOption) (Order, error) {
-	return orders.way.order(ctx, post(orderPath(orderNumber, "/deliver"), delivery, options))
+	return result[Order](ctx, orders.way, post(orderPath(orderNumber, "/deliver"), delivery, options))
 }
 
 // Cancel cancels an ACCEPTED order. The reason may be empty.
 func (orders *Orders) Cancel(ctx context.Context, orderNumber, reason string, options ...CallOption) (Order, error) {
-	return orders.way.order(ctx, post(orderPath(orderNumber, "/cancel"), reasonBody{reason}, options))
+	return result[Order](ctx, orders.way, post(orderPath(orderNumber, "/cancel"), reasonBody{reason}, options))
 }
 
 // Refund gives the whole amount of a PAID or DELIVERED order back.
 func (orders *Orders) Refund(ctx context.Context, orderNumber, reason string, options ...CallOption) (Order, error) {
-	return orders.way.order(ctx, post(orderPath(orderNumber, "/refund"), reasonBody{reason}, options))
+	return result[Order](ctx, orders.way, post(orderPath(orderNumber, "/refund"), reasonBody{reason}, options))
 }
 
 // OpenPaymentSession is the open payment session of an order, or a new one.
 func (orders *Orders) OpenPaymentSession(ctx context.Context, orderNumber string, options ...CallOption) (PaymentSession, error) {
-	var session PaymentSession
-	err := orders.way.send(ctx, post(orderPath(orderNumber, "/payment-sessions"), nil, options), &session)
-	return session, err
+	return result[PaymentSession](ctx, orders.way, post(orderPath(orderNumber, "/payment-sessions"), nil, options))
 }
 
 // GetPaymentSession is a payment session. One that has expired is an *Error with PAYMENT_SESSION_EXPIRED.
 func (orders *Orders) GetPaymentSession(ctx context.Context, orderNumber, sessionID string) (PaymentSession, error) {
-	var session PaymentSession
 	path := orderPath(orderNumber, "/payment-sessions/"+segment(sessionID))
-	err := orders.way.send(ctx, get(path, nil), &session)
-	return session, err
+	return result[PaymentSession](ctx, orders.way, get(path, nil))
 }

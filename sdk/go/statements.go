@@ -54,16 +54,11 @@ type Statements struct{ way *transport }
 // Get is a page of a day in India, such as "2026-11-20", and the balances of the day.
 func (statements *Statements) Get(ctx context.Context, date string, page StatementQuery) (Statement, error) {
 	query := queryOf(map[string]string{"size": sizeText(page.Size), "after": page.After})
-	var statement Statement
-	err := statements.way.send(ctx, get("/statements/"+segment(date), query), &statement)
-	return statement, err
+	return result[Statement](ctx, statements.way, get("/statements/"+segment(date), query))
 }
 
 // Lines is every line of a day. Read it when the day is closed.
 func (statements *Statements) Lines(date string) *List[StatementLine] {
-	read := func(ctx context.Context, after string) (Page[StatementLine], error) {
-		statement, err := statements.Get(ctx, date, StatementQuery{Size: 100, After: after})
-		return statement.Page, err
-	}
-	return &List[StatementLine]{read: read}
+	query := map[string]string{"size": "100"}
+	return &List[StatementLine]{way: statements.way, path: "/statements/" + segment(date), query: query}
 }

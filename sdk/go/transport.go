@@ -151,6 +151,13 @@ func (way *transport) send(ctx context.Context, one call, result any) error {
 	}
 }
 
+// result is the data of a call's answer.
+func result[Data any](ctx context.Context, way *transport, one call) (Data, error) {
+	var data Data
+	err := way.send(ctx, one, &data)
+	return data, err
+}
+
 func (way *transport) requestOf(ctx context.Context, one call, body []byte) (*http.Request, error) {
 	address := way.base + one.path
 	if query := one.query.Encode(); query != "" {
@@ -186,10 +193,7 @@ func (way *transport) attempt(ctx context.Context, one call, body []byte, result
 	if err != nil {
 		return "", way.noResponse(err, true)
 	}
-	if response.StatusCode/100 != 2 {
-		return response.Header.Get("Retry-After"), errorOf(response.StatusCode, response.Header, answer)
-	}
-	if !isObject(answer) {
+	if response.StatusCode/100 != 2 || !isObject(answer) {
 		return response.Header.Get("Retry-After"), errorOf(response.StatusCode, response.Header, answer)
 	}
 	if one.isReplayed != nil {

@@ -17,7 +17,7 @@ interface Panel {
   title: string;
   gridPos: { x: number; y: number; w: number; h: number };
   datasource?: { uid: string };
-  targets?: { expr: string; datasource: { uid: string } }[];
+  targets?: { expr: string }[];
 }
 
 const { groups } = parse(contentOf('deploy/monitoring/alert-rules.yml')) as {

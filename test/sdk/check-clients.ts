@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findOnPath } from '../../dev/processes/executables.ts';
-import { runCommand } from '../../dev/processes/run-command.ts';
+import { openToolFolder } from '../../dev/processes/tool-folder.ts';
 import { startWholeService } from '../../dev/start/whole-service.ts';
 import { flagOption, readCommandLine } from '../../src/main/process/command-line.ts';
 import { inheritedEnvironment } from '../../src/settings.ts';
@@ -16,24 +16,20 @@ const { values: options } = readCommandLine({
 });
 const env = inheritedEnvironment();
 
-const run: Scene['run'] = async ([file = '', ...args], { cwd, env: more = {} }) => {
-  const settings = { cwd, env: { ...env, ...more } };
-  const { succeeded, output } = await runCommand(file, args, settings);
-  if (succeeded) return output;
-  throw new Error(`${[file, ...args].join(' ')}\nfailed\n${output}`);
-};
-
 type Result = 'passed' | 'failed' | 'not run';
 
-async function resultOf({ name, tool, check }: ClientCheck, scene: Scene): Promise<Result> {
+async function resultOf(
+  { name, tool, check }: ClientCheck,
+  folder: string,
+  sandbox: Scene['sandbox'],
+): Promise<Result> {
   const print = (line: string) => console.log(`${name}: ${line}`);
   if (findOnPath(tool, env) === undefined) {
     print(`not run, because ${tool} is not installed`);
     return 'not run';
   }
   try {
-    mkdirSync(scene.folder);
-    await check(scene);
+    await check({ sandbox, ...(await openToolFolder(folder)) });
     print('passed');
     return 'passed';
   } catch (error) {
@@ -55,8 +51,7 @@ async function main(): Promise<Result[]> {
     };
     const results: Result[] = [];
     for (const check of CLIENT_CHECKS) {
-      const scene = { folder: join(folder, String(results.length)), sandbox, run };
-      results.push(await resultOf(check, scene));
+      results.push(await resultOf(check, join(folder, String(results.length)), sandbox));
     }
     return results;
   } finally {

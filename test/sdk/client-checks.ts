@@ -1,24 +1,15 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { deepEqual } from 'node:assert/strict';
+import { installPython, type ToolFolder } from '../../dev/processes/tool-folder.ts';
 import { root } from '../repository/files.ts';
 import { STANDARD_WEBHOOKS_CHECKS } from './standard-webhooks-checks.ts';
 
-/** What a check works with. */
-export interface Scene {
-  /** A temporary folder of its own. */
-  readonly folder: string;
+/** What a check works with: a temporary folder of its own. */
+export interface Scene extends ToolFolder {
   /** The keys and the address of a running sandbox, as the examples read them. */
   readonly sandbox: NodeJS.ProcessEnv;
-  /** Runs a command to its end. @returns what it printed. @throws Error with that, unless it exits with 0 */
-  readonly run: (command: readonly string[], options: RunOptions) => Promise<string>;
-}
-
-/** How a command of a check runs. */
-export interface RunOptions {
-  readonly cwd: string;
-  readonly env?: NodeJS.ProcessEnv;
 }
 
 /** A check of one language. */
@@ -93,69 +84,63 @@ function runtimes() {
 }
 
 /** The package as a merchant gets it, from its build. */
-async function checkTypeScript({ folder, sandbox, run }: Scene): Promise<void> {
+async function checkTypeScript({ folder, sandbox, run, write }: Scene): Promise<void> {
   const installed = join(folder, 'node_modules/payorders');
   mkdirSync(installed, { recursive: true });
   const compiler = join(root, 'node_modules/.bin/tsc');
-  await run([compiler, '-p', sdk('typescript'), '--outDir', join(installed, 'dist')], {
-    cwd: root,
-    env: { PATH: `${join(execPath, '..')}:${sandbox['PATH'] ?? ''}` },
-  });
+  await run(compiler, ['-p', sdk('typescript'), '--outDir', join(installed, 'dist')]);
   cpSync(sdk('typescript/package.json'), join(installed, 'package.json'));
   const shop = { type: 'module', dependencies: { payorders: '*' } };
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(shop));
+  await write('package.json', JSON.stringify(shop));
   const example = join(folder, 'order-life.mjs');
   cpSync(sdk('typescript/examples/order-life.mjs'), example);
-  assertLife(await run([execPath, example], { cwd: folder, env: sandbox }));
+  assertLife(await run(execPath, [example], { env: sandbox }));
   for (const { packageName, program, args } of runtimes()) {
-    const install = ['npm', 'install', '--no-save', '--ignore-scripts', '--silent'];
-    await run([...install, '--prefix', join(folder, program), packageName], { cwd: folder });
+    const install = ['install', '--no-save', '--ignore-scripts', '--silent'];
+    await run('npm', [...install, '--prefix', join(folder, program), packageName]);
     const file = join(folder, program, 'node_modules', packageName.replace(/@[^@]*$/, ''), program);
-    assertLife(await run([file, ...args, example], { cwd: folder, env: sandbox }));
+    assertLife(await run(file, [...args, example], { env: sandbox }));
   }
 }
 
-/** The package as pip installs it. Its tests that need packages run here, and mypy. */
-async function checkPython({ folder, sandbox, run }: Scene): Promise<void> {
+/** The package as pip builds and installs it, with both clients. Its tests that need packages run here, and mypy. */
+async function checkPython(scene: Scene): Promise<void> {
+  const { folder, sandbox } = scene;
   const source = join(folder, 'python');
   // pip writes into the folder that it builds.
   cpSync(sdk('python'), source, { recursive: true });
   cpSync(sdk('test-vectors.json'), join(folder, 'test-vectors.json'));
-  const python = join(folder, 'venv/bin/python');
-  await run(['python3', '-m', 'venv', join(folder, 'venv')], { cwd: folder });
-  const pip = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
-  await run([...pip, source, ...PYTHON_PACKAGES], { cwd: folder });
-  const inSource = { cwd: source };
-  const typed = ['src', 'tests', 'client_tests', 'examples', 'make_async.py'];
-  await run([python, '-m', 'mypy', '--strict', ...typed], inSource);
+  const programs = await installPython(scene, source, ...PYTHON_PACKAGES);
+  const python = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+    scene.run(join(programs, 'python'), args, { cwd: source, env });
+  await python(['-m', 'mypy', '--strict', '-p', 'payorders']);
+  await python(['-m', 'mypy', '--strict', 'tests', 'client_tests', 'examples']);
   for (const tests of ['tests', 'client_tests']) {
-    await run([python, '-m', 'unittest', 'discover', '-s', tests], inSource);
+    await python(['-m', 'unittest', 'discover', '-s', tests]);
   }
   for (const program of programsOf('python')) {
-    await run([python, '-c', program], {
-      ...inSource,
-      env: { PAYORDERS_WEBHOOK_SECRET: 'whsec_any' },
-    });
+    await python(['-c', program], { PAYORDERS_WEBHOOK_SECRET: 'whsec_any' });
   }
   for (const example of ['order_life.py', 'order_life_async.py']) {
-    assertLife(await run([python, `examples/${example}`], { ...inSource, env: sandbox }));
+    assertLife(await python([`examples/${example}`], sandbox));
   }
 }
 
 /** The module in a program of a merchant. */
-async function checkGo({ folder, sandbox, run }: Scene): Promise<void> {
+async function checkGo({ folder, sandbox, run, write }: Scene): Promise<void> {
   const { length } = readFileSync(sdk('go/go.mod'), 'utf8').split('require');
   deepEqual(length, 1, 'The Go module has dependencies');
   cpSync(sdk('go/examples/order_life/main.go'), join(folder, 'main.go'));
-  const options = { cwd: folder, env: { ...sandbox, GOFLAGS: '-mod=mod', GOPROXY: 'off' } };
-  await run(['go', 'mod', 'init', 'shop.example/shop'], options);
+  const go = (...args: string[]) =>
+    run('go', args, { env: { ...sandbox, GOFLAGS: '-mod=mod', GOPROXY: 'off' } });
+  await go('mod', 'init', 'shop.example/shop');
   const version = ['-require', 'example.com/payorders@v0.0.0'];
   const place = ['-replace', `example.com/payorders=${sdk('go')}`];
-  await run(['go', 'mod', 'edit', ...version, ...place], options);
-  assertLife(await run(['go', 'run', '.'], options));
+  await go('mod', 'edit', ...version, ...place);
+  assertLife(await go('run', '.'));
   for (const program of programsOf('go')) {
-    writeFileSync(join(folder, 'main.go'), program);
-    await run(['go', 'vet', '.'], options);
+    await write('main.go', program);
+    await go('vet', '.');
   }
 }
 
@@ -163,8 +148,7 @@ const snippet = (name: string, tool: string, file: string): ClientCheck => ({
   name,
   tool,
   check: async ({ run }) => {
-    const options = { cwd: sdk('snippets') };
-    await run([tool, file, sdk('test-vectors.json')], options);
+    await run(tool, [file, sdk('test-vectors.json')], { cwd: sdk('snippets') });
   },
 });
 

@@ -9,7 +9,7 @@ import { createClient, verify } from '../../sdk/typescript/src/index.ts';
 import { anOrder } from '../support/api-client.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
-import { served } from './receivers.ts';
+import { read, served } from './receivers.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../sdk/cli/src/main.ts', import.meta.url));
 const SECRET = 'whsec_e38fe83fa6964c41c0933cfd8a7d7d3c1e07';
@@ -40,9 +40,7 @@ test('listen is killed again and again during 10,000 events, and loses none', as
   const got = new Map<number, number>();
   let received = 0;
   const url = await served(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { sequence } = await verify(Buffer.concat(chunks), request.headers, SECRET);
+    const { sequence } = await verify(await read(request), request.headers, SECRET);
     got.set(sequence, (got.get(sequence) ?? 0) + 1);
     received += 1;
     response.end();

@@ -58,12 +58,12 @@ const callsIn = (label: string) =>
   });
 
 plainTest('the samples in Python call what the SDK has', () => {
-  const source = readFileSync(join(SDK, 'python/src/payorders/client.py'), 'utf8');
+  const source = readFileSync(join(SDK, 'python/src/payorders/_async/client.py'), 'utf8');
   const classes = new Map(
-    source.split(/^class /m).map((text) => [/^\w+/.exec(text)?.[0].toLowerCase() ?? '', text]),
+    source.split(/^class Async/m).map((text) => [/^\w+/.exec(text)?.[0].toLowerCase() ?? '', text]),
   );
   for (const { resource, method } of callsIn('Python')) {
-    expect(classes.get(resource), `${resource}.${method}`).toContain(`    def ${method}(`);
+    expect(classes.get(resource), `${resource}.${method}`).toContain(` def ${method}(`);
   }
 });
 

@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { installPython } from '../../dev/processes/tool-folder.ts';
 import { unusualTestBody } from '../../src/orders/public.ts';
 import { API_VERSION } from '../../src/http/versions.ts';
 import { signedRequest } from '../../src/webhooks/sending/signed-request.ts';
@@ -35,11 +36,11 @@ function record(folder: string): void {
 }
 
 /** Runs a program with the name of the file of the body: it must accept the webhook, and no changed one. */
-async function verifyBoth({ folder, run }: Scene, command: readonly string[]): Promise<void> {
+async function verifyBoth({ folder, run }: Scene, file: string, ...args: string[]): Promise<void> {
   record(folder);
-  const options = { cwd: folder, env: { SECRET } };
-  await run([...command, 'body'], options);
-  const isAccepted = await run([...command, 'forged'], options).then(
+  const verify = (body: string) => run(file, [...args, body], { env: { SECRET } });
+  await verify('body');
+  const isAccepted = await verify('forged').then(
     () => true,
     () => false,
   );
@@ -47,10 +48,8 @@ async function verifyBoth({ folder, run }: Scene, command: readonly string[]): P
 }
 
 /** @returns the folder of the libraries, as the Go module proxy has them */
-async function download({ folder, run }: Scene): Promise<string> {
-  const json = await run(['go', 'mod', 'download', '-json', `${LIBRARIES}@${VERSION}`], {
-    cwd: folder,
-  });
+async function download({ run }: Scene): Promise<string> {
+  const json = await run('go', ['mod', 'download', '-json', `${LIBRARIES}@${VERSION}`]);
   return (JSON.parse(json) as { Dir: string }).Dir;
 }
 
@@ -110,42 +109,37 @@ export const STANDARD_WEBHOOKS_CHECKS: readonly ClientCheck[] = [
     name: 'Standard Webhooks for Python',
     tool: 'python3',
     async check(scene) {
-      const python = join(scene.folder, 'venv/bin/python');
-      const options = { cwd: scene.folder };
-      await scene.run(['python3', '-m', 'venv', 'venv'], options);
-      const pip = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
-      await scene.run([...pip, 'standardwebhooks==1.1.0'], options);
-      writeFileSync(join(scene.folder, 'verify.py'), PYTHON);
-      await verifyBoth(scene, [python, 'verify.py']);
+      const programs = await installPython(scene, 'standardwebhooks==1.1.0');
+      await scene.write('verify.py', PYTHON);
+      await verifyBoth(scene, join(programs, 'python'), 'verify.py');
     },
   },
   {
     name: 'Standard Webhooks for Go',
     tool: 'go',
     async check(scene) {
-      const options = { cwd: scene.folder, env: { GOFLAGS: '-mod=mod' } };
-      mkdirSync(join(scene.folder, 'bin'));
-      writeFileSync(join(scene.folder, 'main.go'), GO);
-      await scene.run(['go', 'mod', 'init', 'shop.example/shop'], options);
-      await scene.run(['go', 'get', `${LIBRARIES}@${VERSION}`], options);
-      await scene.run(['go', 'build', '-o', 'bin/verify', '.'], options);
-      await verifyBoth(scene, [join(scene.folder, 'bin/verify')]);
+      const go = (...args: string[]) => scene.run('go', args, { env: { GOFLAGS: '-mod=mod' } });
+      await scene.write('main.go', GO);
+      await go('mod', 'init', 'shop.example/shop');
+      await go('get', `${LIBRARIES}@${VERSION}`);
+      await go('build', '-o', 'verify', '.');
+      await verifyBoth(scene, join(scene.folder, 'verify'));
     },
   },
   {
     name: 'Standard Webhooks for PHP',
     tool: 'php',
     async check(scene) {
-      writeFileSync(join(scene.folder, 'verify.php'), PHP);
-      await verifyBoth(scene, ['php', 'verify.php', await download(scene)]);
+      await scene.write('verify.php', PHP);
+      await verifyBoth(scene, 'php', 'verify.php', await download(scene));
     },
   },
   {
     name: 'Standard Webhooks for Ruby',
     tool: 'ruby',
     async check(scene) {
-      writeFileSync(join(scene.folder, 'verify.rb'), RUBY);
-      await verifyBoth(scene, ['ruby', 'verify.rb', await download(scene)]);
+      await scene.write('verify.rb', RUBY);
+      await verifyBoth(scene, 'ruby', 'verify.rb', await download(scene));
     },
   },
 ];

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { describe, expect, expectTypeOf, onTestFinished, test as plainTest } from 'vitest';
+import { describe, expect, expectTypeOf, test as plainTest } from 'vitest';
 import type { Order as ServiceOrder } from '../../src/orders/schemas.ts';
 import type { Order, WebhookMistake } from '../../sdk/typescript/src/index.ts';
 import {
@@ -21,6 +20,7 @@ import { retryDelayMs } from '../../sdk/typescript/src/transport.ts';
 import { VECTORS_FILE, vectorsText } from '../../dev/sdk-vectors.ts';
 import { anOrder } from '../support/api-client.ts';
 import { serviceTest } from '../support/service-test.ts';
+import { served } from './receivers.ts';
 
 interface Vectors {
   webhooks: {
@@ -329,15 +329,11 @@ test('what cannot succeed is sent once, and what can five times', async ({ clien
 
 test('a redirect is not followed, and not sent again', async ({ client }) => {
   let sent = 0;
-  const server = createServer((_request, response) => {
+  const url = await served(async (_request, response) => {
     sent += 1;
     response.writeHead(302, { Location: 'http://127.0.0.1:1/' }).end();
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void server.close());
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  const { orders } = client({ baseUrl: `http://127.0.0.1:${port}` });
+  });
+  const { orders } = client({ baseUrl: new URL(url).origin });
   await expect(orders.get('ORD0')).rejects.toMatchObject({ status: 302, isRetryable: false });
   expect(sent).toBe(1);
 });
@@ -369,13 +365,9 @@ describe('handlers', () => {
       store: memoryStore(),
       onEvent: ({ event_id: eventId }) => void handled.push(eventId),
     });
-    const server = createServer((request, response) => void handler(request, response)).listen(0);
-    onTestFinished(() => void server.close());
-    await new Promise((resolve) => server.once('listening', resolve));
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : undefined;
+    const url = await served(handler);
     const send = (body: string) =>
-      fetch(`http://127.0.0.1:${port}/`, {
+      fetch(url, {
         method: 'POST',
         body,
         headers: {

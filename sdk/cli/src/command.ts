@@ -52,6 +52,12 @@ export function requireText({ values }: Given, name: string): string {
   throw new UsageError(`--${name} is missing`);
 }
 
+/** The word after the name of a command. @throws UsageError if it is missing */
+export function requireWord([word]: Given['words'], what: string): string {
+  if (word === undefined) throw new UsageError(`${what} is missing`);
+  return word;
+}
+
 /** A whole number of 0 or more. @throws UsageError */
 export function countOf({ values }: Given, name: string, fallback: number): number {
   const value = values[name];

@@ -1,4 +1,5 @@
-import { PayordersError, signBody } from '../../typescript/src/index.ts';
+import type { WebhookEvent } from '../../typescript/src/index.ts';
+import { PayordersError, signTestEvent } from '../../typescript/src/index.ts';
 import type { Command, Context } from './command.ts';
 import { EXIT, UsageError } from './command.ts';
 import { answerText, isDelivered, sendTo } from './forward.ts';
@@ -69,16 +70,9 @@ async function checkKeys(context: Context): Promise<Check> {
 
 async function checkEndpoint(context: Context, url: string): Promise<Check> {
   const secret = await requireSecret(context);
-  const eventId = `evt_doctor_${Date.now()}`;
-  const body = JSON.stringify({
-    event: 'TEST',
-    event_id: eventId,
-    sequence: 0,
-    timestamp: new Date().toISOString(),
-    environment: 'sandbox',
-    data: {},
-  });
-  const answer = await sendTo(url, await signBody(body, { event: 'TEST', eventId }, secret));
+  const event = { event: 'TEST', event_id: `evt_doctor_${Date.now()}` };
+  const data = {} as WebhookEvent['data'];
+  const answer = await sendTo(url, await signTestEvent({ ...event, data }, secret));
   return { what: 'endpoint', passed: isDelivered(answer), detail: `${url}: ${answerText(answer)}` };
 }
 

@@ -1,12 +1,6 @@
 import type { Command } from './command.ts';
-import { countOf, EXIT, UsageError } from './command.ts';
+import { countOf, EXIT, requireWord, UsageError } from './command.ts';
 import { SCENARIOS, scenarioOf } from './scenarios.ts';
-
-const firstWord = (words: readonly string[], what: string): string => {
-  const [word] = words;
-  if (word === undefined) throw new UsageError(`${what} is missing`);
-  return word;
-};
 
 const eventsList: Command = {
   name: 'events list',
@@ -43,7 +37,7 @@ const eventsShow: Command = {
   usage: 'EVENT_ID',
   does: 'One event, its delivery and its attempts',
   async run({ client, print }, { words }) {
-    const found = await client().events.get(firstWord(words, 'The id of the event'));
+    const found = await client().events.get(requireWord(words, 'The id of the event'));
     print(JSON.stringify(found, null, 2), found);
     return EXIT.done;
   },
@@ -54,7 +48,7 @@ const eventsResend: Command = {
   usage: 'EVENT_ID',
   does: 'Send the webhook of an event once more',
   async run({ client, print }, { words }) {
-    const id = firstWord(words, 'The id of the event');
+    const id = requireWord(words, 'The id of the event');
     const result = await client().events.resend(id);
     print(`${id} is sent again: payorders events show ${id}`, result);
     return EXIT.done;
@@ -66,7 +60,7 @@ const trigger: Command = {
   usage: 'EVENT',
   does: 'Cause an event in the sandbox, with a new order that gets so far',
   async run({ client, print }, { words }) {
-    const event = firstWord(words, 'The event').toUpperCase();
+    const event = requireWord(words, 'The event').toUpperCase();
     const scenario = scenarioOf(event);
     if (!scenario) {
       const known = [...new Set(SCENARIOS.flatMap(({ webhooks }) => webhooks))].join(', ');
@@ -86,7 +80,7 @@ const scenarioRun: Command = {
   usage: 'NAME',
   does: 'Lead a new order through a scenario of the sandbox',
   async run({ client, print }, { words }) {
-    const name = firstWord(words, 'The name of the scenario');
+    const name = requireWord(words, 'The name of the scenario');
     const scenario = SCENARIOS.find(({ id }) => id === name);
     if (!scenario) throw new UsageError(`There is no scenario ${name}: payorders scenario list`);
     const orderNumber = await scenario.run(client());

@@ -1,7 +1,8 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { List, Payorders, WebhookEvent } from '../../typescript/src/index.ts';
+import { cursorBehind } from '../../typescript/src/client.ts';
+import type { Page, Payorders, WebhookEvent } from '../../typescript/src/index.ts';
 import { PayordersError, signBody } from '../../typescript/src/index.ts';
 import type { Command, Context } from './command.ts';
 import { countOf, EXIT, requireText, UsageError } from './command.ts';
@@ -72,8 +73,6 @@ async function firstPlace(file: string, from: unknown): Promise<Place> {
   return place;
 }
 
-type EventPage = Awaited<ReturnType<List<WebhookEvent>['page']>>;
-
 /**
  * Reads the events behind a place, with `once` in one try, which the client has repeated.
  *
@@ -85,13 +84,13 @@ async function readPage(
   { events }: Payorders,
   place: Place,
   isOnce: boolean,
-): Promise<EventPage | undefined> {
+): Promise<Page<WebhookEvent> | undefined> {
   for (let failures = 1; !context.signal.aborted; failures += 1) {
     try {
-      const page: Partial<EventPage> | undefined = await events
+      const page: Partial<Page<WebhookEvent>> | undefined = await events
         .list({ ...place, size: PAGE_SIZE })
         .page();
-      if (Array.isArray(page?.content)) return page as EventPage;
+      if (Array.isArray(page?.content)) return page as Page<WebhookEvent>;
       const facts = { status: 200, code: 'NO_RESPONSE', isRetryable: true };
       throw new PayordersError('The answer is not one of the service', facts);
     } catch (error) {
@@ -213,9 +212,8 @@ export const listen: Command = {
         if (accepted === undefined) return EXIT.done;
         isAccepted = accepted && isAccepted;
       }
-      const { next } = page;
-      const isAtEnd = next === null || ('after' in place && place.after === next);
-      if (!isAtEnd) {
+      const next = cursorBehind(page, 'after' in place ? place.after : undefined);
+      if (next !== undefined) {
         place = { after: next };
         // Only now: after a kill, the events of this page are sent again, and none is left out.
         await writePlace(file, place);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { SignedEvent } from '../../typescript/src/index.ts';
 import { signBody } from '../../typescript/src/index.ts';
 import type { Command } from './command.ts';
-import { countOf, EXIT, UsageError } from './command.ts';
+import { countOf, EXIT, requireWord } from './command.ts';
 import type { Answer } from './forward.ts';
 import { answerText, isDelivered, sendTo } from './forward.ts';
 import { endpointOf, requireSecret } from './settings.ts';
@@ -186,9 +186,7 @@ export const prove: Command = {
   does: 'Send right and wrong webhooks to your endpoint, and report what it does with them',
   options: { slow: { type: 'string' } },
   async run(context, given) {
-    const [word] = given.words;
-    if (word === undefined) throw new UsageError('The URL is missing');
-    const url = endpointOf(word, 'The URL');
+    const url = endpointOf(requireWord(given.words, 'The URL'), 'The URL');
     const secret = await requireSecret(context);
     const slowMs = countOf(given, 'slow', 5000);
     const findings: Finding[] = [];

@@ -81,6 +81,14 @@ const until =
     }
   };
 
+/** The webhooks up to a dispute after the delivery. */
+const DISPUTED: readonly EventType[] = [
+  'ORDER_CREATED',
+  'PAYMENT_SUCCESS',
+  'DELIVERY_CONFIRMED',
+  'DISPUTE_RAISED',
+];
+
 /** Every scenario. Each is a test that compares the webhooks. */
 export const SCENARIOS: readonly Scenario[] = [
   {
@@ -122,79 +130,42 @@ export const SCENARIOS: readonly Scenario[] = [
     id: 'dispute-resolved',
     title: 'A dispute that you resolve',
     text: 'The order is DELIVERED again, with a new window of 24 hours; then it is completed.',
-    webhooks: [
-      'ORDER_CREATED',
-      'PAYMENT_SUCCESS',
-      'DELIVERY_CONFIRMED',
-      'DISPUTE_RAISED',
-      'DISPUTE_RESOLVED',
-      'ORDER_COMPLETED',
-    ],
+    webhooks: [...DISPUTED, 'DISPUTE_RESOLVED', 'ORDER_COMPLETED'],
     run: steps(pay, deliver, dispute, resolve, hours(24)),
   },
   {
     id: 'dispute-accepted',
     title: 'A dispute that you accept',
     text: 'The buyer is refunded: `refund.reason` is `dispute_accepted`.',
-    webhooks: [
-      'ORDER_CREATED',
-      'PAYMENT_SUCCESS',
-      'DELIVERY_CONFIRMED',
-      'DISPUTE_RAISED',
-      'REFUND_PROCESSED',
-    ],
+    webhooks: [...DISPUTED, 'REFUND_PROCESSED'],
     run: steps(pay, deliver, dispute, accept),
   },
   {
     id: 'dispute-unanswered',
     title: 'A dispute that nobody answers',
     text: 'After 72 hours the buyer is refunded: `refund.reason` is `dispute_not_resolved_in_time`.',
-    webhooks: [
-      'ORDER_CREATED',
-      'PAYMENT_SUCCESS',
-      'DELIVERY_CONFIRMED',
-      'DISPUTE_RAISED',
-      'REFUND_PROCESSED',
-    ],
+    webhooks: [...DISPUTED, 'REFUND_PROCESSED'],
     run: steps(pay, deliver, dispute, hours(72)),
   },
   {
     id: 'dispute-review-unanswered',
     title: 'Evidence that is not decided in time',
     text: 'Evidence begins a review of 72 hours. If nothing is decided by then, the buyer is refunded.',
-    webhooks: [
-      'ORDER_CREATED',
-      'PAYMENT_SUCCESS',
-      'DELIVERY_CONFIRMED',
-      'DISPUTE_RAISED',
-      'REFUND_PROCESSED',
-    ],
+    webhooks: [...DISPUTED, 'REFUND_PROCESSED'],
     run: steps(pay, deliver, dispute, hours(71), evidence, hours(72)),
   },
   {
     id: 'dispute-decided-for-merchant',
     title: 'An operator decides for you',
     text: 'The order is DELIVERED again, and the buyer cannot raise another dispute.',
-    webhooks: [
-      'ORDER_CREATED',
-      'PAYMENT_SUCCESS',
-      'DELIVERY_CONFIRMED',
-      'DISPUTE_RAISED',
-      'DISPUTE_RESOLVED',
-    ],
+    webhooks: [...DISPUTED, 'DISPUTE_RESOLVED'],
     run: steps(pay, deliver, dispute, evidence, decideFor('merchant')),
   },
   {
     id: 'dispute-decided-for-buyer',
     title: 'An operator decides for the buyer',
     text: 'The buyer is refunded: `refund.reason` is `dispute_decided_for_buyer`.',
-    webhooks: [
-      'ORDER_CREATED',
-      'PAYMENT_SUCCESS',
-      'DELIVERY_CONFIRMED',
-      'DISPUTE_RAISED',
-      'REFUND_PROCESSED',
-    ],
+    webhooks: [...DISPUTED, 'REFUND_PROCESSED'],
     run: steps(pay, deliver, dispute, evidence, decideFor('buyer')),
   },
   {

@@ -5,12 +5,10 @@ import traceback
 import unittest
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import httpx
 
-import make_async
 from payorders import AsyncClient, Client, PayordersError
 
 KEYS: dict[str, Any] = {
@@ -230,11 +228,6 @@ class AsyncClientTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(found, ["1", "2"])
         page = await Service(shown(pages[0])).async_client().events.list().page()
         self.assertEqual(page.next, "a")
-
-
-class WrittenTest(unittest.TestCase):
-    def test_the_async_client_is_what_make_async_writes(self) -> None:
-        self.assertEqual(make_async.TARGET.read_text("utf-8"), make_async.written())
 
 
 if __name__ == "__main__":

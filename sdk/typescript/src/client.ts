@@ -30,6 +30,15 @@ export interface List<Item> extends AsyncIterable<Item> {
   page(): Promise<Page<Item>>;
 }
 
+/**
+ * The cursor of the page behind this one; undefined at the end of a list. A page of a filtered list can be empty before
+ * the end, and its cursor stays there.
+ *
+ * @param after the cursor with which the page was read
+ */
+export const cursorBehind = ({ next }: Page<unknown>, after?: string): string | undefined =>
+  next === null || next === after ? undefined : next;
+
 function listOf<Item, Filter extends { readonly after?: string }>(
   read: (filter: Filter) => Promise<Page<Item>>,
   filter: Filter,
@@ -39,11 +48,10 @@ function listOf<Item, Filter extends { readonly after?: string }>(
     async *[Symbol.asyncIterator]() {
       let { after } = filter;
       for (;;) {
-        const { content, next } = await read(after === undefined ? filter : { ...filter, after });
-        yield* content;
-        // A page of a filtered list can be empty before the end; the cursor stays at the end.
-        if (next === null || next === after) return;
-        after = next;
+        const page = await read(after === undefined ? filter : { ...filter, after });
+        yield* page.content;
+        after = cursorBehind(page, after);
+        if (after === undefined) return;
       }
     },
   };

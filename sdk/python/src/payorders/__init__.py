@@ -15,8 +15,8 @@ from .money import format_paise, to_paise
 from .webhooks import SignedEvent, WebhookVerificationError, sign_test_event, verify
 
 if TYPE_CHECKING:
-    from .async_client import AsyncClient
-    from .client import Client
+    from ._async import AsyncClient
+    from ._sync import Client
 
 __all__ = [
     "AsyncClient",
@@ -40,11 +40,11 @@ __all__ = [
 def __getattr__(name: str) -> object:
     # A program that only verifies webhooks does not need httpx.
     if name == "Client":
-        from .client import Client
+        from ._sync import Client
 
         return Client
     if name == "AsyncClient":
-        from .async_client import AsyncClient
+        from ._async import AsyncClient
 
         return AsyncClient
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,39 +1,42 @@
-"""The client for asyncio. Written by make_async.py."""
+"""The calls of a client, as methods."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Literal
 
 import httpx
 
-from . import calls
-from .errors import PayordersError
-from .lists import AsyncItemList
-from .money import Rupees
-from .settings import Credentials
-from .transport import AsyncTransport
-from .types import (
+from ..attempts import AsyncSleep
+from ..calls import Call, command, path_of, sandbox_call
+from ..errors import PayordersError
+from ..money import Rupees, to_paise
+from ..settings import Credentials
+from ..types import (
     CreatedOrder,
     Environment,
     EventDetails,
     EventType,
     Order,
     OrderStatus,
-    Page,
     PaymentSession,
     Statement,
     StatementLine,
     Timeline,
     WebhookEvent,
 )
+from .transport import AsyncItemList, AsyncTransport
 
 
-class AsyncOrders:
-    """Orders. Every method raises PayordersError."""
+class _AsyncCalls:
+    """Calls of one kind."""
 
     def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
         self._send = transport.send
+
+
+class AsyncOrders(_AsyncCalls):
+    """Orders. Every method raises PayordersError."""
 
     async def create(
         self,
@@ -58,21 +61,24 @@ class AsyncOrders:
 
         Raises ValueError for an amount with more than two decimals, before the request.
         """
-        call = calls.create_order(
-            amount=amount,
-            buyer_email=buyer_email,
-            buyer_phone=buyer_phone,
-            description=description,
-            buyer_name=buyer_name,
-            merchant_order_id=merchant_order_id,
-            return_url=return_url,
-            idempotency_key=idempotency_key,
+        body = {
+            # At most 15 digits: JSON has the amount exactly.
+            "amount": to_paise(amount) / 100,
+            "buyerEmail": buyer_email,
+            "buyerPhone": buyer_phone,
+            "description": description,
+            "buyerName": buyer_name,
+            "merchantOrderId": merchant_order_id,
+            "returnUrl": return_url,
+        }
+        call: Call[CreatedOrder] = Call(
+            "POST", "/orders", body=body, idempotency_key=idempotency_key, shows_replay=True
         )
         return await self._send(call)
 
     async def get(self, order_number: str) -> Order:
         """An order as it stands."""
-        return await self._send(calls.get_order(order_number))
+        return await self._send(Call("GET", path_of("orders", order_number)))
 
     def list(
         self,
@@ -91,24 +97,21 @@ class AsyncOrders:
         ``size``: orders that one request returns: 1 to 100, 20 if absent.
         ``after``: the ``next`` of an earlier page.
         """
-
-        async def read(cursor: str | None) -> Page[Order]:
-            call = calls.list_orders(
-                status=status,
-                merchant_order_id=merchant_order_id,
-                buyer_email=buyer_email,
-                created_from=created_from,
-                created_to=created_to,
-                size=size,
-                after=cursor,
-            )
-            return await self._send(call)
-
-        return AsyncItemList(read, after)
+        query = {
+            "status": status,
+            "merchantOrderId": merchant_order_id,
+            "buyerEmail": buyer_email,
+            "createdFrom": created_from,
+            "createdTo": created_to,
+            "size": size,
+        }
+        return AsyncItemList(self._transport, "/orders", query, after)
 
     async def timeline(self, order_number: str, *, before: str | None = None) -> Timeline:
         """What happened to an order, and what happens next; ``before`` is an ``earlier``."""
-        return await self._send(calls.timeline(order_number, before))
+        return await self._send(
+            Call("GET", path_of("orders", order_number, "/timeline"), {"before": before})
+        )
 
     async def deliver(
         self,
@@ -119,59 +122,63 @@ class AsyncOrders:
         idempotency_key: str | None = None,
     ) -> Order:
         """Says that a PAID order was delivered."""
-        return await self._send(calls.deliver(order_number, tracking_id, note, idempotency_key))
+        body = {"trackingId": tracking_id, "note": note}
+        return await self._send(command(order_number, "/deliver", body, idempotency_key))
 
     async def cancel(
         self, order_number: str, *, reason: str | None = None, idempotency_key: str | None = None
     ) -> Order:
         """Cancels an ACCEPTED order."""
-        return await self._send(calls.cancel(order_number, reason, idempotency_key))
+        return await self._send(
+            command(order_number, "/cancel", {"reason": reason}, idempotency_key)
+        )
 
     async def refund(
         self, order_number: str, *, reason: str, idempotency_key: str | None = None
     ) -> Order:
         """Gives the whole amount of a PAID or DELIVERED order back."""
-        return await self._send(calls.refund(order_number, reason, idempotency_key))
+        return await self._send(
+            command(order_number, "/refund", {"reason": reason}, idempotency_key)
+        )
 
     async def open_payment_session(
         self, order_number: str, *, idempotency_key: str | None = None
     ) -> PaymentSession:
         """The open payment session of an order, or a new one."""
-        return await self._send(calls.open_payment_session(order_number, idempotency_key))
+        path = path_of("orders", order_number, "/payment-sessions")
+        return await self._send(Call("POST", path, idempotency_key=idempotency_key))
 
     async def get_payment_session(self, order_number: str, session_id: str) -> PaymentSession:
         """A payment session. One that has expired is a PayordersError ``PAYMENT_SESSION_EXPIRED``."""
-        return await self._send(calls.get_payment_session(order_number, session_id))
+        path = path_of("orders", order_number) + path_of("payment-sessions", session_id)
+        return await self._send(Call("GET", path))
 
 
-class AsyncDisputes:
+class AsyncDisputes(_AsyncCalls):
     """The dispute of an order. Every method raises PayordersError."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._send = transport.send
 
     async def submit_evidence(
         self, order_number: str, *, text: str, idempotency_key: str | None = None
     ) -> Order:
         """Gives evidence, once for each dispute."""
-        return await self._send(calls.submit_evidence(order_number, text, idempotency_key))
+        return await self._send(
+            command(order_number, "/dispute/evidence", {"text": text}, idempotency_key)
+        )
 
     async def resolve(
         self, order_number: str, *, resolution: str, idempotency_key: str | None = None
     ) -> Order:
         """Says how the dispute was resolved with the buyer."""
-        return await self._send(calls.resolve(order_number, resolution, idempotency_key))
+        body = {"resolution": resolution}
+        return await self._send(command(order_number, "/dispute/resolve", body, idempotency_key))
 
     async def accept(self, order_number: str, *, idempotency_key: str | None = None) -> Order:
         """Gives in: the buyer is refunded."""
-        return await self._send(calls.accept(order_number, idempotency_key))
+        return await self._send(command(order_number, "/dispute/accept", {}, idempotency_key))
 
 
-class AsyncEvents:
+class AsyncEvents(_AsyncCalls):
     """What webhooks told or should have told. Every method raises PayordersError."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._send = transport.send
 
     def list(
         self,
@@ -188,33 +195,26 @@ class AsyncEvents:
         ``size``: events that one request returns: 1 to 100.
         ``after``: the ``next`` of an earlier page.
         """
-
-        async def read(cursor: str | None) -> Page[WebhookEvent]:
-            call = calls.list_events(
-                type=type,
-                order_number=order_number,
-                created_from=created_from,
-                size=size,
-                after=cursor,
-            )
-            return await self._send(call)
-
-        return AsyncItemList(read, after)
+        query = {
+            "type": type,
+            "orderNumber": order_number,
+            "createdFrom": created_from,
+            "size": size,
+        }
+        return AsyncItemList(self._transport, "/events", query, after)
 
     async def get(self, event_id: str) -> EventDetails:
         """One event, with the state of its delivery and its attempts."""
-        return await self._send(calls.get_event(event_id))
+        return await self._send(Call("GET", path_of("events", event_id)))
 
     async def resend(self, event_id: str, *, idempotency_key: str | None = None) -> object:
         """Sends the webhook once more."""
-        return await self._send(calls.resend(event_id, idempotency_key))
+        path = path_of("events", event_id, "/resend")
+        return await self._send(Call("POST", path, idempotency_key=idempotency_key))
 
 
-class AsyncStatements:
+class AsyncStatements(_AsyncCalls):
     """What became of your money, day by day. Every method raises PayordersError."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._send = transport.send
 
     async def get(self, date: str, *, size: int | None = None, after: str | None = None) -> Statement:
         """A day in India, such as ``2026-11-20``: a page of its lines, and its balances.
@@ -222,66 +222,61 @@ class AsyncStatements:
         ``size``: lines that one request returns: 1 to 100.
         ``after``: the ``next`` of the page before.
         """
-        return await self._send(calls.get_statement(date, size, after))
+        return await self._send(
+            Call("GET", path_of("statements", date), {"size": size, "after": after})
+        )
 
     def lines(self, date: str) -> AsyncItemList[StatementLine]:
         """Every line of a day. Read it when the day is ``closed``."""
-
-        async def read(cursor: str | None) -> Page[StatementLine]:
-            return await self._send(calls.list_lines(date, cursor))
-
-        return AsyncItemList(read, None)
+        return AsyncItemList(self._transport, path_of("statements", date), {"size": 100}, None)
 
 
-class AsyncSandbox:
+class AsyncSandbox(_AsyncCalls):
     """Plays the buyer, the bank and an operator, and moves an order's clock. Every method raises PayordersError."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._send = transport.send
 
     async def pay(self, order_number: str) -> Order:
         """The buyer pays."""
-        return await self._send(calls.help_order(order_number, "pay"))
+        return await self._send(sandbox_call(order_number, "pay"))
 
     async def fail_payment(self, order_number: str) -> Order:
         """The buyer's payment fails."""
-        return await self._send(calls.help_order(order_number, "fail-payment"))
+        return await self._send(sandbox_call(order_number, "fail-payment"))
 
     async def dispute(self, order_number: str, *, reason: str) -> Order:
         """The buyer raises a dispute. ``reason``: 10 to 2000 characters."""
-        return await self._send(calls.help_order(order_number, "dispute", {"reason": reason}))
+        return await self._send(sandbox_call(order_number, "dispute", {"reason": reason}))
 
     async def advance(self, order_number: str, *, seconds: int) -> Order:
         """Moves the order's clock, and its webhook retries with it: 1 second to 30 days."""
-        return await self._send(calls.help_order(order_number, "advance", {"seconds": seconds}))
+        return await self._send(sandbox_call(order_number, "advance", {"seconds": seconds}))
 
     async def decide(self, order_number: str, *, winner: Literal["merchant", "buyer"]) -> Order:
         """An operator decides the dispute. ``winner`` is the ``for`` of the API, a word of Python."""
-        return await self._send(calls.help_order(order_number, "decide", {"for": winner}))
+        return await self._send(sandbox_call(order_number, "decide", {"for": winner}))
 
     async def chargeback(self, order_number: str, *, outcome: Literal["open", "won", "lost"]) -> Order:
         """The buyer's bank takes the payment back, or has decided about it."""
-        return await self._send(calls.help_order(order_number, "chargeback", {"outcome": outcome}))
+        return await self._send(sandbox_call(order_number, "chargeback", {"outcome": outcome}))
 
     async def late_payment(self, order_number: str) -> Order:
         """The buyer pays an order that cannot take it any more."""
-        return await self._send(calls.help_order(order_number, "late-payment"))
+        return await self._send(sandbox_call(order_number, "late-payment"))
 
     async def second_payment(self, order_number: str) -> Order:
         """The buyer pays once more."""
-        return await self._send(calls.help_order(order_number, "second-payment"))
+        return await self._send(sandbox_call(order_number, "second-payment"))
 
     async def fail_refund(self, order_number: str) -> Order:
         """The refund of a REFUNDED order fails at the bank, and is made again."""
-        return await self._send(calls.help_order(order_number, "fail-refund"))
+        return await self._send(sandbox_call(order_number, "fail-refund"))
 
     async def fail_after_work(self) -> object:
         """The next POST answers 500 after it has taken effect, once: this client then retries it."""
-        return await self._send(calls.fail_after_work())
+        return await self._send(Call("POST", "/test-helpers/fail-after-work"))
 
 
 class AsyncClient:
-    """A client of one merchant in one environment. It belongs to one event loop."""
+    """A client of one merchant in one environment. Threads may share a Client; an AsyncClient has one event loop."""
 
     def __init__(
         self,
@@ -293,7 +288,7 @@ class AsyncClient:
         max_retries: int = 4,
         timeout_seconds: float = 30,
         http: httpx.AsyncClient | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        sleep: AsyncSleep = asyncio.sleep,
     ) -> None:
         """Makes a client.
 

@@ -1,8 +1,9 @@
-"""Sends the calls of a client, and repeats what may succeed later."""
+"""The attempts of a call: their requests, their outcomes, and which one is the last."""
 
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlencode
 
 import httpx
 
@@ -13,13 +14,16 @@ from .retries import retry_delay_seconds
 from .settings import Credentials, assert_credentials, assert_idempotency_key, base_of, refusal
 
 Result = TypeVar("Result")
+Sleep = Callable[[float], None]
+AsyncSleep = Callable[[float], Awaitable[None]]
+"""A wait, in seconds."""
 
-_UNANSWERED = (httpx.RequestError, httpx.InvalidURL)
+UNANSWERED = (httpx.RequestError, httpx.InvalidURL)
 _NEVER_SENT = (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL)
 """Requests that cannot be sent: no repetition helps."""
 
 
-class _Failed(NamedTuple):
+class Failed(NamedTuple):
     """An attempt without a result."""
 
     error: PayordersError
@@ -34,12 +38,12 @@ def _json_of(response: httpx.Response) -> Any:
         return None
 
 
-def _outcome(call: Call[Result], response: httpx.Response) -> Result | _Failed:
-    """Raises PayordersError ``IDEMPOTENCY_KEY_MISMATCH``."""
+def outcome_of(call: Call[Result], response: httpx.Response) -> Result | Failed:
+    """The result or the failure of an answered attempt. Raises PayordersError ``IDEMPOTENCY_KEY_MISMATCH``."""
     body = _json_of(response)
     if not response.is_success or not isinstance(body, dict):
         error = error_of(response.status_code, response.headers, body)
-        return _Failed(error, response.headers.get("Retry-After"))
+        return Failed(error, response.headers.get("Retry-After"))
     if response.headers.get("Idempotency-Key-Mismatch") == "true":
         raise PayordersError(
             "The idempotency key was used before with another body, whose result stands",
@@ -60,7 +64,11 @@ def _texts_of(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or error.__context__
 
 
-class _Requests:
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+class Attempts:
     """Builds the requests, and decides which attempt is the last."""
 
     def __init__(self, credentials: Credentials, base_url: str, max_retries: int) -> None:
@@ -90,16 +98,18 @@ class _Requests:
         return headers
 
     def arguments_of(self, call: Call[Any]) -> dict[str, Any]:
-        content = None if call.body is None else _json.dumps(call.body).encode()
+        """What httpx is called with, for each attempt of a call."""
+        content = None if call.body is None else _json.dumps(_given(call.body)).encode()
+        query = urlencode(_given(call.query or {}))
         return {
             "method": call.method,
-            "url": self._base + call.path,
+            "url": self._base + call.path + (f"?{query}" if query else ""),
             "headers": self.headers_of(call),
             "content": content,
             "follow_redirects": False,
         }
 
-    def no_response(self, cause: Exception) -> _Failed:
+    def no_response(self, cause: Exception) -> Failed:
         """The failure of an attempt without a response. No key and no secret is part of its error."""
         text = str(cause) or type(cause).__name__
         for hidden in self._hidden:
@@ -113,78 +123,10 @@ class _Requests:
         # An error that quotes a header is not kept as the cause.
         if not any(hidden in shown for shown in _texts_of(cause) for hidden in self._hidden):
             error.__cause__ = cause
-        return _Failed(error)
+        return Failed(error)
 
-    def delay_after(self, failed: _Failed, retry: int) -> float:
+    def delay_after(self, failed: Failed, retry: int) -> float:
         """The wait before the next attempt, in seconds. Raises the PayordersError after the last one."""
         if not failed.error.is_retryable or retry >= self._max_retries:
             raise failed.error
         return retry_delay_seconds(retry, failed.retry_after)
-
-
-class Transport(_Requests):
-    """Sends calls one after the other."""
-
-    def __init__(
-        self,
-        credentials: Credentials,
-        base_url: str,
-        max_retries: int,
-        http: httpx.Client,
-        sleep: Callable[[float], None],
-    ) -> None:
-        super().__init__(credentials, base_url, max_retries)
-        self._http = http
-        self._sleep = sleep
-
-    def _attempt(self, call: Call[Result], arguments: dict[str, Any]) -> Result | _Failed:
-        try:
-            response = self._http.request(**arguments)
-        except _UNANSWERED as error:
-            return self.no_response(error)
-        return _outcome(call, response)
-
-    def send(self, call: Call[Result]) -> Result:
-        """The result of a call. Raises PayordersError."""
-        arguments = self.arguments_of(call)
-        retry = 0
-        while True:
-            outcome = self._attempt(call, arguments)
-            if not isinstance(outcome, _Failed):
-                return outcome
-            self._sleep(self.delay_after(outcome, retry))
-            retry += 1
-
-
-class AsyncTransport(_Requests):
-    """Sends calls of asyncio."""
-
-    def __init__(
-        self,
-        credentials: Credentials,
-        base_url: str,
-        max_retries: int,
-        http: httpx.AsyncClient,
-        sleep: Callable[[float], Awaitable[None]],
-    ) -> None:
-        super().__init__(credentials, base_url, max_retries)
-        self._http = http
-        self._sleep = sleep
-
-    async def _attempt(self, call: Call[Result], arguments: dict[str, Any]) -> Result | _Failed:
-        try:
-            response = await self._http.request(**arguments)
-        except _UNANSWERED as error:
-            return self.no_response(error)
-        return _outcome(call, response)
-
-    async def send(self, call: Call[Result]) -> Result:
-        """The result of a call. Raises PayordersError."""
-        arguments = self.arguments_of(call)
-        retry = 0
-        while True:
-            outcome = await self._attempt(call, arguments)
-            if not isinstance(outcome, _Failed):
-                return outcome
-            await self._sleep(self.delay_after(outcome, retry))
-            retry += 1
