@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import Koa from 'koa';
 import postgres from 'postgres';
@@ -7,9 +8,10 @@ import postgres from 'postgres';
  * and postgres.js. It has no authentication, no limit, no log line, no time limits, no validation and
  * no headers beside the content's, and reads the row by its primary key only.
  *
- * Arguments: the database's URL, the port, the base URL of the payment pages.
+ * Arguments: the database's URL, the base URL of the payment pages. It sends its port to the process
+ * that has started it, and ends with that.
  */
-const [databaseUrl = '', port = '', publicBaseUrl = ''] = process.argv.slice(2);
+const [databaseUrl = '', publicBaseUrl = ''] = process.argv.slice(2);
 const sql = postgres(databaseUrl, { transform: postgres.camel });
 const router = new Router();
 router.get('/orders/:id', async (ctx) => {
@@ -40,4 +42,7 @@ router.get('/orders/:id', async (ctx) => {
     timestamp: new Date().toISOString(),
   });
 });
-new Koa().use(router.routes()).listen(Number(port), '127.0.0.1', () => process.send?.('ready'));
+const server = new Koa().use(router.routes()).listen(0, '127.0.0.1', () => {
+  process.send?.((server.address() as AddressInfo).port);
+});
+process.once('disconnect', () => process.exit());
