@@ -5,7 +5,7 @@ import { readCommandLine } from '../src/main/process/command-line.ts';
 import limits from './size-limits.json' with { type: 'json' };
 
 readCommandLine({
-  usage: 'npm run check:size',
+  usage: 'npm run check -- size',
   does: `Prints the lines of the files that git tracks, folder by folder, beside the limits of dev/size-limits.json.
 Lock files, pictures and compressed files do not count. It exits with 1 if a folder has more lines than its
 limit, or if the limits are not those of the folders that there are.`,

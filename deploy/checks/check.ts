@@ -14,7 +14,7 @@ const SCRIPTS = ['make-secrets.sh', 'postgres-init.sh', 'temporal-schema.sh'];
 const KUBERNETES = '1.34.2';
 
 const { values: options } = readCommandLine({
-  usage: 'npm run check:deploy',
+  usage: 'npm run check -- deploy',
   does: 'Checks the files of deploy and docker-compose.yml with the tools that read them. A tool that is not installed is named.',
   options: {
     strict: flagOption('fails if a tool is not installed'),
@@ -203,5 +203,5 @@ const results = CHECKS.map(resultOf);
 rmSync(folder, { recursive: true });
 const count = (wanted: string) => results.filter((result) => result === wanted).length;
 const [passed, failed, notRun] = [count('passed'), count('failed'), count('not run')];
-process.stdout.write(`check:deploy: ${passed} passed, ${failed} failed, ${notRun} not run\n`);
+process.stdout.write(`check deploy: ${passed} passed, ${failed} failed, ${notRun} not run\n`);
 process.exitCode = failed > 0 || (options.strict && notRun > 0) ? 1 : 0;

@@ -12,7 +12,7 @@ import { TOOLS } from './tools.ts';
 import type { WorkshopOptions } from './workshop.ts';
 import { openWorkshop } from './workshop.ts';
 
-const usage = 'npm run check:generators';
+const usage = 'npm run check -- generators';
 const { values, operands } = readCommandLine({
   usage,
   does: `Generates and compiles clients with the generators that shops use, imports the document into Postman,
