@@ -1,6 +1,5 @@
 import type { Benchmark } from './harness/benchmark.ts';
-import { alternate, ratioOf } from './harness/rounds.ts';
-import { ratePerSecond } from './load.ts';
+import { alternate, ratePerSecond, ratioOf } from './harness/rounds.ts';
 import {
   CONCURRENCY,
   createPost,
@@ -18,7 +17,7 @@ export const benchmark: Benchmark = {
   description:
     'POST /orders against a bare `client.workflow.start` of the same workflow whose row exists, 32 at a time.',
   run: ({ quick }) =>
-    withService({ PAYMENT_LINK_SECONDS: '3600' }, async (service) => {
+    withService({ settings: { PAYMENT_LINK_SECONDS: '3600' } }, async (service) => {
       const count = ORDERS_PER_ROUND[quick ? 'quick' : 'full'];
       const post = createPost(service);
       const rates = await alternate({

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Sql } from '../src/db/client.ts';
 import { changeMerchantStatus, createMerchant } from '../src/merchants/commands.ts';
-import type { OrderDurations } from '../src/orders/commands/create-order.ts';
 import { newOrderOf } from '../src/orders/commands/create-order.ts';
 import type { NewOrder } from '../src/orders/commands/insert-order.ts';
 import { insertOrder } from '../src/orders/commands/insert-order.ts';
@@ -19,6 +18,14 @@ export const ORDER = {
 /** The same body after validation. */
 const VALID_ORDER = { ...ORDER, buyerName: null, merchantOrderId: null, currency: null };
 
+export const DAY_MS = 24 * 3_600_000;
+/** The durations of orders that are written without HTTP. */
+export const DURATIONS = {
+  paymentLinkMs: DAY_MS,
+  completionWindowMs: DAY_MS,
+  disputeAnswerMs: 3 * DAY_MS,
+};
+
 /** Creates an approved merchant. @returns its id */
 export async function registerMerchant(sql: Sql): Promise<string> {
   const admin = { sql, actor: { name: 'bench', address: null } };
@@ -29,26 +36,18 @@ export async function registerMerchant(sql: Sql): Promise<string> {
 }
 
 /** A new sandbox order, not written yet. */
-export function newSandboxOrder(
-  merchantId: string,
-  durations: Omit<OrderDurations, 'paymentLinkMs'>,
-): NewOrder {
+export function newSandboxOrder(merchantId: string): NewOrder {
   const environment = 'sandbox' as const;
   const request = { merchantId, environment, idempotencyKey: randomUUID(), body: VALID_ORDER };
-  return newOrderOf(request, durations);
+  return newOrderOf(request, DURATIONS);
 }
 
 /** Inserts a sandbox order as POST /orders does, without starting its workflow. */
 export async function writeOrder(
+  { sql, present }: { sql: Sql; present: PresentOrder },
   merchantId: string,
-  options: {
-    sql: Sql;
-    durations: Omit<OrderDurations, 'paymentLinkMs'>;
-    present: PresentOrder;
-    paymentLinkMs: number;
-  },
 ): Promise<OrderRow> {
-  const { sql, durations, present, paymentLinkMs } = options;
-  const order = newSandboxOrder(merchantId, durations);
-  return (await insertOrder(sql, order, { paymentLinkMs, wakeAfterMs: 86_400_000, present })).order;
+  const { paymentLinkMs } = DURATIONS;
+  const wait = { paymentLinkMs, wakeAfterMs: DAY_MS, present };
+  return (await insertOrder(sql, newSandboxOrder(merchantId), wait)).order;
 }

@@ -1,12 +1,13 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { cpuMsOf } from './harness/cpu-time.ts';
-import { startBareServer } from './get/start-bare-server.ts';
 import type { Benchmark } from './harness/benchmark.ts';
-import { alternate, ratioOf } from './harness/rounds.ts';
-import { ratePerSecond } from './load.ts';
+import { cpuMsOf } from './harness/cpu-time.ts';
+import { alternate, ratePerSecond, ratioOf } from './harness/rounds.ts';
 import { CONCURRENCY, writeOrders } from './orders.ts';
 import type { BenchService } from './servers.ts';
-import { withService, withWorkplace } from './servers.ts';
+import { withService } from './servers.ts';
 
 const READS = { full: 10_000, quick: 3000 };
 const ORDERS = { full: 10_000, quick: 500 };
@@ -17,73 +18,75 @@ export const benchmark: Benchmark = {
   description:
     'GET /orders/{id} against the smallest server of Koa, its router and postgres.js that responds with the same bytes, 32 at a time.',
   run: ({ quick }) =>
-    withService({}, (service) =>
-      withWorkplace(async (place) => {
-        const size = quick ? 'quick' : 'full';
-        const orders = await writeRows(service, ORDERS[size]);
-        const bare = await startBareServer(service, place);
-        const dispatcher = new Agent({ connections: CONCURRENCY });
-        const { apiKey, apiSecret } = service.keys;
-        const headers = { 'x-api-key': apiKey, 'x-api-secret': apiSecret };
-        const read = async (base: string, index: number) => {
-          const order = orders[index % orders.length] ?? '';
-          const response = await request(`${base}/orders/${order}`, { dispatcher, headers });
-          const text = await response.body.text();
-          if (response.statusCode !== 200)
-            throw new Error(`${base}: ${response.statusCode} ${text}`);
-          return text;
-        };
-        assertSameBytes(await read(service.sandboxUrl, 0), await read(bare.url, 0));
-        const batch = { count: READS[size], concurrency: CONCURRENCY };
-        const pids = { ...service.pids, bare: bare.pid };
-        const cpu = { API: [] as number[], bare: [] as number[], PostgreSQL: [] as number[] };
-        const sideOf = (side: 'API' | 'bare', base: string) => async () => {
-          const before = cpuMsOf(pids);
-          const rate = await ratePerSecond(batch, (index) => read(base, index));
-          const after = cpuMsOf(pids);
-          const used = (kind: keyof typeof pids) => (after[kind] - before[kind]) / batch.count;
-          cpu[side].push(used(side));
-          if (side === 'API') cpu.PostgreSQL.push(used('PostgreSQL'));
-          return rate;
-        };
-        const rates = await alternate({
-          API: sideOf('API', service.sandboxUrl),
-          bare: sideOf('bare', bare.url),
-        });
-        // The first value of each is the warm-up's.
-        const cpuOf = (id: string, title: string, [, ...rounds]: number[]) => ({
-          id,
-          title,
-          unit: 'CPU ms for each GET',
-          rounds,
-        });
-        await bare.stop();
-        return {
-          measurements: [
-            { id: 'api', title: 'GET /orders/{id}', unit: 'per second', rounds: rates.API },
-            {
-              id: 'bare',
-              title: 'Koa and postgres.js alone',
-              unit: 'per second',
-              rounds: rates.bare,
-            },
-            cpuOf('cpu-api', 'the process of the API', cpu.API),
-            cpuOf('cpu-bare', 'the process of Koa and postgres.js', cpu.bare),
-            cpuOf('cpu-postgres', 'PostgreSQL, for the API', cpu.PostgreSQL),
-            ratioOf(
-              { id: 'ratio', title: 'GET against Koa and postgres.js' },
-              rates.API,
-              rates.bare,
-            ),
-          ],
-          targets: [{ of: 'ratio', atLeast: TARGET_RATIO }],
-          notes: [
-            'The bare server leaves out authentication, limits of rate and time, validation, request ids, the log line and the security headers.',
-          ],
-        };
-      }),
-    ),
+    withService({}, async (service) => {
+      const size = quick ? 'quick' : 'full';
+      const orders = await writeRows(service, ORDERS[size]);
+      const bare = await startBareServer(service);
+      const dispatcher = new Agent({ connections: CONCURRENCY });
+      const { apiKey, apiSecret } = service.keys;
+      const headers = { 'x-api-key': apiKey, 'x-api-secret': apiSecret };
+      const read = async (base: string, index: number) => {
+        const order = orders[index % orders.length] ?? '';
+        const response = await request(`${base}/orders/${order}`, { dispatcher, headers });
+        const text = await response.body.text();
+        if (response.statusCode !== 200) throw new Error(`${base}: ${response.statusCode} ${text}`);
+        return text;
+      };
+      assertSameBytes(await read(service.sandboxUrl, 0), await read(bare.url, 0));
+      const batch = { count: READS[size], concurrency: CONCURRENCY };
+      const pids = { ...service.pids, bare: bare.pid };
+      const cpu = { API: [] as number[], bare: [] as number[], PostgreSQL: [] as number[] };
+      const sideOf = (side: 'API' | 'bare', base: string) => async (round: number) => {
+        const before = cpuMsOf(pids);
+        const rate = await ratePerSecond(batch, (index) => read(base, index));
+        const after = cpuMsOf(pids);
+        const used = (kind: keyof typeof pids) => (after[kind] - before[kind]) / batch.count;
+        if (round > 0) cpu[side].push(used(side));
+        if (round > 0 && side === 'API') cpu.PostgreSQL.push(used('PostgreSQL'));
+        return rate;
+      };
+      const { API, bare: alone } = await alternate({
+        API: sideOf('API', service.sandboxUrl),
+        bare: sideOf('bare', bare.url),
+      });
+      bare.stop();
+      const rate = 'per second';
+      const time = 'CPU ms for each GET';
+      return {
+        measurements: [
+          { id: 'api', title: 'GET /orders/{id}', unit: rate, rounds: API },
+          { id: 'bare', title: 'Koa and postgres.js alone', unit: rate, rounds: alone },
+          { id: 'cpu-api', title: 'the process of the API', unit: time, rounds: cpu.API },
+          { id: 'cpu-bare', title: 'Koa and postgres.js alone', unit: time, rounds: cpu.bare },
+          {
+            id: 'cpu-postgres',
+            title: 'PostgreSQL, for the API',
+            unit: time,
+            rounds: cpu.PostgreSQL,
+          },
+          ratioOf({ id: 'ratio', title: 'GET against Koa and postgres.js' }, API, alone),
+        ],
+        targets: [{ of: 'ratio', atLeast: TARGET_RATIO }],
+        notes: [
+          'The bare server leaves out authentication, limits of rate and time, validation, request ids, the log line and the security headers.',
+        ],
+      };
+    }),
 };
+
+/** Starts the smallest server that reads orders; it ends with this process. */
+async function startBareServer({ config, facts }: BenchService) {
+  const server = fork(
+    join(import.meta.dirname, 'bare-server.ts'),
+    [config.databaseUrl ?? '', facts.environment['PUBLIC_BASE_URL'] ?? ''],
+    { env: { PATH: process.env['PATH'], NODE_ENV: 'production' } },
+  );
+  const ended = once(server, 'exit').then(([code]) => {
+    throw new Error(`The bare server ended with ${code}`);
+  });
+  const [port] = await Promise.race([once(server, 'message'), ended]);
+  return { url: `http://127.0.0.1:${port}`, pid: server.pid ?? 0, stop: () => server.kill() };
+}
 
 /** Writes rows of orders without workflows. @returns their numbers */
 async function writeRows(service: BenchService, count: number): Promise<string[]> {

@@ -1,35 +1,28 @@
-import postgres from 'postgres';
 import type { Sql } from '../src/db/client.ts';
-import { connectDatabase, jsonRow } from '../src/db/client.ts';
+import { connectDatabase } from '../src/db/client.ts';
 import type { OrderStatus } from '../src/domain/index.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
 import { listOrders, orderPageQuery } from '../src/orders/lists/list-orders.ts';
-import { sealOrderBlocks } from '../src/orders/lists/order-blocks.ts';
-import { newSandboxOrder, registerMerchant, writeOrder } from './fixtures.ts';
-import type { Benchmark, Measurement } from './harness/benchmark.ts';
-import { alternate, ratioOf, ROUNDS } from './harness/rounds.ts';
-import { median, percentile } from './harness/statistics.ts';
-import { ratePerSecond } from './load.ts';
+import { registerMerchant, writeOrder } from './fixtures.ts';
+import type { Benchmark, Outcome } from './harness/benchmark.ts';
+import { alternate, median, percentile, ratePerSecond, ratioOf, ROUNDS } from './harness/rounds.ts';
+import { loadOrders, runHousekeeping } from './loaded-orders.ts';
 import { startDatabase, withWorkplace } from './servers.ts';
 
 /** The orders of the two merchants. */
 const ORDERS = { full: { few: 10_000, many: 1_000_000 }, quick: { few: 2000, many: 40_000 } };
-const ORDERS_PER_STATEMENT = 20_000;
 const PAGE_SIZE = 100;
 const READS_PER_ROUND = { full: 100, quick: 20 };
 const CONCURRENCY = 16;
 const ORDERS_PER_ROUND = { full: 2000, quick: 500 };
-const DAY_MS = 24 * 3_600_000;
-const DURATIONS = { completionWindowMs: DAY_MS, disputeAnswerMs: 3 * DAY_MS };
 
 const TARGET_MS = 25;
 const TARGET_RATIO = 3;
 const TARGET_CREATING = 0.9;
 
-interface Merchants {
-  few: string;
-  many: string;
-}
+/** The merchants by what they have: few orders, or many. */
+const SIDES = ['few', 'many'] as const;
+type PerSide<Value> = Record<(typeof SIDES)[number], Value>;
 
 /** Lists, and the creation of orders, of a merchant with a million orders and of one with ten thousand. */
 export const benchmark: Benchmark = {
@@ -41,120 +34,38 @@ export const benchmark: Benchmark = {
       const server = await startDatabase(place);
       const sql = connectDatabase(server.adminUrl, { maxConnections: CONCURRENCY, name: 'bench' });
       const merchants = { few: await registerMerchant(sql), many: await registerMerchant(sql) };
-      await load(server.adminUrl, sql, { merchants, orders: ORDERS[size] });
-      const pages = await measurePages(sql, merchants, READS_PER_ROUND[size]);
-      const creating = await measureCreating(sql, merchants, ORDERS_PER_ROUND[size]);
+      for (const side of SIDES) await loadOrders(sql, merchants[side], ORDERS[size][side]);
+      await runHousekeeping(server.adminUrl, sql);
+      const parts: Outcome[] = [];
+      for (const page of PAGES) {
+        parts.push(await measurePage(sql, merchants, { page, reads: READS_PER_ROUND[size] }));
+      }
+      parts.push(await measureCreating(sql, merchants, ORDERS_PER_ROUND[size]));
       await sql.end();
       await server.stop();
       return {
-        measurements: [...pages, ...creating],
-        targets: [
-          { of: 'slowest', atMost: TARGET_MS },
-          { of: 'ratio-p50', atMost: TARGET_RATIO },
-          { of: 'ratio-p99', atMost: TARGET_RATIO },
-          { of: 'creating-ratio', atLeast: TARGET_CREATING },
-          { of: 'trigger-ratio', atLeast: TARGET_CREATING },
-        ],
+        measurements: parts.flatMap(({ measurements }) => measurements),
+        targets: parts.flatMap(({ targets = [] }) => targets),
       };
     }),
 };
 
-async function load(
-  url: string,
-  sql: Sql,
-  { merchants, orders }: { merchants: Merchants; orders: Record<keyof Merchants, number> },
-): Promise<void> {
-  const startedAt = performance.now();
-  await loadOrders(sql, merchants.few, orders.few);
-  await loadOrders(sql, merchants.many, orders.many);
-  const blocks = await sealOrderBlocks(sql);
-  // The service's connections have a statement time-out.
-  const withoutTimeout = postgres(url, { max: 1 });
-  await withoutTimeout`VACUUM ANALYZE`;
-  await withoutTimeout.end();
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
-  console.log(`${orders.few + orders.many} orders loaded, ${blocks} blocks sealed in ${seconds} s`);
+/** A page of a list of orders. */
+interface Page {
+  readonly status: OrderStatus | undefined;
+  readonly place: 'first' | 'middle' | 'last';
 }
 
-/** Inserts one order for each second until an hour ago: most COMPLETED, the newest PAID. */
-async function loadOrders(sql: Sql, merchantId: string, orders: number): Promise<void> {
-  const template = newSandboxOrder(merchantId, DURATIONS);
-  const common = jsonRow(sql, { ...template, gateway: 'razorpay', requestHash: '' });
-  for (let from = 0; from < orders; from += ORDERS_PER_STATEMENT) {
-    await sql`
-      INSERT INTO orders
-      SELECT new_order.* FROM (
-        SELECT i, now() - (3600 + ${orders} - i) * interval '1 second' AS at
-        FROM generate_series(${from + 1}::integer, ${from + ORDERS_PER_STATEMENT}::integer) AS i
-        WHERE i <= ${orders}
-      ) AS numbers,
-      LATERAL jsonb_populate_record(NULL::orders, ${common} || jsonb_build_object(
-        'order_number', ${template.orderNumber} || i, 'payment_token', ${merchantId} || i,
-        'idempotency_key', i, 'step_number', 5, 'dispute_count', 0, 'reversed_paise', 0, 'created_at', at,
-        'updated_at', at, 'payment_link_expires_at', at, 'status', CASE
-          WHEN i > ${orders} - 500 THEN 'PAID'
-          WHEN i % 50 = 0 THEN 'REFUNDED'
-          WHEN i % 10 = 0 THEN 'CANCELLED'
-          ELSE 'COMPLETED' END)) AS new_order`;
-  }
-}
-
-/** The times of one page, by round. */
-interface PageTimes {
-  readonly name: string;
-  readonly few: { readonly p50: number[]; readonly p99: number[] };
-  readonly many: { readonly p50: number[]; readonly p99: number[] };
-}
-
-async function measurePages(sql: Sql, merchants: Merchants, reads: number): Promise<Measurement[]> {
-  const pages: PageTimes[] = [];
-  for (const status of [undefined, 'COMPLETED', 'REFUNDED', 'PAID'] as const) {
-    for (const place of ['first', 'middle', 'last'] as const) {
-      const name = `${status ?? 'all'}, ${place} page`;
-      const times = await measurePage(sql, merchants, { place, status, reads });
-      pages.push({ name, ...times });
-      console.log(`${name.padEnd(26)}${median(times.many.p50).toFixed(2)} ms`);
-    }
-  }
-  const ms = (id: string, title: string, rounds: number[]) => ({ id, title, unit: 'ms', rounds });
-  const perPage = pages.flatMap(({ name, few, many }) => [
-    ms(`few-${name}`, `${name}, few orders, half within`, few.p50),
-    ms(`many-${name}`, `${name}, many orders, half within`, many.p50),
-    ms(`many-p99-${name}`, `${name}, many orders, 99 of 100 within`, many.p99),
-  ]);
-  const worst = (measurements: Measurement[], id: string, title: string) => {
-    const sorted = measurements.toSorted((a, b) => median(b.rounds) - median(a.rounds));
-    const [largest] = sorted as [Measurement];
-    return { ...largest, id, title };
-  };
-  const ratios = (share: 'p50' | 'p99') =>
-    pages.map((page) => ratioOf({ id: '', title: '' }, page.many[share], page.few[share]));
-  return [
-    ...perPage,
-    worst(
-      pages.map(({ many }) => ms('', '', many.p99)),
-      'slowest',
-      'the slowest page, 99 of 100 within',
-    ),
-    worst(
-      ratios('p50'),
-      'ratio-p50',
-      'many against few orders, the page where that is most, half within',
-    ),
-    worst(
-      ratios('p99'),
-      'ratio-p99',
-      'many against few orders, the page where that is most, 99 of 100 within',
-    ),
-  ];
-}
+const PAGES: readonly Page[] = [undefined, 'COMPLETED', 'REFUNDED', 'PAID'].flatMap((status) =>
+  ['first', 'middle', 'last'].map((place) => ({ status, place }) as Page),
+);
 
 /** Measures the same page of both merchants in alternation, so that other load affects both. */
 async function measurePage(
   sql: Sql,
-  merchants: Merchants,
-  page: { place: 'first' | 'middle' | 'last'; status: OrderStatus | undefined; reads: number },
-): Promise<Omit<PageTimes, 'name'>> {
+  merchants: PerSide<string>,
+  { page, reads }: { page: Page; reads: number },
+): Promise<Outcome> {
   const queryOf = async (merchantId: string) => {
     const filter = { merchantId, environment: 'sandbox' as const, status: page.status };
     const { totalElements } = await listOrders(sql, filter, { skip: 0, size: 1 });
@@ -163,24 +74,44 @@ async function measurePage(
     // An object, because awaiting a query would send it.
     return { query: orderPageQuery(sql, filter, { skip: number * PAGE_SIZE, size: PAGE_SIZE }) };
   };
-  const sides = ['few', 'many'] as const;
   const queries = { few: await queryOf(merchants.few), many: await queryOf(merchants.many) };
-  const times = { few: { p50: [], p99: [] }, many: { p50: [], p99: [] } } as Omit<
-    PageTimes,
-    'name'
-  >;
+  const p50: PerSide<number[]> = { few: [], many: [] };
+  const p99: PerSide<number[]> = { few: [], many: [] };
   for (let round = 0; round <= ROUNDS; round += 1) {
-    const read = { few: [] as number[], many: [] as number[] };
-    for (let count = 0; count < page.reads; count += 1) {
-      for (const side of sides) read[side].push(await databaseTime(sql, queries[side].query));
+    const read: PerSide<number[]> = { few: [], many: [] };
+    for (let count = 0; count < reads; count += 1) {
+      for (const side of SIDES) read[side].push(await databaseTime(sql, queries[side].query));
     }
     if (round === 0) continue;
-    for (const side of sides) {
-      times[side].p50.push(percentile(read[side], 0.5));
-      times[side].p99.push(percentile(read[side], 0.99));
+    for (const side of SIDES) {
+      p50[side].push(percentile(read[side], 0.5));
+      p99[side].push(percentile(read[side], 0.99));
     }
   }
-  return times;
+  const name = `${page.status ?? 'all'}, ${page.place} page`;
+  console.log(`${name.padEnd(26)}${median(p50.many).toFixed(2)} ms`);
+  return figuresOf(name, p50, p99);
+}
+
+/** The figures of one page with their targets. */
+function figuresOf(name: string, p50: PerSide<number[]>, p99: PerSide<number[]>): Outcome {
+  const ms = (id: string, title: string, rounds: number[]) => ({ id, title, unit: 'ms', rounds });
+  const [half, most] = ['50 of 100 within', '99 of 100 within'];
+  const ratio = `${name}, many against few orders`;
+  return {
+    measurements: [
+      ms(`few-${name}`, `${name}, few orders, ${half}`, p50.few),
+      ms(`many-${name}`, `${name}, many orders, ${half}`, p50.many),
+      ms(`many-p99-${name}`, `${name}, many orders, ${most}`, p99.many),
+      ratioOf({ id: `ratio-${name}`, title: `${ratio}, ${half}` }, p50.many, p50.few),
+      ratioOf({ id: `ratio-p99-${name}`, title: `${ratio}, ${most}` }, p99.many, p99.few),
+    ],
+    targets: [
+      { of: `many-p99-${name}`, atMost: TARGET_MS },
+      { of: `ratio-${name}`, atMost: TARGET_RATIO },
+      { of: `ratio-p99-${name}`, atMost: TARGET_RATIO },
+    ],
+  };
 }
 
 /** PostgreSQL's planning and execution time of a query, in milliseconds. */
@@ -195,13 +126,14 @@ async function databaseTime(sql: Sql, query: ReturnType<typeof orderPageQuery>):
 /** Creates orders of both merchants, and of the larger one also without the trigger that counts orders. */
 async function measureCreating(
   sql: Sql,
-  { few, many }: Merchants,
+  { few, many }: PerSide<string>,
   count: number,
-): Promise<Measurement[]> {
+): Promise<Outcome> {
   const present = createOrderPresenter('http://localhost');
-  const options = { sql, durations: DURATIONS, present, paymentLinkMs: DAY_MS };
   const create = (merchantId: string) =>
-    ratePerSecond({ count, concurrency: CONCURRENCY }, () => writeOrder(merchantId, options));
+    ratePerSecond({ count, concurrency: CONCURRENCY }, () =>
+      writeOrder({ sql, present }, merchantId),
+    );
   const rates = await alternate({
     few: () => create(few),
     many: () => create(many),
@@ -214,19 +146,21 @@ async function measureCreating(
   });
   const without = rates['without counts'];
   const unit = 'rows of orders per second';
-  return [
-    { id: 'creating-few', title: 'created after few orders', unit, rounds: rates.few },
-    { id: 'creating-many', title: 'created after many orders', unit, rounds: rates.many },
-    { id: 'creating-without', title: 'the same without counting for lists', unit, rounds: without },
-    ratioOf(
-      { id: 'creating-ratio', title: 'creating, many against few orders' },
-      rates.many,
-      rates.few,
-    ),
-    ratioOf(
-      { id: 'trigger-ratio', title: 'creating, with against without counts' },
-      rates.many,
-      without,
-    ),
-  ];
+  const counted = { id: 'trigger-ratio', title: 'creating, with against without counts' };
+  const after = { id: 'creating-ratio', title: 'creating, many against few orders' };
+  return {
+    measurements: [
+      { id: 'creating-few', title: 'created after few orders', unit, rounds: rates.few },
+      { id: 'creating-many', title: 'created after many orders', unit, rounds: rates.many },
+      {
+        id: 'creating-without',
+        title: 'the same without counting for lists',
+        unit,
+        rounds: without,
+      },
+      ratioOf(after, rates.many, rates.few),
+      ratioOf(counted, rates.many, without),
+    ],
+    targets: [after, counted].map(({ id }) => ({ of: id, atLeast: TARGET_CREATING })),
+  };
 }

@@ -1,14 +1,13 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { payAsBuyer } from '../dev/demo/buyer.ts';
-import { startReceiver, type Receiver } from '../dev/load/receiver.ts';
+import { startMerchant, type LoadMerchant } from '../dev/load/merchant.ts';
+import type { Receiver } from '../dev/load/receiver.ts';
 import { billableActions, eventNames } from '../dev/orders/history.ts';
 import type { Order } from '../src/orders/schemas.ts';
 import { ORDER } from './fixtures.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { createLifecycleClient, newObservations } from './lifecycle/order-lifecycle.ts';
-import { saveWebhookUrl } from './lifecycle/side.ts';
-import { timed } from './load.ts';
+import { timed } from './harness/rounds.ts';
 import type { Post } from './orders.ts';
 import { CONCURRENCY, createClient } from './orders.ts';
 import { growthOf, readStorage, unitOf } from './storage.ts';
@@ -31,21 +30,15 @@ export const benchmark: Benchmark = {
   description: 'What one order costs Temporal and PostgreSQL.',
   run: ({ quick }) =>
     withService(
-      { COMPLETION_WINDOW_SECONDS: String(COMPLETION_WINDOW_SECONDS) },
+      { settings: { COMPLETION_WINDOW_SECONDS: String(COMPLETION_WINDOW_SECONDS) } },
       async (service) => {
-        const receiver = await startReceiver();
         const size = quick ? 'quick' : 'full';
-        try {
-          const repository = join(import.meta.dirname, '..');
-          await saveWebhookUrl(repository, service.dataDir, service.merchantId, receiver.url);
-          const histories = await measureHistories(service, receiver);
-          const rounds = { count: ROUNDS[size], lifecycles: LIFECYCLES_PER_ROUND[size] };
-          return {
-            measurements: [...histories, ...(await measureStorage(service, receiver, rounds))],
-          };
-        } finally {
-          receiver.stop();
-        }
+        const merchant = await startMerchant(service.facts, { actor: 'bench' });
+        const histories = await measureHistories(service, merchant);
+        const rounds = { count: ROUNDS[size], lifecycles: LIFECYCLES_PER_ROUND[size] };
+        const storage = await measureStorage(service, merchant, rounds);
+        merchant.receiver.stop();
+        return { measurements: [...histories, ...storage] };
       },
     ),
 };
@@ -81,9 +74,12 @@ async function payAndDeliver(post: Post, receiver: Receiver, order: Order) {
 }
 
 /** The histories of orders of each kind; a round is one order. */
-async function measureHistories(service: BenchService, receiver: Receiver): Promise<Measurement[]> {
+async function measureHistories(
+  service: BenchService,
+  { keys, receiver }: LoadMerchant,
+): Promise<Measurement[]> {
   const measurements: Measurement[] = [];
-  const post = createClient(service);
+  const post = createClient({ facts: service.facts, keys });
   for (const [kind, run] of Object.entries(KINDS)) {
     const figures = { events: [] as number[], actions: [] as number[], bytes: [] as number[] };
     for (let index = 0; index < ORDERS_OF_EACH_KIND; index += 1) {
@@ -109,8 +105,8 @@ async function measureHistories(service: BenchService, receiver: Receiver): Prom
 
 /** What PostgreSQL writes for whole lifecycles of orders. */
 async function measureStorage(
-  { facts, keys, ownerSql, config, sql }: BenchService,
-  receiver: Receiver,
+  { facts, ownerSql, sql }: BenchService,
+  { keys, receiver }: LoadMerchant,
   rounds: { count: number; lifecycles: number },
 ): Promise<Measurement[]> {
   const { runLifecycle: run } = createLifecycleClient(
@@ -120,12 +116,12 @@ async function measureStorage(
   );
   const grown: Record<string, number>[] = [];
   for (let round = 0; round <= rounds.count; round += 1) {
-    const before = await readStorage(ownerSql, config.databaseUrl ?? '');
+    const before = await readStorage(ownerSql);
     const seen = newObservations();
     await timed({ count: rounds.lifecycles, concurrency: CONCURRENCY }, () => run(seen));
     await waitUntilClosed(sql);
     await delay(STATISTICS_DELAY_MS);
-    const after = await readStorage(ownerSql, config.databaseUrl ?? '');
+    const after = await readStorage(ownerSql);
     if (round > 0) grown.push(growthOf(before, after, rounds.lifecycles));
   }
   const [body] = await sql<[{ bytes: number }]>`

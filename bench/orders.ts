@@ -4,7 +4,7 @@ import type { OrderRow } from '../src/orders/rows.ts';
 import type { Order } from '../src/orders/schemas.ts';
 import { orderInputOf } from '../src/orders/wake/wake-order.ts';
 import { ORDER, writeOrder } from './fixtures.ts';
-import { timed } from './load.ts';
+import { timed } from './harness/rounds.ts';
 import type { BenchService } from './servers.ts';
 
 const POLL_MS = 50;
@@ -16,7 +16,7 @@ export const CONCURRENCY = 32;
 export type Post = (path: string, body?: object) => Promise<Order>;
 
 /** A merchant's client of a service. */
-export function createClient({ facts, keys }: BenchService): Post {
+export function createClient({ facts, keys }: Pick<BenchService, 'facts' | 'keys'>): Post {
   const client = createMerchantClient(facts.apiBaseUrl, keys, { connections: CONCURRENCY });
   return async (path, body = {}) => {
     const { status, message, data } = await client.send({ method: 'POST', path, body });
@@ -32,15 +32,10 @@ export function createPost(service: BenchService): () => Promise<Order> {
 }
 
 /** Inserts the rows of orders as POST /orders does, without their workflows. */
-export async function writeOrders(
-  { sql, present, config, merchantId }: BenchService,
-  count: number,
-): Promise<OrderRow[]> {
-  const { durations } = config;
-  const options = { sql, present, durations, paymentLinkMs: durations.paymentLinkMs };
+export async function writeOrders(service: BenchService, count: number): Promise<OrderRow[]> {
   const orders: OrderRow[] = [];
   await timed({ count, concurrency: CONCURRENCY }, async () => {
-    orders.push(await writeOrder(merchantId, options));
+    orders.push(await writeOrder(service, service.merchantId));
   });
   return orders;
 }
@@ -55,26 +50,4 @@ export function startWorkflows(service: BenchService, orders: readonly OrderRow[
 export async function waitUntilStarted({ sql }: BenchService): Promise<void> {
   while ((await sql`SELECT 1 FROM order_wakeups WHERE cause = 'creation' LIMIT 1`).length > 0)
     await delay(POLL_MS);
-}
-
-/**
- * Opens orders with running workflows, as POST /orders does. Waits for the worker after each batch:
- * the sweep would start waiting orders again.
- *
- * @param onBatch gets the number of orders so far
- */
-export async function openOrders(
-  service: BenchService,
-  count: number,
-  onBatch: (opened: number) => void = () => {},
-): Promise<OrderRow[]> {
-  const orders: OrderRow[] = [];
-  while (orders.length < count) {
-    const batch = await writeOrders(service, Math.min(1000, count - orders.length));
-    await startWorkflows(service, batch);
-    await waitUntilStarted(service);
-    orders.push(...batch);
-    onBatch(orders.length);
-  }
-  return orders;
 }

@@ -5,16 +5,14 @@ import { freePort } from '../dev/processes/ports.ts';
 import { billableActions, eventNames } from '../dev/orders/history.ts';
 import type { Benchmark, Measurement } from './harness/benchmark.ts';
 import { createLifecycleClient, newObservations } from './lifecycle/order-lifecycle.ts';
-import { startReceiver } from '../dev/load/receiver.ts';
-import { saveWebhookUrl } from './lifecycle/side.ts';
-import { timed } from './load.ts';
+import { startMerchant } from '../dev/load/merchant.ts';
+import { timed } from './harness/rounds.ts';
 import { CONCURRENCY } from './orders.ts';
 import { timeByPart, type Period, type TimeByPart } from './profile/cpu-profile.ts';
 import { readStatements, type Statement } from './profile/statements.ts';
 import { topOfGoProfile, writeGoProfile } from './profile/go-profile.ts';
 import { withService, withWorkplace, type BenchService } from './servers.ts';
 
-const REPOSITORY = join(import.meta.dirname, '..');
 const LIFECYCLES = { full: 300, quick: 100 };
 const WARM_UP_LIFECYCLES = 96;
 const SAMPLE_EVERY_US = '500';
@@ -36,13 +34,13 @@ export const benchmark: Benchmark = {
       };
       const count = LIFECYCLES[quick ? 'quick' : 'full'];
       // The profiles are written when the processes end.
+      const postgresSettings = { shared_preload_libraries: 'pg_stat_statements' };
       const measured = await withService(
-        settings,
+        { settings, pprofPort, postgresSettings },
         async (service) => ({
           pids: service.pids,
           ...(await measure(service, { pprofPort, goProfile }, count)),
         }),
-        { pprofPort, postgresSettings: { shared_preload_libraries: 'pg_stat_statements' } },
       );
       const files = readdirSync(folder).map((file) => join(folder, file));
       const threads = threadsOf(files, measured.pids);
@@ -65,33 +63,26 @@ async function measure(
   { pprofPort, goProfile }: { pprofPort: number; goProfile: string },
   count: number,
 ) {
-  const { client, ownerSql, dataDir, merchantId, facts, keys } = service;
-  const receiver = await startReceiver();
-  try {
-    await saveWebhookUrl(REPOSITORY, dataDir, merchantId, receiver.url);
-    const { runLifecycle: run } = createLifecycleClient(
-      { origin: facts.apiBaseUrl, ...keys },
-      receiver,
-      CONCURRENCY,
-    );
-    const runAll = (lifecycles: number) =>
-      timed({ count: lifecycles, concurrency: CONCURRENCY }, () => run(newObservations()));
-    const warmUpSeconds = await runAll(WARM_UP_LIFECYCLES);
-    await ownerSql`CREATE EXTENSION pg_stat_statements`;
-    await delay(AFTERWARDS_MS);
-    await ownerSql`SELECT pg_stat_statements_reset()`;
-    const fromUs = monotonicUs();
-    const seconds = Math.max(1, Math.floor((warmUpSeconds * count) / WARM_UP_LIFECYCLES / 2));
-    const written = writeGoProfile(`http://127.0.0.1:${pprofPort}`, seconds, goProfile);
-    await Promise.all([runAll(count), written]);
-    const period: Period = { fromUs, toUs: monotonicUs() };
-    await delay(AFTERWARDS_MS);
-    const statements = await readStatements(ownerSql);
-    const order = await orderMeasurements(client, service);
-    return { period, statements, order };
-  } finally {
-    receiver.stop();
-  }
+  const { client, ownerSql, facts } = service;
+  const { keys, receiver } = await startMerchant(facts, { actor: 'bench' });
+  const merchant = { origin: facts.apiBaseUrl, ...keys };
+  const { runLifecycle: run } = createLifecycleClient(merchant, receiver, CONCURRENCY);
+  const runAll = (lifecycles: number) =>
+    timed({ count: lifecycles, concurrency: CONCURRENCY }, () => run(newObservations()));
+  const warmUpSeconds = await runAll(WARM_UP_LIFECYCLES);
+  await ownerSql`CREATE EXTENSION pg_stat_statements`;
+  await delay(AFTERWARDS_MS);
+  await ownerSql`SELECT pg_stat_statements_reset()`;
+  const fromUs = monotonicUs();
+  const seconds = Math.max(1, Math.floor((warmUpSeconds * count) / WARM_UP_LIFECYCLES / 2));
+  const written = writeGoProfile(`http://127.0.0.1:${pprofPort}`, seconds, goProfile);
+  await Promise.all([runAll(count), written]);
+  const period: Period = { fromUs, toUs: monotonicUs() };
+  await delay(AFTERWARDS_MS);
+  const statements = await readStatements(ownerSql);
+  const order = await orderMeasurements(client, service);
+  receiver.stop();
+  return { period, statements, order };
 }
 
 const monotonicUs = () => Number(process.hrtime.bigint() / 1000n);

@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { CommandOptions } from '../src/main/process/command-line.ts';
 import {
   flagOption,
@@ -11,9 +9,8 @@ import {
 } from '../src/main/process/command-line.ts';
 import { SetupError } from '../src/setup-error.ts';
 import type { Benchmark } from './harness/benchmark.ts';
-import { isGivenValue, runBenchmark } from './harness/run-benchmark.ts';
-import { isGood, reportText, resultText } from './harness/report.ts';
-import { readResults, resultsFolder } from './harness/results.ts';
+import { commitOf, machineText, processorModel, startLoadMeter } from './harness/machine.ts';
+import { isGood, resultText, writeResult } from './harness/results.ts';
 
 type Loads = Readonly<Record<string, () => Promise<{ benchmark: Benchmark }>>>;
 
@@ -25,19 +22,16 @@ const BENCHMARKS: Loads = {
   lifecycle: () => import('./lifecycle.ts'),
   overload: () => import('./overload.ts'),
   'order-cost': () => import('./order-cost.ts'),
-  memory: () => import('./memory.ts'),
   'cold-orders': () => import('./cold-orders.ts'),
   list: () => import('./list.ts'),
   dashboard: () => import('./dashboard.ts'),
-  repair: () => import('./repair.ts'),
-  'open-orders': () => import('./open-orders.ts'),
 };
 
-/** Run only by their names; their results are not committed. */
+/** Run only by their names. */
 const TOOLS: Loads = { profile: () => import('./profile.ts') };
 
 const USAGE = 'npm run bench';
-const QUICK = flagOption('smaller numbers, to try it; the result is not committed');
+const QUICK = flagOption('smaller numbers, to try it; the figures are not for documents');
 
 const [first = '', ...rest] = process.argv.slice(2);
 try {
@@ -48,7 +42,7 @@ try {
   process.exit(1);
 }
 
-/** @returns whether every target is met */
+/** Runs one benchmark, prints its result and writes it. @returns whether every target is met */
 async function runOne(name: string, args: string[]): Promise<boolean> {
   const loads = { ...BENCHMARKS, ...TOOLS };
   const load = Object.hasOwn(loads, name) ? loads[name] : undefined;
@@ -66,14 +60,25 @@ async function runOne(name: string, args: string[]): Promise<boolean> {
     command,
     args,
   ).values;
-  const isGiven = Object.values(values).some(isGivenValue);
-  const isLocal = quick || isGiven || Object.hasOwn(TOOLS, name);
-  const result = await runBenchmark(name, benchmark, { quick, values }, resultsFolder(isLocal));
-  console.log(`\n${resultText(result)}`);
+  const startedAt = new Date().toISOString();
+  const readMeter = startLoadMeter();
+  const outcome = await benchmark.run({ quick, values });
+  const result = {
+    name,
+    description: benchmark.description,
+    command: [USAGE, '--', name, ...args].join(' '),
+    startedAt,
+    ...readMeter(),
+    commit: commitOf(import.meta.dirname),
+    processor: processorModel(),
+    machine: machineText(),
+    ...outcome,
+  };
+  console.log(`\n${resultText(result)}\n${writeResult(result)}`);
   return isGood(result);
 }
 
-/** Runs each benchmark in a process of its own, and writes one report of all. */
+/** Runs each benchmark in a process of its own. @returns whether every target of all is met */
 async function runAll(): Promise<boolean> {
   const command = {
     usage: `${USAGE} -- [NAME]`,
@@ -81,21 +86,15 @@ async function runAll(): Promise<boolean> {
     options: { quick: QUICK },
   };
   const { quick } = readCommandLine(command).values;
-  const startedAt = new Date().toISOString();
-  const folder = resultsFolder(quick);
-  const names = Object.keys(BENCHMARKS);
-  for (const name of names) {
-    console.log(`\n${name}`);
+  const bad: string[] = [];
+  for (const name of Object.keys(BENCHMARKS)) {
     const one = [import.meta.filename, name, ...(quick ? ['--quick'] : [])];
-    await once(spawn(process.execPath, one, { stdio: 'inherit' }), 'exit');
+    const [code] = await once(spawn(process.execPath, one, { stdio: 'inherit' }), 'exit');
+    if (code !== 0) bad.push(name);
   }
-  const results = readResults(folder).filter((result) => result.startedAt >= startedAt);
-  const missing = names.filter((name) => !results.some((one) => one.name === name));
-  const report = reportText(results, missing);
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'report.txt'), report);
-  console.log(`\n${report}`);
-  return missing.length === 0 && results.every(isGood);
+  const summary = `Failed or missed a target: ${bad.join(', ')}`;
+  console.log(`\n${bad.length === 0 ? 'Every target is met.' : summary}`);
+  return bad.length === 0;
 }
 
 /** The names of all, and their options. */

@@ -64,28 +64,18 @@ export async function startDatabase(
   return server;
 }
 
-/**
- * Starts the whole service with temporary data: PostgreSQL, Temporal on it, API, worker and gateway
- * simulator in separate processes, without the rate limit. Opens the service's own parts on it, with
- * which a benchmark writes orders and starts workflows without HTTP.
- */
-async function startService({ settings, ...options }: ServiceOnPostgresOptions) {
-  const service = await startServiceOnPostgres({
-    ...options,
-    settings: { ...WITHOUT_LIMIT, ...settings },
-  });
+/** The service, with parts of it on its servers, by which a benchmark writes orders and starts workflows without HTTP. */
+function openParts(service: Awaited<ReturnType<typeof startServiceOnPostgres>>) {
   const { facts, adminDatabaseUrl } = service;
   const config = loadConfig(facts.environment);
   const { databaseUrl = '', temporalAddress: address = '', temporalNamespace: namespace } = config;
-  const sql = connectDatabase(databaseUrl, { name: 'bench', maxConnections: CONNECTIONS });
-  const ownerSql = connectDatabase(superuserUrl(adminDatabaseUrl, databaseUrl));
   const client = connectTemporal({ address, namespace });
   return {
     ...service,
     config,
-    sql,
+    sql: connectDatabase(databaseUrl, { name: 'bench', maxConnections: CONNECTIONS }),
     /** The superuser of PostgreSQL. */
-    ownerSql,
+    ownerSql: connectDatabase(superuserUrl(adminDatabaseUrl, databaseUrl)),
     client,
     workflows: createOrderWorkflows(client),
     present: createOrderPresenter(config.publicBaseUrl),
@@ -93,25 +83,28 @@ async function startService({ settings, ...options }: ServiceOnPostgresOptions) 
     sandboxUrl: `${facts.apiBaseUrl}${facts.sandboxBasePath}`,
     merchantId: facts.demoMerchant.merchantId,
     keys: facts.demoMerchant.sandbox,
-    async stop() {
-      await Promise.all([sql.end({ timeout: 1 }), ownerSql.end({ timeout: 1 })]);
-      await service.stop();
-    },
   };
 }
-/** See {@link startService}. */
-export type BenchService = Awaited<ReturnType<typeof startService>>;
+/** See {@link withService}. */
+export type BenchService = ReturnType<typeof openParts>;
 
-/** Runs work with a service of its own, which is stopped and removed afterwards. */
+/**
+ * Runs work with a whole service of its own, without the rate limit of addresses: PostgreSQL, Temporal on it, API,
+ * worker and gateway simulator in separate processes. It is stopped and removed afterwards.
+ */
 export async function withService<Result>(
-  settings: Record<string, string>,
+  { settings, ...options }: ServiceOnPostgresOptions,
   work: (service: BenchService) => Promise<Result>,
-  options: Omit<ServiceOnPostgresOptions, 'settings'> = {},
 ): Promise<Result> {
-  const service = await startService({ settings, ...options });
+  const service = await startServiceOnPostgres({
+    ...options,
+    settings: { ...WITHOUT_LIMIT, ...settings },
+  });
+  const parts = openParts(service);
   try {
-    return await work(service);
+    return await work(parts);
   } finally {
+    await Promise.all([parts.sql.end({ timeout: 1 }), parts.ownerSql.end({ timeout: 1 })]);
     await service.stop();
   }
 }

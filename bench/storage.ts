@@ -1,4 +1,3 @@
-import postgres from 'postgres';
 import type { Sql } from '../src/db/client.ts';
 import { cpuMsOf } from './harness/cpu-time.ts';
 
@@ -16,10 +15,9 @@ const TITLES: Record<string, string> = {
  * Reads what PostgreSQL has written so far. The write-ahead log is that of the connections that are
  * open now: those of the service and of Temporal stay open under load.
  *
- * @param ownerSql a superuser's connection
- * @param databaseUrl of the service, by whose address the other databases are reached
+ * @param ownerSql a superuser's connection to the service's database
  */
-export async function readStorage(ownerSql: Sql, databaseUrl: string): Promise<Storage> {
+export async function readStorage(ownerSql: Sql): Promise<Storage> {
   // Pages that are full once are written as a whole after a checkpoint: each round begins with one.
   await ownerSql`CHECKPOINT`;
   const rows = await ownerSql<{ name: string; bytes: number; transactions: number; wal: number }[]>`
@@ -37,7 +35,7 @@ export async function readStorage(ownerSql: Sql, databaseUrl: string): Promise<S
     storage[`${title}: write-ahead log`] = wal;
     storage[`${title}: transactions`] = transactions;
   }
-  return { ...storage, ...(await cpuTimes(ownerSql)), ...(await tableBytes(databaseUrl)) };
+  return { ...storage, ...(await cpuTimes(ownerSql)), ...(await tableBytes(ownerSql)) };
 }
 
 /** CPU milliseconds so far of the open connections, by the database that they use. */
@@ -54,12 +52,10 @@ async function cpuTimes(ownerSql: Sql): Promise<Storage> {
   return storage;
 }
 
-async function tableBytes(databaseUrl: string): Promise<Storage> {
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
-  const rows = await sql<{ name: string; bytes: number }[]>`
+async function tableBytes(ownerSql: Sql): Promise<Storage> {
+  const rows = await ownerSql<{ name: string; bytes: number }[]>`
     SELECT relname AS name, pg_total_relation_size(oid)::float8 AS bytes
     FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`;
-  await sql.end();
   return Object.fromEntries(rows.map(({ name, bytes }) => [`table ${name}`, bytes]));
 }
 

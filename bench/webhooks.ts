@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import postgres from 'postgres';
 import { pino } from 'pino';
 import { migrate } from '../src/db/migrate.ts';
-import type { Sql } from '../src/db/client.ts';
 import { connectDatabase } from '../src/db/client.ts';
 import type { Command, OrderState } from '../src/domain/index.ts';
 import { createOrder, decide, WEBHOOK_RETRY_DELAYS_MS } from '../src/domain/index.ts';
@@ -17,10 +16,9 @@ import { createAttemptLog } from '../src/webhooks/schedule/attempt-log.ts';
 import { attemptScheduled } from '../src/webhooks/schedule/attempts.ts';
 import { createSecretBox } from '../src/secret-box.ts';
 import { createWebhookSender } from '../src/webhooks/sending/sender.ts';
-import { registerMerchant, writeOrder } from './fixtures.ts';
+import { DAY_MS, DURATIONS, registerMerchant, writeOrder } from './fixtures.ts';
 import type { Benchmark } from './harness/benchmark.ts';
-import { alternate, ratioOf } from './harness/rounds.ts';
-import { timed } from './load.ts';
+import { alternate, ratePerSecond, ratioOf, timed } from './harness/rounds.ts';
 import { startDatabase, withWorkplace } from './servers.ts';
 
 const CONCURRENCY = 32;
@@ -32,8 +30,6 @@ const EARLIER_PER_BATCH = 2000;
 const TARGET_RATIO = 0.75;
 const TARGET_FLATNESS = 0.9;
 const SECRET = 'whsec_benchmark';
-const DAY_MS = 24 * 3_600_000;
-const DURATIONS = { completionWindowMs: DAY_MS, disputeAnswerMs: 3 * DAY_MS };
 
 /** Webhook deliveries against a bare loop of signed POSTs, without and with earlier deliveries. */
 export const benchmark: Benchmark = {
@@ -47,31 +43,27 @@ export const benchmark: Benchmark = {
       const receiver = await startReceiver();
       const empty = await openService(server.adminUrl, 'webhooks_empty', receiver.url);
       const full = await openService(server.adminUrl, 'webhooks_full', receiver.url);
-      await makeEarlier(full, EARLIER[size]);
+      for (let made = 0; made < EARLIER[size]; made += EARLIER_PER_BATCH) {
+        await sendWebhooks(full, EARLIER_PER_BATCH);
+      }
       await full.sql`VACUUM ANALYZE`;
-      const rateOf = async (service: Service) => count / (await sendWebhooks(service, count));
       const body = await exampleBody(full);
       const rates = await alternate({
-        bare: async () =>
-          count /
-          (await timed({ count, concurrency: CONCURRENCY }, () => postBare(receiver.url, body))),
-        none: () => rateOf(empty),
-        earlier: () => rateOf(full),
+        bare: () =>
+          ratePerSecond({ count, concurrency: CONCURRENCY }, () => postBare(receiver.url, body)),
+        none: () => sendWebhooks(empty, count),
+        earlier: () => sendWebhooks(full, count),
       });
       await Promise.all([empty.close(), full.close()]);
       receiver.stop();
       await server.stop();
       const earlier = EARLIER[size].toLocaleString('en');
+      const unit = 'per second';
       return {
         measurements: [
-          { id: 'deliveries', title: 'deliveries', unit: 'per second', rounds: rates.none },
-          {
-            id: 'earlier',
-            title: `deliveries after ${earlier}`,
-            unit: 'per second',
-            rounds: rates.earlier,
-          },
-          { id: 'bare', title: 'bare signed POSTs', unit: 'per second', rounds: rates.bare },
+          { id: 'deliveries', title: 'deliveries', unit, rounds: rates.none },
+          { id: 'earlier', title: `deliveries after ${earlier}`, unit, rounds: rates.earlier },
+          { id: 'bare', title: 'bare signed POSTs', unit, rounds: rates.bare },
           ratioOf({ id: 'ratio', title: 'deliveries against bare POSTs' }, rates.none, rates.bare),
           ratioOf(
             { id: 'flatness', title: `deliveries after ${earlier} against after none` },
@@ -108,10 +100,14 @@ async function openService(adminUrl: string, database: string, receiverUrl: stri
     // One receiver gets all webhooks: on a busy machine they wait longer than the default.
     queueTimeoutMs: 60_000,
   });
+  const merchantId = await registerMerchant(sql);
+  const sealed = secretBox.seal(SECRET, [merchantId, 'sandbox', 'webhook_secret']);
+  await sql`
+    INSERT INTO merchant_environments (merchant_id, environment, webhook_url, webhook_secret_sealed)
+    VALUES (${merchantId}, 'sandbox', ${receiverUrl}, ${sealed})`;
   return {
     sql,
-    merchantId: await createEndpoint(sql, secretBox, receiverUrl),
-    durations: DURATIONS,
+    merchantId,
     present,
     recordStep: createStepRecorder({ sql, present }),
     attempts: createAttemptLog(sql),
@@ -125,23 +121,13 @@ async function openService(adminUrl: string, database: string, receiverUrl: stri
 }
 type Service = Awaited<ReturnType<typeof openService>>;
 
-/** Writes cancelled orders, and sends their webhooks as {@link sendWebhooks} does. */
-async function makeEarlier(service: Service, count: number): Promise<void> {
-  const startedAt = performance.now();
-  for (let made = 0; made < count; made += EARLIER_PER_BATCH) {
-    await sendWebhooks(service, Math.min(EARLIER_PER_BATCH, count - made));
-  }
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(0);
-  console.log(`${count} earlier deliveries made in ${seconds} s`);
-}
-
-/** Writes cancelled orders and sends their webhooks. @returns the seconds of the deliveries */
+/** Writes cancelled orders and sends their webhooks. @returns deliveries per second */
 async function sendWebhooks(service: Service, count: number): Promise<number> {
   const orders = { count: count / WEBHOOKS_PER_ORDER, concurrency: CONCURRENCY };
   await timed(orders, () => writeCancelledOrder(service));
   const ids = await pendingDeliveries(service);
   if (ids.length !== count) throw new Error(`${ids.length} deliveries are pending, not ${count}`);
-  return timed({ count, concurrency: CONCURRENCY }, async (index) => {
+  return ratePerSecond({ count, concurrency: CONCURRENCY }, async (index) => {
     const { outcome } = await attemptScheduled(service, ids[index] ?? '');
     if (outcome !== 'accepted') throw new Error(`A delivery was ${outcome}`);
   });
@@ -150,10 +136,9 @@ async function sendWebhooks(service: Service, count: number): Promise<number> {
 /** Writes a cancelled order as the service does; its two webhooks are pending. */
 async function writeCancelledOrder(service: Service): Promise<void> {
   const { sql, recordStep, merchantId } = service;
-  const paymentLinkMs = DAY_MS;
-  const order = await writeOrder(merchantId, { ...service, paymentLinkMs });
+  const order = await writeOrder(service, merchantId);
   const createdAtMs = order.createdAt.getTime();
-  const { state } = createOrder(order.terms, createdAtMs, createdAtMs + paymentLinkMs);
+  const { state } = createOrder(order.terms, createdAtMs, createdAtMs + DURATIONS.paymentLinkMs);
   const closing = changeBy(state, { type: 'cancel' });
   const closed = changeBy(
     { ...state, pendingOperation: closing.state.pendingOperation },
@@ -212,18 +197,4 @@ async function startReceiver() {
       server.closeAllConnections();
     },
   };
-}
-
-/** Registers a merchant with a webhook endpoint. @returns its id */
-async function createEndpoint(
-  sql: Sql,
-  secretBox: ReturnType<typeof createSecretBox>,
-  url: string,
-): Promise<string> {
-  const merchantId = await registerMerchant(sql);
-  const sealed = secretBox.seal(SECRET, [merchantId, 'sandbox', 'webhook_secret']);
-  await sql`
-    INSERT INTO merchant_environments (merchant_id, environment, webhook_url, webhook_secret_sealed)
-    VALUES (${merchantId}, 'sandbox', ${url}, ${sealed})`;
-  return merchantId;
 }

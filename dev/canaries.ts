@@ -15,7 +15,7 @@ const WANTED = 1000;
 const TEMPORAL_DATABASES = ['temporal', 'temporal_visibility'];
 
 const { values } = readCommandLine({
-  usage: 'npm run check:canaries',
+  usage: 'npm run check -- canaries',
   does: "Runs orders with marked secrets and personal data, and searches logs, metrics, traces and Temporal's databases for the marks. It exits with 0 if no mark is where it must not be.",
   options: {
     orders: countOption(160, 'orders of the run'),
@@ -121,7 +121,7 @@ async function check(dataDir: string): Promise<string[]> {
   }
 }
 
-/** `npm run check:canaries`: exits with 0 if no secret and no personal data is where it must not be. */
+/** `npm run check -- canaries`: exits with 0 if no secret and no personal data is where it must not be. */
 async function main(): Promise<number> {
   const startedAt = performance.now();
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-canaries-'));

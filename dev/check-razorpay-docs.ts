@@ -6,7 +6,7 @@ import { checkPages, exceptionsIn } from './razorpay-docs/check.ts';
 import { readPages } from './razorpay-docs/pages.ts';
 
 const { operands } = readCommandLine({
-  usage: 'npm run check:razorpay-docs',
+  usage: 'npm run check -- razorpay-docs',
   does: `Reads every JSON sample of Razorpay's documents about QR codes, payments, refunds, Route, disputes and
 webhooks with the adapter, and prints for each: page, sample, event or entities, outcome, reason. PATH is a
 checkout or a bare repository of https://github.com/razorpay/markdown-docs.
@@ -34,7 +34,7 @@ function check(path: string): number {
   return faults.length === 0 ? 0 : 1;
 }
 
-/** `npm run check:razorpay-docs -- PATH`. */
+/** `npm run check -- razorpay-docs PATH`. */
 function main([path, ...others]: string[]): number {
   try {
     if (path === undefined || others.length > 0)

@@ -19,14 +19,14 @@ function symbolOf(name: string): string {
 /** The icons that pages show, taken from lucide-static, which production does not need. */
 export function iconSprite(): string {
   const notice =
-    '<!-- Icons of Lucide (https://lucide.dev), ISC licence. Made by npm run icons. -->';
+    '<!-- Icons of Lucide (https://lucide.dev), ISC licence. Made by npm run generate icons. -->';
   const symbols = ICON_NAMES.map(symbolOf).join('');
   return `${notice}\n<svg xmlns="http://www.w3.org/2000/svg">\n${symbols}</svg>\n`;
 }
 
 if (import.meta.main) {
   readCommandLine({
-    usage: 'npm run icons',
+    usage: 'npm run generate -- icons',
     does: 'Writes src/pages/icons.svg from the icons of lucide-static that src/pages/icons.ts names.',
   });
   writeFileSync(ICON_SPRITE, iconSprite());

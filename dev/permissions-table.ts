@@ -63,7 +63,7 @@ export function withPermissionsTable(page: string): string {
 
 if (import.meta.main) {
   readCommandLine({
-    usage: 'npm run docs:permissions',
+    usage: 'npm run generate -- permissions',
     does: 'Writes the tables of docs/security/who-may-do-what.md from src/accounts/people/permissions.ts and src/dashboard/merchant-acts.ts.',
   });
   writeFileSync(PERMISSIONS_PAGE, withPermissionsTable(readFileSync(PERMISSIONS_PAGE, 'utf8')));

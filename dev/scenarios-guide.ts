@@ -22,7 +22,7 @@ export function scenariosGuide(): string {
 
 if (import.meta.main) {
   readCommandLine({
-    usage: 'npm run docs:scenarios',
+    usage: 'npm run generate -- scenarios',
     does: 'Writes docs/guides/scenarios.md from sdk/cli/src/scenarios.ts.',
   });
   writeFileSync(SCENARIOS_GUIDE, scenariosGuide());

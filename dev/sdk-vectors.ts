@@ -241,7 +241,8 @@ const KEYS = [
 /** The text of {@link VECTORS_FILE}. */
 export function vectorsText(): string {
   const vectors = {
-    about: 'What every SDK and the service agree on. `npm run sdk:vectors` writes this file.',
+    about:
+      'What every SDK and the service agree on. `npm run generate -- vectors` writes this file.',
     webhooks: [...ACCEPTED, ...WITH_MISTAKES, ...withOddHeaders()],
     money: MONEY.map(([rupees, paise]) => ({ rupees, paise })),
     retryDelays: RETRY_DELAYS.map(([retry, retryAfter, leastMs, mostMs]) => ({
@@ -263,7 +264,7 @@ export function vectorsText(): string {
 
 if (import.meta.main) {
   readCommandLine({
-    usage: 'npm run sdk:vectors',
+    usage: 'npm run generate -- vectors',
     does: 'Writes sdk/test-vectors.json, which every SDK and the service agree on.',
   });
   writeFileSync(VECTORS_FILE, vectorsText());

@@ -61,7 +61,7 @@ export function withSettingsTables(page: string): string {
 
 if (import.meta.main) {
   readCommandLine({
-    usage: 'npm run docs:settings',
+    usage: 'npm run generate -- settings',
     does: 'Writes the tables of docs/settings.md from the declarations of the settings.',
   });
   writeFileSync(SETTINGS_PAGE, withSettingsTables(readFileSync(SETTINGS_PAGE, 'utf8')));

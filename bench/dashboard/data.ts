@@ -1,105 +1,93 @@
-import postgres from 'postgres';
 import type { Sql } from '../../src/db/client.ts';
-import { jsonRow } from '../../src/db/client.ts';
-import { sealLedgerLines } from '../../src/ledger/seal-ledger.ts';
-import { sealOrderBlocks } from '../../src/orders/lists/order-blocks.ts';
-import { newSandboxOrder } from '../fixtures.ts';
+import { orderNumberOf } from '../loaded-orders.ts';
 
-const ORDERS_PER_STATEMENT = 20_000;
-const DAY_MS = 24 * 3_600_000;
-const DURATIONS = { completionWindowMs: DAY_MS, disputeAnswerMs: 3 * DAY_MS };
+const DELIVERIES_PER_STATEMENT = 10_000;
+const AUDIT_ROWS_PER_STATEMENT = 50_000;
 
-/** Orders are created evenly over this time: the pages' figures of 30 days then cover all of them. */
-const DAYS = 29;
-const BUYERS = 50_000;
+/** The kinds of steps of an order that was disputed and completed. */
+const WHOLE_ORDER = [
+  'PAYMENT_SUCCESS',
+  'DELIVERY_CONFIRMED',
+  'DISPUTE_RAISED',
+  'EVIDENCE_SUBMITTED',
+  'DISPUTE_RESOLVED',
+  'RELEASE_STARTED',
+  'ORDER_COMPLETED',
+];
 
-/** The number of a loaded order, in the form of the service's; `index` counts from 1, the newest last. */
-export const orderNumberOf = (merchantId: string, index: number) =>
-  `ORD${String(index).padStart(10, '0')}${merchantId.slice(-16)}`;
+/** The id of the delivery of an order's ORDER_CREATED. */
+export const deliveryIdOf = (merchantId: string, index: number) =>
+  `dlv_${orderNumberOf(merchantId, index).slice(3)}`;
 
 /**
- * Loads sandbox orders of a merchant with their payments and ledger lines: most COMPLETED, two in a
- * hundred REFUNDED, eight CANCELLED, and 2,000 with an open dispute; those of the latest day PAID.
+ * Loads the first step of the newest orders with its event, its delivery and an attempt: one in a
+ * hundred FAILED, one in a thousand PENDING, the others DELIVERED.
+ *
+ * @param range the indexes of the first and the last order
  */
-export async function loadOrders(sql: Sql, merchantId: string, orders: number): Promise<void> {
-  const common = jsonRow(sql, {
-    ...newSandboxOrder(merchantId, DURATIONS),
-    gateway: 'razorpay',
-    requestHash: '',
-    buyerLanguage: 'en',
-    stepNumber: 5,
-    disputeCount: 0,
-    reversedPaise: 0,
-  });
-  for (let from = 0; from < orders; from += ORDERS_PER_STATEMENT) {
+export async function loadDeliveries(
+  sql: Sql,
+  merchantId: string,
+  { first, last }: { first: number; last: number },
+): Promise<void> {
+  for (let from = first; from <= last; from += DELIVERIES_PER_STATEMENT) {
+    const to = Math.min(last, from + DELIVERIES_PER_STATEMENT - 1);
     await sql`
-      WITH numbers AS (
-        SELECT i, now() - interval '1 hour'
-            - (${orders}::integer - i) * (interval '1 day' * ${DAYS}::integer / ${orders}::integer) AS at,
-          CASE
-            WHEN i > ${orders - orders / DAYS}::float THEN 'PAID'
-            WHEN i % 500 = 7 THEN 'DISPUTE_OPEN'
-            WHEN i % 50 = 0 THEN 'REFUNDED'
-            WHEN i % 12 = 0 THEN 'CANCELLED'
-            ELSE 'COMPLETED' END AS status
-        FROM generate_series(${from + 1}::integer, ${from + ORDERS_PER_STATEMENT}::integer) AS i
-        WHERE i <= ${orders}::integer
-      ), written AS (
-        INSERT INTO orders
-        SELECT new_order.* FROM numbers, LATERAL jsonb_populate_record(NULL::orders, ${common}
-          || jsonb_build_object(
-            'order_number', 'ORD' || lpad(i::text, 10, '0') || ${merchantId.slice(-16)}::text,
-            'payment_token', ${merchantId}::text || i, 'idempotency_key', i,
-            'merchant_order_id', 'SHOP-' || i,
-            'buyer_email', 'buyer' || i % ${BUYERS}::integer || '@example.com',
-            'buyer_phone', '+91' || 9000000000 + i % ${BUYERS},
-            'created_at', at, 'updated_at', at, 'payment_link_expires_at', at, 'status', status)
-          || CASE WHEN status = 'CANCELLED' THEN '{}' ELSE jsonb_build_object('paid_at', at,
-            'gateway_payment_id', 'pay_' || ${merchantId}::text || i, 'payment_utr', 400000000000 + i) END
-          || jsonb_build_object('dispute_count',
-            (status = 'DISPUTE_OPEN' OR i % 100 = 50)::integer)) AS new_order
-        RETURNING order_number, gateway_payment_id, payment_utr, amount_paise, created_at, status,
-          dispute_count
-      ), disputed AS (
-        INSERT INTO disputes (order_number, number, merchant_id, environment, reason, raised_by,
-          raised_at, respond_by, resolution, ending, ended_at)
-        SELECT order_number, 1, ${merchantId}, 'sandbox',
-          'It never arrived, and the seller does not answer.', 'buyer', created_at,
-          CASE WHEN is_open THEN created_at + interval '33 days' END,
-          CASE WHEN NOT is_open THEN 'Sent again.' END,
-          CASE WHEN NOT is_open THEN 'resolved_by_merchant' END,
-          CASE WHEN NOT is_open THEN created_at + interval '3 hours' END
-        FROM written, LATERAL (SELECT status = 'DISPUTE_OPEN' AS is_open) AS state
-        WHERE dispute_count = 1
-      ), captured AS (
-        INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise,
-          utr, captured_at, held_at)
-        SELECT 'razorpay', gateway_payment_id, 'sandbox', order_number, amount_paise, payment_utr,
-          created_at, created_at
-        FROM written WHERE gateway_payment_id IS NOT NULL
+      WITH own AS (
+        SELECT i, order_number, created_at, status FROM orders,
+          generate_series(${from}::integer, ${to}::integer) AS i
+        WHERE order_number = 'ORD' || lpad(i::text, 10, '0') || ${merchantId.slice(-16)}::text
+      ), steps AS (
+        INSERT INTO order_steps (order_number, step_number, merchant_id, kind, at, status, step)
+        SELECT order_number, 1, ${merchantId}, 'ORDER_CREATED', created_at, 'ACCEPTED', '{}' FROM own
+      ), events AS (
+        INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
+        SELECT 'evt_' || substr(order_number, 4), order_number, 1, 1, 'ORDER_CREATED', created_at,
+          jsonb_build_object('event', 'ORDER_CREATED', 'order_number', order_number, 'data',
+            repeat('x', 800))
+        FROM own
+      ), deliveries AS (
+        INSERT INTO webhook_deliveries (delivery_id, event_id, merchant_id, environment, event_type,
+          state, next_attempt_at, created_at, settled_at)
+        SELECT 'dlv_' || substr(order_number, 4), 'evt_' || substr(order_number, 4), ${merchantId},
+          'sandbox', 'ORDER_CREATED', CASE WHEN i % 100 = 0 THEN 'FAILED'
+            WHEN i % 1000 = 1 THEN 'PENDING' ELSE 'DELIVERED' END::delivery_state,
+          CASE WHEN i % 1000 = 1 THEN now() + interval '1 hour' END, created_at,
+          CASE WHEN i % 1000 <> 1 THEN created_at END
+        FROM own
       )
-      INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
-        merchant_id, environment, debit_account, credit_account, amount_paise, at, booked_at)
-      SELECT 'razorpay', gateway_payment_id, line.operation, order_number, ${merchantId}, 'sandbox',
-        line.debit::ledger_account, line.credit::ledger_account, amount_paise, created_at, created_at
-      FROM written JOIN (VALUES
-        ('capture', 'gateway_clearing', 'merchant_held', NULL),
-        ('release', 'merchant_held', 'merchant_available', 'COMPLETED'),
-        ('refund', 'merchant_held', 'refunds', 'REFUNDED')
-      ) AS line (operation, debit, credit, only_of)
-        ON only_of IS NULL OR only_of = written.status::text
-      WHERE gateway_payment_id IS NOT NULL`;
+      INSERT INTO webhook_attempts (delivery_id, merchant_id, environment, kind, at, url,
+        status_code, duration_ms, error)
+      SELECT 'dlv_' || substr(order_number, 4), ${merchantId}, 'sandbox', 'scheduled', created_at,
+        'https://shop.example/webhooks', CASE WHEN is_failed THEN 500 ELSE 200 END, 20 + i % 80,
+        CASE WHEN is_failed THEN 'answered 500' END
+      FROM own, LATERAL (SELECT i % 100 = 0 OR i % 1000 = 1 AS is_failed) AS attempt`;
   }
 }
 
-/** Does what the Schedules do with old orders and ledger lines, and what autovacuum does. */
-export async function runHousekeeping(url: string, sql: Sql): Promise<void> {
-  const withoutTimeout = postgres(url, { max: 1, onnotice: () => {} });
-  await sealOrderBlocks(sql);
-  await sealLedgerLines(sql);
-  // Lines are sealed when they are a minute old; these are not waited for.
-  await withoutTimeout`UPDATE ledger_seal SET next_at = '-infinity'`;
-  await sealLedgerLines(sql);
-  await withoutTimeout`VACUUM ANALYZE`;
-  await withoutTimeout.end();
+/** Adds the further steps of one order, as if it had been disputed and then completed. */
+export async function loadWholeOrder(sql: Sql, orderNumber: string): Promise<void> {
+  await sql`
+    INSERT INTO order_steps
+      (order_number, step_number, merchant_id, kind, at, status, step, details)
+    SELECT order_number, 1 + number, merchant_id, kind, created_at + number * interval '1 minute', status, '{}',
+      jsonb_build_object('reason', repeat('A sentence of somewhat usual length. ', 10))
+    FROM orders, unnest(${WHOLE_ORDER}::text[]) WITH ORDINALITY AS steps (kind, number)
+    WHERE order_number = ${orderNumber}`;
+}
+
+/** Writes audit rows of one year: by twenty operators and the merchant, about its orders. */
+export async function loadAudit(sql: Sql, merchantId: string, rows: number): Promise<void> {
+  for (let from = 0; from < rows; from += AUDIT_ROWS_PER_STATEMENT) {
+    await sql`
+      INSERT INTO audit_log (at, actor, address, action, merchant_id, subject, details)
+      SELECT now() - (${rows} - n) * interval '30 seconds',
+        CASE WHEN n % 3 = 0 THEN 'merchant:owner@example.com'
+          ELSE 'operator:operator' || n % 20 || '@example.com' END,
+        '203.0.113.' || n % 250,
+        (ARRAY['order.retry', 'delivery.retry', 'dispute.decide', 'key.rotate'])[1 + n % 4],
+        ${merchantId}, 'subject ' || n, '{"reason": "A reason that was given"}'
+      FROM generate_series(${from + 1}::integer, ${from + AUDIT_ROWS_PER_STATEMENT}::integer) n
+      WHERE n <= ${rows}`;
+  }
 }

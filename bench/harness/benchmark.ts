@@ -2,7 +2,7 @@ import type { CommandOptions, ValuesOf } from '../../src/main/process/command-li
 
 /** One measured quantity: a value for each round. */
 export interface Measurement {
-  /** Names it in targets and documents; unique in its benchmark. */
+  /** Names it in targets; unique in its benchmark. */
   readonly id: string;
   readonly title: string;
   readonly unit: string;
@@ -17,19 +17,10 @@ export interface Target {
   readonly atMost?: number;
 }
 
-/** A line of a plot: one quantity as another one grows. */
-export interface Curve {
-  readonly title: string;
-  readonly x: string;
-  readonly y: string;
-  readonly points: readonly (readonly [number, number])[];
-}
-
 /** What a benchmark has measured. */
 export interface Outcome {
   readonly measurements: readonly Measurement[];
   readonly targets?: readonly Target[];
-  readonly curves?: readonly Curve[];
   /** What a reader must know to understand the figures, in whole sentences. */
   readonly notes?: readonly string[];
   /** What went wrong without ending the benchmark, such as a response other than 2xx. */

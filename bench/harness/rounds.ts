@@ -3,7 +3,35 @@ import type { Measurement } from './benchmark.ts';
 /** The rounds of each side that count; the first round, which warms caches and code up, does not. */
 export const ROUNDS = 5;
 
-/** One side of a comparison: measures one round of it. */
+/** Calls of some work, and how many of them are under way at a time. */
+export interface Batch {
+  readonly count: number;
+  readonly concurrency: number;
+}
+
+/** Calls `work` with the indexes from 0 on. @returns the seconds of all calls */
+export async function timed(
+  { count, concurrency }: Batch,
+  work: (index: number) => Promise<unknown>,
+): Promise<number> {
+  const startedAt = performance.now();
+  const indexes = Array.from({ length: count }).keys();
+  const workUntilDone = async () => {
+    for (const index of indexes) await work(index);
+  };
+  await Promise.all(Array.from({ length: concurrency }, workUntilDone));
+  return (performance.now() - startedAt) / 1000;
+}
+
+/** Calls `work` as {@link timed} does. @returns calls per second */
+export async function ratePerSecond(
+  batch: Batch,
+  work: (index: number) => Promise<unknown>,
+): Promise<number> {
+  return batch.count / (await timed(batch, work));
+}
+
+/** One side of a comparison: measures one round of it. Round 0 warms it up. */
 export type Side = (round: number) => Promise<number>;
 
 /**
@@ -42,4 +70,17 @@ export function ratioOf(
 ): Measurement {
   const rounds = values.map((value, round) => value / (to[round] ?? Number.NaN));
   return { ...described, unit: 'ratio', rounds };
+}
+
+/** The value below which this share of the numbers lies; NaN without numbers. */
+export function percentile(numbers: readonly number[], share: number): number {
+  const sorted = numbers.toSorted((one, other) => one - other);
+  return sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
+}
+
+/** The middle value, or the mean of the two in the middle; NaN without numbers. */
+export function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((one, other) => one - other);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
 }

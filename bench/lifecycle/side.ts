@@ -1,15 +1,11 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { startReceiver } from '../../dev/load/receiver.ts';
 import { cpuMsOf, HAS_CPU_TIMES } from '../harness/cpu-time.ts';
-import { receivedMails } from '../../dev/mailbox/received.ts';
 import { startServiceOnPostgres } from '../service-on-postgres.ts';
 import { createLifecycleClient } from './order-lifecycle.ts';
-import { startReceiver } from '../../dev/load/receiver.ts';
-
-const run = promisify(execFile);
 
 /** An idle service uses a smaller share of one processor, including Temporal's housekeeping. */
 const IDLE_SHARE = 0.15;
@@ -20,14 +16,14 @@ const IDLE_TIMEOUT_MS = 15_000;
  * Starts the whole service of a checkout: PostgreSQL, Temporal, API, worker and gateway simulator in
  * separate processes, and a merchant with a webhook endpoint.
  *
- * @param folder the real path of a checkout with `node_modules`
- * @param settings of the service, beside the rate limit's
+ * @param side its name in the report, the real path of a checkout with `node_modules`, and settings of
+ *   the service beside the rate limit's
  */
 export async function startSide(
-  folder: string,
+  side: { name: string; folder: string; settings?: Record<string, string> },
   concurrency: number,
-  settings: Record<string, string> = {},
 ) {
+  const { name, folder, settings = {} } = side;
   const service = await startServiceOnPostgres({
     settings: { RATE_LIMIT_PER_SECOND: '1000000', ...settings },
     repository: folder,
@@ -43,14 +39,11 @@ export async function startSide(
     const merchant = { origin: apiBaseUrl, ...demoMerchant.sandbox };
     const cpuMs = () => cpuMsOf(service.pids);
     return {
-      folder,
-      commit: await describeCommit(folder),
+      name,
       ...createLifecycleClient(merchant, receiver, concurrency),
       /** CPU milliseconds of each kind so far. */
       cpuMs,
       waitUntilIdle: () => waitUntilIdle(cpuMs),
-      /** The ids of the mails in the side's mailbox, whose CPU time is not counted. */
-      mailIds: () => [...receivedMails(service.dataDir).keys()],
       stop,
     };
   } catch (error) {
@@ -62,17 +55,11 @@ export async function startSide(
 export type Side = Awaited<ReturnType<typeof startSide>>;
 
 /** Uses the checkout's admin command, because checkouts may store the URL differently. */
-export async function saveWebhookUrl(
-  folder: string,
-  dataDir: string,
-  merchantId: string,
-  url: string,
-) {
-  const ownAdmin = join(folder, 'dev/admin.ts');
-  const admin = existsSync(ownAdmin) ? ownAdmin : join(folder, 'src/main/admin.ts');
+async function saveWebhookUrl(folder: string, dataDir: string, merchantId: string, url: string) {
+  const command = [join(folder, 'dev/admin.ts'), 'webhook', 'set'];
   const options = ['--merchant', merchantId, '--environment', 'sandbox', '--url', url];
   const env = { PATH: process.env['PATH'], DATA_DIR: dataDir };
-  await run(process.execPath, [admin, 'webhook', 'set', ...options], { env });
+  await promisify(execFile)(process.execPath, [...command, ...options], { env });
 }
 
 /** Waits until the side is idle, so that the rest of its round does not slow the other side. */
@@ -85,15 +72,5 @@ async function waitUntilIdle(cpuMs: () => Record<string, number>): Promise<void>
     const after = total();
     if (HAS_CPU_TIMES && after - before <= IDLE_POLL_MS * IDLE_SHARE) return;
     before = after;
-  }
-}
-
-/** The commit of a checkout, marked when it has uncommitted changes. */
-async function describeCommit(folder: string): Promise<string> {
-  try {
-    const { stdout } = await run('git', ['-C', folder, 'describe', '--always', '--dirty']);
-    return stdout.trim();
-  } catch {
-    return 'not a git checkout';
   }
 }

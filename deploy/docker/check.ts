@@ -8,7 +8,7 @@ import { checkProduction } from './production.ts';
 import { checkSandbox } from './sandbox.ts';
 
 const { values: options } = readCommandLine({
-  usage: 'npm run check:docker',
+  usage: 'npm run check -- docker',
   does: `Builds the images from a copy of the checkout made with umask 077, runs docker-compose.yml and
 deploy/production.yml with them, and checks what they promise: an order becomes PAID, an upgrade under load fails no
 request, no log has a secret, health checks fail on a frozen process, and what cannot succeed ends. It uses the ports
@@ -33,7 +33,7 @@ const check: Check = async (name, work) => {
 async function main(): Promise<void> {
   const { version, missing } = findEngine();
   if (missing.length > 0) {
-    print(`check:docker: not run, because ${missing.join(' and ')} cannot be used here`);
+    print(`check docker: not run, because ${missing.join(' and ')} cannot be used here`);
     print('  not checked: the images, the sandbox, an upgrade, logs, health checks and volumes');
     process.exitCode = options.optional ? 0 : 1;
     return;
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  print(`check:docker: ${passed} passed, ${failed} failed`);
+  print(`check docker: ${passed} passed, ${failed} failed`);
   process.exitCode = failed > 0 ? 1 : 0;
 }
 

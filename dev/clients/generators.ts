@@ -10,7 +10,7 @@ import { openToolFolder } from '../processes/tool-folder.ts';
 import { documentOfThisTree } from './document.ts';
 import { TOOLS } from './tools.ts';
 
-const usage = 'npm run check:generators';
+const usage = 'npm run check -- generators';
 const { values, operands } = readCommandLine({
   usage,
   does: `Generates and compiles clients with the generators that shops use, imports the document into Postman,

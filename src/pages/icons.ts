@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createAsset } from '../http/responses/asset.ts';
 
-/** The icons of Lucide (https://lucide.dev) that pages show; `npm run icons` writes their file. */
+/** The icons of Lucide (https://lucide.dev) that pages show; `npm run generate -- icons` writes their file. */
 export const ICON_NAMES = [
   'badge-indian-rupee',
   'ban',

@@ -34,7 +34,7 @@ test('finance may also move money, but neither review merchants nor manage opera
   expect(allowed('finance')).toEqual(FINANCE.toSorted());
 });
 
-test('docs/security/who-may-do-what.md has what the rules say: npm run docs:permissions writes it', () => {
+test('docs/security/who-may-do-what.md has what the rules say: npm run generate -- permissions writes it', () => {
   const page = readFileSync(PERMISSIONS_PAGE, 'utf8');
   expect(page).toContain('| finance, admin | Record that money was moved outside the gateway |');
   expect(page).toBe(withPermissionsTable(page));

@@ -6,7 +6,7 @@ import { fileVariable, port, readAllOrNone, text } from '../../src/settings.ts';
 
 const entries = Object.values(SETTINGS_TABLES).flatMap((settings) => Object.entries(settings));
 
-test('docs/settings.md has what the entries give: npm run docs:settings writes it', () => {
+test('docs/settings.md has what the entries give: npm run generate -- settings writes it', () => {
   const page = readFileSync(SETTINGS_PAGE, 'utf8');
   expect(page).toContain('| `PORT` | `8080` | the API listens here |');
   expect(page).toBe(withSettingsTables(page));

@@ -13,7 +13,7 @@ import type { ApiClient } from '../support/api-client.ts';
 import { createApiClient } from '../support/api-client.ts';
 
 const { values: options } = readCommandLine({
-  usage: 'npm run fuzz',
+  usage: 'npm run check -- fuzz',
   does: 'Sends odd and malformed requests to the service. It exits with 0 if no answer is 5xx and memory does not grow.',
   options: {
     requests: countOption(100_000, 'requests'),

@@ -12,7 +12,7 @@ import { createApiClient } from '../support/api-client.ts';
 /** An independent generator of requests: https://schemathesis.io */
 const SCHEMATHESIS = 'schemathesis==4.32.5';
 const { values: options } = readCommandLine({
-  usage: 'npm run check:openapi',
+  usage: 'npm run check -- openapi',
   does: 'Runs schemathesis, which it installs, against the service and its OpenAPI document. It exits with 0 if nothing is found.',
   options: { examples: countOption(100, 'examples for each operation') },
 });

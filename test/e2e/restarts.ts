@@ -1,5 +1,5 @@
 /**
- * `npm run check:restarts`: kills every process of `npm start` with SIGKILL and immediately runs it
+ * `npm run check -- restarts`: kills every process of `npm start` with SIGKILL and immediately runs it
  * again, twenty times, with orders in every status. Each start must succeed by itself, find each order
  * unchanged, and bring a new order from its creation to DELIVERED. Exits with 0 if all of them do.
  */
@@ -17,7 +17,7 @@ import { createApiClient, type ApiAnswer, type ApiClient } from '../support/api-
 import { runNpm, untilReady } from '../support/npm-run.ts';
 
 const { values: options } = readCommandLine({
-  usage: 'npm run check:restarts',
+  usage: 'npm run check -- restarts',
   does: 'Kills every process of npm start and immediately runs it again, with orders in every status. It exits with 0 if each start finds each order unchanged and serves a new one.',
   options: { rounds: countOption(20, 'kills') },
 });

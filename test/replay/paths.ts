@@ -387,5 +387,5 @@ export const TRACED_PATHS = [
   'workflow-behind-found-by-a-command',
 ];
 
-/** The path whose history a file has; a path that was recorded again has several. */
-export const pathOf = (file: string) => file.replace(/(\.\d+)?\.json$/, '');
+/** The path of a saved history; a path that was recorded again has several. */
+export const pathOf = (name: string) => name.replace(/\.\d+$/, '');

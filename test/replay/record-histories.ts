@@ -4,11 +4,11 @@
  *
  *   npx vitest run --config test/replay/record.config.ts
  *
- * With RECORD_AGAIN=1 it runs all paths, and saves their histories beside the earlier ones: `completed.2.json`
- * beside `completed.json`. With RECORD_TRACED=1 it saves `histories-traced`, of a worker with tracing.
+ * With RECORD_AGAIN=1 it runs all paths, and saves their histories beside the earlier ones: `completed.2.json.gz`
+ * beside `completed.json.gz`. With RECORD_TRACED=1 it saves `histories-traced`, of a worker with tracing.
+ * `gunzip -c test/replay/histories/completed.json.gz` shows one.
  */
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import { env } from 'node:process';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
@@ -19,14 +19,15 @@ import { startTestService } from '../support/service.ts';
 import { tracedWorker } from '../support/traced-worker.ts';
 import { until } from '../support/until.ts';
 import { DIVERGENCES } from './divergences.ts';
+import { savedIn, saveHistory, TRACED, UNTRACED } from './histories.ts';
 import type { PathContext } from './paths.ts';
 import { pathOf, PATHS, STILL_RUNNING, TRACED_PATHS } from './paths.ts';
 
 const IS_TRACED = env['RECORD_TRACED'] === '1';
 const IS_REPEATED = env['RECORD_AGAIN'] === '1';
-const FOLDER = join(import.meta.dirname, IS_TRACED ? 'histories-traced' : 'histories');
+const FOLDER = IS_TRACED ? TRACED : UNTRACED;
 await mkdir(FOLDER, { recursive: true });
-const saved = (await readdir(FOLDER)).map(pathOf);
+const saved = (await savedIn(FOLDER)).map(pathOf);
 let service: TestService;
 let worker: Awaited<ReturnType<TestService['startWorker']>>;
 let context: PathContext;
@@ -93,6 +94,6 @@ test.each(paths)('%s', async (name, walk) => {
   const { handle } = await walk(context);
   if (!STILL_RUNNING.includes(name)) await handle.result();
   const count = countSaved(name);
-  const file = count === 0 ? `${name}.json` : `${name}.${count + 1}.json`;
-  await writeFile(join(FOLDER, file), textOf(await handle.fetchHistory()));
+  const numbered = count === 0 ? name : `${name}.${count + 1}`;
+  await saveHistory(FOLDER, numbered, textOf(await handle.fetchHistory()));
 });

@@ -1,5 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -7,27 +5,22 @@ import { installQuietRuntime } from '../support/quiet-runtime.ts';
 import { workflowBundle } from '../support/workflow-bundle.ts';
 import { DIVERGENCES } from './divergences.ts';
 import { pathOf, PATHS } from './paths.ts';
-import { failedReplays } from './failed-replays.ts';
+import { failedReplays, readHistory, savedIn, UNTRACED, type SavedHistory } from './histories.ts';
 import { transitionsOf, transitionsOfTable } from './transitions.ts';
 
-const FOLDER = join(import.meta.dirname, 'histories');
 const ACTIVITY_SCHEDULED = 'EVENT_TYPE_ACTIVITY_TASK_SCHEDULED';
-interface SavedHistory {
-  events: { eventId: string; eventType: string }[];
-}
-const saved = await readdir(FOLDER);
-const read = async (file: string) =>
-  JSON.parse(await readFile(join(FOLDER, file), 'utf8')) as SavedHistory;
+const saved = await savedIn(UNTRACED);
+const read = async (name: string) => JSON.parse(await readHistory(UNTRACED, name)) as SavedHistory;
 const replay = async (history: SavedHistory) =>
   Worker.runReplayHistory({ workflowBundle: await workflowBundle() }, history);
 
-/** Why a history does not replay; one worker replays all of them. */
+/** Why a history does not replay, by its name; one worker replays all of them. */
 let failures: ReadonlyMap<string, unknown>;
 
 beforeAll(async () => {
   installQuietRuntime();
   const options = { workflowBundle: await workflowBundle() };
-  failures = await failedReplays(options, FOLDER, saved);
+  failures = await failedReplays(options, UNTRACED, saved);
 });
 
 describe('the current workflow continues every running order', () => {
@@ -37,21 +30,21 @@ describe('the current workflow continues every running order', () => {
   });
 
   test('none of them contains folders of the recording machine', async () => {
-    const texts = await Promise.all(saved.map(async (file) => JSON.stringify(await read(file))));
+    const texts = await Promise.all(saved.map(async (name) => readHistory(UNTRACED, name)));
     expect(texts.filter((text) => /"stackTrace":"[^"]|node_modules/.test(text))).toEqual([]);
   });
 
   test('every transition of the table is in one of them', async () => {
     // A history of `divergences.ts` may begin in another status.
-    const files = saved.filter((file) => pathOf(file) in PATHS);
-    const taken = await Promise.all(files.map(async (file) => transitionsOf(await read(file))));
+    const names = saved.filter((name) => pathOf(name) in PATHS);
+    const taken = await Promise.all(names.map(async (name) => transitionsOf(await read(name))));
     // Without an open payment session there is nothing to close: the cancel takes one step.
     const expected = [...transitionsOfTable(), 'ACCEPTED · ORDER_CANCELLED → CANCELLED'];
     expect([...new Set(taken.flat())].toSorted()).toEqual(expected.toSorted());
   });
 
-  test.each(saved)('%s', (file) => {
-    expect(failures.get(file)).toBeUndefined();
+  test.each(saved)('%s', (name) => {
+    expect(failures.get(name)).toBeUndefined();
   });
 });
 
@@ -61,7 +54,7 @@ describe('an incompatible workflow is detected', () => {
     'EVENT_TYPE_MARKER_RECORDED',
     'EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES',
   ])('by an activity where its history has its first %s', async (eventType) => {
-    const { events } = await read('completed.json');
+    const { events } = await read('completed');
     const activity = events.find((event) => event.eventType === ACTIVITY_SCHEDULED);
     const place = events.findIndex((event) => event.eventType === eventType);
     const { eventId } = events[place]!;

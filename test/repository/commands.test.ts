@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { WORDS } from '../../dev/words.ts';
 import { read, root } from './files.ts';
 
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
@@ -9,6 +10,13 @@ const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string
 const programs = Object.entries(scripts)
   .filter(([, command]) => command.startsWith('node '))
   .map(([name, command]) => ({ name, words: command.split(' ').slice(1) }));
+const behindWords = Object.entries(WORDS).flatMap(([script, words]) =>
+  Object.entries(words).map(([word, [program = '']]) => ({
+    name: `${script} -- ${word}`,
+    words: program.split(' '),
+  })),
+);
+const all = [...programs, ...behindWords];
 
 async function run(words: readonly string[]) {
   const program = spawn(process.execPath, words, { cwd: root });
@@ -17,15 +25,32 @@ async function run(words: readonly string[]) {
   return { code, stdout: await stdout, stderr: await stderr };
 }
 
-test.each(programs)('npm run $name answers --help', async ({ words }) => {
+test.each(all)('npm run $name answers --help', async ({ words }) => {
   const { code, stdout, stderr } = await run([...words, '--help']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout.split('\n').length).toBeGreaterThan(3);
 });
 
-test.each(programs)('npm run $name refuses an unknown option with one line', async ({ words }) => {
+test.each(all)('npm run $name refuses an unknown option with one line', async ({ words }) => {
   const { code, stdout, stderr } = await run([...words, '--no-such-option']);
   expect(code).toBe(2);
   expect(stdout).toBe('');
   expect(stderr).toMatch(/^[^\n]*--no-such-option[^\n]*\n$/);
 });
+
+test('npm run check runs the program of a word with what follows it', async () => {
+  const { code, stdout } = await run(['dev/words.ts', 'check', 'replay', '--help']);
+  expect({ code, first: stdout.split('\n')[0] }).toEqual({
+    code: 0,
+    first: expect.stringContaining('worker replay'),
+  });
+});
+
+test.each([[], ['prices'], ['constructor']])(
+  'npm run check without a word that it knows names them: %j',
+  async (...words) => {
+    const { code, stdout, stderr } = await run(['dev/words.ts', 'check', ...words]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('size, openapi');
+  },
+);

@@ -416,7 +416,7 @@ describe('the image', () => {
   });
 });
 
-describe('npm run check:docker', () => {
+describe('npm run check -- docker', () => {
   test('names what it cannot check where no Docker daemon answers, and fails unless told otherwise', () => {
     const env = { PATH: process.env['PATH'], DOCKER_HOST: 'unix:///no/daemon' };
     const check = (...args: string[]) => {

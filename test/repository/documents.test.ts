@@ -34,6 +34,7 @@ const anchorsOf = (page: string) =>
 test.each([
   ['README.md', 900],
   ['ARCHITECTURE.md', 2000],
+  ['docs/benchmarks.md', 1500],
 ])('%s has at most %i words', (page, most) => {
   expect(read(page).trim().split(/\s+/).length).toBeLessThanOrEqual(most);
 });

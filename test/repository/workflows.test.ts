@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parseDocument } from 'yaml';
+import { WORDS } from '../../dev/words.ts';
 import { filesBelow, read, root } from './files.ts';
 
 interface Job {
@@ -29,6 +30,8 @@ test.each(workflows)('%s runs scripts and files that exist', (path) => {
   const text = commands.join('\n');
   const named = [...text.matchAll(/\bnpm run (?:-s )?([\w:-]+)/g)].map(([, name = '']) => name);
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  const checks = Array.from(text.matchAll(/\bnpm run check -- ([\w-]+)/g), ([, word = '']) => word);
+  expect(checks.filter((word) => !(word in WORDS.check))).toEqual([]);
   const programs =
     text.match(/(?<![\w/])(\.ci|[a-z]+)\/([\w./-]+\.(ts|sh|yml)|run|Dockerfile)\b/g) ?? [];
   expect(programs.filter((program) => !existsSync(`${root}${program}`))).toEqual([]);

@@ -10,7 +10,7 @@ import type { ClientCheck, Scene } from './client-checks.ts';
 import { CLIENT_CHECKS } from './client-checks.ts';
 
 const { values: options } = readCommandLine({
-  usage: 'npm run check:clients',
+  usage: 'npm run check -- clients',
   does: 'Takes an order through its life with each SDK, against a separate service, and runs the snippets. It installs the Python packages that it needs into a temporary folder. A tool that is not installed is named.',
   options: { strict: flagOption('fails if a tool is not installed') },
 });
@@ -63,5 +63,5 @@ async function main(): Promise<Result[]> {
 const results = await main();
 const count = (wanted: Result) => results.filter((result) => result === wanted).length;
 const [passed, failed, notRun] = [count('passed'), count('failed'), count('not run')];
-console.log(`check:clients: ${passed} passed, ${failed} failed, ${notRun} not run`);
+console.log(`check clients: ${passed} passed, ${failed} failed, ${notRun} not run`);
 process.exitCode = failed > 0 || (options.strict && notRun > 0) ? 1 : 0;

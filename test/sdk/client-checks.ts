@@ -152,7 +152,7 @@ const snippet = (name: string, tool: string, file: string): ClientCheck => ({
   },
 });
 
-/** What `npm run check:clients` checks, in this order. */
+/** What `npm run check -- clients` checks, in this order. */
 export const CLIENT_CHECKS: readonly ClientCheck[] = [
   { name: 'TypeScript', tool: 'node', check: checkTypeScript },
   { name: 'Python', tool: 'python3', check: checkPython },

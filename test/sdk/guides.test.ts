@@ -28,7 +28,7 @@ const PROGRAMS = [
   ),
 ];
 
-plainTest('docs/guides/scenarios.md has every scenario: npm run docs:scenarios', () => {
+plainTest('docs/guides/scenarios.md has every scenario: npm run generate -- scenarios', () => {
   expect(readFileSync(SCENARIOS_GUIDE, 'utf8')).toBe(scenariosGuide());
 });
 

@@ -56,7 +56,7 @@ interface Vectors {
 const text = readFileSync(VECTORS_FILE, 'utf8');
 const vectors = JSON.parse(text) as Vectors;
 
-plainTest('the vectors are what the service signs and answers: npm run sdk:vectors', () => {
+plainTest('the vectors are what the service signs and answers: npm run generate -- vectors', () => {
   expect(vectors).toEqual(JSON.parse(vectorsText()));
 });
 

@@ -37,7 +37,7 @@ export async function promote(drill: Drill, build: string): Promise<void> {
   report(`worker promote: ${onOneLine(printed)}`);
 }
 
-/** What `npm run check:replay` finds. */
+/** What `admin worker replay` finds. */
 export interface Replayed {
   readonly replayed: number;
   readonly failures: readonly {
@@ -48,7 +48,7 @@ export interface Replayed {
   }[];
 }
 
-/** Runs `npm run check:replay` of a checkout: replays the newest orders of every status. */
+/** Runs `admin worker replay` of a checkout: replays the newest orders of every status. */
 export async function checkReplay(
   drill: Drill,
   repository: string,
