@@ -8,16 +8,8 @@ import { postmanCollection } from './collections/postman.ts';
 import type { Document } from './reference/document.ts';
 import { operationsOf } from './reference/document.ts';
 import { curlOf } from './reference/operation.ts';
+import type { Chapter } from './reference/page.ts';
 import { renderReference } from './reference/page.ts';
-
-/** A chapter of the guide. */
-export interface Chapter {
-  /** Of its URL. */
-  readonly name: string;
-  readonly title: string;
-  /** Markdown, without the title. */
-  readonly text: string;
-}
 
 /** Allows resources of this origin only, and nothing inline. */
 const PAGE_POLICY = [

@@ -33,7 +33,7 @@ import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import { createWorkflowInspector } from '../../temporal/pending-activities.ts';
 import { createWebhookSender } from '../../webhooks/sending/sender.ts';
 import { composeAccounts } from './compose-accounts.ts';
-import type { Resources } from './compose.ts';
+import type { Resources } from './resources.ts';
 import { createUrlCheck, webhookRules } from './webhook-rules.ts';
 
 /** What the dashboard shares with the API. */

@@ -1,10 +1,7 @@
-import type { Client } from '@temporalio/client';
-import type { Logger } from 'pino';
 import type { ActivityDeps } from '../../../activities/index.ts';
 import { createBackgroundWork } from '../../background-work.ts';
 import { checkoutRoutes } from '../../checkout/routes.ts';
 import { required, type Config } from '../../config.ts';
-import type { Sql } from '../../db/client.ts';
 import { connectDatabase } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 import { createApp } from '../../http/app.ts';
@@ -28,7 +25,7 @@ import { orderRoutes } from '../../orders/routes/routes.ts';
 import { merchantCommands } from '../../orders/routes/command-routes.ts';
 import { commandRoute } from '../../orders/routes/route-parts.ts';
 import { callbackRoutes } from '../../payments/captures/callback-route.ts';
-import type { GatewayAdapter, GatewayOptions } from '../../payments/gateway/adapter.ts';
+import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
 import { GATEWAY_ADAPTERS } from '../../payments/gateway/adapters.ts';
 import type { Gateways } from '../../payments/gateway/gateways.ts';
 import { createGateways } from '../../payments/gateway/gateways.ts';
@@ -49,24 +46,9 @@ import { createWebhookSender } from '../../webhooks/sending/sender.ts';
 import { composeDashboard } from './compose-dashboard.ts';
 import { composeRateLimiter } from './compose-rate-limiter.ts';
 import { composeTestHelpers } from './compose-test-helpers.ts';
-import { webhookRules } from './webhook-rules.ts';
 import { documentationOf } from './documentation.ts';
-
-/** The shared resources of the API and the worker. */
-export interface Resources {
-  config: Config;
-  sql: Sql;
-  temporal: Client;
-  log: Logger;
-  /** Raises the contract's 5 s, for tests on a busy machine. */
-  responseTimeoutMs?: number;
-  /** Raises the 3 s for which the API waits for a gateway's answer, for tests of gateways that do not answer. */
-  gatewayTimeoutMs?: number;
-  /** Raises the 1.5 s after which a gateway's callback is answered, for tests that wait until it is processed. */
-  callbackTimeoutMs?: number;
-  /** The payment gateways. Tests add one. */
-  adapters?: readonly GatewayAdapter[];
-}
+import type { Resources } from './resources.ts';
+import { webhookRules } from './webhook-rules.ts';
 
 /** The timeout of a gateway call: short in the API, where a client waits; longer in activities. */
 const API_GATEWAY_TIMEOUT_MS = 3000;

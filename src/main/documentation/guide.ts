@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ERRORS } from '../../http/responses/errors.ts';
-import type { Chapter } from '../../http/openapi/docs.ts';
+import type { Chapter } from '../../http/openapi/reference/page.ts';
 
 /** The chapters of the guide, in order: titles and the names of Markdown files in `docs/guides`. */
 const CHAPTERS = [
