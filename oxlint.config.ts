@@ -14,6 +14,7 @@ const FEATURES = [
   'privacy',
   'proposals',
   'dashboard',
+  'docs',
 ] as const;
 const PLATFORM = ['alerts', 'http', 'pages', 'db', 'metrics', 'temporal', 'tracing'] as const;
 const FILES = [

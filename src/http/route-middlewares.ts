@@ -18,7 +18,7 @@ import { createFileSlots, createSlots } from './limits/slots.ts';
 import type { FileSlots } from './limits/slots.ts';
 import { createTurns } from './limits/turns.ts';
 import type { Limiter } from '../limiter.ts';
-import { assertDocumented, assertDocumentedError } from './openapi/check-response.ts';
+import { assertDocumented, assertDocumentedError } from './responses/check-response.ts';
 import type { RequestState, RouteMiddleware } from './request-state.ts';
 import { errorOf, errorReply, logError } from './responses/errors.ts';
 import { send } from './responses/send.ts';

@@ -46,7 +46,7 @@ import { createWebhookSender } from '../../webhooks/sending/sender.ts';
 import { composeDashboard } from './compose-dashboard.ts';
 import { composeRateLimiter } from './compose-rate-limiter.ts';
 import { composeTestHelpers } from './compose-test-helpers.ts';
-import { documentationOf } from './documentation.ts';
+import { documentationOf } from '../../docs/documentation.ts';
 import type { Resources } from './resources.ts';
 import { webhookRules } from './webhook-rules.ts';
 
