@@ -7,6 +7,7 @@ import { explainRefusal, verifySecret } from './credentials.ts';
 import type { RecordKeyUse } from './key-use.ts';
 import type { RenewHmac } from './renew-hmac.ts';
 import { findKeyHolder } from './queries.ts';
+import { failIfArmed } from './sandbox-fault.ts';
 import { createSharedReads } from './shared-reads.ts';
 
 /**
@@ -35,7 +36,8 @@ export function createAuthenticate(deps: {
     if (holder.status !== 'APPROVED') throw errorOf('MERCHANT_NOT_APPROVED');
     if (!isOriginAllowed(origin, holder.allowedOrigins)) throw errorOf('ORIGIN_NOT_ALLOWED');
     const { merchantId: id, name, isReady, failsAfterWork } = holder;
-    return { id, name, apiKey, isReady, failsAfterWork };
+    const fault = failsAfterWork && { afterWork: () => failIfArmed(deps.sql, id) };
+    return { id, name, apiKey, isReady, ...fault };
   };
 }
 
