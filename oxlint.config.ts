@@ -149,7 +149,7 @@ function publicFacesOnly(feature: string) {
   };
 }
 
-/** Folders whose imports of types still run in circles; everywhere else types count like all that is imported. */
+/** Folders that may have circles of type imports; everywhere else the import of a type counts like any other. */
 const WITH_CIRCLES_OF_TYPES = [
   'src/main/admin',
   'src/merchants',

@@ -18,7 +18,7 @@ export function createBatches<Item, Result>(
   const waiting = new Map<Item, PromiseWithResolvers<Result>>();
   let underWay = 0;
 
-  /** Counts a batch, until it ends or hangs. @returns to be called at its end */
+  /** Counts a batch until it hangs or the returned function is called. */
   function beginCounting(): () => void {
     let isCounted = true;
     const end = () => {

@@ -7,7 +7,7 @@ import type { BodyType } from './input/body.ts';
 import { ValidationError } from './responses/errors.ts';
 import type { ErrorReply } from './responses/errors.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
-import type { LimiterOfEach } from './limits/slots.ts';
+import type { LimiterByEnvironment } from './limits/slots.ts';
 import { checkPart } from './input/validation.ts';
 
 /** Who may call a route: merchants with their two credential headers, or everyone. */
@@ -28,7 +28,7 @@ export interface Merchant {
 export interface AuthenticatedMerchant extends Merchant {
   /** Whether it can take payments in the environment of the request. */
   readonly isReady: boolean;
-  /** Called when a POST of it has taken effect. Its error is the answer. */
+  /** Called after a POST of this merchant has taken effect; an error that it throws is the answer. */
   readonly afterWork?: () => Promise<void>;
 }
 
@@ -177,8 +177,8 @@ export interface RouteDeclaration<
 > extends RouteFacts {
   readonly caller: C;
   readonly base: C extends 'merchant' ? 'merchant' | 'sandbox' : 'root';
-  /** Its handler waits for a server of others: it takes one of the merchant's slots for that, and no turn. */
-  readonly slots?: C extends 'merchant' ? LimiterOfEach : never;
+  /** For a handler that waits for another service: it runs in one of the merchant's slots, and takes no turn. */
+  readonly slots?: C extends 'merchant' ? LimiterByEnvironment : never;
   readonly params?: P;
   readonly query?: Q;
   readonly headers?: H;
@@ -191,7 +191,7 @@ export interface RouteDeclaration<
 export interface Route extends RouteFacts {
   readonly caller: Caller;
   readonly base: Base;
-  readonly slots?: LimiterOfEach;
+  readonly slots?: LimiterByEnvironment;
   readonly params: ObjectSchema | undefined;
   readonly query: ObjectSchema | undefined;
   readonly headers: ObjectSchema | undefined;

@@ -3,12 +3,12 @@ import { ENVIRONMENTS, type Environment } from '../../domain/order.ts';
 import { createLimiter, type Limiter, type Limits } from '../../limiter.ts';
 import { tooManyRequests } from '../responses/errors.ts';
 
-/** The requests of one environment take no slot of the other. */
-export type LimiterOfEach = Readonly<Record<Environment, Limiter>>;
+/** Requests of the sandbox take no slots of production. */
+export type LimiterByEnvironment = Readonly<Record<Environment, Limiter>>;
 
 /** Creates a limiter of each environment. */
-export const inEachEnvironment = (create: () => Limiter) =>
-  Object.fromEntries(ENVIRONMENTS.map((one) => [one, create()])) as LimiterOfEach;
+export const limiterByEnvironment = (create: () => Limiter) =>
+  Object.fromEntries(ENVIRONMENTS.map((one) => [one, create()])) as LimiterByEnvironment;
 
 /** Longer than the server waits for a slow body. */
 const RETRY_AFTER_SECONDS = 10;

@@ -2,7 +2,7 @@ import { createLimiter, type Limiter, type Limits } from '../../limiter.ts';
 import { tooManyRequests } from '../responses/errors.ts';
 import type { HttpRefusal } from '../responses/errors.ts';
 import { RESPONSE_TIMEOUT_MS, WAITING_SHARE } from './deadline.ts';
-import { inEachEnvironment, type LimiterOfEach } from './slots.ts';
+import { limiterByEnvironment, type LimiterByEnvironment } from './slots.ts';
 
 /**
  * Requests that change orders, at the same time in one environment: one merchant alone has half of them. More
@@ -24,9 +24,9 @@ const LONGEST_RETRY_AFTER_SECONDS = 10;
 /** In which turns requests are worked on. */
 export interface Turns {
   /** By merchant. */
-  readonly changes: LimiterOfEach;
+  readonly changes: LimiterByEnvironment;
   /** By merchant. */
-  readonly reads: LimiterOfEach;
+  readonly reads: LimiterByEnvironment;
   /** By the network of the client. */
   readonly pages: Limiter;
 }
@@ -42,8 +42,8 @@ export function createTurns(responseTimeoutMs = RESPONSE_TIMEOUT_MS): Turns {
   const maxWaitMs = responseTimeoutMs * WAITING_SHARE;
   const limiter = (limits: Limits) => createLimiter({ ...limits, maxWaitMs }, tooMany);
   return {
-    changes: inEachEnvironment(() => limiter({ ofAll: CHANGES_AT_ONCE })),
-    reads: inEachEnvironment(() => limiter({ ofAll: READS_AT_ONCE })),
+    changes: limiterByEnvironment(() => limiter({ ofAll: CHANGES_AT_ONCE })),
+    reads: limiterByEnvironment(() => limiter({ ofAll: READS_AT_ONCE })),
     pages: limiter(PAGES_AT_ONCE),
   };
 }

@@ -5,7 +5,7 @@ import type { Dashboard } from '../../dashboard/routes.ts';
 import { createDashboard } from '../../dashboard/routes.ts';
 import { webhookAttention, webhookBanner } from '../../dashboard/settings/banner.ts';
 import type { Readiness } from '../../http/server/readiness.ts';
-import type { LimiterOfEach } from '../../http/limits/slots.ts';
+import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { API_VERSION } from '../../http/versions.ts';
 import type { MoneyOwner } from '../../ledger/public.ts';
@@ -44,7 +44,7 @@ export interface SharedWithApi {
   commands: OrderCommands;
   workflows: OrderWorkflows;
   gateways: Gateways;
-  gatewaySlots: LimiterOfEach;
+  gatewaySlots: LimiterByEnvironment;
   readiness: Readiness;
   /** Of the documentation, for the first page. */
   createOrderCommand: string;

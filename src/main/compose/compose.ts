@@ -5,7 +5,7 @@ import { required, type Config } from '../../config.ts';
 import { connectDatabase } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 import { createApp } from '../../http/app.ts';
-import type { LimiterOfEach } from '../../http/limits/slots.ts';
+import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { createReadiness } from '../../http/server/readiness.ts';
 import { PAGE_FILES } from '../../pages/files.ts';
@@ -93,7 +93,7 @@ function buyerPages(
 
 interface BuyerPageDeps {
   sessions: SessionDeps;
-  gatewaySlots: LimiterOfEach;
+  gatewaySlots: LimiterByEnvironment;
   commands: OrderCommands;
 }
 

@@ -7,7 +7,7 @@ import { parseInput } from '../../http/define-route.ts';
 import { keyHeaders } from '../../http/input/idempotency-key.ts';
 import { BASE_PATHS } from '../../http/base-paths.ts';
 import { fieldsOf } from '../../http/input/validation.ts';
-import type { LimiterOfEach } from '../../http/limits/slots.ts';
+import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import { curlOfPost } from '../routes/curl.ts';
 import type { DeclaredCommand } from '../routes/route-parts.ts';
 import { commandPath } from '../routes/route-parts.ts';
@@ -138,7 +138,7 @@ const PLACEHOLDERS = {
  */
 export function createOrderActions(
   commands: readonly DeclaredCommand[],
-  { publicBaseUrl, gatewaySlots }: { publicBaseUrl: string; gatewaySlots: LimiterOfEach },
+  { publicBaseUrl, gatewaySlots }: { publicBaseUrl: string; gatewaySlots: LimiterByEnvironment },
 ): OrderActions {
   const commandOf = ({ id }: Pick<OrderAction, 'id'>): DeclaredCommand => {
     const command = commands.find(({ operationId }) => operationId === id);

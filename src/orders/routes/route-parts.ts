@@ -5,7 +5,7 @@ import type { Sql } from '../../db/client.ts';
 import type { ErrorCode } from '../../domain/index.ts';
 import type { Route, RouteRequest } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
-import type { LimiterOfEach } from '../../http/limits/slots.ts';
+import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import { envelopeOf, success } from '../../http/responses/envelope.ts';
 import {
   keyHeaders,
@@ -27,8 +27,8 @@ export interface OrderRouteDeps {
   sql: Sql;
   commands: OrderCommands;
   present: PresentOrder;
-  /** Of commands that wait for a gateway. */
-  gatewaySlots: LimiterOfEach;
+  /** The slots of commands that wait for a gateway. */
+  gatewaySlots: LimiterByEnvironment;
 }
 
 /** The declaration that a merchant's routes share. */

@@ -1,5 +1,5 @@
-import type { LimiterOfEach } from '../../http/limits/slots.ts';
-import { inEachEnvironment } from '../../http/limits/slots.ts';
+import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
+import { limiterByEnvironment } from '../../http/limits/slots.ts';
 import { tooManyRequests } from '../../http/responses/errors.ts';
 import { createLimiter } from '../../limiter.ts';
 
@@ -14,8 +14,8 @@ const RETRY_AFTER_SECONDS = 5;
  * Limits the requests that wait for a gateway's answer, by merchant. They take no turn of those that change orders, so
  * that a gateway which does not answer delays no other request, and one merchant leaves slots to others.
  */
-export const createGatewaySlots = (): LimiterOfEach =>
-  inEachEnvironment(() =>
+export const createGatewaySlots = (): LimiterByEnvironment =>
+  limiterByEnvironment(() =>
     createLimiter({ ...WAITING_FOR_GATEWAY, maxWaitMs: SLOT_TIMEOUT_MS }, tooMany),
   );
 

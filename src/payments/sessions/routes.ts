@@ -9,7 +9,7 @@ import type { OrderRow } from '../../orders/public.ts';
 import { authorizeOrder, orderErrors } from '../../orders/public.ts';
 import type { SessionRow } from '../queries.ts';
 import { findSessionOfKey, recordSessionOfKey } from '../queries.ts';
-import type { LimiterOfEach } from '../../http/limits/slots.ts';
+import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import type { SessionDeps } from './sessions.ts';
 import { isOpen, refreshSession, openSession } from './sessions.ts';
 
@@ -29,7 +29,7 @@ const sessionRoute = {
 } as const;
 
 interface SessionRouteDeps extends SessionDeps {
-  gatewaySlots: LimiterOfEach;
+  gatewaySlots: LimiterByEnvironment;
 }
 
 /** A buyer's tries to pay, opened at the UPI gateway. */
