@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { openCollection } from '../../src/http/openapi/collections/open-collection.ts';
-import { postmanCollection } from '../../src/http/openapi/collections/postman.ts';
-import type { Document } from '../../src/http/openapi/reference/document.ts';
+import { openCollection } from '../../src/docs/collections/open-collection.ts';
+import { postmanCollection } from '../../src/docs/collections/postman.ts';
+import type { Document } from '../../src/docs/openapi/document.ts';
 import { installNpm } from '../processes/tool-folder.ts';
 import type { Workshop } from './workshop.ts';
 import { assertAllRequests } from './workshop.ts';

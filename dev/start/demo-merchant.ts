@@ -17,7 +17,7 @@ import { findUserByEmail } from '../../src/accounts/people/users.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import { verifySecret, type KeyPair } from '../../src/merchants/credentials.ts';
 import { createKeyPair, rotateSecret, type KeyDeps } from '../../src/merchants/keys.ts';
-import { findKeyHolder, findMerchant, requireMerchant } from '../../src/merchants/queries.ts';
+import { findKeyHolders, findMerchant, requireMerchant } from '../../src/merchants/queries.ts';
 import type { OnboardingDeps } from '../../src/onboarding/public.ts';
 import { webhookSecretContext } from '../../src/webhooks/schedule/attempts.ts';
 import { createSecretBox, type SecretBox } from '../../src/secret-box.ts';
@@ -49,8 +49,8 @@ async function withValidSecret(
   environment: Environment,
   known: KeyPair,
 ): Promise<KeyPair> {
-  const { isKnown, secretHmac } = await findKeyHolder(deps.sql, environment, known.apiKey);
-  const isValid = isKnown && verifySecret(deps.pepper, known.apiSecret, secretHmac);
+  const [holder] = await findKeyHolders(deps.sql, environment, [known.apiKey]);
+  const isValid = holder?.isKnown && verifySecret(deps.pepper, known.apiSecret, holder.secretHmac);
   return isValid ? known : rotateSecret(deps, merchantId, environment);
 }
 

@@ -12,11 +12,8 @@ import { createClientIp } from './limits/client-ip.ts';
 import type { ClientIp } from './limits/client-ip.ts';
 import { createDeadline } from './limits/deadline.ts';
 import { compressFiles, compressPages } from './compression.ts';
-import { createGatewaySlots } from './limits/gateway-slots.ts';
-import type { GatewaySlots } from './limits/gateway-slots.ts';
-import { createPageRateLimiter } from './limits/rate-limit.ts';
+import { assertAdmitted, createPageRateLimiter } from './limits/rate-limit.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
-import { assertAdmitted } from './limits/admission.ts';
 import { authenticateMerchant, limitMerchantRate, negotiateVersion } from './merchant-checks.ts';
 import type { Authenticate } from './merchant-checks.ts';
 import { requestFields, requestIdFrom, runWithRequestId } from './request-context.ts';
@@ -41,8 +38,6 @@ export interface AppOptions {
   readonly routes: readonly Route[];
   readonly authenticate: Authenticate;
   readonly rateLimiter: RateLimiter;
-  /** What the API shares with the pages; its own if absent. */
-  readonly gatewaySlots?: GatewaySlots;
   /** Of the public paths without a limit of their own, and of those that do not exist; its own if absent. */
   readonly publicRateLimiter?: RateLimiter;
   readonly readiness: Readiness;
@@ -53,8 +48,6 @@ export interface AppOptions {
   readonly checkResponses: boolean;
   /** Raises the contract's 5 s, for tests on a busy machine. */
   readonly responseTimeoutMs?: number | undefined;
-  /** Ends the fault that a merchant has asked for in the sandbox; false if another request has ended it. */
-  readonly takeSandboxFault?: ((merchantId: string) => Promise<boolean>) | undefined;
   /** What browsers get in the place of JSON for a path that does not exist. */
   readonly notFoundPage?: ((refusal: ErrorReply, requestId: string) => Page) | undefined;
   readonly versions?: VersionRegistry;
@@ -251,17 +244,14 @@ export type HttpApp = Koa<RequestState> & {
  */
 export function createApp(options: AppOptions): HttpApp {
   const { authenticate, rateLimiter, log, now = () => new Date() } = options;
-  const { checkResponses, takeSandboxFault, gatewaySlots = createGatewaySlots() } = options;
   const { publicRateLimiter = createPageRateLimiter(PUBLIC_REQUESTS_PER_SECOND) } = options;
   const versions = options.versions ?? createVersionRegistry();
   const routers = createRouters(
     [...healthRoutes(options.readiness), ...options.routes],
     createRouteMiddlewares({
-      checkResponses,
-      gatewaySlots,
+      checkResponses: options.checkResponses,
       now,
       publicRateLimiter,
-      takeSandboxFault,
       responseTimeoutMs: options.responseTimeoutMs,
     }),
   );

@@ -7,6 +7,7 @@ import type { BodyType } from './input/body.ts';
 import { ValidationError } from './responses/errors.ts';
 import type { ErrorReply } from './responses/errors.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
+import type { LimiterByEnvironment } from './limits/slots.ts';
 import { checkPart } from './input/validation.ts';
 
 /** Who may call a route: merchants with their two credential headers, or everyone. */
@@ -27,8 +28,8 @@ export interface Merchant {
 export interface AuthenticatedMerchant extends Merchant {
   /** Whether it can take payments in the environment of the request. */
   readonly isReady: boolean;
-  /** Its next POST in the sandbox answers 500 after its work: a test helper. */
-  readonly failsAfterWork?: boolean;
+  /** Called after a POST of this merchant has taken effect; an error that it throws is the answer. */
+  readonly afterWork?: () => Promise<void>;
 }
 
 type ObjectSchema = z.ZodObject;
@@ -176,8 +177,8 @@ export interface RouteDeclaration<
 > extends RouteFacts {
   readonly caller: C;
   readonly base: C extends 'merchant' ? 'merchant' | 'sandbox' : 'root';
-  /** Its handler waits for a gateway's answer: it takes one of the merchant's slots for that. */
-  readonly waitsForGateway?: C extends 'merchant' ? true : never;
+  /** For a handler that waits for another service: it runs in one of the merchant's slots, and takes no turn. */
+  readonly slots?: C extends 'merchant' ? LimiterByEnvironment : never;
   readonly params?: P;
   readonly query?: Q;
   readonly headers?: H;
@@ -190,7 +191,7 @@ export interface RouteDeclaration<
 export interface Route extends RouteFacts {
   readonly caller: Caller;
   readonly base: Base;
-  readonly waitsForGateway?: true;
+  readonly slots?: LimiterByEnvironment;
   readonly params: ObjectSchema | undefined;
   readonly query: ObjectSchema | undefined;
   readonly headers: ObjectSchema | undefined;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Environment } from '../domain/order.ts';
-import { assertAdmitted } from './limits/admission.ts';
 import type { AuthenticatedMerchant } from './define-route.ts';
+import { assertAdmitted } from './limits/rate-limit.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
 import { addRequestFields } from './request-context.ts';
 import type { HttpMiddleware, HttpContext } from './request-state.ts';

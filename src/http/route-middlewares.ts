@@ -9,31 +9,27 @@ import type { RawInput, Reply, Route } from './define-route.ts';
 import { assertContentLength, readBody, readRefusedForm } from './input/body.ts';
 import { acceptsUndefined, fieldsOf, sanitizePathParameter } from './input/validation.ts';
 import { unknownFields } from './input/unknown-fields.ts';
-import { assertAdmitted } from './limits/admission.ts';
 import { limitKeyOf } from './limits/client-ip.ts';
 import { createDeadline } from './limits/deadline.ts';
-import type { GatewaySlots } from './limits/gateway-slots.ts';
+import { assertAdmitted } from './limits/rate-limit.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
 import { createFileSlots, createSlots } from './limits/slots.ts';
 import type { FileSlots } from './limits/slots.ts';
 import { createTurns } from './limits/turns.ts';
 import type { Limiter } from '../limiter.ts';
-import { assertDocumented, assertDocumentedError } from './openapi/check-response.ts';
+import { assertDocumented, assertDocumentedError } from './responses/check-response.ts';
 import type { RequestState, RouteMiddleware } from './request-state.ts';
-import { errorOf, errorReply, logError } from './responses/errors.ts';
+import { errorReply, logError } from './responses/errors.ts';
 import { send } from './responses/send.ts';
 
 /** What the middlewares of every route need. */
 export interface RouteMiddlewareOptions {
   /** Whether a response that its route does not declare becomes a 500. */
   readonly checkResponses: boolean;
-  readonly gatewaySlots: GatewaySlots;
   /** Of the public routes without a limiter of their own. */
   readonly publicRateLimiter: RateLimiter;
   readonly now: () => Date;
   readonly responseTimeoutMs?: number | undefined;
-  /** Ends a fault that the merchant has asked for; true if this request has it. */
-  readonly takeSandboxFault: ((merchantId: string) => Promise<boolean>) | undefined;
 }
 
 /** A form with a file takes up to 20 MB while it is read, checked and encrypted. */
@@ -103,20 +99,15 @@ const answer =
     send(ctx, { ...reply, ...downgraded }, reply.contentType);
   };
 
-/** Only where the request has taken effect, in the sandbox, and is none of the test helpers itself. */
-function mayFailAfterWork(
-  { base, method }: Route,
-  { environment, merchant, reply }: RequestState,
-): boolean {
-  const isWork = base === 'merchant' && method === 'POST' && (reply?.status ?? 500) < 300;
-  return environment === 'sandbox' && isWork && merchant?.failsAfterWork === true;
-}
+/** Whether a request has taken effect, and is none of the sandbox's helpers. */
+const isWork = ({ base, method }: Route, { status }: Reply) =>
+  base === 'merchant' && method === 'POST' && status < 300;
 
 async function replyOf(
   ctx: RouteContext,
   next: Next,
   route: Route,
-  { checkResponses, now, takeSandboxFault }: RouteMiddlewareOptions,
+  { checkResponses, now }: RouteMiddlewareOptions,
 ): Promise<Reply> {
   const { state } = ctx;
   try {
@@ -124,9 +115,7 @@ async function replyOf(
     const { reply } = state;
     if (!reply) throw new Error(`${route.operationId} has no reply`);
     if (checkResponses) assertDocumented(route, reply);
-    if (mayFailAfterWork(route, state) && (await takeSandboxFault?.(state.merchant?.id ?? ''))) {
-      throw errorOf('INTERNAL');
-    }
+    if (isWork(route, reply)) await state.merchant?.afterWork?.();
     const contentType = reply.contentType ?? route.responses[reply.status]?.contentType;
     return { ...reply, contentType };
   } catch (error) {
@@ -165,7 +154,7 @@ const answerBeforeBody =
     else await next();
   };
 
-/** Runs the handler of a route: at once, in its turn, or beside others that wait for a gateway. */
+/** Runs the handler of a route: at once, in its turn, or in a slot of the route's own. */
 type Run = (work: () => Promise<Reply>, state: RequestState) => Promise<Reply>;
 
 /** Set before the handler runs, so that a refusal for a missing field shows the misspelled one, too. */
@@ -196,10 +185,10 @@ const handle =
   };
 
 /** Creates the function that says how a route's handler runs. */
-function createRuns({ gatewaySlots, responseTimeoutMs }: RouteMiddlewareOptions) {
+function createRuns({ responseTimeoutMs }: RouteMiddlewareOptions) {
   const { changes, reads, pages } = createTurns(responseTimeoutMs);
   return (route: Route, environment: Environment | undefined): Run => {
-    const { waitsForGateway, method, base, rateLimiter } = route;
+    const { slots, method, base, rateLimiter } = route;
     if (!environment) {
       if (!rateLimiter) return (work) => work();
       return (work, { clientIp }) => pages.run(limitKeyOf(clientIp), work);
@@ -207,9 +196,9 @@ function createRuns({ gatewaySlots, responseTimeoutMs }: RouteMiddlewareOptions)
     const idOf = ({ merchant }: RequestState) => merchant?.id ?? '';
     const turns = (method === 'GET' ? reads : changes)[environment];
     const inTurn: Run = (work, state) => turns.run(idOf(state), work);
-    if (!waitsForGateway) return inTurn;
+    if (!slots) return inTurn;
     return (work, state) =>
-      gatewaySlots.hold({ merchantId: idOf(state), environment }, () =>
+      slots[environment].run(idOf(state), () =>
         // The helpers pay at the gateway's simulator, which takes time of the same machine.
         base === 'sandbox' ? inTurn(work, state) : work(),
       );

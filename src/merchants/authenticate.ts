@@ -1,3 +1,4 @@
+import { createBatches } from '../db/batches.ts';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
@@ -6,8 +7,12 @@ import type { Authenticate } from '../http/merchant-checks.ts';
 import { explainRefusal, verifySecret } from './credentials.ts';
 import type { RecordKeyUse } from './key-use.ts';
 import type { RenewHmac } from './renew-hmac.ts';
-import { findKeyHolder } from './queries.ts';
-import { createSharedReads } from './shared-reads.ts';
+import { findKeyHolders } from './queries.ts';
+import type { KeyHolder } from './queries.ts';
+import { failIfArmed } from './sandbox-fault.ts';
+
+/** A read of keys takes a few milliseconds. */
+const HANGS_AFTER_MS = 50;
 
 /**
  * Checks both credential headers against the database, then the merchant, then the Origin.
@@ -20,22 +25,26 @@ export function createAuthenticate(deps: {
   /** Called after each request with the right secret. */
   renewHmac?: RenewHmac;
 }): Authenticate {
-  // A merchant sends many requests at the same time; one read serves those that wait.
+  // Measured with 64 requests at once, of 1 and of 32 keys: 35 and 46 µs for each read, 387 and 478 µs one by one.
   const readerOf = (environment: Environment) =>
-    createSharedReads((apiKey) => findKeyHolder(deps.sql, environment, apiKey));
+    createBatches<string, KeyHolder>(
+      (apiKeys) => findKeyHolders(deps.sql, environment, apiKeys),
+      HANGS_AFTER_MS,
+    );
   const readers = { sandbox: readerOf('sandbox'), production: readerOf('production') };
   return async ({ environment, apiKey = '', apiSecret = '', origin }) => {
     // PostgreSQL text cannot contain NUL, and no key has one: with the replacement it is unknown.
     const holder = await readers[environment](apiKey.replaceAll('\0', '?'));
     const isVerified = verifySecret(deps.pepper, apiSecret, holder.secretHmac);
     if (!isVerified || !holder.isKnown) throw refusalOf(environment, apiKey, apiSecret);
-    deps.recordKeyUse?.(apiKey);
+    if (holder.isUseDue) deps.recordKeyUse?.(apiKey);
     deps.renewHmac?.(apiKey, apiSecret, holder);
     if (holder.status === 'SUSPENDED') throw errorOf('MERCHANT_NOT_ACTIVE');
     if (holder.status !== 'APPROVED') throw errorOf('MERCHANT_NOT_APPROVED');
     if (!isOriginAllowed(origin, holder.allowedOrigins)) throw errorOf('ORIGIN_NOT_ALLOWED');
     const { merchantId: id, name, isReady, failsAfterWork } = holder;
-    return { id, name, apiKey, isReady, failsAfterWork };
+    const fault = failsAfterWork && { afterWork: () => failIfArmed(deps.sql, id) };
+    return { id, name, apiKey, isReady, ...fault };
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
+import { isUseDue } from './key-use.ts';
 import type { Readiness } from './readiness.ts';
 
 /** Only an APPROVED merchant may call the API. */
@@ -40,41 +41,44 @@ export interface KeyHolder {
   isReady: boolean;
   /** The next POST in the sandbox answers 500 after its work. */
   failsAfterWork: boolean;
+  /** Whether its last recorded use is a minute ago. */
+  isUseDue: boolean;
 }
 
 /** The placeholder for the merchant of an unknown key. */
 const UNKNOWN_MERCHANT_ID = 'mer_00000000000000000000000000';
 
 /**
- * Reads a key from the database, without a cache: a rotation takes effect on the next request.
- * Requests that come at the same time share a read that begins after they have come.
+ * Reads keys from the database, without a cache: a rotation takes effect on the next request.
  *
  * An unknown key takes the same look-ups and returns a row of the same size, so that it cannot be
  * told from a wrong secret by its time: an empty result was measurably faster (4 %).
+ *
+ * @returns one holder for each key, in order
  */
-export async function findKeyHolder(
+export const findKeyHolders = async (
   sql: Sql,
   environment: Environment,
-  apiKey: string,
-): Promise<KeyHolder> {
-  const [row] = await sql<[KeyHolder]>`
-    SELECT k.api_key IS NOT NULL AS is_known,
-      coalesce(m.merchant_id, ${UNKNOWN_MERCHANT_ID}) AS merchant_id,
-      coalesce(m.name, 'Unknown Company') AS name,
-      coalesce(access_status_of(m), 'APPROVED') AS status,
-      coalesce(k.secret_hmac, decode(repeat('00', 32), 'hex')) AS secret_hmac,
-      coalesce(k.pepper_id, '00000000') AS pepper_id,
-      coalesce(e.allowed_origins, '{}') AS allowed_origins,
-      is_merchant_ready(coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID}), given.environment,
-        coalesce(m.gateway, '')) AS is_ready,
-      given.environment = 'sandbox' AND coalesce(e.fails_after_work, false) AS fails_after_work
-    FROM (SELECT ${apiKey}::text AS api_key, ${environment}::environment AS environment) given
-    LEFT JOIN api_keys k ON k.api_key = given.api_key AND k.environment = given.environment
-    LEFT JOIN merchants m ON m.merchant_id = coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID})
-    LEFT JOIN merchant_environments e
-      ON e.merchant_id = coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID}) AND e.environment = given.environment`;
-  return row;
-}
+  apiKeys: readonly string[],
+): Promise<KeyHolder[]> => sql<KeyHolder[]>`
+  SELECT k.api_key IS NOT NULL AS is_known,
+    coalesce(m.merchant_id, ${UNKNOWN_MERCHANT_ID}) AS merchant_id,
+    coalesce(m.name, 'Unknown Company') AS name,
+    coalesce(access_status_of(m), 'APPROVED') AS status,
+    coalesce(k.secret_hmac, decode(repeat('00', 32), 'hex')) AS secret_hmac,
+    coalesce(k.pepper_id, '00000000') AS pepper_id,
+    coalesce(e.allowed_origins, '{}') AS allowed_origins,
+    is_merchant_ready(coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID}), given.environment,
+      coalesce(m.gateway, '')) AS is_ready,
+    given.environment = 'sandbox' AND coalesce(e.fails_after_work, false) AS fails_after_work,
+    ${isUseDue(sql)} AS is_use_due
+  FROM (SELECT ${environment}::environment AS environment, keys.*
+    FROM unnest(${apiKeys}::text[]) WITH ORDINALITY AS keys (api_key, place)) given
+  LEFT JOIN api_keys k ON k.api_key = given.api_key AND k.environment = given.environment
+  LEFT JOIN merchants m ON m.merchant_id = coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID})
+  LEFT JOIN merchant_environments e
+    ON e.merchant_id = coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID}) AND e.environment = given.environment
+  ORDER BY given.place`;
 
 /** The columns of {@link Readiness} but the gateway, of a merchant `m` with {@link readinessJoin}. */
 export const readinessColumns = (sql: Sql) => sql`

@@ -1,4 +1,5 @@
 import type { Sql } from '../db/client.ts';
+import { errorOf } from '../http/responses/errors.ts';
 
 /** Has the merchant's next POST in the sandbox answer 500 after it has taken effect. */
 export async function armSandboxFault(sql: Sql, merchantId: string): Promise<void> {
@@ -8,11 +9,11 @@ export async function armSandboxFault(sql: Sql, merchantId: string): Promise<voi
     ON CONFLICT (merchant_id, environment) DO UPDATE SET fails_after_work = true`;
 }
 
-/** @returns true once after each {@link armSandboxFault}, also of requests that run at the same time */
-export async function takeSandboxFault(sql: Sql, merchantId: string): Promise<boolean> {
+/** @throws DomainError `INTERNAL` once after each {@link armSandboxFault}, also of requests that run at the same time */
+export async function failIfArmed(sql: Sql, merchantId: string): Promise<void> {
   const taken = await sql`
     UPDATE merchant_environments SET fails_after_work = false
     WHERE merchant_id = ${merchantId} AND environment = 'sandbox' AND fails_after_work
     RETURNING merchant_id`;
-  return taken.length > 0;
+  if (taken.length > 0) throw errorOf('INTERNAL');
 }

@@ -1,5 +1,5 @@
 import type { Sql } from '../db/client.ts';
-import { HttpRefusal } from '../http/responses/errors.ts';
+import { tooManyRequests } from '../http/responses/errors.ts';
 
 const TEN_MINUTES_SECONDS = 600;
 const HOUR_SECONDS = 3600;
@@ -39,8 +39,7 @@ export async function admitSend(sql: Sql, merchantId: string, kind: SendKind): P
   const [row] = await sql<[{ wait: number }]>`
     SELECT admit_send(${merchantId}, ${kind}, ${most}, ${seconds}) AS wait`;
   if (row.wait === 0) return;
-  const headers = { 'Retry-After': String(Math.ceil(row.wait)) };
   const within = seconds === HOUR_SECONDS ? 'an hour' : `${seconds / 60} minutes`;
   const message = `Too many requests: at most ${most} ${what} in ${within}`;
-  throw new HttpRefusal('TOO_MANY_REQUESTS', headers, message);
+  throw tooManyRequests(Math.ceil(row.wait), message);
 }

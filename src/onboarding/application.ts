@@ -8,7 +8,6 @@ import {
   pinCodeViolation,
 } from '../domain/index.ts';
 import type { MerchantRow, MerchantStatus, Readiness } from '../merchants/public.ts';
-import type { Submitted } from './changes.ts';
 
 /**
  * What a merchant must do next, or waits for. `not_ready`: approved, but it cannot take payments in
@@ -102,6 +101,14 @@ export interface DocumentFacts {
   /** Of the content, in hexadecimal. */
   sha256: string;
   uploadedAt: Date;
+}
+
+/** What a merchant has submitted: its application without the number of the bank account. */
+export interface Submitted {
+  business: BusinessDetails;
+  /** `accountNumberAt` in ISO-8601: the row has it as JSON. */
+  bank: Omit<BankDetails, 'accountNumberAt'> & { accountNumberAt: string | null };
+  documents: readonly Pick<DocumentFacts, 'documentId' | 'kind' | 'fileName'>[];
 }
 
 /** A merchant's application with its state. */

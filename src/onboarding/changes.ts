@@ -1,20 +1,6 @@
 import { BUSINESS_KINDS } from '../domain/index.ts';
-import type {
-  Application,
-  BankDetails,
-  BusinessDetails,
-  DocumentFacts,
-  DocumentKind,
-} from './application.ts';
+import type { Application, BusinessDetails, DocumentKind, Submitted } from './application.ts';
 import { DOCUMENT_KINDS, mayEdit } from './application.ts';
-
-/** What a merchant has submitted: its application without the number of the bank account. */
-export interface Submitted {
-  business: BusinessDetails;
-  /** `accountNumberAt` in ISO-8601: the row has it as JSON. */
-  bank: Omit<BankDetails, 'accountNumberAt'> & { accountNumberAt: string | null };
-  documents: readonly Pick<DocumentFacts, 'documentId' | 'kind' | 'fileName'>[];
-}
 
 /** Something that differs from the earlier submission. */
 export interface ApplicationChange {

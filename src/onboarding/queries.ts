@@ -1,9 +1,14 @@
 import type { Sql } from '../db/client.ts';
 import type { MerchantStatus, Readiness } from '../merchants/public.ts';
 import { merchantNotFound, readinessColumns, readinessJoin } from '../merchants/public.ts';
-import type { Application, BankDetails, BusinessDetails, DocumentFacts } from './application.ts';
+import type {
+  Application,
+  BankDetails,
+  BusinessDetails,
+  DocumentFacts,
+  Submitted,
+} from './application.ts';
 import { stateOf } from './application.ts';
-import type { Submitted } from './changes.ts';
 
 /** An application as one row; a merchant that has entered nothing has nulls. */
 type ApplicationRow = BusinessDetails &

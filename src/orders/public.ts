@@ -3,8 +3,14 @@ export { authorizeOrder, orderErrors } from './commands/authorize-order.ts';
 export { curlOfFirstOrder } from './routes/curl.ts';
 export { exampleEventBody, unusualTestBody } from './routes/example-event.ts';
 export type { WebhookEvent } from './routes/webhook-events.ts';
-export { webhookEventSchema } from './routes/webhook-events.ts';
-export { EXAMPLE_ORDERS, exampleEventId } from './routes/examples.ts';
+export { WEBHOOK_EVENTS, webhookEventSchema } from './routes/webhook-events.ts';
+export {
+  EXAMPLE_ORDERS,
+  EXAMPLE_TIMELINE,
+  exampleEvent,
+  exampleEventId,
+} from './routes/examples.ts';
+export type { Order } from './schemas.ts';
 export { ERASED, markErased } from './erased.ts';
 export { findOrder, findOrderAnywhere, findOrderByNumber } from './lists/find-orders.ts';
 export type {

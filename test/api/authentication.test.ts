@@ -5,7 +5,7 @@ import type { Environment } from '../../src/domain/index.ts';
 import { createAuthenticate } from '../../src/merchants/authenticate.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { rotateSecret } from '../../src/merchants/keys.ts';
-import { findKeyHolder } from '../../src/merchants/queries.ts';
+import { findKeyHolders } from '../../src/merchants/queries.ts';
 import { setOrigins } from '../../src/merchants/origins.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { createApiClient } from '../support/api-client.ts';
@@ -139,6 +139,30 @@ describe('who may call', () => {
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
   });
 
+  test('keys that are read in one statement have each their own holder', async ({
+    service: { sql },
+    merchant,
+    other,
+  }) => {
+    const unknown = [
+      '',
+      '"',
+      "'",
+      String.raw`\\"`,
+      '{}',
+      'NULL',
+      'a,b',
+      '\u00ff',
+      'a'.repeat(5000),
+    ];
+    const known = [merchant, other, merchant].map(({ keys }) => keys.sandbox.apiKey);
+    const holders = await findKeyHolders(sql, 'sandbox', [...known, ...unknown]);
+    expect(holders.map(({ isKnown, merchantId }) => isKnown && merchantId)).toEqual([
+      ...[merchant, other, merchant].map(({ merchantId }) => merchantId),
+      ...unknown.map(() => false),
+    ]);
+  });
+
   test('an unknown key takes the same statements, hashes and lengths as a wrong secret or another environment', async ({
     service,
     merchant,
@@ -150,7 +174,7 @@ describe('who may call', () => {
     const pepper = `a new pepper,${service.config.apiSecretPepper}`;
     const authenticate = createAuthenticate({ sql, pepper });
     const workOf = async (wrong: { apiKey: string; apiSecret: string }) => {
-      const row = await findKeyHolder(sql, 'sandbox', wrong.apiKey);
+      const [row] = await findKeyHolders(sql, 'sandbox', [wrong.apiKey]);
       statements.length = 0;
       calls.length = 0;
       const given = { environment: 'sandbox', origin: undefined, ...wrong } as const;
@@ -162,8 +186,9 @@ describe('who may call', () => {
         isKnown: _k,
         isReady: _r,
         failsAfterWork: _f,
+        isUseDue: _u,
         ...same
-      } = row;
+      } = row!;
       const lengths = Object.entries(same).map(([column, value]) => [column, value.length]);
       return { statements: [...statements], crypto: [...calls], lengths };
     };

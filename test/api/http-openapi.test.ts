@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { docsRoutes } from '../../src/http/openapi/docs.ts';
+import { docsRoutes } from '../../src/docs/routes.ts';
 import { email, integerInQuery, text } from '../../src/http/input/fields.ts';
-import { createOpenApiDocument } from '../../src/http/openapi/openapi.ts';
+import { createOpenApiDocument } from '../../src/docs/openapi/openapi.ts';
 import { createReadiness, healthRoutes } from '../../src/http/server/readiness.ts';
 import { defineRoute } from '../../src/http/define-route.ts';
 import { cancelThing, createThing, getThing, sandboxOnly, serve, thing } from './http-support.ts';

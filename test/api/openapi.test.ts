@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { z } from 'zod';
 import { paiseFromRupees } from '../../src/domain/index.ts';
-import { createOpenApiDocument } from '../../src/http/openapi/openapi.ts';
+import { createOpenApiDocument } from '../../src/docs/openapi/openapi.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { createOrderSchema } from '../../src/orders/schemas.ts';
 import { WEBHOOK_EVENTS } from '../../src/orders/routes/webhook-events.ts';

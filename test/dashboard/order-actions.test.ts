@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
 import { transitionOf } from '../../src/domain/lifecycle.ts';
-import { createGatewaySlots } from '../../src/http/limits/gateway-slots.ts';
+import { createGatewaySlots } from '../../src/payments/gateway/gateway-slots.ts';
 import { createOrderActions } from '../../src/orders/commands/actions.ts';
 import { createOrderCommands } from '../../src/orders/commands/commands.ts';
 import { merchantCommands } from '../../src/orders/routes/command-routes.ts';

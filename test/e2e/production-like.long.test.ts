@@ -9,7 +9,7 @@ import { startProductionLike, type ProductionLike } from '../../dev/production-l
 import { loadConfig } from '../../src/config.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { WAITING_FOR_GATEWAY } from '../../src/http/limits/gateway-slots.ts';
+import { WAITING_FOR_GATEWAY } from '../../src/payments/gateway/gateway-slots.ts';
 import type { Timeline } from '../../src/orders/steps/timeline.ts';
 import { createApiClient, type OrderRef } from '../support/api-client.ts';
 import { createTestMerchant, type Merchant } from '../support/merchant.ts';

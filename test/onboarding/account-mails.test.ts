@@ -3,7 +3,8 @@ import { changeMerchantStatus, createMerchant } from '../../src/merchants/comman
 import { prepareAccountChange } from '../../src/merchants/linked-accounts.ts';
 import { requireMerchant } from '../../src/merchants/queries.ts';
 import { setLinkedAccount } from '../../src/merchants/public.ts';
-import { anAccountId, usableAccount } from '../support/linked-accounts.ts';
+import { anAccountId } from '../support/linked-accounts.ts';
+import { usableAccount } from '../support/merchant.ts';
 import { mailsTo } from '../support/mails.ts';
 import { onboardingTest } from './onboarding-test.ts';
 

@@ -12,7 +12,8 @@ import {
 import { setLinkedAccount } from '../../src/merchants/public.ts';
 import { auditOf } from '../support/audit.ts';
 import { inParallel } from '../support/in-parallel.ts';
-import { anAccountId, usableAccount } from '../support/linked-accounts.ts';
+import { anAccountId } from '../support/linked-accounts.ts';
+import { usableAccount } from '../support/merchant.ts';
 import {
   AN_ACCOUNT,
   aSignedUpMerchant,

@@ -1,5 +1,8 @@
 import { expect, test as unitTest } from 'vitest';
-import { createGatewaySlots, WAITING_FOR_GATEWAY } from '../../src/http/limits/gateway-slots.ts';
+import {
+  createGatewaySlots,
+  WAITING_FOR_GATEWAY,
+} from '../../src/payments/gateway/gateway-slots.ts';
 import { post, textOf } from '../checkout/buyer.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -103,21 +106,20 @@ test("a buyer's page is shown as it is recorded while no request may wait for th
 unitTest(
   'a request waits for a slot of its merchant, and begins no work when it was refused',
   async () => {
-    const slots = createGatewaySlots();
-    const of = { merchantId: 'M1', environment: 'sandbox' } as const;
+    const { sandbox } = createGatewaySlots();
     const held = Array.from({ length: ofOne }, () => Promise.withResolvers<void>());
     const begun: string[] = [];
-    const holding = held.map(({ promise }) => slots.hold(of, () => promise));
-    const waits = slots.hold(of, async () => void begun.push('in time'));
+    const holding = held.map(({ promise }) => sandbox.run('M1', () => promise));
+    const waits = sandbox.run('M1', async () => void begun.push('in time'));
     held[0]!.resolve();
     await waits;
-    const refills = slots.hold(of, () => held[1]!.promise);
-    await expect(slots.hold(of, async () => void begun.push('late'))).rejects.toMatchObject({
+    const refills = sandbox.run('M1', () => held[1]!.promise);
+    await expect(sandbox.run('M1', async () => void begun.push('late'))).rejects.toMatchObject({
       code: 'TOO_MANY_REQUESTS',
     });
     for (const { resolve } of held) resolve();
     await Promise.all([...holding, refills]);
-    await slots.hold(of, async () => void begun.push('again'));
+    await sandbox.run('M1', async () => void begun.push('again'));
     expect(begun).toEqual(['in time', 'again']);
   },
 );
@@ -126,7 +128,7 @@ unitTest('all merchants together have a limit, in each environment', async () =>
   const slots = createGatewaySlots();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const hold = (merchant: number, environment: 'sandbox' | 'production') =>
-    slots.hold({ merchantId: `M${merchant}`, environment }, () => ended);
+    slots[environment].run(`M${merchant}`, () => ended);
   const held = Array.from({ length: ofAll }, (_, index) => hold(index, 'sandbox'));
   const tooMany = expect.objectContaining({ code: 'TOO_MANY_REQUESTS' });
   await expect(hold(ofAll, 'sandbox')).rejects.toEqual(tooMany);

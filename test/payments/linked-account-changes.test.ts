@@ -16,9 +16,8 @@ import {
   giveAccount,
   loseAccounts,
   newAccount,
-  usableAccount,
 } from '../support/linked-accounts.ts';
-import type { Merchant } from '../support/merchant.ts';
+import { usableAccount, type Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 
 const test = dashboardTest({

@@ -12,8 +12,8 @@ import {
   reconcileLater,
 } from '../support/gateway.ts';
 import { cancelPatiently } from '../support/orders.ts';
-import { otherpay, signCallback } from '../support/otherpay/adapter.ts';
-import { startOtherpay } from '../support/otherpay/server.ts';
+import { otherpay } from '../support/otherpay/adapter.ts';
+import { signCallback, startOtherpay } from '../support/otherpay/server.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';

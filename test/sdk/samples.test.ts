@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { execa } from 'execa';
 import { expect, onTestFinished, test as plainTest } from 'vitest';
-import { CODE_SAMPLES } from '../../src/main/documentation/samples.ts';
+import { CODE_SAMPLES } from '../../src/docs/samples.ts';
 import { serviceTest } from '../support/service-test.ts';
 
 const SDK = fileURLToPath(new URL('../../sdk/', import.meta.url));

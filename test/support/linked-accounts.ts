@@ -1,24 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setLinkedAccount } from '../../src/merchants/commands.ts';
-import type { CheckedAccount } from '../../src/payments/public.ts';
 import { accountInput } from '../payments/gateway-harness.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { TEST_ACTOR } from './actor.ts';
 import { simulator } from './gateway.ts';
+import { usableAccount } from './merchant.ts';
 import { SECRET_KEYS } from './secret-keys.ts';
 import type { TestService } from './service.ts';
 
 /** The id of an account that no merchant has: in production an account belongs to one merchant. */
 export const anAccountId = (): string => `acc_${randomUUID().replaceAll('-', '').slice(0, 14)}`;
-
-/** An account that receives transfers, as if its gateway had just said so; the gateway need not have it. */
-export const usableAccount = (linkedAccountId: string, gateway = 'razorpay'): CheckedAccount => ({
-  gateway,
-  linkedAccountId,
-  state: 'activated',
-  transfersFrom: new Date(0),
-  checkAgainMs: 86_400_000,
-});
 
 /** What the simulator reports of a linked account; see its route `PATCH /simulator/accounts/:id`. */
 interface AccountChange {

@@ -5,11 +5,11 @@ import { createUrlCheck } from '../../src/main/compose/webhook-rules.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import { prepareAccountChange } from '../../src/merchants/linked-accounts.ts';
 import { createKeyPair } from '../../src/merchants/keys.ts';
+import type { CheckedAccount } from '../../src/payments/public.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { TEST_ACTOR } from './actor.ts';
 import { createApiClient } from './api-client.ts';
-import { usableAccount } from './linked-accounts.ts';
 import { startWebhookReceiver } from './webhook-receiver.ts';
 
 export interface MerchantOptions {
@@ -29,6 +29,15 @@ interface MerchantDeps {
   origin: string;
   now: () => Promise<number>;
 }
+
+/** An account that receives transfers, as if its gateway had just said so; the gateway need not have it. */
+export const usableAccount = (linkedAccountId: string, gateway = 'razorpay'): CheckedAccount => ({
+  gateway,
+  linkedAccountId,
+  state: 'activated',
+  transfersFrom: new Date(0),
+  checkAgainMs: 86_400_000,
+});
 
 /** An approved merchant with keys of both environments, and a webhook receiver. */
 export async function createTestMerchant(

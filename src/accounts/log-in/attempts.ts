@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Sql } from '../../db/client.ts';
 import { networksOf } from '../../http/limits/client-ip.ts';
-import { HttpRefusal } from '../../http/responses/errors.ts';
+import { tooManyRequests } from '../../http/responses/errors.ts';
 import type { Attempter } from './attempter.ts';
 
 const QUARTER_HOUR_SECONDS = 15 * 60;
@@ -115,8 +115,7 @@ export async function admitAttempt(sql: Sql, limits: readonly AttemptLimit[]): P
   const seconds = Math.ceil(await secondsToWait(sql, limits));
   if (seconds === 0) return;
   const wait = seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
-  const headers = { 'Retry-After': String(seconds) };
-  throw new HttpRefusal('TOO_MANY_REQUESTS', headers, `Too many attempts: try again in ${wait}`);
+  throw tooManyRequests(seconds, `Too many attempts: try again in ${wait}`);
 }
 
 /** Whether one more mail may be sent, which anyone can request. @param limits {@link mailLimits} */

@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { HttpRefusal } from '../../http/responses/errors.ts';
+import { tooManyRequests } from '../../http/responses/errors.ts';
 import { createLimiter } from '../../limiter.ts';
 import type { Attempter } from '../log-in/attempter.ts';
 import { isTooLongToNormalise } from './password-rules.ts';
@@ -30,11 +30,9 @@ const PHC_TEXT =
  */
 /** About 12 hashes are made in a second: more would wait longer than a response may take. */
 const MAX_WAITING = 40;
+const RETRY_AFTER_SECONDS = 5;
 const laneOf = (ofOne: number) =>
-  createLimiter(
-    { ofOne, maxWaiting: MAX_WAITING },
-    () => new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': '5' }),
-  );
+  createLimiter({ ofOne, maxWaiting: MAX_WAITING }, () => tooManyRequests(RETRY_AFTER_SECONDS));
 const lanes = { operators: laneOf(1), others: laneOf(2) };
 const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/={1,2}$/, '');
 

@@ -1,3 +1,4 @@
+import { tooManyRequests } from '../responses/errors.ts';
 import { networksOf } from './client-ip.ts';
 
 /** The limit applies to every trailing window of this length. Source: the contract. */
@@ -27,6 +28,16 @@ export interface RateLimiter {
 /** The decision of a limiter as an `Admission`. */
 export function admissionOf(admitted: boolean): Admission {
   return admitted ? { admitted } : { admitted, retryAfterSeconds: RETRY_AFTER_SECONDS };
+}
+
+/**
+ * Counts a request against a limit.
+ *
+ * @throws HttpRefusal TOO_MANY_REQUESTS with `Retry-After`
+ */
+export async function assertAdmitted(limiter: RateLimiter, ip: string): Promise<void> {
+  const admission = await limiter.admit(ip);
+  if (!admission.admitted) throw tooManyRequests(admission.retryAfterSeconds);
 }
 
 /** A ring buffer of one client's last admissions, as many as its limit. */

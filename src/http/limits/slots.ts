@@ -1,6 +1,14 @@
 import type { Readable } from 'node:stream';
+import { ENVIRONMENTS, type Environment } from '../../domain/order.ts';
 import { createLimiter, type Limiter, type Limits } from '../../limiter.ts';
-import { HttpRefusal } from '../responses/errors.ts';
+import { tooManyRequests } from '../responses/errors.ts';
+
+/** Requests of the sandbox take no slots of production. */
+export type LimiterByEnvironment = Readonly<Record<Environment, Limiter>>;
+
+/** Creates a limiter of each environment. */
+export const limiterByEnvironment = (create: () => Limiter) =>
+  Object.fromEntries(ENVIRONMENTS.map((one) => [one, create()])) as LimiterByEnvironment;
 
 /** Longer than the server waits for a slow body. */
 const RETRY_AFTER_SECONDS = 10;
@@ -15,10 +23,8 @@ export function createSlots(
   limits: Required<Pick<Limits, 'ofOne' | 'ofAll'>>,
   message: string,
 ): Limiter {
-  const headers = { 'Retry-After': String(RETRY_AFTER_SECONDS) };
-  return createLimiter(
-    { ...limits, maxWaitMs: 0 },
-    () => new HttpRefusal('TOO_MANY_REQUESTS', headers, message),
+  return createLimiter({ ...limits, maxWaitMs: 0 }, () =>
+    tooManyRequests(RETRY_AFTER_SECONDS, message),
   );
 }
 

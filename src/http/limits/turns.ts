@@ -1,7 +1,8 @@
-import { ENVIRONMENTS, type Environment } from '../../domain/order.ts';
 import { createLimiter, type Limiter, type Limits } from '../../limiter.ts';
-import { HttpRefusal } from '../responses/errors.ts';
+import { tooManyRequests } from '../responses/errors.ts';
+import type { HttpRefusal } from '../responses/errors.ts';
 import { RESPONSE_TIMEOUT_MS, WAITING_SHARE } from './deadline.ts';
+import { limiterByEnvironment, type LimiterByEnvironment } from './slots.ts';
 
 /**
  * Requests that change orders, at the same time in one environment: one merchant alone has half of them. More
@@ -22,10 +23,10 @@ const LONGEST_RETRY_AFTER_SECONDS = 10;
 
 /** In which turns requests are worked on. */
 export interface Turns {
-  /** By merchant. A merchant's tests in the sandbox take none of production. */
-  readonly changes: Readonly<Record<Environment, Limiter>>;
   /** By merchant. */
-  readonly reads: Readonly<Record<Environment, Limiter>>;
+  readonly changes: LimiterByEnvironment;
+  /** By merchant. */
+  readonly reads: LimiterByEnvironment;
   /** By the network of the client. */
   readonly pages: Limiter;
 }
@@ -40,14 +41,9 @@ export interface Turns {
 export function createTurns(responseTimeoutMs = RESPONSE_TIMEOUT_MS): Turns {
   const maxWaitMs = responseTimeoutMs * WAITING_SHARE;
   const limiter = (limits: Limits) => createLimiter({ ...limits, maxWaitMs }, tooMany);
-  const ofEach = (ofAll: number) =>
-    Object.fromEntries(ENVIRONMENTS.map((one) => [one, limiter({ ofAll })])) as Record<
-      Environment,
-      Limiter
-    >;
   return {
-    changes: ofEach(CHANGES_AT_ONCE),
-    reads: ofEach(READS_AT_ONCE),
+    changes: limiterByEnvironment(() => limiter({ ofAll: CHANGES_AT_ONCE })),
+    reads: limiterByEnvironment(() => limiter({ ofAll: READS_AT_ONCE })),
     pages: limiter(PAGES_AT_ONCE),
   };
 }
@@ -57,5 +53,5 @@ function tooMany(waiting: number): HttpRefusal {
     LONGEST_RETRY_AFTER_SECONDS,
     Math.max(1, Math.ceil(waiting / WAITING_FOR_A_SECOND)),
   );
-  return new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': String(seconds) });
+  return tooManyRequests(seconds);
 }

@@ -64,6 +64,10 @@ export class HttpRefusal extends DomainError {
   }
 }
 
+/** The refusal of a client that is to come back after `retryAfterSeconds`, a whole number. */
+export const tooManyRequests = (retryAfterSeconds: number, message?: string) =>
+  new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': String(retryAfterSeconds) }, message);
+
 /** RFC 9110 requires `WWW-Authenticate` in every 401. This is the one for merchants' API keys. */
 const DEFAULT_HEADERS: Readonly<Partial<Record<ErrorCode, ErrorReply['headers']>>> = {
   UNAUTHORIZED: { 'WWW-Authenticate': 'ApiKey realm="Merchant API"' },

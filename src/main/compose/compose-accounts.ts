@@ -3,7 +3,7 @@ import { required } from '../../config.ts';
 import { sendMail } from '../../mail/public.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import { createMailWorkflows } from '../../temporal/mail-workflows.ts';
-import type { Resources } from './compose.ts';
+import type { Resources } from './resources.ts';
 
 /** What the pages of users call. @throws ConfigError if DATA_ENCRYPTION_KEYS is missing */
 export function composeAccounts({ config, sql, temporal }: Resources): AccountDeps {

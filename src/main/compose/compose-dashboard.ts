@@ -5,7 +5,7 @@ import type { Dashboard } from '../../dashboard/routes.ts';
 import { createDashboard } from '../../dashboard/routes.ts';
 import { webhookAttention, webhookBanner } from '../../dashboard/settings/banner.ts';
 import type { Readiness } from '../../http/server/readiness.ts';
-import type { GatewaySlots } from '../../http/limits/gateway-slots.ts';
+import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { API_VERSION } from '../../http/versions.ts';
 import type { MoneyOwner } from '../../ledger/public.ts';
@@ -33,7 +33,7 @@ import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import { createWorkflowInspector } from '../../temporal/pending-activities.ts';
 import { createWebhookSender } from '../../webhooks/sending/sender.ts';
 import { composeAccounts } from './compose-accounts.ts';
-import type { Resources } from './compose.ts';
+import type { Resources } from './resources.ts';
 import { createUrlCheck, webhookRules } from './webhook-rules.ts';
 
 /** What the dashboard shares with the API. */
@@ -44,7 +44,7 @@ export interface SharedWithApi {
   commands: OrderCommands;
   workflows: OrderWorkflows;
   gateways: Gateways;
-  gatewaySlots: GatewaySlots;
+  gatewaySlots: LimiterByEnvironment;
   readiness: Readiness;
   /** Of the documentation, for the first page. */
   createOrderCommand: string;

@@ -5,7 +5,7 @@ import { createPostgresRateLimiter } from '../../http/limits/rate-limit-postgres
 import { createSharedRateLimiter } from '../../http/limits/rate-limit-shared.ts';
 import type { RateLimiter } from '../../http/limits/rate-limit.ts';
 import { createMemoryRateLimiter } from '../../http/limits/rate-limit.ts';
-import type { Resources } from './compose.ts';
+import type { Resources } from './resources.ts';
 
 /** A flood of one client waits for the lock of its row: it leaves the connections of all else alone. */
 const LIMITER_CONNECTIONS = 2;

@@ -1,14 +1,11 @@
-import type { Client } from '@temporalio/client';
-import type { Logger } from 'pino';
 import type { ActivityDeps } from '../../../activities/index.ts';
 import { createBackgroundWork } from '../../background-work.ts';
 import { checkoutRoutes } from '../../checkout/routes.ts';
 import { required, type Config } from '../../config.ts';
-import type { Sql } from '../../db/client.ts';
 import { connectDatabase } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 import { createApp } from '../../http/app.ts';
-import { createGatewaySlots, type GatewaySlots } from '../../http/limits/gateway-slots.ts';
+import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { createReadiness } from '../../http/server/readiness.ts';
 import { PAGE_FILES } from '../../pages/files.ts';
@@ -17,20 +14,21 @@ import { createVersionRegistry } from '../../http/versions.ts';
 import { statementRoute } from '../../ledger/statement-route.ts';
 import { createMailer } from '../../mail/mailer.ts';
 import { createAuthenticate } from '../../merchants/authenticate.ts';
-import { takeSandboxFault } from '../../merchants/sandbox-fault.ts';
 import { failAfterWorkRoute } from '../../orders/routes/fail-after-work.ts';
 import { createKeyUse } from '../../merchants/key-use.ts';
 import { createRenewHmac } from '../../merchants/renew-hmac.ts';
 import { createOrderCommands, type OrderCommands } from '../../orders/commands/commands.ts';
+import type { OrderRow } from '../../orders/rows.ts';
 import { createOrderPresenter } from '../../orders/presenter.ts';
 import { createStepRecorder } from '../../orders/steps/record-step.ts';
 import { orderRoutes } from '../../orders/routes/routes.ts';
 import { merchantCommands } from '../../orders/routes/command-routes.ts';
 import { commandRoute } from '../../orders/routes/route-parts.ts';
 import { callbackRoutes } from '../../payments/captures/callback-route.ts';
-import type { GatewayAdapter, GatewayOptions } from '../../payments/gateway/adapter.ts';
+import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
 import { GATEWAY_ADAPTERS } from '../../payments/gateway/adapters.ts';
 import type { Gateways } from '../../payments/gateway/gateways.ts';
+import { createGatewaySlots } from '../../payments/gateway/gateway-slots.ts';
 import { createGateways } from '../../payments/gateway/gateways.ts';
 import { paymentSessionRoutes } from '../../payments/sessions/routes.ts';
 import {
@@ -49,24 +47,9 @@ import { createWebhookSender } from '../../webhooks/sending/sender.ts';
 import { composeDashboard } from './compose-dashboard.ts';
 import { composeRateLimiter } from './compose-rate-limiter.ts';
 import { composeTestHelpers } from './compose-test-helpers.ts';
+import { documentationOf } from '../../docs/documentation.ts';
+import type { Resources } from './resources.ts';
 import { webhookRules } from './webhook-rules.ts';
-import { documentationOf } from './documentation.ts';
-
-/** The shared resources of the API and the worker. */
-export interface Resources {
-  config: Config;
-  sql: Sql;
-  temporal: Client;
-  log: Logger;
-  /** Raises the contract's 5 s, for tests on a busy machine. */
-  responseTimeoutMs?: number;
-  /** Raises the 3 s for which the API waits for a gateway's answer, for tests of gateways that do not answer. */
-  gatewayTimeoutMs?: number;
-  /** Raises the 1.5 s after which a gateway's callback is answered, for tests that wait until it is processed. */
-  callbackTimeoutMs?: number;
-  /** The payment gateways. Tests add one. */
-  adapters?: readonly GatewayAdapter[];
-}
 
 /** The timeout of a gateway call: short in the API, where a client waits; longer in activities. */
 const API_GATEWAY_TIMEOUT_MS = 3000;
@@ -93,22 +76,24 @@ function buyerPages(
   { publicBaseUrl, supportEmail, buyerRateLimitPerSecond }: Config,
   { sessions, gatewaySlots, commands }: BuyerPageDeps,
 ) {
+  const inSlot = <Value>(order: OrderRow, work: () => Promise<Value>) =>
+    gatewaySlots[order.environment].run(order.merchantId, work);
   return checkoutRoutes({
     sql: sessions.sql,
     publicBaseUrl,
     supportEmail,
     rateLimiter: createPageRateLimiter(buyerRateLimitPerSecond),
     hasGateway: (order) => hasGateway(sessions, order),
-    openSession: (order) => gatewaySlots.hold(order, () => openSession(sessions, order)),
+    openSession: (order) => inSlot(order, () => openSession(sessions, order)),
     refreshSession: (order, sessionId) =>
-      gatewaySlots.hold(order, () => refreshSession(sessions, order.orderNumber, sessionId)),
+      inSlot(order, () => refreshSession(sessions, order.orderNumber, sessionId)),
     raiseDispute: commands.raiseDispute,
   });
 }
 
 interface BuyerPageDeps {
   sessions: SessionDeps;
-  gatewaySlots: GatewaySlots;
+  gatewaySlots: LimiterByEnvironment;
   commands: OrderCommands;
 }
 
@@ -141,11 +126,11 @@ export async function composeApi(resources: Resources) {
     temporal: () => temporal.workflowService.getSystemInfo({}),
   });
   const routes = [
-    ...orderRoutes({ sql, commands, present }),
+    ...orderRoutes({ sql, commands, present, gatewaySlots }),
     ...eventRoutes({ sql, retries: createDeliveryRetries(temporal) }),
     statementRoute(sql),
-    ...paymentSessionRoutes(sessions),
-    ...helpers.map((helper) => commandRoute(sql, helper)),
+    ...paymentSessionRoutes({ ...sessions, gatewaySlots }),
+    ...helpers.map((helper) => commandRoute({ sql, gatewaySlots }, helper)),
     failAfterWorkRoute(sql),
     ...buyerPages(config, { sessions, gatewaySlots, commands }),
     ...callbackRoutes({ sql, workflows, gateways, log, callbackTimeoutMs }, adapters),
@@ -170,14 +155,12 @@ export async function composeApi(resources: Resources) {
     ],
     authenticate: composeAuthenticate({ sql, pepper, log }),
     rateLimiter: composeRateLimiter(resources),
-    gatewaySlots,
     notFoundPage,
     readiness,
     trustedProxies: config.trustedProxies,
     log,
     checkResponses: config.nodeEnv === 'test',
     responseTimeoutMs,
-    takeSandboxFault: (merchantId) => takeSandboxFault(sql, merchantId),
   });
   return { app, readiness, pages };
 }

@@ -7,7 +7,7 @@ import { parseInput } from '../../http/define-route.ts';
 import { keyHeaders } from '../../http/input/idempotency-key.ts';
 import { BASE_PATHS } from '../../http/base-paths.ts';
 import { fieldsOf } from '../../http/input/validation.ts';
-import type { GatewaySlots } from '../../http/limits/gateway-slots.ts';
+import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import { curlOfPost } from '../routes/curl.ts';
 import type { DeclaredCommand } from '../routes/route-parts.ts';
 import { commandPath } from '../routes/route-parts.ts';
@@ -138,7 +138,7 @@ const PLACEHOLDERS = {
  */
 export function createOrderActions(
   commands: readonly DeclaredCommand[],
-  { publicBaseUrl, gatewaySlots }: { publicBaseUrl: string; gatewaySlots: GatewaySlots },
+  { publicBaseUrl, gatewaySlots }: { publicBaseUrl: string; gatewaySlots: LimiterByEnvironment },
 ): OrderActions {
   const commandOf = ({ id }: Pick<OrderAction, 'id'>): DeclaredCommand => {
     const command = commands.find(({ operationId }) => operationId === id);
@@ -178,7 +178,9 @@ export function createOrderActions(
       const { body } = parsed(action, { values, idempotencyKey });
       const commandId = commandIdOf(order, command.action, idempotencyKey);
       const carryOut = () => command.carryOut({ order, commandId, ...by }, body);
-      await (command.waitsForGateway ? gatewaySlots.hold(order, carryOut) : carryOut());
+      await (command.waitsForGateway
+        ? gatewaySlots[order.environment].run(order.merchantId, carryOut)
+        : carryOut());
     },
     curlOf: (action, order, values) => {
       const path = commandPath(commandOf(action), order.orderNumber);

@@ -5,6 +5,7 @@ import type { Sql } from '../../db/client.ts';
 import type { ErrorCode } from '../../domain/index.ts';
 import type { Route, RouteRequest } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
+import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import { envelopeOf, success } from '../../http/responses/envelope.ts';
 import {
   keyHeaders,
@@ -26,6 +27,8 @@ export interface OrderRouteDeps {
   sql: Sql;
   commands: OrderCommands;
   present: PresentOrder;
+  /** The slots of commands that wait for a gateway. */
+  gatewaySlots: LimiterByEnvironment;
 }
 
 /** The declaration that a merchant's routes share. */
@@ -87,10 +90,14 @@ export const commandPath = ({ below = '', action }: DeclaredCommand, order = '{i
   `${below}/orders/${order}/${action}` as `/${string}`;
 
 /** The route of a command on an existing order. A client may repeat it with the same Idempotency-Key. */
-export function commandRoute(sql: Sql, command: DeclaredCommand): Route {
+export function commandRoute(
+  { sql, gatewaySlots }: Pick<OrderRouteDeps, 'sql' | 'gatewaySlots'>,
+  { waitsForGateway, ...command }: DeclaredCommand,
+): Route {
   const { below: _, action, done, carryOut, errors = [], ...declared } = command;
   return defineRoute({
     ...declared,
+    ...(waitsForGateway && { slots: gatewaySlots }),
     caller: 'merchant',
     method: 'POST',
     path: commandPath(command),

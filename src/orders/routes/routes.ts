@@ -37,7 +37,7 @@ export function orderRoutes(deps: OrderRouteDeps): Route[] {
     listOrdersRoute(deps),
     getOrderRoute(deps),
     timelineRoute(deps),
-    ...merchantCommands(deps.commands).map((command) => commandRoute(deps.sql, command)),
+    ...merchantCommands(deps.commands).map((command) => commandRoute(deps, command)),
   ];
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { EventType } from '../../domain/index.ts';
 import { ENVIRONMENTS, EVENT_TYPES } from '../../domain/index.ts';
-import type { WebhookDeclaration } from '../../http/openapi/openapi.ts';
-import { payloadNameOf } from '../../http/openapi/openapi.ts';
+import type { WebhookDeclaration } from '../../http/define-webhook.ts';
+import { payloadNameOf } from '../../http/define-webhook.ts';
 import { API_VERSION } from '../../http/versions.ts';
 import { EXAMPLE_EVENTS, exampleEvent, exampleEventId } from './examples.ts';
 import { orderSchema } from '../schemas.ts';

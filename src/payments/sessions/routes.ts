@@ -9,6 +9,7 @@ import type { OrderRow } from '../../orders/public.ts';
 import { authorizeOrder, orderErrors } from '../../orders/public.ts';
 import type { SessionRow } from '../queries.ts';
 import { findSessionOfKey, recordSessionOfKey } from '../queries.ts';
+import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import type { SessionDeps } from './sessions.ts';
 import { isOpen, refreshSession, openSession } from './sessions.ts';
 
@@ -22,20 +23,24 @@ const sessionSchema = z
   .meta({ id: 'PaymentSession' });
 
 const sessionRoute = {
-  waitsForGateway: true,
   base: 'merchant',
   caller: 'merchant',
   tags: ['Payment sessions'],
 } as const;
 
+interface SessionRouteDeps extends SessionDeps {
+  gatewaySlots: LimiterByEnvironment;
+}
+
 /** A buyer's tries to pay, opened at the UPI gateway. */
-export function paymentSessionRoutes(deps: SessionDeps): Route[] {
+export function paymentSessionRoutes(deps: SessionRouteDeps): Route[] {
   return [openSessionRoute(deps), getSessionRoute(deps)];
 }
 
-function openSessionRoute(deps: SessionDeps): Route {
+function openSessionRoute(deps: SessionRouteDeps): Route {
   return defineRoute({
     ...sessionRoute,
+    slots: deps.gatewaySlots,
     method: 'POST',
     path: '/orders/{id}/payment-sessions',
     operationId: 'openPaymentSession',
@@ -98,9 +103,10 @@ async function openOnce(
   return { session: first ?? session, isNew: false, replayed: true };
 }
 
-function getSessionRoute(deps: SessionDeps): Route {
+function getSessionRoute(deps: SessionRouteDeps): Route {
   return defineRoute({
     ...sessionRoute,
+    slots: deps.gatewaySlots,
     method: 'GET',
     path: '/orders/{id}/payment-sessions/{session}',
     operationId: 'getPaymentSession',

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { GatewayAdapter, GatewayOptions } from '../../../src/payments/gateway/adapter.ts';
 import type {
@@ -13,6 +13,7 @@ import type {
 import { GatewayRefused, GatewayUnavailable } from '../../../src/payments/gateway/gateway.ts';
 import { text, webAddress } from '../../../src/settings.ts';
 import type { Charge, Intent, Payout, Refund } from './server.ts';
+import { signCallback } from './server.ts';
 
 const secretText = (description: string) => text(undefined, { accepts: description, description });
 
@@ -199,12 +200,6 @@ const callbackSchema = z.object({
     atMs: z.number(),
   }),
 });
-
-/** `t=<Unix milliseconds>,mac=<base64>`: HMAC-SHA512 of the time, a full stop and the body. */
-export function signCallback(key: string, body: string | Uint8Array, atMs: number): string {
-  const mac = createHmac('sha512', key).update(`${atMs}.`).update(body).digest('base64');
-  return `t=${atMs},mac=${mac}`;
-}
 
 function parseCallback(key: string, rawBody: Uint8Array, headers: CallbackHeaders): CallbackResult {
   const given = headers['otherpay-signature'];

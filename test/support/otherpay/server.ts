@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { signCallback } from './adapter.ts';
 
 /** A payment that is requested from a buyer. */
 export interface Intent {
@@ -126,6 +125,12 @@ function createState() {
       return account;
     },
   };
+}
+
+/** `t=<Unix milliseconds>,mac=<base64>`: HMAC-SHA512 of the time, a full stop and the body. */
+export function signCallback(key: string, body: string | Uint8Array, atMs: number): string {
+  const mac = createHmac('sha512', key).update(`${atMs}.`).update(body).digest('base64');
+  return `t=${atMs},mac=${mac}`;
 }
 
 /** The gateway of the adapter in this folder, on a separate port. */

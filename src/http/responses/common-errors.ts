@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../domain/errors.ts';
 import { isLimited } from '../define-route.ts';
 import type { Route } from '../define-route.ts';
-import { ERRORS } from '../responses/errors.ts';
+import { ERRORS } from './errors.ts';
 
 /** Errors that any path can return, also before a route is matched. */
 const EVERY_ROUTE: readonly ErrorCode[] = [

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { ZodOpenApiLinksObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { ERROR_CODES } from '../../domain/errors.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
-import { errorsOf } from './common-errors.ts';
-import type { Route } from '../define-route.ts';
+import { errorsOf } from '../../http/responses/common-errors.ts';
+import type { Route } from '../../http/define-route.ts';
 import {
   rateLimitErrorSchema,
   standardErrorSchema,
   validationErrorSchema,
-} from '../responses/envelope.ts';
-import { ERRORS, errorOf, errorReply, ValidationError } from '../responses/errors.ts';
+} from '../../http/responses/envelope.ts';
+import { ERRORS, errorOf, errorReply, ValidationError } from '../../http/responses/errors.ts';
 
 /** A link to an operation that may follow, with parameters taken from the request or response. */
 export interface NextOperation {

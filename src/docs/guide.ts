@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { ERRORS } from '../../http/responses/errors.ts';
-import type { Chapter } from '../../http/openapi/docs.ts';
+import { ERRORS } from '../http/responses/errors.ts';
+import type { Chapter } from './reference/page.ts';
 
 /** The chapters of the guide, in order: titles and the names of Markdown files in `docs/guides`. */
 const CHAPTERS = [
@@ -38,7 +38,7 @@ function errorCatalogue(): string {
  */
 export function guide(publicBaseUrl: string): Chapter[] {
   const read = (name: string) =>
-    readFileSync(new URL(`../../../docs/guides/${name}.md`, import.meta.url), 'utf8').trim();
+    readFileSync(new URL(`../../docs/guides/${name}.md`, import.meta.url), 'utf8').trim();
   return CHAPTERS.map(([title, name]) => {
     const text = name === 'errors' ? `${read(name)}\n\n${errorCatalogue()}` : read(name);
     return { title, name, text: text.replaceAll('{base_url}', publicBaseUrl.replace(/\/$/, '')) };

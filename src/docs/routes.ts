@@ -1,23 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { baseStyle } from '../../pages/base-style.ts';
-import { BRAND_STYLE } from '../../pages/brand.ts';
-import { fileRoute } from '../responses/asset.ts';
-import type { Route } from '../define-route.ts';
+import { baseStyle } from '../pages/base-style.ts';
+import { BRAND_STYLE } from '../pages/brand.ts';
+import { fileRoute } from '../http/responses/asset.ts';
+import type { Route } from '../http/define-route.ts';
 import { openCollection } from './collections/open-collection.ts';
 import { postmanCollection } from './collections/postman.ts';
-import type { Document } from './reference/document.ts';
-import { operationsOf } from './reference/document.ts';
+import type { Document } from './openapi/document.ts';
+import { operationsOf } from './openapi/document.ts';
 import { curlOf } from './reference/operation.ts';
+import type { Chapter } from './reference/page.ts';
 import { renderReference } from './reference/page.ts';
-
-/** A chapter of the guide. */
-export interface Chapter {
-  /** Of its URL. */
-  readonly name: string;
-  readonly title: string;
-  /** Markdown, without the title. */
-  readonly text: string;
-}
 
 /** Allows resources of this origin only, and nothing inline. */
 const PAGE_POLICY = [

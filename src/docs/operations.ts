@@ -1,7 +1,7 @@
-import type { NextOperation, OperationNotes } from '../../http/openapi/openapi-responses.ts';
-import { cursorOf } from '../../http/input/cursor.ts';
-import { EXAMPLE_ORDERS, EXAMPLE_TIMELINE, exampleEvent } from '../../orders/routes/examples.ts';
-import type { Order } from '../../orders/schemas.ts';
+import type { NextOperation, OperationNotes } from './openapi/openapi-responses.ts';
+import { cursorOf } from '../http/input/cursor.ts';
+import { EXAMPLE_ORDERS, EXAMPLE_TIMELINE, exampleEvent } from '../orders/public.ts';
+import type { Order } from '../orders/public.ts';
 
 /** A response in the standard envelope. */
 const response = (message: string, data: object, timestamp: string) => ({

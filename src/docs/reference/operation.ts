@@ -5,8 +5,8 @@ import type {
   MediaType,
   Parameter,
   LocatedOperation,
-} from './document.ts';
-import { componentOf, jsonOf } from './document.ts';
+} from '../openapi/document.ts';
+import { componentOf, jsonOf } from '../openapi/document.ts';
 import { objectTable, parameterTable, prose, typeOf } from './fields.ts';
 
 /** A code block with a caption. */

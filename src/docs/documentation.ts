@@ -1,12 +1,12 @@
-import type { Route } from '../../http/define-route.ts';
-import { commandOf, docsRoutes } from '../../http/openapi/docs.ts';
-import { createOpenApiDocument } from '../../http/openapi/openapi.ts';
-import type { OperationNotes } from '../../http/openapi/openapi-responses.ts';
-import { createVersionRegistry } from '../../http/versions.ts';
-import { WEBHOOK_EVENTS } from '../../orders/routes/webhook-events.ts';
-import { guide } from '../documentation/guide.ts';
-import { OPERATION_NOTES } from '../documentation/operations.ts';
-import { CODE_SAMPLES } from '../documentation/samples.ts';
+import type { Route } from '../http/define-route.ts';
+import { commandOf, docsRoutes } from './routes.ts';
+import { createOpenApiDocument } from './openapi/openapi.ts';
+import type { OperationNotes } from './openapi/openapi-responses.ts';
+import { createVersionRegistry } from '../http/versions.ts';
+import { WEBHOOK_EVENTS } from '../orders/public.ts';
+import { guide } from './guide.ts';
+import { OPERATION_NOTES } from './operations.ts';
+import { CODE_SAMPLES } from './samples.ts';
 
 const SUMMARY = `Create payment orders in INR, let buyers pay them by UPI, confirm delivery and
 handle disputes. Webhooks notify you of each event of an order.`;

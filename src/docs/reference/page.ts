@@ -1,12 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import { brandOf, FAVICON, iconAt, PRODUCT } from '../../../pages/brand.ts';
-import type { Chapter } from '../docs.ts';
-import type { Document, LocatedOperation, Schema } from './document.ts';
-import { componentOf, jsonOf, operationsOf } from './document.ts';
+import { brandOf, FAVICON, iconAt, PRODUCT } from '../../pages/brand.ts';
+import type { Document, LocatedOperation, Schema } from '../openapi/document.ts';
+import { componentOf, jsonOf, operationsOf } from '../openapi/document.ts';
 import { objectTable, parameterTable, prose } from './fields.ts';
 import { asJson, codeBlock, operationSection } from './operation.ts';
+
+/** A chapter of the guide. */
+export interface Chapter {
+  /** Of its URL. */
+  readonly name: string;
+  readonly title: string;
+  /** Markdown, without the title. */
+  readonly text: string;
+}
 
 /** Objects that several responses share; each has one section. */
 const OBJECTS = [

@@ -1,5 +1,5 @@
-import type { Document, LocatedOperation, Parameter } from '../reference/document.ts';
-import { jsonOf, operationsOf } from '../reference/document.ts';
+import type { Document, LocatedOperation, Parameter } from '../openapi/document.ts';
+import { jsonOf, operationsOf } from '../openapi/document.ts';
 
 /** A header, or a parameter of a URL. */
 export interface Value {

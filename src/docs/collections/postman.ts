@@ -1,4 +1,4 @@
-import type { Document } from '../reference/document.ts';
+import type { Document } from '../openapi/document.ts';
 import type { CollectionFolder, CollectionRequest, Value } from './requests.ts';
 import { credentialVariables, environmentsOf, foldersOf } from './requests.ts';
 

@@ -1,4 +1,4 @@
-import { EXAMPLE_ORDERS, exampleEventId } from '../../orders/routes/examples.ts';
+import { EXAMPLE_ORDERS, exampleEventId } from '../orders/public.ts';
 
 /** One operation as a program calls it, for `x-codeSamples`. */
 export interface CodeSample {

@@ -1,8 +1,8 @@
+import { Marked } from 'marked';
 import type { ComponentChildren } from 'preact';
 import { Fragment, h } from 'preact';
-import type { Parameter, Schema } from './document.ts';
-import { componentOf } from './document.ts';
-import { renderMarkdown } from './markdown.ts';
+import type { Parameter, Schema } from '../openapi/document.ts';
+import { componentOf } from '../openapi/document.ts';
 
 /** One row of a table of fields. */
 interface Field {
@@ -12,9 +12,12 @@ interface Field {
   readonly description?: string | undefined;
 }
 
-/** Renders trusted Markdown. */
+const marked = new Marked();
+
+/** Renders Markdown as HTML. The text must be trusted: raw HTML in it is kept. */
 export function prose(text: string) {
-  return h('div', { class: 'prose', dangerouslySetInnerHTML: { __html: renderMarkdown(text) } });
+  const html = marked.parse(text, { async: false });
+  return h('div', { class: 'prose', dangerouslySetInnerHTML: { __html: html } });
 }
 
 /** Splits a nullable schema into the schema without null and the fact that null is allowed. */

@@ -6,24 +6,15 @@ import type {
   ZodOpenApiOverrideContext,
   ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import type { Route } from '../define-route.ts';
-import { ANY_TEXT } from '../input/fields.ts';
-import { BASE_PATHS } from '../base-paths.ts';
+import type { Route } from '../../http/define-route.ts';
+import type { WebhookDeclaration } from '../../http/define-webhook.ts';
+import { payloadNameOf } from '../../http/define-webhook.ts';
+import { ANY_TEXT } from '../../http/input/fields.ts';
+import { BASE_PATHS } from '../../http/base-paths.ts';
 import type { OperationNotes } from './openapi-responses.ts';
 import { responsesOf } from './openapi-responses.ts';
-import { acceptsUndefined } from '../input/validation.ts';
+import { acceptsUndefined } from '../../http/input/validation.ts';
 import { forGenerators } from './for-generators.ts';
-
-/** One event that the service sends to a merchant's webhook URL. */
-export interface WebhookDeclaration {
-  /** The event type, which is also its name in the document. */
-  readonly event: string;
-  readonly description: string;
-  readonly headers: z.ZodObject;
-  readonly payload: z.ZodType;
-  /** An example of the whole body. */
-  readonly example?: unknown;
-}
 
 /** The input of the OpenAPI document. */
 export interface OpenApiOptions {
@@ -119,10 +110,6 @@ function pathsOf(
   }
   return paths;
 }
-
-/** ORDER_CREATED → OrderCreatedEvent: the schema name, which code generators use. */
-export const payloadNameOf = (event: string) =>
-  `${event.toLowerCase().replaceAll(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase())}Event`;
 
 function webhookOf({ event, description, headers, payload, example }: WebhookDeclaration) {
   const name = payloadNameOf(event);
