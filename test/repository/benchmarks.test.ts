@@ -87,7 +87,7 @@ test('bench --help names each benchmark that has a result, and the options', () 
 test.each([
   [['latency'], 'There is no benchmark latency'],
   [['get', '--fast'], "Unknown option '--fast'"],
-  [['repair', '--orders', 'many'], '--orders accepts a whole number'],
+  [['repair', '--orders', 'many'], '--orders must be a whole number'],
   [['--quick', 'get'], "Unexpected argument 'get'"],
 ])('bench %j is refused with one line and 2', (args, text) => {
   const { stderr, status } = bench(...args);

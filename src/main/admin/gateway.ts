@@ -6,8 +6,9 @@ import type { GatewayRecord } from '../../payments/gateway/gateway-record.ts';
 import type { OpenedSession, PaymentGateway } from '../../payments/gateway/gateway.ts';
 import type { OrderGateway } from '../../payments/gateway/gateways.ts';
 import { SetupError } from '../../setup-error.ts';
+import { UsageError } from '../process/command-line.ts';
 import type { AdminCommand } from './command.ts';
-import { defineCommand, ENVIRONMENT, UsageError } from './command.ts';
+import { defineCommand, ENVIRONMENT } from './command.ts';
 import { blocks, quoted, table } from './text.ts';
 
 const GATEWAYS = GATEWAY_ADAPTERS.map(({ name }) => name);

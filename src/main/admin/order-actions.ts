@@ -6,9 +6,10 @@ import type { Order } from '../../orders/schemas.ts';
 import { readDisputes } from '../../orders/steps/disputes.ts';
 import type { RetriedCall } from '../../payments/gateway/gateway-calls.ts';
 import type { OutsideSettlement } from '../../payments/settlement/settle-outside.ts';
+import { TIME, UsageError } from '../process/command-line.ts';
 import { ALONE, ALONE_NOTES, actAlone, assertAlone } from './break-glass.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
-import { defineCommand, ORDER, REASON, timeOf, UsageError, YES } from './command.ts';
+import { defineCommand, ORDER, REASON, YES } from './command.ts';
 import { disputeText, inspectorDeps } from './order.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, inr, quoted, timeText } from './text.ts';
@@ -66,6 +67,7 @@ list of workflows lags behind.`,
     all: { flag: true, help: 'Every order that is not final' },
     since: {
       value: 'ISO',
+      as: TIME,
       help: 'With --all: a time before the backup was made (default: a day ago)',
     },
   },
@@ -73,7 +75,7 @@ list of workflows lags behind.`,
     if ((orderNumber === undefined) !== all) throw new UsageError('give either --order N or --all');
     if (orderNumber === undefined) {
       const aDayAgo = new Date(Date.now() - DAY_MS);
-      return recoverAll(service, since === undefined ? aDayAgo : timeOf('since', since));
+      return recoverAll(service, since ?? aDayAgo);
     }
     const { sql, log, actor } = service;
     const deps = { sql, log, actor, workflows: await service.workflows() };

@@ -4,9 +4,9 @@ import type { OrderRow } from '../../orders/rows.ts';
 import type { DisputeEnding, DisputeRecord } from '../../orders/steps/disputes.ts';
 import type { CapturedPayment } from '../../payments/operators/operator-queries.ts';
 import type { OrderView, OrderWorkflowsView } from '../../payments/operators/order-view.ts';
+import { UsageError } from '../process/command-line.ts';
 import type { AdminCommand } from './command.ts';
-import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, LIMIT, limitOf, ORDER } from './command.ts';
-import { UsageError } from './command.ts';
+import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, LIMIT, ORDER } from './command.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, inr, list, moreHint, quoted, rupees, table, timeText } from './text.ts';
 
@@ -41,7 +41,7 @@ const findCommand = defineCommand({
       );
     }
     const search = { ...what, environment, merchantId: merchant };
-    const data = await findOrders(sql, search, limitOf(limit));
+    const data = await findOrders(sql, search, limit);
     const orders = list(data.orders.map(markErased), {
       ORDER: (one) => one.orderNumber,
       CREATED: (one) => one.createdAt,

@@ -12,9 +12,10 @@ import { retryDelivery, retryFailedSince } from '../../webhooks/resend/manual-re
 import type { ManualRetryDeps, RetryOutcome } from '../../webhooks/resend/manual-retry.ts';
 import { DELIVERY_STATES } from '../../webhooks/schedule/attempt-log.ts';
 import { createUrlCheck, webhookRules } from '../compose/webhook-rules.ts';
+import { TIME } from '../process/command-line.ts';
 import type { AdminCommand } from './command.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, ENVIRONMENT } from './command.ts';
-import { LIMIT, limitOf, MERCHANT, timeOf } from './command.ts';
+import { LIMIT, MERCHANT } from './command.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, list, quoted, table, timeText } from './text.ts';
 
@@ -160,11 +161,11 @@ const listCommand = defineCommand({
       help: 'Only deliveries in this state',
       choices: DELIVERY_STATES,
     },
-    limit: { ...LIMIT, fallback: '1000' },
+    limit: { ...LIMIT, fallback: 1000 },
   },
   async run({ sql }, { merchant: merchantId, environment, order: orderNumber, state, limit }) {
     const filter = { merchantId, environment, orderNumber, state };
-    const data = await listDeliveries(sql, filter, limitOf(limit));
+    const data = await listDeliveries(sql, filter, limit);
     const text = list(data, {
       DELIVERY: ({ deliveryId }) => deliveryId,
       ORDER: (delivery) => delivery.orderNumber,
@@ -220,14 +221,18 @@ const retryFailedCommand = defineCommand({
   summary: 'Retry every delivery that has failed since a time, a few at once',
   notes: 'Exit 1 if an endpoint did not accept a delivery, or a delivery could not be retried.',
   options: {
-    since: { value: 'ISO', help: 'The time, such as 2026-11-20T08:00:00Z', required: true },
+    since: {
+      value: 'ISO',
+      as: TIME,
+      help: 'The time, such as 2026-11-20T08:00:00Z',
+      required: true,
+    },
     merchant: ANY_MERCHANT,
     environment: ANY_ENVIRONMENT,
   },
   async run(service, { since, merchant: merchantId, environment }) {
     const filter = { merchantId, environment };
-    const moment = timeOf('since', since);
-    const deliveries = await retryFailedSince(await retryDeps(service), moment, filter);
+    const deliveries = await retryFailedSince(await retryDeps(service), since, filter);
     const countOf = (outcome: string) => deliveries.filter((one) => one.outcome === outcome).length;
     const data = {
       delivered: countOf('delivered'),

@@ -6,7 +6,7 @@ import type { SampledOrder } from '../../orders/wake/sample-orders.ts';
 import { sampleOrders } from '../../orders/wake/sample-orders.ts';
 import { SetupError } from '../../setup-error.ts';
 import type { AdminCommand } from './command.ts';
-import { countOf, defineCommand } from './command.ts';
+import { COUNT, defineCommand } from './command.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, table } from './text.ts';
 
@@ -51,9 +51,9 @@ const replayCommand = defineCommand({
   notes: `Run it before a deploy: an order that fails here would be blocked with the new code until the code is fixed.
 The sample has the newest orders of every status, and the oldest ones that are not final. It changes nothing.
 RUNNING says whether the order's workflow still runs, also if the order is final: a closed one needs nothing.`,
-  options: { count: { value: 'COUNT', help: 'The number of orders', fallback: '200' } },
+  options: { count: { value: 'COUNT', help: 'The number of orders', as: COUNT, fallback: 200 } },
   async run(service, { count }) {
-    const sample = await sampleOrders(service.sql, countOf('count', count));
+    const sample = await sampleOrders(service.sql, count);
     const { replayed, gone } = await replayAll(service, sample);
     const failures = await failuresOf(service, replayed);
     const statusOf = new Map(sample.map(({ orderNumber, status }) => [orderNumber, status]));
