@@ -1,4 +1,3 @@
-import type { Alert } from '../../alerts/alerts.ts';
 import { clearAlertById, listAlerts } from '../../alerts/alerts.ts';
 import { DomainError } from '../../domain/index.ts';
 import { listAudit } from '../../merchants/audit-log.ts';
@@ -18,19 +17,9 @@ const alertsCommand = defineCommand({
   },
   async run({ sql }, { kind, subject, all, limit }) {
     const data = await listAlerts(sql, { kind, subject, show: all ? 'all' : 'open' }, limit);
-    const alerts = list(data.alerts, {
-      ID: ({ alertId }) => alertId,
-      'LAST AT': ({ lastAt }) => lastAt,
-      COUNT: ({ count }) => count,
-      KIND: (alert) => alert.kind,
-      OF: (alert) => alert.subject,
-      WHAT: ({ message }) => message,
-      ...(all && {
-        CLEARED: ({ clearedAt }: Alert) => clearedAt,
-        BY: (one: Alert) => one.clearedBy,
-        WHY: (one: Alert) => one.clearedReason,
-      }),
-    });
+    const names = ['alertId', 'lastAt', 'count', 'kind', 'subject', 'message'] as const;
+    const cleared = ['clearedAt', 'clearedBy', 'clearedReason'] as const;
+    const alerts = list(data.alerts, all ? [...names, ...cleared] : names);
     const remedies = new Map(data.alerts.map(({ kind: of, remedy }) => [of, remedy]));
     const help = [...remedies].map(([of, remedy]) => `${of}: ${remedy}`).join('\n');
     return { data, text: blocks(alerts, help, moreHint(data.hasMore)) };
@@ -82,15 +71,8 @@ changed or looked at. --order finds actions on the order, on its webhook deliver
       since,
     };
     const data = await listAudit(sql, filter, limit);
-    const entries = list(data.entries, {
-      AT: (entry) => entry.at,
-      WHO: (entry) => entry.actor,
-      WHAT: (entry) => entry.action,
-      OUTCOME: (entry) => entry.outcome?.toLowerCase(),
-      MERCHANT: (entry) => entry.merchantId,
-      OF: (entry) => entry.subject,
-      WHY: (entry) => entry.reason,
-    });
+    const names = ['at', 'actor', 'action', 'outcome', 'merchantId', 'subject', 'reason'] as const;
+    const entries = list(data.entries, names);
     return { data, text: blocks(entries, moreHint(data.hasMore)) };
   },
 });

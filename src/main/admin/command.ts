@@ -5,8 +5,9 @@ import type { AdminService } from './service.ts';
 
 /** The output of a command: a JSON document, and the same as text. */
 export interface CommandResult {
-  readonly data: unknown;
-  readonly text: string;
+  readonly data: object;
+  /** The single values of the document, one in a line, if absent. */
+  readonly text?: string;
   /** True if the command completed and found a problem: exit code 1. */
   readonly failed?: boolean;
 }

@@ -10,7 +10,7 @@ import { TIME, UsageError } from '../process/command-line.ts';
 import { ALONE, ALONE_NOTES, actAlone, assertAlone } from './break-glass.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
 import { defineCommand, ORDER, REASON, YES } from './command.ts';
-import { disputeText, inspectorDeps } from './order.ts';
+import { inspectorDeps } from './order.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, inr, quoted, timeText } from './text.ts';
 
@@ -102,8 +102,8 @@ async function recoverAll(service: AdminService, since: Date): Promise<CommandRe
   return {
     data: { compared, woken, unsent, lost, sessions },
     text: facts({
-      Compared: compared,
-      Woken: woken,
+      compared,
+      woken,
       'With unsent webhooks': unsent,
       'Lost by the database': lost,
       'Payment sessions checked': sessions,
@@ -137,7 +137,7 @@ ${ALONE_NOTES}`,
         const { sql } = service;
         const { order, sentence } = await consequenceOfDecision(sql, inr, orderNumber, winner);
         const [last] = (await readDisputes(sql, orderNumber)).slice(-1);
-        return blocks(orderText(order), last && disputeText(last), sentence, readBy(reason));
+        return blocks(orderText(order), last && facts(last), sentence, readBy(reason));
       });
     }
     const by = needsTwo
@@ -197,15 +197,9 @@ function orderResult(order: Order): CommandResult {
       processedAt: refund.processed_at,
     },
   };
-  const text = facts({
-    Order: orderNumber,
-    Status: status,
-    Disputes: data.disputeCount,
-    'Completes at': data.completesAt ?? undefined,
-    Refund: refund ? `INR ${refund.amount.toFixed(2)}, ${refund.reason}` : undefined,
-    Refunded: refund ? (refund.processed_at ?? 'under way') : undefined,
-  });
-  return { data, text };
+  const inWords = refund && `INR ${refund.amount.toFixed(2)}, ${refund.reason}`;
+  const processedAt = refund && (refund.processed_at ?? 'under way');
+  return { data, text: facts({ ...data, refund: inWords, refundProcessedAt: processedAt }) };
 }
 
 const settleCommand = defineCommand({
@@ -247,14 +241,8 @@ ${ALONE_NOTES}`,
     const deps = { ...(await operatorDeps(service)), gateways, ...by };
     const { order, warning } = await settleOutside(deps, settlement);
     const { status, amountPaise } = order;
-    const text = facts({
-      Order: orderNumber,
-      Status: status,
-      Amount: inr(amountPaise),
-      Reference: reference,
-    });
     const data = { orderNumber, status, amountPaise, reference: reference ?? null, warning };
-    return { data, text: blocks(text, warning && `Warning: ${warning}`) };
+    return { data };
   },
 });
 
@@ -287,13 +275,8 @@ const consequences = () => import('../../payments/operators/consequences.ts');
 const readBy = (reason: string) => `Both sides will read:\n${quoted(reason)}`;
 
 function orderText(order: OrderRow): string {
-  return facts({
-    Order: order.orderNumber,
-    Merchant: `${order.merchantId} (${order.environment})`,
-    Status: order.status,
-    Amount: inr(order.amountPaise),
-    Description: order.description,
-  });
+  const { orderNumber, merchantId, environment, status, amountPaise, description } = order;
+  return facts({ orderNumber, merchantId, environment, status, amountPaise, description });
 }
 
 /** The commands that act on orders and disputes. */

@@ -23,6 +23,7 @@ import {
   NotConfirmedError,
   temporalLineOf,
 } from './service.ts';
+import { facts } from './text.ts';
 import { WEBHOOK_COMMANDS } from './webhook.ts';
 import { WORKER_COMMANDS } from './worker.ts';
 
@@ -111,7 +112,7 @@ async function run(
   const service = createAdminService(findSettings(), io);
   try {
     const { data, text, failed = false } = await command.run(service, own as never);
-    const stdout = json ? JSON.stringify(data, null, 2) : text;
+    const stdout = json ? JSON.stringify(data, null, 2) : (text ?? facts(data));
     return { stdout, stderr: '', exitCode: failed ? 1 : 0 };
   } finally {
     await service.close();
