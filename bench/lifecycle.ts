@@ -20,8 +20,6 @@ import { startSide } from './lifecycle/side.ts';
 
 /** Lifecycles of each concurrent client, two of which run while not all clients are busy. */
 const LIFECYCLES_PER_CLIENT = { full: 7, quick: 4 };
-/** What differs in production and costs processor time; older checkouts do not know it. */
-const AS_IN_PRODUCTION = { WORKFLOW_CALL_STACKS: 'off' };
 /** The first round compiles code and opens connections; it is not measured. */
 const WARM_UP_LIFECYCLES_PER_CLIENT = 3;
 
@@ -63,7 +61,7 @@ export const benchmark: Benchmark<typeof OPTIONS> = {
     const sides: (Side & { name: string })[] = [];
     try {
       for (const { name, folder, settings } of options.sides) {
-        const side = await startSide(folder, concurrency, { ...AS_IN_PRODUCTION, ...settings });
+        const side = await startSide(folder, concurrency, settings);
         sides.push({ ...side, name });
         console.log(`${name.padEnd(15)}${folder} (${side.commit})`);
       }
