@@ -20,14 +20,21 @@ const GATEWAYS = GATEWAY_ADAPTERS.map(({ name }) => name);
 
 const STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'SUSPENDED'] as const;
 
-/** What is left out is of the merchant's application. */
-function presentMerchant({
-  approvalRevoked: _,
-  submissions: _submissions,
-  ...merchant
-}: MerchantRow) {
-  return merchant;
-}
+const presentMerchant = (row: MerchantRow) => ({
+  merchantId: row.merchantId,
+  name: row.name,
+  email: row.email,
+  status: row.status,
+  statusReason: row.statusReason,
+  gateway: row.gateway,
+  linkedAccounts: row.linkedAccounts,
+  waitingAccountId: row.waitingAccountId,
+  waitingUntil: row.waitingUntil,
+  linkedAccountState: row.linkedAccountState,
+  transfersFrom: row.transfersFrom,
+  isReady: row.isReady,
+  createdAt: row.createdAt,
+});
 
 /** Why the merchant cannot take payments in production; null if it can. */
 function reasonOf(row: MerchantRow): string | null {
