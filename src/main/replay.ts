@@ -39,7 +39,7 @@ async function* replayHistories(
 }
 
 /** An order that this checkout's workflow code cannot continue. */
-export interface ReplayFailure {
+interface ReplayFailure {
   orderNumber: string;
   /** Whether its workflow still runs: a closed one needs nothing. */
   isRunning: boolean;

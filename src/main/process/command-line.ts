@@ -6,7 +6,7 @@ export class UsageError extends Error {
 }
 
 /** How the text of an option is read. */
-export interface Reader<Value> {
+interface Reader<Value> {
   /** @returns undefined if the text is not such a value */
   readonly read: (text: string) => Value | undefined;
   /** What it accepts, in the message about a wrong value. */
@@ -14,7 +14,7 @@ export interface Reader<Value> {
 }
 
 /** An option that takes a value: a text, if it has neither choices nor a reader. */
-export interface ValueOption {
+interface ValueOption {
   /** The placeholder of the value in the help; the choices if absent. */
   readonly value?: string;
   readonly help: string;
@@ -26,7 +26,7 @@ export interface ValueOption {
 }
 
 /** An option without a value. */
-export interface FlagOption {
+interface FlagOption {
   readonly flag: true;
   readonly help: string;
 }
