@@ -21,7 +21,7 @@ function valueText(name: string, value: unknown): string {
   if (typeof value === 'number' && name.endsWith('Paise')) return inr(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (value instanceof Date) return timeText(value);
-  const text = String(value);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? timeText(text) : replaceControlCharacters(text);
 }
 
