@@ -13,8 +13,6 @@ const LIFECYCLES_PER_CLIENT = { full: 7, quick: 4 };
 const WARM_UP_LIFECYCLES_PER_CLIENT = 3;
 /** Lifecycles one after the other, and as many that begin evenly. */
 const LIGHT_LIFECYCLES = { full: 200, quick: 30 };
-/** What differs in production and costs processor time. */
-const SETTINGS = { WORKFLOW_CALL_STACKS: 'off' };
 
 const OPTIONS = {
   against: textOption(
@@ -45,7 +43,7 @@ export const benchmark: Benchmark<typeof OPTIONS> = {
     const sides: Side[] = [];
     try {
       for (const checkout of await checkoutsOf(values.against)) {
-        sides.push(await startSide({ ...checkout, settings: SETTINGS }, CONCURRENCY));
+        sides.push(await startSide(checkout, CONCURRENCY));
       }
       return await measureSides(sides, {
         rounds: values.rounds ?? (quick ? 2 : ROUNDS),

@@ -6,7 +6,7 @@ import { createLifecycleClient } from './lifecycle/order-lifecycle.ts';
 import { startServiceOnPostgres } from './service-on-postgres.ts';
 
 /** The limit of the address would measure itself; the rest is as in production. */
-const SETTINGS = { RATE_LIMIT_PER_SECOND: '1000000', WORKFLOW_CALL_STACKS: 'off' };
+const SETTINGS = { RATE_LIMIT_PER_SECOND: '1000000' };
 const MERCHANTS = 16;
 /** Times the best number of clients. */
 const OVERLOADS = [4, 16];

@@ -5,7 +5,6 @@ import type { Environment } from './domain/index.ts';
 import { WEBHOOK_RETRY_DELAYS_MS } from './domain/webhook-retries.ts';
 import type { GatewayAdapter } from './payments/gateway/adapter.ts';
 import { GATEWAY_ADAPTERS } from './payments/gateway/adapters.ts';
-import { SAMPLERS } from './tracing/options.ts';
 import type { TemporalServer } from './temporal/client.ts';
 import { readTemporalSecurity } from './temporal/connection-settings.ts';
 import {
@@ -137,11 +136,6 @@ export const SERVICE_SETTINGS = {
     description:
       'the workflow code of a worker, bundled before it starts. Not set: bundled at each start',
   }),
-  WORKFLOW_CALL_STACKS: setting(z.enum(['on', 'off']), 'off', {
-    accepts: 'on or off',
-    description:
-      "whether Temporal's Web UI can show where the code of a running workflow waits. It takes a stack trace for each promise, and a thread of the workflows' own",
-  }),
   PUBLIC_BASE_URL: webAddress('where buyers and the gateway reach the service', {
     byDefault: '`http://127.0.0.1:PORT`',
   }),
@@ -236,16 +230,10 @@ export const TRACING_SETTINGS = {
     description: 'sent to the collector, such as its API key',
     secret: true,
   }),
-  OTEL_SERVICE_NAME: text(undefined, {
-    matches: /^[\w.-]{1,100}$/,
-    accepts: 'up to 100 letters, digits, points, - and _',
-    description: 'the name of the process in traces',
-    byDefault: '`payment-order-service-api` or `-worker`',
-  }),
-  OTEL_TRACES_SAMPLER: oneOf(SAMPLERS, 'parentbased_always_on', 'which traces are kept'),
   OTEL_TRACES_SAMPLER_ARG: setting(z.coerce.number<string>().min(0).max(1), '1', {
     accepts: 'a number from 0 to 1',
-    description: 'the share of traces that the samplers by ratio keep',
+    description:
+      'the share of traces that are kept; a request that continues a trace of its client is kept with it',
   }),
 };
 

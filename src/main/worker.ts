@@ -139,7 +139,7 @@ await runMain(
     const workflows = runsWorkflows
       ? {
           workflowBundle: await loadWorkflows(config, logger, { isTraced: tracing.isOn }),
-          ...(config.workflowCallStacks === 'off' && runWorkflowsInThisThread()),
+          ...runWorkflowsInThisThread(),
         }
       : {};
     const workers = await Promise.all(

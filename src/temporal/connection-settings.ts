@@ -6,12 +6,12 @@ import { ConfigError, faulty, readSettings, setting, text, valueNameOf } from '.
 import type { TemporalSecurity } from './client.ts';
 
 const PEM_FILE = 'the path of a PEM file';
-const PEM_TEXT = 'the text of a PEM file';
 const SWITCH = ['true', 'false', '1', '0'] as const;
 
 /**
  * The security of the connection to Temporal, with the names and the meaning that Temporal's own
- * programs and SDKs give them (envconfig).
+ * programs and SDKs give them (envconfig). Those that are not here have no effect: certificates are files, so that a
+ * replaced one has the same settings, and the certificate of the server is always verified.
  */
 export const CONNECTION_SETTINGS = {
   TEMPORAL_API_KEY: text(undefined, {
@@ -29,26 +29,14 @@ export const CONNECTION_SETTINGS = {
     accepts: PEM_FILE,
     description: 'the certificate with which the service authenticates itself to Temporal (mTLS)',
   }),
-  TEMPORAL_TLS_CLIENT_CERT_DATA: text(undefined, {
-    accepts: PEM_TEXT,
-    description: 'the same, instead of its path',
-  }),
   TEMPORAL_TLS_CLIENT_KEY_PATH: text(undefined, {
     accepts: PEM_FILE,
     description: 'the private key of that certificate',
-  }),
-  TEMPORAL_TLS_CLIENT_KEY_DATA: text(undefined, {
-    accepts: PEM_TEXT,
-    description: 'the same, instead of its path',
   }),
   TEMPORAL_TLS_SERVER_CA_CERT_PATH: text(undefined, {
     accepts: PEM_FILE,
     description:
       "the authorities that may have issued Temporal's certificate, instead of the public ones",
-  }),
-  TEMPORAL_TLS_SERVER_CA_CERT_DATA: text(undefined, {
-    accepts: PEM_TEXT,
-    description: 'the same, instead of their path',
   }),
   TEMPORAL_TLS_SERVER_NAME: text(undefined, {
     matches: /^[\w.-]+$/,
@@ -56,36 +44,21 @@ export const CONNECTION_SETTINGS = {
     description: "the name in Temporal's certificate",
     byDefault: 'the host of `TEMPORAL_ADDRESS`',
   }),
-  TEMPORAL_TLS_DISABLE_HOST_VERIFICATION: setting(z.enum(['false', '0']), undefined, {
-    accepts: "only false, because Temporal's certificate is always verified",
-    description: 'refuses what would disable the verification',
-  }),
 };
 
 type Name = keyof typeof CONNECTION_SETTINGS;
 type Values = ReturnType<typeof readSettings<typeof CONNECTION_SETTINGS>>;
 
-/** The three files, each given by its path or by its text. */
-const CERTIFICATE = ['TEMPORAL_TLS_CLIENT_CERT_PATH', 'TEMPORAL_TLS_CLIENT_CERT_DATA'] as const;
-const KEY = ['TEMPORAL_TLS_CLIENT_KEY_PATH', 'TEMPORAL_TLS_CLIENT_KEY_DATA'] as const;
-const AUTHORITIES = [
-  'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
-  'TEMPORAL_TLS_SERVER_CA_CERT_DATA',
-] as const;
+const CERTIFICATE = 'TEMPORAL_TLS_CLIENT_CERT_PATH';
+const KEY = 'TEMPORAL_TLS_CLIENT_KEY_PATH';
+const AUTHORITIES = 'TEMPORAL_TLS_SERVER_CA_CERT_PATH';
 
-/** Refuses a file given twice, and half of a pair, which the SDK would ignore. */
+/** Refuses half of a pair, which the SDK would ignore. */
 function requireWhole(values: Values): void {
   const isGiven = (name: Name) => values[valueNameOf(name)] !== undefined;
-  for (const [path, data] of [CERTIFICATE, KEY, AUTHORITIES]) {
-    if (isGiven(path) && isGiven(data)) {
-      throw new ConfigError(`${path} and ${data} are both set: set one of them`);
-    }
-  }
-  const [certificate, key] = [CERTIFICATE.some(isGiven), KEY.some(isGiven)];
-  if (certificate && !key) throw faulty(KEY[0], CONNECTION_SETTINGS[KEY[0]], 'missing');
-  if (key && !certificate) {
-    throw faulty(CERTIFICATE[0], CONNECTION_SETTINGS[CERTIFICATE[0]], 'missing');
-  }
+  if (isGiven(CERTIFICATE) === isGiven(KEY)) return;
+  const missing = isGiven(CERTIFICATE) ? KEY : CERTIFICATE;
+  throw faulty(missing, CONNECTION_SETTINGS[missing], 'missing');
 }
 
 /** Refuses what `parse` cannot use. */
@@ -131,16 +104,14 @@ export function readTemporalSecurity(env: NodeJS.ProcessEnv): TemporalSecurity {
   const security = load(values);
   const { tls } = security;
   if (typeof tls !== 'object' || tls === null) return security;
-  const asGiven = ([path, data]: readonly [Name, Name]) =>
-    values[valueNameOf(path)] === undefined ? data : path;
   const { clientCertPair: pair, serverRootCACertificate: authorities } = tls;
   if (pair) {
     const [cert, key] = [Buffer.from(pair.crt), Buffer.from(pair.key)];
     // It also compares the key with the certificate's.
-    requireUsable([asGiven(CERTIFICATE), asGiven(KEY)], () => createSecureContext({ cert, key }));
+    requireUsable([CERTIFICATE, KEY], () => createSecureContext({ cert, key }));
   }
   if (authorities) {
-    requireUsable([asGiven(AUTHORITIES)], () => new X509Certificate(authorities));
+    requireUsable([AUTHORITIES], () => new X509Certificate(authorities));
   }
   return security;
 }

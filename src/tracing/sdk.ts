@@ -4,10 +4,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { loggingErrorHandler, setGlobalErrorHandler } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { Resource } from '@opentelemetry/resources';
-import type { Sampler } from '@opentelemetry/sdk-trace-base';
 import {
-  AlwaysOffSampler,
-  AlwaysOnSampler,
   BasicTracerProvider,
   BatchSpanProcessor,
   ParentBasedSampler,
@@ -57,7 +54,7 @@ export function startSdk(options: TracingOptions): TracingSdk {
   );
   const provider = new BasicTracerProvider({
     resource,
-    sampler: samplerOf(options),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(options.samplerRatio) }),
     spanProcessors: [spanProcessor],
   });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
@@ -75,19 +72,6 @@ export function startSdk(options: TracingOptions): TracingSdk {
       setGlobalErrorHandler(loggingErrorHandler());
     },
   };
-}
-
-function samplerOf({ sampler, samplerRatio }: TracingOptions): Sampler {
-  const byRatio = new TraceIdRatioBasedSampler(samplerRatio);
-  const samplers = {
-    always_on: new AlwaysOnSampler(),
-    always_off: new AlwaysOffSampler(),
-    traceidratio: byRatio,
-    parentbased_always_on: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
-    parentbased_always_off: new ParentBasedSampler({ root: new AlwaysOffSampler() }),
-    parentbased_traceidratio: new ParentBasedSampler({ root: byRatio }),
-  } satisfies Record<TracingOptions['sampler'], Sampler>;
-  return samplers[sampler];
 }
 
 function onceAMinute(onFailure: (error: unknown) => void): (error: unknown) => void {

@@ -51,7 +51,9 @@ test('the list shows the actor, action, reason and time, latest first', async ({
     details: expect.objectContaining({ reason: 'Too many disputes' }),
   });
   const { stdout } = await cli.run('audit', 'list');
-  expect(stdout.split('\n')[0]).toMatch(/^AT +WHO +WHAT +OUTCOME +MERCHANT +OF +WHY$/);
+  expect(stdout.split('\n')[0]).toMatch(
+    /^AT +ACTOR +ACTION +OUTCOME +MERCHANT ID +SUBJECT +REASON$/,
+  );
   expect(stdout).toMatch(/Z +cli:\S+ +merchant\.suspend +- +mer_\S+ +- +Too many disputes$/m);
 });
 

@@ -33,7 +33,7 @@ describe('the help', () => {
   test('lists every command with its description', async () => {
     const { code, stdout } = await adminProcess({}).run('--help');
     expect(code).toBe(0);
-    for (const command of ['merchant create', 'key rotate', 'origins set', 'keys reseal']) {
+    for (const command of ['merchant create', 'key rotate', 'webhook set', 'keys reseal']) {
       expect(stdout).toContain(`  ${command} `);
     }
     for (const command of ['delivery retry-failed', 'dispute decide', 'order settle']) {

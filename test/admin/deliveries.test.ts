@@ -86,7 +86,7 @@ test('the list can be filtered by order, environment and state, and limited', as
   expect(await list('--state', 'FAILED')).toEqual([]);
   const { stdout } = await cli.run('delivery', 'list', '--merchant', merchantId);
   expect(stdout.split('\n')[0]).toMatch(
-    /^DELIVERY +ORDER +EVENT +STATE +ATTEMPTS +LAST ATTEMPT +NEXT/,
+    /^DELIVERY ID +ORDER NUMBER +EVENT +STATE +ATTEMPTS +LAST ATTEMPT +NEXT ATTEMPT AT/,
   );
   expect(stdout).toContain('answered 500');
   expect(await cli.misuse('delivery', 'list', '--limit', '0')).toContain('--limit must be');

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { orderSchema } from '../../src/orders/schemas.ts';
+import { findEndpoint, removeWebhookUrl } from '../../src/webhooks/public.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { auditOf } from '../support/audit.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -10,7 +12,6 @@ import type { ReceivedWebhook, WebhookReceiver } from '../support/webhook-receiv
 interface Endpoint {
   url: string | null;
   secret: string | null;
-  hasSecret: boolean;
   warning: string | null;
 }
 interface TestResult {
@@ -83,7 +84,7 @@ describe('the webhook URL', () => {
     expect(first.secret).toMatch(/^whsec_[0-9A-Za-z]{36}$/);
     const second = await webhook(cli, 'set', merchantId, '--url', `${receiver.url}/2`);
     expect(second.secret).toBeNull();
-    const shown = await webhook(cli, 'show', merchantId);
+    const shown = await findEndpoint(service.sql, merchantId, 'sandbox');
     expect(shown).toMatchObject({ url: `${receiver.url}/2`, hasSecret: true });
     expect(JSON.stringify(shown)).not.toContain('whsec_');
     const production = ['--environment', 'production', '--url', 'https://example.com/hooks'];
@@ -122,7 +123,7 @@ describe('the webhook URL', () => {
     const url = 'https://no-such-host.invalid/hooks';
     const saved = await webhook(cli, 'set', merchantId, '--url', url);
     expect(saved.warning).toContain('cannot be resolved now');
-    expect(await webhook(cli, 'show', merchantId)).toMatchObject({ url });
+    expect(await findEndpoint(service.sql, merchantId, 'sandbox')).toMatchObject({ url });
   });
 
   test('of an unknown merchant is refused', async ({ service, cli }) => {
@@ -136,11 +137,12 @@ describe('the webhook URL', () => {
     cli,
   }) => {
     const { merchantId, receiver, secret } = await aMerchantWithUrl(service, cli);
-    expect(await webhook(cli, 'remove', merchantId)).toMatchObject({ url: null });
-    expect(await webhook(cli, 'show', merchantId)).toMatchObject({ url: null, hasSecret: true });
-    expect(await cli.refusal('webhook', 'remove', '--merchant', merchantId)).toBe(
-      'No webhook URL is configured in sandbox',
-    );
+    const { sql } = service;
+    const remove = () => removeWebhookUrl({ sql, actor: TEST_ACTOR }, merchantId, 'sandbox');
+    await remove();
+    const removed = await findEndpoint(sql, merchantId, 'sandbox');
+    expect(removed).toMatchObject({ url: null, hasSecret: true });
+    await expect(remove()).rejects.toThrow('No webhook URL is configured in sandbox');
     expect((await webhook(cli, 'set', merchantId, '--url', receiver.url)).secret).toBeNull();
     await webhook(cli, 'test', merchantId);
     const sent = onlyWebhook(receiver);

@@ -97,7 +97,7 @@ test('an unavailable Temporal is one line with exit code 1, and the ledger is st
       /^Open orders are not compared with Temporal\. Temporal cannot be reached: /,
     ),
   ]);
-  expect(stdout).toMatch(/sandbox +merchant_held +\d/);
+  expect(stdout).toMatch(/sandbox +merchant_held +INR \d/);
   expect(stdout).toContain('The ledger is sound');
 });
 

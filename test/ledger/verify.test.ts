@@ -245,8 +245,8 @@ describe('the command', () => {
     const cli = adminCli({ DATABASE_URL: database.url });
     const sound = await cli.run('ledger', 'verify');
     expect(sound.code).toBe(0);
-    expect(sound.stdout).toMatch(/sandbox +gateway_clearing +-1711\.11 +-1711\.11/);
-    expect(sound.stdout).toMatch(/sandbox +sum +0\.00 +0\.00/);
+    expect(sound.stdout).toMatch(/sandbox +gateway_clearing +INR -1711\.11 +INR -1711\.11/);
+    expect(sound.stdout).toMatch(/sandbox +sum +INR 0\.00 +INR 0\.00/);
     expect(sound.stdout).toContain('The ledger is sound');
 
     const copy = await createTestDatabase();

@@ -70,7 +70,7 @@ test('bench --help names each benchmark that docs/benchmarks.md has figures of, 
 test.each([
   [['latency'], 'There is no benchmark latency'],
   [['get', '--fast'], "Unknown option '--fast'"],
-  [['dashboard', '--orders', 'many'], '--orders accepts a whole number'],
+  [['dashboard', '--orders', 'many'], '--orders must be a whole number'],
   [['--quick', 'get'], "Unexpected argument 'get'"],
 ])('bench %j is refused with one line and 2', (args, text) => {
   const { stderr, status } = bench(...args);

@@ -10,7 +10,6 @@ export const tracedWorker = once(async (): Promise<Partial<WorkerOptions>> => {
     endpoint: 'http://127.0.0.1:9',
     headers: {},
     serviceName: 'recorder',
-    sampler: 'always_on',
     samplerRatio: 1,
     onFailure: () => {},
   });

@@ -102,15 +102,6 @@ test('an order sees nothing of another in the global object, and changes no modu
   expect(failures.filter((message) => message !== CUT_OFF)).toEqual([]);
 });
 
-test('with call stacks, the Web UI shows where a workflow waits', async ({ service, merchant }) => {
-  const worker = await startWorkerProcess(service, { settings: { WORKFLOW_CALL_STACKS: 'on' } });
-  onTestFinished(() => worker.kill());
-  const { stack } = await startedOrder(service, merchant);
-  // At first it still reads its row.
-  await until(async () => (await stack()).includes('inbox.ts'));
-  expect(await stack()).toContain('inbox.ts');
-});
-
 test('without call stacks, it says so', async ({ service, merchant }) => {
   const worker = await startWorkerProcess(service);
   onTestFinished(() => worker.kill());

@@ -1,9 +1,9 @@
-import type { Alert } from '../../alerts/alerts.ts';
 import { clearAlertById, listAlerts } from '../../alerts/alerts.ts';
 import { DomainError } from '../../domain/index.ts';
 import { listAudit } from '../../merchants/audit-log.ts';
+import { TIME, wholeNumber } from '../process/command-line.ts';
 import type { AdminCommand } from './command.ts';
-import { ANY_MERCHANT, countOf, defineCommand, LIMIT, limitOf, REASON, timeOf } from './command.ts';
+import { ANY_MERCHANT, defineCommand, LIMIT, REASON } from './command.ts';
 import { blocks, list, moreHint } from './text.ts';
 
 const alertsCommand = defineCommand({
@@ -16,24 +16,10 @@ const alertsCommand = defineCommand({
     limit: LIMIT,
   },
   async run({ sql }, { kind, subject, all, limit }) {
-    const data = await listAlerts(
-      sql,
-      { kind, subject, show: all ? 'all' : 'open' },
-      limitOf(limit),
-    );
-    const alerts = list(data.alerts, {
-      ID: ({ alertId }) => alertId,
-      'LAST AT': ({ lastAt }) => lastAt,
-      COUNT: ({ count }) => count,
-      KIND: (alert) => alert.kind,
-      OF: (alert) => alert.subject,
-      WHAT: ({ message }) => message,
-      ...(all && {
-        CLEARED: ({ clearedAt }: Alert) => clearedAt,
-        BY: (one: Alert) => one.clearedBy,
-        WHY: (one: Alert) => one.clearedReason,
-      }),
-    });
+    const data = await listAlerts(sql, { kind, subject, show: all ? 'all' : 'open' }, limit);
+    const names = ['alertId', 'lastAt', 'count', 'kind', 'subject', 'message'] as const;
+    const cleared = ['clearedAt', 'clearedBy', 'clearedReason'] as const;
+    const alerts = list(data.alerts, all ? [...names, ...cleared] : names);
     const remedies = new Map(data.alerts.map(({ kind: of, remedy }) => [of, remedy]));
     const help = [...remedies].map(([of, remedy]) => `${of}: ${remedy}`).join('\n');
     return { data, text: blocks(alerts, help, moreHint(data.hasMore)) };
@@ -45,11 +31,15 @@ const clearCommand = defineCommand({
   summary: 'Clear an alert whose cause is resolved',
   notes: 'It is raised again if its cause recurs.',
   options: {
-    id: { value: 'ID', help: 'The id that alert list shows', required: true },
+    id: {
+      value: 'ID',
+      help: 'The id that alert list shows',
+      as: wholeNumber(1),
+      required: true,
+    },
     reason: { ...REASON, help: 'What was done, for the audit log' },
   },
-  async run({ sql, actor }, { id, reason }) {
-    const alertId = countOf('id', id);
+  async run({ sql, actor }, { id: alertId, reason }) {
     if (!(await clearAlertById(sql, alertId, actor, reason))) {
       const message = `There is no alert ${alertId}, or it is cleared already`;
       throw new DomainError('NOT_FOUND', message);
@@ -69,7 +59,7 @@ changed or looked at. --order finds actions on the order, on its webhook deliver
     merchant: ANY_MERCHANT,
     actor: { value: 'NAME', help: 'Only by this actor, such as cli:asha or key:mk_live_…' },
     action: { value: 'NAME', help: 'Only this action, such as dispute.decide' },
-    since: { value: 'ISO', help: 'Only since this time, such as 2026-11-20T08:00:00Z' },
+    since: { value: 'ISO', as: TIME, help: 'Only since this time, such as 2026-11-20T08:00:00Z' },
     limit: LIMIT,
   },
   async run({ sql }, { order, merchant, actor, action, since, limit }) {
@@ -78,18 +68,11 @@ changed or looked at. --order finds actions on the order, on its webhook deliver
       merchantId: merchant,
       actor,
       action,
-      since: since === undefined ? undefined : timeOf('since', since),
+      since,
     };
-    const data = await listAudit(sql, filter, limitOf(limit));
-    const entries = list(data.entries, {
-      AT: (entry) => entry.at,
-      WHO: (entry) => entry.actor,
-      WHAT: (entry) => entry.action,
-      OUTCOME: (entry) => entry.outcome?.toLowerCase(),
-      MERCHANT: (entry) => entry.merchantId,
-      OF: (entry) => entry.subject,
-      WHY: (entry) => entry.reason,
-    });
+    const data = await listAudit(sql, filter, limit);
+    const names = ['at', 'actor', 'action', 'outcome', 'merchantId', 'subject', 'reason'] as const;
+    const entries = list(data.entries, names);
     return { data, text: blocks(entries, moreHint(data.hasMore)) };
   },
 });

@@ -63,11 +63,7 @@ run it again when they are final. Exit 1 if there is one. On a terminal it asks 
     const countOf = (outcome: Erasure['outcome']) =>
       orders.filter((order) => order.outcome === outcome).length;
     const data = { erased: countOf('erased'), refused: countOf('refused'), orders };
-    const list = table(orders, {
-      ORDER: ({ orderNumber }) => orderNumber,
-      OUTCOME: ({ outcome }) => outcome,
-      WHY: ({ reasons }) => reasons.join('; '),
-    });
+    const list = table(orders.map((order) => ({ ...order, reasons: order.reasons.join('; ') })));
     const summary = `${data.erased} erased, ${data.refused} refused.`;
     return { data, text: blocks(list, summary), failed: data.refused > 0 };
   },

@@ -6,8 +6,9 @@ import type { GatewayRecord } from '../../payments/gateway/gateway-record.ts';
 import type { OpenedSession, PaymentGateway } from '../../payments/gateway/gateway.ts';
 import type { OrderGateway } from '../../payments/gateway/gateways.ts';
 import { SetupError } from '../../setup-error.ts';
+import { UsageError } from '../process/command-line.ts';
 import type { AdminCommand } from './command.ts';
-import { defineCommand, ENVIRONMENT, UsageError } from './command.ts';
+import { defineCommand, ENVIRONMENT } from './command.ts';
 import { blocks, quoted, table } from './text.ts';
 
 const GATEWAYS = GATEWAY_ADAPTERS.map(({ name }) => name);
@@ -50,11 +51,9 @@ releases it and refunds it. Each step is printed to standard error as it ends.`,
 
 /** The checks as a table, with the remedies below it. */
 function resultOf(at: OrderGateway, checks: readonly GatewayCheck[], answers?: string) {
-  const list = table(checks, {
-    RESULT: ({ isOk }) => (isOk ? 'ok' : 'FAILED'),
-    WHAT: ({ what }) => what,
-    FOUND: ({ found }) => found,
-  });
+  const list = table(
+    checks.map(({ what, isOk, found }) => ({ result: isOk ? 'ok' : 'FAILED', what, found })),
+  );
   const remedies = checks.flatMap(({ what, remedy }) => (remedy ? [`${what}: ${remedy}`] : []));
   const written = answers !== undefined && `The gateway's answers are in ${answers}.`;
   const text = blocks(list, remedies.join('\n'), written);

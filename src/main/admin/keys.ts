@@ -25,22 +25,19 @@ const STATES = {
 
 function reportText({ keys, unusedApiKeys }: KeyReport): string {
   return blocks(
-    table(keys, {
-      SETTING: ({ setting }) => setting,
-      KEY: ({ keyId }) => keyId,
-      ROWS: ({ rows }) => rows,
-      STATE: ({ role, rows }) => STATES[role](rows),
-      OF: (key) =>
-        Object.entries(key.of)
+    table(
+      keys.map(({ setting, keyId, rows, role, of }) => ({
+        setting,
+        keyId,
+        rows,
+        state: STATES[role](rows),
+        of: Object.entries(of)
           .map(([name, count]) => `${count} ${name}`)
           .join(', '),
-    }),
+      })),
+    ),
     unusedApiKeys.length > 0 && 'API keys whose secret was not used since the pepper was replaced:',
-    table(unusedApiKeys, {
-      'API KEY': ({ apiKey }) => apiKey,
-      MERCHANT: ({ merchantId }) => merchantId,
-      'LAST USED': ({ lastUsedAt }) => lastUsedAt,
-    }),
+    table(unusedApiKeys),
   );
 }
 
@@ -73,12 +70,8 @@ is used.`,
     const { resealed, unreadable } = await resealAll({ sql, actor, boxes });
     const { report } = await keysOf(service);
     const text = blocks(
-      facts({ 'Encrypted again': resealed, 'Cannot be decrypted': unreadable.length }),
-      table(unreadable, {
-        WHAT: ({ what }) => what,
-        ROW: ({ row }) => row,
-        REASON: ({ reason }) => reason,
-      }),
+      facts({ resealed, unreadable: unreadable.length }),
+      table(unreadable),
       reportText(report),
     );
     return { data: { resealed, unreadable, ...report }, text, failed: unreadable.length > 0 };

@@ -2,13 +2,12 @@ import { proveLedger } from '../../ledger/proofs.ts';
 import type { LedgerFault } from '../../ledger/queries.ts';
 import type { Verification } from '../../ledger/verify.ts';
 import type { Difference } from '../../orders/wake/compare-orders.ts';
-import { paymentSubject } from '../../payments/gateway/gateways.ts';
 import type { GatewayComparison } from '../../payments/reconcile/compare-gateway.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand } from './command.ts';
 import type { AdminService } from './service.ts';
 import { isTemporalError, temporalLineOf } from './service.ts';
-import { blocks, facts, rupees, table } from './text.ts';
+import { blocks, facts, table } from './text.ts';
 
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
@@ -30,34 +29,12 @@ function figuresOf(
   verification: Verification,
   { comparedCount, notCompared }: WorkflowComparison,
 ): string {
+  const { ok: _, faultCount: _faults, ...figures } = verification;
+  const compared = { 'Open orders compared with Temporal': comparedCount };
   return blocks(
-    table(accountsOf(verification), {
-      ENVIRONMENT: ({ environment }) => environment,
-      ACCOUNT: ({ account }) => account,
-      INR: ({ balancePaise }) => rupees(balancePaise),
-      'EXPECTED INR': ({ expectedPaise }) => rupees(expectedPaise),
-    }),
-    facts({
-      'Ledger lines': verification.lineCount,
-      Orders: verification.orderCount,
-      Captures: verification.captureCount,
-      'Captures not applied yet': verification.capturesUnderWay,
-      'Captures not usable for an order': verification.unfitCaptureCount,
-      'Surplus captures': verification.surplusCount,
-      'Reversed at the gateway': verification.reversalCount,
-      'Settled outside the gateway': verification.outsideSettlementCount,
-      'Open orders compared with Temporal': notCompared === null ? comparedCount : undefined,
-    }),
+    table(accountsOf(verification)),
+    facts({ ...figures, ...(notCompared === null && compared) }),
   );
-}
-
-function faultsText({ faults }: Verification): string {
-  const columns = {
-    RULE: ({ rule }: LedgerFault) => rule,
-    SUBJECT: ({ subject }: LedgerFault) => subject,
-    FAULT: ({ fault }: LedgerFault) => fault,
-  };
-  return table(faults, columns);
 }
 
 function withFaults(
@@ -77,22 +54,8 @@ async function askGateway(service: AdminService): Promise<GatewayComparison> {
   return compareWithGateway({ sql: service.sql, gateways: await service.gateways() });
 }
 
-const OF_PAYMENT = {
-  PAYMENT: paymentSubject,
-  ORDER: ({ orderNumber }: { orderNumber: string | null }) => orderNumber,
-};
-
-function comparisonText(compared: GatewayComparison): string {
-  const { faults, notAsked } = compared;
-  return blocks(
-    facts({
-      'Compared with the gateway': compared.comparedCount,
-      'Not compared, operation pending': compared.movingCount,
-      'Could not be compared': compared.notAskedCount,
-    }),
-    table(faults, { ...OF_PAYMENT, DIFFERENCE: ({ fault }) => fault }),
-    table(notAsked, { ...OF_PAYMENT, 'NOT COMPARED, BECAUSE': ({ reason }) => reason }),
-  );
+function comparisonText({ faults, notAsked, ...counts }: GatewayComparison): string {
+  return blocks(facts({ gateway: counts }), table(faults), table(notAsked));
 }
 
 function gatewayVerdictOf({ faultCount }: GatewayComparison): string {
@@ -120,7 +83,7 @@ money as well.`,
     const text = blocks(
       figuresOf(verification, workflows),
       compared && comparisonText(compared),
-      faultsText(verification),
+      table(verification.faults),
       workflows.notCompared,
       verdictOf(verification),
       compared && gatewayVerdictOf(compared),

@@ -1,8 +1,5 @@
-import type { Alongside } from '../../db/alongside.ts';
-import type { StatusChange, StatusDetails } from '../../merchants/commands.ts';
 import { changeMerchantStatus, createMerchant } from '../../merchants/commands.ts';
-import { createKeyPair, listKeys, rotateSecret } from '../../merchants/keys.ts';
-import { findOrigins, setOrigins } from '../../merchants/origins.ts';
+import { createKeyPair, rotateSecret } from '../../merchants/keys.ts';
 import { prepareAccountChange } from '../../merchants/linked-accounts.ts';
 import type { MerchantRow } from '../../merchants/queries.ts';
 import { listMerchants, requireMerchant } from '../../merchants/queries.ts';
@@ -49,29 +46,8 @@ function merchantResult(row: MerchantRow): CommandResult {
   const reason = row.status === 'APPROVED' ? reasonOf(row) : null;
   const warning =
     reason && `The merchant is not ready: production orders cannot be created, because ${reason}`;
-  const text = facts({
-    Merchant: row.merchantId,
-    Name: row.name,
-    'E-mail': row.email,
-    Status: row.status,
-    Reason: row.statusReason ?? undefined,
-    Gateway: row.gateway,
-    'Linked account': row.linkedAccounts.production,
-    'Changes to': row.waitingAccountId ?? undefined,
-    'Active from': row.waitingUntil ?? undefined,
-    'Account state': row.linkedAccountState ?? undefined,
-    Created: row.createdAt,
-  });
-  return { data: { ...presentMerchant(row), warning }, text: blocks(text, warning) };
-}
-
-async function change(
-  { sql, actor, alongside }: Pick<AdminService, 'sql' | 'actor'> & { alongside?: Alongside },
-  kind: StatusChange,
-  merchant: string,
-  details: StatusDetails = {},
-): Promise<MerchantRow> {
-  return changeMerchantStatus({ sql, actor, alongside }, merchant, kind, details);
+  const data = { ...presentMerchant(row), warning };
+  return { data, text: blocks(facts(presentMerchant(row)), warning) };
 }
 
 /** The kind of an approval of the command line: for an approved merchant it sets an account or a gateway. */
@@ -102,13 +78,9 @@ const merchantCommands = [
     options: { status: { help: 'Only this status', choices: STATUSES } },
     async run({ sql }, { status }) {
       const merchants = await listMerchants(sql, status);
-      const text = list(merchants, {
-        MERCHANT: (row) => row.merchantId,
-        STATUS: (row) => row.status,
-        NAME: (row) => row.name,
-        'E-MAIL': (row) => row.email,
-        PRODUCTION: (row) => reasonOf(row) ?? 'ready',
-      });
+      const names = ['merchantId', 'status', 'name', 'email', 'production'] as const;
+      const rows = merchants.map((row) => ({ ...row, production: reasonOf(row) ?? 'ready' }));
+      const text = list(rows, names);
       return { data: merchants.map(presentMerchant), text };
     },
   }),
@@ -150,15 +122,15 @@ ${ALONE_NOTES}`,
       const act = { kind, subject: merchant, merchantId: merchant, reason };
       const by = { sql: service.sql, ...(await actAlone(service, as, act)) };
       const details = { linkedAccount, gateway };
-      return merchantResult(await change(by, 'approve', merchant, details));
+      return merchantResult(await changeMerchantStatus(by, merchant, 'approve', details));
     },
   }),
   defineCommand({
     name: 'merchant suspend',
     summary: 'Suspend a merchant: its API answers 403, its releases wait',
     options: { merchant: MERCHANT, reason: { value: 'TEXT', help: 'Why, for the audit log' } },
-    run: async (service, { merchant, reason }) =>
-      merchantResult(await change(service, 'suspend', merchant, { reason })),
+    run: async ({ sql, actor }, { merchant, reason }) =>
+      merchantResult(await changeMerchantStatus({ sql, actor }, merchant, 'suspend', { reason })),
   }),
   defineCommand({
     name: 'merchant activate',
@@ -171,7 +143,7 @@ ${ALONE_NOTES}`,
       const { merchantId } = await requireMerchant(service.sql, merchant);
       const act = { kind: 'merchant.activate', subject: merchantId, merchantId, reason } as const;
       const by = { sql: service.sql, ...(await actAlone(service, as, act)) };
-      return merchantResult(await change(by, 'activate', merchant));
+      return merchantResult(await changeMerchantStatus(by, merchant, 'activate'));
     },
   }),
 ];
@@ -193,70 +165,10 @@ const keyCommands = (['create', 'rotate'] as const).map((action) =>
         environment,
         ...(await make(deps, merchant, environment)),
       };
-      const text = facts({
-        Merchant: merchant,
-        Environment: environment,
-        'X-API-Key': data.apiKey,
-        'X-API-Secret': data.apiSecret,
-      });
-      return { data, text: blocks(text, SHOWN_ONCE) };
+      return { data, text: blocks(facts(data), SHOWN_ONCE) };
     },
   }),
 );
 
-const listKeysCommand = defineCommand({
-  name: 'key list',
-  summary: "List a merchant's keys, without their secrets",
-  options: { merchant: MERCHANT },
-  async run({ sql }, { merchant }) {
-    const data = await listKeys(sql, merchant);
-    const text = list(data, {
-      ENVIRONMENT: (key) => key.environment,
-      'API KEY': (key) => key.apiKey,
-      CREATED: (key) => key.createdAt,
-      'SECRET ROTATED': (key) => key.rotatedAt,
-      'LAST USED': (key) => key.lastUsedAt,
-    });
-    return { data, text };
-  },
-});
-
-function originsResult(merchantId: string, environment: string, origins: string[]): CommandResult {
-  const none = 'No list: requests from every origin are allowed.';
-  return {
-    data: { merchantId, environment, origins },
-    text: origins.length === 0 ? none : origins.join('\n'),
-  };
-}
-
-const originCommands = [
-  defineCommand({
-    name: 'origins set',
-    summary: 'Set the origins that browsers may call the API from; none allows all',
-    options: {
-      merchant: MERCHANT,
-      environment: ENVIRONMENT,
-      origins: { value: 'A,B', help: 'https://shop.example.com or a domain', required: true },
-    },
-    async run({ sql, actor }, { merchant, environment, origins }) {
-      const wanted = origins.split(',').filter((origin) => origin.trim() !== '');
-      const saved = await setOrigins({ sql, actor }, merchant, environment, wanted);
-      return originsResult(merchant, environment, saved);
-    },
-  }),
-  defineCommand({
-    name: 'origins show',
-    summary: 'Show the allowed origins',
-    options: { merchant: MERCHANT, environment: ENVIRONMENT },
-    run: async ({ sql }, { merchant, environment }) =>
-      originsResult(merchant, environment, await findOrigins(sql, merchant, environment)),
-  }),
-];
-
-/** The commands for merchants, their keys and their origins. */
-export const MERCHANT_COMMANDS: readonly AdminCommand[] = [
-  ...merchantCommands,
-  ...keyCommands,
-  listKeysCommand,
-  ...originCommands,
-];
+/** The commands for merchants and their keys. */
+export const MERCHANT_COMMANDS: readonly AdminCommand[] = [...merchantCommands, ...keyCommands];

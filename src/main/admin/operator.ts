@@ -25,8 +25,8 @@ const depsOf = ({ sql, actor, config }: AdminService) => ({
 });
 
 function invitationResult({ userId, email, link }: Invitation): CommandResult {
-  const text = facts({ User: userId, 'E-mail': email, Link: link });
-  return { data: { userId, email, link }, text: blocks(text, LINK_HELP) };
+  const data = { userId, email, link };
+  return { data, text: blocks(facts(data), LINK_HELP) };
 }
 
 const MAILED = 'The link is in a mail to this address. It works once, for 24 hours.';
@@ -35,7 +35,7 @@ const MAILED = 'The link is in a mail to this address. It works once, for 24 hou
 function operatorResult({ userId, email, link }: InvitedOperator): CommandResult {
   if (link !== null) return invitationResult({ userId, email, link });
   const data = { userId, email, link };
-  return { data, text: blocks(facts({ User: userId, 'E-mail': email }), MAILED) };
+  return { data, text: blocks(facts(data), MAILED) };
 }
 
 const inviteCommand = defineCommand({

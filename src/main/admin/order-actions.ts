@@ -6,10 +6,11 @@ import type { Order } from '../../orders/schemas.ts';
 import { readDisputes } from '../../orders/steps/disputes.ts';
 import type { RetriedCall } from '../../payments/gateway/gateway-calls.ts';
 import type { OutsideSettlement } from '../../payments/settlement/settle-outside.ts';
+import { TIME, UsageError } from '../process/command-line.ts';
 import { ALONE, ALONE_NOTES, actAlone, assertAlone } from './break-glass.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
-import { defineCommand, ORDER, REASON, timeOf, UsageError, YES } from './command.ts';
-import { disputeText, inspectorDeps } from './order.ts';
+import { defineCommand, ORDER, REASON, YES } from './command.ts';
+import { inspectorDeps } from './order.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, inr, quoted, timeText } from './text.ts';
 
@@ -66,6 +67,7 @@ list of workflows lags behind.`,
     all: { flag: true, help: 'Every order that is not final' },
     since: {
       value: 'ISO',
+      as: TIME,
       help: 'With --all: a time before the backup was made (default: a day ago)',
     },
   },
@@ -73,7 +75,7 @@ list of workflows lags behind.`,
     if ((orderNumber === undefined) !== all) throw new UsageError('give either --order N or --all');
     if (orderNumber === undefined) {
       const aDayAgo = new Date(Date.now() - DAY_MS);
-      return recoverAll(service, since === undefined ? aDayAgo : timeOf('since', since));
+      return recoverAll(service, since ?? aDayAgo);
     }
     const { sql, log, actor } = service;
     const deps = { sql, log, actor, workflows: await service.workflows() };
@@ -100,8 +102,8 @@ async function recoverAll(service: AdminService, since: Date): Promise<CommandRe
   return {
     data: { compared, woken, unsent, lost, sessions },
     text: facts({
-      Compared: compared,
-      Woken: woken,
+      compared,
+      woken,
       'With unsent webhooks': unsent,
       'Lost by the database': lost,
       'Payment sessions checked': sessions,
@@ -135,7 +137,7 @@ ${ALONE_NOTES}`,
         const { sql } = service;
         const { order, sentence } = await consequenceOfDecision(sql, inr, orderNumber, winner);
         const [last] = (await readDisputes(sql, orderNumber)).slice(-1);
-        return blocks(orderText(order), last && disputeText(last), sentence, readBy(reason));
+        return blocks(orderText(order), last && facts(last), sentence, readBy(reason));
       });
     }
     const by = needsTwo
@@ -195,15 +197,9 @@ function orderResult(order: Order): CommandResult {
       processedAt: refund.processed_at,
     },
   };
-  const text = facts({
-    Order: orderNumber,
-    Status: status,
-    Disputes: data.disputeCount,
-    'Completes at': data.completesAt ?? undefined,
-    Refund: refund ? `INR ${refund.amount.toFixed(2)}, ${refund.reason}` : undefined,
-    Refunded: refund ? (refund.processed_at ?? 'under way') : undefined,
-  });
-  return { data, text };
+  const inWords = refund && `INR ${refund.amount.toFixed(2)}, ${refund.reason}`;
+  const processedAt = refund && (refund.processed_at ?? 'under way');
+  return { data, text: facts({ ...data, refund: inWords, refundProcessedAt: processedAt }) };
 }
 
 const settleCommand = defineCommand({
@@ -245,14 +241,8 @@ ${ALONE_NOTES}`,
     const deps = { ...(await operatorDeps(service)), gateways, ...by };
     const { order, warning } = await settleOutside(deps, settlement);
     const { status, amountPaise } = order;
-    const text = facts({
-      Order: orderNumber,
-      Status: status,
-      Amount: inr(amountPaise),
-      Reference: reference,
-    });
     const data = { orderNumber, status, amountPaise, reference: reference ?? null, warning };
-    return { data, text: blocks(text, warning && `Warning: ${warning}`) };
+    return { data };
   },
 });
 
@@ -285,13 +275,8 @@ const consequences = () => import('../../payments/operators/consequences.ts');
 const readBy = (reason: string) => `Both sides will read:\n${quoted(reason)}`;
 
 function orderText(order: OrderRow): string {
-  return facts({
-    Order: order.orderNumber,
-    Merchant: `${order.merchantId} (${order.environment})`,
-    Status: order.status,
-    Amount: inr(order.amountPaise),
-    Description: order.description,
-  });
+  const { orderNumber, merchantId, environment, status, amountPaise, description } = order;
+  return facts({ orderNumber, merchantId, environment, status, amountPaise, description });
 }
 
 /** The commands that act on orders and disputes. */

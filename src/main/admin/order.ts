@@ -1,14 +1,13 @@
 import { markErased } from '../../orders/erased.ts';
 import { findOrderAnywhere, findOrders } from '../../orders/lists/find-orders.ts';
 import type { OrderRow } from '../../orders/rows.ts';
-import type { DisputeEnding, DisputeRecord } from '../../orders/steps/disputes.ts';
-import type { CapturedPayment } from '../../payments/operators/operator-queries.ts';
 import type { OrderView, OrderWorkflowsView } from '../../payments/operators/order-view.ts';
+import type { Delivery, DeliveryAttempt } from '../../webhooks/lists/delivery-list.ts';
+import { UsageError } from '../process/command-line.ts';
 import type { AdminCommand } from './command.ts';
-import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, LIMIT, limitOf, ORDER } from './command.ts';
-import { UsageError } from './command.ts';
+import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, LIMIT, ORDER } from './command.ts';
 import type { AdminService } from './service.ts';
-import { blocks, facts, inr, list, moreHint, quoted, rupees, table, timeText } from './text.ts';
+import { blocks, facts, list, moreHint, records, table, timeText } from './text.ts';
 
 const findCommand = defineCommand({
   name: 'order find',
@@ -41,18 +40,10 @@ const findCommand = defineCommand({
       );
     }
     const search = { ...what, environment, merchantId: merchant };
-    const data = await findOrders(sql, search, limitOf(limit));
-    const orders = list(data.orders.map(markErased), {
-      ORDER: (one) => one.orderNumber,
-      CREATED: (one) => one.createdAt,
-      STATUS: (one) => one.status,
-      INR: (found) => rupees(found.amountPaise),
-      'E-MAIL': (one) => one.buyerEmail,
-      PHONE: (one) => one.buyerPhone,
-      "MERCHANT'S ID": (one) => one.merchantOrderId,
-      MERCHANT: (one) => one.merchantId,
-      ENVIRONMENT: (one) => one.environment,
-    });
+    const data = await findOrders(sql, search, limit);
+    const names = ['orderNumber', 'createdAt', 'status', 'amountPaise', 'buyerEmail'] as const;
+    const others = ['buyerPhone', 'merchantOrderId', 'merchantId', 'environment'] as const;
+    const orders = list(data.orders.map(markErased), [...names, ...others]);
     return { data, text: blocks(orders, moreHint(data.hasMore)) };
   },
 });
@@ -102,155 +93,70 @@ export async function inspectorDeps({ sql, temporal }: Pick<AdminService, 'sql' 
 }
 
 function textOf(order: ShownOrder): string {
-  return blocks(
-    headText(order),
-    moneyText(order),
-    ...order.disputes.map(disputeText),
-    workflowText(order),
-    table(order.timeline, {
-      AT: ({ at }) => timeText(at),
-      STEP: ({ kind }) => kind,
-      STATUS: ({ status }) => status,
-      BY: ({ actor }) => actor,
-    }),
-    table(order.deliveries, {
-      DELIVERY: ({ deliveryId }) => deliveryId,
-      EVENT: ({ event }) => event,
-      STATE: ({ state }) => state,
-      ATTEMPTS: ({ attempts }) => attempts.length,
-      'LAST ANSWER': ({ attempts }) => attempts.at(-1)?.error ?? attempts.at(-1)?.statusCode,
-      NEXT: ({ nextAttemptAt }) => nextAttemptAt && timeText(nextAttemptAt),
-    }),
-  );
-}
-
-function headText(order: ShownOrder): string {
-  const { next, refund, buyer } = order;
-  return facts({
-    Order: order.orderNumber,
-    'Merchant order id': order.merchantOrderId ?? undefined,
-    Merchant: `${order.merchantId} (${order.environment})`,
-    Gateway: order.gateway,
-    Status: order.status,
-    'Pending operation': order.doing ?? undefined,
-    Now: order.inWords ?? undefined,
-    Next: next ? `${timeText(next.at)} ${next.action}` : undefined,
-    'Dispute waiting since': order.waitingDisputeSince ?? undefined,
-    Amount: inr(order.amountPaise),
-    Description: order.description,
-    Buyer: [buyer.name, buyer.email, buyer.phone].filter(Boolean).join(', '),
-    Refund: refund ? `${inr(refund.amountPaise)}, ${refund.reason}` : undefined,
-    Refunded: refund ? (refund.processedAt ?? 'under way') : undefined,
-    Created: order.createdAt,
-    Changed: order.updatedAt,
-  });
-}
-
-function moneyText(order: ShownOrder): string {
-  const { money, sessions } = order;
+  const { buyer, next, money, settledOutside, sessions, temporalProblem: problem } = order;
   const last = sessions.at(-1);
+  const single = {
+    ...order,
+    buyer: [buyer.name, buyer.email, buyer.phone].filter(Boolean).join(', '),
+    next: next && `${timeText(next.at)} ${next.action}`,
+    refund: order.refund && {
+      ...order.refund,
+      processedAt: order.refund.processedAt ?? 'under way',
+    },
+    money: null,
+    ...money,
+    settledOutside: settledOutside && {
+      ...settledOutside,
+      checkedAt: settledOutside.checkedAt ?? 'not checked at the gateway',
+    },
+    paymentSessions: sessions.length,
+    latestSession: last && `${last.sessionId} ${last.state}, until ${timeText(last.expiresAt)}`,
+    temporalProblem: null,
+  };
   return blocks(
-    table(order.payments, {
-      PAYMENT: (payment) => payment.gatewayPaymentId,
-      UTR: (payment) => payment.utr,
-      INR: (payment) => rupees(payment.amountPaise),
-      CAPTURED: (payment) => payment.capturedAt,
-      'AT THE GATEWAY': gatewayStateText,
-    }),
-    table(order.reversals, {
-      REVERSAL: (one) => one.reversalId,
-      KIND: (one) => one.kind,
-      INR: (one) => rupees(one.amountPaise),
-      STATE: (one) => one.state,
-      RECORDED: (one) => one.recordedAt,
-      ENDED: (one) => one.endedAt,
-    }),
-    facts({
-      Held: inr(money.heldPaise),
-      Released: inr(money.releasedPaise),
-      Refunded: inr(money.refundedPaise),
-      'Surplus to refund': money.surplusPaise > 0 ? inr(money.surplusPaise) : undefined,
-      'Settled outside': settlementText(order),
-      'Payment sessions': sessions.length,
-      'Latest session': last
-        ? `${last.sessionId} ${last.state}, until ${timeText(last.expiresAt)}`
-        : undefined,
-    }),
+    facts(single),
+    records('Payment', order.payments),
+    table(order.reversals),
+    records('Dispute', order.disputes),
+    problem === null ? workflowsText(order) : `Temporal cannot be read: ${problem}`,
+    records('Gateway call', order.gatewayCalls),
+    table(order.timeline),
+    table(order.deliveries.map(deliveryRow)),
   );
 }
 
-function settlementText({ settledOutside }: ShownOrder): string | undefined {
-  if (!settledOutside) return undefined;
-  const { outcome, reference, actor, checkedAt, reason } = settledOutside;
-  const what = [outcome, reference].filter(Boolean).join(', ');
-  return `${what}, by ${actor}${checkedAt ? '' : ', not checked at the gateway'}: ${reason}`;
+function workflowsText({ workflows }: OrderWorkflowsView): string {
+  const rows = workflows.map(({ workflowId, status, runId, link }) => ({
+    workflowId,
+    status,
+    run: link ?? runId,
+  }));
+  return table(rows) || 'Temporal has no workflow of this order; it may have passed its retention.';
 }
 
-function gatewayStateText(payment: CapturedPayment): string {
-  const { surplusReason, refundedAt, heldAt, holdRefusedAt, isWhole } = payment;
-  if (!isWhole) {
-    const { currency, refundedPaise } = payment;
-    return `not usable for the order: ${currency}, ${rupees(refundedPaise)} refunded at the gateway`;
-  }
-  if (surplusReason !== null) {
-    return `${surplusReason}, ${refundedAt ? `refunded ${timeText(refundedAt)}` : 'not refunded yet'}`;
-  }
-  if (heldAt) return `held ${timeText(heldAt)}`;
-  return holdRefusedAt ? `the hold was refused ${timeText(holdRefusedAt)}` : 'not held';
+/** A delivery as a row of a table: its last attempt stands for all. */
+export function deliveryRow({
+  deliveryId,
+  orderNumber,
+  event,
+  state,
+  attempts,
+  ...more
+}: Delivery) {
+  const last = attempts.at(-1);
+  return {
+    deliveryId,
+    orderNumber,
+    event,
+    state,
+    attempts: attempts.length,
+    lastAttempt: last && `${timeText(last.at)} ${outcomeOf(last)}`,
+    nextAttemptAt: more.nextAttemptAt,
+  };
 }
 
-function workflowText({ workflows, gatewayCalls, temporalProblem }: ShownOrder): string {
-  if (temporalProblem !== null) return `Temporal cannot be read: ${temporalProblem}`;
-  return blocks(
-    table(workflows, {
-      WORKFLOW: ({ workflowId }) => workflowId,
-      STATE: ({ status }) => status,
-      RUN: ({ link, runId }) => link ?? runId,
-    }) || 'Temporal has no workflow of this order; it may have passed its retention.',
-    table(gatewayCalls, {
-      'GATEWAY CALL': (call) => call.what,
-      STATE: (call) => call.state,
-      ATTEMPT: (call) => call.attempt,
-      'LAST TRY': (call) => call.lastTriedAt,
-      'NEXT TRY': (call) => call.nextTryAt,
-      'LAST ERROR': (call) => call.lastError,
-    }),
-  );
-}
-
-const ENDINGS = {
-  resolved_by_merchant: 'resolved by the merchant',
-  decided_for_merchant: 'decided for the merchant',
-  decided_for_buyer: 'decided for the buyer, who is refunded',
-  accepted_by_merchant: 'accepted by the merchant: the buyer is refunded',
-  settled_by_operator: 'ended by an operator, who settled the order',
-  not_resolved_in_time: 'not resolved in time: the buyer is refunded',
-} as const satisfies Record<DisputeEnding, string>;
-
-/** One dispute as text: its state, reason, evidence, resolution and decision. */
-export function disputeText(dispute: DisputeRecord): string {
-  const { number, raisedAt, raisedBy, reason, evidence, evidenceAt, resolution } = dispute;
-  const by = raisedBy === 'buyer' ? '' : `, by ${raisedBy} for the buyer`;
-  return [
-    `Dispute ${number}: ${endText(dispute)}`,
-    `The buyer, ${timeText(raisedAt)}${by}:`,
-    quoted(reason),
-    ...(evidenceAt ? [`The merchant, ${timeText(evidenceAt)}:`, quoted(evidence ?? '')] : []),
-    ...(resolution === null ? [] : ['The merchant, to resolve it:', quoted(resolution)]),
-    ...decisionLines(dispute),
-  ].join('\n');
-}
-
-function endText({ ending, endedAt }: DisputeRecord): string {
-  if (ending === null) return 'not decided yet';
-  return `${ENDINGS[ending]} (${endedAt ? timeText(endedAt) : 'under way'})`;
-}
-
-function decisionLines({ decision }: DisputeRecord): string[] {
-  if (!decision) return [];
-  const { for: winner, actor, reason } = decision;
-  return [`Decided for the ${winner}${actor === null ? '' : ` by ${actor}`}:`, quoted(reason)];
-}
+/** The result of an attempt: its error or status code. */
+export const outcomeOf = ({ error, statusCode }: DeliveryAttempt) => String(error ?? statusCode);
 
 /** The commands that look at orders. */
 export const ORDER_COMMANDS: readonly AdminCommand[] = [findCommand, showCommand];

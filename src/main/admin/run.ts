@@ -5,8 +5,9 @@ import { REFUSED } from '../../proposals/queries.ts';
 import { ConfigError } from '../../settings.ts';
 import { SetupError } from '../../setup-error.ts';
 import { ALERT_AND_AUDIT_COMMANDS } from './alert-and-audit.ts';
+import { asksForHelp, parseArguments, UsageError } from '../process/command-line.ts';
 import type { AdminCommand, AdminProgram } from './command.ts';
-import { helpOfAll, helpOfOne, IMAGE_PROGRAM, parseArguments, UsageError } from './command.ts';
+import { helpOfAll, helpOfOne, IMAGE_PROGRAM, JSON_OPTION } from './command.ts';
 import { ERASE_COMMANDS } from './erase.ts';
 import { GATEWAY_COMMANDS } from './gateway.ts';
 import { KEYS_COMMANDS } from './keys.ts';
@@ -22,6 +23,7 @@ import {
   NotConfirmedError,
   temporalLineOf,
 } from './service.ts';
+import { facts } from './text.ts';
 import { WEBHOOK_COMMANDS } from './webhook.ts';
 import { WORKER_COMMANDS } from './worker.ts';
 
@@ -103,12 +105,14 @@ async function run(
   findSettings: () => NodeJS.ProcessEnv,
   io: AdminIo,
 ): Promise<Printed> {
-  const { values, json, help } = parseArguments(command, args);
-  if (help) return { stdout: helpOfOne(command, programOf(io)), stderr: '', exitCode: 0 };
+  if (asksForHelp(args))
+    return { stdout: helpOfOne(command, programOf(io)), stderr: '', exitCode: 0 };
+  const { values } = parseArguments({ ...command.options, ...JSON_OPTION }, args);
+  const { json, ...own } = values;
   const service = createAdminService(findSettings(), io);
   try {
-    const { data, text, failed = false } = await command.run(service, values as never);
-    const stdout = json ? JSON.stringify(data, null, 2) : text;
+    const { data, text, failed = false } = await command.run(service, own as never);
+    const stdout = json ? JSON.stringify(data, null, 2) : (text ?? facts(data));
     return { stdout, stderr: '', exitCode: failed ? 1 : 0 };
   } finally {
     await service.close();

@@ -2,16 +2,12 @@ import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { Client } from '@temporalio/client';
-import type { Logger } from 'pino';
 import { pino } from 'pino';
-import type { Config } from '../../config.ts';
 import { loadConfig, required } from '../../config.ts';
 import type { Actor } from '../../db/actor.ts';
-import type { Sql } from '../../db/client.ts';
 import { connectDatabase } from '../../db/client.ts';
 import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
 import type { Gateways } from '../../payments/gateway/gateways.ts';
-import type { SecretBox } from '../../secret-box.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { AdminProgram } from './command.ts';
@@ -26,50 +22,6 @@ export class NotConfirmedError extends Error {
   override readonly name = 'NotConfirmedError';
 }
 
-/** The resources of an admin command. */
-export interface AdminService {
-  readonly config: Config;
-  readonly sql: Sql;
-  /** Who runs the command, for the audit log. */
-  readonly actor: Actor;
-  /** Writes to standard error: standard output is the command's result. */
-  readonly log: Logger;
-  /** @throws ConfigError if API_SECRET_PEPPER is missing */
-  pepper(): string;
-  /** @throws ConfigError if WEBHOOK_SECRET_KEYS is missing */
-  secretBox(): SecretBox;
-  /** @throws ConfigError if DATA_ENCRYPTION_KEYS is missing */
-  dataBox(): SecretBox;
-  /** Prints a line while the command runs, to standard error: standard output is the command's result. */
-  say(line: string): void;
-  /**
-   * Shows the consequences of a command on the operator's terminal and asks for confirmation. In a
-   * script, which has no terminal, it does nothing.
-   *
-   * @param describe returns the consequences as text
-   * @throws NotConfirmedError unless the operator answers yes
-   */
-  confirm(describe: () => Promise<string>): Promise<void>;
-  /**
-   * Asks for what must not be in the arguments or on the screen: on the terminal, or, without one, the first lines of
-   * standard input.
-   *
-   * @param names what each is
-   */
-  askSecrets(names: readonly string[]): Promise<string[]>;
-  /** Connects on first use, because loading the client takes longer than most commands. */
-  temporal(): Promise<Client>;
-  /** The workflows of orders, over the same connection. */
-  workflows(): Promise<OrderWorkflows>;
-  /**
-   * The configured gateways, loaded on demand.
-   *
-   * @param onAnswer receives each request to them with its answer
-   */
-  gateways(onAnswer?: GatewayOptions['onAnswer']): Promise<Gateways>;
-  close(): Promise<void>;
-}
-
 function actorOf(): string {
   try {
     return `cli:${userInfo().username}`;
@@ -79,7 +31,13 @@ function actorOf(): string {
   }
 }
 
-/** Asks on the terminal of this process, if it has one. */
+/**
+ * Shows the consequences of a command on the operator's terminal and asks for confirmation. In a script, which has no
+ * terminal, it does nothing.
+ *
+ * @param describe returns the consequences as text
+ * @throws NotConfirmedError unless the operator answers yes
+ */
 async function confirmOnTerminal(describe: () => Promise<string>): Promise<void> {
   // The question goes to standard error: standard output is the command's result.
   const { stdin: input, stderr: output } = process;
@@ -95,7 +53,12 @@ async function confirmOnTerminal(describe: () => Promise<string>): Promise<void>
   }
 }
 
-/** Asks on the terminal without showing what is typed; without one, reads standard input. */
+/**
+ * Asks for what must not be in the arguments or on the screen: on the terminal, or, without one, the first lines of
+ * standard input.
+ *
+ * @param names what each is
+ */
 async function askSecrets(names: readonly string[]): Promise<string[]> {
   const { stdin: input, stderr } = process;
   const isTerminal = input.isTTY && stderr.isTTY;
@@ -125,9 +88,13 @@ async function askSecrets(names: readonly string[]): Promise<string[]> {
 export interface AdminIo {
   /** By default the image's. */
   program?: AdminProgram;
-  say?: AdminService['say'];
-  askSecrets?: AdminService['askSecrets'];
+  /** Prints a line while the command runs: standard output is the command's result. */
+  say?: (line: string) => void;
+  askSecrets?: typeof askSecrets;
 }
+
+/** The resources of an admin command. */
+export type AdminService = ReturnType<typeof createAdminService>;
 
 /**
  * Creates the resources of a command; connections are opened on first use.
@@ -136,39 +103,46 @@ export interface AdminIo {
  * @param io receives the lines that the command prints while it runs, and answers its questions
  * @throws ConfigError
  */
-export function createAdminService(env: NodeJS.ProcessEnv, io: AdminIo): AdminService {
+export function createAdminService(env: NodeJS.ProcessEnv, io: AdminIo) {
   const config = loadConfig(env);
   const databaseUrl = required(config, 'DATABASE_URL');
   const sql = connectDatabase(databaseUrl, {
     name: 'admin',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
+  /** Who runs the command, for the audit log. */
+  const actor: Actor = { name: actorOf(), address: null };
   const log = pino({ name: 'admin', level: 'warn' }, pino.destination(2));
   let opened: Promise<{ client: Client }> | undefined;
   return {
     config,
     sql,
-    actor: { name: actorOf(), address: null },
+    actor,
     say: io.say ?? (() => undefined),
     confirm: confirmOnTerminal,
     askSecrets: io.askSecrets ?? askSecrets,
+    /** Writes to standard error: standard output is the command's result. */
     log,
+    /** @throws ConfigError if the setting is missing, as the two boxes do */
     pepper: () => required(config, 'API_SECRET_PEPPER'),
     secretBox: () => createSecretBox(required(config, 'WEBHOOK_SECRET_KEYS')),
     dataBox: () => createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS')),
-    async temporal() {
+    /** Connects on first use, because loading the client takes longer than most commands. */
+    async temporal(): Promise<Client> {
       const { openTemporal } = await import('../process/temporal.ts');
       return (await (opened ??= openTemporal(config, log))).client;
     },
-    async workflows() {
+    /** The workflows of orders, over the same connection. */
+    async workflows(): Promise<OrderWorkflows> {
       const { createOrderWorkflows } = await import('../../temporal/order-workflows.ts');
       return createOrderWorkflows(await this.temporal());
     },
-    async gateways(onAnswer) {
+    /** @param onAnswer receives each request to the gateways with its answer */
+    async gateways(onAnswer?: GatewayOptions['onAnswer']): Promise<Gateways> {
       const { composeGateways } = await import('../compose/compose.ts');
       return composeGateways({ config, sql, log }, GATEWAY_TIMEOUT_MS, onAnswer);
     },
-    async close() {
+    async close(): Promise<void> {
       const client = await opened?.then((temporal) => temporal.client).catch(() => undefined);
       await Promise.all([sql.end({ timeout: 1 }), client?.connection.close()]);
     },

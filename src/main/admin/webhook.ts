@@ -1,20 +1,16 @@
 import { EVENT_TYPES } from '../../domain/index.ts';
 import { API_VERSION } from '../../http/versions.ts';
-import {
-  findEndpoint,
-  removeWebhookUrl,
-  rotateWebhookSecret,
-  saveWebhookUrl,
-} from '../../webhooks/endpoints/endpoints.ts';
-import type { Delivery, DeliveryAttempt } from '../../webhooks/lists/delivery-list.ts';
+import { rotateWebhookSecret, saveWebhookUrl } from '../../webhooks/endpoints/endpoints.ts';
 import { listDeliveries, showDelivery } from '../../webhooks/lists/delivery-list.ts';
 import { retryDelivery, retryFailedSince } from '../../webhooks/resend/manual-retry.ts';
 import type { ManualRetryDeps, RetryOutcome } from '../../webhooks/resend/manual-retry.ts';
 import { DELIVERY_STATES } from '../../webhooks/schedule/attempt-log.ts';
 import { createUrlCheck, webhookRules } from '../compose/webhook-rules.ts';
+import { TIME } from '../process/command-line.ts';
 import type { AdminCommand } from './command.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, ENVIRONMENT } from './command.ts';
-import { LIMIT, limitOf, MERCHANT, timeOf } from './command.ts';
+import { LIMIT, MERCHANT } from './command.ts';
+import { deliveryRow, outcomeOf } from './order.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, list, quoted, table, timeText } from './text.ts';
 
@@ -38,31 +34,8 @@ does not resolve is saved with a warning.`,
   async run(service, { merchant, environment, url }) {
     const deps = { ...endpointDeps(service), checkUrl: createUrlCheck(service.config) };
     const { secret, warning } = await saveWebhookUrl(deps, merchant, environment, url);
-    const text = facts({
-      Merchant: merchant,
-      Environment: environment,
-      URL: url,
-      Secret: secret ?? 'unchanged (webhook rotate-secret replaces it)',
-    });
     const data = { merchantId: merchant, environment, url, secret, warning };
-    return { data, text: blocks(text, secret && SHOWN_ONCE, warning && `Warning: ${warning}`) };
-  },
-});
-
-const showCommand = defineCommand({
-  name: 'webhook show',
-  summary: 'Show the webhook URL',
-  options: endpointOptions,
-  async run({ sql }, { merchant, environment }) {
-    const endpoint = await findEndpoint(sql, merchant, environment);
-    const text = facts({
-      Merchant: merchant,
-      Environment: environment,
-      URL: endpoint.url ?? 'none: no webhooks are sent',
-      Secret: endpoint.hasSecret ? 'set' : 'none yet',
-      Changed: endpoint.updatedAt,
-    });
-    return { data: { merchantId: merchant, environment, ...endpoint }, text };
+    return { data, text: blocks(facts(data), secret && SHOWN_ONCE) };
   },
 });
 
@@ -73,18 +46,7 @@ const rotateCommand = defineCommand({
   async run(service, { merchant, environment }) {
     const { secret } = await rotateWebhookSecret(endpointDeps(service), merchant, environment);
     const data = { merchantId: merchant, environment, secret };
-    return { data, text: blocks(facts({ Secret: secret }), SHOWN_ONCE) };
-  },
-});
-
-const removeCommand = defineCommand({
-  name: 'webhook remove',
-  summary: 'Remove the URL: pending deliveries fail at their next attempt',
-  options: endpointOptions,
-  async run({ sql, actor }, { merchant, environment }) {
-    await removeWebhookUrl({ sql, actor }, merchant, environment);
-    const text = `Webhooks to ${merchant} in ${environment} are switched off.`;
-    return { data: { merchantId: merchant, environment, url: null }, text };
+    return { data, text: blocks(facts(data), SHOWN_ONCE) };
   },
 });
 
@@ -112,15 +74,8 @@ delivery is recorded. In production only TEST can be sent.`,
       const { log } = service;
       const deps = { ...endpointDeps(service), sender, log, apiVersion: API_VERSION };
       const result = await sendTestEvent(deps, merchant, environment, event);
-      const text = facts({
-        URL: result.url,
-        Result: result.delivered ? 'accepted' : `not accepted: ${result.error}`,
-        Status: result.statusCode,
-        'Duration (ms)': result.durationMs,
-        Event: result.eventId,
-      });
       const data = { merchantId: merchant, environment, ...result };
-      return { data, text, failed: !result.delivered };
+      return { data, failed: !result.delivered };
     } finally {
       await sender.close();
     }
@@ -141,14 +96,6 @@ async function retryDeps(service: AdminService): Promise<ManualRetryDeps> {
   return { sql, actor, retries: createDeliveryRetries(await service.temporal()) };
 }
 
-/** The result of an attempt: its error or status code. */
-const outcomeOf = ({ error, statusCode }: DeliveryAttempt) => String(error ?? statusCode);
-
-function lastAttempt({ attempts }: Delivery): string {
-  const last = attempts.at(-1);
-  return last ? `${timeText(last.at)} ${outcomeOf(last)}` : '';
-}
-
 const listCommand = defineCommand({
   name: 'delivery list',
   summary: 'List webhook deliveries with every attempt, the newest first',
@@ -160,20 +107,12 @@ const listCommand = defineCommand({
       help: 'Only deliveries in this state',
       choices: DELIVERY_STATES,
     },
-    limit: { ...LIMIT, fallback: '1000' },
+    limit: { ...LIMIT, fallback: 1000 },
   },
   async run({ sql }, { merchant: merchantId, environment, order: orderNumber, state, limit }) {
     const filter = { merchantId, environment, orderNumber, state };
-    const data = await listDeliveries(sql, filter, limitOf(limit));
-    const text = list(data, {
-      DELIVERY: ({ deliveryId }) => deliveryId,
-      ORDER: (delivery) => delivery.orderNumber,
-      EVENT: ({ event }) => event,
-      STATE: (delivery) => delivery.state,
-      ATTEMPTS: ({ attempts }) => attempts.length,
-      'LAST ATTEMPT': lastAttempt,
-      NEXT: ({ nextAttemptAt }) => nextAttemptAt && timeText(nextAttemptAt),
-    });
+    const data = await listDeliveries(sql, filter, limit);
+    const text = list(data.map(deliveryRow));
     return { data, text };
   },
 });
@@ -184,19 +123,13 @@ const showDeliveryCommand = defineCommand({
   options: { delivery: DELIVERY },
   async run({ sql }, { delivery: deliveryId }) {
     const data = await showDelivery(sql, deliveryId);
-    const head = facts({
-      Delivery: deliveryId,
-      Event: `${data.event} ${data.eventId}`,
-      Order: data.orderNumber,
-      State: data.state,
-      Next: data.nextAttemptAt ? timeText(data.nextAttemptAt) : undefined,
-    });
+    const { attempts: _, ...delivery } = data;
     const attempts = data.attempts.map((attempt) => {
       const { at, kind, url, durationMs, answer } = attempt;
       const line = `${timeText(at)} ${kind} ${url}: ${outcomeOf(attempt)} (${durationMs} ms)`;
       return answer ? `${line}\n${quoted(answer)}` : line;
     });
-    return { data, text: blocks(head, ...attempts) };
+    return { data, text: blocks(facts(delivery), ...attempts) };
   },
 });
 
@@ -220,14 +153,18 @@ const retryFailedCommand = defineCommand({
   summary: 'Retry every delivery that has failed since a time, a few at once',
   notes: 'Exit 1 if an endpoint did not accept a delivery, or a delivery could not be retried.',
   options: {
-    since: { value: 'ISO', help: 'The time, such as 2026-11-20T08:00:00Z', required: true },
+    since: {
+      value: 'ISO',
+      as: TIME,
+      help: 'The time, such as 2026-11-20T08:00:00Z',
+      required: true,
+    },
     merchant: ANY_MERCHANT,
     environment: ANY_ENVIRONMENT,
   },
   async run(service, { since, merchant: merchantId, environment }) {
     const filter = { merchantId, environment };
-    const moment = timeOf('since', since);
-    const deliveries = await retryFailedSince(await retryDeps(service), moment, filter);
+    const deliveries = await retryFailedSince(await retryDeps(service), since, filter);
     const countOf = (outcome: string) => deliveries.filter((one) => one.outcome === outcome).length;
     const data = {
       delivered: countOf('delivered'),
@@ -236,22 +173,19 @@ const retryFailedCommand = defineCommand({
       notRetried: countOf('not_retried'),
       deliveries,
     };
-    const retried = table(deliveries, {
-      DELIVERY: ({ deliveryId }) => deliveryId,
-      OUTCOME: ({ outcome }) => outcome,
-      REASON: ({ reason }) => reason,
-    });
     const summary = `${deliveries.length} retried: ${data.delivered} delivered, ${data.refused} refused.`;
-    return { data, text: blocks(retried, summary), failed: data.refused + data.notRetried > 0 };
+    return {
+      data,
+      text: blocks(table(deliveries), summary),
+      failed: data.refused + data.notRetried > 0,
+    };
   },
 });
 
 /** The commands for webhook URLs, their secrets and deliveries. */
 export const WEBHOOK_COMMANDS: readonly AdminCommand[] = [
   setCommand,
-  showCommand,
   rotateCommand,
-  removeCommand,
   testCommand,
   listCommand,
   showDeliveryCommand,

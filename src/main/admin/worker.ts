@@ -1,14 +1,11 @@
-import type { ReplayResult } from '@temporalio/worker';
 import { TASK_QUEUES } from '../../contracts/ids.ts';
 import type { OrderStatus } from '../../domain/index.ts';
 import { ORDER_STATUSES } from '../../domain/index.ts';
-import type { SampledOrder } from '../../orders/wake/sample-orders.ts';
 import { sampleOrders } from '../../orders/wake/sample-orders.ts';
 import { SetupError } from '../../setup-error.ts';
 import type { AdminCommand } from './command.ts';
-import { countOf, defineCommand } from './command.ts';
-import type { AdminService } from './service.ts';
-import { blocks, facts, table } from './text.ts';
+import { COUNT, defineCommand } from './command.ts';
+import { blocks, table } from './text.ts';
 
 /** A started worker polls its task queues within about a second. */
 const WAIT_FOR_WORKERS_MS = 10_000;
@@ -35,13 +32,7 @@ version, which needs running workers.`,
         `No worker of build ${version.buildId} serves ${queues}: start one first`,
       );
     }
-    const data = { ...version, ...result };
-    const text = facts({
-      Deployment: version.deploymentName,
-      'Current build': version.buildId,
-      'Build before': result.previousBuildId,
-    });
-    return { data, text };
+    return { data: { ...version, ...result } };
   },
 });
 
@@ -51,56 +42,21 @@ const replayCommand = defineCommand({
   notes: `Run it before a deploy: an order that fails here would be blocked with the new code until the code is fixed.
 The sample has the newest orders of every status, and the oldest ones that are not final. It changes nothing.
 RUNNING says whether the order's workflow still runs, also if the order is final: a closed one needs nothing.`,
-  options: { count: { value: 'COUNT', help: 'The number of orders', fallback: '200' } },
+  options: { count: { value: 'COUNT', help: 'The number of orders', as: COUNT, fallback: 200 } },
   async run(service, { count }) {
-    const sample = await sampleOrders(service.sql, countOf('count', count));
-    const { replayed, gone } = await replayAll(service, sample);
-    const failures = await failuresOf(service, replayed);
+    const sample = await sampleOrders(service.sql, count);
+    const { replayOrders } = await import('../replay.ts');
+    const orderNumbers = sample.map(({ orderNumber }) => orderNumber);
+    const client = await service.temporal();
+    const { replayed, failures } = await replayOrders(client, orderNumbers, service.config);
+    const gone = sample.length - replayed.length;
     const statusOf = new Map(sample.map(({ orderNumber, status }) => [orderNumber, status]));
-    const statuses = replayed.map(({ workflowId }) => statusOf.get(workflowId));
+    const statuses = replayed.map((orderNumber) => statusOf.get(orderNumber));
     const data = { replayed: replayed.length, statuses: countEach(statuses), gone, failures };
-    const list = table(failures, {
-      ORDER: ({ orderNumber }) => orderNumber,
-      RUNNING: ({ isRunning }) => (isRunning ? 'yes' : 'no'),
-      ERROR: ({ error }) => error,
-    });
-    const text = blocks(figuresOf(data), list);
+    const text = blocks(figuresOf(data), table(failures));
     return { data, text, failed: failures.length > 0 };
   },
 });
-
-type Replayed = Pick<ReplayResult, 'workflowId' | 'error'>;
-
-/**
- * Replays the sample.
- *
- * @returns the results, and the number of orders without a history in Temporal
- */
-async function replayAll(
-  service: AdminService,
-  sample: readonly SampledOrder[],
-): Promise<{ replayed: Replayed[]; gone: number }> {
-  const { fetchHistories, replayHistories } = await import('../replay.ts');
-  const orderNumbers = sample.map(({ orderNumber }) => orderNumber);
-  const replayed: Replayed[] = [];
-  const histories = fetchHistories(await service.temporal(), orderNumbers);
-  const results = replayHistories(histories, service.config);
-  for await (const result of results) replayed.push(result);
-  return { replayed, gone: sample.length - replayed.length };
-}
-
-/** The orders that this code cannot continue, and whether their workflows still run. */
-async function failuresOf(service: AdminService, replayed: readonly Replayed[]) {
-  const client = await service.temporal();
-  const failures: { orderNumber: string; isRunning: boolean; error: string }[] = [];
-  for (const { workflowId: orderNumber, error } of replayed) {
-    if (error === undefined) continue;
-    const { status } = await client.workflow.getHandle(orderNumber).describe();
-    const isRunning = status.name === 'RUNNING';
-    failures.push({ orderNumber, isRunning, error: error.message.split('\n')[0] ?? '' });
-  }
-  return failures;
-}
 
 function countEach(statuses: readonly (OrderStatus | undefined)[]) {
   const counts = ORDER_STATUSES.map(

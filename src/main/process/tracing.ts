@@ -23,15 +23,14 @@ export async function startTracing(
   processName: 'api' | 'worker',
   log: Logger,
 ): Promise<Tracing> {
-  const { otelExporterOtlpEndpoint: endpoint, otelTracesSampler: sampler, ...more } = tracing;
-  if (endpoint === undefined || sampler === 'always_off') return OFF;
+  const { otelExporterOtlpEndpoint: endpoint, ...more } = tracing;
+  if (endpoint === undefined) return OFF;
   const { startSdk } = await import('../../tracing/sdk.ts');
   const { interceptorsOf } = await import('../../tracing/temporal.ts');
   const sdk = startSdk({
     endpoint,
     headers: more.otelExporterOtlpHeaders ?? {},
-    serviceName: more.otelServiceName ?? `payment-order-service-${processName}`,
-    sampler,
+    serviceName: `payment-order-service-${processName}`,
     samplerRatio: more.otelTracesSamplerArg,
     onFailure: (err) => log.warn({ err }, 'Traces could not be exported'),
   });
