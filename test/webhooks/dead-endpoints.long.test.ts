@@ -1,4 +1,3 @@
-import { expect } from 'vitest';
 import { deadEndpointTest, merchantWithEndpoint } from '../support/dead-endpoint.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { startOrder } from '../support/orders.ts';
