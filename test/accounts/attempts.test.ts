@@ -15,6 +15,7 @@ import { databaseTest, once } from '../support/fixtures.ts';
 
 const MINUTE_SECONDS = 60;
 type Standing = Attempter['standing'];
+type Limits = Parameters<typeof admitAttempt>[1];
 const DAY_SECONDS = 24 * 3600;
 const ADDRESS = '203.0.113.7';
 const OTHER_ADDRESS = '203.0.113.8';
@@ -27,6 +28,18 @@ const test = databaseTest()
   .extend('at', ({ clock }) => {
     const start = Date.now();
     return (seconds: number) => clock.stopAt(new Date(start + seconds * 1000));
+  })
+  .extend('sql', ({ database }) => database.serviceSql)
+  /** Makes an attempt. @returns the seconds that it has to wait; 0 if it was admitted */
+  .extend('waitOf', ({ sql }) => async (limits: Limits): Promise<number> => {
+    try {
+      await admitAttempt(sql, limits);
+      return 0;
+    } catch (error) {
+      if (!(error instanceof HttpRefusal)) throw error;
+      expect(error.code).toBe('TOO_MANY_REQUESTS');
+      return Number(error.headers['Retry-After']);
+    }
   });
 
 test.beforeEach(async ({ at, database }) => {
@@ -39,24 +52,12 @@ const passwordsFrom = (email: string, address: string, standing: Standing = 'unk
 const codesFrom = (userId: string, address: string, standing: Standing = 'unknown') =>
   codeLimits(userId, { address, standing });
 
-/** The seconds that an attempt has to wait; 0 if it was admitted. */
-async function waitOf(attempt: Promise<void>): Promise<number> {
-  try {
-    await attempt;
-    return 0;
-  } catch (error) {
-    if (!(error instanceof HttpRefusal)) throw error;
-    expect(error.code).toBe('TOO_MANY_REQUESTS');
-    return Number(error.headers['Retry-After']);
-  }
-}
-
 test('the fifth failure of an account and address makes the sixth attempt wait, longer each time', async ({
-  database: { serviceSql: sql },
   email,
   at,
+  waitOf,
 }) => {
-  const attempt = () => waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS)));
+  const attempt = () => waitOf(passwordsFrom(email, ADDRESS));
   for (let count = 1; count <= 5; count += 1) expect(await attempt()).toBe(0);
   let now = 0;
   const waits: number[] = [];
@@ -71,7 +72,7 @@ test('the fifth failure of an account and address makes the sixth attempt wait, 
   expect(waits).toEqual([15, 30, 60, 120, 240, 480, 900, 900, 900]);
 });
 
-test('the message says how long to wait', async ({ database: { serviceSql: sql }, email, at }) => {
+test('the message says how long to wait', async ({ sql, email, at }) => {
   const attempt = () => admitAttempt(sql, passwordsFrom(email, ADDRESS));
   for (let count = 1; count <= 5; count += 1) await attempt();
   await expect(attempt()).rejects.toThrow('Too many attempts: try again in 15 seconds');
@@ -85,52 +86,40 @@ test('the message says how long to wait', async ({ database: { serviceSql: sql }
   await expect(attempt()).rejects.toThrow('Too many attempts: try again in 4 minutes');
 });
 
-test('of 100 parallel guesses five are made', async ({ database: { serviceSql: sql }, email }) => {
-  const guesses = Array.from({ length: 100 }, () =>
-    waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS))),
-  );
+test('of 100 parallel guesses five are made', async ({ email, waitOf }) => {
+  const guesses = Array.from({ length: 100 }, () => waitOf(passwordsFrom(email, ADDRESS)));
   const waits = await Promise.all(guesses);
   expect(waits.filter((seconds) => seconds === 0)).toHaveLength(5);
 });
 
-test('an attempt that has to wait does not make the wait longer', async ({
-  database: { serviceSql: sql },
-  email,
-  at,
-}) => {
-  const attempt = () => waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS)));
+test('an attempt that has to wait does not make the wait longer', async ({ email, at, waitOf }) => {
+  const attempt = () => waitOf(passwordsFrom(email, ADDRESS));
   for (let count = 1; count <= 5; count += 1) await attempt();
   await at(5);
   for (let count = 1; count <= 20; count += 1) expect(await attempt()).toBe(10);
 });
 
-test('another address, such as the owner, is not slowed down', async ({
-  database: { serviceSql: sql },
-  email,
-}) => {
+test('another address, such as the owner, is not slowed down', async ({ sql, email, waitOf }) => {
   for (let count = 1; count <= 5; count += 1) {
     await admitAttempt(sql, passwordsFrom(email, ADDRESS));
   }
-  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS)))).toBe(15);
-  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, OTHER_ADDRESS)))).toBe(0);
+  expect(await waitOf(passwordsFrom(email, ADDRESS))).toBe(15);
+  expect(await waitOf(passwordsFrom(email, OTHER_ADDRESS))).toBe(0);
 });
 
-test('the addresses of one IPv6 network count as one', async ({
-  database: { serviceSql: sql },
-  email,
-}) => {
+test('the addresses of one IPv6 network count as one', async ({ sql, email, waitOf }) => {
   for (let count = 1; count <= 5; count += 1) {
     await admitAttempt(sql, passwordsFrom(email, `2001:db8::${count}`));
   }
-  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, '2001:db8::6')))).toBe(15);
+  expect(await waitOf(passwordsFrom(email, '2001:db8::6'))).toBe(15);
 });
 
 test('an IPv6 /56 network has four times the free attempts of a /64, and a /48 sixteen times', async ({
-  database: { serviceSql: sql },
   email,
+  waitOf,
 }) => {
   const attempt = (subnet: number) =>
-    waitOf(admitAttempt(sql, passwordsFrom(email, `2001:db8:1:${subnet.toString(16)}::1`)));
+    waitOf(passwordsFrom(email, `2001:db8:1:${subnet.toString(16)}::1`));
   const admitted = async (subnets: number[]) => {
     const waits: number[] = [];
     for (const subnet of subnets) waits.push(await attempt(subnet));
@@ -139,49 +128,47 @@ test('an IPv6 /56 network has four times the free attempts of a /64, and a /48 s
   // 256 networks of /64 are one /56, and so are the next 256.
   expect(await admitted(Array.from({ length: 30 }, (_, index) => index))).toBe(20);
   expect(await admitted(Array.from({ length: 100 }, (_, index) => (index + 1) << 8))).toBe(60);
-  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, '2001:db8:2::1')))).toBe(0);
+  expect(await waitOf(passwordsFrom(email, '2001:db8:2::1'))).toBe(0);
 });
 
 test('a success gives a wider IPv6 network back one attempt only', async ({
-  database: { serviceSql: sql },
+  sql,
   email,
+  waitOf,
 }) => {
   const at = (subnet: number) => passwordsFrom(email, `2001:db8:1:${subnet.toString(16)}::1`);
   for (let subnet = 1; subnet <= 20; subnet += 1) await admitAttempt(sql, at(subnet));
   await forgetAttempts(sql, at(20));
-  expect(await waitOf(admitAttempt(sql, at(21)))).toBe(0);
-  expect(await waitOf(admitAttempt(sql, at(22)))).toBe(15);
+  expect(await waitOf(at(21))).toBe(0);
+  expect(await waitOf(at(22))).toBe(15);
 });
 
-test('five failures in more than 15 minutes slow nothing down', async ({
-  database: { serviceSql: sql },
-  email,
-  at,
-}) => {
+test('five failures in more than 15 minutes slow nothing down', async ({ email, at, waitOf }) => {
   for (let count = 0; count < 20; count += 1) {
     await at(count * 4 * MINUTE_SECONDS);
-    expect(await waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS)))).toBe(0);
+    expect(await waitOf(passwordsFrom(email, ADDRESS))).toBe(0);
   }
 });
 
 test('a success forgets the failures of that account and address', async ({
-  database: { serviceSql: sql },
+  sql,
   email,
   at,
+  waitOf,
 }) => {
   const limits = passwordsFrom(email, ADDRESS);
   for (let count = 1; count <= 5; count += 1) await admitAttempt(sql, limits);
   await at(15);
   await admitAttempt(sql, limits);
   await forgetAttempts(sql, limits);
-  for (let count = 1; count <= 5; count += 1)
-    expect(await waitOf(admitAttempt(sql, limits))).toBe(0);
-  expect(await waitOf(admitAttempt(sql, limits))).toBe(15);
+  for (let count = 1; count <= 5; count += 1) expect(await waitOf(limits)).toBe(0);
+  expect(await waitOf(limits)).toBe(15);
 });
 
 test('an address that tries many accounts waits, also after it has signed in to its own', async ({
-  database: { serviceSql: sql },
+  sql,
   email,
+  waitOf,
 }) => {
   const own = passwordsFrom(email, ADDRESS);
   for (let count = 1; count <= 50; count += 1) {
@@ -189,67 +176,69 @@ test('an address that tries many accounts waits, also after it has signed in to 
     await forgetAttempts(sql, own);
     await admitAttempt(sql, passwordsFrom(`victim-${count}@shop.example`, ADDRESS));
   }
-  expect(await waitOf(admitAttempt(sql, passwordsFrom('next@shop.example', ADDRESS)))).toBe(15);
-  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, OTHER_ADDRESS)))).toBe(0);
+  expect(await waitOf(passwordsFrom('next@shop.example', ADDRESS))).toBe(15);
+  expect(await waitOf(passwordsFrom(email, OTHER_ADDRESS))).toBe(0);
 });
 
 test('codes of one account wait after 30 in a day from unknown networks, and from known ones do not', async ({
-  database: { serviceSql: sql },
   at,
+  waitOf,
 }) => {
   for (let count = 1; count <= 30; count += 1) {
     await at(count * 20 * MINUTE_SECONDS);
-    expect(await waitOf(admitAttempt(sql, codesFrom('usr_1', `203.0.113.${count}`)))).toBe(0);
+    expect(await waitOf(codesFrom('usr_1', `203.0.113.${count}`))).toBe(0);
   }
-  expect(await waitOf(admitAttempt(sql, codesFrom('usr_1', '203.0.113.99')))).toBe(15);
-  expect(await waitOf(admitAttempt(sql, codesFrom('usr_2', '203.0.113.99')))).toBe(0);
-  expect(await waitOf(admitAttempt(sql, codesFrom('usr_1', '203.0.113.98', 'known')))).toBe(0);
+  expect(await waitOf(codesFrom('usr_1', '203.0.113.99'))).toBe(15);
+  expect(await waitOf(codesFrom('usr_2', '203.0.113.99'))).toBe(0);
+  expect(await waitOf(codesFrom('usr_1', '203.0.113.98', 'known'))).toBe(0);
 });
 
 test('passwords of one account wait after 100 in a day from unknown networks, and from known ones do not', async ({
-  database: { serviceSql: sql },
   email,
   at,
+  waitOf,
 }) => {
   for (let count = 1; count <= 100; count += 1) {
     await at(count * 14 * MINUTE_SECONDS);
-    expect(await waitOf(admitAttempt(sql, passwordsFrom(email, `203.0.113.${count}`)))).toBe(0);
+    expect(await waitOf(passwordsFrom(email, `203.0.113.${count}`))).toBe(0);
   }
   const from = (standing: Standing) => passwordsFrom(email, '203.0.113.199', standing);
-  expect(await waitOf(admitAttempt(sql, from('unknown')))).toBe(15);
-  expect(await waitOf(admitAttempt(sql, from('known')))).toBe(0);
-  expect(await waitOf(admitAttempt(sql, from('operator')))).toBe(0);
+  expect(await waitOf(from('unknown'))).toBe(15);
+  expect(await waitOf(from('known'))).toBe(0);
+  expect(await waitOf(from('operator'))).toBe(0);
 });
 
 test('the success of one client leaves the ceiling of the account one attempt lower', async ({
-  database: { serviceSql: sql },
+  sql,
   email,
+  waitOf,
 }) => {
   const from = (count: number) => passwordsFrom(email, `203.0.113.${count}`);
   for (let count = 1; count <= 100; count += 1) await admitAttempt(sql, from(count));
   await forgetAttempts(sql, from(100));
-  expect(await waitOf(admitAttempt(sql, from(101)))).toBe(0);
-  expect(await waitOf(admitAttempt(sql, from(102)))).toBe(15);
+  expect(await waitOf(from(101))).toBe(0);
+  expect(await waitOf(from(102))).toBe(15);
 });
 
 test('operators of an address do not wait behind its other attempts', async ({
-  database: { serviceSql: sql },
+  sql,
   email,
+  waitOf,
 }) => {
   for (let count = 1; count <= 50; count += 1) {
     await admitAttempt(sql, passwordsFrom(`victim-${count}@shop.example`, ADDRESS));
   }
-  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS, 'known')))).toBe(15);
-  expect(await waitOf(admitAttempt(sql, passwordsFrom(email, ADDRESS, 'operator')))).toBe(0);
+  expect(await waitOf(passwordsFrom(email, ADDRESS, 'known'))).toBe(15);
+  expect(await waitOf(passwordsFrom(email, ADDRESS, 'operator'))).toBe(0);
 });
 
-test('links wait after 20 from one address', async ({ database: { serviceSql: sql } }) => {
+test('links wait after 20 from one address', async ({ sql, waitOf }) => {
   for (let count = 1; count <= 20; count += 1) await admitAttempt(sql, linkLimits(ADDRESS));
-  expect(await waitOf(admitAttempt(sql, linkLimits(ADDRESS)))).toBe(15);
+  expect(await waitOf(linkLimits(ADDRESS))).toBe(15);
 });
 
 test('one client has five mails of a kind sent to an address, and all clients 50', async ({
-  database: { serviceSql: sql },
+  sql,
   email,
 }) => {
   for (let count = 1; count <= 5; count += 1) {
@@ -264,23 +253,19 @@ test('one client has five mails of a kind sent to an address, and all clients 50
 });
 
 test('attempts at the same limits in another order never wait for each other', async ({
-  database: { serviceSql: sql },
   email,
+  waitOf,
 }) => {
   const limits = passwordsFrom(email, ADDRESS);
   const admitted = await Promise.all(
     Array.from({ length: 200 }, (_, index) =>
-      waitOf(admitAttempt(sql, index % 2 === 0 ? limits : limits.toReversed())),
+      waitOf(index % 2 === 0 ? limits : limits.toReversed()),
     ),
   );
   expect(admitted.filter((seconds) => seconds === 0)).toHaveLength(5);
 });
 
-test('a day after its last attempt a count is deleted', async ({
-  database: { serviceSql: sql },
-  email,
-  at,
-}) => {
+test('a day after its last attempt a count is deleted', async ({ sql, email, at }) => {
   const limits = passwordsFrom(email, ADDRESS);
   for (let count = 1; count <= 5; count += 1) await admitAttempt(sql, limits);
   await at(DAY_SECONDS);
@@ -290,9 +275,8 @@ test('a day after its last attempt a count is deleted', async ({
   expect(row.rows).toBe(0);
 });
 
-test('refused attempts leave no rows behind', async ({ database: { serviceSql: sql }, at }) => {
-  const attempt = (index: number) =>
-    waitOf(admitAttempt(sql, passwordsFrom(`a${index}@shop.example`, ADDRESS)));
+test('refused attempts leave no rows behind', async ({ sql, at, waitOf }) => {
+  const attempt = (index: number) => waitOf(passwordsFrom(`a${index}@shop.example`, ADDRESS));
   for (let index = 0; index < 60; index += 1) await attempt(index);
   await at(20 * MINUTE_SECONDS);
   await admitAttempt(sql, passwordsFrom('other@shop.example', OTHER_ADDRESS));
@@ -301,7 +285,7 @@ test('refused attempts leave no rows behind', async ({ database: { serviceSql: s
   expect(row.rows).toBe(0);
 });
 
-test('no e-mail address is stored', async ({ database: { serviceSql: sql }, email }) => {
+test('no e-mail address is stored', async ({ sql, email }) => {
   await admitAttempt(sql, passwordsFrom(email, ADDRESS));
   const rows = await sql`SELECT a::text AS stored FROM account_attempts a`;
   expect(rows).toHaveLength(3);

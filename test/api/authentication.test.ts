@@ -227,14 +227,6 @@ describe('who may call', () => {
     },
   );
 
-  test('a merchant whose approval is pending is 403 "Merchant must be approved first"', async ({
-    service,
-  }) => {
-    const { merchantId, sandbox } = await newMerchant(service);
-    await service.sql`UPDATE merchants SET status = 'PENDING' WHERE merchant_id = ${merchantId}`;
-    expectRefusal(await sandbox.get('/orders'), 403, 'Merchant must be approved first');
-  });
-
   test('a merchant whose approval was revoked is not active until it is approved again, also with a new application', async ({
     service,
   }) => {

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { ApiClient } from '../support/api-client.ts';
-import { anOrder } from '../support/api-client.ts';
+import { anOrder, withKey } from '../support/api-client.ts';
 import { until } from '../support/until.ts';
-import { ask, openSessionOf, OPERATIONS, orderIn, replayOf, withKey } from './repeated-commands.ts';
+import { ask, orderOverHttp } from '../support/command-requests.ts';
+import { openSessionOf, REPEATED_COMMANDS, replayOf } from './repeated-commands.ts';
 import type { twoApiTest } from './two-apis.ts';
 
 /** The tests of equal requests that reach two APIs at the same time, so many. */
@@ -36,12 +37,12 @@ export function testEqualRequests(test: ReturnType<typeof twoApiTest>, count: nu
     expect(firsts.length + unknownOutcomes).toBeGreaterThanOrEqual(1);
   };
 
-  test.for(Object.entries(OPERATIONS))(
-    '%s: equal concurrent commands to two APIs take effect once, and one response is no replay',
-    async ([name, { fits, step }], { api, both, stepsOf }) => {
-      const order = await orderIn(api, fits);
-      const key = randomUUID();
-      const answers = await atBoth(both, (client) => ask(client, name, order, withKey(key)));
+  test.for(REPEATED_COMMANDS)(
+    '$name: equal concurrent commands to two APIs take effect once, and one response is no replay',
+    async ({ name, fits, step }, { api, both, stepsOf }) => {
+      const order = await orderOverHttp(api, fits);
+      const headers = withKey(randomUUID());
+      const answers = await atBoth(both, (client) => ask(client, name, order, { headers }));
       const [first] = answers;
       for (const answer of answers) {
         expect([answer.status, answer.body.message]).toEqual([200, first?.body.message]);

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { anOrder } from '../support/api-client.ts';
+import { anOrder, withKey } from '../support/api-client.ts';
 import type { ApiClient } from '../support/api-client.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { expectRefusal, expectSuccess } from './expectations.ts';
-import { withKey } from './repeated-commands.ts';
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 

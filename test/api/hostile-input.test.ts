@@ -1,18 +1,13 @@
-import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { anOrder } from '../support/api-client.ts';
+import { ORDER_POSTS } from '../support/command-requests.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { RawRequest } from '../support/raw-request.ts';
 import { rawRequest } from '../support/raw-request.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
-import {
-  expectApiHeaders,
-  expectRefusal,
-  expectSuccess,
-  expectViolations,
-} from './expectations.ts';
+import { expectApiHeaders, expectRefusal, expectSuccess } from './expectations.ts';
 
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend(
   'orderNumber',
@@ -23,25 +18,9 @@ const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend
 const send = (service: TestService, merchant: Merchant, request: RawRequest): Promise<ApiAnswer> =>
   rawRequest(service.origin, merchant.keys.sandbox, request);
 
-/** Every POST operation, with the name of a text field that it reads, if there is one. */
-const POSTS: readonly (readonly [path: string, field: string])[] = [
-  ['/orders', 'description'],
-  ['/orders/{id}/deliver', 'note'],
-  ['/orders/{id}/cancel', 'reason'],
-  ['/orders/{id}/refund', 'reason'],
-  ['/orders/{id}/dispute/evidence', 'text'],
-  ['/orders/{id}/dispute/resolve', 'resolution'],
-  ['/orders/{id}/dispute/accept', ''],
-  ['/orders/{id}/payment-sessions', ''],
-  ['/test-helpers/orders/{id}/pay', ''],
-  ['/test-helpers/orders/{id}/fail-payment', ''],
-  ['/test-helpers/orders/{id}/dispute', 'reason'],
-  ['/test-helpers/orders/{id}/advance', 'seconds'],
-  ['/test-helpers/orders/{id}/decide', 'for'],
-  ['/test-helpers/orders/{id}/late-payment', ''],
-  ['/test-helpers/orders/{id}/second-payment', ''],
-  ['/test-helpers/orders/{id}/chargeback', 'outcome'],
-  ['/test-helpers/orders/{id}/fail-refund', ''],
+/** Every POST operation, with the name of a field that it reads, if there is one. */
+const POSTS = [
+  ...new Map(ORDER_POSTS.map(({ path, body }) => [path, Object.keys(body ?? {}).at(-1) ?? ''])),
 ];
 const LEVELS = 10_000;
 const nested = (open: string, close: string) => open.repeat(LEVELS) + close.repeat(LEVELS);
@@ -95,27 +74,6 @@ describe('hostile bodies never cause a server error', () => {
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
     expectSuccess(await merchant.sandbox.post('/orders', anOrder()), 201);
   });
-
-  test('text that the database cannot hold is a violation of its field', async ({
-    service,
-    merchant,
-    orderNumber,
-  }) => {
-    const messages = {
-      '\\ud800': 'must not contain NUL characters or unpaired surrogates',
-      '\\udfff': 'must not contain NUL characters or unpaired surrogates',
-      '\\u0000': 'must not contain NUL characters or unpaired surrogates',
-    };
-    for (const [escape, message] of Object.entries(messages)) {
-      const path = `/orders/${orderNumber}/dispute/evidence`;
-      const answer = await send(service, merchant, {
-        method: 'POST',
-        path,
-        body: `{"text":"Signed ${escape}"}`,
-      });
-      expectViolations(answer, { text: message });
-    }
-  });
 });
 
 describe('the form of a body', () => {
@@ -126,25 +84,6 @@ describe('the form of a body', () => {
     headers: Record<string, string>,
     text: string | Buffer = body,
   ) => send(service, merchant, { method: 'POST', path: '/orders', body: text, headers });
-
-  test.for(['application/json', 'application/json;charset=utf-8', 'Application/JSON; a=b'])(
-    'Content-Type %s is JSON',
-    async (type, { service, merchant }) =>
-      expectSuccess(await post(service, merchant, { 'Content-Type': type }), 201),
-  );
-
-  test.for([
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=x',
-    'application/xml',
-    'application/json-patch+json',
-    '',
-    'é',
-  ])('Content-Type %j is 400', async (type, { service, merchant }) => {
-    const answer = await post(service, merchant, { 'Content-Type': type });
-    expectRefusal(answer, 400, 'Content-Type must be application/json');
-  });
 
   test('32 KiB are accepted; a byte more is 413, on every operation', async ({
     service,
@@ -187,36 +126,6 @@ describe('the form of a body', () => {
       );
     },
   );
-
-  test('a compressed body is refused before it is decompressed, with a message that says so', async ({
-    service,
-    merchant,
-  }) => {
-    const message = 'The request body must not be compressed; send it without Content-Encoding';
-    expectRefusal(await post(service, merchant, { 'Content-Encoding': 'gzip' }), 400, message);
-    const packed = gzipSync(body);
-    expectRefusal(
-      await post(service, merchant, { 'Content-Encoding': 'gzip' }, packed),
-      400,
-      message,
-    );
-  });
-
-  test('a body in UTF-16 is refused with a message that says so', async ({ service, merchant }) => {
-    const headers = { 'Content-Type': 'application/json; charset=utf-16' };
-    const answer = await post(service, merchant, headers, Buffer.from(body, 'utf16le'));
-    expectRefusal(answer, 400, 'The charset of the request body must be UTF-8');
-  });
-
-  test('the last of duplicate keys counts', async ({ service, merchant }) => {
-    const answer = await post(
-      service,
-      merchant,
-      {},
-      `{"amount":1,${body.slice(1, -1)},"amount":7.5}`,
-    );
-    expect([answer.status, answer.body.data.amount]).toEqual([201, 7.5]);
-  });
 });
 
 describe('hostile queries and paths', () => {
@@ -291,21 +200,10 @@ describe('hostile queries and paths', () => {
       expectRefusal(await send(service, merchant, { method: 'GET', path }), 404, 'Not found'),
   );
 
-  test.for(['PUT', 'PATCH', 'DELETE', 'PROPFIND', 'TRACE'])(
-    '%s is 405 and names the allowed methods',
-    async (method, { service, merchant, orderNumber }) => {
-      const answer = await send(service, merchant, { method, path: `/orders/${orderNumber}` });
-      expectRefusal(answer, 405, 'Method not allowed');
-      expect(answer.headers.get('Allow')).toBe('GET, HEAD, OPTIONS');
-    },
-  );
-
   test('test helpers do not exist in production', async ({ merchant, orderNumber }) => {
     const { production } = merchant;
-    const ofBank = ['late-payment', 'second-payment', 'chargeback', 'fail-refund'];
-    const helpers = ['pay', 'fail-payment', 'dispute', 'advance', 'decide', ...ofBank];
-    for (const helper of helpers) {
-      const answer = await production.post(`/test-helpers/orders/${orderNumber}/${helper}`, {});
+    for (const [path] of POSTS.filter(([operation]) => operation.startsWith('/test-helpers'))) {
+      const answer = await production.post(path.replace('{id}', orderNumber), {});
       expectRefusal(answer, 404, 'Not found');
     }
   });

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { ApiClient } from '../support/api-client.ts';
+import { withKey } from '../support/api-client.ts';
+import { ask, COMMAND_REQUESTS, orderOverHttp } from '../support/command-requests.ts';
 import { until } from '../support/until.ts';
 import { testEqualRequests } from './equal-requests.ts';
 import { expectRefusal, expectSuccess } from './expectations.ts';
-import type { Operation } from './repeated-commands.ts';
-import { ask, openSessionOf, OPERATIONS, orderIn, replayOf, withKey } from './repeated-commands.ts';
+import { openSessionOf, REPEATED_COMMANDS, replayOf } from './repeated-commands.ts';
 import { twoApiTest } from './two-apis.ts';
 
 const test = twoApiTest();
@@ -16,21 +17,21 @@ describe('ten equal requests', () => testEqualRequests(test, 10));
 const read = async (api: ApiClient, { order_number }: Order) =>
   (await api.get(`/orders/${order_number}`)).body.data;
 
-describe.each(Object.entries(OPERATIONS))('%s', (name, { fits, step, afterwards = [] }) => {
+describe.each(REPEATED_COMMANDS)('$name', ({ name, fits, step, afterwards }) => {
   test('a repeat with the same key returns the order as it is now', async ({
     api,
     both,
     stepsOf,
   }) => {
-    const order = await orderIn(api, fits);
-    const key = randomUUID();
-    const answer = await ask(api, name, order, withKey(key));
+    const order = await orderOverHttp(api, fits);
+    const headers = withKey(randomUUID());
+    const answer = await ask(api, name, order, { headers });
     expectSuccess(answer, 200);
     expect(replayOf(answer)).toEqual({ replayed: null, mismatch: null });
-    for (const next of afterwards) expectSuccess(await ask(api, next, order), 200);
+    if (afterwards) expectSuccess(await ask(api, afterwards, order), 200);
     await untilRefunded(api, order);
     for (const client of both) {
-      const again = await ask(client, name, order, withKey(key));
+      const again = await ask(client, name, order, { headers });
       expect([again.status, again.body.data]).toEqual([200, await read(api, order)]);
       expect(replayOf(again)).toEqual({ replayed: 'true', mismatch: null });
     }
@@ -47,23 +48,27 @@ const untilRefunded = (api: ApiClient, order: Order) =>
   });
 
 describe('a repeat with the same key and another body', () => {
-  const OTHER_BODIES: Record<string, Record<string, unknown>> = {
-    deliver: { trackingId: 'IN2' },
-    evidence: { text: 'Never sent' },
-    resolve: { resolution: 'Keep it' },
-    dispute: { reason: 'It is torn from side to side' },
-    advance: { seconds: 61 },
-  };
+  const WITH_BODY = REPEATED_COMMANDS.filter(({ name }) => COMMAND_REQUESTS[name].body);
+  /** The same with another value of each field. */
+  const otherBody = (body: Record<string, string | number> = {}) =>
+    Object.fromEntries(
+      Object.entries(body).map(([field, value]) => {
+        if (typeof value === 'number') return [field, value + 1];
+        if (field !== 'for') return [field, `${value} again`];
+        return [field, value === 'buyer' ? 'merchant' : 'buyer'];
+      }),
+    );
 
-  test.for(Object.entries(OTHER_BODIES))(
-    '%s: says that the key does not match, and changes nothing',
-    async ([name, body], { api }) => {
-      const { fits, path } = OPERATIONS[name] as Operation;
-      const order = await orderIn(api, fits);
-      const key = randomUUID();
-      expectSuccess(await ask(api, name, order, withKey(key)), 200);
+  test.for(WITH_BODY)(
+    '$name: says that the key does not match, and changes nothing',
+    async ({ name, fits }, { api }) => {
+      const order = await orderOverHttp(api, fits);
+      const headers = withKey(randomUUID());
+      expectSuccess(await ask(api, name, order, { headers }), 200);
+      await untilRefunded(api, order);
       const before = await read(api, order);
-      const again = await api.post(path.replace('{id}', order.order_number), body, withKey(key));
+      const body = otherBody(COMMAND_REQUESTS[name].body);
+      const again = await ask(api, name, order, { headers, body });
       expect([again.status, again.body.data]).toEqual([200, before]);
       expect(replayOf(again)).toEqual({ replayed: 'true', mismatch: 'true' });
       expect(again.body.message).toBe(
@@ -73,7 +78,7 @@ describe('a repeat with the same key and another body', () => {
   );
 
   test('an absent field, null and an unknown field do not make another body', async ({ api }) => {
-    const order = await orderIn(api, 'PAID');
+    const order = await orderOverHttp(api, 'PAID');
     const path = `/orders/${order.order_number}/deliver`;
     const key = withKey(randomUUID());
     expectSuccess(await api.post(path, undefined, key), 200);
@@ -86,19 +91,20 @@ describe('keys of commands', () => {
   test('a repeat without a key, or with another one, is refused because of the status', async ({
     api,
   }) => {
-    const order = await orderIn(api, 'PAID');
-    await ask(api, 'deliver', order, withKey('first'));
+    const order = await orderOverHttp(api, 'PAID');
+    await ask(api, 'deliver', order, { headers: withKey('first') });
     for (const headers of [{}, withKey('second')]) {
       const message = 'Cannot mark as delivered; order must be in PAID status';
-      expectRefusal(await ask(api, 'deliver', order, headers), 400, message);
+      expectRefusal(await ask(api, 'deliver', order, { headers }), 400, message);
     }
   });
 
   test('one key can be used for different operations and different orders', async ({ api }) => {
-    for (const order of [await orderIn(api, 'PAID'), await orderIn(api, 'PAID')]) {
-      expectSuccess(await ask(api, 'deliver', order, withKey('same')), 200);
-      expectSuccess(await ask(api, 'dispute', order, withKey('same')), 200);
-      const resolved = await ask(api, 'resolve', order, withKey('same'));
+    for (const order of [await orderOverHttp(api, 'PAID'), await orderOverHttp(api, 'PAID')]) {
+      const headers = withKey('same');
+      expectSuccess(await ask(api, 'deliver', order, { headers }), 200);
+      expectSuccess(await ask(api, 'dispute', order, { headers }), 200);
+      const resolved = await ask(api, 'resolve', order, { headers });
       expect([resolved.status, resolved.body.data.status]).toEqual([200, 'DELIVERED']);
     }
   });
@@ -106,11 +112,11 @@ describe('keys of commands', () => {
   test('a refused command does not use up its key: it succeeds with the same key once it fits', async ({
     api,
   }) => {
-    const order = await orderIn(api, 'ACCEPTED');
+    const order = await orderOverHttp(api, 'ACCEPTED');
     const headers = withKey(randomUUID());
-    expect((await ask(api, 'deliver', order, headers)).status).toBe(400);
+    expect((await ask(api, 'deliver', order, { headers })).status).toBe(400);
     await ask(api, 'pay', order);
-    const answer = await ask(api, 'deliver', order, headers);
+    const answer = await ask(api, 'deliver', order, { headers });
     expectSuccess(answer, 200);
     expect(replayOf(answer)).toEqual({ replayed: null, mismatch: null });
   });

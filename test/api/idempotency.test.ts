@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
-import { anOrder } from '../support/api-client.ts';
+import { anOrder, withKey } from '../support/api-client.ts';
 import { startApiInstance } from '../support/api-instance.ts';
 import type { TestService } from '../support/service.ts';
 import { expectSuccess, expectViolations } from './expectations.ts';
@@ -10,7 +10,6 @@ import { twoApiTest } from './two-apis.ts';
 
 const test = twoApiTest();
 
-const withKey = (key: string) => ({ 'Idempotency-Key': key });
 const replayedOf = ({ headers }: ApiAnswer<unknown>) => headers.get('Idempotent-Replayed');
 const read = async (api: ApiClient, order: Order) =>
   (await api.get(`/orders/${order.order_number}`)).body.data;

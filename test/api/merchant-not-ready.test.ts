@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { open, post, textOf } from '../checkout/buyer.ts';
 import { browserOf } from '../dashboard/browsing.ts';
 import { dashboardTest } from '../dashboard/dashboard-test.ts';
-import { anOrder } from '../support/api-client.ts';
+import { anOrder, withKey } from '../support/api-client.ts';
 import { anAccountId, giveAccount, loseAccounts } from '../support/linked-accounts.ts';
 import type { TestService } from '../support/service.ts';
 import { merchantUser } from '../support/users.ts';
@@ -17,8 +17,6 @@ const test = dashboardTest({
   productionGateway: true,
   merchant: { webhooks: false },
 });
-
-const withKey = (key: string) => ({ 'Idempotency-Key': key });
 
 /** A merchant that had an account, and its order with the key of its request. */
 async function onceReady(service: TestService) {

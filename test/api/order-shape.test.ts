@@ -91,13 +91,6 @@ describe('one shape of the order', () => {
       'payment_failure',
     ]);
   });
-
-  test('a command returns exactly what GET returns', async ({ merchant }) => {
-    const order = await create(merchant);
-    expect(JSON.stringify(await help(merchant, order, 'pay'))).toBe(
-      JSON.stringify(await merchant.sandbox.read(order)),
-    );
-  });
 });
 
 describe('the payment', () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
-import { anOrder } from '../support/api-client.ts';
+import { anOrder, withKey } from '../support/api-client.ts';
 import type { ApiProcess } from '../support/api-process.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { stoppedAtEnd } from '../support/fixtures.ts';
@@ -44,7 +44,6 @@ test.afterEach(async ({ temporal, postgres }) => {
   await postgres.forward();
 });
 
-const withKey = (key: string) => ({ 'Idempotency-Key': key });
 const rowsOf = (service: TestService, key: string) => service.sql<{ orderNumber: string }[]>`
   SELECT order_number FROM orders WHERE idempotency_key = ${key}`;
 const stepsOf = (service: TestService, orderNumber: string) => service.sql`

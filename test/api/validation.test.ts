@@ -4,6 +4,7 @@ import { setOrigins } from '../../src/merchants/origins.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { anOrder } from '../support/api-client.ts';
+import { COMMAND_REQUESTS } from '../support/command-requests.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { rawRequest } from '../support/raw-request.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -338,28 +339,19 @@ describe('every other operation validates its input too', () => {
     }
   });
 
-  test.for([
-    '/orders',
-    '/orders/ORD0/deliver',
-    '/orders/ORD0/cancel',
-    '/orders/ORD0/refund',
-    '/orders/ORD0/dispute/evidence',
-    '/orders/ORD0/dispute/resolve',
-    '/orders/ORD0/dispute/accept',
-    '/orders/ORD0/payment-sessions',
-    '/test-helpers/orders/ORD0/pay',
-    '/test-helpers/orders/ORD0/fail-payment',
-    '/test-helpers/orders/ORD0/dispute',
-    '/test-helpers/orders/ORD0/advance',
-  ])('an Idempotency-Key is 1 to 255 visible ASCII characters: POST %s', async (path, { api }) => {
-    for (const key of ['', 'with blank', 'é', 'x'.repeat(256)]) {
-      const answer = await api.post(path, {}, { 'Idempotency-Key': key });
-      expect([answer.status, answer.body.validationErrors?.['Idempotency-Key']]).toEqual([
-        400,
-        'must be 1 to 255 visible ASCII characters',
-      ]);
-    }
-  });
+  const KEYED = Object.values(COMMAND_REQUESTS).map(({ path }) => path);
+  test.for(['/orders', '/orders/{id}/payment-sessions', ...new Set(KEYED)])(
+    'an Idempotency-Key is 1 to 255 visible ASCII characters: POST %s',
+    async (path, { api }) => {
+      for (const key of ['', 'with blank', 'é', 'x'.repeat(256)]) {
+        const answer = await api.post(path.replace('{id}', 'ORD0'), {}, { 'Idempotency-Key': key });
+        expect([answer.status, answer.body.validationErrors?.['Idempotency-Key']]).toEqual([
+          400,
+          'must be 1 to 255 visible ASCII characters',
+        ]);
+      }
+    },
+  );
 
   const WRONG_EMAIL = 'must be a valid email address; write a + as %2B';
   const WRONG_MOMENT = 'must be an ISO-8601 time such as 2026-11-20T09:30:00Z';

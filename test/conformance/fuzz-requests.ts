@@ -1,4 +1,5 @@
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
+import { ORDER_POSTS } from '../support/command-requests.ts';
 
 /** Random choices that a seed reproduces. */
 export interface Chance {
@@ -42,8 +43,9 @@ export interface Knowledge {
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
+type Operation = readonly [method: (typeof METHODS)[number], path: string, body: string];
 /** Operations, each with a body that it accepts. */
-const OPERATIONS = [
+const OPERATIONS: readonly [Operation, ...Operation[]] = [
   ['GET', '/orders', ''],
   ['GET', '/orders?page={n}&size={n}', ''],
   ['GET', '/orders?status={x}&merchantOrderId={x}', ''],
@@ -55,29 +57,13 @@ const OPERATIONS = [
   ['POST', '/events/{x}/resend', ''],
   ['GET', '/statements/{x}?after={x}&size={n}', ''],
   ['GET', '/orders/{id}/payment-sessions/{x}', ''],
-  [
-    'POST',
-    '/orders',
-    '{"amount":499.5,"buyerEmail":"a@example.com","buyerPhone":"+919876543210","description":"x"}',
-  ],
-  ['POST', '/orders/{id}/deliver', '{"trackingId":"IN1"}'],
-  ['POST', '/orders/{id}/cancel', '{"reason":"Sold out"}'],
-  ['POST', '/orders/{id}/refund', '{"reason":"Sold out"}'],
-  ['POST', '/orders/{id}/dispute/evidence', '{"text":"Signed for"}'],
-  ['POST', '/orders/{id}/dispute/resolve', '{"resolution":"Sent again"}'],
-  ['POST', '/orders/{id}/dispute/accept', '{}'],
-  ['POST', '/orders/{id}/payment-sessions', ''],
-  ['POST', '/test-helpers/orders/{id}/fail-payment', ''],
-  ['POST', '/test-helpers/orders/{id}/dispute', '{"reason":"It never arrived"}'],
-  ['POST', '/test-helpers/orders/{id}/advance', '{"seconds":60}'],
-  ['POST', '/test-helpers/orders/{id}/decide', '{"for":"buyer"}'],
-  ['POST', '/test-helpers/orders/{id}/fail-refund', ''],
-  ['POST', '/test-helpers/orders/{id}/chargeback', '{"outcome":"won"}'],
-  ['POST', '/test-helpers/orders/{id}/second-payment', ''],
-  ['POST', '/test-helpers/orders/{id}/late-payment', ''],
   ['GET', '/{x}', ''],
-] as const;
-type Operation = (typeof OPERATIONS)[number];
+  ...ORDER_POSTS.map(({ path, body }): Operation => [
+    'POST',
+    path,
+    body ? JSON.stringify(body) : '',
+  ]),
+];
 const FIELDS = [
   'amount',
   'buyerEmail',
@@ -204,7 +190,7 @@ function headersOf(chance: Chance, known: Knowledge, body: Buffer): Record<strin
 
 /** A request that more or less resembles a valid one. */
 export function fuzzedRequest(chance: Chance, known: Knowledge): FuzzedRequest {
-  const operation = chance.pick<Operation>(OPERATIONS);
+  const operation = chance.pick(OPERATIONS);
   const method = chance.oneIn(10) ? chance.pick(METHODS) : operation[0];
   const isBare = method === 'GET' || method === 'HEAD';
   const body = isBare ? Buffer.alloc(0) : bodyOf(chance, operation[2]);

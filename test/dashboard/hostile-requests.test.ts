@@ -2,22 +2,17 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { h } from 'preact';
-import { pino } from 'pino';
 import { describe, expect } from 'vitest';
 import { z } from 'zod';
-import { readSession, SESSION_COOKIE } from '../../src/accounts/public.ts';
+import { SESSION_COOKIE } from '../../src/accounts/public.ts';
 import type { PageContext } from '../../src/dashboard/context.ts';
 import { definePage } from '../../src/dashboard/page.ts';
-import { createApp } from '../../src/http/app.ts';
-import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
-import { createReadiness } from '../../src/http/server/readiness.ts';
-import { startHttpServer } from '../../src/http/server/server.ts';
 import { merchantUser, operatorUser } from '../support/users.ts';
 import { browserOf } from './browsing.ts';
 import { dashboardTest } from './dashboard-test.ts';
+import { pageContext, servePages } from './served-pages.ts';
 
 const ORIGIN = 'http://shop.example';
-const log = pino({ level: 'silent' });
 
 /** A text without an end, written as long as it is read. */
 async function* endless() {
@@ -63,27 +58,8 @@ const test = dashboardTest({ time: 'real', worker: false, merchant: { webhooks: 
     merchantUser(service.sql, merchant.merchantId),
   )
   .extend('port', { scope: 'file' }, async ({ service }, { onCleanup }) => {
-    const context: PageContext = {
-      publicBaseUrl: ORIGIN,
-      supportEmail: 'help@shop.example',
-      rateLimiter: createMemoryRateLimiter({ limitPerSecond: 100_000 }),
-      log,
-      readSession: (token, isActivity) => readSession({ sql: service.sql }, token, isActivity),
-      readBanners: async () => null,
-      files: { style: '/style.css', island: '/island.js', icon: '/icon.svg' },
-      pathPrefix: '',
-    };
-    const readiness = createReadiness({ database: async () => {}, temporal: async () => {} });
-    const app = createApp({
-      routes: pagesOf(context),
-      authenticate: () => Promise.reject(new Error('No API here')),
-      rateLimiter: context.rateLimiter,
-      readiness,
-      trustedProxies: [],
-      log,
-      checkResponses: true,
-    });
-    const server = await startHttpServer(app, { host: '127.0.0.1', port: 0, readiness, log });
+    const context = pageContext(service.sql, { publicBaseUrl: ORIGIN });
+    const server = await servePages(pagesOf(context), context);
     onCleanup(() => server.stop());
     return server.port;
   })

@@ -148,15 +148,6 @@ describe('a decision', () => {
     expect(text).toContain('disputes, refunds and webhooks continue');
   });
 
-  test('without a reason is refused and keeps the page', async ({ deps, waiting, decide }) => {
-    const { status, body } = await decide(waiting, 'reject', ' ');
-    expect([status, textOf(body)]).toEqual([
-      400,
-      expect.stringContaining('The reason must have 1 to 1000 characters.'),
-    ]);
-    expect((await readApplication(deps.sql, waiting)).state).toBe('under_review');
-  });
-
   test('on a stale page is refused, with the typed reason and the present state', async ({
     deps,
     operators: { admin },
@@ -171,34 +162,9 @@ describe('a decision', () => {
     expect((await readApplication(deps.sql, waiting)).state).toBe('not_ready');
   });
 
-  test('cannot approve what was not submitted', async ({ deps, operators: { admin }, decide }) => {
-    const merchantId = await aSignedUpMerchant(deps);
-    const { status, body } = await decide(merchantId, 'approve');
-    expect([status, textOf(body)]).toEqual([
-      400,
-      expect.stringContaining('Cannot approve; the merchant has not submitted its application'),
-    ]);
-    expect((await admin.get(pathOf(merchantId))).body).not.toContain('value="approve"');
-  });
-
   test('that does not exist is refused', async ({ waiting, decide }) => {
     expect((await decide(waiting, 'delete')).status).toBe(400);
   });
-
-  test.for(['support', 'finance'] as const)(
-    'is not for %s: neither the form nor the request',
-    async (role, { deps, operators, waiting }) => {
-      const page = await operators[role].get(pathOf(waiting));
-      expect([page.status, page.body.includes('/decision')]).toEqual([200, false]);
-      const fields = { change: 'approve', reason: 'so', version: 'PENDING.1.5' };
-      const { status, body } = await operators[role].post(`${pathOf(waiting)}/decision`, fields);
-      expect([status, textOf(body)]).toEqual([
-        403,
-        expect.stringContaining(`Your role, ${role}, does not allow this`),
-      ]);
-      expect((await readApplication(deps.sql, waiting)).state).toBe('under_review');
-    },
-  );
 });
 
 describe('the account number', () => {
@@ -213,17 +179,6 @@ describe('the account number', () => {
     const { status, body } = await finance.post(`${pathOf(waiting)}/account-number`);
     expect([status, body]).toEqual([200, expect.stringContaining(AN_ACCOUNT.accountNumber)]);
     expect((await auditOf(deps.sql, waiting)).at(-1)?.action).toBe('accountNumber.read');
-  });
-
-  test('is only its last four digits for support', async ({
-    deps,
-    operators: { support },
-    waiting,
-  }) => {
-    expect((await support.get(pathOf(waiting))).body).not.toContain('account-number');
-    const { status, body } = await support.post(`${pathOf(waiting)}/account-number`);
-    expect([status, body.includes(AN_ACCOUNT.accountNumber)]).toEqual([403, false]);
-    expect((await auditOf(deps.sql, waiting)).at(-1)?.action).toBe('application.submit');
   });
 });
 
@@ -246,11 +201,6 @@ describe('the linked account', () => {
     );
     const wrong = await finance.post(path, { linkedAccountId: 'a b', accountReason });
     expect([wrong.status, wrong.body]).toEqual([400, expect.stringContaining('value="a b"')]);
-  });
-
-  test('is not for support', async ({ operators: { support }, waiting }) => {
-    const path = `${pathOf(waiting)}/linked-account`;
-    expect((await support.post(path, { linkedAccountId: 'acc_1' })).status).toBe(403);
   });
 });
 

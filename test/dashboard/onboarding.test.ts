@@ -236,23 +236,6 @@ describe('a document', () => {
     expect((await auditOf(deps.sql, merchantId)).at(-1)?.action).toBe('document.read');
   });
 
-  test('of another merchant does not exist, to read or to remove', async ({
-    deps,
-    applicant,
-    newApplicant,
-  }) => {
-    const path = await withDocument(deps, applicant.merchantId);
-    const { browser } = await newApplicant();
-    expect((await browser.get(path)).status).toBe(404);
-    expect((await browser.post(`${path}/remove`)).status).toBe(404);
-    expect((await applicant.browser.get(path)).status).toBe(200);
-  });
-
-  test('needs a session', async ({ deps, applicant: { merchantId }, visitor }) => {
-    const path = await withDocument(deps, merchantId);
-    expect((await visitor.get(path)).location).toMatch(/^\/dashboard\/login/);
-  });
-
   test('is removed while the application may be edited', async ({
     deps,
     applicant: { merchantId, browser },

@@ -2,20 +2,23 @@ import { expect } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
 import { transitionOf } from '../../src/domain/lifecycle.ts';
 import { createGatewaySlots } from '../../src/payments/gateway/gateway-slots.ts';
-import { createOrderActions } from '../../src/orders/commands/actions.ts';
+import type { OrderActionId } from '../../src/orders/commands/actions.ts';
+import { createOrderActions, ORDER_ACTION_IDS } from '../../src/orders/commands/actions.ts';
 import { createOrderCommands } from '../../src/orders/commands/commands.ts';
 import { merchantCommands } from '../../src/orders/routes/command-routes.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import { testHelpers } from '../../src/orders/routes/test-helpers.ts';
+import { commandPath } from '../../src/orders/routes/route-parts.ts';
 import { createSandboxPayment } from '../../src/payments/sessions/sandbox-payment.ts';
+import { CLIENT_COMMANDS, COMMAND_REQUESTS } from '../support/command-requests.ts';
 import { sendCurl } from '../support/curl.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { EXAMPLE_ROW } from './example-row.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 
-/** The actions by the commands of this service, as the API has them. */
-function actionsOf({ deps, config, origin, log }: TestService) {
+/** The commands of this service, as the API has them. */
+function commandsOf({ deps, config, origin, log }: TestService) {
   const { sql, workflows, gateways } = deps;
   const { durations } = config;
   const present = createOrderPresenter(origin);
@@ -23,39 +26,33 @@ function actionsOf({ deps, config, origin, log }: TestService) {
   const sessions = { sql, workflows, gateways, sessionMs: durations.paymentSessionMs, log };
   const pay = createSandboxPayment(sessions);
   const helpers = testHelpers({ sql, commands, present, pay, advanceAttempts: async () => 0 });
-  const declared = [...merchantCommands(commands), ...helpers];
-  const gatewaySlots = createGatewaySlots();
-  return createOrderActions(declared, { publicBaseUrl: origin, gatewaySlots });
+  return [...merchantCommands(commands), ...helpers];
 }
 
-const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend(
-  'actions',
-  { scope: 'file' },
-  ({ service }) => actionsOf(service),
-);
-
-const COMMANDS = {
-  deliverOrder: 'deliver',
-  submitEvidence: 'submitEvidence',
-  resolveDispute: 'resolve',
-  acceptDispute: 'accept',
-  refundOrder: 'refund',
-  cancelOrder: 'cancel',
-  testPay: 'pay',
-  testFailPayment: 'failPayment',
-  testDispute: 'dispute',
-  testAdvance: 'advance',
-} as const;
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } })
+  .extend('declared', { scope: 'file' }, ({ service }) => commandsOf(service))
+  .extend('actions', { scope: 'file' }, ({ service, declared }) =>
+    createOrderActions(declared, {
+      publicBaseUrl: service.origin,
+      gatewaySlots: createGatewaySlots(),
+    }),
+  );
 
 test('exactly the actions that the lifecycle allows are offered, and test helpers in the sandbox only', ({
   actions,
+  declared,
 }) => {
+  /** The lifecycle's command of an action: that of its operation. */
+  const commandOf = (id: OrderActionId) => {
+    const path = commandPath(declared.find(({ operationId }) => operationId === id)!);
+    return CLIENT_COMMANDS.find((name) => COMMAND_REQUESTS[name].path === path)!;
+  };
   for (const status of ORDER_STATUSES) {
     for (const pendingOperation of [null, { kind: 'releasing' }] as const) {
       const order = { ...EXAMPLE_ROW, status, pendingOperation };
-      const legal = Object.entries(COMMANDS)
-        .filter(([, command]) => transitionOf({ status, pendingOperation }, command))
-        .map(([id]) => id);
+      const legal = ORDER_ACTION_IDS.filter((id) =>
+        transitionOf({ status, pendingOperation }, commandOf(id)),
+      );
       expect(actions.of(order).map(({ id }) => id)).toEqual(legal);
       const inProduction = actions.of({ ...order, environment: 'production' });
       expect(inProduction.map(({ id }) => id)).toEqual(
@@ -63,6 +60,13 @@ test('exactly the actions that the lifecycle allows are offered, and test helper
       );
     }
   }
+  // Every merchant's command has its button.
+  expect([...ORDER_ACTION_IDS].toSorted()).toEqual(
+    declared
+      .map(({ operationId }) => operationId)
+      .filter((id) => id !== 'testDecide')
+      .toSorted(),
+  );
   expect(actions.find('testPay', 'production')).toBeUndefined();
   expect(actions.find('createOrder', 'sandbox')).toBeUndefined();
 });

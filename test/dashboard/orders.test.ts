@@ -197,27 +197,6 @@ describe('the page of an order', () => {
     expect(Buffer.byteLength(page.body)).toBeLessThan(MAX_BYTES);
   });
 
-  test.for([
-    ['', 'get'],
-    ['/version', 'get'],
-    ['/deliverOrder', 'post'],
-  ] as const)(
-    "another merchant's order is unknown, and so is one of the other environment (%s)",
-    async ([below, method], { owner, merchant, rival }) => {
-      const own = await merchant.sandbox.create();
-      const paths = [
-        pageOf(rival.order_number, below),
-        pageOf('ORD00000000000000000000000000', below),
-        `/dashboard/production/orders/${own.order_number}${below}`,
-      ];
-      for (const path of paths) {
-        const { status, body } = await owner[method](path);
-        expect([path, status]).toEqual([path, 404]);
-        expect(body).not.toContain('belong');
-      }
-    },
-  );
-
   test('changes its version when the order does, and only then', async ({ owner, merchant }) => {
     const order = await merchant.sandbox.create();
     await merchant.sandbox.help(order, 'pay');

@@ -3,19 +3,13 @@ import { describe, expect } from 'vitest';
 import { z } from 'zod';
 import type { PageContext } from '../../src/dashboard/context.ts';
 import { definePage } from '../../src/dashboard/page.ts';
-import { readSession } from '../../src/accounts/public.ts';
 import { DomainError } from '../../src/domain/index.ts';
-import { createApp } from '../../src/http/app.ts';
-import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
-import { createReadiness } from '../../src/http/server/readiness.ts';
-import { startHttpServer } from '../../src/http/server/server.ts';
-import { pino } from 'pino';
 import { merchantUser, operatorUser } from '../support/users.ts';
 import { browserOf } from './browsing.ts';
 import { dashboardTest } from './dashboard-test.ts';
+import { pageContext, servePages } from './served-pages.ts';
 
 const PREFIX = '/pay-service';
-const log = pino({ level: 'silent' });
 
 /** Three pages that show what every page does, under a public URL with a path. */
 function pagesOf(context: PageContext) {
@@ -51,27 +45,12 @@ const test = dashboardTest({ time: 'real', worker: false, merchant: { webhooks: 
     merchantUser(service.sql, merchant.merchantId, { email: 'asha@shop.example' }),
   )
   .extend('site', { scope: 'file' }, async ({ service }, { onCleanup }) => {
-    const context: PageContext = {
+    const context = pageContext(service.sql, {
       publicBaseUrl: `http://shop.example${PREFIX}`,
-      supportEmail: 'help@shop.example',
-      rateLimiter: createMemoryRateLimiter({ limitPerSecond: 100_000 }),
-      log,
-      readSession: (token) => readSession({ sql: service.sql }, token),
-      readBanners: async (_, environment) => h('p', null, `banner of ${environment}`),
-      files: { style: '/style.css', island: '/island.js', icon: '/icon.svg' },
       pathPrefix: PREFIX,
-    };
-    const readiness = createReadiness({ database: async () => {}, temporal: async () => {} });
-    const app = createApp({
-      routes: pagesOf(context),
-      authenticate: () => Promise.reject(new Error('No API here')),
-      rateLimiter: context.rateLimiter,
-      readiness,
-      trustedProxies: [],
-      log,
-      checkResponses: true,
+      readBanners: async (_, environment) => h('p', null, `banner of ${environment}`),
     });
-    const server = await startHttpServer(app, { host: '127.0.0.1', port: 0, readiness, log });
+    const server = await servePages(pagesOf(context), context);
     onCleanup(() => server.stop());
     return `http://127.0.0.1:${server.port}`;
   });
@@ -140,12 +119,6 @@ describe('a page', () => {
     const { status, body } = await browserOf(site).get('/dashboard/sandbox/shop', fromMail);
     expect(status).toBe(200);
     expect(body).toContain('http-equiv="refresh" content="0"');
-  });
-
-  test('does not exist for the other kind of user', async ({ service, person, site }) => {
-    const operator = await operatorUser(service.sql, 'admin');
-    expect((await browserOf(site, operator).get('/dashboard/sandbox/shop')).status).toBe(404);
-    expect((await browserOf(site, person).post('/operator/decide')).status).toBe(404);
   });
 });
 

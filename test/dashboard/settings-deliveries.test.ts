@@ -67,17 +67,6 @@ describe('the list of deliveries', () => {
     expect(refused.status).toBe(400);
     expect(refused.body).toContain('must be a date and a time');
   });
-
-  test('shows nothing of another merchant or of the other environment', async ({ service }) => {
-    const { owner, merchant } = await newShop(service, 1);
-    const other = await newShop(service, 1);
-    expect(shownIn((await other.owner.get(LIST)).body)).not.toEqual(
-      shownIn((await owner.get(LIST)).body),
-    );
-    expect(shownIn((await owner.get('/dashboard/production/deliveries')).body)).toEqual([]);
-    const [{ orderNumber } = { orderNumber: '' }] = await deliveriesOf(service, merchant);
-    expect(shownIn((await other.owner.get(`${LIST}?order=${orderNumber}`)).body)).toEqual([]);
-  });
 });
 
 test('the list of webhooks and the settings of the endpoint are two tabs of one page', async ({
@@ -178,28 +167,6 @@ describe('one delivery', () => {
     expect(earlier.body).toContain(String(first?.headers['x-service-signature']));
     expect(earlier.body).toContain('Answered 503');
     expect(earlier.body).not.toContain(merchant.webhookSecret);
-  });
-
-  test('of another merchant, of the other environment or without existence is 404', async ({
-    service,
-    visitor,
-  }) => {
-    const { merchant, owner, deliveries } = await newShop(service, 1);
-    const other = await newShop(service, 0);
-    const [{ deliveryId } = { deliveryId: '' }] = deliveries;
-    const own = `${LIST}/${deliveryId}`;
-    expect((await owner.get(own)).status).toBe(200);
-    for (const [browser, path] of [
-      [other.owner, own],
-      [owner, `/dashboard/production/deliveries/${deliveryId}`],
-      [owner, `${LIST}/dlv_none`],
-      [owner, `${own}?attempt=999999`],
-    ] as const) {
-      expect((await browser.get(path)).status).toBe(404);
-    }
-    expect((await other.owner.post(`${own}/resend`)).status).toBe(404);
-    expect((await visitor.get(own)).location).toContain('/dashboard/login');
-    expect(merchant.receiver.received).toEqual([]);
   });
 
   test('is not sent again while an attempt runs', async ({ service }) => {

@@ -42,23 +42,6 @@ describe('closing the payment before a cancel', () => {
     expect((await read()).status).toBe('PAID');
   });
 
-  test('if the gateway cannot be reached, the cancel is 502 and changes nothing', async ({
-    orders,
-    gateway,
-  }) => {
-    const { pay, cancel, read, untilStatus } = await orders.beingPaid();
-    await gateway.addFault({
-      kind: 'error',
-      path: '/v1/payments/qr_codes/*/close',
-    });
-    const answer = await cancel();
-    await gateway.endFaults();
-    expect(answer.status).toBe(502);
-    expect((await read()).status).toBe('ACCEPTED');
-    await pay();
-    await untilStatus('PAID');
-  });
-
   test('a cancel without an open session makes no gateway call', async ({ merchant, gateway }) => {
     const order = await merchant.sandbox.create();
     await gateway.addFault({ kind: 'error' });

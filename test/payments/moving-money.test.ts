@@ -1,7 +1,11 @@
 import { describe, expect } from 'vitest';
-import type { OrderStatus } from '../../src/domain/index.ts';
+import { REFUSALS } from '../../src/domain/index.ts';
 import { writeDispute } from '../../src/orders/commands/command-queries.ts';
-import type { Merchant } from '../support/merchant.ts';
+import { refusalOf } from '../domain/lifecycle-model.ts';
+import type { Row } from '../domain/lifecycle-walk.ts';
+import { aCommand, factsIn, rowsOf } from '../domain/lifecycle-walk.ts';
+import type { ClientCommand } from '../support/command-requests.ts';
+import { ask, CLIENT_COMMANDS } from '../support/command-requests.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -17,160 +21,60 @@ const test = serviceTest({
   // It caches no workflow, so that another worker can continue immediately.
   worker: { options: { maxCachedWorkflows: 0 } },
   merchant: { webhooks: false },
-})
-  /** An order whose money has begun to move while the gateway is unavailable. */
-  .extend(
-    'beginWithoutGateway',
-    ({ service, merchant, orders, gateway }) =>
-      async ({ from, begin, doing }: Move) => {
-        const order = await orders.in(from);
-        const { endFault, hits } = await gateway.addFault({ kind: 'error' });
-        await begin(order, { service, merchant });
-        await untilDoing(merchant, order, doing);
-        return { order, endFault, hits };
-      },
-  );
+});
 
-const post = (merchant: Merchant, { orderNumber }: DirectOrder, path: string, body?: unknown) =>
-  merchant.sandbox.post(`/orders/${orderNumber}/${path}`, body);
-const help = (merchant: Merchant, { orderNumber }: DirectOrder, helper: string, body?: unknown) =>
-  merchant.sandbox.help({ order_number: orderNumber }, helper, body);
-const untilDoing = (merchant: Merchant, order: DirectOrder, doing: 'releasing' | 'refunding') =>
-  until(async () => (await merchant.sandbox.timeline(order)).doing === doing);
+/** Every release and refund that a command of a person or a deadline begins, from one status each. */
+const BEGUN_BY = ['expire', 'accept', 'refund', 'decideForBuyer'] as const;
+const MOVES = rowsOf(BEGUN_BY).filter(({ type, pending }, index, rows) => {
+  const isSame = (row: Row) => row.type === type && row.pending?.kind === pending?.kind;
+  return pending?.kind !== 'closing' && rows.findIndex(isSame) === index;
+});
 
-/** Every release and refund: how it begins, and its final status and event. */
-interface Move {
-  from: OrderStatus;
-  begin(order: DirectOrder, parts: { service: TestService; merchant: Merchant }): Promise<unknown>;
-  doing: 'releasing' | 'refunding';
-  ends: OrderStatus;
-  event: string;
-}
-const BUSY_WITH = {
-  releasing: 'the funds are being released to the merchant',
-  refunding: 'the buyer is being refunded',
-};
-const refunding = { doing: 'refunding', ends: 'REFUNDED', event: 'REFUND_PROCESSED' } as const;
-const MOVES: [string, Move][] = [
-  [
-    'after the 24-hour window',
-    {
-      from: 'DELIVERED',
-      begin: (_order, { service }) => service.skip(24 * HOUR_MS + 1000),
-      doing: 'releasing',
-      ends: 'COMPLETED',
-      event: 'ORDER_COMPLETED',
-    },
-  ],
-  [
-    'when the merchant gives in',
-    {
-      from: 'DISPUTE_OPEN',
-      begin: (order, { merchant }) => post(merchant, order, 'dispute/accept'),
-      ...refunding,
-    },
-  ],
-  [
-    'when the merchant cannot fulfil the order',
-    {
-      from: 'PAID',
-      begin: (order, { merchant }) => post(merchant, order, 'refund', { reason: 'Sold out' }),
-      ...refunding,
-    },
-  ],
-  [
-    'when the dispute is not resolved within 72 hours',
-    {
-      from: 'DISPUTE_OPEN',
-      begin: (_order, { service }) => service.skip(72 * HOUR_MS + 1000),
-      ...refunding,
-    },
-  ],
-  [
-    'when an operator decides for the buyer',
-    {
-      from: 'DISPUTE_UNDER_REVIEW',
-      begin: (order) => order.update('decide', { for: 'buyer' }),
-      ...refunding,
-    },
-  ],
-];
+describe.each(MOVES)('the money of a $from order moves by $type', (move) => {
+  const { from, type, pending, to, step } = move;
+  const isRelease = pending?.kind === 'releasing';
 
-describe.each(MOVES)('the money moves %s', (_when, move) => {
-  const { from, doing, ends, event } = move;
-
-  test(`and only then is the order ${ends}: while the gateway is unavailable it stays ${from}, then it continues`, async ({
+  test(`and only then is the order ${to}: while the gateway is unavailable it stays ${from} and takes no command, then it continues`, async ({
     service,
-    merchant,
-    beginWithoutGateway,
+    merchant: { sandbox },
+    orders,
+    gateway,
   }) => {
-    const { order, endFault, hits } = await beginWithoutGateway(move);
+    const order = await orders.in(from);
+    const { endFault, hits } = await gateway.addFault({ kind: 'error' });
+    if (type === 'expire') await service.skip((isRelease ? 24 : 72) * HOUR_MS + 1000);
+    else if (type === 'decideForBuyer') await order.update('decide', { for: 'buyer' });
+    else await ask(sandbox, type as ClientCommand, order);
+    await until(async () => (await sandbox.timeline(order)).doing === pending?.kind);
     await until(async () => (await hits()) >= 2 || (await service.skip(HOUR_MS)));
-    const waiting = await merchant.sandbox.read(order);
+    const waiting = await sandbox.read(order);
     expect(waiting.status).toBe(from);
-    expect(waiting.refund?.processed_at).toBe(doing === 'refunding' ? null : undefined);
-    expect((await merchant.sandbox.timeline(order)).next?.action).toBe(
-      doing === 'releasing'
-        ? 'the funds are being released to the merchant'
-        : 'the buyer is being refunded',
+    expect(waiting.refund?.processed_at).toBe(isRelease ? undefined : null);
+    expect((await sandbox.timeline(order)).next?.action).toBe(
+      isRelease ? 'the funds are being released to the merchant' : 'the buyer is being refunded',
     );
+
+    const facts = { ...factsIn(from), doing: pending };
+    for (const command of CLIENT_COMMANDS) {
+      const { status, body } = await ask(sandbox, command, order);
+      const refusal = refusalOf(facts, aCommand(command));
+      expect([command, status, body.message]).toEqual([command, 400, refusal]);
+    }
+    expect((await sandbox.openSession(order)).body.message).toBe(REFUSALS.pay);
+    expect(await sandbox.read(order)).toEqual(waiting);
+
     const eventsBefore = await order.events();
     await endFault();
     await service.skip(HOUR_MS);
-    await order.untilStatus(ends);
+    await order.untilStatus(to);
     expect((await order.events()).slice(eventsBefore.length)).toEqual([
-      `${eventsBefore.length + 1} ${event}`,
+      `${eventsBefore.length + 1} ${step}`,
     ]);
-    const after = await merchant.sandbox.read(order);
-    if (doing === 'refunding') expect(after.refund?.processed_at).toBe(after.updated_at);
-    const made = doing === 'releasing' ? 'transfers' : 'refunds';
-    expect(await order.made(made)).toMatchObject([
-      {
-        amount: AMOUNT_PAISE,
-        status: 'processed',
-        ...(made === 'transfers' && { on_hold: false }),
-      },
+    const after = await sandbox.read(order);
+    if (!isRelease) expect(after.refund?.processed_at).toBe(after.updated_at);
+    expect(await order.made(isRelease ? 'transfers' : 'refunds')).toMatchObject([
+      { amount: AMOUNT_PAISE, status: 'processed', ...(isRelease && { on_hold: false }) },
     ]);
-  });
-
-  test('and no command fits any more: 400 with the exact message', async ({
-    service,
-    merchant,
-    beginWithoutGateway,
-  }) => {
-    const { order, endFault } = await beginWithoutGateway(move);
-    const before = await merchant.sandbox.read(order);
-    const answers = await Promise.all([
-      post(merchant, order, 'deliver'),
-      post(merchant, order, 'cancel'),
-      help(merchant, order, 'dispute', { reason: 'It broke after a day' }),
-      post(merchant, order, 'dispute/evidence', { text: 'Signed for' }),
-      post(merchant, order, 'dispute/resolve', { resolution: 'A new one' }),
-      post(merchant, order, 'dispute/accept'),
-      post(merchant, order, 'payment-sessions'),
-      post(merchant, order, 'refund', { reason: 'Sold out' }),
-    ]);
-    // If the status fits, the refusal says what the order is doing.
-    const busyIn = (...statuses: OrderStatus[]) =>
-      statuses.includes(from) ? `; ${BUSY_WITH[doing]}` : '';
-    const [open, review] = ['DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW'] as const;
-    expect(answers.map(({ status, body }) => `${status} ${body.message}`)).toEqual([
-      `400 Cannot mark as delivered; order must be in PAID status${busyIn('PAID')}`,
-      '400 Cannot cancel; order must be in ACCEPTED status',
-      `400 Cannot raise dispute; order must be in PAID or DELIVERED status${busyIn('PAID', 'DELIVERED')}`,
-      `400 Cannot submit evidence; order must be in DISPUTE_OPEN status${busyIn(open)}`,
-      `400 Cannot resolve; order must be in DISPUTE status${busyIn(open, review)}`,
-      `400 Cannot accept; order must be in DISPUTE status${busyIn(open, review)}`,
-      '400 Cannot pay; order must be in ACCEPTED status',
-      `400 Cannot refund; order must be in PAID or DELIVERED status${busyIn('PAID', 'DELIVERED')}`,
-    ]);
-    expect(await order.refusalOf('decide', { for: 'merchant' })).toBe(
-      `Cannot decide; order must be in DISPUTE status${busyIn(open, review)}`,
-    );
-    expect(await merchant.sandbox.read(order)).toEqual(before);
-    await endFault();
-    await service.skip(HOUR_MS);
-    await order.untilStatus(ends);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { STATUSES } from '../domain/order-states.ts';
+import { ORDER_STATUSES } from '../../src/domain/index.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { alerts, sessionOf } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
@@ -61,7 +61,7 @@ describe('a payment session', () => {
     expect(await look()).toEqual([200, 'paid']);
   });
 
-  test.for(STATUSES.filter((status) => status !== 'ACCEPTED'))(
+  test.for(ORDER_STATUSES.filter((status) => status !== 'ACCEPTED'))(
     'is refused with 400 for an order that is %s',
     async (status, { merchant, orders }) => {
       const { orderNumber } = await orders.in(status);

@@ -2,7 +2,6 @@ import { expect } from 'vitest';
 import { findUnappliedCapture } from '../../src/payments/queries.ts';
 import {
   atRazorpay,
-  gatewayOf,
   reconcile,
   reconcileLater,
   refundInDashboard,
@@ -13,13 +12,11 @@ import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { createCallbackKit } from './callback-kit.ts';
 
-const test = serviceTest({ time: 'real', merchant: { webhooks: false } })
-  .extend('kit', { scope: 'file' }, ({ service, merchant }) => createCallbackKit(service, merchant))
-  .extend('gateway', async ({ service }, { onCleanup }) => {
-    const gateway = gatewayOf(service);
-    onCleanup(() => gateway.endFaults());
-    return gateway;
-  });
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend(
+  'kit',
+  { scope: 'file' },
+  ({ service, merchant }) => createCallbackKit(service, merchant),
+);
 
 /** No callback is sent automatically: each test decides what is reported, and when. */
 test.beforeEach(async ({ service }) => {

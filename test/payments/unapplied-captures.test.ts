@@ -2,7 +2,6 @@ import { expect } from 'vitest';
 import { open, post, textOf } from '../checkout/buyer.ts';
 import {
   askGateway,
-  gatewayOf,
   madeAtGateway,
   reconcile,
   reconcileLater,
@@ -14,13 +13,11 @@ import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { createCallbackKit } from './callback-kit.ts';
 
-const test = serviceTest({ time: 'real', merchant: { webhooks: false } })
-  .extend('kit', { scope: 'file' }, ({ service, merchant }) => createCallbackKit(service, merchant))
-  .extend('gateway', async ({ service }, { onCleanup }) => {
-    const gateway = gatewayOf(service);
-    onCleanup(() => gateway.endFaults());
-    return gateway;
-  });
+const test = serviceTest({ time: 'real', merchant: { webhooks: false } }).extend(
+  'kit',
+  { scope: 'file' },
+  ({ service, merchant }) => createCallbackKit(service, merchant),
+);
 
 test.beforeEach(({ service }) => service.clock.set(0));
 

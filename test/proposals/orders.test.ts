@@ -22,7 +22,19 @@ const test = dashboardTest({
   settings: { PROPOSAL_ABOVE_PAISE: String(AMOUNT - 1), DISPUTE_ANSWER_SECONDS: '172800' },
 })
   .extend('finance', ({ service }) => aProposer(service, 'finance'))
-  .extend('admin', ({ service }) => aProposer(service, 'admin'));
+  .extend('admin', ({ service }) => aProposer(service, 'admin'))
+  /** A refund that finance has proposed and an admin approved, whose process died before it was carried out. */
+  .extend('approvedRefund', async ({ service: { deps, sql }, orders, finance, admin }) => {
+    const order = await orders.in('PAID');
+    await orders.suspendMerchant();
+    const { orderNumber: subject } = order;
+    const refund = { kind: 'order.refund', subject, parameters: {}, reason: REASON } as const;
+    const proposalId = await propose(deps, finance, refund);
+    const { userId } = admin.user;
+    const by = { userId, roles: ['finance' as const, 'admin' as const], actor: admin.actor };
+    await writeApproval(sql, proposalId, by);
+    return { order, proposalId };
+  });
 
 const pathOf = (orderNumber: string, name: string) => `/operator/orders/${orderNumber}/${name}`;
 
@@ -98,23 +110,16 @@ describe('above the amount', () => {
 
 test('a refund whose process dies after the approval is sent once by the sweep, and by no repeat', async ({
   service: { deps, sql },
-  orders,
-  finance,
   admin,
+  approvedRefund: { order, proposalId },
 }) => {
-  const order = await orders.in('PAID');
-  await orders.suspendMerchant();
-  const { orderNumber: subject } = order;
-  const refund = { kind: 'order.refund', subject, parameters: {}, reason: REASON } as const;
-  const proposalId = await propose(deps, finance, refund);
-  const { user, actor } = admin;
-  await writeApproval(sql, proposalId, { userId: user.userId, roles: ['finance', 'admin'], actor });
   expect((await order.row()).status).toBe('PAID');
   await Promise.all([carryOutUnfinished(deps, 0), carryOutUnfinished(deps, 0)]);
   await order.untilStatus('REFUNDED');
   const commands = await sql`
-    SELECT command_id, actor FROM order_commands WHERE order_number = ${subject} AND name = 'refund'`;
-  expect(commands).toEqual([{ commandId: `proposal:${proposalId}`, actor: actor.name }]);
+    SELECT command_id, actor FROM order_commands
+    WHERE order_number = ${order.orderNumber} AND name = 'refund'`;
+  expect(commands).toEqual([{ commandId: `proposal:${proposalId}`, actor: admin.actor.name }]);
   expect((await requireProposal(sql, proposalId)).outcome).toBe('done');
 });
 
@@ -134,21 +139,13 @@ test('a refund is proposed only of an order whose merchant cannot refund it', as
 
 test('a recorded refund is carried out after the merchant was activated again', async ({
   service: { deps, sql },
-  orders,
   merchant: { merchantId },
-  finance,
-  admin,
+  admin: { actor },
+  approvedRefund: { order, proposalId },
 }) => {
-  const order = await orders.in('PAID');
-  const { orderNumber: subject } = order;
-  await orders.suspendMerchant();
-  const refund = { kind: 'order.refund', subject, parameters: {}, reason: REASON } as const;
-  const proposalId = await propose(deps, finance, refund);
-  const { user, actor } = admin;
-  await writeApproval(sql, proposalId, { userId: user.userId, roles: ['finance', 'admin'], actor });
   // The process dies behind the statement that records the command.
   await writeCommand(sql, {
-    orderNumber: subject,
+    orderNumber: order.orderNumber,
     commandId: `proposal:${proposalId}`,
     name: 'refund',
     body: { reason: REASON },
@@ -162,17 +159,8 @@ test('a recorded refund is carried out after the merchant was activated again', 
 
 test('an approved refund that the order refuses meanwhile has its refusal as the outcome', async ({
   service: { deps, sql },
-  orders,
-  finance,
-  admin,
+  approvedRefund: { order, proposalId },
 }) => {
-  const order = await orders.in('PAID');
-  await orders.suspendMerchant();
-  const { orderNumber: subject } = order;
-  const refund = { kind: 'order.refund', subject, parameters: {}, reason: REASON } as const;
-  const proposalId = await propose(deps, finance, refund);
-  const { user, actor } = admin;
-  await writeApproval(sql, proposalId, { userId: user.userId, roles: ['finance', 'admin'], actor });
   await order.update('refund');
   await order.untilStatus('REFUNDED');
   await carryOutUnfinished(deps, 0);

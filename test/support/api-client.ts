@@ -31,6 +31,9 @@ export interface OrderRef {
   order_number: string;
 }
 
+/** The header of a request that has this key. */
+export const withKey = (key: string) => ({ 'Idempotency-Key': key });
+
 /** A valid order, with overrides. */
 export function anOrder(overrides: Record<string, unknown> = {}) {
   return {

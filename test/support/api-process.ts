@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { inject } from 'vitest';
 import type { Environment } from '../../src/domain/index.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
@@ -14,28 +13,6 @@ import type { TestService } from './service.ts';
 import { until } from './until.ts';
 
 const entry = fileURLToPath(new URL('../../src/main/api.ts', import.meta.url));
-
-/** The settings with which another API process serves the same data as the test's service. */
-function settingsOf({ config, temporal }: TestService, port: number): Record<string, string> {
-  const { razorpay } = config.gateways.sandbox;
-  return {
-    NODE_ENV: 'test',
-    LOG_LEVEL: 'warn',
-    PORT: String(port),
-    DATABASE_URL: config.databaseUrl ?? '',
-    TEMPORAL_ADDRESS: inject('temporalAddress'),
-    TEMPORAL_NAMESPACE: temporal.namespace,
-    PUBLIC_BASE_URL: config.publicBaseUrl,
-    API_SECRET_PEPPER: config.apiSecretPepper ?? '',
-    WEBHOOK_SECRET_KEYS: config.webhookSecretKeys ?? '',
-    DATA_ENCRYPTION_KEYS: config.dataEncryptionKeys ?? '',
-    RATE_LIMIT_PER_SECOND: String(config.rateLimitPerSecond),
-    SANDBOX_RAZORPAY_BASE_URL: razorpay?.baseUrl ?? '',
-    SANDBOX_RAZORPAY_KEY_ID: razorpay?.keyId ?? '',
-    SANDBOX_RAZORPAY_KEY_SECRET: razorpay?.keySecret ?? '',
-    SANDBOX_RAZORPAY_WEBHOOK_SECRET: razorpay?.webhookSecret ?? '',
-  };
-}
 
 /** A separate API process, `src/main/api.ts`, beside the API inside the test's service. */
 export type ApiProcess = Awaited<ReturnType<typeof startApiProcess>>;
@@ -59,7 +36,13 @@ export async function startApiProcess(
   const child = await startServerProcess({
     file,
     args,
-    env: { ...PART_ENVIRONMENT, ...settingsOf(service, port), ...overrides },
+    env: {
+      ...PART_ENVIRONMENT,
+      ...service.env,
+      LOG_LEVEL: 'warn',
+      PORT: String(port),
+      ...overrides,
+    },
     logFile,
     stopSteps: [{ signal: 'SIGTERM', waitMs: 12_000 }],
     guard,

@@ -65,18 +65,8 @@ interface Commanded {
   commandId?: string;
 }
 
-/** Messages of a person; a settlement has its row in `outside_settlements`. */
-const NEEDS_COMMAND_ROW: readonly OrderMessageName[] = [
-  'deliver',
-  'cancel',
-  'refund',
-  'dispute',
-  'submitEvidence',
-  'resolve',
-  'accept',
-  'decide',
-  'advance',
-];
+/** Messages of the gateway, and a settlement, whose row is in `outside_settlements`; the others are of a person. */
+const WITHOUT_COMMAND_ROW: readonly OrderMessageName[] = ['pay', 'failPayment', 'settle'];
 
 const FAILED_PRECONDITION = 9;
 
@@ -105,7 +95,7 @@ export function directOrder(service: TestService, order: OrderRow) {
       return { message };
     }
     const commandId = `cmd_${randomUUID()}`;
-    if (NEEDS_COMMAND_ROW.includes(name)) {
+    if (!WITHOUT_COMMAND_ROW.includes(name)) {
       const origin = { actor: TEST_ACTOR, reason: 'A test asks for it' };
       await writeCommand(sql, { orderNumber, commandId, name, body: {}, origin });
     }
@@ -164,7 +154,7 @@ export function directOrder(service: TestService, order: OrderRow) {
     steps,
     update,
     async signal(name: OrderMessageName, ...message: unknown[]): Promise<void> {
-      const isCommand = NEEDS_COMMAND_ROW.includes(name);
+      const isCommand = !WITHOUT_COMMAND_ROW.includes(name);
       const sent = isCommand ? [(await asCommand(name, message[0] ?? {})).message] : message;
       await handle.signal(name, ...sent);
     },

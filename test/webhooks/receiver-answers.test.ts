@@ -234,7 +234,8 @@ describe('what comes after an answer on a kept connection costs no webhook an at
     const together = await startAnswering(`${answer}${late}`);
     const afterwards = await startAnswering(answer, (socket) => socket.write(late));
     for (const { url, receiver, requestCount } of [together, afterwards]) {
-      const sender = makeSender();
+      // A line break with the answer is no answer: its connection is kept until its time is over.
+      const sender = makeSender({ keepAliveTimeoutMs: 100 });
       for (const _attempt of [1, 2]) {
         const result = await sender.send(webhookTo(url));
         expect(result).toMatchObject({ outcome: 'accepted', error: null });

@@ -10,6 +10,7 @@ import type { Merchant } from '../support/merchant.ts';
 import { writeOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
+import { UNTIL_MS } from '../support/time-limits.ts';
 import { until } from '../support/until.ts';
 
 const HOUR_MS = 3_600_000;
@@ -17,16 +18,16 @@ const LONG_AGO = new Date(0);
 /** More than a page of a hundred. */
 const COUNT = 110;
 
-const test = serviceTest({ time: 'real' }).extend(
-  'deps',
-  { scope: 'file' },
-  ({ service: { deps, log, sql } }): ResendDeps => ({
-    sql,
-    log,
-    retries: deps.retries,
-    actor: TEST_ACTOR,
-  }),
-);
+// A worker that stops finishes its attempts, as in production: none is left to a time-out.
+const test = serviceTest({
+  time: 'real',
+  worker: { options: { shutdownGraceTime: UNTIL_MS } },
+}).extend('deps', { scope: 'file' }, ({ service: { deps, log, sql } }): ResendDeps => ({
+  sql,
+  log,
+  retries: deps.retries,
+  actor: TEST_ACTOR,
+}));
 
 const ownerOf = ({ merchantId }: Merchant) => ({ merchantId, environment: 'sandbox' as const });
 

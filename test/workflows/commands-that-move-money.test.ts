@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
-import type { CommandType, OrderStatus } from '../../src/domain/index.ts';
+import type { CommandType } from '../../src/domain/index.ts';
 import { REFUSALS } from '../../src/domain/index.ts';
 import { decideDispute, refundForMerchant } from '../../src/orders/commands/operator-commands.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
@@ -10,60 +10,25 @@ import { operatorOf } from '../support/operator-of.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
+import { rowsWithout } from './messages.ts';
 
 const test = serviceTest({ time: 'real', callbacks: false, merchant: { webhooks: false } });
 
-const NO_COMMAND = 'no recorded command says who asks for it';
-const refused = (type: CommandType) => `${REFUSALS[type]}; ${NO_COMMAND}`;
+const refused = (type: CommandType) =>
+  `${REFUSALS[type]}; no recorded command says who asks for it`;
 
-/** Each message of a person, sent without a row, and its refusal. */
-const BARE: [OrderStatus, OrderMessageName, object, string][] = [
-  ['PAID', 'deliver', {}, refused('deliver')],
-  ['ACCEPTED', 'cancel', {}, refused('cancel')],
-  ['PAID', 'dispute', {}, refused('dispute')],
-  ['DELIVERED', 'dispute', {}, refused('dispute')],
-  ['DISPUTE_OPEN', 'submitEvidence', {}, refused('submitEvidence')],
-  ['DISPUTE_OPEN', 'resolve', {}, refused('resolve')],
-  ['DISPUTE_UNDER_REVIEW', 'resolve', {}, refused('resolve')],
-  ['ACCEPTED', 'advance', { seconds: 60 }, refused('advance')],
-  [
-    'PAID',
-    'refund',
-    {},
-    "Cannot refund from here; use the order's page in the operators' dashboard",
-  ],
-  [
-    'DELIVERED',
-    'refund',
-    {},
-    "Cannot refund from here; use the order's page in the operators' dashboard",
-  ],
-  [
-    'DISPUTE_OPEN',
-    'accept',
-    {},
+/** Where a person does what is refused, if not with the API. */
+const ELSEWHERE: Partial<Record<OrderMessageName, string>> = {
+  refund: "Cannot refund from here; use the order's page in the operators' dashboard",
+  accept:
     'Cannot accept from here; the merchant does it through the API, an operator with admin dispute decide',
-  ],
-  [
-    'DISPUTE_UNDER_REVIEW',
-    'decide',
-    { for: 'buyer' },
-    'Cannot decide from here; use admin dispute decide',
-  ],
-  [
-    'DISPUTE_UNDER_REVIEW',
-    'decide',
-    { for: 'merchant' },
-    'Cannot decide from here; use admin dispute decide',
-  ],
-  ['DELIVERED', 'settle', {}, 'Cannot settle from here; use admin order settle'],
-  [
-    'DISPUTE_OPEN',
-    'settle',
-    { outcome: 'refunded' },
-    'Cannot settle from here; use admin order settle',
-  ],
-];
+  decide: 'Cannot decide from here; use admin dispute decide',
+  settle: 'Cannot settle from here; use admin order settle',
+};
+/** Each message of a person where it fits, sent without a row, and its refusal. */
+const BARE = rowsWithout('pay', 'failPayment').map(({ from, name, message, type }) => {
+  return [from, name, message, ELSEWHERE[name] ?? refused(type)] as const;
+});
 
 describe('a message of a person, sent from the Temporal UI', () => {
   test.for(BARE)(
@@ -115,9 +80,7 @@ describe('a message of a person, sent from the Temporal UI', () => {
       origin,
     });
     for (const commandId of [anonymous, foreign]) {
-      expect(await order.refusalOfBare('refund', { commandId })).toBe(
-        "Cannot refund from here; use the order's page in the operators' dashboard",
-      );
+      expect(await order.refusalOfBare('refund', { commandId })).toBe(ELSEWHERE.refund);
     }
     expect(await order.row()).toMatchObject({ status: 'PAID', pendingOperation: null });
   });

@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'vitest';
 import { ORDER_WORKFLOW } from '../../src/contracts/ids.ts';
-import { anOrder } from '../support/api-client.ts';
+import type { ApiAnswer } from '../support/api-client.ts';
+import { anOrder, withKey } from '../support/api-client.ts';
+import { inParallel } from '../support/in-parallel.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { repeated } from '../support/repeated.ts';
-
-/** The header of an idempotent request. */
-export const withKey = (key: string) => ({ 'Idempotency-Key': key });
 
 /** The path of an order of the API. */
 export const pathOf = (order: { order_number: string }) => `/orders/${order.order_number}`;
@@ -18,20 +17,6 @@ export const pathOf = (order: { order_number: string }) => `/orders/${order.orde
 export const many = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
 
-/** Processes all items, a limited number at a time. */
-async function inTurns<T, R>(
-  concurrency: number,
-  items: T[],
-  work: (item: T) => Promise<R[]>,
-): Promise<R[]> {
-  const results: R[] = [];
-  const queue = items.values();
-  const takeTurns = async () => {
-    for (const item of queue) results.push(...(await work(item)));
-  };
-  await Promise.all(many(concurrency, takeTurns));
-  return results;
-}
 const countWorkflowsOf = async (service: TestService, { merchantId }: Merchant) => {
   const query = `WorkflowType = '${ORDER_WORKFLOW}' AND MerchantId = '${merchantId}'`;
   return (await service.temporal.client.workflow.count(query)).count;
@@ -63,8 +48,9 @@ export async function assertCreatedOnce(
   // All posts of a key concurrently, and five keys at a time: with more, a slow machine's Temporal would
   // take longer than the API waits. They are more than one merchant's share, so some are repeated after a 429.
   const post = (key: string) => shop.sandbox.post('/orders', anOrder(), withKey(key));
-  const answers = await inTurns(5, keys, (key) =>
-    Promise.all(many(times, () => repeated(() => post(key)))),
+  const answers: ApiAnswer[] = [];
+  await inParallel(keys, 5, async (key) =>
+    answers.push(...(await Promise.all(many(times, () => repeated(() => post(key)))))),
   );
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
   const replayed = answers.filter(({ headers }) => headers.get('Idempotent-Replayed') === 'true');

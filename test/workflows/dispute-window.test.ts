@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
+import { REFUSALS } from '../../src/domain/index.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import { writeDispute } from '../../src/orders/commands/command-queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
@@ -13,7 +14,7 @@ import { A_BUYER } from '../support/actor.ts';
 
 const HOUR_MS = 3_600_000;
 const REASON = 'It never arrived at my door';
-const REFUSAL = 'Cannot raise dispute; order must be in PAID or DELIVERED status';
+const REFUSAL = REFUSALS.dispute;
 const REFUSAL_WHILE_RELEASING = `${REFUSAL}; the funds are being released to the merchant`;
 
 /** Orders whose release a test delays before it reaches the database. */
@@ -210,4 +211,19 @@ describe('a dispute while the release is being started', () => {
     const { status, body } = await dispute(merchant, order);
     expect([status, body.data.status]).toEqual([200, 'DISPUTE_OPEN']);
   });
+});
+
+test('a refund is refused while a dispute received in time is waiting, and the dispute continues', async ({
+  service,
+  merchant,
+}) => {
+  const order = await deliveredOrder(merchant);
+  const written = await writeDownOnly(service, order);
+  const { status, body } = await merchant.sandbox.command(order, 'refund', { reason: 'Sold out' });
+  expect([written, status]).toEqual([expect.anything(), 400]);
+  // The refund tells the order of the dispute, which may be recorded before the refusal is final.
+  const refusal = REFUSALS.refund;
+  expect([refusal, `${refusal}; a dispute is waiting`]).toContain(body.message);
+  await merchant.sandbox.untilStatus(order, 'DISPUTE_OPEN');
+  expect(await rowOf(service, order)).toMatchObject({ disputeCount: 1, refundReason: null });
 });

@@ -1,16 +1,10 @@
 import { describe, expect } from 'vitest';
-import { anOrder } from '../support/api-client.ts';
+import { anOrder, withKey } from '../support/api-client.ts';
 import { sweep } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import {
-  assertCreatedOnce,
-  isUnknown,
-  pathOf,
-  waitsForItsWorkflow,
-  withKey,
-} from './created-orders.ts';
+import { assertCreatedOnce, isUnknown, pathOf, waitsForItsWorkflow } from './created-orders.ts';
 
 const FORGOTTEN_KEY = 'of-an-order-long-ago';
 const CANNOT_CANCEL = 'Cannot cancel; order must be in ACCEPTED status';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { writeDispute } from '../../src/orders/commands/command-queries.ts';
-import { anOrder } from '../support/api-client.ts';
+import { anOrder, withKey } from '../support/api-client.ts';
 import { sweep } from '../support/gateway.ts';
 import { eventNames } from '../../dev/orders/history.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -9,14 +9,7 @@ import { directOrder, writeOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import {
-  assertCreatedOnce,
-  isUnknown,
-  many,
-  pathOf,
-  waitsForItsWorkflow,
-  withKey,
-} from './created-orders.ts';
+import { isUnknown, many, pathOf, waitsForItsWorkflow } from './created-orders.ts';
 import { A_BUYER } from '../support/actor.ts';
 
 const CANNOT_CANCEL = 'Cannot cancel; order must be in ACCEPTED status';
@@ -32,12 +25,6 @@ const test = serviceTest({
   time: 'real',
   settings: { SWEEP_AFTER_SECONDS: '0.001' },
   merchant: { webhooks: false },
-});
-
-test('10 keys, each posted 10 times concurrently, make 10 orders and 10 workflows', async ({
-  service,
-}) => {
-  await assertCreatedOnce(service, { keys: 10, times: 10 });
 });
 
 describe('what an API process leaves when it dies', () => {
@@ -135,26 +122,4 @@ describe('a command is carried out once', () => {
     const commandOf = (index: number) => (index % 2 === 0 ? 'deliver' : 'cancel');
     await expectOneDelivery([service, merchant, commandOf], [CANNOT_DELIVER, CANNOT_CANCEL]);
   });
-
-  test.for([
-    ['deliver', 'DELIVERED', paidOrder],
-    ['cancel', 'CANCELLED', (merchant: Merchant) => merchant.sandbox.create()],
-  ] as const)(
-    'a %s repeated with its key returns the order as it is now',
-    async ([path, status, make], { merchant }) => {
-      const order = await make(merchant);
-      const ask = () =>
-        merchant.sandbox.post(`${pathOf(order)}/${path}`, undefined, withKey('once'));
-      const first = await ask();
-      expect([first.status, first.body.data.status]).toEqual([200, status]);
-
-      const again = await Promise.all(many(5, ask));
-      for (const { status: code, headers, body } of again) {
-        expect([code, body.data]).toEqual([200, first.body.data]);
-        expect(headers.get('Idempotent-Replayed')).toBe('true');
-      }
-      const fresh = await merchant.sandbox.post(`${pathOf(order)}/${path}`);
-      expect(fresh.status).toBe(400);
-    },
-  );
 });

@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import type { OrderState, OrderStatus } from '../../src/domain/index.ts';
+import { STATUSES } from '../../src/domain/order.ts';
 import { currentDetails, deadlineSummary } from '../../workflows/order/details.ts';
-import { orderIn } from '../domain/order-states.ts';
+import { createPair } from '../domain/lifecycle-walk.ts';
+
+/** A sandbox order in a status, with the deadline that runs there. */
+function orderIn(status: OrderStatus, overrides: Partial<OrderState> = {}): OrderState {
+  const kind = STATUSES[status].deadline;
+  const deadline = kind && { kind, atMs: Date.UTC(2026, 10, 20, 13) };
+  return { ...createPair(true).state, status, deadline, ...overrides };
+}
 
 const AT = '**2026-11-20T13:00:00.000Z**';
 const UNRESOLVED = 'the dispute counts as unresolved and the buyer is refunded';

@@ -1,0 +1,41 @@
+import { pino } from 'pino';
+import { readSession } from '../../src/accounts/public.ts';
+import type { PageContext } from '../../src/dashboard/context.ts';
+import type { Sql } from '../../src/db/client.ts';
+import { createApp } from '../../src/http/app.ts';
+import type { Route } from '../../src/http/define-route.ts';
+import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
+import { createReadiness } from '../../src/http/server/readiness.ts';
+import { startHttpServer } from '../../src/http/server/server.ts';
+
+const log = pino({ level: 'silent' });
+
+/** What pages that a test declares get: sessions of the database, and no banners. */
+export const pageContext = (
+  sql: Sql,
+  overrides: Pick<PageContext, 'publicBaseUrl'> & Partial<PageContext>,
+): PageContext => ({
+  supportEmail: 'help@shop.example',
+  rateLimiter: createMemoryRateLimiter({ limitPerSecond: 100_000 }),
+  log,
+  readSession: (token, isActivity) => readSession({ sql }, token, isActivity),
+  readBanners: async () => null,
+  files: { style: '/style.css', island: '/island.js', icon: '/icon.svg' },
+  pathPrefix: '',
+  ...overrides,
+});
+
+/** Serves pages that a test declares, over HTTP and without an API. */
+export async function servePages(routes: readonly Route[], { rateLimiter }: PageContext) {
+  const readiness = createReadiness({ database: async () => {}, temporal: async () => {} });
+  const app = createApp({
+    routes,
+    authenticate: () => Promise.reject(new Error('No API here')),
+    rateLimiter,
+    readiness,
+    trustedProxies: [],
+    log,
+    checkResponses: true,
+  });
+  return startHttpServer(app, { host: '127.0.0.1', port: 0, readiness, log });
+}
