@@ -20,7 +20,6 @@ import { definePage } from './page.ts';
 import { signedOutRefusal } from './reply.ts';
 import type { SiteDeps } from './site/landing-page.ts';
 import { landingPage } from './site/landing-page.ts';
-import { patternsPage } from './site/patterns-page.ts';
 import type { SettingsDeps } from './settings/deps.ts';
 import { settingsPages } from './settings/routes.ts';
 
@@ -54,7 +53,6 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
   const context: PageContext = { ...deps.pages, files, pathPrefix };
   const all = [
     ...landingPage(context, deps.site),
-    ...(deps.site.showsPatterns ? patternsPage(context) : []),
     ...startPage(context),
     ...accountRoutes(context, deps.accounts, deps.settings.notices),
     ...merchantOrderPages(context, deps.orders),

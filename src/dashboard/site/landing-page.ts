@@ -15,8 +15,6 @@ export interface SiteDeps {
   readiness: Readiness;
   /** Of the documentation. */
   createOrderCommand: string;
-  /** Shows the design language at `/dashboard/patterns`: not in production. */
-  showsPatterns: boolean;
 }
 
 /** How the parts of the service are called on the page. */

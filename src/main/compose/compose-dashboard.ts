@@ -83,7 +83,6 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): D
     site: {
       readiness: shared.readiness,
       createOrderCommand: shared.createOrderCommand,
-      showsPatterns: config.nodeEnv !== 'production',
     },
     accounts: composeAccounts(resources),
     money: {

@@ -1,18 +1,23 @@
 import { h } from 'preact';
-import { ORDER_STATUSES } from '../../domain/index.ts';
-import type { Route } from '../../http/define-route.ts';
-import { ICON_NAMES } from '../../pages/icons.ts';
-import { DELIVERY_STATES } from '../../webhooks/public.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
-import { confirmation } from '../view/confirmation.ts';
-import type { FormState } from '../view/fields.ts';
-import { checkBox, choice, fileField, submit, textArea, textField } from '../view/fields.ts';
-import { chips, tabs } from '../view/filters.ts';
-import { icon } from '../view/icon.ts';
-import { filterForm } from '../view/layout.ts';
-import { pages } from '../view/pages.ts';
-import type { Tone } from '../view/parts.ts';
+import { ORDER_STATUSES } from '../../src/domain/index.ts';
+import { ICON_NAMES } from '../../src/pages/icons.ts';
+import { DELIVERY_STATES } from '../../src/webhooks/public.ts';
+import { confirmation } from '../../src/dashboard/view/confirmation.ts';
+import type { FormState } from '../../src/dashboard/view/fields.ts';
+import {
+  checkBox,
+  choice,
+  fileField,
+  submit,
+  textArea,
+  textField,
+} from '../../src/dashboard/view/fields.ts';
+import { chips, tabs } from '../../src/dashboard/view/filters.ts';
+import { icon } from '../../src/dashboard/view/icon.ts';
+import { createFiles } from '../../src/dashboard/files.ts';
+import { filterForm, renderView } from '../../src/dashboard/view/layout.ts';
+import { pages } from '../../src/dashboard/view/pages.ts';
+import type { Tone } from '../../src/dashboard/view/parts.ts';
 import {
   codePanel,
   copyable,
@@ -29,33 +34,35 @@ import {
   stepper,
   tag,
   written,
-} from '../view/parts.ts';
-import { plotLegend, shortDay, stackedBars, timePlot } from '../view/plot.ts';
-import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
-import type { Column } from '../view/table.ts';
-import { timeline } from '../view/steps.ts';
-import { dataTable } from '../view/table.ts';
-import { form } from '../view/url.ts';
+} from '../../src/dashboard/view/parts.ts';
+import { plotLegend, shortDay, stackedBars, timePlot } from '../../src/dashboard/view/plot.ts';
+import { shortId, shortMoment, shortText } from '../../src/dashboard/view/short-texts.ts';
+import type { Column } from '../../src/dashboard/view/table.ts';
+import { timeline } from '../../src/dashboard/view/steps.ts';
+import { dataTable } from '../../src/dashboard/view/table.ts';
+import { form } from '../../src/dashboard/view/url.ts';
 
-const PATH = '/dashboard/patterns';
+/** Where a test shows them: the service has no such page. */
+export const PATTERNS_PATH = '/dashboard/patterns';
 const TONES: readonly Tone[] = ['plain', 'info', 'wait', 'good', 'bad', 'back'];
 const AT = new Date('2026-11-22T12:30:00Z');
 
-/** The design language: every component in every state, for those who build pages. Not in production. */
-export function patternsPage(context: PageContext): Route[] {
-  return definePage(context, { audience: 'anyone', method: 'GET', path: '/patterns' }).handledBy(
-    async () => ({ view: { title: 'Patterns', content: patterns(), isWide: true } }),
+/** The page of the design language: every component in every state. */
+export const patternsHtml = (): string =>
+  renderView(
+    { title: 'Patterns', content: patterns(), isWide: true },
+    {
+      frame: { kind: 'signedOut' },
+      files: createFiles('').files,
+      nonce: '',
+      pathPrefix: '',
+      path: PATTERNS_PATH,
+      banners: null,
+    },
   );
-}
 
 function patterns() {
   return [
-    h(
-      'p',
-      { class: 'lead' },
-      'The parts that pages are made of. Colours, sizes and spaces are the tokens of src/pages/base.css; the rules are in src/dashboard/browser/styles.',
-    ),
-    surfaces(),
     typography(),
     statuses(),
     messages(),
@@ -72,29 +79,14 @@ function patterns() {
         to: 'Asha Menon, who paid by UPI',
         consequence: 'The whole amount of order DB-1001 goes back to the buyer.',
         button: 'Refund the buyer',
-        action: PATH,
+        action: PATTERNS_PATH,
         values: {},
-        back: PATH,
+        back: PATTERNS_PATH,
       },
       'h2',
     ),
     icons(),
   ];
-}
-
-function surfaces() {
-  const names = ['page', 'card', 'raised', 'sunken'];
-  return section(
-    'surfaces',
-    'Surfaces',
-    h(
-      'ul',
-      { class: 'swatches' },
-      names.map((name) =>
-        h('li', { key: name }, h('svg', { class: name, 'aria-hidden': 'true' }), `--${name}`),
-      ),
-    ),
-  );
 }
 
 function typography() {
@@ -153,7 +145,7 @@ function messages() {
 function fieldsOf(id: string, state: FormState) {
   const name = (field: string) => `${id}-${field}`;
   return form(
-    PATH,
+    PATTERNS_PATH,
     { method: 'get', 'aria-label': `Fields: ${id}` },
     textField({ name: name('text'), label: 'A text', hint: 'What belongs here.' }, state),
     textField({ name: name('day'), label: 'A day', type: 'date', required: true }, state),
@@ -179,18 +171,22 @@ function fieldsThatAreWrong() {
 }
 
 function navigation() {
-  const list = { path: PATH, filters: {}, name: 'status', chosen: '' };
+  const list = { path: PATTERNS_PATH, filters: {}, name: 'status', chosen: '' };
   return section(
     'navigation',
     'Filters and tabs',
-    tabs('Tabs', { [PATH]: 'Current', [`${PATH}#tables`]: 'Other' }, PATH),
+    tabs(
+      'Tabs',
+      { [PATTERNS_PATH]: 'Current', [`${PATTERNS_PATH}#tables`]: 'Other' },
+      PATTERNS_PATH,
+    ),
     chips('Quick filters', list, [
       { value: '', title: 'All' },
       { value: 'paid', title: 'Paid', count: 12 },
       { value: 'disputed', title: 'Disputed', count: 0 },
     ]),
     filterForm(
-      PATH,
+      PATTERNS_PATH,
       textField({ name: 'filter-q', label: 'Search', type: 'search' }),
       textField({ name: 'filter-from', label: 'From', type: 'date' }),
     ),
@@ -219,7 +215,7 @@ const ROWS = [
 type Row = (typeof ROWS)[number];
 
 const COLUMNS: readonly Column<Row>[] = [
-  { title: 'Order', cell: ({ order }) => shortId('order number', order, PATH) },
+  { title: 'Order', cell: ({ order }) => shortId('order number', order, PATTERNS_PATH) },
   { title: 'Status', cell: ({ status }) => orderStatus(status) },
   {
     title: 'Description',
@@ -227,10 +223,15 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     title: 'Created',
-    sort: { to: PATH, order: 'descending' },
+    sort: { to: PATTERNS_PATH, order: 'descending' },
     cell: () => shortMoment(AT, AT),
   },
-  { title: 'Amount', isNumber: true, sort: { to: PATH }, cell: ({ paise }) => money(paise) },
+  {
+    title: 'Amount',
+    isNumber: true,
+    sort: { to: PATTERNS_PATH },
+    cell: ({ paise }) => money(paise),
+  },
 ];
 
 function tables() {
@@ -241,7 +242,7 @@ function tables() {
     'Tables',
     dataTable({ caption: 'Orders', empty, rows: ROWS, columns: COLUMNS, totals }),
     pages({
-      path: PATH,
+      path: PATTERNS_PATH,
       filters: {},
       chosen: { page: 2, size: 25 },
       shown: 25,
@@ -306,7 +307,7 @@ function icons() {
     'Icons',
     h(
       'ul',
-      { class: 'swatches' },
+      { class: 'list' },
       ICON_NAMES.map((name) => h('li', { key: name }, icon(name), ` ${name}`)),
     ),
   );
