@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
 import { transitionOf } from '../../src/domain/lifecycle.ts';
 import { createGatewaySlots } from '../../src/http/limits/gateway-slots.ts';
-import { createOrderActions } from '../../src/orders/commands/actions.ts';
+import { createOrderActions } from '../../src/dashboard/orders/actions.ts';
 import { createOrderCommands } from '../../src/orders/commands/commands.ts';
 import { merchantCommands } from '../../src/orders/routes/command-routes.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';

@@ -1,7 +1,5 @@
 import { h } from 'preact';
-import { ORDER_STATUSES } from '../../src/domain/index.ts';
-import { ICON_NAMES } from '../../src/pages/icons.ts';
-import { DELIVERY_STATES } from '../../src/webhooks/public.ts';
+import { createFiles } from '../../src/dashboard/routes.ts';
 import { confirmation } from '../../src/dashboard/view/confirmation.ts';
 import type { FormState } from '../../src/dashboard/view/fields.ts';
 import {
@@ -12,22 +10,16 @@ import {
   textArea,
   textField,
 } from '../../src/dashboard/view/fields.ts';
-import { chips, tabs } from '../../src/dashboard/view/filters.ts';
-import { icon } from '../../src/dashboard/view/icon.ts';
-import { createFiles } from '../../src/dashboard/files.ts';
-import { filterForm, renderView } from '../../src/dashboard/view/layout.ts';
-import { pages } from '../../src/dashboard/view/pages.ts';
+import { renderView } from '../../src/dashboard/view/layout.ts';
+import { timeline } from '../../src/dashboard/view/order.ts';
 import type { Tone } from '../../src/dashboard/view/parts.ts';
 import {
-  codePanel,
-  copyable,
   deliveryState,
   details,
   emptyState,
-  facts,
+  figures,
   moment,
   money,
-  more,
   notice,
   orderStatus,
   section,
@@ -35,12 +27,12 @@ import {
   tag,
   written,
 } from '../../src/dashboard/view/parts.ts';
-import { plotLegend, shortDay, stackedBars, timePlot } from '../../src/dashboard/view/plot.ts';
-import { shortId, shortMoment, shortText } from '../../src/dashboard/view/short-texts.ts';
-import type { Column } from '../../src/dashboard/view/table.ts';
-import { timeline } from '../../src/dashboard/view/steps.ts';
-import { dataTable } from '../../src/dashboard/view/table.ts';
-import { form } from '../../src/dashboard/view/url.ts';
+import { codePanel, copyable } from '../../src/dashboard/view/texts.ts';
+import { form, icon } from '../../src/dashboard/view/url.ts';
+import { ORDER_STATUSES } from '../../src/domain/index.ts';
+import { ICON_NAMES } from '../../src/pages/icons.ts';
+import { DELIVERY_STATES } from '../../src/webhooks/public.ts';
+import { navigation, plots, tables } from './list-patterns.ts';
 
 /** Where a test shows them: the service has no such page. */
 export const PATTERNS_PATH = '/dashboard/patterns';
@@ -67,9 +59,9 @@ function patterns() {
     statuses(),
     messages(),
     h('div', { class: 'columns' }, fields(), fieldsThatAreWrong()),
-    navigation(),
+    navigation(PATTERNS_PATH),
     buttons(),
-    tables(),
+    tables(PATTERNS_PATH),
     plots(),
     texts(),
     confirmation(
@@ -99,17 +91,7 @@ function typography() {
     h('p', { class: 'hint' }, 'A hint is smaller and softer.'),
     h('p', null, h('code', null, 'ORD01M89S5PGCBD325Y63WHGZ3SRN')),
     h('p', null, moment(AT, AT)),
-    h(
-      'dl',
-      { class: 'figures' },
-      [
-        ['Paid', 7_833_950],
-        ['Released', 4_566_100],
-        ['Refunded', 1_721_600],
-      ].map(([name, paise]) =>
-        h('div', { key: name }, h('dt', null, name), h('dd', null, money(Number(paise)))),
-      ),
-    ),
+    figures({ Paid: money(7_833_950), Released: money(4_566_100), Refunded: money(1_721_600) }),
   );
 }
 
@@ -170,29 +152,6 @@ function fieldsThatAreWrong() {
   return section('wrong-fields', 'Fields with a violation', fieldsOf('wrong', { violations }));
 }
 
-function navigation() {
-  const list = { path: PATTERNS_PATH, filters: {}, name: 'status', chosen: '' };
-  return section(
-    'navigation',
-    'Filters and tabs',
-    tabs(
-      'Tabs',
-      { [PATTERNS_PATH]: 'Current', [`${PATTERNS_PATH}#tables`]: 'Other' },
-      PATTERNS_PATH,
-    ),
-    chips('Quick filters', list, [
-      { value: '', title: 'All' },
-      { value: 'paid', title: 'Paid', count: 12 },
-      { value: 'disputed', title: 'Disputed', count: 0 },
-    ]),
-    filterForm(
-      PATTERNS_PATH,
-      textField({ name: 'filter-q', label: 'Search', type: 'search' }),
-      textField({ name: 'filter-from', label: 'From', type: 'date' }),
-    ),
-  );
-}
-
 function buttons() {
   return section(
     'buttons',
@@ -205,81 +164,6 @@ function buttons() {
       submit('Danger', 'danger'),
       submit('Small', 'small'),
     ),
-  );
-}
-
-const ROWS = [
-  { order: 'ORD01M89S5PGCBD325Y63WHGZ3SRN', paise: 49_950, status: 'COMPLETED' },
-  { order: 'ORD01M89S5PGCBD325Y63WHGZ4TTP', paise: 1_29_900, status: 'DISPUTE_OPEN' },
-] as const;
-type Row = (typeof ROWS)[number];
-
-const COLUMNS: readonly Column<Row>[] = [
-  { title: 'Order', cell: ({ order }) => shortId('order number', order, PATTERNS_PATH) },
-  { title: 'Status', cell: ({ status }) => orderStatus(status) },
-  {
-    title: 'Description',
-    cell: () => shortText('Blue kurta, size M, and a scarf of the same cloth'),
-  },
-  {
-    title: 'Created',
-    sort: { to: PATTERNS_PATH, order: 'descending' },
-    cell: () => shortMoment(AT, AT),
-  },
-  {
-    title: 'Amount',
-    isNumber: true,
-    sort: { to: PATTERNS_PATH },
-    cell: ({ paise }) => money(paise),
-  },
-];
-
-function tables() {
-  const totals = [{ title: 'In all', cells: { Amount: money(1_79_850) } }];
-  const empty = 'There are no orders.';
-  return section(
-    'tables',
-    'Tables',
-    dataTable({ caption: 'Orders', empty, rows: ROWS, columns: COLUMNS, totals }),
-    pages({
-      path: PATTERNS_PATH,
-      filters: {},
-      chosen: { page: 2, size: 25 },
-      shown: 25,
-      total: { count: 240, isMore: false },
-    }),
-    dataTable({ caption: 'No orders', empty, rows: [], columns: COLUMNS }),
-    facts({ Name: 'Its value', Amount: money(49_950), Status: orderStatus('PAID') }),
-  );
-}
-
-const DAYS = [
-  { day: '2026-11-20', completed: 3, paid: 1, refunded: 1 },
-  { day: '2026-11-21', completed: 5, paid: 2, refunded: 0 },
-  { day: '2026-11-22', completed: 2, paid: 3, refunded: 1 },
-];
-const SERIES = { completed: 'Completed', paid: 'Paid', refunded: 'Refunded' };
-const SERIES_NAMES = ['completed', 'paid', 'refunded'] as const;
-
-function plots() {
-  const textOf = (one: (typeof DAYS)[number]) =>
-    `${shortDay(one.day)}: ${SERIES_NAMES.map((name) => `${SERIES[name]} ${one[name]}`).join(', ')}`;
-  const readings = new Map(DAYS.map((one) => [one.day, textOf(one)]));
-  return section(
-    'plots',
-    'Plots',
-    plotLegend(SERIES),
-    timePlot({
-      id: 'pattern-plot',
-      title: 'Orders by day',
-      description: [...readings.values()].join('. '),
-      spans: DAYS.map(({ day }) => day),
-      most: 8,
-      tickText: String,
-      readingText: (day) => readings.get(day) ?? '',
-      draw: (scales) => stackedBars(SERIES_NAMES, DAYS, ({ day }) => day, scales),
-    }),
-    more('The figures as a table', h('p', null, 'Every plot has its figures in words, too.')),
   );
 }
 
