@@ -16,14 +16,16 @@ const IDLE_TIMEOUT_MS = 15_000;
  * Starts the whole service of a checkout: PostgreSQL, Temporal, API, worker and gateway simulator in
  * separate processes, and a merchant with a webhook endpoint.
  *
- * @param side its name in the report, and the real path of a checkout with `node_modules`
+ * @param side its name in the report, the real path of a checkout with `node_modules`, and settings of
+ *   the service beside the rate limit's
  */
 export async function startSide(
-  { name, folder }: { name: string; folder: string },
+  side: { name: string; folder: string; settings?: Record<string, string> },
   concurrency: number,
 ) {
+  const { name, folder, settings = {} } = side;
   const service = await startServiceOnPostgres({
-    settings: { RATE_LIMIT_PER_SECOND: '1000000' },
+    settings: { RATE_LIMIT_PER_SECOND: '1000000', ...settings },
     repository: folder,
   });
   const receiver = await startReceiver();

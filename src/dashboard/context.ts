@@ -1,9 +1,14 @@
-import type { ComponentChildren } from 'preact';
 import type { Logger } from 'pino';
+import type { ComponentChildren } from 'preact';
 import type { KeptForms, SignedInUser } from '../accounts/public.ts';
+import type { Actor } from '../db/actor.ts';
+import type { Alongside } from '../db/alongside.ts';
 import type { Environment } from '../domain/index.ts';
 import type { RateLimiter } from '../http/limits/rate-limit.ts';
+import type { MerchantAct, NoticeDeps } from '../merchants/public.ts';
+import { withNotice } from '../merchants/public.ts';
 import type { Files } from './view/layout.ts';
+import type { MerchantViewer } from './viewer.ts';
 
 /** What every page needs; the pages of a feature add what they call. */
 export interface PageDeps {
@@ -31,4 +36,43 @@ export interface PageContext extends PageDeps {
   readonly files: Files;
   /** The path of the service's public URL; '' at the root. */
   readonly pathPrefix: string;
+}
+
+/**
+ * The value of a cookie; undefined if the request has none of this name.
+ *
+ * Only the space that browsers send is removed before a name. `trim()` also removes a no-break space,
+ * and a neighbouring host can set `\u00A0__Host-session`, which browsers do not protect.
+ */
+export function readCookie(header: string | undefined, name: string): string | undefined {
+  const pairs = (header ?? '').split(';').map((pair) => pair.replace(/^ /, ''));
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
+/**
+ * A cookie of the whole service that scripts cannot read and other sites cannot cause to be sent.
+ * `__Host-` names need `Secure`, which browsers accept on the loopback addresses without TLS.
+ *
+ * @param maxAgeSeconds 0 deletes it; undefined keeps it until the browser is closed
+ */
+export function cookieText(name: string, value: string, maxAgeSeconds?: number): string {
+  const age = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`;
+  return `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Strict${age}`;
+}
+
+/**
+ * Carries out a user's act; the merchant gets a mail about it if the table of acts says so.
+ *
+ * @param carryOut writes the mail with the statement of the act
+ * @throws DomainError `NOT_FOUND`, and what `carryOut` throws
+ */
+export function noticed<Result>(
+  { notices }: { notices: NoticeDeps },
+  { viewer, actor, isNoticed }: { viewer: MerchantViewer; actor: Actor; isNoticed: boolean },
+  act: MerchantAct,
+  carryOut: (alongside?: Alongside) => Promise<Result>,
+): Promise<Result> {
+  if (!isNoticed) return carryOut();
+  const { merchantId, user } = viewer;
+  return withNotice(notices, { merchantId, act, email: user.email, actor }, carryOut);
 }

@@ -1,5 +1,5 @@
 import type { Route } from '../http/define-route.ts';
-import type { OrderActionId } from '../orders/public.ts';
+import type { OrderActionId } from './orders/actions.ts';
 
 /**
  * When an act asks again for password and second factor, or when a mail reports it.

@@ -5,12 +5,12 @@ import { SESSION_COOKIE } from '../accounts/public.ts';
 import type { Actor } from '../db/actor.ts';
 import type { RawInput, Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
-import { logError } from '../http/responses/errors.ts';
 import { createFileSlots } from '../http/limits/slots.ts';
 import { addRequestFields } from '../http/request-context.ts';
+import { logError } from '../http/responses/errors.ts';
 import { assertOwnForm, formHeaders } from '../pages/same-origin.ts';
 import type { PageContext } from './context.ts';
-import { readCookie } from './cookies.ts';
+import { readCookie } from './context.ts';
 import { actRuleOf, applies } from './merchant-acts.ts';
 import { typedFields } from './refusal.ts';
 import type { PageReply, PageResponse } from './reply.ts';
@@ -45,15 +45,10 @@ type AsksAgain<A extends Audience, P, Q, B> =
   | boolean
   | ((request: PageRequest<A, P, Q, B>) => boolean | Promise<boolean>);
 
-/** The declaration of a page or of one of its forms. */
-export interface PageDeclaration<A extends Audience, P, Q, B> {
-  readonly audience: A;
-  readonly method: 'GET' | 'POST';
-  /**
-   * Below `/dashboard/sandbox` and `/dashboard/production` for merchants, below `/operator` for
-   * operators, below `/dashboard` for everyone, below `/` for the site.
-   */
-  readonly path: '' | `/${string}`;
+type PagePath = '' | `/${string}`;
+
+/** What a page or one of its forms takes, and who may use it beside its audience. */
+interface PageOptions<A extends Audience, P, Q, B> {
   /** What an operator must be allowed to do. To read, it is enough to be an operator. */
   readonly permission?: A extends 'operator' ? OperatorAction : never;
   readonly params?: P;
@@ -74,9 +69,16 @@ export interface PageDeclaration<A extends Audience, P, Q, B> {
   /** Whether an act is `large` in the sense of `MERCHANT_ACTS`. */
   readonly isLarge?: (request: PageRequest<A, P, Q, B>) => Promise<boolean>;
   /** The page of the form, where it has another path than the form. */
-  readonly formPath?: '' | `/${string}`;
+  readonly formPath?: PagePath;
   /** Also for an operator who has not set up two-factor authentication yet. */
   readonly isBeforeTwoFactor?: true;
+}
+
+/** The declaration of a page or of one of its forms: see {@link definePage}. */
+interface PageDeclaration<A extends Audience, P, Q, B> extends PageOptions<A, P, Q, B> {
+  readonly audience: A;
+  readonly method: 'GET' | 'POST';
+  readonly path: PagePath;
 }
 
 const headers = formHeaders.extend({
@@ -90,13 +92,24 @@ type Headers = z.output<typeof headers>;
  * Declares a page or a form, in both environments if it is a merchant's. Before the handler runs, the
  * session was read, audience and permission were checked, and a POST was found to come from a page
  * of this service. A DomainError that the handler throws becomes a page with its message.
+ *
+ * @param at method and path, such as `GET /orders`: below `/dashboard/sandbox` and `/dashboard/production` for
+ *   merchants, below `/operator` for operators, below `/dashboard` for everyone, below `/` for the site
  */
 export function definePage<
   A extends Audience,
   P extends ObjectSchema | undefined = undefined,
   Q extends ObjectSchema | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
->(context: PageContext, page: PageDeclaration<A, P, Q, B>) {
+>(
+  context: PageContext,
+  audience: A,
+  at: `${'GET' | 'POST'} /${string}`,
+  options: PageOptions<A, P, Q, B> = {},
+) {
+  const method = at.startsWith('GET ') ? 'GET' : 'POST';
+  const path = at.slice(method.length + 1).replace(/^\/$/, '') as PagePath;
+  const page = { ...options, audience, method, path } as const;
   return {
     handledBy: (handler: (request: PageRequest<A, P, Q, B>) => Promise<PageReply>): Route[] =>
       placesOf(page.audience, page.path).map((place) => {

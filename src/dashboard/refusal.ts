@@ -2,10 +2,10 @@ import { h } from 'preact';
 import type { TypedForm } from '../accounts/public.ts';
 import type { Reference } from '../pages/reference.ts';
 import { referenceText } from '../pages/reference.ts';
-import type { View } from './view/layout.ts';
 import { CONFIRMED_FIELD } from './view/confirmation.ts';
 import { hidden, submit } from './view/fields.ts';
-import { notice, section, wordsOf, written } from './view/parts.ts';
+import type { View } from './view/layout.ts';
+import { hint, notice, section, wordsOf, written } from './view/parts.ts';
 import { form, link } from './view/url.ts';
 
 const TITLES: Readonly<Record<number, string>> = {
@@ -54,7 +54,7 @@ export function refusalView({
       typedTexts(typed),
       action !== undefined && sendAgain(action, typed),
       h('p', null, link(start, 'To the start page', { class: 'button second' })),
-      h('p', { class: 'hint' }, referenceText(reference)),
+      hint(referenceText(reference)),
     ],
   };
 }

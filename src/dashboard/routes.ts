@@ -1,36 +1,61 @@
+import { readFileSync } from 'node:fs';
 import type { AccountDeps } from '../accounts/public.ts';
 import type { Page, Route } from '../http/define-route.ts';
+import { createAsset } from '../http/responses/asset.ts';
 import type { ErrorReply } from '../http/responses/errors.ts';
-import { accountRoutes } from './account/routes.ts';
+import { baseStyle } from '../pages/base-style.ts';
+import { BRAND_STYLE, FAVICON } from '../pages/brand.ts';
+import { accountPages } from './account/account.ts';
+import { confirmPages } from './account/confirm.ts';
+import { linkPages } from './account/links.ts';
+import { logInPages } from './account/log-in.ts';
+import { mailPages } from './account/mails.ts';
+import { passwordPages } from './account/password.ts';
+import { signUpPages } from './account/sign-up.ts';
+import { twoFactorPages } from './account/two-factor.ts';
 import type { PageContext, PageDeps } from './context.ts';
-import { createFiles } from './files.ts';
-import type { OnboardingPageDeps } from './onboarding/deps.ts';
-import { onboardingPages } from './onboarding/routes.ts';
-import type { OperatorPageDeps } from './operator/context.ts';
-import type { MerchantReviewDeps } from './operator/merchants/deps.ts';
-import { merchantReviewPages } from './operator/merchants/routes.ts';
-import { operatorsRoutes } from './operator/operators/routes.ts';
-import { operatorPages } from './operator/routes.ts';
-import type { OrderPagesDeps } from './orders/deps.ts';
-import { merchantOrderPages } from './orders/routes.ts';
 import { assertActsHaveRules } from './merchant-acts.ts';
-import type { MoneyPagesDeps } from './money/deps.ts';
 import { statementPages } from './money/statement-page.ts';
+import { detailPages } from './onboarding/detail-pages.ts';
+import { documentPages } from './onboarding/document-pages.ts';
+import type { OnboardingPageDeps } from './onboarding/parts.ts';
+import { reviewPages } from './onboarding/review-page.ts';
+import { actionPages } from './operator/action-pages.ts';
+import { alertPages } from './operator/alerts.ts';
+import { auditPages } from './operator/audit.ts';
+import { disputePages } from './operator/disputes.ts';
+import { ledgerPage } from './operator/ledger.ts';
+import { merchantListPage } from './operator/merchants/list-page.ts';
+import { merchantPages } from './operator/merchants/merchant-pages.ts';
+import { operatorAccountPages } from './operator/operators/routes.ts';
+import { deliveryRetry, orderPage } from './operator/order-page.ts';
+import { orderSearchPage } from './operator/order-search.ts';
+import type { MerchantReviewDeps, OperatorPageDeps } from './operator/parts.ts';
+import { proposalPages } from './operator/proposals/routes.ts';
+import { workQueuePage } from './operator/work-queue.ts';
+import { merchantDisputePages } from './orders/disputes-page.ts';
+import { homePage } from './orders/home-page.ts';
+import { listPages } from './orders/list-page.ts';
+import { orderPages } from './orders/order-routes.ts';
+import type { OrderPagesDeps } from './orders/parts.ts';
 import { definePage } from './page.ts';
 import { signedOutRefusal } from './reply.ts';
+import { deliveryListPages } from './settings/deliveries-page.ts';
+import { deliveryPages } from './settings/delivery-page.ts';
+import { keyPages } from './settings/keys-page.ts';
+import type { SettingsDeps } from './settings/parts.ts';
+import { questionPages } from './settings/questions.ts';
+import { webhookPages } from './settings/webhooks-page.ts';
 import type { SiteDeps } from './site/landing-page.ts';
 import { landingPage } from './site/landing-page.ts';
-import { patternsPage } from './site/patterns-page.ts';
-import type { SettingsDeps } from './settings/deps.ts';
-import { settingsPages } from './settings/routes.ts';
+import type { Files } from './view/layout.ts';
 
-/** What the pages need, each folder of pages its own part. */
+/** What the pages need, by what they are about. */
 export interface DashboardDeps {
   pages: PageDeps;
   site: SiteDeps;
   accounts: AccountDeps;
   orders: OrderPagesDeps;
-  money: MoneyPagesDeps;
   settings: SettingsDeps;
   onboarding: OnboardingPageDeps & MerchantReviewDeps;
   operator: OperatorPageDeps;
@@ -43,6 +68,28 @@ export interface Dashboard {
   readonly notFoundPage: (refusal: ErrorReply, requestId: string) => Page;
 }
 
+/** The pages by what they call. */
+const PAGES = {
+  anyone: [signUpPages, logInPages, confirmPages, linkPages],
+  account: [accountPages, passwordPages, twoFactorPages],
+  orders: [homePage, ...listPages, orderPages, merchantDisputePages, ...statementPages],
+  settings: [...keyPages, ...webhookPages, ...deliveryListPages, ...deliveryPages],
+  onboarding: [...reviewPages, detailPages, ...documentPages],
+  operator: [
+    workQueuePage,
+    alertPages,
+    orderSearchPage,
+    orderPage,
+    deliveryRetry,
+    actionPages,
+    disputePages,
+    ledgerPage,
+    auditPages,
+    proposalPages,
+  ],
+  merchants: [merchantListPage, ...merchantPages],
+};
+
 /**
  * Declares the dashboard: the first page, the pages of merchants and operators, and their files.
  *
@@ -54,16 +101,20 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
   const context: PageContext = { ...deps.pages, files, pathPrefix };
   const all = [
     ...landingPage(context, deps.site),
-    ...(deps.site.showsPatterns ? patternsPage(context) : []),
     ...startPage(context),
-    ...accountRoutes(context, deps.accounts, deps.settings.notices),
-    ...merchantOrderPages(context, deps.orders),
-    ...statementPages(context, deps.money),
-    ...settingsPages(context, deps.settings),
-    ...onboardingPages(context, deps.onboarding),
-    ...operatorPages(context, deps.operator),
-    ...merchantReviewPages(context, deps.onboarding),
-    ...operatorsRoutes(context, deps.accounts, deps.operator),
+    ...PAGES.anyone.flatMap((pages) => pages(context, deps.accounts)),
+    ...mailPages(context, deps.accounts, deps.settings.notices),
+    ...PAGES.account.flatMap((pages) => [
+      ...pages(context, deps.accounts, 'merchant'),
+      ...pages(context, deps.accounts, 'operator'),
+    ]),
+    ...PAGES.orders.flatMap((pages) => pages(context, deps.orders)),
+    ...questionPages(context),
+    ...PAGES.settings.flatMap((pages) => pages(context, deps.settings)),
+    ...PAGES.onboarding.flatMap((pages) => pages(context, deps.onboarding)),
+    ...PAGES.operator.flatMap((pages) => pages(context, deps.operator)),
+    ...PAGES.merchants.flatMap((pages) => pages(context, deps.onboarding)),
+    ...operatorAccountPages(context, deps.accounts, deps.operator),
     ...routes,
   ];
   assertActsHaveRules(all);
@@ -72,10 +123,33 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
 
 /** Sends everyone to their own first page. */
 function startPage(context: PageContext): Route[] {
-  return definePage(context, { audience: 'anyone', method: 'GET', path: '' }).handledBy(
-    async ({ viewer: { user } }) => {
-      if (user === undefined) return { seeOther: '/dashboard/login' };
-      return { seeOther: user.role === null ? '/dashboard/sandbox' : '/operator' };
+  return definePage(context, 'anyone', 'GET /').handledBy(async ({ viewer: { user } }) => {
+    if (user === undefined) return { seeOther: '/dashboard/login' };
+    return { seeOther: user.role === null ? '/dashboard/sandbox' : '/operator' };
+  });
+}
+
+/** The parts of the style sheet; src/pages/base.css has the order of their layers. */
+const STYLES = ['layout', 'components', 'lists', 'pages'];
+
+const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8');
+
+/**
+ * Declares the routes of the style sheet and the script of the dashboard.
+ *
+ * @param pathPrefix the path of the service's public URL; '' at the root
+ */
+export function createFiles(pathPrefix: string): { files: Files; routes: Route[] } {
+  const asset = (name: string, content: string) => createAsset('/dashboard/files', name, content);
+  const styles = STYLES.map((name) => read(`styles/${name}.css`));
+  const style = asset('dashboard.css', [baseStyle('../..'), BRAND_STYLE, ...styles].join('\n'));
+  const island = asset('island.js', read('island.js'));
+  return {
+    files: {
+      style: pathPrefix + style.path,
+      island: pathPrefix + island.path,
+      icon: pathPrefix + FAVICON.path,
     },
-  );
+    routes: [style.route, island.route],
+  };
 }

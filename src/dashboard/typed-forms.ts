@@ -4,11 +4,11 @@ import { DomainError } from '../domain/index.ts';
 import type { RawInput, RequestContext, Route } from '../http/define-route.ts';
 import { errorOf, ERRORS, HttpRefusal } from '../http/responses/errors.ts';
 import type { PageContext } from './context.ts';
-import { cookieText } from './cookies.ts';
+import { cookieText } from './context.ts';
 import { notDone } from './refusal.ts';
 import type { PageReply, PageResponse, RefusedForm } from './reply.ts';
 import { messageOf, refusalOf, responseOf } from './reply.ts';
-import { pathWith } from './view/table.ts';
+import { pathWith } from './view/url.ts';
 import type { ShownAgain } from './view/typed.ts';
 import { LOG_IN, RedirectFirst } from './viewer.ts';
 

@@ -4,7 +4,7 @@ import type { Actor } from '../db/actor.ts';
 import { DomainError, ENVIRONMENTS, type Environment } from '../domain/index.ts';
 import { errorOf } from '../http/responses/errors.ts';
 import type { Frame } from './view/layout.ts';
-import { pathWith } from './view/table.ts';
+import { pathWith } from './view/url.ts';
 
 /** A merchant's user, and the environment that the page is about. */
 export interface MerchantViewer {

@@ -1,6 +1,6 @@
 /** What other features may import from the orders. */
 export { authorizeOrder, orderErrors } from './commands/authorize-order.ts';
-export { curlOfFirstOrder } from './routes/curl.ts';
+export { curlOfFirstOrder, curlOfPost } from './routes/curl.ts';
 export { exampleEventBody, unusualTestBody } from './routes/example-event.ts';
 export type { WebhookEvent } from './routes/webhook-events.ts';
 export { WEBHOOK_EVENTS, webhookEventSchema } from './routes/webhook-events.ts';
@@ -54,14 +54,9 @@ export { findOverdueOrders } from './wake/wakeups.ts';
 export { signalOrder } from './wake/wake-order.ts';
 export { findCarriedOut, isRecorded, writeCommand } from './commands/command-queries.ts';
 export type { HelperName, OrderRow } from './rows.ts';
-export type {
-  ActionRequest,
-  FormValues,
-  OrderAction,
-  OrderActionId,
-  OrderActions,
-} from './commands/actions.ts';
-export { ORDER_ACTION_IDS } from './commands/actions.ts';
+export { commandIdOf } from './commands/command-ids.ts';
+export type { DeclaredCommand } from './routes/route-parts.ts';
+export { commandPath } from './routes/route-parts.ts';
 export type { AttentionList } from './lists/attention.ts';
 export { MOST_COUNTED } from './lists/attention.ts';
 export type { DayOfOrders } from './lists/daily-outcomes.ts';

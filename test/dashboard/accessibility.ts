@@ -4,6 +4,7 @@ import { phonesOf, violationsOf } from '../support/browser.ts';
 import type { TestUser } from '../support/users.ts';
 import { merchantUser, operatorUser } from '../support/users.ts';
 import { allPagesTest } from './all-pages.ts';
+import { PATTERNS_PATH, patternsHtml } from './patterns.ts';
 import type { Screen } from './screens.ts';
 
 /** Answers that are no page, or send the browser on to one. */
@@ -19,7 +20,7 @@ export function everyPageOn(screens: readonly Screen[]): void {
     .extend('newPhone', ({ service: _service }, { onCleanup }) => phonesOf(onCleanup));
 
   test.for(screens)(
-    'every page in $colorScheme, $viewport.width pixels wide: no accessibility violation, nothing too wide, one heading, no complaint',
+    'every page, and every component in every state, in $colorScheme, $viewport.width pixels wide: no accessibility violation, nothing too wide, one heading, no complaint',
     async (screen, { service, person, pages, newPhone }) => {
       const operator = await operatorUser(service.sql, 'admin');
       const phoneOf = async (user?: TestUser) => {
@@ -44,14 +45,18 @@ export function everyPageOn(screens: readonly Screen[]): void {
         .filter(({ route }) => !/^\/dashboard\/production\/./.test(route.path));
       expect(shown.length).toBeGreaterThan(40);
       const found: unknown[] = [];
-      for (const { url, kind } of shown) {
+      await phones.anyone.context.route(`**${PATTERNS_PATH}`, (route) =>
+        route.fulfill({ contentType: 'text/html', body: patternsHtml() }),
+      );
+      const patterns = { url: PATTERNS_PATH, kind: 'anyone' } as const;
+      for (const { url, kind } of [...shown, patterns]) {
         const { page } = phones[kind];
         const response = await page.goto(url);
         const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
         const headings = await page.getByRole('heading', { level: 1 }).count();
         found.push([url, response?.status(), headings, overflow, await violationsOf(page)]);
       }
-      expect(found).toEqual(shown.map(({ url }) => [url, 200, 1, 0, []]));
+      expect(found).toEqual([...shown, patterns].map(({ url }) => [url, 200, 1, 0, []]));
       expect(Object.values(phones).flatMap(({ complaints }) => complaints)).toEqual([]);
     },
   );

@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
-import { dayText } from '../../src/dashboard/money/days.ts';
-import { readPeriod } from '../../src/dashboard/money/period.ts';
+import { dayText, readPeriod } from '../../src/dashboard/money/period.ts';
 import { rupeesText } from '../../src/pages/format.ts';
 import { writeRandomMoney } from '../ledger/random-money.ts';
 import { indianDay, indianTime } from '../ledger/statement-proof.ts';

@@ -22,13 +22,10 @@ async function* endless() {
 /** A page, a form that goes where it is told to, a form with a file, and a file without an end. */
 function pagesOf(context: PageContext) {
   return [
-    ...definePage(context, { audience: 'merchant', method: 'GET', path: '/shop' }).handledBy(
-      async ({ viewer }) => ({ view: { title: 'Shop', content: h('p', null, viewer.user.email) } }),
-    ),
-    ...definePage(context, {
-      audience: 'merchant',
-      method: 'POST',
-      path: '/go',
+    ...definePage(context, 'merchant', 'GET /shop').handledBy(async ({ viewer }) => ({
+      view: { title: 'Shop', content: h('p', null, viewer.user.email) },
+    })),
+    ...definePage(context, 'merchant', 'POST /go', {
       body: z.object({ next: z.string() }),
     }).handledBy(async ({ body, ...rest }) => {
       expect(Object.keys(body)).toEqual(['next']);
@@ -36,20 +33,15 @@ function pagesOf(context: PageContext) {
       expect(rest).not.toHaveProperty('isAdmin');
       return { seeOther: body.next };
     }),
-    ...definePage(context, {
-      audience: 'merchant',
-      method: 'POST',
-      path: '/file',
+    ...definePage(context, 'merchant', 'POST /file', {
       bodyType: 'multipart',
       body: z.object({ file: z.instanceof(File) }),
     }).handledBy(async ({ body }) => ({ seeOther: `/dashboard?size=${body.file.size}` })),
-    ...definePage(context, { audience: 'merchant', method: 'GET', path: '/endless' }).handledBy(
-      async () => ({
-        file: Readable.from(endless()),
-        contentType: 'text/csv',
-        headers: { 'Content-Disposition': 'attachment' },
-      }),
-    ),
+    ...definePage(context, 'merchant', 'GET /endless').handledBy(async () => ({
+      file: Readable.from(endless()),
+      contentType: 'text/csv',
+      headers: { 'Content-Disposition': 'attachment' },
+    })),
   ];
 }
 

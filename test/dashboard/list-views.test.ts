@@ -99,10 +99,10 @@ test('a table marks the column that sorts it, and has its totals under their col
       caption: 'Fruits',
       empty: 'None.',
       rows: [{ name: 'Mango', count: 3 }],
-      columns: [
-        { title: 'Name', cell: ({ name }) => name, sort: { to: '/a', order: 'ascending' } },
-        { title: 'Count', cell: ({ count }) => count, isNumber: true, sort: { to: '/b' } },
-      ],
+      columns: {
+        Name: { sort: { to: '/a', order: 'ascending' }, cell: ({ name }) => name },
+        Count: { isNumber: true, sort: { to: '/b' }, cell: ({ count }) => count },
+      },
       totals: [{ title: 'Total', cells: { Count: 3 } }],
     }),
   );

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
 import { transitionOf } from '../../src/domain/lifecycle.ts';
+import type { OrderActionId } from '../../src/dashboard/orders/actions.ts';
+import { createOrderActions, ORDER_ACTION_IDS } from '../../src/dashboard/orders/actions.ts';
 import { createGatewaySlots } from '../../src/payments/gateway/gateway-slots.ts';
-import type { OrderActionId } from '../../src/orders/commands/actions.ts';
-import { createOrderActions, ORDER_ACTION_IDS } from '../../src/orders/commands/actions.ts';
 import { createOrderCommands } from '../../src/orders/commands/commands.ts';
 import { merchantCommands } from '../../src/orders/routes/command-routes.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';

@@ -14,15 +14,10 @@ const PREFIX = '/pay-service';
 /** Three pages that show what every page does, under a public URL with a path. */
 function pagesOf(context: PageContext) {
   return [
-    ...definePage(context, { audience: 'merchant', method: 'GET', path: '/shop' }).handledBy(
-      async ({ viewer, actor }) => ({
-        view: { title: 'Shop', content: h('p', null, viewer.environment, ' ', actor.name) },
-      }),
-    ),
-    ...definePage(context, {
-      audience: 'merchant',
-      method: 'POST',
-      path: '/shop/{id}/close',
+    ...definePage(context, 'merchant', 'GET /shop').handledBy(async ({ viewer, actor }) => ({
+      view: { title: 'Shop', content: h('p', null, viewer.environment, ' ', actor.name) },
+    })),
+    ...definePage(context, 'merchant', 'POST /shop/{id}/close', {
       params: z.object({ id: z.string() }),
       body: z.object({ reason: z.string(), 'items[]': z.array(z.string()).default([]) }),
     }).handledBy(async ({ body, params }) => {
@@ -31,12 +26,9 @@ function pagesOf(context: PageContext) {
         seeOther: `/dashboard/sandbox/shop?closed=${params.id}&items=${body['items[]'].join()}`,
       };
     }),
-    ...definePage(context, {
-      audience: 'operator',
-      method: 'POST',
-      path: '/decide',
-      permission: 'dispute.decide',
-    }).handledBy(async () => ({ seeOther: '/operator' })),
+    ...definePage(context, 'operator', 'POST /decide', { permission: 'dispute.decide' }).handledBy(
+      async () => ({ seeOther: '/operator' }),
+    ),
   ];
 }
 

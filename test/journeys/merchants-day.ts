@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { todayInIndia } from '../../src/dashboard/money/days.ts';
+import { todayInIndia } from '../../src/dashboard/money/period.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';

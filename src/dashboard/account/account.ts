@@ -9,18 +9,17 @@ import {
   noticeMail,
   readTwoFactor,
 } from '../../accounts/public.ts';
-import { errorOf } from '../../http/responses/errors.ts';
 import type { Route } from '../../http/define-route.ts';
+import { errorOf } from '../../http/responses/errors.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { hidden, submit } from '../view/fields.ts';
 import { doneNotice, facts, moment, notice, setting, tag, wordsOf } from '../view/parts.ts';
-import { shortMoment } from '../view/short-texts.ts';
 import { dataTable } from '../view/table.ts';
+import { shortMoment } from '../view/texts.ts';
 import { form, link } from '../view/url.ts';
-import { text } from './fields.ts';
-import type { AccountAudience } from './place.ts';
-import { accountPath } from './place.ts';
+import type { AccountAudience } from './parts.ts';
+import { accountPath, text } from './parts.ts';
 
 const DONE = {
   password: 'Your password is changed. All other sessions have ended.',
@@ -35,10 +34,7 @@ export function accountPages(
   accounts: AccountDeps,
   audience: AccountAudience,
 ): Route[] {
-  const show = definePage(context, {
-    audience,
-    method: 'GET',
-    path: '/account',
+  const show = definePage(context, audience, 'GET /account', {
     query: z.object({ done: z.string().optional() }),
     isBeforeTwoFactor: true,
   }).handledBy(async ({ viewer, query }) => {
@@ -102,24 +98,21 @@ function sessionParts(sessions: readonly ListedSession[], user: SignedInUser, pa
       isCompact: true,
       rows: sessions,
       empty: 'None.',
-      columns: [
-        { title: 'Browser', cell: ({ userAgent }) => browserName(userAgent) },
-        { title: 'Address', cell: ({ address }) => address },
-        { title: 'Since', cell: ({ createdAt }) => shortMoment(createdAt) },
-        { title: 'Last used', cell: ({ lastSeenAt }) => shortMoment(lastSeenAt) },
-        {
-          title: 'End',
-          cell: (session) =>
-            isThis(session)
-              ? 'This session'
-              : form(
-                  `${path}/sessions/end`,
-                  { 'aria-label': `Session of ${session.address}` },
-                  hidden('sessionId', session.sessionId),
-                  submit('End', 'small'),
-                ),
-        },
-      ],
+      columns: {
+        Browser: ({ userAgent }) => browserName(userAgent),
+        Address: ({ address }) => address,
+        Since: ({ createdAt }) => shortMoment(createdAt),
+        'Last used': ({ lastSeenAt }) => shortMoment(lastSeenAt),
+        End: (session) =>
+          isThis(session)
+            ? 'This session'
+            : form(
+                `${path}/sessions/end`,
+                { 'aria-label': `Session of ${session.address}` },
+                hidden('sessionId', session.sessionId),
+                submit('End', 'small'),
+              ),
+      },
     }),
     sessions.length > 1 &&
       form(`${path}/sessions/end-others`, {}, submit('End all other sessions', 'second')),
@@ -138,10 +131,7 @@ function sessionForms(
   accounts: AccountDeps,
   audience: AccountAudience,
 ): Route[] {
-  const end = definePage(context, {
-    audience,
-    method: 'POST',
-    path: '/account/sessions/end',
+  const end = definePage(context, audience, 'POST /account/sessions/end', {
     formPath: '/account',
     body: z.object({ sessionId: text }),
     isBeforeTwoFactor: true,
@@ -151,10 +141,7 @@ function sessionForms(
     await accounts.sendMail(noticeMail(accounts, viewer.user.email, 'session.end'));
     return { seeOther: `${accountPath(viewer)}?done=ended` };
   });
-  const endOthers = definePage(context, {
-    audience,
-    method: 'POST',
-    path: '/account/sessions/end-others',
+  const endOthers = definePage(context, audience, 'POST /account/sessions/end-others', {
     isBeforeTwoFactor: true,
   }).handledBy(async ({ viewer, address }) => {
     const { userId, sessionId, email } = viewer.user;

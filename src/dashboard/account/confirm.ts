@@ -7,29 +7,21 @@ import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { hidden, submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { pathWith } from '../view/table.ts';
-import { form, link } from '../view/url.ts';
+import { form, link, pathWith } from '../view/url.ts';
 import { RedirectFirst } from '../viewer.ts';
-import { clientOf } from './client.ts';
-import { codeField, passwordField, text } from './fields.ts';
 import type { RefusedForm } from './form-reply.ts';
 import { orShowAgain, refusal } from './form-reply.ts';
 import { pageAfterLogin } from './log-in.ts';
+import { clientOf, codeField, passwordField, text } from './parts.ts';
 
 /** The page that asks a signed-in user again for password and second factor: see `asksAgain` of a page. */
 export function confirmPages(context: PageContext, accounts: AccountDeps): Route[] {
-  const show = definePage(context, {
-    audience: 'anyone',
-    method: 'GET',
-    path: '/confirm',
+  const show = definePage(context, 'anyone', 'GET /confirm', {
     query: z.object({ next: z.string().optional() }),
   }).handledBy(async ({ viewer, query: { next } }) => ({
     view: confirmView(requireUser(viewer.user, next), { values: { next } }),
   }));
-  const confirm = definePage(context, {
-    audience: 'anyone',
-    method: 'POST',
-    path: '/confirm',
+  const confirm = definePage(context, 'anyone', 'POST /confirm', {
     body: z.object({ password: text, code: text, next: text }),
   }).handledBy(async (request) => {
     const { next, ...given } = request.body;

@@ -10,17 +10,23 @@ import {
 } from '../../accounts/public.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
-import { cookieText } from '../cookies.ts';
+import { cookieText } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
+import { hint } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
-import { clientOf } from './client.ts';
-import { emailField, newPasswordField, text, tokenParams } from './fields.ts';
 import type { RefusedForm } from './form-reply.ts';
 import { orDeadLink, orShowAgain, refusal } from './form-reply.ts';
-import { mailSentView } from './mail-sent.ts';
+import {
+  clientOf,
+  emailField,
+  mailSentView,
+  newPasswordField,
+  text,
+  tokenParams,
+} from './parts.ts';
 
 const FORGOT = '/dashboard/forgot-password';
 
@@ -34,15 +40,10 @@ export function linkPages(context: PageContext, accounts: AccountDeps): Route[] 
 }
 
 function forgotPages(context: PageContext, accounts: AccountDeps): Route[] {
-  const show = definePage(context, {
-    audience: 'anyone',
-    method: 'GET',
-    path: '/forgot-password',
-  }).handledBy(async () => ({ view: forgotView({}) }));
-  const send = definePage(context, {
-    audience: 'anyone',
-    method: 'POST',
-    path: '/forgot-password',
+  const show = definePage(context, 'anyone', 'GET /forgot-password').handledBy(async () => ({
+    view: forgotView({}),
+  }));
+  const send = definePage(context, 'anyone', 'POST /forgot-password', {
     body: z.object({ email: text }),
   }).handledBy(async (request) =>
     orShowAgain(
@@ -70,7 +71,7 @@ function forgotView(state: RefusedForm): View {
 const sentView = (email: string) =>
   mailSentView(
     email,
-    h('p', { class: 'hint' }, 'The link works for 30 minutes.'),
+    hint('The link works for 30 minutes.'),
     h('p', null, link('/dashboard/login', 'Back to the login')),
   );
 
@@ -119,7 +120,7 @@ function passwordPages(
   accounts: AccountDeps,
   { kind, path, title, lead, button, again, set }: PasswordLink,
 ): Route[] {
-  const page = { audience: 'anyone', path: `${path}/{token}`, params: tokenParams } as const;
+  const place = `${path}/{token}` as const;
   const dead = [FORGOT, again] as const;
   const viewOf = async (token: string, state: RefusedForm = {}) => {
     const found = await findLink(accounts, token, kind);
@@ -127,12 +128,11 @@ function passwordPages(
     const content = [lead && h('p', null, lead), ...newPasswordForm(action, found, state, button)];
     return { title, content };
   };
-  const show = definePage(context, { ...page, method: 'GET' }).handledBy(
+  const show = definePage(context, 'anyone', `GET ${place}`, { params: tokenParams }).handledBy(
     async ({ params: { token } }) => orDeadLink(async () => ({ view: await viewOf(token) }), dead),
   );
-  const change = definePage(context, {
-    ...page,
-    method: 'POST',
+  const change = definePage(context, 'anyone', `POST ${place}`, {
+    params: tokenParams,
     body: z.object({ newPassword: text }),
   }).handledBy(async (request) => {
     const { token } = request.params;

@@ -13,22 +13,20 @@ import {
   SESSION_COOKIE,
 } from '../../accounts/public.ts';
 import { DomainError } from '../../domain/index.ts';
-import { ValidationError } from '../../http/responses/errors.ts';
 import type { Route } from '../../http/define-route.ts';
+import { ValidationError } from '../../http/responses/errors.ts';
 import type { PageContext } from '../context.ts';
-import { cookieText } from '../cookies.ts';
+import { cookieText } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import { hidden, submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { doneNotice } from '../view/parts.ts';
-import { pathWith } from '../view/table.ts';
-import { form, link } from '../view/url.ts';
-import { clientOf } from './client.ts';
-import { codeField, emailField, passwordField, text } from './fields.ts';
+import { form, link, pathWith } from '../view/url.ts';
+import { LOG_IN } from '../viewer.ts';
 import type { RefusedForm } from './form-reply.ts';
 import { orShowAgain, refusal } from './form-reply.ts';
-import { LOG_IN } from '../viewer.ts';
+import { clientOf, codeField, emailField, passwordField, text } from './parts.ts';
 
 const CODE = '/dashboard/login/code';
 const START = '/dashboard';
@@ -65,20 +63,14 @@ const inSession = (token: string, next: string | undefined): PageReply => ({
 
 /** The pages with which a user logs in and out. */
 export function logInPages(context: PageContext, accounts: AccountDeps): Route[] {
-  const show = definePage(context, {
-    audience: 'anyone',
-    method: 'GET',
-    path: '/login',
-    query,
-  }).handledBy(async ({ viewer, query: { next, done }, cookie }) => {
-    if (viewer.user) return { seeOther: pageAfterLogin(next) };
-    const view = logInView({ values: { next } }, done);
-    return cookie(DEVICE_COOKIE) === undefined ? { view, setCookie: deviceCookie() } : { view };
-  });
-  const check = definePage(context, {
-    audience: 'anyone',
-    method: 'POST',
-    path: '/login',
+  const show = definePage(context, 'anyone', 'GET /login', { query }).handledBy(
+    async ({ viewer, query: { next, done }, cookie }) => {
+      if (viewer.user) return { seeOther: pageAfterLogin(next) };
+      const view = logInView({ values: { next } }, done);
+      return cookie(DEVICE_COOKIE) === undefined ? { view, setCookie: deviceCookie() } : { view };
+    },
+  );
+  const check = definePage(context, 'anyone', 'POST /login', {
     body: z.object({ email: text, password: text, next: text }),
   }).handledBy(async (request) => {
     const { next, ...given } = request.body;
@@ -115,19 +107,13 @@ function logInView(state: RefusedForm, done?: string): View {
 }
 
 function codePages(context: PageContext, accounts: AccountDeps): Route[] {
-  const show = definePage(context, {
-    audience: 'anyone',
-    method: 'GET',
-    path: '/login/code',
-    query,
-  }).handledBy(async ({ query: { next }, cookie }) => {
-    const isAwaited = await isCodeAwaited(accounts, cookie(LOGIN_COOKIE) ?? '');
-    return isAwaited ? { view: codeView({ values: { next } }) } : { seeOther: LOG_IN };
-  });
-  const check = definePage(context, {
-    audience: 'anyone',
-    method: 'POST',
-    path: '/login/code',
+  const show = definePage(context, 'anyone', 'GET /login/code', { query }).handledBy(
+    async ({ query: { next }, cookie }) => {
+      const isAwaited = await isCodeAwaited(accounts, cookie(LOGIN_COOKIE) ?? '');
+      return isAwaited ? { view: codeView({ values: { next } }) } : { seeOther: LOG_IN };
+    },
+  );
+  const check = definePage(context, 'anyone', 'POST /login/code', {
     body: z.object({ code: text, next: text }),
   }).handledBy(async (request) => {
     const { code, next } = request.body;
@@ -168,7 +154,7 @@ function codeView(state: RefusedForm): View {
 }
 
 function logOutPage(context: PageContext, accounts: AccountDeps): Route[] {
-  return definePage(context, { audience: 'anyone', method: 'POST', path: '/logout' }).handledBy(
+  return definePage(context, 'anyone', 'POST /logout').handledBy(
     async ({ viewer: { user }, address }) => {
       if (user) await endSession(accounts, user.userId, user.sessionId, address);
       return { seeOther: `${LOG_IN}?done=ended`, setCookie: cookieText(SESSION_COOKIE, '', 0) };

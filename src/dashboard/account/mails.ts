@@ -2,17 +2,17 @@ import { h } from 'preact';
 import { z } from 'zod';
 import type { AccountDeps } from '../../accounts/public.ts';
 import { readMutedMails, writeMutedMails } from '../../accounts/public.ts';
+import type { Route } from '../../http/define-route.ts';
 import type { NoticeDeps } from '../../merchants/public.ts';
 import type { OrderMailKind } from '../../orders/public.ts';
 import { FAILING_ENDPOINT } from '../../webhooks/public.ts';
-import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
-import { noticed } from '../noticed.ts';
+import { noticed } from '../context.ts';
 import { definePage } from '../page.ts';
 import { checkBox, submit } from '../view/fields.ts';
 import { doneNotice, setting } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
-import { accountPath } from './place.ts';
+import { accountPath } from './parts.ts';
 
 const FIRST_PAYMENT = 'merchant_first_payment' satisfies OrderMailKind;
 
@@ -47,10 +47,7 @@ export function mailPages(
   accounts: AccountDeps,
   notices: NoticeDeps,
 ): Route[] {
-  const show = definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/account/mails',
+  const show = definePage(context, 'merchant', 'GET /account/mails', {
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ viewer, query }) => {
     const muted = await readMutedMails(accounts, viewer.user.userId);
@@ -87,18 +84,17 @@ export function mailPages(
     ];
     return { view: { title: 'Mails', content } };
   });
-  const save = definePage(context, {
-    audience: 'merchant',
-    method: 'POST',
-    path: '/account/mails',
-    body: choices,
-  }).handledBy(async (request) => {
-    const { viewer, body, address } = request;
-    const muted = OPTIONAL_MAILS.map(({ kind }) => kind).filter((kind) => body[kind] === undefined);
-    await noticed({ notices }, request, { kind: 'mails.choose' }, (alongside) =>
-      writeMutedMails({ ...accounts, alongside }, { userId: viewer.user.userId, address }, muted),
-    );
-    return { seeOther: `${accountPath(viewer)}/mails?done=saved` };
-  });
+  const save = definePage(context, 'merchant', 'POST /account/mails', { body: choices }).handledBy(
+    async (request) => {
+      const { viewer, body, address } = request;
+      const muted = OPTIONAL_MAILS.map(({ kind }) => kind).filter(
+        (kind) => body[kind] === undefined,
+      );
+      await noticed({ notices }, request, { kind: 'mails.choose' }, (alongside) =>
+        writeMutedMails({ ...accounts, alongside }, { userId: viewer.user.userId, address }, muted),
+      );
+      return { seeOther: `${accountPath(viewer)}/mails?done=saved` };
+    },
+  );
   return [...show, ...save];
 }

@@ -4,19 +4,24 @@ import type { AccountDeps } from '../../accounts/public.ts';
 import { changePassword, SESSION_COOKIE } from '../../accounts/public.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
-import { cookieText } from '../cookies.ts';
+import { cookieText } from '../context.ts';
 import { definePage } from '../page.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { setting } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
 import type { MerchantViewer, OperatorViewer } from '../viewer.ts';
-import { clientOf } from './client.ts';
-import { codeField, newPasswordField, passwordField, text } from './fields.ts';
 import type { RefusedForm } from './form-reply.ts';
 import { orShowAgain, refusal } from './form-reply.ts';
-import type { AccountAudience } from './place.ts';
-import { accountPath } from './place.ts';
+import type { AccountAudience } from './parts.ts';
+import {
+  accountPath,
+  clientOf,
+  codeField,
+  newPasswordField,
+  passwordField,
+  text,
+} from './parts.ts';
 
 /** The page on which a user changes the password. */
 export function passwordPages(
@@ -24,17 +29,12 @@ export function passwordPages(
   accounts: AccountDeps,
   audience: AccountAudience,
 ): Route[] {
-  const show = definePage(context, {
-    audience,
-    method: 'GET',
-    path: '/account/password',
-  }).handledBy(async ({ viewer }) => ({
-    view: passwordView(viewer),
-  }));
-  const change = definePage(context, {
-    audience,
-    method: 'POST',
-    path: '/account/password',
+  const show = definePage(context, audience, 'GET /account/password').handledBy(
+    async ({ viewer }) => ({
+      view: passwordView(viewer),
+    }),
+  );
+  const change = definePage(context, audience, 'POST /account/password', {
     body: z.object({ password: text, code: text, newPassword: text }),
   }).handledBy(async (request) => {
     const { viewer, body } = request;

@@ -4,32 +4,32 @@ import type { AccountDeps, WaitingSignUp } from '../../accounts/public.ts';
 import { confirmSignUp, findSignUp, SESSION_COOKIE, signUp } from '../../accounts/public.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
-import { cookieText } from '../cookies.ts';
+import { cookieText } from '../context.ts';
 import { definePage } from '../page.ts';
 import { submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
+import { hint } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
-import { clientOf } from './client.ts';
-import { emailField, newPasswordField, passwordField, text, tokenParams } from './fields.ts';
 import type { RefusedForm } from './form-reply.ts';
 import { orDeadLink, orShowAgain, refusal } from './form-reply.ts';
-import { mailSentView } from './mail-sent.ts';
+import {
+  clientOf,
+  emailField,
+  mailSentView,
+  newPasswordField,
+  passwordField,
+  text,
+  tokenParams,
+} from './parts.ts';
 
 const SIGN_UP = '/dashboard/sign-up';
 
 /** The pages on which a merchant signs up. */
 export function signUpPages(context: PageContext, accounts: AccountDeps): Route[] {
-  const show = definePage(context, {
-    audience: 'anyone',
-    method: 'GET',
-    path: '/sign-up',
-  }).handledBy(async ({ viewer }) =>
+  const show = definePage(context, 'anyone', 'GET /sign-up').handledBy(async ({ viewer }) =>
     viewer.user ? { seeOther: '/dashboard' } : { view: signUpView({}) },
   );
-  const send = definePage(context, {
-    audience: 'anyone',
-    method: 'POST',
-    path: '/sign-up',
+  const send = definePage(context, 'anyone', 'POST /sign-up', {
     body: z.object({ email: text, businessName: text, password: text }),
   }).handledBy(async (request) =>
     orShowAgain(
@@ -77,9 +77,7 @@ function signUpView(state: RefusedForm): View {
 const sentView = (email: string) =>
   mailSentView(
     email,
-    h(
-      'p',
-      { class: 'hint' },
+    hint(
       'The link works for 24 hours. Nothing has arrived? Look among the unwanted mails, or ',
       link(SIGN_UP, 'sign up again'),
       '.',
@@ -87,17 +85,16 @@ const sentView = (email: string) =>
   );
 
 function confirmPages(context: PageContext, accounts: AccountDeps): Route[] {
-  const page = { audience: 'anyone', path: '/confirm-email/{token}', params: tokenParams } as const;
-  const show = definePage(context, { ...page, method: 'GET' }).handledBy(
-    async ({ params: { token } }) =>
-      orDeadLink(
-        async () => ({ view: confirmView(token, await findSignUp(accounts, token)) }),
-        [SIGN_UP, 'sign up again'],
-      ),
+  const show = definePage(context, 'anyone', 'GET /confirm-email/{token}', {
+    params: tokenParams,
+  }).handledBy(async ({ params: { token } }) =>
+    orDeadLink(
+      async () => ({ view: confirmView(token, await findSignUp(accounts, token)) }),
+      [SIGN_UP, 'sign up again'],
+    ),
   );
-  const confirm = definePage(context, {
-    ...page,
-    method: 'POST',
+  const confirm = definePage(context, 'anyone', 'POST /confirm-email/{token}', {
+    params: tokenParams,
     body: z.object({ password: text }),
   }).handledBy(async (request) => {
     const { token } = request.params;
@@ -127,11 +124,7 @@ function confirmView(token: string, waiting: WaitingSignUp, state: RefusedForm =
       passwordField(state, { label: 'The password that you have just chosen' }),
       submit('Confirm the address'),
     ),
-    h(
-      'p',
-      { class: 'hint' },
-      'You did not sign up? Close this page: no account is created without the password.',
-    ),
+    hint('You did not sign up? Close this page: no account is created without the password.'),
   ];
   return { title: 'Confirm your address', content };
 }

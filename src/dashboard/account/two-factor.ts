@@ -13,19 +13,18 @@ import {
 import type { Route } from '../../http/define-route.ts';
 import { qrCode } from '../../pages/qr-code.ts';
 import type { PageContext } from '../context.ts';
-import { cookieText } from '../cookies.ts';
+import { cookieText } from '../context.ts';
 import { definePage } from '../page.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { copyable, downloadText, facts, moment, notice, section, setting } from '../view/parts.ts';
+import { facts, moment, notice, section, setting } from '../view/parts.ts';
+import { copyable, downloadText } from '../view/texts.ts';
 import { form, link } from '../view/url.ts';
 import type { MerchantViewer, OperatorViewer } from '../viewer.ts';
-import { clientOf } from './client.ts';
-import { codeField, passwordField, text } from './fields.ts';
 import type { RefusedForm } from './form-reply.ts';
 import { orShowAgain, refusal } from './form-reply.ts';
-import type { AccountAudience } from './place.ts';
-import { accountPath } from './place.ts';
+import type { AccountAudience } from './parts.ts';
+import { accountPath, clientOf, codeField, passwordField, text } from './parts.ts';
 
 type Viewer = MerchantViewer | OperatorViewer;
 
@@ -35,25 +34,16 @@ export function twoFactorPages(
   accounts: AccountDeps,
   audience: AccountAudience,
 ): Route[] {
-  const show = definePage(context, {
-    audience,
-    method: 'GET',
-    path: '/account/two-factor',
+  const show = definePage(context, audience, 'GET /account/two-factor', {
     isBeforeTwoFactor: true,
   }).handledBy(async ({ viewer }) => ({ view: await twoFactorView(accounts, viewer) }));
-  const start = definePage(context, {
-    audience,
-    method: 'POST',
-    path: '/account/two-factor/start',
+  const start = definePage(context, audience, 'POST /account/two-factor/start', {
     isBeforeTwoFactor: true,
   }).handledBy(async ({ viewer }) => {
     await startTwoFactor(accounts, viewer.user);
     return { seeOther: `${accountPath(viewer)}/two-factor` };
   });
-  const confirm = definePage(context, {
-    audience,
-    method: 'POST',
-    path: '/account/two-factor/confirm',
+  const confirm = definePage(context, audience, 'POST /account/two-factor/confirm', {
     body: z.object({ password: text, code: text }),
     isBeforeTwoFactor: true,
   }).handledBy(async (request) => {
@@ -79,10 +69,7 @@ function changePages(
   accounts: AccountDeps,
   audience: AccountAudience,
 ): Route[] {
-  const renew = definePage(context, {
-    audience,
-    method: 'POST',
-    path: '/account/two-factor/recovery-codes',
+  const renew = definePage(context, audience, 'POST /account/two-factor/recovery-codes', {
     body: z.object({ codesPassword: text, codesCode: text }),
   }).handledBy(async (request) => {
     const { viewer, body } = request;
@@ -98,10 +85,7 @@ function changePages(
       },
     );
   });
-  const off = definePage(context, {
-    audience,
-    method: 'POST',
-    path: '/account/two-factor/off',
+  const off = definePage(context, audience, 'POST /account/two-factor/off', {
     body: z.object({ password: text, code: text }),
   }).handledBy(async (request) => {
     const { viewer, body } = request;

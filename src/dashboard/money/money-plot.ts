@@ -1,11 +1,11 @@
-import { h } from 'preact';
 import type { MoneyDay } from '../../ledger/public.ts';
 import { rupeesText } from '../../pages/format.ts';
 import { money } from '../view/parts.ts';
-import { bar, timePlot } from '../view/plot.ts';
-import { dataTable, pathWith } from '../view/table.ts';
-import { link } from '../view/url.ts';
-import { dayText, todayInIndia } from './days.ts';
+import { timePlot } from '../view/plot.ts';
+import type { Columns } from '../view/table.ts';
+import { dataTable } from '../view/table.ts';
+import { link, pathWith } from '../view/url.ts';
+import { dayText, todayInIndia } from './period.ts';
 
 /** What a plot has bars of, by the class of its colour. */
 export const SERIES = {
@@ -44,34 +44,27 @@ export function seriesPlot(
   const today = todayInIndia();
   const pairs = days.map((now, index) => ({ now, earlier: before[index] }));
   const readings = new Map(pairs.map((pair) => [pair.now.day, readingOf(pair, paise)]));
+  const barsOf = (span: string, day: MoneyDay | undefined, half?: 'first' | 'second') =>
+    day && paise(day) > 0 ? [{ span, to: paise(day), half }] : [];
   return timePlot({
     id: `${name}-plot`,
     title: `${title} by day`,
     description: descriptionOf(name, days),
     spans: days.map(({ day }) => day),
-    most: mostOf([...days, ...before]),
+    least: mostOf([...days, ...before]),
     heightPx: HEIGHT_PX,
     tickText: (amountPaise) => shortRupees.format(amountPaise / 100),
     readingText: (day) => readings.get(day) ?? '',
-    draw: ({ left, width, y }) => {
-      const ofNow = before.length > 0 ? width / 2 : width;
-      const barOf = (place: number, wide: number, day: MoneyDay | undefined) =>
-        day && paise(day) > 0 && bar(place, wide, y(0), y(paise(day)));
-      return [
-        pairs.map(({ now }) =>
-          h(
-            'g',
-            { class: now.day === today ? `${name} running` : name },
-            barOf(left(now.day) + width - ofNow, ofNow, now),
-          ),
-        ),
-        h(
-          'g',
-          { class: 'earlier' },
-          pairs.map(({ now, earlier }) => barOf(left(now.day), width - ofNow, earlier)),
-        ),
-      ];
-    },
+    layers: [
+      ...days.map((now) => ({
+        name: now.day === today ? `${name} running` : name,
+        bars: barsOf(now.day, now, before.length > 0 ? 'second' : undefined),
+      })),
+      {
+        name: 'earlier',
+        bars: pairs.flatMap(({ now, earlier }) => barsOf(now.day, earlier, 'first')),
+      },
+    ],
   });
 }
 
@@ -101,20 +94,17 @@ function descriptionOf(name: SeriesName, days: readonly MoneyDay[]): string {
 
 /** The exact figures of the days that have any, the latest first. @param statementsPath of the page with the statement of a day */
 export function figuresTable(days: readonly MoneyDay[], statementsPath: string) {
+  const sums = entries.map(([, { title, paise }]) => [
+    title,
+    { isNumber: true, cell: (day: MoneyDay) => money(paise(day)) },
+  ]);
   return dataTable({
     caption: 'The money by the day of its booking in India, the latest day first',
     empty: 'Nothing moved.',
     rows: days.filter((day) => entries.some(([, { paise }]) => paise(day) !== 0)).toReversed(),
-    columns: [
-      {
-        title: 'Day',
-        cell: ({ day }: MoneyDay) => link(pathWith(statementsPath, { day }), dayText(day)),
-      },
-      ...entries.map(([, { title, paise }]) => ({
-        title,
-        isNumber: true,
-        cell: (day: MoneyDay) => money(paise(day)),
-      })),
-    ],
+    columns: {
+      Day: ({ day }) => link(pathWith(statementsPath, { day }), dayText(day)),
+      ...(Object.fromEntries(sums) as Columns<MoneyDay>),
+    },
   });
 }

@@ -7,15 +7,23 @@ import { countText, numberText, rupeesText } from '../../pages/format.ts';
 import type { FormState } from '../view/fields.ts';
 import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
-import { capitalised, emptyState, money, more, section } from '../view/parts.ts';
+import {
+  below,
+  capitalised,
+  emptyState,
+  figures,
+  hint,
+  money,
+  more,
+  section,
+} from '../view/parts.ts';
 import { plotLegend } from '../view/plot.ts';
-import { dataTable, pathWith } from '../view/table.ts';
-import { link } from '../view/url.ts';
-import { dayText, todayInIndia } from './days.ts';
+import { dataTable } from '../view/table.ts';
+import { link, pathWith } from '../view/url.ts';
 import type { SeriesName } from './money-plot.ts';
 import { figuresTable, SERIES, seriesPlot } from './money-plot.ts';
 import type { Period } from './period.ts';
-import { daysOf, latestDays, PRESET_DAYS } from './period.ts';
+import { daysOf, dayText, latestDays, PRESET_DAYS, todayInIndia } from './period.ts';
 
 /** What the part about a merchant's money shows. */
 export interface ShownMoney {
@@ -64,7 +72,7 @@ export function periodBar(period: Period, state: FormState, path: string) {
     'div',
     { class: 'toolbar' },
     presets(path, period),
-    h('p', { class: 'hint' }, `${dayText(period.from)} – ${dayText(period.to)}`),
+    hint(`${dayText(period.from)} – ${dayText(period.to)}`),
     otherDates(path, period, state),
   );
 }
@@ -77,10 +85,7 @@ export function paymentSuccess(
 ) {
   const beforeRate = rateText(before);
   const comparison = beforeRate === null ? null : `${beforeRate} in ${periodBefore(period)}`;
-  return [
-    figure('Payment success', rateText(days) ?? '–', comparison),
-    h('p', { class: 'hint' }, rateHint(days)),
-  ];
+  return [figure('Payment success', rateText(days) ?? '–', comparison), hint(rateHint(days))];
 }
 
 const SERIES_NAMES = Object.keys(SERIES) as SeriesName[];
@@ -140,18 +145,8 @@ function presets(path: string, period: Period) {
   );
 }
 
-function figure(name: string, value: ComponentChildren, before: string | null) {
-  return h(
-    'dl',
-    { class: 'figures' },
-    h(
-      'div',
-      null,
-      h('dt', null, name),
-      h('dd', null, value, before !== null && h('span', { class: 'before' }, before)),
-    ),
-  );
-}
+const figure = (name: string, value: ComponentChildren, before: string | null) =>
+  figures({ [name]: [value, below(before)] });
 
 const periodBefore = ({ dayCount }: Period) =>
   dayCount === 1 ? 'the day before' : `the ${dayCount} days before`;
@@ -214,15 +209,11 @@ export function heldSection(moneyDays: readonly MoneyDay[], due: readonly DueRel
       isCompact: true,
       empty: 'Nothing is held.',
       rows: rest.amountPaise > 0 ? [...rows, rest] : rows,
-      columns: [
-        { title: 'Released', cell: ({ when }: typeof rest) => when },
-        { title: 'Orders', cell: ({ orders }: typeof rest) => orders },
-        {
-          title: 'Amount',
-          isNumber: true,
-          cell: ({ amountPaise }: typeof rest) => money(amountPaise),
-        },
-      ],
+      columns: {
+        Released: ({ when }: typeof rest) => when,
+        Orders: ({ orders }: typeof rest) => orders,
+        Amount: { isNumber: true, cell: ({ amountPaise }: typeof rest) => money(amountPaise) },
+      },
     }),
   );
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { daySchema } from '../../ledger/public.ts';
+import { INDIA_OFFSET_MS } from '../../pages/format.ts';
 import type { FormState } from '../view/fields.ts';
-import { addDays, countDays, dayText, todayInIndia } from './days.ts';
 
 /** The lengths to choose from; the middle one if nothing is chosen. */
 export const PRESET_DAYS = [7, 30, 90] as const;
@@ -68,4 +68,35 @@ function violationsOf({ from, to }: { from: string; to: string }, today: string)
 /** Each day of a period, the first one first. */
 export function daysOf({ from, dayCount }: Period): string[] {
   return Array.from({ length: dayCount }, (_, index) => addDays(from, index));
+}
+
+const DAY_MS = 86_400_000;
+
+const dayFormat = new Intl.DateTimeFormat('en-IN', {
+  timeZone: 'UTC',
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+});
+
+const textOf = (ms: number) => new Date(ms).toISOString().slice(0, 'YYYY-MM-DD'.length);
+
+/** Today in India, such as 2026-11-27. */
+export function todayInIndia(now = new Date()): string {
+  return textOf(now.getTime() + INDIA_OFFSET_MS);
+}
+
+/** The day some days after another one, or before it. */
+export function addDays(day: string, days: number): string {
+  return textOf(Date.parse(day) + days * DAY_MS);
+}
+
+/** The number of days from one to another, both included. */
+function countDays(from: string, to: string): number {
+  return Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1;
+}
+
+/** "27 Nov 2026" */
+export function dayText(day: string): string {
+  return dayFormat.format(new Date(day));
 }

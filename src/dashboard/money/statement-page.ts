@@ -1,35 +1,37 @@
+import { Readable } from 'node:stream';
 import { h } from 'preact';
 import { z } from 'zod';
+import type { Sql } from '../../db/client.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { LineTotal, LineType, StatementLine, StatementPage } from '../../ledger/public.ts';
-import { daySchema, LINE_TYPES } from '../../ledger/public.ts';
+import {
+  daySchema,
+  LINE_TYPES,
+  readStatement,
+  readStatementTotals,
+  statementCsv,
+} from '../../ledger/public.ts';
 import { countText, rupeesText } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import type { MerchantViewer } from '../viewer.ts';
 import { textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
-import { csvLink, money, section, tag } from '../view/parts.ts';
-import { shortId, shortMoment, shortOrder } from '../view/short-texts.ts';
 import type { PageChoice } from '../view/pages.ts';
 import { emptyText, pageFields, pages } from '../view/pages.ts';
-import { dataTable, pathWith } from '../view/table.ts';
-import { link } from '../view/url.ts';
-import { addDays, dayText, todayInIndia } from './days.ts';
-import type { MoneyPagesDeps } from './deps.ts';
+import { below, csvLink, figures, money, section, tag } from '../view/parts.ts';
+import { dataTable } from '../view/table.ts';
+import { shortId, shortMoment, shortOrder } from '../view/texts.ts';
+import { link, pathWith } from '../view/url.ts';
+import type { MerchantViewer } from '../viewer.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
+import { addDays, dayText, todayInIndia } from './period.ts';
 
 /** The statement of a merchant's day, and the same as a CSV file. */
-export function statementPages(context: PageContext, deps: MoneyPagesDeps): Route[] {
-  return [...statementPage(context, deps), ...statementFile(context, deps)];
-}
+export const statementPages = [statementPage, statementFile];
 
-function statementPage(context: PageContext, deps: MoneyPagesDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/statements',
+function statementPage(context: PageContext, deps: { sql: Sql }): Route[] {
+  return definePage(context, 'merchant', 'GET /statements', {
     query: z.object({ day: z.string().optional(), page: pageFields.page, size: pageFields.size }),
   }).handledBy(async ({ viewer, query }) => {
     const today = todayInIndia();
@@ -39,24 +41,21 @@ function statementPage(context: PageContext, deps: MoneyPagesDeps): Route[] {
     const owner = ownerOf(viewer);
     const { page, size } = query;
     const [statement, totals] = await Promise.all([
-      deps.readStatement(owner, day.data, { skip: (page - 1) * size, size }),
-      deps.readTotals(owner, day.data),
+      readStatement(deps.sql, owner, day.data, { skip: (page - 1) * size, size }),
+      readStatementTotals(deps.sql, owner, day.data),
     ]);
     const shown = { day: day.data, today, chosen: { page, size } };
     return { view: statementView(viewer, shown, statement, totals) };
   });
 }
 
-function statementFile(context: PageContext, { statementCsv }: MoneyPagesDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/statements.csv',
+function statementFile(context: PageContext, { sql }: { sql: Sql }): Route[] {
+  return definePage(context, 'merchant', 'GET /statements.csv', {
     query: z.object({ day: daySchema.default(() => todayInIndia()) }),
   }).handledBy(async ({ viewer, query: { day } }) => {
     const name = `statement-${viewer.environment}-${day}.csv`;
     return {
-      file: await statementCsv(ownerOf(viewer), day),
+      file: Readable.from(await statementCsv(sql, ownerOf(viewer), day, { reader: 'person' })),
       contentType: 'text/csv',
       headers: { 'Content-Disposition': `attachment; filename="${name}"` },
     };
@@ -150,27 +149,17 @@ function dayFigures(
   { openingPaise, closingPaise }: Pick<StatementPage, 'openingPaise' | 'closingPaise'>,
   totals: readonly LineTotal[],
 ) {
-  const figure = (title: string, paise: number, lineCount?: number) =>
-    h(
-      'div',
-      { key: title },
-      h('dt', null, title),
-      h(
-        'dd',
-        null,
-        money(paise),
-        lineCount !== undefined && h('span', { class: 'before' }, countText(lineCount, 'movement')),
-      ),
-    );
-  return h(
-    'dl',
-    { class: 'figures' },
-    figure('Held at the beginning', openingPaise),
-    LINE_TYPES.flatMap((type) => totals.filter((total) => total.type === type)).map(
-      ({ type, amountPaise, lineCount }) => figure(TYPE_TITLES[type], amountPaise, lineCount),
+  const moved = LINE_TYPES.flatMap((type) => totals.filter((total) => total.type === type));
+  return figures({
+    'Held at the beginning': money(openingPaise),
+    ...Object.fromEntries(
+      moved.map(({ type, amountPaise, lineCount }) => [
+        TYPE_TITLES[type],
+        [money(amountPaise), below(countText(lineCount, 'movement'))],
+      ]),
     ),
-    figure('Held at the end', closingPaise),
-  );
+    'Held at the end': money(closingPaise),
+  });
 }
 
 /** "+₹499.50" or "−₹499.50", as a movement changes what is held. */
@@ -185,27 +174,19 @@ function linesTable(viewer: MerchantViewer, { chosen }: Shown, lines: readonly S
     empty: emptyText(chosen, 'There are none.'),
     isCompact: true,
     rows: lines,
-    columns: [
-      { title: 'Kind', cell: ({ type }: StatementLine) => TYPE_TITLES[type] },
-      {
-        title: 'Order',
-        cell: (line: StatementLine) =>
-          shortOrder(pathOf(viewer, `/orders/${encodeURIComponent(line.orderNumber)}`), line),
-      },
-      { title: 'Booked', cell: ({ bookedAt }: StatementLine) => shortMoment(bookedAt) },
-      { title: 'At the gateway', cell: gatewayIds },
-      {
-        title: 'Amount',
-        isNumber: true,
-        cell: ({ amountPaise }: StatementLine) => money(amountPaise),
-      },
-      {
-        title: 'Change of held',
+    columns: {
+      Kind: ({ type }: StatementLine) => TYPE_TITLES[type],
+      Order: (line: StatementLine) =>
+        shortOrder(pathOf(viewer, `/orders/${encodeURIComponent(line.orderNumber)}`), line),
+      Booked: ({ bookedAt }: StatementLine) => shortMoment(bookedAt),
+      'At the gateway': gatewayIds,
+      Amount: { isNumber: true, cell: ({ amountPaise }: StatementLine) => money(amountPaise) },
+      'Change of held': {
         isNumber: true,
         cell: ({ balanceChangePaise }: StatementLine) =>
           h('span', { class: 'money' }, changeText(balanceChangePaise)),
       },
-    ],
+    },
   });
 }
 

@@ -1,22 +1,29 @@
 import { z } from 'zod';
+import { BUSINESS_KINDS } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import { ValidationError } from '../../http/responses/errors.ts';
 import type { Application } from '../../onboarding/public.ts';
-import { mayEdit, readApplication, saveBank, saveBusiness } from '../../onboarding/public.ts';
+import {
+  mayEdit,
+  readApplication,
+  REGIONS,
+  saveBank,
+  saveBusiness,
+} from '../../onboarding/public.ts';
 import type { PageContext } from '../context.ts';
-import { noticed } from '../noticed.ts';
+import { noticed } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import type { FormState } from '../view/fields.ts';
-import { submit } from '../view/fields.ts';
+import { choice, submit, textField } from '../view/fields.ts';
 import { notice, section } from '../view/parts.ts';
 import { form } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
-import type { OnboardingPageDeps } from './deps.ts';
-import { pathOf } from './deps.ts';
-import { bankFields, businessFields } from './detail-fields.ts';
-import type { ShownStep } from './parts.ts';
+import type { OnboardingPageDeps, ShownStep } from './parts.ts';
 import { applicationSteps, stepPath } from './parts.ts';
+
+/** A field of a step: one line of text, or a choice. */
+type DetailField = Parameters<typeof textField>[0] & { choices?: Readonly<Record<string, string>> };
 
 /** A step with one form: how it looks, what it saves, and which step follows. */
 interface DetailStep {
@@ -24,31 +31,70 @@ interface DetailStep {
   next: ShownStep;
   title: string;
   lead: string;
-  fields: z.ZodObject;
-  formOf(application: Application, state: FormState): ReturnType<typeof businessFields>;
+  fields: readonly DetailField[];
+  /** Hints that depend on what is stored, by the names of their fields. */
+  hintsOf?: (application: Application) => Readonly<Record<string, string>>;
   valuesOf(application: Application): Record<string, string | null>;
   save: typeof saveBusiness | typeof saveBank;
 }
 
-const typed = z.string().default('');
+/** A field that a draft may leave blank, and that the submission needs. */
+const later = { neededLater: true } as const;
+
+const BUSINESS_FIELDS: readonly DetailField[] = [
+  { ...later, name: 'legalName', label: 'Legal name', autocomplete: 'organization' },
+  {
+    ...later,
+    name: 'businessKind',
+    label: 'Kind of business',
+    choices: Object.fromEntries(
+      Object.entries(BUSINESS_KINDS).map(([kind, { label }]) => [kind, label]),
+    ),
+  },
+  { ...later, name: 'pan', label: 'PAN', hint: 'Ten characters, such as ABCPE1234F.' },
+  {
+    name: 'gstin',
+    label: 'GSTIN',
+    hint: 'Fifteen characters. Leave it blank if your business is not registered for GST.',
+  },
+  { ...later, name: 'phone', label: 'Phone number', type: 'tel', autocomplete: 'tel' },
+  { ...later, name: 'street', label: 'Registered address', autocomplete: 'street-address' },
+  { ...later, name: 'city', label: 'City', autocomplete: 'address-level2' },
+  {
+    ...later,
+    name: 'region',
+    label: 'State',
+    choices: Object.fromEntries(REGIONS.map((region) => [region, region])),
+  },
+  {
+    ...later,
+    name: 'pinCode',
+    label: 'PIN code',
+    inputMode: 'numeric',
+    autocomplete: 'postal-code',
+  },
+];
+
+const number = { ...later, inputMode: 'numeric', autocomplete: 'off' } as const;
+
+const BANK_FIELDS: readonly DetailField[] = [
+  { ...later, name: 'accountHolder', label: "Account holder's name" },
+  { ...number, name: 'accountNumber', label: 'Bank account number', hint: '9 to 18 digits.' },
+  {
+    ...number,
+    name: 'accountNumberAgain',
+    label: 'Bank account number again',
+    hint: 'Account numbers have no check digit: typing it twice finds mistakes.',
+  },
+  { ...later, name: 'ifsc', label: 'IFSC', hint: 'Eleven characters, such as HDFC0001234.' },
+];
 
 const BUSINESS: DetailStep = {
   step: 'business',
   next: 'bank',
   title: 'Your business',
   lead: 'As it is registered. You can save what you have and continue later.',
-  fields: z.object({
-    legalName: typed,
-    businessKind: typed,
-    pan: typed,
-    gstin: typed,
-    phone: typed,
-    street: typed,
-    city: typed,
-    region: typed,
-    pinCode: typed,
-  }),
-  formOf: (_, state) => businessFields(state),
+  fields: BUSINESS_FIELDS,
   valuesOf: ({ business }) => ({ ...business }),
   save: saveBusiness,
 };
@@ -58,13 +104,13 @@ const BANK: DetailStep = {
   next: 'documents',
   title: 'Your bank account',
   lead: 'Where the money of your orders is paid out. The number is stored encrypted.',
-  fields: z.object({
-    accountHolder: typed,
-    accountNumber: typed,
-    accountNumberAgain: typed,
-    ifsc: typed,
-  }),
-  formOf: bankFields,
+  fields: BANK_FIELDS,
+  hintsOf: ({ bank: { accountLastFour } }) =>
+    accountLastFour === null
+      ? {}
+      : {
+          accountNumber: `The stored one ends in ${accountLastFour}. Leave both fields blank to keep it.`,
+        },
   valuesOf: ({ bank: { accountHolder, ifsc } }) => ({ accountHolder, ifsc }),
   save: saveBank,
 };
@@ -78,14 +124,11 @@ export function detailPages(context: PageContext, deps: OnboardingPageDeps): Rou
 }
 
 function showStep(context: PageContext, deps: OnboardingPageDeps, step: DetailStep): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: `/onboarding/${step.step}`,
+  return definePage(context, 'merchant', `GET /onboarding/${step.step}`, {
     asksFirst: true,
   }).handledBy(async ({ viewer }) => {
     const application = await readApplication(deps.sql, viewer.merchantId);
-    if (!mayEdit(application.state)) return { seeOther: pathOf(viewer) };
+    if (!mayEdit(application.state)) return { seeOther: stepPath(viewer, 'review') };
     const values = withoutNulls(step.valuesOf(application));
     return stepReply(viewer, application, step, { values });
   });
@@ -95,14 +138,12 @@ const withoutNulls = (values: Record<string, string | null>) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? '']));
 
 function saveStep(context: PageContext, deps: OnboardingPageDeps, step: DetailStep): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'POST',
-    path: `/onboarding/${step.step}`,
-    body: step.fields,
+  return definePage(context, 'merchant', `POST /onboarding/${step.step}`, {
+    body: z.object(
+      Object.fromEntries(step.fields.map(({ name }) => [name, z.string().default('')])),
+    ),
   }).handledBy(async (request) => {
-    const { viewer, actor, body } = request;
-    const values = body as Record<string, string>;
+    const { viewer, actor, body: values } = request;
     try {
       await noticed(deps, request, { kind: 'application.bank' }, (alongside) =>
         step.save({ ...deps, actor, alongside }, viewer.merchantId, values),
@@ -120,9 +161,10 @@ function saveStep(context: PageContext, deps: OnboardingPageDeps, step: DetailSt
 function stepReply(
   viewer: MerchantViewer,
   application: Application,
-  { step, title, lead, formOf }: DetailStep,
+  { step, title, lead, fields, hintsOf }: DetailStep,
   state: FormState,
 ): Extract<PageReply, { view: unknown }> {
+  const hints = hintsOf?.(application) ?? {};
   return {
     view: {
       title,
@@ -136,7 +178,11 @@ function stepReply(
           form(
             stepPath(viewer, step),
             { 'aria-label': title },
-            ...formOf(application, state),
+            ...fields.map(({ choices, ...field }) =>
+              choices
+                ? choice({ ...field, choices, placeholder: 'Choose' }, state)
+                : textField({ ...field, hint: hints[field.name] ?? field.hint }, state),
+            ),
             submit('Save and continue'),
           ),
         ),

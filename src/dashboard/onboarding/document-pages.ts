@@ -20,11 +20,9 @@ import { documentReply, documentTable, missingList } from '../view/application.t
 import type { FormState } from '../view/fields.ts';
 import { choice, fileField, submit } from '../view/fields.ts';
 import { doneNotice, notice, section } from '../view/parts.ts';
-import { pathWith } from '../view/table.ts';
-import { form, link } from '../view/url.ts';
+import { form, link, pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
-import type { OnboardingPageDeps } from './deps.ts';
-import { pathOf } from './deps.ts';
+import type { OnboardingPageDeps } from './parts.ts';
 import { applicationSteps, stepPath } from './parts.ts';
 
 const DONE = {
@@ -35,33 +33,20 @@ const DONE = {
 const documentParams = z.object({ document: z.string() });
 
 /** The page of the documents, its forms and the downloads. */
-export function documentPages(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return [
-    ...showDocuments(context, deps),
-    ...uploadForm(context, deps),
-    ...removeForm(context, deps),
-    ...download(context, deps),
-  ];
-}
+export const documentPages = [showDocuments, uploadForm, removeForm, download];
 
 function showDocuments(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/onboarding/documents',
+  return definePage(context, 'merchant', 'GET /onboarding/documents', {
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ viewer, query: { done } }) => {
     const application = await readApplication(deps.sql, viewer.merchantId);
-    if (!mayEdit(application.state)) return { seeOther: pathOf(viewer) };
+    if (!mayEdit(application.state)) return { seeOther: stepPath(viewer, 'review') };
     return documentsReply(viewer, application, doneNotice(DONE, done));
   });
 }
 
 function uploadForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'POST',
-    path: '/onboarding/documents',
+  return definePage(context, 'merchant', 'POST /onboarding/documents', {
     bodyType: 'multipart',
     body: z.object({
       kind: z.string().default(''),
@@ -90,10 +75,7 @@ const refused = (message: string) => new DomainError('BAD_REQUEST', message);
 const isDocumentKind = (kind: string): kind is DocumentKind => Object.hasOwn(DOCUMENT_KINDS, kind);
 
 function removeForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'POST',
-    path: '/onboarding/documents/{document}/remove',
+  return definePage(context, 'merchant', 'POST /onboarding/documents/{document}/remove', {
     params: documentParams,
   }).handledBy(async ({ viewer, actor, params }) => {
     await removeDocument({ ...deps, actor }, viewer.merchantId, params.document);
@@ -102,10 +84,7 @@ function removeForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
 }
 
 function download(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/onboarding/documents/{document}',
+  return definePage(context, 'merchant', 'GET /onboarding/documents/{document}', {
     params: documentParams,
   }).handledBy(async ({ viewer, actor, params }) =>
     documentReply(await openDocument({ ...deps, actor }, viewer.merchantId, params.document)),
@@ -137,7 +116,8 @@ function documentsReply(
           'Stored documents',
           documentTable(application.documents, ({ documentId }) => `${path}/${documentId}`, remove),
           missingList(missing),
-          missing.length === 0 && h('p', null, link(pathOf(viewer), 'Continue to the review')),
+          missing.length === 0 &&
+            h('p', null, link(stepPath(viewer, 'review'), 'Continue to the review')),
         ),
         application.documents.length < MAX_DOCUMENTS
           ? uploadSection(path, { ...state, values: state.values ?? nextKind(application) })

@@ -1,9 +1,10 @@
-import type { Application, Step } from '../../onboarding/public.ts';
+import type { NoticeDeps } from '../../merchants/public.ts';
+import type { Application, OnboardingDeps, Step } from '../../onboarding/public.ts';
 import { missingOf } from '../../onboarding/public.ts';
 import { stepper } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
-import { pathOf } from './deps.ts';
+import { pathOf } from '../viewer.ts';
 
 /** The steps that a merchant sees, in their order. */
 const TITLES = {
@@ -17,10 +18,10 @@ const TITLES = {
 export type ShownStep = keyof typeof TITLES;
 
 const STEP_PATHS = {
-  business: '/business',
-  bank: '/bank',
-  documents: '/documents',
-  review: '',
+  business: '/onboarding/business',
+  bank: '/onboarding/bank',
+  documents: '/onboarding/documents',
+  review: '/onboarding',
 } as const satisfies Record<ShownStep, string>;
 
 /** The path of a step's page. */
@@ -47,4 +48,10 @@ export function applicationSteps(
       to: link(stepPath(viewer, step), TITLES[step]),
     })),
   );
+}
+
+/** What the pages of a merchant's application call. */
+export interface OnboardingPageDeps extends Omit<OnboardingDeps, 'actor' | 'alongside'> {
+  /** Of mails to the merchant about its bank account. */
+  notices: NoticeDeps;
 }

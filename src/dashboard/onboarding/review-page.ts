@@ -20,29 +20,23 @@ import {
   businessFacts,
   changesSection,
   documentTable,
+  missingList,
   notReadyText,
   SUSPENSION_STOPS,
-  missingList,
 } from '../view/application.ts';
 import { hidden, submit } from '../view/fields.ts';
 import { moment, notice, setting, written } from '../view/parts.ts';
-import { pathWith } from '../view/table.ts';
-import { form, link } from '../view/url.ts';
+import { form, link, pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
-import type { OnboardingPageDeps } from './deps.ts';
-import { pathOf } from './deps.ts';
+import { pathOf } from '../viewer.ts';
+import type { OnboardingPageDeps } from './parts.ts';
 import { applicationSteps, stepPath } from './parts.ts';
 
 /** The page of the whole application with its state, and the form that submits it. */
-export function reviewPages(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return [...showReview(context, deps), ...submitForm(context, deps)];
-}
+export const reviewPages = [showReview, submitForm];
 
 function showReview(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/onboarding',
+  return definePage(context, 'merchant', 'GET /onboarding', {
     query: z.object({ done: z.literal('submitted').optional().catch(undefined) }),
   }).handledBy(async ({ viewer, query: { done } }) => {
     const application = await readApplication(deps.sql, viewer.merchantId);
@@ -52,10 +46,7 @@ function showReview(context: PageContext, deps: OnboardingPageDeps): Route[] {
 }
 
 function submitForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'POST',
-    path: '/onboarding/submit',
+  return definePage(context, 'merchant', 'POST /onboarding/submit', {
     formPath: '/onboarding',
     body: z.object({ version: z.string().default('') }),
   }).handledBy(async ({ viewer, actor, body: { version } }) => {
@@ -67,7 +58,7 @@ function submitForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
       const message = notice('bad', `${error.message}.`, 'alert');
       return { ...reviewReply(viewer, application, message), status: 400 };
     }
-    return { seeOther: pathWith(pathOf(viewer), { done: 'submitted' }) };
+    return { seeOther: pathWith(stepPath(viewer, 'review'), { done: 'submitted' }) };
   });
 }
 
@@ -182,7 +173,7 @@ function submitSection(viewer: MerchantViewer, application: Application) {
     'Submit',
     'While we check your application, it cannot be changed.',
     form(
-      pathOf(viewer, '/submit'),
+      pathOf(viewer, '/onboarding/submit'),
       { 'aria-label': 'Submit the application' },
       hidden('version', versionOf(application)),
       submit('Submit for review'),

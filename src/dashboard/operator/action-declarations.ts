@@ -21,9 +21,9 @@ import {
 } from '../../payments/public.ts';
 import type { Proposed } from '../../proposals/public.ts';
 import type { FormState } from '../view/fields.ts';
-import { checkBox, choice, textArea, textField } from '../view/fields.ts';
-import type { OperatorPageDeps } from './context.ts';
-import type { DoneCode } from './parts.ts';
+import { checkBox, choice, textField } from '../view/fields.ts';
+import type { DoneCode, OperatorPageDeps } from './parts.ts';
+import { reasonField } from './parts.ts';
 
 /** The dashboard waits no longer for the result of a retried call: the order's page shows it. */
 const RETRY_WAIT_MS = 3000;
@@ -74,12 +74,10 @@ export interface OrderAction {
   ) => Promise<DoneCode>;
 }
 
-const reasonField = (hint: string, maxLength: number) => (state: FormState) =>
-  textArea({ name: 'reason', label: 'Reason', hint, required: true, maxLength }, state);
-const auditReason = reasonField('For the audit log.', 1000);
-const sharedReason = reasonField('Both sides read it.', 2000);
-const timelineReason = reasonField('Both sides read it in the timeline.', 1000);
-const buyersReason = reasonField("The buyer's reason, 10 to 2000 characters.", 2000);
+const sharedReason = (state: FormState) =>
+  reasonField('Both sides read it.', state, { maxLength: 2000 });
+const timelineReason = (state: FormState) =>
+  reasonField('Both sides read it in the timeline.', state);
 
 /** The actions on an order, by the last part of their path. */
 export const ORDER_ACTIONS = {
@@ -89,7 +87,7 @@ export const ORDER_ACTIONS = {
     permission: 'order.retry',
     fits: ({ workflows }) =>
       workflows.gatewayCalls.some(({ state }) => state === 'waiting' || state === 'paused'),
-    fields: (state) => [auditReason(state)],
+    fields: (state) => [reasonField('For the audit log.', state)],
     carryOut: async (deps, orderNumber, { reason }) => {
       await retryGatewayCalls(deps, orderNumber, reason, RETRY_WAIT_MS);
       return 'retry';
@@ -111,7 +109,9 @@ export const ORDER_ACTIONS = {
     button: 'Raise the dispute',
     permission: 'dispute.raise',
     fits: ({ order }) => transitionOf(order, 'dispute') !== undefined,
-    fields: (state) => [buyersReason(state)],
+    fields: (state) => [
+      reasonField("The buyer's reason, 10 to 2000 characters.", state, { maxLength: 2000 }),
+    ],
     carryOut: async (deps, orderNumber, { reason }) => {
       await raiseDisputeForBuyer(deps, orderNumber, reason, DISPUTES_PER_DAY[deps.role]);
       return 'dispute';

@@ -11,14 +11,14 @@ import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import { confirmationView } from '../view/confirmation.ts';
 import type { FormState } from '../view/fields.ts';
-import { notice, objectHead, written } from '../view/parts.ts';
+import { hint, notice, objectHead, written } from '../view/parts.ts';
 import type { ActionName, ActionValues, OrderAction } from './action-declarations.ts';
 import { ORDER_ACTIONS } from './action-declarations.ts';
-import type { OperatorPageDeps } from './context.ts';
 import { actionForm, actionPath } from './order-actions.ts';
 import { ORDERS } from './order-view.ts';
+import type { OperatorPageDeps } from './parts.ts';
 import { orderLink } from './parts.ts';
-import { proposeAndShow, proposerOf } from './propose.ts';
+import { proposeAndShow, proposerOf } from './proposal-tables.ts';
 
 /** A retried call is waited for, and a workflow that cannot be reached. */
 const RESPONSE_TIMEOUT_MS = 10_000;
@@ -39,16 +39,14 @@ export function actionPages(context: PageContext, deps: OperatorPageDeps): Route
   return (Object.keys(ORDER_ACTIONS) as ActionName[]).flatMap((name) => {
     const action: OrderAction = ORDER_ACTIONS[name];
     const { permission } = action;
-    const path = `/orders/{order}/${name}` as const;
     const asksAgain = ({ params: { order } }: { params: z.output<typeof params> }) =>
       needsSecondPerson(deps, action, order);
-    const page = { audience: 'operator', permission, path, params, asksAgain } as const;
-    const show = definePage(context, { ...page, method: 'GET' }).handledBy(
+    const page = { permission, params, asksAgain };
+    const show = definePage(context, 'operator', `GET /orders/{order}/${name}`, page).handledBy(
       async ({ params: { order } }) => ({ view: formView(name, order, {}) }),
     );
-    const carryOut = definePage(context, {
+    const carryOut = definePage(context, 'operator', `POST /orders/{order}/${name}`, {
       ...page,
-      method: 'POST',
       body,
       responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     }).handledBy(async ({ params: { order }, body: values, viewer, actor }) => {
@@ -175,7 +173,7 @@ function questionView(
       isProposed && notice('wait', NEEDS_SECOND),
       reference.trim() !== '' &&
         h('p', null, 'Its reference is ', h('code', null, reference.trim())),
-      h('p', { class: 'hint' }, 'Both sides will read:'),
+      hint('Both sides will read:'),
       written(reason),
     ],
     button: isProposed ? 'Propose it' : button,

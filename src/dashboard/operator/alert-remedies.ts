@@ -4,14 +4,13 @@ import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
 import type { Alert } from '../../alerts/alerts.ts';
 import type { AlertKind } from '../../alerts/kinds.ts';
-import { pathWith } from '../view/table.ts';
-import { link } from '../view/url.ts';
+import { hint } from '../view/parts.ts';
+import { link, pathWith } from '../view/url.ts';
 import type { ActionName } from './action-declarations.ts';
 import { ORDER_ACTIONS } from './action-declarations.ts';
-import { merchantPath } from './merchants/deps.ts';
 import { actionLink } from './order-actions.ts';
-import { orderLink } from './parts.ts';
-import { proposalPath } from './propose.ts';
+import { merchantPath, orderLink } from './parts.ts';
+import { proposalPath } from './proposal-tables.ts';
 
 /** Where the cause of an alert is resolved. */
 interface Remedy {
@@ -112,7 +111,7 @@ export function remediesOf(alert: Alert, role: OperatorRole, last: ComponentChil
   ].filter((one) => one !== undefined);
   return [
     command !== undefined && h('p', null, 'In the terminal: ', h('code', null, command)),
-    h('p', { class: 'hint' }, 'Runbook: ', h('code', null, `docs/runbook/alerts.md#${alert.kind}`)),
+    hint('Runbook: ', h('code', null, `docs/runbook/alerts.md#${alert.kind}`)),
     (links.length > 0 || last) && h('p', { class: 'actions' }, links, last),
   ];
 }

@@ -10,14 +10,13 @@ import type { Route } from '../../http/define-route.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { FormState } from '../view/fields.ts';
-import { submit, textArea } from '../view/fields.ts';
-import { emptyState, moment, objectHead, section, wordsOf } from '../view/parts.ts';
-import { pager, pathWith } from '../view/table.ts';
-import { form, link } from '../view/url.ts';
-import type { OperatorPageDeps } from './context.ts';
-import { ROWS_PER_PAGE } from './context.ts';
+import { submit } from '../view/fields.ts';
+import { emptyState, hint, moment, objectHead, section, wordsOf } from '../view/parts.ts';
+import { pager } from '../view/table.ts';
+import { form, link, pathWith } from '../view/url.ts';
 import { aboutAlert, remediesOf } from './alert-remedies.ts';
-import { actionNotice } from './parts.ts';
+import type { OperatorPageDeps } from './parts.ts';
+import { actionNotice, reasonField, ROWS_PER_PAGE } from './parts.ts';
 
 const MAX_REASON_LENGTH = 1000;
 
@@ -42,10 +41,7 @@ const shownLinks = (shown: ShownAlerts) =>
 
 /** The open alerts and those that are cleared, and the form that clears one. */
 export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Route[] {
-  const page = { audience: 'operator', method: 'GET' } as const;
-  const list = definePage(context, {
-    ...page,
-    path: '/alerts',
+  const list = definePage(context, 'operator', 'GET /alerts', {
     query: z.object({
       show: z.enum(['open', 'cleared']).catch('open'),
       before: alertId.optional(),
@@ -64,16 +60,14 @@ export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Rou
     ];
     return { view: { title: 'Alerts', content } };
   });
-  const clearing = { ...page, permission: 'alert.clear', params: ofAlert } as const;
-  const showOne = definePage(context, { ...clearing, path: '/alerts/{alert}/clear' }).handledBy(
+  const clearing = { permission: 'alert.clear', params: ofAlert } as const;
+  const showOne = definePage(context, 'operator', 'GET /alerts/{alert}/clear', clearing).handledBy(
     async ({ params, viewer }) => ({
       view: clearView(await findOpen(params.alert), viewer.role, {}),
     }),
   );
-  const clear = definePage(context, {
+  const clear = definePage(context, 'operator', 'POST /alerts/{alert}/clear', {
     ...clearing,
-    method: 'POST',
-    path: '/alerts/{alert}/clear',
     body: z.object({ reason: z.string().default('') }),
   }).handledBy(async ({ params, body, actor, viewer }) => {
     const alert = await findOpen(params.alert);
@@ -99,7 +93,6 @@ const notOpen = () =>
   new DomainError('NOT_FOUND', 'There is no such alert, or it is cleared already');
 
 function clearView(alert: Alert, role: OperatorRole, state: FormState) {
-  const reason = { name: 'reason', label: 'Reason', hint: 'For the audit log.', required: true };
   const title = 'Clear an alert';
   const way = { path: '/operator/alerts', list: 'Alerts', one: `Alert ${alert.alertId}` };
   const content = [
@@ -108,7 +101,7 @@ function clearView(alert: Alert, role: OperatorRole, state: FormState) {
     form(
       `/operator/alerts/${alert.alertId}/clear`,
       {},
-      textArea({ ...reason, maxLength: MAX_REASON_LENGTH }, state),
+      reasonField('For the audit log.', state, { maxLength: MAX_REASON_LENGTH }),
       submit('Clear the alert'),
     ),
   ];
@@ -143,9 +136,7 @@ function alertFacts(alert: Alert, role: OperatorRole, clearLink: ComponentChildr
   const error = details['error'];
   return [
     h('h3', null, message || wordsOf(kind)),
-    h(
-      'p',
-      { class: 'hint' },
+    hint(
       h('code', null, kind),
       ` · raised ${count === 1 ? 'once' : `${count} times`}, last `,
       moment(lastAt),

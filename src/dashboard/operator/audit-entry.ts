@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
-import { shortId } from '../view/short-texts.ts';
 import type { NamedUser } from '../../accounts/public.ts';
 import type { AuditEntry, WithMerchantName } from '../../merchants/public.ts';
 import { capitalised, details, facts, tag, wordsOf } from '../view/parts.ts';
+import { shortId } from '../view/texts.ts';
 import { link } from '../view/url.ts';
 import { actionText } from './audit-actions.ts';
 import { merchantLink, orderLink } from './parts.ts';

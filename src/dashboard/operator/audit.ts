@@ -13,18 +13,19 @@ import {
   writeLook,
 } from '../../merchants/public.ts';
 import type { PageContext } from '../context.ts';
-import { todayInIndia } from '../money/days.ts';
+import { todayInIndia } from '../money/period.ts';
 import { definePage } from '../page.ts';
 import { choice, textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
-import { shortMoment } from '../view/short-texts.ts';
-import { dataTable, pager, pathWith } from '../view/table.ts';
 import { csvLink } from '../view/parts.ts';
+import { dataTable, pager } from '../view/table.ts';
+import { shortMoment } from '../view/texts.ts';
+import { pathWith } from '../view/url.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
 import type { ShownEntry } from './audit-entry.ts';
 import { onCell, whatCell, whoCell } from './audit-entry.ts';
-import type { OperatorPageDeps } from './context.ts';
-import { ROWS_PER_PAGE } from './context.ts';
+import type { OperatorPageDeps } from './parts.ts';
+import { ROWS_PER_PAGE } from './parts.ts';
 
 const filterSchema = z.object({
   who: z.string().trim().optional(),
@@ -38,10 +39,7 @@ type Filter = z.output<typeof filterSchema>;
 
 /** Who did what, with its filter, and the same lines as a file. */
 export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Route[] {
-  const list = definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/audit',
+  const list = definePage(context, 'operator', 'GET /audit', {
     query: filterSchema.extend({
       before: z.string().regex(AUDIT_ID).optional(),
     }),
@@ -57,22 +55,19 @@ export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Rou
     const beside = csvLink(pathWith('/operator/audit.csv', filter));
     return { view: { title: 'Audit', beside, content } };
   });
-  const file = definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/audit.csv',
-    query: filterSchema,
-  }).handledBy(async ({ query, actor }) => {
-    const filter = await auditFilterOf(sql, query);
-    const given = Object.entries(query).flatMap(([name, text]) => (text ? [[name, text]] : []));
-    const details: Record<string, string> = Object.fromEntries(given);
-    await writeLook(sql, { actor, action: 'audit.export', details });
-    return {
-      file: Readable.from(auditCsv(sql, filter)),
-      contentType: 'text/csv; charset=utf-8',
-      headers: { 'Content-Disposition': `attachment; filename="audit-${todayInIndia()}.csv"` },
-    };
-  });
+  const file = definePage(context, 'operator', 'GET /audit.csv', { query: filterSchema }).handledBy(
+    async ({ query, actor }) => {
+      const filter = await auditFilterOf(sql, query);
+      const given = Object.entries(query).flatMap(([name, text]) => (text ? [[name, text]] : []));
+      const details: Record<string, string> = Object.fromEntries(given);
+      await writeLook(sql, { actor, action: 'audit.export', details });
+      return {
+        file: Readable.from(auditCsv(sql, filter)),
+        contentType: 'text/csv; charset=utf-8',
+        headers: { 'Content-Disposition': `attachment; filename="audit-${todayInIndia()}.csv"` },
+      };
+    },
+  );
   return [...list, ...file];
 }
 
@@ -133,11 +128,11 @@ function auditTable(entries: readonly ShownEntry[]) {
     isCompact: true,
     rows: entries,
     empty: 'Nothing matches.',
-    columns: [
-      { title: 'When', cell: ({ at }) => shortMoment(at) },
-      { title: 'Who', isLine: true, cell: whoCell },
-      { title: 'What', cell: whatCell },
-      { title: 'On', isLine: true, cell: onCell },
-    ],
+    columns: {
+      When: ({ at }) => shortMoment(at),
+      Who: { isLine: true, cell: whoCell },
+      What: whatCell,
+      On: { isLine: true, cell: onCell },
+    },
   });
 }

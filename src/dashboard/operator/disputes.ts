@@ -21,15 +21,23 @@ import {
 import { listOpenAbout } from '../../proposals/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import { chips } from '../view/filters.ts';
-import { emptyState, facts, moment, money, notice, orderStatus, section } from '../view/parts.ts';
-import { emptyText, pageFields, pages, partOf } from '../view/pages.ts';
-import type { OperatorPageDeps } from './context.ts';
-import { disputeRecords } from './dispute-records.ts';
-import { disputeTable } from './dispute-table.ts';
+import { orderHead } from '../view/order.ts';
+import { chips, emptyText, pageFields, pages, partOf } from '../view/pages.ts';
+import {
+  emptyState,
+  facts,
+  moment,
+  money,
+  notice,
+  orderStatus,
+  section,
+  split,
+} from '../view/parts.ts';
+import { disputeRecords, disputeTable } from './dispute-parts.ts';
 import { decisionForm } from './order-actions.ts';
-import { orderHead, timelinePart } from './order-view.ts';
-import { actionNotice, merchantIn, moreNote, orderLink, jumpTo } from './parts.ts';
+import { timelinePart } from './order-view.ts';
+import type { OperatorPageDeps } from './parts.ts';
+import { actionNotice, jumpTo, merchantIn, moreNote, orderLink } from './parts.ts';
 import { openProposals } from './proposal-tables.ts';
 
 /** The earlier disputes of a buyer and a merchant that the page shows. */
@@ -44,14 +52,11 @@ const CHIPS = [
   ...Object.entries(STATUS_TITLES).map(([value, title]) => ({ value, title })),
 ];
 
-const DISPUTES = { path: '/operator/disputes', list: 'Disputes', one: 'Dispute of' };
+const DISPUTES = { path: '/operator/disputes', list: 'Disputes' };
 
 /** The disputes by deadline, and one dispute with the form of its decision. */
 export function disputePages(context: PageContext, deps: OperatorPageDeps): Route[] {
-  const list = definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/disputes',
+  const list = definePage(context, 'operator', 'GET /disputes', {
     query: z.object({
       status: z.enum(['', ...DISPUTE_STATUSES]).optional(),
       ...pageFields,
@@ -78,18 +83,20 @@ export function disputePages(context: PageContext, deps: OperatorPageDeps): Rout
     ];
     return { view: { title: 'Disputes', content } };
   });
-  const one = definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/disputes/{order}',
+  const one = definePage(context, 'operator', 'GET /disputes/{order}', {
     params: z.object({ order: z.string() }),
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ params, query, viewer, actor }) => {
     const order = await findOrderAnywhere(deps.sql, params.order);
+    const { orderNumber: number } = order;
     await writeBuyerView(deps.sql, actor, order);
     const mayDecide = mayDo(viewer.role, 'dispute.decide');
     const content = [
-      orderHead(markErased(order), DISPUTES),
+      orderHead(
+        DISPUTES,
+        { kind: 'Dispute of', name: number, one: orderLink(number) },
+        markErased(order),
+      ),
       deadlineSentence(order),
       mayDecide && transitionOf(order, 'decideForBuyer') && jumpTo('decision', 'Decide'),
       actionNotice(query.done),
@@ -116,12 +123,8 @@ async function disputeContent(
   ]);
   const { entries } = presentToOperator(order, part);
   return [
-    h(
-      'div',
-      { class: 'split' },
-      h(
-        'div',
-        null,
+    split(
+      [
         section(
           'texts',
           'Both sides',
@@ -130,17 +133,10 @@ async function disputeContent(
             : disputeRecords(disputes.toReversed()),
         ),
         historyPart(history),
-        timelinePart(
-          { timeline: entries, earlier: part.earlier },
-          `/operator/orders/${order.orderNumber}`,
-        ),
-      ),
-      h(
-        'aside',
-        { 'aria-label': 'Decision and details' },
-        decisionPart(order, mayDecide),
-        named && factsPart(named),
-      ),
+        timelinePart({ timeline: entries, earlier: part.earlier, orderNumber: order.orderNumber }),
+      ],
+      'Decision and details',
+      [decisionPart(order, mayDecide), named && factsPart(named)],
     ),
   ];
 }

@@ -7,20 +7,25 @@ import type { FeesToCome } from '../../payments/public.ts';
 import { estimateFeesToCome } from '../../payments/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import { environmentTag, moment, money, notice, section, tag, wordsOf } from '../view/parts.ts';
-import { shortMoment } from '../view/short-texts.ts';
-import type { Column } from '../view/table.ts';
+import {
+  environmentTag,
+  hint,
+  moment,
+  money,
+  notice,
+  section,
+  tag,
+  wordsOf,
+} from '../view/parts.ts';
+import type { Columns } from '../view/table.ts';
 import { dataTable, pager } from '../view/table.ts';
-import type { OperatorPageDeps } from './context.ts';
-import { ROWS_PER_PAGE } from './context.ts';
-import { orderLink } from './parts.ts';
+import { shortMoment } from '../view/texts.ts';
+import type { OperatorPageDeps } from './parts.ts';
+import { orderLink, ROWS_PER_PAGE } from './parts.ts';
 
 /** The last proof of the ledger with any difference, what open orders will cost, and the earlier proofs. */
 export function ledgerPage(context: PageContext, { sql }: OperatorPageDeps): Route[] {
-  return definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/ledger',
+  return definePage(context, 'operator', 'GET /ledger', {
     query: z.object({
       before: z
         .string()
@@ -63,9 +68,7 @@ function lastProof(proof: LedgerProof) {
           'bad',
           `The ledger is not sound: ${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}.`,
         ),
-    h(
-      'p',
-      { class: 'hint' },
+    hint(
       'Verified ',
       moment(at),
       ` in ${seconds(durationMs)}: ${figures.lineCount} lines, ${figures.orderCount} orders, ` +
@@ -86,16 +89,17 @@ type Figures = LedgerProof['figures'];
 function accountsOf({ environment, sumPaise }: Figures['sums'][number], all: Figures['accounts']) {
   const rows = all.filter((one) => one.environment === environment);
   const differs = rows.some((one) => one.balancePaise !== one.expectedPaise);
-  const columns: Column<Figures['accounts'][number]>[] = [
-    { title: 'Account', cell: ({ account }) => h('span', { title: account }, wordsOf(account)) },
-    { title: 'Balance', isNumber: true, cell: ({ balancePaise }) => money(balancePaise) },
-    { title: 'Expected', isNumber: true, cell: ({ expectedPaise }) => money(expectedPaise) },
-    {
-      title: 'Difference',
+  const balances: Columns<Figures['accounts'][number]> = {
+    Account: ({ account }) => h('span', { title: account }, wordsOf(account)),
+    Balance: { isNumber: true, cell: ({ balancePaise }) => money(balancePaise) },
+  };
+  const differences: typeof balances = {
+    Expected: { isNumber: true, cell: ({ expectedPaise }) => money(expectedPaise) },
+    Difference: {
       isNumber: true,
       cell: ({ balancePaise, expectedPaise }) => money(balancePaise - expectedPaise),
     },
-  ];
+  };
   return h(
     'div',
     { key: environment, class: 'said' },
@@ -105,7 +109,7 @@ function accountsOf({ environment, sumPaise }: Figures['sums'][number], all: Fig
       isCompact: true,
       rows,
       empty: 'No account.',
-      columns: differs ? columns : columns.slice(0, 2),
+      columns: { ...balances, ...(differs && differences) },
       totals: [{ title: 'Sum', cells: { Balance: money(sumPaise) } }],
     }),
   );
@@ -114,38 +118,28 @@ function accountsOf({ environment, sumPaise }: Figures['sums'][number], all: Fig
 /** The platform's balance at the gateway must cover it: docs/go-live.md. */
 function feeTable(fees: readonly FeesToCome[]) {
   return [
-    h(
-      'p',
-      { class: 'hint' },
+    hint(
       'With tax, as if every order that waits for its payment was paid; estimated from the newest 1,000 payments.',
     ),
     dataTable({
       caption: 'Fees of open orders',
       rows: fees,
       empty: 'No order waits for its payment or its transfer.',
-      columns: [
-        {
-          title: 'Gateway',
-          cell: ({ gateway, environment }) => [
-            h('code', null, gateway),
-            ' ',
-            environmentTag(environment),
-          ],
-        },
-        {
-          title: 'Will still cost',
+      columns: {
+        Gateway: ({ gateway, environment }) => [
+          h('code', null, gateway),
+          ' ',
+          environmentTag(environment),
+        ],
+        'Will still cost': {
           isNumber: true,
           cell: ({ costPaise }) => (costPaise === null ? NOT_KNOWN : money(costPaise)),
         },
-        { title: 'Not paid yet', isNumber: true, cell: (row) => money(row.unpaidPaise) },
-        {
-          title: 'Not transferred yet',
-          isNumber: true,
-          cell: (row) => money(row.untransferredPaise),
-        },
-        { title: 'Fee of a payment', isNumber: true, cell: (row) => percent(row.paymentRate) },
-        { title: 'Fee of a transfer', isNumber: true, cell: (row) => percent(row.transferRate) },
-      ],
+        'Not paid yet': { isNumber: true, cell: (row) => money(row.unpaidPaise) },
+        'Not transferred yet': { isNumber: true, cell: (row) => money(row.untransferredPaise) },
+        'Fee of a payment': { isNumber: true, cell: (row) => percent(row.paymentRate) },
+        'Fee of a transfer': { isNumber: true, cell: (row) => percent(row.transferRate) },
+      },
     }),
   ];
 }
@@ -156,20 +150,17 @@ const percent = (rate: number | null) =>
 
 function faultTable(faults: LedgerProof['faults'], faultCount: number) {
   return [
-    faults.length < faultCount && h('p', { class: 'hint' }, `The first ${faults.length} of them:`),
+    faults.length < faultCount && hint(`The first ${faults.length} of them:`),
     dataTable({
       caption: 'What differs',
       rows: faults,
       empty: 'None.',
-      columns: [
-        { title: 'Rule', cell: ({ rule }) => rule },
-        {
-          title: 'Subject',
-          cell: ({ subject }) =>
-            subject.startsWith('ORD') ? orderLink(subject) : h('code', null, subject),
-        },
-        { title: 'Fault', cell: ({ fault }) => fault },
-      ],
+      columns: {
+        Rule: ({ rule }) => rule,
+        Subject: ({ subject }) =>
+          subject.startsWith('ORD') ? orderLink(subject) : h('code', null, subject),
+        Fault: ({ fault }) => fault,
+      },
     }),
   ];
 }
@@ -179,18 +170,15 @@ function proofTable(proofs: readonly ProofSummary[]) {
     caption: 'Proofs of the ledger',
     rows: proofs,
     empty: 'None yet: the Schedule verify-ledger makes one every hour.',
-    columns: [
-      { title: 'At', cell: ({ at }) => shortMoment(at) },
-      {
-        title: 'Result',
-        cell: ({ ok, faultCount }) =>
-          ok
-            ? tag('good', 'Sound')
-            : tag('bad', `${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}`),
-      },
-      { title: 'Took', isNumber: true, cell: ({ durationMs }) => seconds(durationMs) },
-      { title: 'Orders', isNumber: true, cell: ({ figures }) => figures.orderCount },
-    ],
+    columns: {
+      At: ({ at }) => shortMoment(at),
+      Result: ({ ok, faultCount }) =>
+        ok
+          ? tag('good', 'Sound')
+          : tag('bad', `${faultCount} ${faultCount === 1 ? 'fault' : 'faults'}`),
+      Took: { isNumber: true, cell: ({ durationMs }) => seconds(durationMs) },
+      Orders: { isNumber: true, cell: ({ figures }) => figures.orderCount },
+    },
   });
 }
 

@@ -3,6 +3,7 @@ import type { OperatorRole } from '../../accounts/public.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Route } from '../../http/define-route.ts';
 import { cursorInQuery } from '../../http/input/cursor.ts';
+import type { OrderMailRecord } from '../../mail/public.ts';
 import { listOrderMails } from '../../mail/public.ts';
 import { withMerchantNames, writeBuyerView } from '../../merchants/public.ts';
 import type { TimelinePlace } from '../../orders/public.ts';
@@ -12,11 +13,14 @@ import { listOpenAbout } from '../../proposals/public.ts';
 import { deliveryNotFound, listDeliveries, retryDelivery } from '../../webhooks/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import type { OperatorPageDeps } from './context.ts';
+import { orderHead } from '../view/order.ts';
+import { section, tag } from '../view/parts.ts';
+import { dataTable } from '../view/table.ts';
+import { shortMoment } from '../view/texts.ts';
 import { actionLinks } from './order-actions.ts';
-import { orderContent, orderHead } from './order-view.ts';
-import { mailsPart } from './order-mails.ts';
-import { actionNotice } from './parts.ts';
+import { orderContent, ORDERS } from './order-view.ts';
+import type { OperatorPageDeps } from './parts.ts';
+import { actionNotice, orderLink } from './parts.ts';
 import { openProposals } from './proposal-tables.ts';
 
 /** The page waits no longer for the attempt, which continues after that. */
@@ -28,10 +32,7 @@ const TEMPORAL_TIMEOUT_MS = 2000;
 
 /** Everything about one order, and what its state and the operator's role allow to do. */
 export function orderPage(context: PageContext, deps: OperatorPageDeps): Route[] {
-  return definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/orders/{order}',
+  return definePage(context, 'operator', 'GET /orders/{order}', {
     params: z.object({ order: z.string() }),
     query: z.object({
       done: z.string().optional(),
@@ -44,10 +45,7 @@ export function orderPage(context: PageContext, deps: OperatorPageDeps): Route[]
 
 /** Sends one of an order's webhooks again now. */
 export function deliveryRetry(context: PageContext, deps: OperatorPageDeps): Route[] {
-  return definePage(context, {
-    audience: 'operator',
-    method: 'POST',
-    path: '/orders/{order}/deliveries/{delivery}/retry',
+  return definePage(context, 'operator', 'POST /orders/{order}/deliveries/{delivery}/retry', {
     permission: 'delivery.retry',
     params: z.object({ order: z.string(), delivery: z.string() }),
     responseTimeoutMs: RETRY_TIMEOUT_MS,
@@ -82,7 +80,7 @@ async function orderPageView(
   const [named = { ...view, merchantName: null }] = await withMerchantNames(deps.sql, [view]);
   const state = { order, view, workflows, canMerchantRefund: canRefund };
   const content = [
-    orderHead(view),
+    orderHead(ORDERS, { kind: 'Order', name: orderNumber, one: orderLink(orderNumber) }, view),
     actionNotice(done),
     openProposals(proposals),
     ...orderContent(named, workflows, {
@@ -92,4 +90,31 @@ async function orderPageView(
     }),
   ];
   return { title: `Order ${orderNumber}`, content, hasOwnHeading: true };
+}
+
+/** The mails about an order, without what is in them. */
+function mailsPart(mails: readonly OrderMailRecord[]) {
+  return section(
+    'mails',
+    'Mails',
+    dataTable({
+      caption: 'Mails to buyer and merchant',
+      rows: mails,
+      empty: 'None. Records are kept for some weeks; orders of the sandbox send no mails.',
+      columns: {
+        Mail: ({ kind }) => wordsOf(kind),
+        Written: ({ createdAt }) => shortMoment(createdAt),
+        Status: ({ sentAt, failure }) => {
+          if (sentAt !== null) return [tag('good', 'Sent'), ' ', shortMoment(sentAt)];
+          return failure === null ? tag('wait', 'Waiting') : [tag('bad', 'Failed'), ` ${failure}`];
+        },
+      },
+    }),
+  );
+}
+
+/** `buyer_dispute_raised` as "To the buyer: dispute raised". */
+function wordsOf(kind: string): string {
+  const [reader = '', ...about] = kind.split('_');
+  return `To the ${reader}: ${about.join(' ')}`;
 }

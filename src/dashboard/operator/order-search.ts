@@ -1,21 +1,21 @@
 import { h } from 'preact';
 import { z } from 'zod';
 import type { Route } from '../../http/define-route.ts';
-import type { FoundOrder } from '../../orders/public.ts';
 import type { WithMerchantName } from '../../merchants/public.ts';
 import { withMerchantNames, writeLook } from '../../merchants/public.ts';
+import type { FoundOrder } from '../../orders/public.ts';
 import { markErased, searchAllOrders } from '../../orders/public.ts';
-import type { PageContext } from '../context.ts';
 import { shorten } from '../../pages/format.ts';
+import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
-import { money, orderStatus } from '../view/parts.ts';
-import { shortMoment, shortText } from '../view/short-texts.ts';
 import type { PageChoice } from '../view/pages.ts';
 import { emptyText, pageFields, pages, partOf } from '../view/pages.ts';
+import { money, orderStatus } from '../view/parts.ts';
 import { dataTable } from '../view/table.ts';
-import type { OperatorPageDeps } from './context.ts';
+import { shortMoment, shortText } from '../view/texts.ts';
+import type { OperatorPageDeps } from './parts.ts';
 import { merchantIn, orderLink } from './parts.ts';
 
 const searchSchema = z.object({
@@ -25,10 +25,7 @@ const searchSchema = z.object({
 
 /** The orders of all merchants, newest first. */
 export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps): Route[] {
-  return definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/orders',
+  return definePage(context, 'operator', 'GET /orders', {
     query: searchSchema.extend(pageFields),
   }).handledBy(async ({ query, actor }) => {
     const { text, merchant: merchantId } = query;
@@ -81,23 +78,21 @@ function orderTable(
     isCompact: true,
     rows: orders.map(markErased),
     empty: emptyText(chosen, text === '' ? 'No order matches.' : NOTHING_FOUND),
-    columns: [
-      { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
-      { title: 'Status', cell: ({ status }) => orderStatus(status) },
-      { title: 'Merchant', isLine: true, cell: merchantIn },
-      {
-        title: 'Own id',
+    columns: {
+      Order: ({ orderNumber }) => orderLink(orderNumber),
+      Status: ({ status }) => orderStatus(status),
+      Merchant: { isLine: true, cell: merchantIn },
+      'Own id': {
         isLine: true,
         cell: ({ merchantOrderId }) => merchantOrderId && shortText(merchantOrderId, 20),
       },
-      {
-        title: 'Buyer',
+      Buyer: {
         isLine: true,
         cell: ({ buyerEmail, buyerPhone }) =>
           h('bdi', { title: `${buyerEmail}, ${buyerPhone}` }, shorten(buyerEmail, 28)),
       },
-      { title: 'Created', cell: ({ createdAt }) => shortMoment(createdAt) },
-      { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-    ],
+      Created: ({ createdAt }) => shortMoment(createdAt),
+      Amount: { isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+    },
   });
 }

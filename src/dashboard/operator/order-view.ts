@@ -1,29 +1,29 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
-import type { WithMerchantName } from '../../merchants/public.ts';
 import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
+import type { WithMerchantName } from '../../merchants/public.ts';
 import type { GatewayCall, OrderView, OrderWorkflowsView } from '../../payments/public.ts';
 import { submit } from '../view/fields.ts';
+import { STEP_LABELS, timelineSection } from '../view/order.ts';
 import {
   capitalised,
   deliveryState,
   emptyState,
   facts,
+  hint,
   moment,
   money,
-  objectHead,
-  orderStatus,
   section,
+  split,
   wordsOf,
 } from '../view/parts.ts';
-import { shortId, shortMoment } from '../view/short-texts.ts';
-import { earlierLink, STEP_LABELS, timeline } from '../view/steps.ts';
 import { dataTable } from '../view/table.ts';
+import { shortId, shortMoment } from '../view/texts.ts';
 import { form, link } from '../view/url.ts';
 import { whoCell } from './audit-entry.ts';
-import { disputeRecords } from './dispute-records.ts';
-import { merchantIn, orderLink } from './parts.ts';
+import { disputeRecords } from './dispute-parts.ts';
+import { merchantIn } from './parts.ts';
 
 /** The parts of an operator's page of an order. @param actions links to what `role` may do */
 export function orderContent(
@@ -42,12 +42,8 @@ export function orderContent(
   return [
     h('p', { class: 'lead' }, order.inWords ?? order.doing),
     actions,
-    h(
-      'div',
-      { class: 'split' },
-      h(
-        'div',
-        null,
+    split(
+      [
         order.disputes.length > 0 &&
           section(
             'disputes',
@@ -59,31 +55,19 @@ export function orderContent(
               link(`/operator/disputes/${order.orderNumber}`, 'Dispute and its history'),
             ),
           ),
-        timelinePart(order, `/operator/orders/${order.orderNumber}`),
+        timelinePart(order),
         moneyPart(order),
         deliveriesPart(order, role),
         mails,
-      ),
-      h('aside', { 'aria-label': 'Details' }, factsPart(order), workflowPart(workflows)),
+      ],
+      'Details',
+      [factsPart(order), workflowPart(workflows)],
     ),
   ];
 }
 
 /** The list of orders, for the way to a page of one. */
-export const ORDERS = { path: '/operator/orders', list: 'Orders', one: 'Order' };
-
-/** The amount and the status, and which order it is. @param of the list that the page belongs to */
-export function orderHead(
-  order: Pick<OrderView, 'orderNumber' | 'description' | 'amountPaise' | 'status'>,
-  of: { path: string; list: string; one: string } = ORDERS,
-) {
-  return objectHead(
-    { ...of, one: [orderLink(order.orderNumber), ' · ', h('bdi', null, order.description)] },
-    h('span', { class: 'hidden' }, `${of.one} ${order.orderNumber}: `),
-    money(order.amountPaise),
-    orderStatus(order.status),
-  );
-}
+export const ORDERS = { path: '/operator/orders', list: 'Orders' };
 
 function factsPart(order: WithMerchantName<OrderView>) {
   const { buyer, refund, next } = order;
@@ -92,10 +76,7 @@ function factsPart(order: WithMerchantName<OrderView>) {
     'Order',
     facts({
       'Pending operation': order.doing && capitalised(order.doing),
-      Next: next && [
-        moment(new Date(next.at)),
-        h('p', { class: 'hint' }, capitalised(next.action)),
-      ],
+      Next: next && [moment(new Date(next.at)), hint(capitalised(next.action))],
       'Dispute waiting since': order.waitingDisputeSince && moment(order.waitingDisputeSince),
       Merchant: merchantIn(order),
       "Merchant's own id": order.merchantOrderId,
@@ -109,7 +90,7 @@ function factsPart(order: WithMerchantName<OrderView>) {
         money(refund.amountPaise),
         ', ',
         refund.processedAt ? moment(refund.processedAt) : 'under way',
-        refund.reason && h('p', { class: 'hint' }, wordsOf(refund.reason)),
+        refund.reason && hint(wordsOf(refund.reason)),
       ],
       Created: moment(order.createdAt),
       Changed: moment(order.updatedAt),
@@ -139,29 +120,26 @@ function moneyPart(order: OrderView) {
       caption: 'Captures',
       rows: order.payments,
       empty: 'Nothing was captured.',
-      columns: [
-        {
-          title: 'Payment',
-          cell: ({ gatewayPaymentId }) => shortId('payment id', gatewayPaymentId),
-        },
-        { title: 'UTR', cell: ({ utr }) => utr },
-        { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-        { title: 'Captured', cell: ({ capturedAt }) => shortMoment(capturedAt) },
-        { title: 'At the gateway', cell: gatewayState },
-      ],
+      columns: {
+        Payment: ({ gatewayPaymentId }) => shortId('payment id', gatewayPaymentId),
+        UTR: ({ utr }) => utr,
+        Amount: { isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+        Captured: ({ capturedAt }) => shortMoment(capturedAt),
+        'At the gateway': gatewayState,
+      },
     }),
     order.reversals.length > 0 &&
       dataTable({
         caption: 'Refunds and chargebacks made at the gateway',
         rows: order.reversals,
         empty: 'None.',
-        columns: [
-          { title: 'Reversal', cell: ({ reversalId }) => shortId('reversal id', reversalId) },
-          { title: 'Kind', cell: ({ kind }) => wordsOf(kind) },
-          { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-          { title: 'Status', cell: ({ state }) => wordsOf(state) },
-          { title: 'Recorded', cell: ({ recordedAt }) => shortMoment(recordedAt) },
-        ],
+        columns: {
+          Reversal: ({ reversalId }) => shortId('reversal id', reversalId),
+          Kind: ({ kind }) => wordsOf(kind),
+          Amount: { isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+          Status: ({ state }) => wordsOf(state),
+          Recorded: ({ recordedAt }) => shortMoment(recordedAt),
+        },
       }),
     h('h3', null, 'Lines of the ledger'),
     linesTable(order),
@@ -190,13 +168,13 @@ function linesTable({ lines }: OrderView) {
     caption: 'Lines of the ledger',
     rows: lines,
     empty: 'The ledger has no line of this order.',
-    columns: [
-      { title: 'At', cell: ({ at }) => shortMoment(at) },
-      { title: 'Operation', cell: ({ operation }) => wordsOf(operation) },
-      { title: 'From', cell: ({ from }) => h('code', null, from) },
-      { title: 'To', cell: ({ to }) => h('code', null, to) },
-      { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-    ],
+    columns: {
+      At: ({ at }) => shortMoment(at),
+      Operation: ({ operation }) => wordsOf(operation),
+      From: ({ from }) => h('code', null, from),
+      To: ({ to }) => h('code', null, to),
+      Amount: { isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+    },
   });
 }
 
@@ -205,16 +183,13 @@ function sessionsTable({ sessions }: OrderView) {
     caption: 'Payment sessions',
     rows: sessions,
     empty: 'No payment session was opened.',
-    columns: [
-      { title: 'Session', cell: ({ sessionId }) => shortId('session id', sessionId) },
-      {
-        title: 'At the gateway',
-        cell: ({ gatewaySessionId }) =>
-          gatewaySessionId && shortId('id at the gateway', gatewaySessionId),
-      },
-      { title: 'Status', cell: ({ state }) => wordsOf(state) },
-      { title: 'Until', cell: ({ expiresAt }) => shortMoment(expiresAt) },
-    ],
+    columns: {
+      Session: ({ sessionId }) => shortId('session id', sessionId),
+      'At the gateway': ({ gatewaySessionId }) =>
+        gatewaySessionId && shortId('id at the gateway', gatewaySessionId),
+      Status: ({ state }) => wordsOf(state),
+      Until: ({ expiresAt }) => shortMoment(expiresAt),
+    },
   });
 }
 
@@ -249,25 +224,23 @@ function callsTable(calls: readonly GatewayCall[]) {
     caption: 'Calls to the gateway that have not succeeded',
     rows: calls,
     empty: 'None.',
-    columns: [
-      { title: 'Call', cell: ({ what }) => capitalised(what) },
-      { title: 'Status', cell: ({ state }) => wordsOf(state) },
-      { title: 'Attempt', isNumber: true, cell: ({ attempt }) => attempt },
-      { title: 'Last try', cell: ({ lastTriedAt }) => lastTriedAt && shortMoment(lastTriedAt) },
-      { title: 'Next try', cell: ({ nextTryAt }) => nextTryAt && shortMoment(nextTryAt) },
-      {
-        title: 'Last error',
-        cell: ({ lastError }) => h('span', { dir: 'auto' }, capitalised(lastError ?? '–')),
-      },
-    ],
+    columns: {
+      Call: ({ what }) => capitalised(what),
+      Status: ({ state }) => wordsOf(state),
+      Attempt: { isNumber: true, cell: ({ attempt }) => attempt },
+      'Last try': ({ lastTriedAt }) => lastTriedAt && shortMoment(lastTriedAt),
+      'Next try': ({ nextTryAt }) => nextTryAt && shortMoment(nextTryAt),
+      'Last error': ({ lastError }) => h('span', { dir: 'auto' }, capitalised(lastError ?? '–')),
+    },
   });
 }
 
-/** The steps with their texts, the latest first. @param path of the page, for the way to earlier ones */
-export function timelinePart(
-  { timeline: steps, earlier }: Pick<OrderView, 'timeline' | 'earlier'>,
-  path: string,
-) {
+/** The steps with their texts, the latest first. */
+export function timelinePart({
+  timeline: steps,
+  earlier,
+  orderNumber,
+}: Pick<OrderView, 'timeline' | 'earlier' | 'orderNumber'>) {
   const entries = steps.map(({ kind, status, at, actor, details }) => ({
     what: STEP_LABELS[kind],
     code: `${kind}: ${status}`,
@@ -275,12 +248,7 @@ export function timelinePart(
     by: actor && whoCell({ actor }),
     details,
   }));
-  return section(
-    'timeline',
-    'Timeline',
-    timeline(entries.toReversed()),
-    earlierLink(path, earlier),
-  );
+  return timelineSection(entries, { path: `/operator/orders/${orderNumber}`, earlier });
 }
 
 function deliveriesPart({ orderNumber, deliveries }: OrderView, role: OperatorRole) {
@@ -291,40 +259,29 @@ function deliveriesPart({ orderNumber, deliveries }: OrderView, role: OperatorRo
       caption: 'Deliveries',
       rows: deliveries,
       empty: 'No webhook was sent.',
-      columns: [
-        {
-          title: 'Webhook',
-          cell: ({ deliveryId, event }) => [
-            event,
-            h('br', null),
-            shortId('delivery id', deliveryId),
-          ],
+      columns: {
+        Webhook: ({ deliveryId, event }) => [
+          event,
+          h('br', null),
+          shortId('delivery id', deliveryId),
+        ],
+        Status: ({ state }) => deliveryState(state),
+        Attempts: ({ attempts }) => {
+          const last = attempts.at(-1);
+          return last
+            ? `${attempts.length}, the last: ${last.error ?? String(last.statusCode)}`
+            : '0';
         },
-        { title: 'Status', cell: ({ state }) => deliveryState(state) },
-        {
-          title: 'Attempts',
-          cell: ({ attempts }) => {
-            const last = attempts.at(-1);
-            return last
-              ? `${attempts.length}, the last: ${last.error ?? String(last.statusCode)}`
-              : '0';
-          },
-        },
-        {
-          title: 'Next attempt',
-          cell: ({ nextAttemptAt }) => nextAttemptAt && shortMoment(new Date(nextAttemptAt)),
-        },
-        {
-          title: 'Action',
-          cell: ({ deliveryId }) =>
-            mayDo(role, 'delivery.retry') &&
-            form(
-              `/operator/orders/${orderNumber}/deliveries/${deliveryId}/retry`,
-              { 'aria-label': `Send ${deliveryId} again` },
-              submit('Send again', 'small'),
-            ),
-        },
-      ],
+        'Next attempt': ({ nextAttemptAt }) =>
+          nextAttemptAt && shortMoment(new Date(nextAttemptAt)),
+        Action: ({ deliveryId }) =>
+          mayDo(role, 'delivery.retry') &&
+          form(
+            `/operator/orders/${orderNumber}/deliveries/${deliveryId}/retry`,
+            { 'aria-label': `Send ${deliveryId} again` },
+            submit('Send again', 'small'),
+          ),
+      },
     }),
   );
 }

@@ -1,8 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { Environment } from '../../domain/index.ts';
-import { doneNotice, environmentTag } from '../view/parts.ts';
-import { shortId, shortText } from '../view/short-texts.ts';
+import type { OnboardingDeps, ReviewDeps } from '../../onboarding/public.ts';
+import type { AmountRule, ProposalDeps } from '../../proposals/public.ts';
+import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
+import type { WorkflowInspector } from '../../temporal/pending-activities.ts';
+import type { FormState } from '../view/fields.ts';
+import { textArea } from '../view/fields.ts';
+import { doneNotice, environmentTag, hint } from '../view/parts.ts';
+import { shortId, shortText } from '../view/texts.ts';
 import { link } from '../view/url.ts';
 
 /** A link to the operators' page of an order. */
@@ -16,11 +22,7 @@ export function orderLink(orderNumber: string) {
 
 /** A link to the operators' page of a merchant, by its name; the id is in the title. */
 export function merchantLink(merchantId: string, name: string | null) {
-  return link(
-    `/operator/merchants/${encodeURIComponent(merchantId)}`,
-    shortText(name ?? merchantId, 24),
-    { title: merchantId },
-  );
+  return link(merchantPath(merchantId), shortText(name ?? merchantId, 24), { title: merchantId });
 }
 
 /** The merchant of an order with the environment. */
@@ -35,6 +37,22 @@ export function merchantIn({
 }) {
   return [merchantLink(merchantId, merchantName), ' ', environmentTag(environment)];
 }
+
+/**
+ * The field of the reason that an operator gives.
+ *
+ * @param about its hint
+ * @param field its name differs where a page has several forms
+ */
+export const reasonField = (
+  about: string,
+  state: FormState = {},
+  field: { name?: string; label?: string; maxLength?: number } = {},
+) =>
+  textArea(
+    { name: 'reason', label: 'Reason', hint: about, required: true, maxLength: 1000, ...field },
+    state,
+  );
 
 const DONE = {
   retry: 'The call to the gateway is being retried. Its result is below.',
@@ -56,10 +74,30 @@ export const actionNotice = (code: string | undefined) => doneNotice(DONE, code)
 
 /** Says that a list is longer than what is shown. */
 export function moreNote(hasMore: boolean, to: ComponentChildren = null) {
-  return hasMore && h('p', { class: 'hint' }, 'There are more. ', to);
+  return hasMore && hint('There are more. ', to);
 }
 
 /** A link to a part of the page that stands beside the others on a wide screen, and below them on a narrow one. */
 export function jumpTo(id: string, text: string) {
   return h('a', { class: 'button jump', href: `#${id}` }, text);
+}
+
+/** What the operators' pages call. */
+export interface OperatorPageDeps extends ProposalDeps, AmountRule {
+  inspector: WorkflowInspector;
+  retries: DeliveryRetries;
+  temporalNamespace: string;
+  /** Temporal's Web UI; without it workflows are named, but not linked. */
+  temporalUiUrl?: string | undefined;
+}
+
+/** The rows of a list on a page. */
+export const ROWS_PER_PAGE = 25;
+
+/** What the pages of the review of merchants call. */
+export type MerchantReviewDeps = Omit<OnboardingDeps & ReviewDeps, 'actor'> & ProposalDeps;
+
+/** The path of a merchant's page, or of something below it. */
+export function merchantPath(merchantId: string, below = ''): string {
+  return `/operator/merchants/${encodeURIComponent(merchantId)}${below}`;
 }

@@ -1,13 +1,14 @@
 import type { ComponentChildren } from 'preact';
-import type { Proposal } from '../../proposals/public.ts';
-import { titleOf } from '../../proposals/public.ts';
+import type { Actor } from '../../db/actor.ts';
+import type { Proposal, ProposalDeps, Proposed, Proposer } from '../../proposals/public.ts';
+import { propose, titleOf } from '../../proposals/public.ts';
 import type { Tone } from '../view/parts.ts';
 import { section, tag } from '../view/parts.ts';
-import { shortMoment } from '../view/short-texts.ts';
 import { dataTable } from '../view/table.ts';
+import { shortMoment } from '../view/texts.ts';
 import { link } from '../view/url.ts';
+import type { OperatorViewer } from '../viewer.ts';
 import { merchantLink, orderLink } from './parts.ts';
-import { proposalPath } from './propose.ts';
 
 const STATUSES = {
   open: ['wait', 'Open'],
@@ -43,20 +44,14 @@ export function proposalTable(proposals: readonly Proposal[], empty: string) {
     caption: 'Proposals',
     rows: proposals,
     empty,
-    columns: [
-      {
-        title: 'What',
-        cell: (one) => link(proposalPath(one.proposalId), titleOf(one)),
-      },
-      { title: 'About', cell: aboutLink },
-      { title: 'Status', cell: statusTag },
-      { title: 'By', cell: ({ proposedByEmail }) => proposedByEmail },
-      { title: 'Proposed', cell: ({ proposedAt }) => shortMoment(proposedAt) },
-      {
-        title: 'Expires',
-        cell: ({ status, expiresAt }) => status === 'open' && shortMoment(expiresAt),
-      },
-    ],
+    columns: {
+      What: (one) => link(proposalPath(one.proposalId), titleOf(one)),
+      About: aboutLink,
+      Status: statusTag,
+      By: ({ proposedByEmail }) => proposedByEmail,
+      Proposed: ({ proposedAt }) => shortMoment(proposedAt),
+      Expires: ({ status, expiresAt }) => status === 'open' && shortMoment(expiresAt),
+    },
   });
 }
 
@@ -64,4 +59,27 @@ export function proposalTable(proposals: readonly Proposal[], empty: string) {
 export function openProposals(proposals: readonly Proposal[]) {
   if (proposals.length === 0) return null;
   return section('proposed', 'Proposed', proposalTable(proposals, ''));
+}
+
+/** The path of the proposals, of one, or of something below it. */
+export const proposalPath = (proposalId = '', below = ''): string =>
+  proposalId === '' ? '/operator/proposals' : `/operator/proposals/${proposalId}${below}`;
+
+/** The operator of a request, who proposes or decides. */
+export const proposerOf = ({
+  viewer: { user, role },
+  actor,
+}: {
+  viewer: OperatorViewer;
+  actor: Actor;
+}): Proposer => ({ user, role, actor });
+
+/** Proposes what a form asks for, and shows the proposal. @throws DomainError */
+export async function proposeAndShow(
+  deps: ProposalDeps,
+  proposer: Proposer,
+  proposed: Proposed,
+): Promise<{ seeOther: string }> {
+  const proposalId = await propose(deps, proposer, proposed);
+  return { seeOther: `${proposalPath(proposalId)}?done=open` };
 }

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { z } from 'zod';
-import { listAlerts } from '../../alerts/alerts.ts';
 import type { OperatorRole } from '../../accounts/public.ts';
+import { listAlerts } from '../../alerts/alerts.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { LedgerProof } from '../../ledger/public.ts';
 import { findLatestProof } from '../../ledger/public.ts';
@@ -10,26 +10,25 @@ import { withMerchantNames } from '../../merchants/public.ts';
 import { listUnderReview } from '../../onboarding/public.ts';
 import { findDisputedOften, findOverdueOrders, listRunningDisputes } from '../../orders/public.ts';
 import { findStuckMoney, inspectStuck } from '../../payments/public.ts';
-import { findFailingEndpoints } from '../../webhooks/public.ts';
 import { kindsFor, listOpenProposals } from '../../proposals/public.ts';
+import { findFailingEndpoints } from '../../webhooks/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { Tone } from '../view/parts.ts';
 import { notice, section } from '../view/parts.ts';
 import { link } from '../view/url.ts';
-import { alertList } from './alerts.ts';
 import type { OperatorViewer } from '../viewer.ts';
-import type { OperatorPageDeps } from './context.ts';
-import { disputeTable } from './dispute-table.ts';
+import { alertList } from './alerts.ts';
+import { disputeTable } from './dispute-parts.ts';
+import type { OperatorPageDeps } from './parts.ts';
 import { actionNotice, moreNote } from './parts.ts';
-import { proposalPath } from './propose.ts';
-import { proposalTable } from './proposal-tables.ts';
+import { proposalPath, proposalTable } from './proposal-tables.ts';
 import {
   disputedOftenTable,
   failingTable,
+  overdueTable,
   reviewTable,
   stuckTable,
-  overdueTable,
 } from './work-tables.ts';
 
 /** Of each kind of work; the alerts and the disputes have pages with all of them. */
@@ -43,10 +42,7 @@ const PROOF_IS_LATE_MS = 3 * 3_600_000;
 
 /** What waits for operators: the first page that they see. */
 export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Route[] {
-  return definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '',
+  return definePage(context, 'operator', 'GET /', {
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ query, viewer }) => {
     const work = await readWork(deps, viewer);

@@ -6,10 +6,10 @@ import type { ListedMerchant } from '../../onboarding/public.ts';
 import type { DisputedOften, OverdueOrder } from '../../orders/public.ts';
 import type { StuckCall, StuckKind, StuckMoney } from '../../payments/public.ts';
 import type { FailingEndpoint } from '../../webhooks/public.ts';
-import { capitalised, money, orderStatus } from '../view/parts.ts';
-import { shortId, shortMoment, shortText } from '../view/short-texts.ts';
 import { submit } from '../view/fields.ts';
+import { capitalised, money, orderStatus } from '../view/parts.ts';
 import { dataTable } from '../view/table.ts';
+import { shortId, shortMoment, shortText } from '../view/texts.ts';
 import { form } from '../view/url.ts';
 import type { ActionName } from './action-declarations.ts';
 import { ORDER_ACTIONS } from './action-declarations.ts';
@@ -34,19 +34,16 @@ export function stuckTable(
     caption: 'Money that takes longer than it should',
     rows,
     empty: 'No money is stuck.',
-    columns: [
-      { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
-      {
-        title: 'What',
-        cell: ({ kind, hasBegun }) =>
-          hasBegun ? STUCK_TEXTS[kind] : `${STUCK_TEXTS[kind]} (not begun)`,
-      },
-      { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-      { title: 'Since', cell: ({ since }) => shortMoment(since) },
-      { title: 'At the gateway', cell: callText },
-      { title: 'Merchant', isLine: true, cell: merchantIn },
-      { title: 'Actions', cell: (one) => stuckActions(one, role) },
-    ],
+    columns: {
+      Order: ({ orderNumber }) => orderLink(orderNumber),
+      What: ({ kind, hasBegun }) =>
+        hasBegun ? STUCK_TEXTS[kind] : `${STUCK_TEXTS[kind]} (not begun)`,
+      Amount: { isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+      Since: ({ since }) => shortMoment(since),
+      'At the gateway': callText,
+      Merchant: { isLine: true, cell: merchantIn },
+      Actions: (one) => stuckActions(one, role),
+    },
   });
 }
 
@@ -117,23 +114,20 @@ export function overdueTable(rows: readonly WithMerchantName<OverdueOrder>[], ro
     caption: 'Orders that wait for their workflow',
     rows,
     empty: 'No order waits for its workflow.',
-    columns: [
-      { title: 'Order', cell: ({ orderNumber }) => orderLink(orderNumber) },
-      { title: 'Problem', cell: ({ cause }) => WAITS[cause] },
-      { title: 'Since', cell: ({ since }) => shortMoment(since) },
-      { title: 'Status', cell: ({ status }) => orderStatus(status) },
-      { title: 'Merchant', isLine: true, cell: merchantIn },
-      {
-        title: 'Action',
-        cell: ({ orderNumber }) =>
-          mayDo(role, permission) &&
-          form(
-            actionPath(orderNumber, 'recover'),
-            { 'aria-label': `Recover ${orderNumber}` },
-            submit(title, 'small'),
-          ),
-      },
-    ],
+    columns: {
+      Order: ({ orderNumber }) => orderLink(orderNumber),
+      Problem: ({ cause }) => WAITS[cause],
+      Since: ({ since }) => shortMoment(since),
+      Status: ({ status }) => orderStatus(status),
+      Merchant: { isLine: true, cell: merchantIn },
+      Action: ({ orderNumber }) =>
+        mayDo(role, permission) &&
+        form(
+          actionPath(orderNumber, 'recover'),
+          { 'aria-label': `Recover ${orderNumber}` },
+          submit(title, 'small'),
+        ),
+    },
   });
 }
 
@@ -144,18 +138,15 @@ export function disputedOftenTable(rows: readonly WithMerchantName<DisputedOften
     isCompact: true,
     rows,
     empty: 'No order was disputed three times.',
-    columns: [
-      {
-        title: 'Order',
-        cell: ({ orderNumber }) =>
-          shortId('order number', orderNumber, `/operator/disputes/${orderNumber}`),
-      },
-      { title: 'Disputes', isNumber: true, cell: ({ disputeCount }) => disputeCount },
-      { title: 'Status', cell: ({ status }) => orderStatus(status) },
-      { title: 'Amount', isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-      { title: 'Latest', cell: ({ raisedAt }) => shortMoment(raisedAt) },
-      { title: 'Merchant', isLine: true, cell: merchantIn },
-    ],
+    columns: {
+      Order: ({ orderNumber }) =>
+        shortId('order number', orderNumber, `/operator/disputes/${orderNumber}`),
+      Disputes: { isNumber: true, cell: ({ disputeCount }) => disputeCount },
+      Status: ({ status }) => orderStatus(status),
+      Amount: { isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+      Latest: ({ raisedAt }) => shortMoment(raisedAt),
+      Merchant: { isLine: true, cell: merchantIn },
+    },
   });
 }
 
@@ -166,19 +157,18 @@ export function failingTable(rows: readonly FailingEndpoint[]) {
     isCompact: true,
     rows,
     empty: 'No endpoint is failing.',
-    columns: [
-      { title: 'Merchant', isLine: true, cell: merchantIn },
-      { title: 'Endpoint', cell: ({ host }) => h('code', null, shortText(host)) },
-      { title: 'Failing since', cell: ({ failingSince }) => shortMoment(failingSince) },
-      {
-        title: 'Last error',
+    columns: {
+      Merchant: { isLine: true, cell: merchantIn },
+      Endpoint: ({ host }) => h('code', null, shortText(host)),
+      'Failing since': ({ failingSince }) => shortMoment(failingSince),
+      'Last error': {
         isLine: true,
         cell: ({ lastError, lastFailedAt }) => [
           h('span', { dir: 'auto' }, capitalised(lastError)),
           h('span', { class: 'hint' }, ' · ', shortMoment(lastFailedAt)),
         ],
       },
-    ],
+    },
   });
 }
 
@@ -189,16 +179,10 @@ export function reviewTable(rows: readonly ListedMerchant[]) {
     isCompact: true,
     rows,
     empty: 'No merchant waits for a review.',
-    columns: [
-      {
-        title: 'Merchant',
-        cell: ({ merchantId, name }) => merchantLink(merchantId, name),
-      },
-      {
-        title: 'Legal name',
-        cell: ({ legalName }) => h('span', { dir: 'auto' }, legalName ?? '–'),
-      },
-      { title: 'Submitted', cell: ({ submittedAt }) => submittedAt && shortMoment(submittedAt) },
-    ],
+    columns: {
+      Merchant: ({ merchantId, name }) => merchantLink(merchantId, name),
+      'Legal name': ({ legalName }) => h('span', { dir: 'auto' }, legalName ?? '–'),
+      Submitted: ({ submittedAt }) => submittedAt && shortMoment(submittedAt),
+    },
   });
 }

@@ -1,14 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { ulid } from 'ulid';
-import type { FormValues, OrderAction, OrderActions, OrderRow } from '../../orders/public.ts';
+import type { OrderRow } from '../../orders/public.ts';
 import type { FormState } from '../view/fields.ts';
 import { keptHidden, submit, textArea, textField } from '../view/fields.ts';
-import { copyable, details, notice } from '../view/parts.ts';
+import { details, hint, notice } from '../view/parts.ts';
+import { copyable } from '../view/texts.ts';
 import { useIsShownAgain } from '../view/typed.ts';
 import { form } from '../view/url.ts';
-import { returnsMoney } from './allowed-actions.ts';
-import { orderPath } from './deps.ts';
+import type { FormValues, OrderAction, OrderActions } from './actions.ts';
+import { orderPath, returnsMoney } from './parts.ts';
 
 /** The name of the hidden field that makes a double click one command. */
 export const KEY_FIELD = 'idempotencyKey';
@@ -55,7 +56,7 @@ export function actionForm(
       'div',
       { class: 'action' },
       own && notice('bad', own.message, 'alert'),
-      h('p', { class: 'hint' }, action.summary),
+      hint(action.summary),
       form(
         orderPath(order, `/${action.id}`),
         // A list of disputes has the same form for several orders.

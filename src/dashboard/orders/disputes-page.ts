@@ -6,19 +6,16 @@ import { DISPUTE_LISTS } from '../../orders/public.ts';
 import { shorten } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import type { MerchantViewer } from '../viewer.ts';
-import { emptyState, moment, money, orderStatus } from '../view/parts.ts';
 import type { PageSizes } from '../view/pages.ts';
-import { emptyText, pageFieldsOf, pages, partOf } from '../view/pages.ts';
-import { chips } from '../view/filters.ts';
+import { chips, emptyText, pageFieldsOf, pages, partOf } from '../view/pages.ts';
+import { emptyState, moment, money, orderStatus } from '../view/parts.ts';
 import { link } from '../view/url.ts';
-import { actionForm } from './action-form.ts';
-import { allowedActions } from './allowed-actions.ts';
-import type { OrderPagesDeps } from './deps.ts';
-import { orderPath } from './deps.ts';
+import type { MerchantViewer } from '../viewer.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
-import { words } from './dispute-view.ts';
-import { waitingSentence } from './sentence.ts';
+import { actionForm } from './action-form.ts';
+import { words } from './order-parts.ts';
+import type { OrderPagesDeps } from './parts.ts';
+import { allowedActions, orderPath, waitingSentence } from './parts.ts';
 
 const SHOWN_CHARACTERS = 400;
 
@@ -49,34 +46,39 @@ const disputesQuery = z.object({
 });
 
 /** A merchant's disputes: those that have not ended by deadline, or those that have. */
-export function disputePages(context: PageContext, deps: OrderPagesDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/disputes',
-    query: disputesQuery,
-  }).handledBy(async ({ viewer, query: { list: asked, ...chosen } }) => {
-    const owner = ownerOf(viewer);
-    const read = (list: DisputeList) => deps.orders.listDisputes(owner, list, partOf(chosen));
-    const first = await read(asked ?? 'unanswered');
-    // Without a choice, the page shows what needs an answer; without any, all that have not ended.
-    const list = asked ?? (first.rows.length > 0 ? 'unanswered' : 'running');
-    const isRead = list === (asked ?? 'unanswered');
-    const { rows, total, hasMore } = isRead ? first : await read(list);
-    const path = pathOf(viewer, '/disputes');
-    const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
-    return {
-      view: {
-        title: 'Disputes',
-        content: [
-          chips('Which disputes', { path, filters: {}, name: 'list', chosen: list }, CHIPS),
-          rows.length === 0 && emptyState(emptyText(chosen, EMPTY[list])),
-          ...rows.map((order) => disputeCard(deps, viewer, order)),
-          pages({ path, filters: { list }, chosen, sizes: SIZES, shown: rows.length, total, next }),
-        ],
-      },
-    };
-  });
+export function merchantDisputePages(context: PageContext, deps: OrderPagesDeps): Route[] {
+  return definePage(context, 'merchant', 'GET /disputes', { query: disputesQuery }).handledBy(
+    async ({ viewer, query: { list: asked, ...chosen } }) => {
+      const owner = ownerOf(viewer);
+      const read = (list: DisputeList) => deps.orders.listDisputes(owner, list, partOf(chosen));
+      const first = await read(asked ?? 'unanswered');
+      // Without a choice, the page shows what needs an answer; without any, all that have not ended.
+      const list = asked ?? (first.rows.length > 0 ? 'unanswered' : 'running');
+      const isRead = list === (asked ?? 'unanswered');
+      const { rows, total, hasMore } = isRead ? first : await read(list);
+      const path = pathOf(viewer, '/disputes');
+      const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
+      return {
+        view: {
+          title: 'Disputes',
+          content: [
+            chips('Which disputes', { path, filters: {}, name: 'list', chosen: list }, CHIPS),
+            rows.length === 0 && emptyState(emptyText(chosen, EMPTY[list])),
+            ...rows.map((order) => disputeCard(deps, viewer, order)),
+            pages({
+              path,
+              filters: { list },
+              chosen,
+              sizes: SIZES,
+              shown: rows.length,
+              total,
+              next,
+            }),
+          ],
+        },
+      };
+    },
+  );
 }
 
 function disputeCard({ actions }: OrderPagesDeps, viewer: MerchantViewer, order: OrderRow) {

@@ -1,67 +1,69 @@
 import { h } from 'preact';
 import type { Route } from '../../http/define-route.ts';
-import type { ApplicationState } from '../../onboarding/public.ts';
+import { readMoneyDays } from '../../ledger/public.ts';
+import type { ApplicationState, FirstSteps } from '../../onboarding/public.ts';
+import { readApplication, readFirstSteps } from '../../onboarding/public.ts';
 import type { AttentionList } from '../../orders/public.ts';
 import { MOST_COUNTED } from '../../orders/public.ts';
 import { rupeesText } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
-import { addDays } from '../money/days.ts';
 import { heldSection, moneySection, paymentSuccess, periodBar } from '../money/money-section.ts';
-import { daysOf, periodQuery, readPeriod } from '../money/period.ts';
+import { addDays, daysOf, periodQuery, readPeriod } from '../money/period.ts';
 import { definePage } from '../page.ts';
+import type { AttentionItem } from '../settings/parts.ts';
+import { webhookAttention } from '../settings/parts.ts';
+import { emptyState, moment, section, stepper } from '../view/parts.ts';
+import { icon, link, pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
-import { icon } from '../view/icon.ts';
-import { emptyState, moment, section } from '../view/parts.ts';
-import { pathWith } from '../view/table.ts';
-import { link } from '../view/url.ts';
-import type { AttentionItem, OrderPagesDeps } from './deps.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
-import { firstSteps } from './first-steps.ts';
+import type { OrderPagesDeps } from './parts.ts';
 import { ordersPlot } from './plot.ts';
 
 /** A merchant's first page: what to do now, the money of some days, what is held, and the orders of these days. */
 export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '',
-    query: periodQuery,
-  }).handledBy(async ({ viewer, query }) => {
-    const owner = ownerOf(viewer);
-    const { period, state } = readPeriod(query);
-    const [steps, items, moneyDays, [before, ...orders], due] = await Promise.all([
-      deps.readFirstSteps(owner),
-      readAttention(deps, viewer),
-      deps.readMoneyDays(owner),
-      deps.orders.countByDay(owner, [period.beforeFrom, ...daysOf(period), addDays(period.to, 1)]),
-      deps.orders.readDueReleases(owner),
-    ]);
-    if (before === undefined) throw new Error('The period before has counts, also without orders');
-    const statementsPath = pathOf(viewer, '/statements');
-    const content = [
-      firstSteps(viewer, steps),
-      h(
-        'div',
-        { class: 'split even' },
-        h('div', null, section('attention', 'Needs attention', attentionList(items))),
-        h('div', null, heldSection(moneyDays, due)),
-      ),
-      periodBar(period, state, pathOf(viewer, '')),
-      moneySection({ period, moneyDays, statementsPath }),
-      section(
-        'orders',
-        'Orders',
+  return definePage(context, 'merchant', 'GET /', { query: periodQuery }).handledBy(
+    async ({ viewer, query }) => {
+      const owner = ownerOf(viewer);
+      const { period, state } = readPeriod(query);
+      const [steps, items, moneyDays, [before, ...orders], due] = await Promise.all([
+        readFirstSteps(deps.sql, owner),
+        readAttention(deps, viewer),
+        readMoneyDays(deps.sql, owner),
+        deps.orders.countByDay(owner, [
+          period.beforeFrom,
+          ...daysOf(period),
+          addDays(period.to, 1),
+        ]),
+        deps.orders.readDueReleases(owner),
+      ]);
+      if (before === undefined)
+        throw new Error('The period before has counts, also without orders');
+      const statementsPath = pathOf(viewer, '/statements');
+      const content = [
+        firstSteps(viewer, steps),
         h(
           'div',
-          { class: 'measured' },
-          h('div', null, paymentSuccess(orders, [before], period)),
-          h('div', null, ordersPlot(orders)),
+          { class: 'split even' },
+          h('div', null, section('attention', 'Needs attention', attentionList(items))),
+          h('div', null, heldSection(moneyDays, due)),
         ),
-      ),
-    ];
-    const isValid = Object.keys(state.violations ?? {}).length === 0;
-    return { status: isValid ? 200 : 400, view: { title: 'Home', content } };
-  });
+        periodBar(period, state, pathOf(viewer, '')),
+        moneySection({ period, moneyDays, statementsPath }),
+        section(
+          'orders',
+          'Orders',
+          h(
+            'div',
+            { class: 'measured' },
+            h('div', null, paymentSuccess(orders, [before], period)),
+            h('div', null, ordersPlot(orders)),
+          ),
+        ),
+      ];
+      const isValid = Object.keys(state.violations ?? {}).length === 0;
+      return { status: isValid ? 200 : 400, view: { title: 'Home', content } };
+    },
+  );
 }
 
 function attentionList(items: readonly AttentionItem[]) {
@@ -84,20 +86,19 @@ function attentionList(items: readonly AttentionItem[]) {
 
 /** Everything that waits for the merchant, by deadline; what has failed comes first, what has no deadline last. */
 async function readAttention(
-  { orders, moreAttention, readApplicationState }: OrderPagesDeps,
+  { sql, orders }: OrderPagesDeps,
   viewer: MerchantViewer,
 ): Promise<AttentionItem[]> {
-  const { merchantId, environment } = viewer;
-  const [{ disputes, undelivered }, state, ...others] = await Promise.all([
+  const [{ disputes, undelivered }, { state }, webhooks] = await Promise.all([
     orders.readAttention(ownerOf(viewer)),
-    readApplicationState(merchantId),
-    ...moreAttention.map((read) => read(merchantId, environment)),
+    readApplication(sql, viewer.merchantId),
+    webhookAttention(sql, ownerOf(viewer)),
   ]);
   const found = [
     ...accountItems(viewer, state),
     ...disputeItems(viewer, disputes),
     ...undeliveredItems(viewer, undelivered),
-    ...others.flat(),
+    ...webhooks,
   ];
   const untilMs = ({ until, isFault }: AttentionItem) =>
     isFault ? 0 : (until?.getTime() ?? Infinity);
@@ -156,3 +157,28 @@ const countText = (count: number) =>
   count > MOST_COUNTED ? `more than ${MOST_COUNTED}` : String(count);
 const nameOf = ({ merchantOrderId, orderNumber }: AttentionList['orders'][number]) =>
   `order ${merchantOrderId ?? orderNumber}`;
+
+/** What a merchant does first, each step ticked once it is done; nothing when all of them are. */
+function firstSteps(viewer: MerchantViewer, done: FirstSteps) {
+  const steps = [
+    [done.isApproved, 'Have your business approved', pathOf(viewer, '/onboarding')],
+    [done.hasKey, 'Generate an API key', pathOf(viewer, '/keys')],
+    [done.getsEvents, 'Set a webhook URL', pathOf(viewer, '/webhooks')],
+    [done.hasOrder, 'Create an order', '/docs'],
+    [done.hasEvent, 'Accept a webhook', pathOf(viewer, '/webhooks')],
+  ] as const;
+  const next = steps.findIndex(([isDone]) => !isDone);
+  if (next === -1) return null;
+  return section(
+    'first-steps',
+    'First steps',
+    stepper(
+      'First steps',
+      steps.map(([isDone, title, path], index) => ({
+        title,
+        state: isDone ? 'done' : index === next ? 'current' : 'open',
+        to: link(path, title),
+      })),
+    ),
+  );
+}

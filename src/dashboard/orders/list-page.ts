@@ -1,16 +1,27 @@
 import { Readable } from 'node:stream';
+import { ORDER_STATUSES } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
-import type { OrdersPage } from '../../orders/public.ts';
-import { ORDER_SORTS } from '../../orders/public.ts';
+import type { OrderRow, OrderSort, OrdersPage } from '../../orders/public.ts';
+import { markErased, ORDER_SORTS } from '../../orders/public.ts';
+import { numberText } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
-import { todayInIndia } from '../money/days.ts';
+import { todayInIndia } from '../money/period.ts';
 import { definePage } from '../page.ts';
-import { partOf } from '../view/pages.ts';
-import { pathWith } from '../view/table.ts';
+import { hidden, textField } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
+import { filterForm } from '../view/layout.ts';
+import type { Filters } from '../view/pages.ts';
+import { chips, emptyText, pages, partOf } from '../view/pages.ts';
+import { csvLink, money, notice, orderStatus } from '../view/parts.ts';
+import type { Columns, ColumnSort, TotalsRow } from '../view/table.ts';
+import { dataTable } from '../view/table.ts';
+import { shortMoment, shortOrder, shortText } from '../view/texts.ts';
+import { pathWith } from '../view/url.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
-import type { OrderPagesDeps } from './deps.ts';
-import { filterOf, filterQuery } from './filter.ts';
-import { listView } from './list-view.ts';
+import type { FilterQuery } from './filter.ts';
+import { filterOf, filterQuery, statusTitle } from './filter.ts';
+import type { OrderPagesDeps } from './parts.ts';
+import { orderPath } from './parts.ts';
 
 /** Shown with what is wrong with the filter. */
 const NO_ORDERS: OrdersPage = {
@@ -24,39 +35,151 @@ const NO_ORDERS: OrdersPage = {
 };
 
 /** The list of a merchant's orders, with one box to search it, and the same orders as a CSV file. */
-export function listPages(context: PageContext, deps: OrderPagesDeps): Route[] {
-  return [...listPage(context, deps), ...csvFile(context, deps)];
-}
+export const listPages = [listPage, csvFile];
 
 function listPage(context: PageContext, { orders }: OrderPagesDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/orders',
-    query: filterQuery,
-  }).handledBy(async ({ viewer, query }) => {
-    const owner = ownerOf(viewer);
-    const { search, isValid } = filterOf(query);
-    const list = isValid ? await orders.page(owner, search, partOf(query), query.sort) : NO_ORDERS;
-    return { status: isValid ? 200 : 400, view: listView(pathOf(owner, '/orders'), query, list) };
-  });
+  return definePage(context, 'merchant', 'GET /orders', { query: filterQuery }).handledBy(
+    async ({ viewer, query }) => {
+      const owner = ownerOf(viewer);
+      const { search, isValid } = filterOf(query);
+      const list = isValid
+        ? await orders.page(owner, search, partOf(query), query.sort)
+        : NO_ORDERS;
+      return { status: isValid ? 200 : 400, view: listView(pathOf(owner, '/orders'), query, list) };
+    },
+  );
 }
 
 function csvFile(context: PageContext, { orders }: OrderPagesDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/orders.csv',
-    query: filterQuery,
-  }).handledBy(async ({ viewer, query, actor }) => {
-    const { q, status, from, to } = query;
-    const { search, isValid } = filterOf(query);
-    if (!isValid) return { seeOther: pathWith(pathOf(viewer, '/orders'), { q, status, from, to }) };
-    const name = `orders-${viewer.environment}-${todayInIndia()}.csv`;
+  return definePage(context, 'merchant', 'GET /orders.csv', { query: filterQuery }).handledBy(
+    async ({ viewer, query, actor }) => {
+      const { q, status, from, to } = query;
+      const { search, isValid } = filterOf(query);
+      if (!isValid)
+        return { seeOther: pathWith(pathOf(viewer, '/orders'), { q, status, from, to }) };
+      const name = `orders-${viewer.environment}-${todayInIndia()}.csv`;
+      return {
+        file: Readable.from(await orders.csv(ownerOf(viewer), search, actor)),
+        contentType: 'text/csv',
+        headers: { 'Content-Disposition': `attachment; filename="${name}"` },
+      };
+    },
+  );
+}
+
+const SHOWN_CHARACTERS = 32;
+/** The list of a merchant's orders. */
+function listView(
+  path: string,
+  query: FilterQuery,
+  { rows, total, hasMore, sort, ...list }: OrdersPage,
+): View {
+  const { q, status, from, to, page, size, after } = query;
+  const chosenOrders = { q, status, from, to };
+  const filters = { ...chosenOrders, sort: sort === ORDER_SORTS[0] ? undefined : sort };
+  const chosen = { page, size, after };
+  const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
+  const isFiltered = Object.values(chosenOrders).some(Boolean);
+  return {
+    title: 'Orders',
+    beside: rows.length > 0 && csvLink(pathWith(`${path}.csv`, chosenOrders)),
+    content: [
+      status !== undefined && statusViolation(query),
+      statusChips(path, filters, list.counts),
+      searchForm(path, query),
+      dataTable({
+        caption: `Orders, ${SORT_TEXTS[sort]}`,
+        isCompact: true,
+        columns: columnsOf(path, filters, { sort, ...list }),
+        rows: rows.map(markErased),
+        empty: emptyText(chosen, isFiltered ? 'No order matches.' : 'There are no orders yet.'),
+        totals: totalsOf(rows, { total, ...list }),
+      }),
+      pages({ path, filters, chosen, shown: rows.length, total, next }),
+    ],
+  };
+}
+
+const SORT_TEXTS = {
+  newest: 'newest first',
+  oldest: 'oldest first',
+  largest: 'largest amount first',
+  smallest: 'smallest amount first',
+} as const satisfies Record<OrderSort, string>;
+
+/** The status is no field of the form, which shows what is wrong with its fields. */
+function statusViolation(query: FilterQuery) {
+  const violation = filterOf(query).state.violations?.['status'];
+  return violation !== undefined && notice('bad', `Status ${violation}`, 'alert');
+}
+
+function statusChips(path: string, filters: Filters, counts: OrdersPage['counts']) {
+  const all = counts && Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return chips('Status', { path, filters, name: 'status', chosen: filters['status'] }, [
+    { value: '', title: 'All', count: all },
+    ...ORDER_STATUSES.map((value) => ({
+      value,
+      title: statusTitle(value),
+      count: counts?.[value],
+    })),
+  ]);
+}
+
+function searchForm(path: string, filters: FilterQuery) {
+  const { state } = filterOf(filters);
+  const { status, sort } = filters;
+  const placeholder = 'Number, your own id, e-mail, phone, UTR or payment id';
+  return filterForm(
+    path,
+    textField({ name: 'q', label: 'Search', type: 'search', placeholder }, state),
+    textField({ name: 'from', label: 'Created from', type: 'date' }, state),
+    textField({ name: 'to', label: 'Created to', type: 'date' }, state),
+    status && hidden('status', status),
+    sort !== ORDER_SORTS[0] && hidden('sort', sort),
+  );
+}
+
+/** The amounts of the page and, unless the list is too long to be added up, of all its orders. */
+function totalsOf(
+  rows: readonly OrderRow[],
+  { total, totalPaise }: Pick<OrdersPage, 'total' | 'totalPaise'>,
+): TotalsRow[] {
+  const ofPage = rows.reduce((sum, { amountPaise }) => sum + amountPaise, 0);
+  const isAll = total !== undefined && total.count === rows.length;
+  const page = { title: isAll ? 'Total' : 'Total of this page', cells: { Amount: money(ofPage) } };
+  if (isAll || total === undefined || totalPaise === null) return [page];
+  const all = {
+    title: `Total of all ${numberText(total.count)}`,
+    cells: { Amount: money(totalPaise) },
+  };
+  return [page, all];
+}
+
+/** A click on a column sorts by it, the higher values first, and the next click the other way. */
+function columnsOf(
+  path: string,
+  filters: Filters,
+  { sort, sorts }: Pick<OrdersPage, 'sort' | 'sorts'>,
+): Columns<OrderRow> {
+  const sortBy = (down: OrderSort, up: OrderSort): ColumnSort | undefined => {
+    if (!sorts.includes(up)) return undefined;
+    const to = sort === down ? up : down;
+    const order = { [down]: 'descending', [up]: 'ascending' } as const;
     return {
-      file: Readable.from(await orders.csv(ownerOf(viewer), search, actor)),
-      contentType: 'text/csv',
-      headers: { 'Content-Disposition': `attachment; filename="${name}"` },
+      to: pathWith(path, { ...filters, sort: to === ORDER_SORTS[0] ? undefined : to }),
+      order: order[sort],
     };
-  });
+  };
+  return {
+    Order: (order) => shortOrder(orderPath(order), order),
+    For: ({ description }) => shortText(description, SHOWN_CHARACTERS),
+    Buyer: ({ buyerEmail, buyerName }) => shortText(buyerName || buyerEmail, SHOWN_CHARACTERS),
+    Status: ({ status }) => orderStatus(status),
+    Created: { cell: ({ createdAt }) => shortMoment(createdAt), sort: sortBy('newest', 'oldest') },
+    Amount: {
+      isNumber: true,
+      cell: ({ amountPaise }) => money(amountPaise),
+      sort: sortBy('largest', 'smallest'),
+    },
+  };
 }

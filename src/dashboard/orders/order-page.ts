@@ -1,31 +1,19 @@
 import { h } from 'preact';
 import type { RunningLine } from '../../ledger/public.ts';
-import type { OrderAction, OrderDetails, OrderRow } from '../../orders/public.ts';
+import type { OrderDetails, OrderRow } from '../../orders/public.ts';
 import { markErased, waitingOf } from '../../orders/public.ts';
-import { icon } from '../view/icon.ts';
 import type { View } from '../view/layout.ts';
-import {
-  copyable,
-  copyButton,
-  facts,
-  moment,
-  money,
-  more,
-  notice,
-  objectHead,
-  orderStatus,
-  section,
-} from '../view/parts.ts';
-import { wholeId } from '../view/short-texts.ts';
+import { orderHead } from '../view/order.ts';
+import { facts, hint, moment, money, more, notice, section, split } from '../view/parts.ts';
+import { copyable, copyButton, wholeId } from '../view/texts.ts';
+import { icon } from '../view/url.ts';
 import { pathOf } from '../viewer.ts';
 import type { RefusedAction } from './action-form.ts';
 import { actionForm, apiDrawer } from './action-form.ts';
-import type { OrderPagesDeps } from './deps.ts';
-import { orderPath } from './deps.ts';
-import { disputesSection } from './dispute-view.ts';
-import { ledgerSection } from './ledger-view.ts';
-import { waitingSentence } from './sentence.ts';
-import { timelineSection } from './timeline-view.ts';
+import type { OrderAction } from './actions.ts';
+import { disputesSection, ledgerSection, orderTimeline } from './order-parts.ts';
+import type { OrderPagesDeps } from './parts.ts';
+import { orderPath, waitingSentence } from './parts.ts';
 
 /** What the page of an order shows beside the order. */
 export interface OrderPageContent {
@@ -49,56 +37,40 @@ const HOLD_REFUSED =
 export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View {
   const { details, lines, isSuspended, refused, done } = content;
   const { order, now, unapplied } = details;
+  const name = order.merchantOrderId ?? order.orderNumber;
   return {
-    title: `Order ${order.merchantOrderId ?? order.orderNumber}`,
+    title: `Order ${name}`,
     hasOwnHeading: true,
     ...(!content.isEarlier && {
       live: { path: orderPath(order, '/version'), version: details.version },
     }),
     content: [
-      orderHead(order),
+      orderHead(
+        { path: pathOf(order, '/orders'), list: 'Orders' },
+        { kind: 'Order', name, one: name },
+        markErased(order),
+      ),
       done && notice('good', `Done: ${done.label}.`, 'status'),
       waitingSentence(order, { now, isSuspended, unapplied }),
       content.isHoldRefused && notice('wait', HOLD_REFUSED),
       refusalWithoutForm(content, refused),
       actionList(deps, content),
-      h(
-        'div',
-        { class: 'split' },
-        h(
-          'div',
-          null,
+      split(
+        [
           disputesSection(details.disputes, now),
-          timelineSection(order, details.timeline, now),
+          orderTimeline(order, details.timeline, now),
           paymentFacts(deps, details),
           ledgerSection(lines, now),
-        ),
-        h(
-          'aside',
-          { 'aria-label': 'Details' },
+        ],
+        'Details',
+        [
           orderFacts(order, now),
           sandboxTools(content),
           apiDrawer(deps.actions, order, content.actions),
-        ),
+        ],
       ),
     ],
   };
-}
-
-/** The amount and the status, and which order it is. */
-function orderHead(row: OrderRow) {
-  const order = markErased(row);
-  const name = order.merchantOrderId ?? order.orderNumber;
-  return objectHead(
-    {
-      path: pathOf(order, '/orders'),
-      list: 'Orders',
-      one: [`${name} · `, h('bdi', null, order.description)],
-    },
-    h('span', { class: 'hidden' }, `Order ${name}: `),
-    money(order.amountPaise),
-    orderStatus(order.status),
-  );
 }
 
 /** The refusal of an action that the order's state no longer offers, whose form is gone. */
@@ -144,7 +116,7 @@ function sandboxTools({
     'section',
     { class: 'card tools', 'aria-labelledby': 'tools' },
     h('h2', { id: 'tools' }, icon('flask-conical'), ' Sandbox tools'),
-    h('p', { class: 'hint' }, 'Act as the buyer, or move the clock of this order.'),
+    hint('Act as the buyer, or move the clock of this order.'),
     ...tools.map((action) => actionForm(order, action, { refused, suggested })),
   );
 }

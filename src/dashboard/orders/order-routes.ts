@@ -3,29 +3,35 @@ import { z } from 'zod';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import { cursorInQuery } from '../../http/input/cursor.ts';
-import { ERRORS, errorOf, ValidationError } from '../../http/responses/errors.ts';
-import type { OrderAction, OrderActionId, OrderRow, TimelinePlace } from '../../orders/public.ts';
-import { markErased, ORDER_ACTION_IDS, timelinePlaceSchema } from '../../orders/public.ts';
+import { errorOf, ERRORS, ValidationError } from '../../http/responses/errors.ts';
+import { runningLedger, showLedger } from '../../ledger/public.ts';
+import type { OrderRow, TimelinePlace } from '../../orders/public.ts';
+import { markErased, timelinePlaceSchema } from '../../orders/public.ts';
+import { isHoldRefused } from '../../payments/public.ts';
 import type { PageContext } from '../context.ts';
-import { noticed } from '../noticed.ts';
+import { noticed } from '../context.ts';
 import type { PageRequest } from '../page.ts';
 import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
-import type { MerchantViewer } from '../viewer.ts';
-import { CONFIRMED_FIELD, confirmationView } from '../view/confirmation.ts';
+import { confirmationView, CONFIRMED_FIELD } from '../view/confirmation.ts';
 import type { View } from '../view/layout.ts';
-import { pathWith } from '../view/table.ts';
-import { allowedActions, mayAct, returnsMoney } from './allowed-actions.ts';
+import { pathWith } from '../view/url.ts';
+import type { MerchantViewer } from '../viewer.ts';
+import { ownerOf } from '../viewer.ts';
 import type { RefusedAction } from './action-form.ts';
 import { KEY_FIELD, valuesOf } from './action-form.ts';
-import type { OrderPagesDeps } from './deps.ts';
-import { orderPath } from './deps.ts';
-import { ownerOf } from '../viewer.ts';
+import type { OrderAction, OrderActionId } from './actions.ts';
+import { ORDER_ACTION_IDS } from './actions.ts';
 import type { OrderPageContent } from './order-page.ts';
 import { orderView } from './order-page.ts';
+import type { OrderPagesDeps } from './parts.ts';
+import { allowedActions, mayAct, orderPath, returnsMoney } from './parts.ts';
 
 const orderParams = z.object({ id: z.string() });
 const actionBody = z.record(z.string(), z.unknown());
+
+/** Of the ledger's lines; the balances after each are those of all. */
+const MOST_LINES = 100;
 
 /** The page of one order, its version, and its actions. */
 export function orderPages(context: PageContext, deps: OrderPagesDeps): Route[] {
@@ -37,10 +43,7 @@ export function orderPages(context: PageContext, deps: OrderPagesDeps): Route[] 
 }
 
 function showPage(context: PageContext, deps: OrderPagesDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/orders/{id}',
+  return definePage(context, 'merchant', 'GET /orders/{id}', {
     params: orderParams,
     query: z.object({
       done: z.string().optional(),
@@ -54,10 +57,7 @@ function showPage(context: PageContext, deps: OrderPagesDeps): Route[] {
 }
 
 function versionOf(context: PageContext, { orders }: OrderPagesDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/orders/{id}/version',
+  return definePage(context, 'merchant', 'GET /orders/{id}/version', {
     params: orderParams,
   }).handledBy(async ({ viewer, params }) => {
     const { version } = await orders.read(ownerOf(viewer), params.id);
@@ -68,10 +68,7 @@ function versionOf(context: PageContext, { orders }: OrderPagesDeps): Route[] {
 type ActionPageRequest = PageRequest<'merchant', typeof orderParams, undefined, typeof actionBody>;
 
 function actionPage(context: PageContext, deps: OrderPagesDeps, actionId: OrderActionId): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'POST',
-    path: `/orders/{id}/${actionId}`,
+  return definePage(context, 'merchant', `POST /orders/{id}/${actionId}`, {
     params: orderParams,
     body: actionBody,
     formPath: '/orders/{id}',
@@ -156,7 +153,7 @@ async function refusedReply(
 }
 
 async function readContent(
-  { orders, actions, readLedger, isHoldRefused }: OrderPagesDeps,
+  { sql, orders, actions }: OrderPagesDeps,
   viewer: MerchantViewer,
   orderNumber: string,
   before?: TimelinePlace,
@@ -165,8 +162,8 @@ async function readContent(
   const { order } = details;
   return {
     details,
-    lines: await readLedger(order.orderNumber),
-    isHoldRefused: await isHoldRefused(order.orderNumber),
+    lines: runningLedger((await showLedger(sql, order.orderNumber)).lines).slice(-MOST_LINES),
+    isHoldRefused: await isHoldRefused(sql, order.orderNumber),
     actions: allowedActions(viewer, actions.of(order)),
     isSuspended: viewer.merchantStatus === 'SUSPENDED',
   };

@@ -2,14 +2,10 @@ import { h } from 'preact';
 import type { OrderStatus } from '../../domain/index.ts';
 import type { DayOfOrders } from '../../orders/public.ts';
 import { numberText } from '../../pages/format.ts';
-import { emptyState, more } from '../view/parts.ts';
-import { plotLegend, shortDay, stackedBars, timePlot } from '../view/plot.ts';
-import { dataTable } from '../view/table.ts';
+import { emptyState } from '../view/parts.ts';
+import { shortDay, stackedPlot } from '../view/plot.ts';
 
 /** What became of the orders of a day, by what their statuses mean for the money. */
-const OUTCOMES = ['completed', 'paid', 'disputed', 'refunded', 'cancelled', 'unpaid'] as const;
-type Outcome = (typeof OUTCOMES)[number];
-
 const TITLES = {
   completed: 'Completed',
   paid: 'Paid, not completed',
@@ -17,7 +13,9 @@ const TITLES = {
   refunded: 'Refunded',
   cancelled: 'Cancelled',
   unpaid: 'Waiting for payment',
-} as const satisfies Record<Outcome, string>;
+} as const;
+type Outcome = keyof typeof TITLES;
+const OUTCOMES = Object.keys(TITLES) as Outcome[];
 
 const OUTCOME_OF = {
   ACCEPTED: 'unpaid',
@@ -45,35 +43,35 @@ const totalOf = (day: OutcomeDay) => OUTCOMES.reduce((sum, outcome) => sum + day
 /** 40K: short enough for the axis. */
 const shortCount = new Intl.NumberFormat('en', { notation: 'compact' });
 
-/**
- * The orders of some days as stacked bars, with the same figures in words for screen readers and as a table.
- */
+const TITLE = 'Orders by the day of their creation';
+const NONE = 'There were no orders.';
+
+/** The orders of some days as stacked bars, with the same figures in words for screen readers and as a table. */
 export function ordersPlot(daysOfOrders: readonly DayOfOrders[]) {
   const days = daysOfOrders.map(outcomesOf);
-  if (days.every((day) => totalOf(day) === 0)) {
-    return [emptyState('There were no orders.')];
-  }
-  const plot = timePlot({
-    id: 'orders-plot',
-    title: 'Orders by the day of their creation and by outcome',
-    description: descriptionOf(days),
-    spans: days.map(({ day }) => day),
-    most: Math.max(4, ...days.map(totalOf)),
-    tickText: (orders) => shortCount.format(orders),
-    readingText: (day) => textOf(days.find((one) => one.day === day)),
-    draw: (scales) => stackedBars(OUTCOMES, days, ({ day }) => day, scales),
-  });
+  if (days.every((day) => totalOf(day) === 0)) return [emptyState(NONE)];
   return [
-    h('h3', null, 'Orders by the day of their creation'),
-    plotLegend(TITLES),
-    plot,
-    more('The figures as a table', figuresTable(days)),
+    h('h3', null, TITLE),
+    stackedPlot({
+      id: 'orders-plot',
+      title: `${TITLE} and by outcome`,
+      description: descriptionOf(days),
+      titles: TITLES,
+      rows: days,
+      spanOf: ({ day }) => day,
+      tickText: (orders) => shortCount.format(orders),
+      readingText,
+      table: {
+        caption: `${TITLE} and by outcome, the latest day first`,
+        empty: NONE,
+        first: { Day: ({ day }) => shortDay(day) },
+      },
+    }),
   ];
 }
 
 /** The figures of a day. */
-function textOf(day: OutcomeDay | undefined): string {
-  if (day === undefined) return '';
+function readingText(day: OutcomeDay): string {
   const figures = OUTCOMES.filter((outcome) => day[outcome] > 0).map(
     (outcome) => `${TITLES[outcome]} ${numberText(day[outcome])}`,
   );
@@ -89,20 +87,4 @@ function descriptionOf(days: readonly OutcomeDay[]): string {
   });
   const most = days.reduce((best, day) => (totalOf(day) > totalOf(best) ? day : best));
   return `${numberText(all)} orders: ${totals.join(', ')}. The most on one day were ${numberText(totalOf(most))}, on ${shortDay(most.day)}.`;
-}
-
-function figuresTable(days: readonly OutcomeDay[]) {
-  return dataTable({
-    caption: 'Orders by the day of their creation and by outcome, the latest day first',
-    empty: 'There were no orders.',
-    rows: days.filter((day) => totalOf(day) > 0).toReversed(),
-    columns: [
-      { title: 'Day', cell: ({ day }: OutcomeDay) => shortDay(day) },
-      ...OUTCOMES.map((outcome) => ({
-        title: TITLES[outcome],
-        isNumber: true,
-        cell: (day: OutcomeDay) => numberText(day[outcome]),
-      })),
-    ],
-  });
 }

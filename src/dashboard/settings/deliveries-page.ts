@@ -11,14 +11,13 @@ import {
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
 import { pageFields, partOf } from '../view/pages.ts';
-import { pathWith } from '../view/table.ts';
+import { pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
+import { ownerOf, pathOf } from '../viewer.ts';
 import type { DeliveriesContent } from './deliveries-view.ts';
 import { deliveriesView } from './deliveries-view.ts';
-import type { SettingsDeps } from './deps.ts';
-import { pathOf } from './deps.ts';
-import { ownerOf } from '../viewer.ts';
-import { parseIndianTime } from './indian-time.ts';
+import type { SettingsDeps } from './parts.ts';
+import { parseIndianTime } from './parts.ts';
 
 const NO_TIME = 'must be a date and a time, such as 2026-11-22T18:30';
 const text = z.string().optional();
@@ -37,47 +36,32 @@ type FilterQuery = z.output<typeof filterQuery>;
 const NO_FILTER = filterQuery.parse({});
 
 /** The list of a merchant's deliveries in one environment, and the forms that send many again. */
-export function deliveryListPages(context: PageContext, deps: SettingsDeps): Route[] {
-  return [
-    ...showDeliveries(context, deps),
-    ...versionOfResend(context, deps),
-    ...resendSelection(context, deps),
-    ...resendAllSince(context, deps),
-  ];
-}
+export const deliveryListPages = [showDeliveries, versionOfResend, resendSelection, resendAllSince];
 
 function showDeliveries(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/deliveries',
-    query: filterQuery,
-  }).handledBy(async ({ viewer, query }) => {
-    const content = await readContent(deps, viewer, query);
-    const isValid = Object.keys(content.violations).length === 0;
-    return { status: isValid ? 200 : 400, view: deliveriesView(content) };
-  });
+  return definePage(context, 'merchant', 'GET /deliveries', { query: filterQuery }).handledBy(
+    async ({ viewer, query }) => {
+      const content = await readContent(deps, viewer, query);
+      const isValid = Object.keys(content.violations).length === 0;
+      return { status: isValid ? 200 : 400, view: deliveriesView(content) };
+    },
+  );
 }
 
 /** While a resend runs, the page reloads as it proceeds. */
 function versionOfResend(context: PageContext, { sql }: SettingsDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/deliveries/version',
-  }).handledBy(async ({ viewer }) => {
-    const resend = await latestResend(sql, ownerOf(viewer));
-    return { json: { version: versionText(resend?.left) } };
-  });
+  return definePage(context, 'merchant', 'GET /deliveries/version').handledBy(
+    async ({ viewer }) => {
+      const resend = await latestResend(sql, ownerOf(viewer));
+      return { json: { version: versionText(resend?.left) } };
+    },
+  );
 }
 
 const versionText = (left: number | undefined) => String(left ?? 0);
 
 function resendSelection(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'POST',
-    path: '/deliveries/resend',
+  return definePage(context, 'merchant', 'POST /deliveries/resend', {
     formPath: '/deliveries',
     body: z.object({ 'deliveries[]': z.array(z.string()).default([]) }),
   }).handledBy(async ({ viewer, body, actor, log }) => {
@@ -89,10 +73,7 @@ function resendSelection(context: PageContext, deps: SettingsDeps): Route[] {
 }
 
 function resendAllSince(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'POST',
-    path: '/deliveries/resend-since',
+  return definePage(context, 'merchant', 'POST /deliveries/resend-since', {
     formPath: '/deliveries',
     body: z.object({ 'resend-since': z.string().default('') }),
   }).handledBy(async ({ viewer, body, actor, log }) => {
@@ -114,7 +95,7 @@ async function reply(
 ) {
   try {
     const count = await resend();
-    const path = pathOf(viewer.environment, '/deliveries');
+    const path = pathOf(viewer, '/deliveries');
     return { seeOther: pathWith(path, { done: 'resent', count: String(count) }) };
   } catch (error) {
     const isShown =

@@ -1,23 +1,22 @@
 import { h } from 'preact';
+import type { ListPage } from '../../db/list-part.ts';
 import type { Environment } from '../../domain/index.ts';
 import { EVENT_TYPES } from '../../domain/index.ts';
-import type { ListPage } from '../../db/list-part.ts';
+import { countText, numberText } from '../../pages/format.ts';
 import type { ListedDelivery, ResendProgress } from '../../webhooks/public.ts';
 import { DELIVERY_STATES } from '../../webhooks/public.ts';
-import { countText, numberText } from '../../pages/format.ts';
 import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
-import { DELIVERY_STATE_LOOKS, deliveryState, moment, notice, section } from '../view/parts.ts';
-import { shortMoment, shortOrder } from '../view/short-texts.ts';
 import type { PageChoice } from '../view/pages.ts';
-import { emptyText, pages } from '../view/pages.ts';
+import { chips, emptyText, pages } from '../view/pages.ts';
+import { DELIVERY_STATE_LOOKS, deliveryState, moment, notice, section } from '../view/parts.ts';
 import { dataTable } from '../view/table.ts';
+import { shortMoment, shortOrder } from '../view/texts.ts';
 import { useIsTicked } from '../view/typed.ts';
 import { form, link } from '../view/url.ts';
-import { chips } from '../view/filters.ts';
-import { resultText, webhookTabs } from './delivery-parts.ts';
-import { IN_ENVIRONMENT, pathOf } from './deps.ts';
+import { pathOf } from '../viewer.ts';
+import { IN_ENVIRONMENT, resultText, webhookTabs } from './parts.ts';
 
 /** What the list of deliveries shows. */
 export interface DeliveriesContent {
@@ -51,7 +50,7 @@ export function deliveriesView(content: DeliveriesContent): View {
   const { environment, values, violations, chosen, list, resend, version, refused } = content;
   const { rows, total, hasMore } = list;
   const next = hasMore ? rows.at(-1)?.deliveryId : undefined;
-  const path = pathOf(environment, '/deliveries');
+  const path = pathOf({ environment }, '/deliveries');
   const isRunning = resend !== undefined && resend.finishedAt === null;
   return {
     title: 'Webhooks',
@@ -108,9 +107,8 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
     isCompact: true,
     rows,
     empty: emptyText(chosen, isFiltered ? 'No webhook matches.' : 'No webhook was sent yet.'),
-    columns: [
-      {
-        title: 'Select',
+    columns: {
+      Select: {
         inPlace: h('input', {
           type: 'checkbox',
           hidden: true,
@@ -120,29 +118,18 @@ function deliveryTable({ environment, values, chosen, list: { rows } }: Deliveri
         cell: ({ deliveryId, event }) =>
           h(Selection, { value: deliveryId, 'aria-label': `Select ${event} ${deliveryId}` }),
       },
-      {
-        title: 'Webhook',
-        cell: ({ deliveryId, event }) =>
-          link(pathOf(environment, `/deliveries/${deliveryId}`), h('code', null, event)),
-      },
-      {
-        title: 'Order',
-        cell: (delivery) =>
-          shortOrder(pathOf(environment, `/orders/${delivery.orderNumber}`), delivery),
-      },
-      { title: 'Status', cell: ({ state }) => deliveryState(state) },
-      {
-        title: 'Attempts',
-        cell: ({ attemptCount }) => h('span', { class: 'id' }, countText(attemptCount, 'attempt')),
-      },
-      { title: 'Last answer', cell: lastAnswer },
-      { title: 'Created', cell: ({ createdAt }) => shortMoment(createdAt) },
-      {
-        title: 'Next attempt',
-        cell: ({ state, nextAttemptAt }) =>
-          state === 'PENDING' && nextAttemptAt && shortMoment(nextAttemptAt),
-      },
-    ],
+      Webhook: ({ deliveryId, event }) =>
+        link(pathOf({ environment }, `/deliveries/${deliveryId}`), h('code', null, event)),
+      Order: (delivery) =>
+        shortOrder(pathOf({ environment }, `/orders/${delivery.orderNumber}`), delivery),
+      Status: ({ state }) => deliveryState(state),
+      Attempts: ({ attemptCount }) =>
+        h('span', { class: 'id' }, countText(attemptCount, 'attempt')),
+      'Last answer': lastAnswer,
+      Created: ({ createdAt }) => shortMoment(createdAt),
+      'Next attempt': ({ state, nextAttemptAt }) =>
+        state === 'PENDING' && nextAttemptAt && shortMoment(nextAttemptAt),
+    },
   });
 }
 

@@ -1,65 +1,81 @@
+import { h } from 'preact';
 import { z } from 'zod';
+import type { Environment } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
+import { ERASED } from '../../orders/public.ts';
+import { numberText } from '../../pages/format.ts';
+import type {
+  AttemptDetails,
+  AttemptSummary,
+  MerchantDelivery,
+  RetryOutcome,
+  SentRequest,
+} from '../../webhooks/public.ts';
 import { findAttempt, findMerchantDelivery, retryForMerchant } from '../../webhooks/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
+import { submit } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
+import {
+  deliveryState,
+  doneNotice,
+  facts,
+  hint,
+  moment,
+  notice,
+  objectHead,
+  section,
+  split,
+} from '../view/parts.ts';
+import { dataTable, pager } from '../view/table.ts';
+import { copyable, shortId, shortMoment } from '../view/texts.ts';
+import { form, link, pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
-import type { DeliveryContent } from './delivery-view.ts';
-import { deliveryView } from './delivery-view.ts';
-import type { SettingsDeps } from './deps.ts';
-import { pathOf } from './deps.ts';
-import { ownerOf } from '../viewer.ts';
+import { ownerOf, pathOf } from '../viewer.ts';
+import type { SettingsDeps } from './parts.ts';
+import { IN_ENVIRONMENT, resultText } from './parts.ts';
 
 /** The page shows the result of a resend if it comes within this time. */
 const WAIT_MS = 2500;
 
 const params = z.object({ id: z.string() });
-const attemptId = z.coerce.number().int().positive().max(Number.MAX_SAFE_INTEGER);
+const attemptIdSchema = z.coerce.number().int().positive().max(Number.MAX_SAFE_INTEGER);
 const query = z.object({
-  attempt: attemptId.optional(),
-  before: attemptId.optional(),
+  attempt: attemptIdSchema.optional(),
+  before: attemptIdSchema.optional(),
   done: z.string().optional(),
 });
 
 /** The page of one delivery with its attempts, and the form that sends it again. */
-export function deliveryPages(context: PageContext, deps: SettingsDeps): Route[] {
-  return [...showDelivery(context, deps), ...resendDelivery(context, deps)];
-}
+export const deliveryPages = [showDelivery, resendDelivery];
 
 function showDelivery(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/deliveries/{id}',
-    params,
-    query,
-  }).handledBy(async ({ viewer, params: { id }, query: chosen }) => ({
-    view: deliveryView(await readContent(deps, viewer, id, chosen)),
-  }));
+  return definePage(context, 'merchant', 'GET /deliveries/{id}', { params, query }).handledBy(
+    async ({ viewer, params: { id }, query: chosen }) => ({
+      view: deliveryView(await readContent(deps, viewer, id, chosen)),
+    }),
+  );
 }
 
 function resendDelivery(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'POST',
-    path: '/deliveries/{id}/resend',
-    params,
-  }).handledBy(async ({ viewer, params: { id }, actor }) => {
-    const { deliveryId } = await findMerchantDelivery(deps.sql, ownerOf(viewer), id);
-    try {
-      const { outcome } = await retryForMerchant({ ...deps, actor }, viewer.merchantId, {
-        deliveryId,
-        waitMs: WAIT_MS,
-      });
-      const path = pathOf(viewer.environment, `/deliveries/${deliveryId}`);
-      return { seeOther: `${path}?done=${outcome}` };
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.code !== 'INVALID_STATE') throw error;
-      const content = await readContent(deps, viewer, id, {});
-      return { status: 400, view: deliveryView({ ...content, refusal: error.message }) };
-    }
-  });
+  return definePage(context, 'merchant', 'POST /deliveries/{id}/resend', { params }).handledBy(
+    async ({ viewer, params: { id }, actor }) => {
+      const { deliveryId } = await findMerchantDelivery(deps.sql, ownerOf(viewer), id);
+      try {
+        const { outcome } = await retryForMerchant({ ...deps, actor }, viewer.merchantId, {
+          deliveryId,
+          waitMs: WAIT_MS,
+        });
+        const path = pathOf(viewer, `/deliveries/${deliveryId}`);
+        return { seeOther: `${path}?done=${outcome}` };
+      } catch (error) {
+        if (!(error instanceof DomainError) || error.code !== 'INVALID_STATE') throw error;
+        const content = await readContent(deps, viewer, id, {});
+        return { status: 400, view: deliveryView({ ...content, refusal: error.message }) };
+      }
+    },
+  );
 }
 
 async function readContent(
@@ -72,4 +88,163 @@ async function readContent(
   const chosen = attempt ?? delivery.attempts[0]?.attemptId;
   const shown = chosen === undefined ? undefined : await findAttempt(sql, delivery, chosen);
   return { environment: viewer.environment, delivery, shown, before, done };
+}
+
+/** What the page of a delivery shows. */
+interface DeliveryContent {
+  environment: Environment;
+  delivery: MerchantDelivery;
+  /** The attempt that is shown in full; undefined without any. */
+  shown: AttemptDetails | undefined;
+  /** Of the page of attempts. */
+  before: number | undefined;
+  /** What came of sending it again. */
+  done?: string | undefined;
+  /** Why it was not sent again. */
+  refusal?: string;
+}
+
+const DONE = {
+  delivered: { tone: 'good', text: 'It was sent again, and your server has accepted it.' },
+  refused: {
+    tone: 'bad',
+    text: 'It was sent again, and your server has not accepted it: see the last attempt.',
+  },
+  started: { tone: 'wait', text: 'It is being sent again. Reload this page to see the answer.' },
+} as const satisfies Record<RetryOutcome['outcome'], unknown>;
+
+/** The page of one delivery. */
+function deliveryView(content: DeliveryContent): View {
+  const { environment, delivery, shown, done, refusal } = content;
+  const path = pathOf({ environment }, `/deliveries/${delivery.deliveryId}`);
+  return {
+    title: `Webhook ${delivery.event}`,
+    hasOwnHeading: true,
+    content: [
+      deliveryHead(environment, delivery),
+      refusal !== undefined && notice('bad', refusal, 'alert'),
+      doneNotice(DONE, done),
+      split([attemptsSection(content, path), shown && attemptSection(shown, delivery)], 'Details', [
+        deliverySection(content, path),
+      ]),
+    ],
+  };
+}
+
+function deliveryHead(environment: Environment, { event, state }: MerchantDelivery) {
+  return objectHead(
+    { path: pathOf({ environment }, '/deliveries'), list: 'Webhooks', one: event },
+    h('span', { class: 'hidden' }, 'Webhook '),
+    event,
+    deliveryState(state),
+  );
+}
+
+function deliverySection({ environment, delivery }: DeliveryContent, path: string) {
+  const { deliveryId, eventId, orderNumber, state, createdAt, nextAttemptAt, isUnderWay } =
+    delivery;
+  return section(
+    'delivery',
+    'Webhook',
+    facts({
+      Order: shortId(
+        'order number',
+        orderNumber,
+        pathOf({ environment }, `/orders/${orderNumber}`),
+      ),
+      'Event id': shortId('event id', eventId),
+      'Webhook id': shortId('webhook id', deliveryId),
+      Created: moment(createdAt),
+      'Next attempt': isUnderWay
+        ? 'Running now'
+        : state === 'PENDING' && nextAttemptAt && moment(nextAttemptAt),
+    }),
+    ...(delivery.isErased
+      ? [hint("The buyer's data was erased: it cannot be sent again.")]
+      : resendForm(environment, path)),
+  );
+}
+
+function resendForm(environment: Environment, path: string) {
+  return [
+    hint(
+      'Your server gets the same event_id and the same bytes, with a new signature.',
+      environment === 'production' &&
+        ' This is production: if your server has handled the event already, it must recognise it.',
+    ),
+    form(`${path}/resend`, {}, submit(`Send it again ${IN_ENVIRONMENT[environment]}`, 'second')),
+  ];
+}
+
+/** How an attempt was begun. */
+const KINDS = { scheduled: 'Scheduled', manual: 'By hand' } as const;
+
+function attemptsSection({ delivery, before }: DeliveryContent, path: string) {
+  const { attempts, olderAttempts } = delivery;
+  const queryOf = (attempt: number) => ({
+    attempt: String(attempt),
+    before: before === undefined ? undefined : String(before),
+  });
+  return section(
+    'attempts',
+    'Attempts',
+    dataTable<AttemptSummary>({
+      caption: 'Attempts, newest first',
+      rows: attempts,
+      empty: 'There was no attempt yet.',
+      columns: {
+        Time: ({ at, attemptId }) => link(pathWith(path, queryOf(attemptId)), shortMoment(at)),
+        Kind: ({ kind }) => KINDS[kind],
+        Answer: resultText,
+        Duration: { isNumber: true, cell: ({ durationMs }) => `${numberText(durationMs)} ms` },
+      },
+    }),
+    pager(path, {}, { before: before?.toString(), next: olderAttempts?.toString() }),
+  );
+}
+
+function attemptSection(attempt: AttemptDetails, { isErased }: MerchantDelivery) {
+  const { at, kind, url, durationMs } = attempt;
+  return section(
+    'attempt',
+    'The attempt in full',
+    facts({
+      Time: moment(at),
+      Kind: kind === 'scheduled' ? 'One of the five of the schedule' : 'Sent again by hand',
+      URL: h('code', null, url),
+      Answer: resultText(attempt),
+      Duration: `${numberText(durationMs)} ms`,
+    }),
+    h('h3', null, 'The request as it was sent'),
+    isErased ? h('p', null, ERASED) : requestPart(attempt),
+    h('h3', null, 'The body of the answer'),
+    isErased ? h('p', null, ERASED) : answerPart(attempt),
+  );
+}
+
+function requestPart({ request }: AttemptDetails) {
+  return request === null
+    ? h('p', null, 'Nothing was sent, because the URL was refused.')
+    : [
+        hint('The body is indented here. The copy is what was sent.'),
+        copyable(
+          'request',
+          requestText(request),
+          requestText({ ...request, body: indented(request.body) }),
+        ),
+      ];
+}
+
+function answerPart({ answer }: AttemptDetails) {
+  if (answer === null) return h('p', null, 'There was no answer.');
+  if (answer === '') return h('p', null, 'It is empty, or no longer kept.');
+  return h('pre', { tabIndex: 0, role: 'group', 'aria-label': 'answer', dir: 'auto' }, answer);
+}
+
+const indented = (json: string) => JSON.stringify(JSON.parse(json), null, 2);
+
+/** The request as HTTP/1.1 writes it. */
+function requestText({ method, path, headers, body }: SentRequest): string {
+  const lines = headers.map(([name, value]) => `${name}: ${value}`);
+  return [`${method} ${path} HTTP/1.1`, ...lines, '', body].join('\n');
 }

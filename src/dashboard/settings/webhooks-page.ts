@@ -14,17 +14,12 @@ import {
   testEventTypesOf,
 } from '../../webhooks/public.ts';
 import type { PageContext } from '../context.ts';
-import { noticed } from '../noticed.ts';
+import { noticed } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
-import type { SettingsDeps } from './deps.ts';
-import { pathOf } from './deps.ts';
-import { ownerOf } from '../viewer.ts';
-import {
-  newWebhookSecretView,
-  removeUrlView,
-  rotateWebhookSecretView,
-} from './webhook-questions.ts';
+import { ownerOf, pathOf } from '../viewer.ts';
+import type { SettingsDeps } from './parts.ts';
+import { newWebhookSecretView } from './questions.ts';
 import type { WebhooksContent } from './webhooks-view.ts';
 import { webhooksView } from './webhooks-view.ts';
 
@@ -34,21 +29,10 @@ const TEST_EVENT_TIMEOUT_MS = 20_000;
 const SAVE_TIMEOUT_MS = 10_000;
 
 /** A merchant's webhook endpoint in one environment: its URL, its secret, its figures, test events. */
-export function webhookPages(context: PageContext, deps: SettingsDeps): Route[] {
-  return [
-    ...showWebhooks(context, deps),
-    ...saveUrl(context, deps),
-    ...rotateSecretPages(context, deps),
-    ...removeUrlPages(context, deps),
-    ...testEventPage(context, deps),
-  ];
-}
+export const webhookPages = [showWebhooks, saveUrl, rotateSecret, removeUrl, testEventPage];
 
 function showWebhooks(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'GET',
-    path: '/webhooks',
+  return definePage(context, 'merchant', 'GET /webhooks', {
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ viewer, query }) => {
     const content = await readContent(deps, viewer);
@@ -57,10 +41,7 @@ function showWebhooks(context: PageContext, deps: SettingsDeps): Route[] {
 }
 
 function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'POST',
-    path: '/webhooks',
+  return definePage(context, 'merchant', 'POST /webhooks', {
     body: z.object({ url: z.string().default('') }),
     responseTimeoutMs: SAVE_TIMEOUT_MS,
   }).handledBy(async (request) => {
@@ -77,7 +58,7 @@ function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
       const { secret, warning } = saved;
       if (secret) return { view: newWebhookSecretView(environment, secret, warning) };
       const done = warning ? 'unresolved' : 'url';
-      return { seeOther: pathOf(environment, `/webhooks?done=${done}`) };
+      return { seeOther: pathOf({ environment }, `/webhooks?done=${done}`) };
     } catch (error) {
       if (!(error instanceof DomainError) || error.code !== 'BAD_REQUEST') throw error;
       const content = await readContent(deps, viewer);
@@ -87,13 +68,9 @@ function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
   });
 }
 
-function rotateSecretPages(context: PageContext, deps: SettingsDeps): Route[] {
-  const page = { audience: 'merchant', path: '/webhooks/rotate-secret', asksFirst: true } as const;
-  return [
-    ...definePage(context, { ...page, method: 'GET' }).handledBy(async ({ viewer }) => ({
-      view: rotateWebhookSecretView(viewer.environment),
-    })),
-    ...definePage(context, { ...page, method: 'POST' }).handledBy(async (request) => {
+function rotateSecret(context: PageContext, deps: SettingsDeps): Route[] {
+  return definePage(context, 'merchant', 'POST /webhooks/rotate-secret').handledBy(
+    async (request) => {
       const { viewer, actor } = request;
       const { merchantId, environment } = viewer;
       const act = { kind: 'webhook.rotate_secret' } as const;
@@ -101,33 +78,24 @@ function rotateSecretPages(context: PageContext, deps: SettingsDeps): Route[] {
         rotateWebhookSecret({ ...deps, actor, alongside }, merchantId, environment),
       );
       return { view: newWebhookSecretView(environment, secret, null) };
-    }),
-  ];
+    },
+  );
 }
 
-function removeUrlPages(context: PageContext, deps: SettingsDeps): Route[] {
-  const page = { audience: 'merchant', path: '/webhooks/remove', asksFirst: true } as const;
-  return [
-    ...definePage(context, { ...page, method: 'GET' }).handledBy(async ({ viewer }) => ({
-      view: removeUrlView(viewer.environment),
-    })),
-    ...definePage(context, { ...page, method: 'POST' }).handledBy(async (request) => {
-      const { viewer, actor } = request;
-      const { merchantId, environment } = viewer;
-      await noticed(deps, request, { kind: 'webhook.remove' }, (alongside) =>
-        removeWebhookUrl({ sql: deps.sql, actor, alongside }, merchantId, environment),
-      );
-      return { seeOther: pathOf(environment, '/webhooks?done=removed') };
-    }),
-  ];
+function removeUrl(context: PageContext, deps: SettingsDeps): Route[] {
+  return definePage(context, 'merchant', 'POST /webhooks/remove').handledBy(async (request) => {
+    const { viewer, actor } = request;
+    const { merchantId, environment } = viewer;
+    await noticed(deps, request, { kind: 'webhook.remove' }, (alongside) =>
+      removeWebhookUrl({ sql: deps.sql, actor, alongside }, merchantId, environment),
+    );
+    return { seeOther: pathOf(viewer, '/webhooks?done=removed') };
+  });
 }
 
 /** The result is in the answer: a test event is recorded nowhere. */
 function testEventPage(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, {
-    audience: 'merchant',
-    method: 'POST',
-    path: '/webhooks/test',
+  return definePage(context, 'merchant', 'POST /webhooks/test', {
     formPath: '/webhooks',
     body: z.object({ event: z.string().default('TEST') }),
     responseTimeoutMs: TEST_EVENT_TIMEOUT_MS,

@@ -1,5 +1,6 @@
 import { h } from 'preact';
 import type { Environment } from '../../domain/index.ts';
+import { numberText } from '../../pages/format.ts';
 import type {
   AttemptsOfHour,
   Endpoint,
@@ -8,15 +9,14 @@ import type {
   TestEventType,
 } from '../../webhooks/public.ts';
 import { testEventTypesOf } from '../../webhooks/public.ts';
-import { numberText } from '../../pages/format.ts';
 import type { FormState } from '../view/fields.ts';
 import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { doneNotice, facts, moment, notice, section, setting } from '../view/parts.ts';
+import { doneNotice, facts, figures, moment, notice, section, setting } from '../view/parts.ts';
+import { stackedPlot } from '../view/plot.ts';
 import { form, link } from '../view/url.ts';
-import { attemptsPlot } from './attempts-plot.ts';
-import { webhookTabs } from './delivery-parts.ts';
-import { IN_ENVIRONMENT, pathOf } from './deps.ts';
+import { pathOf } from '../viewer.ts';
+import { IN_ENVIRONMENT, webhookTabs } from './parts.ts';
 
 /** What the page of the webhook settings shows. */
 export interface WebhooksContent {
@@ -75,7 +75,7 @@ function urlSection({ environment, endpoint, typed }: WebhooksContent) {
         ' This is production: with a wrong URL, your shop does not learn of real payments.',
     ],
     form(
-      pathOf(environment, '/webhooks'),
+      pathOf({ environment }, '/webhooks'),
       {},
       textField(
         { name: 'url', label: 'Webhook URL', type: 'url', hint, required: true, maxLength: 2048 },
@@ -92,11 +92,11 @@ function urlSection({ environment, endpoint, typed }: WebhooksContent) {
       h(
         'p',
         { class: 'actions' },
-        link(pathOf(environment, '/webhooks/rotate-secret'), 'Replace the secret', {
+        link(pathOf({ environment }, '/webhooks/rotate-secret'), 'Replace the secret', {
           class: 'button second',
         }),
         url !== null &&
-          link(pathOf(environment, '/webhooks/remove'), 'Remove the URL', {
+          link(pathOf({ environment }, '/webhooks/remove'), 'Remove the URL', {
             class: 'button danger',
           }),
       ),
@@ -104,8 +104,8 @@ function urlSection({ environment, endpoint, typed }: WebhooksContent) {
 }
 
 const PERCENT = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
-function figuresSection({ environment, figures, hours }: WebhooksContent) {
-  const { since, attempts, delivered, p95Ms, failingSince } = figures;
+function figuresSection({ environment, figures: known, hours }: WebhooksContent) {
+  const { since, attempts, delivered, p95Ms, failingSince } = known;
   // A rate of 99.96 % is not 100 %.
   const rate = attempts === 0 ? 0 : Math.floor((delivered / attempts) * 1000) / 1000;
   return setting(
@@ -120,20 +120,15 @@ function figuresSection({ environment, figures, hours }: WebhooksContent) {
       ]),
     attempts === 0
       ? h('p', null, 'No webhook was sent in the last 24 hours.')
-      : h(
-          'dl',
-          { class: 'figures' },
-          figure('Attempts', numberText(attempts)),
-          figure('Accepted', PERCENT.format(rate)),
-          figure('95 of 100 answered within', p95Ms === null ? '' : `${numberText(p95Ms)} ms`),
-        ),
+      : figures({
+          Attempts: numberText(attempts),
+          Accepted: PERCENT.format(rate),
+          '95 of 100 answered within': p95Ms === null ? '' : `${numberText(p95Ms)} ms`,
+        }),
     attempts > 0 && attemptsPlot(hours),
-    h('p', null, link(pathOf(environment, '/deliveries'), 'All webhooks')),
+    h('p', null, link(pathOf({ environment }, '/deliveries'), 'All webhooks')),
   );
 }
-
-const figure = (title: string, value: string) =>
-  h('div', null, h('dt', null, title), h('dd', null, value));
 
 function testSection(environment: Environment) {
   const types = testEventTypesOf(environment);
@@ -145,7 +140,7 @@ function testSection(environment: Environment) {
       ? 'In production, only the event TEST can be sent: your server would act on any other. It is signed like every webhook, and its order does not exist.'
       : 'The event looks as it does in production and is signed like every webhook. Its order does not exist.',
     form(
-      pathOf(environment, '/webhooks/test'),
+      pathOf({ environment }, '/webhooks/test'),
       {},
       isProduction
         ? hidden('event', 'TEST')
@@ -181,3 +176,37 @@ function testResult({
     }),
   );
 }
+
+const HOURS = 24;
+
+/** The attempts of the last 24 hours as stacked bars, with the same figures as a table. */
+function attemptsPlot(some: readonly AttemptsOfHour[]) {
+  const hours = Array.from({ length: HOURS }, (_, index) => {
+    const hoursAgo = HOURS - 1 - index;
+    const known = some.find((hour) => hour.hoursAgo === hoursAgo);
+    return known ?? { hoursAgo, accepted: 0, failed: 0 };
+  });
+  const sumOf = (result: 'accepted' | 'failed') =>
+    numberText(hours.reduce((sum, hour) => sum + hour[result], 0));
+  return stackedPlot({
+    id: 'attempts-plot',
+    title: 'Attempts by hour and result',
+    description: `${sumOf('accepted')} attempts were accepted and ${sumOf('failed')} failed in 24 hours.`,
+    titles: { accepted: 'Accepted', failed: 'Failed' },
+    rows: hours,
+    spanOf: ({ hoursAgo }) => String(hoursAgo),
+    spanText: (span) => (span === '0' ? 'now' : `${span} h ago`),
+    heightPx: 180,
+    tickText: numberText,
+    readingText: ({ hoursAgo, accepted, failed }) =>
+      `${hourText(hoursAgo)}: ${numberText(accepted)} accepted, ${numberText(failed)} failed`,
+    table: {
+      caption: 'Attempts by hour and result, the latest hour first',
+      empty: 'There were no attempts.',
+      first: { Hour: ({ hoursAgo }) => hourText(hoursAgo) },
+    },
+  });
+}
+
+const hourText = (hoursAgo: number) =>
+  hoursAgo === 0 ? 'The last hour' : `${hoursAgo} to ${hoursAgo + 1} hours ago`;

@@ -5,9 +5,9 @@ import { PRODUCT } from '../../pages/brand.ts';
 import type { IconName } from '../../pages/icons.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import { icon } from '../view/icon.ts';
-import { codePanel, section, tag } from '../view/parts.ts';
-import { link } from '../view/url.ts';
+import { section, tag } from '../view/parts.ts';
+import { codePanel } from '../view/texts.ts';
+import { icon, link } from '../view/url.ts';
 
 /** What the pages of the site need beside the dashboard's. */
 export interface SiteDeps {
@@ -15,8 +15,6 @@ export interface SiteDeps {
   readiness: Readiness;
   /** Of the documentation. */
   createOrderCommand: string;
-  /** Shows the design language at `/dashboard/patterns`: not in production. */
-  showsPatterns: boolean;
 }
 
 /** How the parts of the service are called on the page. */
@@ -51,22 +49,20 @@ const STEPS: readonly { icon: IconName; title: string; text: string }[] = [
 
 /** The service's first page: what it is, the log-in, the documentation, and whether it works. */
 export function landingPage(context: PageContext, deps: SiteDeps): Route[] {
-  return definePage(context, { audience: 'site', method: 'GET', path: '' }).handledBy(
-    async ({ viewer: { user } }) => {
-      const { checks } = await deps.readiness.check();
-      const content = [
-        h(
-          'div',
-          { class: 'hero' },
-          introduction(user !== undefined),
-          codePanel('Create an order', deps.createOrderCommand),
-        ),
-        section('steps', 'From the order to the money', steps()),
-        h('div', { class: 'columns' }, documentation(), status(checks)),
-      ];
-      return { view: { title: PRODUCT.below, content, hasOwnHeading: true, isWide: true } };
-    },
-  );
+  return definePage(context, 'site', 'GET /').handledBy(async ({ viewer: { user } }) => {
+    const { checks } = await deps.readiness.check();
+    const content = [
+      h(
+        'div',
+        { class: 'hero' },
+        introduction(user !== undefined),
+        codePanel('Create an order', deps.createOrderCommand),
+      ),
+      section('steps', 'From the order to the money', steps()),
+      h('div', { class: 'columns' }, documentation(), status(checks)),
+    ];
+    return { view: { title: PRODUCT.below, content, hasOwnHeading: true, isWide: true } };
+  });
 }
 
 function introduction(isUser: boolean) {

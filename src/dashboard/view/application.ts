@@ -14,9 +14,9 @@ import type {
 import { changesSince, DOCUMENT_KINDS } from '../../onboarding/public.ts';
 import type { PageReply } from '../reply.ts';
 import type { Tone } from './parts.ts';
-import { emptyState, facts, moment, more, section, tag } from './parts.ts';
-import { shortMoment } from './short-texts.ts';
+import { emptyState, facts, hint, moment, more, section, tag } from './parts.ts';
 import { dataTable } from './table.ts';
+import { shortMoment } from './texts.ts';
 import { embeddedPdf, link, picture } from './url.ts';
 
 const STATES = {
@@ -81,16 +81,13 @@ export function documentTable(
   const now = new Date();
   return dataTable({
     caption: 'Documents',
-    columns: [
-      { title: 'Proves', cell: ({ kind }) => DOCUMENT_KINDS[kind].label },
-      {
-        title: 'File',
-        cell: (document) => link(pathOf(document), h('bdi', null, document.fileName)),
-      },
-      { title: 'Size', cell: ({ sizeBytes }) => sizeText(sizeBytes), isNumber: true },
-      { title: 'Uploaded', cell: ({ uploadedAt }) => shortMoment(uploadedAt, now) },
-      ...(actionOf ? [{ title: 'Change', cell: actionOf }] : []),
-    ],
+    columns: {
+      Proves: ({ kind }) => DOCUMENT_KINDS[kind].label,
+      File: (document) => link(pathOf(document), h('bdi', null, document.fileName)),
+      Size: { isNumber: true, cell: ({ sizeBytes }) => sizeText(sizeBytes) },
+      Uploaded: ({ uploadedAt }) => shortMoment(uploadedAt, now),
+      ...(actionOf && { Change: actionOf }),
+    },
     rows: documents,
     empty: 'No documents yet.',
   });
@@ -125,7 +122,7 @@ export function shownDocuments(
         h('span', { class: 'hint' }, ` ${sizeText(sizeBytes)}, uploaded `, moment(uploadedAt)),
       ),
       mediaType === PDF
-        ? embeddedPdf(`${path}?shown=here`, name, h('p', { class: 'hint' }, NO_READER))
+        ? embeddedPdf(`${path}?shown=here`, name, hint(NO_READER))
         : picture(path, name),
     );
   });
@@ -142,11 +139,11 @@ export function changesSection(application: Application) {
       caption: 'What differs from what was submitted before',
       rows: changes,
       empty: 'Nothing has changed.',
-      columns: [
-        { title: 'What', cell: ({ what }) => what },
-        { title: 'Before', cell: ({ before }) => typed(before) },
-        { title: 'Now', cell: ({ after }) => typed(after) },
-      ],
+      columns: {
+        What: ({ what }) => what,
+        Before: ({ before }) => typed(before),
+        Now: ({ after }) => typed(after),
+      },
     }),
   );
 }

@@ -6,11 +6,10 @@ import { ENVIRONMENTS } from '../../domain/index.ts';
 import { brandOf, PRODUCT } from '../../pages/brand.ts';
 import type { IconName } from '../../pages/icons.ts';
 import { submit } from './fields.ts';
-import { icon } from './icon.ts';
 import { notice, wordsOf } from './parts.ts';
 import type { ShownAgain } from './typed.ts';
 import { FormShownAgain } from './typed.ts';
-import { form, link, withPathPrefix } from './url.ts';
+import { form, icon, link, withPathPrefix } from './url.ts';
 
 /** The URLs of the files that pages load. */
 export interface Files {

@@ -4,8 +4,8 @@ import type { ListPart, ListTotal } from '../../db/list-part.ts';
 import { MOST_NUMBERED } from '../../db/list-part.ts';
 import { numberText } from '../../pages/format.ts';
 import { hidden, submit } from './fields.ts';
-import { pathWith } from './table.ts';
-import { form, link } from './url.ts';
+import { hint } from './parts.ts';
+import { form, link, pathWith } from './url.ts';
 
 /** The numbers of rows on a page to choose from; the first is the usual one. */
 export type PageSizes = readonly [number, ...number[]];
@@ -70,7 +70,7 @@ export function pages(list: PagedList) {
   return h(
     'nav',
     { class: 'pages', 'aria-label': 'Pages' },
-    h('p', { class: 'hint' }, shown > 0 && rangeText(list)),
+    hint(shown > 0 && rangeText(list)),
     h('ul', null, total === undefined ? keyLinks(list) : numberLinks(list, lastOf(total, chosen))),
     total !== undefined && jumpForm(list, lastOf(total, chosen)),
     sizeLinks(list),
@@ -168,5 +168,55 @@ function sizeLinks(list: PagedList) {
         ...(size === list.chosen.size && { 'aria-current': 'page' }),
       }),
     ]),
+  );
+}
+
+/** A quick filter of a list. */
+export interface Chip {
+  /** Of the field in the query; empty for the whole list. */
+  value: string;
+  title: string;
+  /** The rows that it shows, where they are counted. */
+  count?: number | undefined;
+}
+
+/** The list that {@link chips} filter. */
+export interface FilteredList {
+  path: string;
+  /** The fields of the query that the links keep. */
+  filters: Readonly<Record<string, string | undefined>>;
+  /** The field that they choose. */
+  name: string;
+  chosen: string | undefined;
+}
+
+/** Quick filters above a list: a link for each, the chosen one marked. @param label what they choose */
+export function chips(
+  label: string,
+  { path, filters, name, chosen = '' }: FilteredList,
+  choices: readonly Chip[],
+) {
+  return h(
+    'nav',
+    { class: 'chips', 'aria-label': label },
+    choices.map(({ value, title, count }) => [
+      link(
+        pathWith(path, { ...filters, [name]: value }),
+        count === undefined ? title : `${title} ${numberText(count)}`,
+        value === chosen ? { 'aria-current': 'page' } : {},
+      ),
+      ' ',
+    ]),
+  );
+}
+
+/** The pages of one subject: a link to each, the current one marked. @param titles of the pages by their paths */
+export function tabs(label: string, titles: Readonly<Record<string, string>>, current: string) {
+  return h(
+    'nav',
+    { class: 'tabs', 'aria-label': label },
+    Object.entries(titles).map(([path, title]) =>
+      link(path, title, path === current ? { 'aria-current': 'page' } : {}),
+    ),
   );
 }

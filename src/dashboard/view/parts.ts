@@ -4,8 +4,7 @@ import type { Environment, OrderStatus } from '../../domain/index.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
 import type { IconName } from '../../pages/icons.ts';
 import type { ListedDelivery } from '../../webhooks/public.ts';
-import { icon } from './icon.ts';
-import { link } from './url.ts';
+import { icon, link } from './url.ts';
 
 /** How a notice or a tag is coloured; its icon and its text say the same. */
 export type Tone = 'plain' | 'info' | 'wait' | 'good' | 'bad' | 'back';
@@ -157,6 +156,30 @@ export function facts(entries: Readonly<Record<string, ComponentChildren>>) {
   );
 }
 
+/** Figures beside each other, by their names. */
+export function figures(entries: Readonly<Record<string, ComponentChildren>>) {
+  return h(
+    'dl',
+    { class: 'figures' },
+    Object.entries(entries).map(([name, value]) =>
+      h('div', { key: name }, h('dt', null, name), h('dd', null, value)),
+    ),
+  );
+}
+
+/** The same below a figure: what it is compared with, or counted from. */
+export const below = (text: string | null) => text !== null && h('span', { class: 'before' }, text);
+
+/** What a page is about, and beside it what belongs to it. @param label of the latter, for screen readers */
+export function split(main: ComponentChildren[], label: string, beside: ComponentChildren[]) {
+  return h(
+    'div',
+    { class: 'split' },
+    h('div', null, ...main),
+    h('aside', { 'aria-label': label }, ...beside),
+  );
+}
+
 /** A name of the API or the database as words: `linkedAccountId` as "Linked account id". */
 export function wordsOf(name: string): string {
   return capitalised(name.replaceAll(/[_.]|(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase());
@@ -164,6 +187,9 @@ export function wordsOf(name: string): string {
 
 /** A text with a capital at its beginning. */
 export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** A sentence that is smaller and softer than the others. */
+export const hint = (...children: ComponentChildren[]) => h('p', { class: 'hint' }, ...children);
 
 /** A text that a person has written, in either direction of writing and with its line breaks. */
 export function written(text: string) {
@@ -184,7 +210,7 @@ const UNITS = [
 ] as const;
 
 /** "in 5 hours", "3 minutes ago", "now". */
-export function relativeText(at: Date, now: Date): string {
+function relativeText(at: Date, now: Date): string {
   const leftMs = at.getTime() - now.getTime();
   const unit = UNITS.find(([, lengthMs]) => Math.abs(leftMs) >= lengthMs);
   return unit ? RELATIVE.format(Math.round(leftMs / unit[1]), unit[0]) : 'now';
@@ -203,47 +229,6 @@ export function moment(at: Date, now = new Date()) {
       `(${relativeText(at, now)})`,
     ),
   );
-}
-
-/**
- * A text to copy, such as a key or a command. The button works with the page's script, and is
- * hidden without.
- *
- * @param label what it is, for the button's name
- * @param shown the same text in the lines in which people read it
- */
-export function copyable(label: string, text: string, shown = text) {
-  return h(
-    'div',
-    { class: 'copyable' },
-    h('pre', { tabIndex: 0, 'aria-label': label, role: 'group' }, h('code', null, shown)),
-    copyButton(`Copy ${label}`, text, 'small'),
-  );
-}
-
-/** A button that copies a text; it works with the page's script, and is hidden without. */
-export function copyButton(label: string, text: string, kind: 'button' | 'small' = 'button') {
-  return h(
-    'button',
-    { type: 'button', class: kind, 'data-copy': text, hidden: true },
-    h('span', { 'aria-live': 'polite' }, label),
-  );
-}
-
-/** Code for developers, with what it does above it. It is dark in both colour schemes, as in the documentation. */
-export function codePanel(title: string, code: string) {
-  return h(
-    'figure',
-    { class: 'code' },
-    h('figcaption', null, title),
-    h('pre', { tabIndex: 0, role: 'group', 'aria-label': title }, h('code', null, code)),
-  );
-}
-
-/** A link that saves a text as a file; it works without a script. */
-export function downloadText(label: string, fileName: string, text: string) {
-  const href = `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`;
-  return h('a', { class: 'button second', href, download: fileName }, label);
 }
 
 /** A link that saves what a page lists as a CSV file. */

@@ -1,8 +1,10 @@
-import type { ScaleLinear } from 'd3-scale';
 import { scaleBand, scaleLinear } from 'd3-scale';
 import { stack } from 'd3-shape';
-import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
+import { numberText } from '../../pages/format.ts';
+import { more } from './parts.ts';
+import type { Columns } from './table.ts';
+import { dataTable } from './table.ts';
 
 const USUAL_HEIGHT_PX = 240;
 /** More lines than this are noise, also in a high plot. */
@@ -23,13 +25,14 @@ const rounded = (number: number) => Math.round(number * 100) / 100;
 /** A part of the width of a plot: it is as wide as its place, and its texts and lines keep their size. */
 const percent = (number: number) => `${rounded(number)}%`;
 
-/** Where a plot has a span, in percent of its width, and its values, in pixels. */
-export interface Scales {
-  /** Where the span's place begins. */
-  left: (span: string) => number;
-  /** Of a span's place. */
-  width: number;
-  y: ScaleLinear<number, number>;
+/** A bar over a span, from one value to another. */
+interface Bar {
+  span: string;
+  /** 0 if it is not given. */
+  from?: number;
+  to: number;
+  /** Only in one half of the span's place. */
+  half?: 'first' | 'second' | undefined;
 }
 
 /** A plot of values by day or hour: see {@link timePlot}. */
@@ -42,15 +45,16 @@ interface TimePlot {
   /** The days, or hours, the first one first. */
   spans: readonly string[];
   /** The name of a span at the axis. */
-  spanText?: (span: string) => string;
-  /** The largest value. */
-  most: number;
-  heightPx?: number;
+  spanText?: ((span: string) => string) | undefined;
+  /** The axis ends there, or at the highest bar. */
+  least: number;
+  heightPx?: number | undefined;
   /** A value at the axis: short. */
   tickText: (value: number) => string;
   /** The values of a span: shown where the pointer is, and with the arrow keys. */
   readingText: (span: string) => string;
-  draw: (scales: Scales) => ComponentChildren;
+  /** Bars of one colour each, which is that of the class `name`. */
+  layers: readonly { name: string; bars: readonly Bar[] }[];
 }
 
 /**
@@ -58,7 +62,7 @@ interface TimePlot {
  * script makes the spans readable with the arrow keys; the figures are always on the page as a table, too.
  */
 export function timePlot(plot: TimePlot) {
-  const { id, title, description, spans, most, tickText, readingText, draw } = plot;
+  const { id, title, description, spans, least, tickText, readingText, layers } = plot;
   const { heightPx: height = USUAL_HEIGHT_PX, spanText = shortDay } = plot;
   // A few days have no bars as wide as pages.
   const hasWideBars = spans.length < 10 && height === USUAL_HEIGHT_PX;
@@ -66,12 +70,14 @@ export function timePlot(plot: TimePlot) {
     .domain(spans)
     .range([0, 100])
     .padding(hasWideBars ? 0.6 : 0.25);
+  const tops = layers.flatMap(({ bars }) => bars.map(({ to }) => to));
   const y = scaleLinear()
-    .domain([0, most])
+    .domain([0, Math.max(least, ...tops)])
     .nice(TICK_COUNT)
     .range([height - BOTTOM, TOP]);
   const ticks = everySecond(y.ticks(TICK_COUNT));
   const left = (span: string) => x(span) ?? 0;
+  const width = x.bandwidth();
   return h(
     'figure',
     { class: 'plot', 'data-plot': id },
@@ -98,16 +104,14 @@ export function timePlot(plot: TimePlot) {
           h('line', { key: tick, x2: '100%', y1: rounded(y(tick)), y2: rounded(y(tick)) }),
         ),
       ),
-      draw({ left, width: x.bandwidth(), y }),
-      spans.map((span) =>
-        readingColumn({ left: left(span), width: x.bandwidth(), height }, readingText(span)),
-      ),
+      layers.map((layer) => layerPart(layer, (value) => y(value), { left, width })),
+      spans.map((span) => readingColumn(left(span), width, height, readingText(span))),
       labelledSpans(spans, height === USUAL_HEIGHT_PX).map((span, index, { length }) =>
         h(
           'text',
           {
             key: span,
-            ...labelPlace(spans, span, { left: left(span), width: x.bandwidth() }),
+            ...labelPlace(spans, span, left(span), width),
             y: height - 8,
             class: length > MOST_ON_PHONES && index % 2 === 1 ? 'between' : undefined,
           },
@@ -119,39 +123,80 @@ export function timePlot(plot: TimePlot) {
   );
 }
 
-/** A bar from one value to another. @param left, width in percent; @param bottom, top in pixels */
-export function bar(left: number, width: number, bottom: number, top: number) {
-  return h('rect', {
-    key: left,
-    x: percent(left),
-    width: percent(width),
-    y: rounded(top),
-    height: rounded(bottom - top),
-  });
+/** Counts by day or hour: see {@link stackedPlot}. */
+interface StackedPlot<Key extends string, Row> extends Omit<
+  TimePlot,
+  'spans' | 'least' | 'readingText' | 'layers'
+> {
+  /** The parts of a bar by the classes of their colours, the lowest one first. */
+  titles: Readonly<Record<Key, string>>;
+  rows: readonly Row[];
+  spanOf: (row: Row) => string;
+  readingText: (row: Row) => string;
+  /** The table of the figures; `first` is its column of days or hours. */
+  table: { caption: string; empty: string; first: Columns<Row> };
 }
 
 /**
- * Bars of several parts above each other, each part in the colour of the class of its key.
- *
- * @param keys of the parts, the lowest one first
- * @param spanOf the span that a row is of
+ * Counts by day or hour as bars of several parts above each other, what their colours mean, and the exact figures of
+ * those that have any as a table, the latest first.
  */
-export function stackedBars<Key extends string, Row extends Readonly<Record<Key, number>>>(
-  keys: readonly Key[],
-  rows: readonly Row[],
-  spanOf: (row: Row) => string,
-  { left, width, y }: Scales,
+export function stackedPlot<Key extends string, Row extends Readonly<Record<Key, number>>>(
+  plot: StackedPlot<Key, Row>,
 ) {
+  const { titles, rows, spanOf, readingText, table } = plot;
+  const keys = Object.keys(titles) as Key[];
   const layers = stack<unknown, Row, Key>()
     .keys(keys)
-    .value((row, key) => row[key])([...rows]);
-  return layers.map((layer) =>
-    h(
-      'g',
-      { class: layer.key, key: layer.key },
-      layer
+    .value((row, key) => row[key])([...rows])
+    .map((layer) => ({
+      name: layer.key,
+      bars: layer
         .filter(([from, to]) => to > from)
-        .map((part) => bar(left(spanOf(part.data)), width, y(part[0]), y(part[1]))),
+        .map((part) => ({ span: spanOf(part.data), from: part[0], to: part[1] })),
+    }));
+  const readings = new Map(rows.map((row) => [spanOf(row), readingText(row)]));
+  const counts = keys.map((key) => [
+    titles[key],
+    { isNumber: true, cell: (row: Row) => numberText(row[key]) },
+  ]);
+  return [
+    plotLegend(titles),
+    timePlot({
+      ...plot,
+      spans: rows.map(spanOf),
+      least: 4,
+      readingText: (span) => readings.get(span) ?? '',
+      layers,
+    }),
+    more(
+      'The figures as a table',
+      dataTable({
+        ...table,
+        rows: rows.filter((row) => keys.some((key) => row[key] > 0)).toReversed(),
+        columns: { ...table.first, ...(Object.fromEntries(counts) as Columns<Row>) },
+      }),
+    ),
+  ];
+}
+
+/** Bars of one colour. @param y where a value is, in pixels */
+function layerPart(
+  { name, bars }: TimePlot['layers'][number],
+  y: (value: number) => number,
+  { left, width }: { left: (span: string) => number; width: number },
+) {
+  return h(
+    'g',
+    { class: name },
+    bars.map(({ span, from = 0, to, half }) =>
+      h('rect', {
+        key: span,
+        x: percent(left(span) + (half === 'second' ? width / 2 : 0)),
+        width: percent(half ? width / 2 : width),
+        y: rounded(y(to)),
+        height: rounded(y(from) - y(to)),
+      }),
     ),
   );
 }
@@ -163,10 +208,7 @@ const everySecond = (ticks: readonly number[]) =>
     : [...ticks];
 
 /** The whole height of a span, over its values, which shows them. */
-function readingColumn(
-  { left, width, height }: { left: number; width: number; height: number },
-  text: string,
-) {
+function readingColumn(left: number, width: number, height: number, text: string) {
   return h(
     'g',
     { class: 'span', key: left },
@@ -187,11 +229,7 @@ function labelledSpans(spans: readonly string[], isWide: boolean): string[] {
 }
 
 /** A name is in the middle of its bar; those of the first and last narrow bar end where the plot does. */
-function labelPlace(
-  spans: readonly string[],
-  span: string,
-  { left, width }: { left: number; width: number },
-) {
+function labelPlace(spans: readonly string[], span: string, left: number, width: number) {
   const isNarrow = spans.length > 10;
   if (isNarrow && span === spans[0]) return { x: percent(left), 'text-anchor': 'start' };
   if (isNarrow && span === spans.at(-1)) return { x: percent(left + width), 'text-anchor': 'end' };

@@ -1,14 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { emptyState } from './parts.ts';
-import { link } from './url.ts';
+import { link, pathWith } from './url.ts';
+
+type Cell<Row> = (row: Row) => ComponentChildren;
 
 /** A column of a {@link dataTable}. */
-export interface Column<Row> {
-  readonly title: string;
+interface Column<Row> {
   /** Stands in the place of its title, such as a box that selects all rows. */
   readonly inPlace?: ComponentChildren;
-  readonly cell: (row: Row) => ComponentChildren;
+  readonly cell: Cell<Row>;
   /** Amounts and counts are aligned at their end. */
   readonly isNumber?: boolean;
   /** Never wraps, unless the screen is narrow. */
@@ -16,6 +17,9 @@ export interface Column<Row> {
   /** Of a column by which the rows can be sorted. */
   readonly sort?: ColumnSort | undefined;
 }
+
+/** The columns of a table by their titles: what their cells show of a row. */
+export type Columns<Row> = Readonly<Record<string, Cell<Row> | Column<Row>>>;
 
 /** How a column is sorted, and the path of the page on which it is sorted the other way. */
 export interface ColumnSort {
@@ -35,7 +39,7 @@ export interface TotalsRow {
 export interface DataTable<Row> {
   /** Says what the table lists; read by screen readers, also as the name of its frame. */
   readonly caption: string;
-  readonly columns: readonly Column<Row>[];
+  readonly columns: Columns<Row>;
   readonly rows: readonly Row[];
   /** Shown instead of a table without rows. */
   readonly empty: ComponentChildren;
@@ -50,7 +54,10 @@ export interface DataTable<Row> {
  * name of their section. On a narrow screen each row becomes a block, in which every value has its title.
  */
 export function dataTable<Row>(table: DataTable<Row>) {
-  const { caption, columns, rows, empty, totals = [], isCompact } = table;
+  const { caption, rows, empty, totals = [], isCompact } = table;
+  const columns = Object.entries(table.columns).map(([title, column]) =>
+    typeof column === 'function' ? { title, cell: column } : { title, ...column },
+  );
   if (rows.length === 0) return emptyState(empty);
   return h(
     'div',
@@ -87,7 +94,7 @@ export function dataTable<Row>(table: DataTable<Row>) {
 }
 
 /** What the cells of a column have in common. */
-type AnyColumn = Omit<Column<never>, 'cell'>;
+type AnyColumn = Omit<Column<never>, 'cell'> & { readonly title: string };
 
 const classOf = ({ isNumber, isLine }: AnyColumn) =>
   isNumber ? 'number' : isLine ? 'line' : undefined;
@@ -160,15 +167,4 @@ export function pager(
         class: 'button small',
       }),
   );
-}
-
-/** A path with a query; empty and absent fields are left out. */
-export function pathWith(
-  path: string,
-  query: Readonly<Record<string, string | undefined>>,
-): string {
-  const given = Object.entries(query).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
-  );
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
 }

@@ -1,10 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { createContext, h } from 'preact';
 import { useContext } from 'preact/hooks';
+import { iconAt } from '../../pages/brand.ts';
+import type { IconName } from '../../pages/icons.ts';
 import { WithTyped } from './typed.ts';
 
 /** The path of the service's public URL: a reverse proxy removes it before the service sees it. */
-export const PathPrefix = createContext('');
+const PathPrefix = createContext('');
 
 /** Gives the links and forms of a page the path of the service's public URL. */
 export function withPathPrefix(pathPrefix: string, children: ComponentChildren) {
@@ -85,4 +87,24 @@ function Form({
 /** A form that posts to a path of the service. */
 export function form(action: string, attributes: FormAttributes, ...children: ComponentChildren[]) {
   return h(Form, { action, ...attributes }, children);
+}
+
+function Icon({ name }: { name: IconName }) {
+  return iconAt(useContext(PathPrefix), name);
+}
+
+/** An icon beside a text that says the same; screen readers skip it. */
+export function icon(name: IconName) {
+  return h(Icon, { name });
+}
+
+/** A path with a query; empty and absent fields are left out. */
+export function pathWith(
+  path: string,
+  query: Readonly<Record<string, string | undefined>>,
+): string {
+  const given = Object.entries(query).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
+  );
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
 }

@@ -1,31 +1,18 @@
-import { Readable } from 'node:stream';
 import { createKeptForms, readSession } from '../../accounts/public.ts';
 import { required } from '../../config.ts';
+import { createOrderActions } from '../../dashboard/orders/actions.ts';
 import type { Dashboard } from '../../dashboard/routes.ts';
 import { createDashboard } from '../../dashboard/routes.ts';
-import { webhookAttention, webhookBanner } from '../../dashboard/settings/banner.ts';
-import type { Readiness } from '../../http/server/readiness.ts';
+import { webhookBanner } from '../../dashboard/settings/parts.ts';
 import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
+import type { Readiness } from '../../http/server/readiness.ts';
 import { API_VERSION } from '../../http/versions.ts';
-import type { MoneyOwner } from '../../ledger/public.ts';
-import {
-  readMoneyDays,
-  readStatement,
-  readStatementTotals,
-  runningLedger,
-  showLedger,
-  statementCsv,
-} from '../../ledger/public.ts';
-import { readApplication, readFirstSteps } from '../../onboarding/public.ts';
-import { createOrderActions } from '../../orders/commands/actions.ts';
 import { createMerchantOrders } from '../../orders/lists/merchant-orders.ts';
-import type { DeclaredCommand } from '../../orders/routes/route-parts.ts';
 import type { PresentOrder } from '../../orders/presenter.ts';
-import type { Environment } from '../../domain/index.ts';
 import type { OrderCommands } from '../../orders/public.ts';
+import type { DeclaredCommand } from '../../orders/routes/route-parts.ts';
 import type { Gateways } from '../../payments/public.ts';
-import { isHoldRefused } from '../../payments/public.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import { createDeliveryRetries } from '../../temporal/delivery-retries.ts';
 import { createMailWorkflows } from '../../temporal/mail-workflows.ts';
@@ -58,6 +45,7 @@ export interface SharedWithApi {
 export function composeDashboard(resources: Resources, shared: SharedWithApi): Dashboard {
   const { config, sql, temporal, log } = resources;
   const { publicBaseUrl, dashboardRateLimitPerSecond: limitPerSecond, proposalAbovePaise } = config;
+  const { declared, gatewaySlots } = shared;
   const retries = createDeliveryRetries(temporal);
   const dataBox = createSecretBox(required(config, 'DATA_ENCRYPTION_KEYS'));
   const mails = createMailWorkflows(temporal);
@@ -78,21 +66,21 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): D
       log,
       forms: createKeptForms({ sql, dataBox }),
       readSession: (token, isActivity) => readSession({ sql }, token, isActivity),
-      readBanners: (merchantId, environment) => webhookBanner({ sql }, { merchantId, environment }),
+      readBanners: (merchantId, environment) => webhookBanner(sql, { merchantId, environment }),
     },
     site: {
       readiness: shared.readiness,
       createOrderCommand: shared.createOrderCommand,
-      showsPatterns: config.nodeEnv !== 'production',
     },
     accounts: composeAccounts(resources),
-    money: {
-      readStatement: readStatement.bind(undefined, sql),
-      readTotals: readStatementTotals.bind(undefined, sql),
-      statementCsv: async (owner: MoneyOwner, day: string) =>
-        Readable.from(await statementCsv(sql, owner, day, { reader: 'person' })),
+    orders: {
+      sql,
+      orders: createMerchantOrders(sql),
+      actions: createOrderActions(declared, { publicBaseUrl, gatewaySlots }),
+      refundAsksAbovePaise: proposalAbovePaise,
+      paymentUrlOf: (order) => shared.present(order).payment_url,
+      notices,
     },
-    orders: { ...orderPagesDeps(resources, shared), notices },
     settings: {
       sql,
       pepper: required(config, 'API_SECRET_PEPPER'),
@@ -113,29 +101,4 @@ export function composeDashboard(resources: Resources, shared: SharedWithApi): D
       temporalUiUrl: config.temporalUiUrl,
     },
   });
-}
-
-/** Of an order's ledger, the most that its page shows; the balances after each are those of all. */
-const MOST_LINES = 100;
-
-function orderPagesDeps({ config, sql }: Resources, shared: SharedWithApi) {
-  const { declared, present, gatewaySlots } = shared;
-  const { publicBaseUrl } = config;
-  return {
-    orders: createMerchantOrders(sql),
-    actions: createOrderActions(declared, { publicBaseUrl, gatewaySlots }),
-    refundAsksAbovePaise: config.proposalAbovePaise,
-    readLedger: async (orderNumber: string) =>
-      runningLedger((await showLedger(sql, orderNumber)).lines).slice(-MOST_LINES),
-    isHoldRefused: isHoldRefused.bind(undefined, sql),
-    readMoneyDays: readMoneyDays.bind(undefined, sql),
-    paymentUrlOf: (order: Parameters<PresentOrder>[0]) => present(order).payment_url,
-    readApplicationState: async (merchantId: string) =>
-      (await readApplication(sql, merchantId)).state,
-    readFirstSteps: readFirstSteps.bind(undefined, sql),
-    moreAttention: [
-      (merchantId: string, environment: Environment) =>
-        webhookAttention({ sql }, { merchantId, environment }),
-    ],
-  };
 }

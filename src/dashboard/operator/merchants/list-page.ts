@@ -10,12 +10,11 @@ import { applicationState } from '../../view/application.ts';
 import { choice, textField } from '../../view/fields.ts';
 import { filterForm } from '../../view/layout.ts';
 import { section, wordsOf } from '../../view/parts.ts';
-import { shortMoment } from '../../view/short-texts.ts';
-import type { Column } from '../../view/table.ts';
 import { dataTable, pager } from '../../view/table.ts';
+import { shortMoment } from '../../view/texts.ts';
 import { link } from '../../view/url.ts';
-import type { MerchantReviewDeps } from './deps.ts';
-import { merchantPath } from './deps.ts';
+import type { MerchantReviewDeps } from '../parts.ts';
+import { merchantPath } from '../parts.ts';
 
 const PATH = '/operator/merchants';
 const STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'SUSPENDED'] as const;
@@ -27,47 +26,50 @@ const listQuery = z.object({
 });
 
 /** The list of merchants, with those that wait for a decision above it. */
-export function listPage(context: PageContext, { sql }: MerchantReviewDeps): Route[] {
-  return definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/merchants',
-    query: listQuery,
-  }).handledBy(async ({ query: { q, status, before } }) => {
-    const text = q?.trim();
-    const isFirst = !text && status === undefined && before === undefined;
-    const [waiting, { merchants, next }] = await Promise.all([
-      isFirst ? listUnderReview(sql) : [],
-      searchMerchants(sql, { text, status, before }),
-    ]);
-    return {
-      view: {
-        title: 'Merchants',
-        content: [
-          isFirst && waitingSection(waiting),
-          filterForm(
-            PATH,
-            textField(
-              { name: 'q', label: 'Name, e-mail, PAN, GSTIN or merchant id', type: 'search' },
-              { values: { q } },
+export function merchantListPage(context: PageContext, { sql }: MerchantReviewDeps): Route[] {
+  return definePage(context, 'operator', 'GET /merchants', { query: listQuery }).handledBy(
+    async ({ query: { q, status, before } }) => {
+      const text = q?.trim();
+      const isFirst = !text && status === undefined && before === undefined;
+      const [waiting, { merchants, next }] = await Promise.all([
+        isFirst ? listUnderReview(sql) : [],
+        searchMerchants(sql, { text, status, before }),
+      ]);
+      return {
+        view: {
+          title: 'Merchants',
+          content: [
+            isFirst && waitingSection(waiting),
+            filterForm(
+              PATH,
+              textField(
+                { name: 'q', label: 'Name, e-mail, PAN, GSTIN or merchant id', type: 'search' },
+                { values: { q } },
+              ),
+              choice(
+                { name: 'status', label: 'Status', choices: STATUS_CHOICES, placeholder: 'All' },
+                { values: { status } },
+              ),
             ),
-            choice(
-              { name: 'status', label: 'Status', choices: STATUS_CHOICES, placeholder: 'All' },
-              { values: { status } },
-            ),
-          ),
-          dataTable({
-            caption: 'Merchants, the newest first',
-            isCompact: true,
-            columns: [NAME, STATE, EMAIL, KIND, CREATED],
-            rows: merchants,
-            empty: 'No merchant matches.',
-          }),
-          pager(PATH, { q, status }, { before, next }),
-        ],
-      },
-    };
-  });
+            dataTable({
+              caption: 'Merchants, the newest first',
+              isCompact: true,
+              columns: {
+                Merchant: NAME,
+                Status: STATE,
+                'E-mail': EMAIL,
+                Kind: KIND,
+                Created: CREATED,
+              },
+              rows: merchants,
+              empty: 'No merchant matches.',
+            }),
+            pager(PATH, { q, status }, { before, next }),
+          ],
+        },
+      };
+    },
+  );
 }
 
 const STATUS_CHOICES = Object.fromEntries(STATUSES.map((status) => [status, wordsOf(status)]));
@@ -79,31 +81,19 @@ function waitingSection(waiting: ListedMerchant[]) {
     dataTable({
       caption: 'Applications under review, the one that has waited longest first',
       isCompact: true,
-      columns: [NAME, EMAIL, KIND, SUBMITTED],
+      columns: { Merchant: NAME, 'E-mail': EMAIL, Kind: KIND, Submitted: SUBMITTED },
       rows: waiting,
       empty: 'No application waits.',
     }),
   );
 }
 
-const NAME: Column<ListedMerchant> = {
-  title: 'Merchant',
-  cell: ({ merchantId, name }) => link(merchantPath(merchantId), h('bdi', null, name)),
-};
-const EMAIL: Column<ListedMerchant> = { title: 'E-mail', cell: ({ email }) => email };
-const STATE: Column<ListedMerchant> = {
-  title: 'Status',
-  cell: ({ state }) => applicationState(state),
-};
-const KIND: Column<ListedMerchant> = {
-  title: 'Kind',
-  cell: ({ businessKind }) => businessKind && BUSINESS_KINDS[businessKind].label,
-};
-const CREATED: Column<ListedMerchant> = {
-  title: 'Created',
-  cell: ({ createdAt }) => shortMoment(createdAt),
-};
-const SUBMITTED: Column<ListedMerchant> = {
-  title: 'Submitted',
-  cell: ({ submittedAt }) => (submittedAt === null ? '–' : shortMoment(submittedAt)),
-};
+const NAME = ({ merchantId, name }: ListedMerchant) =>
+  link(merchantPath(merchantId), h('bdi', null, name));
+const EMAIL = ({ email }: ListedMerchant) => email;
+const STATE = ({ state }: ListedMerchant) => applicationState(state);
+const KIND = ({ businessKind }: ListedMerchant) =>
+  businessKind && BUSINESS_KINDS[businessKind].label;
+const CREATED = ({ createdAt }: ListedMerchant) => shortMoment(createdAt);
+const SUBMITTED = ({ submittedAt }: ListedMerchant) =>
+  submittedAt === null ? '–' : shortMoment(submittedAt);

@@ -6,10 +6,10 @@ import { decisionsOf, versionOf } from '../../../onboarding/public.ts';
 import type { Proposal } from '../../../proposals/public.ts';
 import { notReadyReason, SUSPENSION_STOPS } from '../../view/application.ts';
 import type { FormState } from '../../view/fields.ts';
-import { hidden, submit, textArea, textField } from '../../view/fields.ts';
-import { moment, notice, section } from '../../view/parts.ts';
+import { hidden, submit, textField } from '../../view/fields.ts';
+import { hint, moment, notice, section } from '../../view/parts.ts';
 import { form } from '../../view/url.ts';
-import { merchantPath } from './deps.ts';
+import { merchantPath, reasonField } from '../parts.ts';
 import type { MerchantVolume } from './volume.ts';
 
 /** What a page shows beside the merchant itself. */
@@ -31,7 +31,7 @@ export function accountNumberForm({ merchant, application }: Review, { accountNu
     merchantPath(merchant.merchantId, '/account-number'),
     { 'aria-label': 'Account number' },
     submit('Show the whole number', 'second'),
-    h('p', { class: 'hint' }, 'The audit log records who has seen it.'),
+    hint('The audit log records who has seen it.'),
   );
 }
 
@@ -64,16 +64,10 @@ export function linkedAccountSection({ merchant }: Review, { linkedAccount }: Sh
         },
         linkedAccount ?? { values: { linkedAccountId: merchant.waitingAccountId ?? current } },
       ),
-      textArea(
-        {
-          name: 'accountReason',
-          label: 'Why this account',
-          hint: 'For the operator who approves it, and the audit log.',
-          required: true,
-          maxLength: 1000,
-        },
-        linkedAccount ?? {},
-      ),
+      reasonField('For the operator who approves it, and the audit log.', linkedAccount, {
+        name: 'accountReason',
+        label: 'Why this account',
+      }),
       submit('Propose the linked account', 'second'),
     ),
   );
@@ -156,7 +150,7 @@ export function decisionSection(review: Review, { decision = {} }: Shown) {
           'li',
           { key: change },
           h('h3', null, DECISIONS[change].title),
-          h('p', { class: 'hint' }, DECISIONS[change].text),
+          hint(DECISIONS[change].text),
         ),
       ),
     ),
@@ -164,16 +158,7 @@ export function decisionSection(review: Review, { decision = {} }: Shown) {
       merchantPath(merchant.merchantId, '/decision'),
       { 'aria-label': 'Decision' },
       hidden('version', versionOf(application)),
-      textArea(
-        {
-          name: 'reason',
-          label: 'Reason',
-          hint: 'For the audit log. The merchant reads it when you reject or suspend.',
-          required: true,
-          maxLength: 1000,
-        },
-        decision,
-      ),
+      reasonField('For the audit log. The merchant reads it when you reject or suspend.', decision),
       decisions.some((change) => change === 'approve') &&
         merchant.linkedAccounts.production === undefined &&
         textField(

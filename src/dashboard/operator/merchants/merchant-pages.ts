@@ -15,11 +15,11 @@ import { definePage } from '../../page.ts';
 import type { PageReply } from '../../reply.ts';
 import { documentReply } from '../../view/application.ts';
 import { doneNotice, notice } from '../../view/parts.ts';
-import { pathWith } from '../../view/table.ts';
+import { pathWith } from '../../view/url.ts';
 import type { OperatorViewer } from '../../viewer.ts';
-import { proposeAndShow, proposerOf } from '../propose.ts';
-import type { MerchantReviewDeps } from './deps.ts';
-import { merchantPath } from './deps.ts';
+import type { MerchantReviewDeps } from '../parts.ts';
+import { merchantPath } from '../parts.ts';
+import { proposeAndShow, proposerOf } from '../proposal-tables.ts';
 import type { Shown } from './merchant-forms.ts';
 import { isReviewed, merchantView } from './merchant-view.ts';
 import { readVolume } from './volume.ts';
@@ -33,15 +33,13 @@ const DONE = {
 } as const;
 
 /** The page of one merchant, its downloads, and what an operator may do with it. */
-export function merchantPages(context: PageContext, deps: MerchantReviewDeps): Route[] {
-  return [
-    ...showMerchant(context, deps),
-    ...downloadDocument(context, deps),
-    ...showAccountNumber(context, deps),
-    ...linkedAccountForm(context, deps),
-    ...decisionForm(context, deps),
-  ];
-}
+export const merchantPages = [
+  showMerchant,
+  downloadDocument,
+  showAccountNumber,
+  linkedAccountForm,
+  decisionForm,
+];
 
 type ViewReply = Extract<PageReply, { view: unknown }>;
 
@@ -84,10 +82,7 @@ async function refusedReply(
 }
 
 function showMerchant(context: PageContext, deps: MerchantReviewDeps): Route[] {
-  return definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/merchants/{merchant}',
+  return definePage(context, 'operator', 'GET /merchants/{merchant}', {
     params: merchantParams,
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ viewer, params: { merchant }, query: { done } }) =>
@@ -96,10 +91,7 @@ function showMerchant(context: PageContext, deps: MerchantReviewDeps): Route[] {
 }
 
 function downloadDocument(context: PageContext, deps: MerchantReviewDeps): Route[] {
-  return definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/merchants/{merchant}/documents/{document}',
+  return definePage(context, 'operator', 'GET /merchants/{merchant}/documents/{document}', {
     params: merchantParams.extend({ document: z.string() }),
     query: z.object({ shown: z.string().optional() }),
   }).handledBy(async ({ actor, params: { merchant, document }, query: { shown } }) => {
@@ -110,10 +102,7 @@ function downloadDocument(context: PageContext, deps: MerchantReviewDeps): Route
 
 /** A form, because each look at the number is an entry of the audit log. */
 function showAccountNumber(context: PageContext, deps: MerchantReviewDeps): Route[] {
-  return definePage(context, {
-    audience: 'operator',
-    method: 'POST',
-    path: '/merchants/{merchant}/account-number',
+  return definePage(context, 'operator', 'POST /merchants/{merchant}/account-number', {
     permission: 'accountNumber.read',
     params: merchantParams,
   }).handledBy(async ({ viewer, actor, params: { merchant } }) => {
@@ -123,10 +112,7 @@ function showAccountNumber(context: PageContext, deps: MerchantReviewDeps): Rout
 }
 
 function linkedAccountForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
-  return definePage(context, {
-    audience: 'operator',
-    method: 'POST',
-    path: '/merchants/{merchant}/linked-account',
+  return definePage(context, 'operator', 'POST /merchants/{merchant}/linked-account', {
     formPath: '/merchants/{merchant}',
     permission: 'merchant.linkedAccount',
     asksAgain: true,
@@ -153,10 +139,7 @@ const isProposed = (change: StatusChange): change is 'approve' | 'activate' =>
   change === 'approve' || change === 'activate';
 
 function decisionForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
-  return definePage(context, {
-    audience: 'operator',
-    method: 'POST',
-    path: '/merchants/{merchant}/decision',
+  return definePage(context, 'operator', 'POST /merchants/{merchant}/decision', {
     formPath: '/merchants/{merchant}',
     permission: 'merchant.review',
     asksAgain: ({ body: { change } }) => isProposed(change),

@@ -10,11 +10,12 @@ import {
   businessFacts,
   changesSection,
   documentTable,
+  missingList,
   notReadyText,
   shownDocuments,
-  missingList,
 } from '../../view/application.ts';
 import type { View } from '../../view/layout.ts';
+import { timeline } from '../../view/order.ts';
 import {
   emptyState,
   facts,
@@ -24,14 +25,12 @@ import {
   section,
   written,
 } from '../../view/parts.ts';
-import { shortId } from '../../view/short-texts.ts';
-import { timeline } from '../../view/steps.ts';
+import { shortId } from '../../view/texts.ts';
 import type { OperatorViewer } from '../../viewer.ts';
 import { actionText } from '../audit-actions.ts';
 import { whoCell } from '../audit-entry.ts';
-import { jumpTo } from '../parts.ts';
+import { jumpTo, merchantPath } from '../parts.ts';
 import { openProposals } from '../proposal-tables.ts';
-import { merchantPath } from './deps.ts';
 import type { Shown } from './merchant-forms.ts';
 import { accountNumberForm, decisionSection, linkedAccountSection } from './merchant-forms.ts';
 import { volumeSection } from './volume.ts';

@@ -4,7 +4,7 @@ import { readMoneyDays } from '../../../ledger/public.ts';
 import type { OrderVolume } from '../../../orders/public.ts';
 import { readOrderVolume } from '../../../orders/public.ts';
 import { numberText } from '../../../pages/format.ts';
-import { addDays, todayInIndia } from '../../money/days.ts';
+import { addDays, todayInIndia } from '../../money/period.ts';
 import { money, section } from '../../view/parts.ts';
 import { dataTable } from '../../view/table.ts';
 
@@ -64,15 +64,11 @@ export function volumeSection({ recent, all }: MerchantVolume) {
       isCompact: true,
       rows: all.paidOrders === 0 ? [] : figures,
       empty: 'No order was paid in production yet.',
-      columns: [
-        { title: 'Figure', cell: ([title]) => title },
-        { title: 'In all', isNumber: true, cell: ([, textOf]) => textOf(all) },
-        {
-          title: `The last ${RECENT_DAYS} days`,
-          isNumber: true,
-          cell: ([, textOf]) => textOf(recent),
-        },
-      ],
+      columns: {
+        Figure: ([title]) => title,
+        'In all': { isNumber: true, cell: ([, textOf]) => textOf(all) },
+        [`The last ${RECENT_DAYS} days`]: { isNumber: true, cell: ([, textOf]) => textOf(recent) },
+      },
     }),
   );
 }

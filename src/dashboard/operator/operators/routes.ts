@@ -2,16 +2,16 @@ import { z } from 'zod';
 import type { AccountDeps, ListedOperator, OperatorRole } from '../../../accounts/public.ts';
 import { emailKeyOf, listOperators, readOperatorState } from '../../../accounts/public.ts';
 import { DomainError } from '../../../domain/index.ts';
-import { errorOf, ValidationError } from '../../../http/responses/errors.ts';
 import type { Route } from '../../../http/define-route.ts';
-import { text } from '../../account/fields.ts';
-import { orShowAgain } from '../../account/form-reply.ts';
+import { errorOf, ValidationError } from '../../../http/responses/errors.ts';
 import type { ProposalDeps } from '../../../proposals/public.ts';
 import { disableOrPropose, isLastOtherAdmin } from '../../../proposals/public.ts';
+import { orShowAgain } from '../../account/form-reply.ts';
+import { text } from '../../account/parts.ts';
 import type { PageContext } from '../../context.ts';
 import { definePage } from '../../page.ts';
 import type { OperatorViewer } from '../../viewer.ts';
-import { proposalPath, proposeAndShow, proposerOf } from '../propose.ts';
+import { proposalPath, proposeAndShow, proposerOf } from '../proposal-tables.ts';
 import { operatorsView, operatorView } from './views.ts';
 
 const OPERATORS = '/operator/operators';
@@ -28,21 +28,15 @@ function roleOf(typed: string): OperatorRole {
 const params = z.object({ id: z.string() });
 
 /** The pages on which an admin proposes and disables operators. */
-export function operatorsRoutes(
+export function operatorAccountPages(
   context: PageContext,
   accounts: AccountDeps,
   proposals: ProposalDeps,
 ): Route[] {
-  const show = definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/operators',
+  const show = definePage(context, 'operator', 'GET /operators', {
     permission: 'operator.manage',
   }).handledBy(async () => ({ view: operatorsView(await listOperators(accounts)) }));
-  const invite = definePage(context, {
-    audience: 'operator',
-    method: 'POST',
-    path: '/operators/invite',
+  const invite = definePage(context, 'operator', 'POST /operators/invite', {
     formPath: '/operators',
     permission: 'operator.create',
     asksAgain: true,
@@ -73,18 +67,15 @@ function addressOf(typed: string): string {
   throw new ValidationError({ email: 'email must be a valid email address' });
 }
 
-const ONE = { audience: 'operator', params } as const;
-const ACT = { ...ONE, method: 'POST', formPath: '/operators/{id}' } as const;
+const ACT = { params, formPath: '/operators/{id}' } as const;
 
 function operatorPages(
   context: PageContext,
   accounts: AccountDeps,
   proposals: ProposalDeps,
 ): Route[] {
-  const show = definePage(context, {
-    ...ONE,
-    method: 'GET',
-    path: '/operators/{id}',
+  const show = definePage(context, 'operator', 'GET /operators/{id}', {
+    params,
     permission: 'operator.manage',
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ params: { id }, query, viewer }) => {
@@ -93,9 +84,8 @@ function operatorPages(
     const shown = { viewerId: viewer.user.userId, done: query.done, isLast };
     return { view: operatorView(operator, shown) };
   });
-  const disable = definePage(context, {
+  const disable = definePage(context, 'operator', 'POST /operators/{id}/disable', {
     ...ACT,
-    path: '/operators/{id}/disable',
     permission: 'operator.disable',
     body: z.object({ disableReason: text }),
     // Only the proposal to disable the last other admin: a stolen account is stopped at once.
@@ -119,9 +109,8 @@ function proposedChanges(
   accounts: AccountDeps,
   proposals: ProposalDeps,
 ): Route[] {
-  const changeRole = definePage(context, {
+  const changeRole = definePage(context, 'operator', 'POST /operators/{id}/role', {
     ...ACT,
-    path: '/operators/{id}/role',
     permission: 'operator.role',
     asksAgain: true,
     body: z.object({ role: text, roleReason: text }),
@@ -134,9 +123,8 @@ function proposedChanges(
       reason: body.roleReason,
     });
   });
-  const reset = definePage(context, {
+  const reset = definePage(context, 'operator', 'POST /operators/{id}/reset-two-factor', {
     ...ACT,
-    path: '/operators/{id}/reset-two-factor',
     permission: 'operator.reset',
     asksAgain: true,
     body: z.object({ resetReason: text }),

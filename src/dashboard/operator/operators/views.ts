@@ -2,7 +2,7 @@ import type { ListedOperator } from '../../../accounts/public.ts';
 import type { RefusedForm } from '../../account/form-reply.ts';
 import { refusal } from '../../account/form-reply.ts';
 import type { FormState } from '../../view/fields.ts';
-import { choice, submit, textArea, textField } from '../../view/fields.ts';
+import { choice, submit, textField } from '../../view/fields.ts';
 import type { View } from '../../view/layout.ts';
 import type { Tone } from '../../view/parts.ts';
 import {
@@ -16,9 +16,10 @@ import {
   tag,
   wordsOf,
 } from '../../view/parts.ts';
-import { shortId, shortMoment } from '../../view/short-texts.ts';
 import { dataTable } from '../../view/table.ts';
+import { shortId, shortMoment } from '../../view/texts.ts';
 import { form, link } from '../../view/url.ts';
+import { reasonField } from '../parts.ts';
 
 const ROLES = { support: 'Support', finance: 'Finance', admin: 'Admin' } as const;
 const ROLES_HINT =
@@ -44,18 +45,8 @@ function stateTag({ state }: ListedOperator) {
 const roleField = (state: FormState) =>
   choice({ name: 'role', label: 'Role', hint: ROLES_HINT, choices: ROLES, required: true }, state);
 
-/** @param name differs where a page has several forms */
-const reasonField = (name: string, state: FormState = {}) =>
-  textArea(
-    {
-      name,
-      label: 'Reason',
-      hint: 'For the admin who approves it, and the audit log.',
-      required: true,
-      maxLength: 1000,
-    },
-    state,
-  );
+const approversReason = (name: string, state?: FormState) =>
+  reasonField('For the admin who approves it, and the audit log.', state, { name });
 
 const SECOND = 'Another admin has to approve it within 24 hours.';
 
@@ -66,25 +57,19 @@ export function operatorsView(operators: readonly ListedOperator[], state: Refus
     isCompact: true,
     rows: operators,
     empty: 'None.',
-    columns: [
-      {
-        title: 'E-mail',
-        cell: ({ email, userId }) => link(`/operator/operators/${userId}`, email),
-      },
-      { title: 'Role', cell: ({ role }) => wordsOf(role) },
-      { title: 'Status', cell: stateTag },
-      {
-        title: 'Last seen',
-        cell: ({ lastSeenAt }) => (lastSeenAt ? shortMoment(lastSeenAt) : 'No session'),
-      },
-    ],
+    columns: {
+      'E-mail': ({ email, userId }) => link(`/operator/operators/${userId}`, email),
+      Role: ({ role }) => wordsOf(role),
+      Status: stateTag,
+      'Last seen': ({ lastSeenAt }) => (lastSeenAt ? shortMoment(lastSeenAt) : 'No session'),
+    },
   });
   const invite = form(
     '/operator/operators/invite',
     {},
     textField({ name: 'email', label: 'E-mail', type: 'email', required: true }, state),
     roleField(state),
-    reasonField('reason', state),
+    approversReason('reason', state),
     submit('Propose the invitation'),
   );
   const content = [refusal(state), list, setting('invite', 'Invite an operator', SECOND, invite)];
@@ -145,7 +130,7 @@ function formsOf(operator: ListedOperator, viewerId: string, isLast: boolean) {
     form(
       `${path}/disable`,
       {},
-      isLast && reasonField('disableReason'),
+      isLast && approversReason('disableReason'),
       submit(isLast ? 'Propose to disable the operator' : 'Disable the operator', 'danger'),
     ),
   );
@@ -157,7 +142,7 @@ function formsOf(operator: ListedOperator, viewerId: string, isLast: boolean) {
       `${path}/role`,
       {},
       roleField({ values: { role: operator.role } }),
-      reasonField('roleReason'),
+      approversReason('roleReason'),
       submit('Propose the role'),
     ),
   );
@@ -168,7 +153,7 @@ function formsOf(operator: ListedOperator, viewerId: string, isLast: boolean) {
     form(
       `${path}/reset-two-factor`,
       {},
-      reasonField('resetReason'),
+      approversReason('resetReason'),
       submit('Propose to reset two-factor', 'danger'),
     ),
   );

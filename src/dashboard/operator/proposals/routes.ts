@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DomainError } from '../../../domain/index.ts';
 import type { Route } from '../../../http/define-route.ts';
 import { withMerchantNames } from '../../../merchants/public.ts';
-import type { ProposalDeps } from '../../../proposals/public.ts';
+import type { ProposalDeps, Proposer } from '../../../proposals/public.ts';
 import {
   approveProposal,
   deadlineOfProposal,
@@ -15,11 +15,10 @@ import {
 } from '../../../proposals/public.ts';
 import type { PageContext } from '../../context.ts';
 import { definePage } from '../../page.ts';
-import type { PageReply } from '../../reply.ts';
 import type { View } from '../../view/layout.ts';
 import type { OperatorViewer } from '../../viewer.ts';
-import { ROWS_PER_PAGE } from '../context.ts';
-import { proposalPath, proposerOf } from '../propose.ts';
+import { ROWS_PER_PAGE } from '../parts.ts';
+import { proposalPath, proposerOf } from '../proposal-tables.ts';
 import { proposalsView, proposalView } from './views.ts';
 
 /** The gateway is asked again, and the order's workflow answers. */
@@ -31,10 +30,7 @@ const params = z.object({ proposal: z.string() });
 /** The proposals, and one with its approval, rejection and withdrawal. */
 export function proposalPages(context: PageContext, deps: ProposalDeps): Route[] {
   const { sql } = deps;
-  const list = definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/proposals',
+  const list = definePage(context, 'operator', 'GET /proposals', {
     query: z.object({ before: z.string().max(64).optional() }),
   }).handledBy(async ({ query: { before } }) => {
     const [open, { proposals, hasMore }] = await Promise.all([
@@ -44,10 +40,7 @@ export function proposalPages(context: PageContext, deps: ProposalDeps): Route[]
     const next = hasMore ? proposals.at(-1)?.proposalId : undefined;
     return { view: proposalsView(open, proposals, { before, next }) };
   });
-  const show = definePage(context, {
-    audience: 'operator',
-    method: 'GET',
-    path: '/proposals/{proposal}',
+  const show = definePage(context, 'operator', 'GET /proposals/{proposal}', {
     params,
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ params: { proposal }, query: { done }, viewer }) => ({
@@ -71,55 +64,42 @@ async function viewOf(
   return proposalView(viewer, proposal, { deadline, merchantName, ...shown });
 }
 
+type Decide = (deps: ProposalDeps, proposer: Proposer, proposalId: string) => Promise<string>;
+
+/** What can be decided about a proposal, each with what came of it. @throws DomainError */
+const DECISIONS: Readonly<Record<'approve' | 'reject' | 'withdraw', Decide>> = {
+  async approve(...asked) {
+    const { outcome } = await approveProposal(...asked);
+    return outcome === 'done' ? 'approved' : outcome;
+  },
+  async reject(...asked) {
+    await rejectProposal(...asked);
+    return 'rejected';
+  },
+  async withdraw(...asked) {
+    await withdrawProposal(...asked);
+    return 'withdrawn';
+  },
+};
+
 function decisions(context: PageContext, deps: ProposalDeps): Route[] {
-  const post = {
-    audience: 'operator',
-    method: 'POST',
-    params,
-    responseTimeoutMs: RESPONSE_TIMEOUT_MS,
-  } as const;
-  const shownAgain = async (
-    viewer: OperatorViewer,
-    proposalId: string,
-    decide: () => Promise<string>,
-  ): Promise<PageReply> => {
-    try {
-      return { seeOther: `${proposalPath(proposalId)}?done=${await decide()}` };
-    } catch (error) {
-      const status = error instanceof DomainError && SHOWN.get(error.code);
-      if (!status) throw error;
-      const refusal = error.message;
-      return { status, view: await viewOf(deps, viewer, proposalId, { refusal }) };
-    }
-  };
-  const approve = definePage(context, {
-    ...post,
-    path: '/proposals/{proposal}/approve',
-    formPath: '/proposals/{proposal}',
-    asksAgain: true,
-  }).handledBy(async ({ params: { proposal }, viewer, actor }) =>
-    shownAgain(viewer, proposal, async () => {
-      const { outcome } = await approveProposal(deps, proposerOf({ viewer, actor }), proposal);
-      return outcome === 'done' ? 'approved' : outcome;
+  return Object.entries(DECISIONS).flatMap(([name, decide]) =>
+    definePage(context, 'operator', `POST /proposals/{proposal}/${name}`, {
+      params,
+      formPath: '/proposals/{proposal}',
+      asksAgain: name === 'approve',
+      responseTimeoutMs: RESPONSE_TIMEOUT_MS,
+    }).handledBy(async ({ params: { proposal }, viewer, actor }) => {
+      try {
+        const done = await decide(deps, proposerOf({ viewer, actor }), proposal);
+        return { seeOther: `${proposalPath(proposal)}?done=${done}` };
+      } catch (error) {
+        const status = error instanceof DomainError && SHOWN.get(error.code);
+        if (!status) throw error;
+        return { status, view: await viewOf(deps, viewer, proposal, { refusal: error.message }) };
+      }
     }),
   );
-  const reject = definePage(context, { ...post, path: '/proposals/{proposal}/reject' }).handledBy(
-    async ({ params: { proposal }, viewer, actor }) =>
-      shownAgain(viewer, proposal, async () => {
-        await rejectProposal(deps, proposerOf({ viewer, actor }), proposal);
-        return 'rejected';
-      }),
-  );
-  const withdraw = definePage(context, {
-    ...post,
-    path: '/proposals/{proposal}/withdraw',
-  }).handledBy(async ({ params: { proposal }, viewer, actor }) =>
-    shownAgain(viewer, proposal, async () => {
-      await withdrawProposal(deps, proposerOf({ viewer, actor }), proposal);
-      return 'withdrawn';
-    }),
-  );
-  return [...approve, ...reject, ...withdraw];
 }
 
 /** The refusals that the proposal's own page shows, with their status. */

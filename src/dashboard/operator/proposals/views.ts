@@ -14,13 +14,12 @@ import {
   section,
   written,
 } from '../../view/parts.ts';
-import { shortId } from '../../view/short-texts.ts';
 import { dataTable, pager } from '../../view/table.ts';
+import { shortId } from '../../view/texts.ts';
 import { form } from '../../view/url.ts';
 import type { OperatorViewer } from '../../viewer.ts';
 import { merchantLink } from '../parts.ts';
-import { aboutLink, proposalTable, statusTag } from '../proposal-tables.ts';
-import { proposalPath } from '../propose.ts';
+import { aboutLink, proposalPath, proposalTable, statusTag } from '../proposal-tables.ts';
 
 const DONE = {
   open: 'It is proposed. Another operator has to approve it within 24 hours.',
@@ -121,11 +120,11 @@ function changeTable(proposal: Proposal) {
     caption: 'What is, and what will be',
     rows: changesOf(proposal),
     empty: 'Nothing.',
-    columns: [
-      { title: 'What', cell: ({ what }) => what },
-      { title: 'When it was proposed', cell: (change) => change.before },
-      { title: 'Afterwards', cell: ({ after }) => after },
-    ],
+    columns: {
+      What: ({ what }) => what,
+      'When it was proposed': (change) => change.before,
+      Afterwards: ({ after }) => after,
+    },
   });
 }
 

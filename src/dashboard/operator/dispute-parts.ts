@@ -1,8 +1,12 @@
-import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
-import type { DisputeEnding, DisputeRecord } from '../../orders/public.ts';
-import { moment, written } from '../view/parts.ts';
+import type { WithMerchantName } from '../../merchants/public.ts';
+import type { DisputeEnding, DisputeRecord, RunningDispute } from '../../orders/public.ts';
+import { said } from '../view/order.ts';
+import { hint, moment, money, orderStatus } from '../view/parts.ts';
+import { dataTable } from '../view/table.ts';
+import { shortId, shortMoment } from '../view/texts.ts';
 import { whoCell } from './audit-entry.ts';
+import { merchantIn } from './parts.ts';
 
 const ENDINGS = {
   resolved_by_merchant: 'Resolved by the merchant',
@@ -32,7 +36,7 @@ function disputeRecord(dispute: DisputeRecord) {
         null,
         `Dispute ${number}: ${dispute.ending ? ENDINGS[dispute.ending] : 'not decided yet'}`,
       ),
-      dispute.ending && h('p', { class: 'hint' }, endedAt ? moment(endedAt) : 'under way'),
+      dispute.ending && hint(endedAt ? moment(endedAt) : 'under way'),
     ),
     said(
       [
@@ -55,6 +59,29 @@ function disputeRecord(dispute: DisputeRecord) {
   ];
 }
 
-function said(who: ComponentChildren, text: string) {
-  return h('div', { class: 'said' }, h('p', { class: 'hint' }, who), written(text));
+/** Running disputes, the nearest deadline first. */
+export function disputeTable(disputes: readonly WithMerchantName<RunningDispute>[], empty: string) {
+  return dataTable({
+    caption: 'Disputes by their deadline',
+    isCompact: true,
+    rows: disputes,
+    empty,
+    columns: {
+      Until: ({ respondBy }) => shortMoment(respondBy),
+      Order: ({ orderNumber }) =>
+        shortId('order number', orderNumber, `/operator/disputes/${orderNumber}`),
+      Status: ({ status, isRefunding, disputeCount }) => [
+        orderStatus(status),
+        h(
+          'span',
+          { class: 'hint' },
+          isRefunding && ' Refunding',
+          disputeCount > 1 && ` Dispute ${disputeCount}`,
+        ),
+      ],
+      Amount: { isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
+      Raised: ({ raisedAt }) => shortMoment(raisedAt),
+      Merchant: { isLine: true, cell: merchantIn },
+    },
+  });
 }

@@ -3,16 +3,13 @@ import type { Actor } from '../../db/actor.ts';
 import type { Alongside } from '../../db/alongside.ts';
 import type { CommandType, Environment } from '../../domain/index.ts';
 import { transitionOf } from '../../domain/index.ts';
+import { BASE_PATHS } from '../../http/base-paths.ts';
 import { parseInput } from '../../http/define-route.ts';
 import { keyHeaders } from '../../http/input/idempotency-key.ts';
-import { BASE_PATHS } from '../../http/base-paths.ts';
 import { fieldsOf } from '../../http/input/validation.ts';
 import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
-import { curlOfPost } from '../routes/curl.ts';
-import type { DeclaredCommand } from '../routes/route-parts.ts';
-import { commandPath } from '../routes/route-parts.ts';
-import type { OrderRow } from '../rows.ts';
-import { commandIdOf } from './command-ids.ts';
+import type { DeclaredCommand, OrderRow } from '../../orders/public.ts';
+import { commandIdOf, commandPath, curlOfPost } from '../../orders/public.ts';
 
 /** One command that a person can give an order from its page. */
 interface ActionFacts {

@@ -1,10 +1,19 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
+import type { OrderStatus } from '../../domain/index.ts';
 import { cursorOf } from '../../http/input/cursor.ts';
 import type { TimelinePlace, TimelineRow } from '../../orders/public.ts';
-import { moment, wordsOf, written } from './parts.ts';
-import { pathWith } from './table.ts';
-import { link } from './url.ts';
+import {
+  hint,
+  moment,
+  money,
+  objectHead,
+  orderStatus,
+  section,
+  wordsOf,
+  written,
+} from './parts.ts';
+import { link, pathWith } from './url.ts';
 
 /** What happened, in words, by the step's kind. */
 export const STEP_LABELS = {
@@ -55,11 +64,43 @@ export interface TimelineEntry {
   readonly more?: ComponentChildren;
 }
 
-/** The way to the entries before those that a page shows. @param path of the page */
-export function earlierLink(path: string, earlier: TimelinePlace | null) {
-  if (earlier === null) return null;
-  const to = `${pathWith(path, { before: cursorOf(earlier) })}#timeline`;
-  return h('p', null, link(to, 'Earlier entries'));
+/** The amount and the status of an order, and which one it is. @param list that the page belongs to */
+export function orderHead(
+  list: { path: string; list: string },
+  { kind, name, one }: { kind: string; name: string; one: ComponentChildren },
+  order: { description: string; amountPaise: number; status: OrderStatus },
+) {
+  return objectHead(
+    { ...list, one: [one, ' · ', h('bdi', null, order.description)] },
+    h('span', { class: 'hidden' }, `${kind} ${name}: `),
+    money(order.amountPaise),
+    orderStatus(order.status),
+  );
+}
+
+/** What one side of a dispute has written. */
+export function said(who: ComponentChildren, text: string) {
+  return h('div', { class: 'said' }, hint(who), written(text));
+}
+
+/**
+ * What happened to an order, the latest first, with the way to earlier entries.
+ *
+ * @param entries the oldest first
+ * @param path of the page that shows the earlier ones
+ */
+export function timelineSection(
+  entries: readonly TimelineEntry[],
+  { path, earlier }: { path: string; earlier: TimelinePlace | null },
+  now?: Date,
+) {
+  const to = earlier && `${pathWith(path, { before: cursorOf(earlier) })}#timeline`;
+  return section(
+    'timeline',
+    'Timeline',
+    timeline(entries.toReversed(), now),
+    to && h('p', null, link(to, 'Earlier entries')),
+  );
 }
 
 /** What happened to an order or a merchant, in the order of the entries. */
@@ -72,7 +113,7 @@ export function timeline(entries: readonly TimelineEntry[], now = new Date()) {
         'li',
         { key: index },
         h('h3', { title: code }, what),
-        h('p', { class: 'hint' }, moment(at, now), by && [' · ', by]),
+        hint(moment(at, now), by && [' · ', by]),
         Object.entries(details ?? {}).map(([name, value]) => stepDetail(name, value)),
         more,
       ),
@@ -92,5 +133,5 @@ function stepDetail(name: string, value: string | number | boolean | null) {
         h('span', { class: 'hint' }, `${label}: `),
         h(isId(name) ? 'code' : 'bdi', null, text),
       )
-    : h('div', null, h('p', { class: 'hint' }, label), written(text));
+    : h('div', null, hint(label), written(text));
 }

@@ -1,7 +1,6 @@
 import { h } from 'preact';
 import { shorten, shortTimeText, wholeTimeText } from '../../pages/format.ts';
-import { icon } from './icon.ts';
-import { link } from './url.ts';
+import { icon, link } from './url.ts';
 
 /** An id shows its kind at the beginning, and what is random at the end. */
 const SHOWN_OF_ID = { first: 4, last: 6 };
@@ -70,4 +69,45 @@ export function shortMoment(at: Date, now = new Date()) {
 export function shortText(text: string, maxCharacters = USUAL_CHARACTERS) {
   const shown = shorten(text, maxCharacters);
   return h('bdi', { title: shown === text ? undefined : text }, shown);
+}
+
+/**
+ * A text to copy, such as a key or a command. The button works with the page's script, and is
+ * hidden without.
+ *
+ * @param label what it is, for the button's name
+ * @param shown the same text in the lines in which people read it
+ */
+export function copyable(label: string, text: string, shown = text) {
+  return h(
+    'div',
+    { class: 'copyable' },
+    h('pre', { tabIndex: 0, 'aria-label': label, role: 'group' }, h('code', null, shown)),
+    copyButton(`Copy ${label}`, text, 'small'),
+  );
+}
+
+/** A button that copies a text; it works with the page's script, and is hidden without. */
+export function copyButton(label: string, text: string, kind: 'button' | 'small' = 'button') {
+  return h(
+    'button',
+    { type: 'button', class: kind, 'data-copy': text, hidden: true },
+    h('span', { 'aria-live': 'polite' }, label),
+  );
+}
+
+/** Code for developers, with what it does above it. It is dark in both colour schemes, as in the documentation. */
+export function codePanel(title: string, code: string) {
+  return h(
+    'figure',
+    { class: 'code' },
+    h('figcaption', null, title),
+    h('pre', { tabIndex: 0, role: 'group', 'aria-label': title }, h('code', null, code)),
+  );
+}
+
+/** A link that saves a text as a file; it works without a script. */
+export function downloadText(label: string, fileName: string, text: string) {
+  const href = `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`;
+  return h('a', { class: 'button second', href, download: fileName }, label);
 }

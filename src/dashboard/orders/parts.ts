@@ -1,0 +1,63 @@
+import { h } from 'preact';
+import type { Sql } from '../../db/client.ts';
+import type { MerchantCircumstances, SentencePart } from '../../domain/index.ts';
+import type { NoticeDeps } from '../../merchants/public.ts';
+import type { MerchantOrders, OrderRow } from '../../orders/public.ts';
+import { waitingOf } from '../../orders/public.ts';
+import { moment, money } from '../view/parts.ts';
+import type { MerchantViewer } from '../viewer.ts';
+import { pathOf } from '../viewer.ts';
+import type { OrderAction, OrderActionId, OrderActions } from './actions.ts';
+
+/** What the pages of a merchant's orders call. */
+export interface OrderPagesDeps {
+  sql: Sql;
+  orders: MerchantOrders;
+  actions: OrderActions;
+  /** A refund of an order above this amount asks again for password and second factor. */
+  refundAsksAbovePaise: number;
+  /** Of mails to the merchant about such a refund. */
+  notices: NoticeDeps;
+  /** The URL of the buyer's page. */
+  paymentUrlOf(order: OrderRow): string;
+}
+
+/** The path of the page of one order. */
+export function orderPath({ environment, orderNumber }: OrderRow, below = ''): string {
+  return pathOf({ environment }, `/orders/${encodeURIComponent(orderNumber)}${below}`);
+}
+
+/** The answers to a dispute, which a suspended merchant can still give here. Source: the contract's "States". */
+const DISPUTE_ANSWERS: readonly string[] = [
+  'submitEvidence',
+  'resolveDispute',
+  'acceptDispute',
+] satisfies OrderActionId[];
+
+/** The actions with which a merchant returns the buyer's money. */
+const REFUNDS: readonly string[] = ['refundOrder', 'acceptDispute'] satisfies OrderActionId[];
+
+/** Whether an action returns the buyer's money. */
+export const returnsMoney = (actionId: string): boolean => REFUNDS.includes(actionId);
+
+/** Whether the merchant's status allows its users the action. */
+export function mayAct({ merchantStatus }: MerchantViewer, actionId: string): boolean {
+  if (merchantStatus === 'SUSPENDED') return DISPUTE_ANSWERS.includes(actionId);
+  return merchantStatus === 'APPROVED';
+}
+
+/** The actions that the merchant's status allows its users. */
+export function allowedActions(viewer: MerchantViewer, actions: OrderAction[]): OrderAction[] {
+  return actions.filter(({ id }) => mayAct(viewer, id));
+}
+
+/** The sentence of what an order waits for. */
+export function waitingSentence(order: OrderRow, circumstances: MerchantCircumstances) {
+  const { sentence } = waitingOf(order, circumstances);
+  return h('p', { class: 'lead' }, ...sentence.map((part) => nodeOf(part, circumstances.now)));
+}
+
+function nodeOf(part: SentencePart, now: Date) {
+  if (typeof part === 'string') return part;
+  return 'at' in part ? moment(part.at, now) : money(part.amountPaise);
+}

@@ -1,0 +1,114 @@
+import { h } from 'preact';
+import type { Sql } from '../../db/client.ts';
+import type { Environment } from '../../domain/index.ts';
+import type { NoticeDeps } from '../../merchants/public.ts';
+import { numberText, timeText } from '../../pages/format.ts';
+import type { SecretBox } from '../../secret-box.ts';
+import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
+import type {
+  CheckUrl,
+  DeliveryOwner,
+  LastAttempts,
+  WebhookSender,
+} from '../../webhooks/public.ts';
+import { endpointFailingSince, lastAttempts } from '../../webhooks/public.ts';
+import { tabs } from '../view/pages.ts';
+import { capitalised, moment, notice } from '../view/parts.ts';
+import { link } from '../view/url.ts';
+import { pathOf } from '../viewer.ts';
+
+/** What the pages of keys, webhook settings and deliveries hand to the features. */
+export interface SettingsDeps {
+  sql: Sql;
+  /** The key of the HMACs of API secrets. */
+  pepper: string;
+  /** Opens and seals webhook secrets. */
+  secretBox: SecretBox;
+  checkUrl: CheckUrl;
+  /** Sends test events. */
+  sender: WebhookSender;
+  apiVersion: string;
+  retries: DeliveryRetries;
+  /** Of mails to the merchant about what its users do. */
+  notices: NoticeDeps;
+}
+
+/** Something that a merchant has to do, with the page on which to do it. */
+export interface AttentionItem {
+  text: string;
+  to: string;
+  /** Until when; those without a deadline come after those with one. */
+  until: Date | null;
+  /** Something does not work. */
+  isFault?: boolean;
+}
+
+/** Where a page's subject is, in a sentence. */
+export const IN_ENVIRONMENT = {
+  sandbox: 'in the sandbox',
+  production: 'in production',
+} as const satisfies Record<Environment, string>;
+
+/** What came of an attempt: "200", or why it failed: "Answered 503". */
+export function resultText({
+  statusCode,
+  error,
+}: {
+  statusCode: number | null;
+  error: string | null;
+}): string {
+  return capitalised(error ?? String(statusCode ?? ''));
+}
+
+/** The two pages about webhooks: what was sent, and where to. */
+export function webhookTabs(environment: Environment, current: '/deliveries' | '/webhooks') {
+  const pathIn = (below: string) => pathOf({ environment }, below);
+  const pages = { [pathIn('/deliveries')]: 'Sent webhooks', [pathIn('/webhooks')]: 'Endpoint' };
+  return tabs('Webhooks', pages, pathIn(current));
+}
+
+/** What browsers send of a field `datetime-local`; people in India mean their own time. */
+const LOCAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?$/;
+
+/** A date and time of India, such as `2026-11-22T18:30`. @returns undefined for any other text */
+export function parseIndianTime(text: string | undefined): Date | undefined {
+  if (text === undefined || !LOCAL_TIME.test(text)) return undefined;
+  const time = new Date(`${text}+05:30`);
+  // Times before 1970 have no delivery, and no ULID.
+  return time.getTime() >= 0 ? time : undefined;
+}
+
+const titleOf = ({ count }: LastAttempts) =>
+  `${numberText(count)} ${count === 1 ? 'webhook has' : 'webhooks have'} one attempt left`;
+
+const listPath = (environment: Environment) => pathOf({ environment }, '/deliveries?state=PENDING');
+
+/** The notice above the list of webhooks of which some have one attempt left; null without any. */
+export async function webhookBanner(sql: Sql, owner: DeliveryOwner) {
+  const last = await lastAttempts(sql, owner);
+  if (!last) return null;
+  return notice('bad', [
+    h('strong', null, titleOf(last)),
+    ', the first at ',
+    moment(last.firstAt),
+    '. After it they are not sent again by themselves. ',
+    link(listPath(owner.environment), 'See them'),
+  ]);
+}
+
+/** The same for the list of what needs the merchant's attention, and an endpoint that fails. */
+export async function webhookAttention(sql: Sql, owner: DeliveryOwner): Promise<AttentionItem[]> {
+  const { environment } = owner;
+  const [last, failingSince] = await Promise.all([
+    lastAttempts(sql, owner),
+    endpointFailingSince(sql, owner),
+  ]);
+  const failing = failingSince && {
+    text: `Your server has accepted no webhook since ${timeText(failingSince)}`,
+    to: pathOf({ environment }, '/webhooks'),
+    until: null,
+    isFault: true,
+  };
+  const left = last && { text: titleOf(last), to: listPath(environment), until: last.firstAt };
+  return [left, failing].filter((item) => item != null);
+}
