@@ -42,6 +42,8 @@ function faultOf(count: number | undefined, limit: number | undefined): string {
   return count > limit ? `: ${count - limit} too many` : '';
 }
 
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
 const counts = countLines();
 const limitOf = new Map<string, number>(Object.entries(limits));
 let faults = 0;
@@ -50,7 +52,7 @@ for (const place of [...new Set([...counts.keys(), ...limitOf.keys()])].toSorted
   const fault = faultOf(count, limit);
   if (fault !== '') faults += 1;
   const numbers = [count, limit].map((number) => String(number ?? '').padStart(8)).join('');
-  console.log(`${numbers}  ${place}${fault}`);
+  print(`${numbers}  ${place}${fault}`);
 }
-if (faults > 0) console.log('Who needs more raises a limit, in a commit that says why.');
+if (faults > 0) print('Who needs more raises a limit, in a commit that says why.');
 process.exit(faults > 0 ? 1 : 0);

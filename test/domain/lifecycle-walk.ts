@@ -80,7 +80,7 @@ export function aCommand(type: CommandType, nowMs = NOW_MS): Command {
 }
 
 /** What distinguishes the places in which an order can be. */
-export function placeOf(facts: Facts): string {
+function placeOf(facts: Facts): string {
   const { doing, disputes, isSecondAlarm, alarmAtMs } = facts;
   return [
     statusOf(facts),

@@ -121,9 +121,19 @@ function textOf(order: ShownOrder): string {
     problem === null ? workflowsText(order) : `Temporal cannot be read: ${problem}`,
     records('Gateway call', order.gatewayCalls),
     table(order.timeline),
-    table(order.deliveries.map(deliveryRow)),
+    table(order.deliveries.map(deliveryRow), OF_DELIVERY),
   );
 }
+
+/** What a delivery's row shows below its order. */
+const OF_DELIVERY = [
+  'deliveryId',
+  'event',
+  'state',
+  'attempts',
+  'lastAttempt',
+  'nextAttemptAt',
+] as const;
 
 function workflowsText({ workflows }: OrderWorkflowsView): string {
   const rows = workflows.map(({ workflowId, status, runId, link }) => ({
