@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import postgres from 'postgres';
 import { loadDevConfig } from '../../config.ts';
+import { dataDirIn, type Run } from '../../faults/run.ts';
 import { cacheRoot } from '../../files/cache.ts';
+import { withConnection } from '../../postgres/databases.ts';
 import { startEmbeddedPostgres } from '../../postgres/server.ts';
 import { freePort } from '../../processes/ports.ts';
+import { postgresFolder } from '../../start/data-dir.ts';
 import { archiveIn, createArchive, restoreBaseBackup, takeBaseBackup } from './base-backup.ts';
-import { postgresDataIn, type ClusterOptions, type Drill } from './cluster.ts';
-import { inSeconds, report } from './report.ts';
-import { waitFor } from './wait.ts';
+import { inSeconds, report, waitFor } from './report.ts';
 
 const ARCHIVED_WITHIN_MS = 30_000;
 const RECOVERED_WITHIN_MS = 120_000;
@@ -15,25 +15,23 @@ const RECOVERED_WITHIN_MS = 120_000;
 /** That of the production-like shape: a copy with fewer does not start. */
 const MAX_CONNECTIONS = 200;
 
+/** Where the PostgreSQL of a run keeps its data. */
+export const postgresDataIn = (folder: string) => postgresFolder(dataDirIn(folder));
+
 const archiveFolder = (folder: string) => join(folder, 'archive');
 const backupFolder = (folder: string) => join(folder, 'base-backup');
 
 /** PostgreSQL archives its WAL into the folder of the drill. */
-export function archiving(archiveTimeoutSeconds: number) {
-  return async (folder: string): Promise<ClusterOptions> => {
-    const { archiveCommand } = await createArchive(archiveFolder(folder));
-    return {
-      postgresSettings: {
-        archive_mode: 'on',
-        archive_timeout: archiveTimeoutSeconds,
-        archive_command: archiveCommand,
-      },
-    };
-  };
-}
+export const archiving = (archiveTimeoutSeconds: number) => async (folder: string) => ({
+  postgresSettings: {
+    archive_mode: 'on',
+    archive_timeout: archiveTimeoutSeconds,
+    archive_command: (await createArchive(archiveFolder(folder))).archiveCommand,
+  },
+});
 
 /** Takes a base backup of the running PostgreSQL. */
-export async function backUp({ cluster, folder }: Drill): Promise<void> {
+export async function backUp({ cluster, folder }: Run): Promise<void> {
   const startedAt = performance.now();
   const from = postgresDataIn(folder);
   const bytes = await takeBaseBackup(cluster.adminDatabaseUrl, from, backupFolder(folder));
@@ -41,22 +39,9 @@ export async function backUp({ cluster, folder }: Drill): Promise<void> {
   report(`base backup under load: ${Math.round(bytes / 1e6)} MB in ${took}`);
 }
 
-/** Runs statements as the superuser. */
-export async function asAdmin<Result>(
-  adminUrl: string,
-  use: (sql: postgres.Sql) => Promise<Result>,
-): Promise<Result> {
-  const sql = postgres(adminUrl, { max: 1, connect_timeout: 5, onnotice: () => {} });
-  try {
-    return await use(sql);
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
-}
-
 /** Waits until everything committed so far is in the archive. */
-export async function archiveEverything({ cluster }: Drill): Promise<void> {
-  await asAdmin(cluster.adminDatabaseUrl, async (sql) => {
+export async function archiveEverything({ cluster }: Run): Promise<void> {
+  await withConnection(cluster.adminDatabaseUrl, async (sql) => {
     const [switched] = await sql<{ file: string }[]>`
       SELECT pg_walfile_name(pg_switch_wal()) AS file`;
     const file = switched?.file ?? '';
@@ -70,7 +55,7 @@ export async function archiveEverything({ cluster }: Drill): Promise<void> {
 
 /** Puts the base backup into a data directory, to be recovered from the archive. */
 export async function prepareRecovery(
-  { folder }: Drill,
+  { folder }: Run,
   dataDir: string,
   targetMs?: number,
 ): Promise<void> {
@@ -92,7 +77,7 @@ export async function prepareRecovery(
  */
 export function untilRecovered(adminUrl: string): Promise<number> {
   return waitFor('PostgreSQL has recovered', RECOVERED_WITHIN_MS, () =>
-    asAdmin(adminUrl, async (sql) => {
+    withConnection(adminUrl, async (sql) => {
       const [row] = await sql<{ recovering: boolean; lastAt: Date | null }[]>`
         SELECT pg_is_in_recovery() AS recovering, pg_last_xact_replay_timestamp() AS "lastAt"`;
       return row?.recovering === false && (row.lastAt?.getTime() ?? 0);
@@ -105,35 +90,30 @@ export interface OtherPostgres {
   readonly adminUrl: string;
   readonly port: number;
   readonly address: string;
-  readonly pid: number;
   stop(): Promise<void>;
 }
 
 /** Starts PostgreSQL on a data directory that was restored beside the one of the shape. */
-export async function startOtherPostgres(
-  { guard }: Drill,
-  dataDir: string,
-  settings: Readonly<Record<string, string | number>> = {},
-): Promise<OtherPostgres> {
+export async function startOtherPostgres({ guard }: Run, dataDir: string): Promise<OtherPostgres> {
   const port = await freePort();
-  const { adminUrl, pid, stop } = await startEmbeddedPostgres({
+  const { adminUrl, stop } = await startEmbeddedPostgres({
     dataDir,
     port,
     guard,
     logFile: `${dataDir}.log`,
     cacheRoot: cacheRoot(loadDevConfig().cacheHome),
     log: report,
-    settings: { max_connections: MAX_CONNECTIONS, ...settings },
+    settings: { max_connections: MAX_CONNECTIONS },
   });
-  return { adminUrl, port, address: `127.0.0.1:${port}`, pid, stop };
+  return { adminUrl, port, address: `127.0.0.1:${port}`, stop };
 }
 
 /** Restores the base backup as it was at a time, on a server beside the one of the shape. */
-export async function restoreAside(drill: Drill, targetMs: number): Promise<OtherPostgres> {
+export async function restoreAside(run: Run, targetMs: number): Promise<OtherPostgres> {
   const startedAt = performance.now();
-  const dataDir = join(drill.folder, 'restored');
-  await prepareRecovery(drill, dataDir, targetMs);
-  const server = await startOtherPostgres(drill, dataDir);
+  const dataDir = join(run.folder, 'restored');
+  await prepareRecovery(run, dataDir, targetMs);
+  const server = await startOtherPostgres(run, dataDir);
   await untilRecovered(server.adminUrl);
   const took = inSeconds(performance.now() - startedAt);
   report(`restored beside it, as of ${new Date(targetMs).toISOString()}, in ${took}`);

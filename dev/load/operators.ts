@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { newTotpSecret, sealTotpSecret } from '../../src/accounts/two-factor/second-factor.ts';
 import { DomainError } from '../../src/domain/index.ts';
+import { runAdmin } from '../../src/main/admin/run.ts';
 import type { AdminService } from '../../src/main/admin/service.ts';
 import { createAdminService } from '../../src/main/admin/service.ts';
 import { createOrderCommands } from '../../src/orders/commands/commands.ts';
@@ -9,18 +11,61 @@ import type { Proposed } from '../../src/proposals/proposals.ts';
 import { approveProposal, propose, withdrawProposal } from '../../src/proposals/proposals.ts';
 import { listOpenProposals, requireProposal } from '../../src/proposals/queries.ts';
 
+/** The settings of a service, by which its operators act. */
+type Settings = Readonly<Record<string, string>>;
+
 /** What came of a try. `again`: it is not known yet, or nothing was done. */
 type Attempt = 'done' | 'again' | 'refused';
+
+const REPEAT_AFTER_MS = 500;
+/** Longer than any outage of a run. */
+const REPEATED_FOR_MS = 300_000;
+
+/** Repeats an act while it fails. @throws Error that of the act after five minutes */
+export async function untilDone<Result>(act: () => Promise<Result>): Promise<Result> {
+  const endsAt = performance.now() + REPEATED_FOR_MS;
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      if (performance.now() > endsAt) throw error;
+      await delay(REPEAT_AFTER_MS);
+    }
+  }
+}
+
+/**
+ * Runs a command of the operators' command line once.
+ *
+ * @param typed what it asks for
+ * @returns what it printed
+ * @throws Error if it fails
+ */
+export async function byCommand(
+  environment: Settings,
+  command: readonly string[],
+  typed: readonly string[] = [],
+): Promise<string> {
+  const io = { askSecrets: async () => [...typed] };
+  const { exitCode, stdout, stderr } = await runAdmin(command, () => environment, io);
+  if (exitCode !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+/** Proposes an act and approves it until it is carried out, or refused because an earlier try was. */
+export async function byTwo(environment: Settings, proposed: Proposed): Promise<void> {
+  const act = actOfTwo(environment, proposed);
+  await untilDone(async () => {
+    if ((await act()) === 'again') throw new Error(`${proposed.kind} is not carried out`);
+  });
+}
 
 /**
  * An act that one operator proposes and another one approves, as on the dashboard. Each call is one try.
  *
  * @param environment the settings of the service
  */
-export function actOfTwo(
-  environment: Readonly<Record<string, string>>,
-  proposed: Proposed,
-): () => Promise<Attempt> {
+export function actOfTwo(environment: Settings, proposed: Proposed): () => Promise<Attempt> {
   let proposalId: string | undefined;
 
   async function tryOnce({ deps, first, second }: TwoOperators): Promise<Attempt> {
@@ -66,7 +111,7 @@ export interface TwoOperators {
 
 /** Acts as two operators, the same ones each time. @throws Error what `act` throws, or while a server is away */
 export async function asTwoOperators<Result>(
-  environment: Readonly<Record<string, string>>,
+  environment: Settings,
   act: (operators: TwoOperators) => Promise<Result>,
 ): Promise<Result> {
   const service = createAdminService(environment, {});
