@@ -10,14 +10,8 @@ import { acknowledgedViolations, restViolations, transitionViolations } from './
 import { peopleViolations } from './people.ts';
 import { violation, violationText, type Counts, type Report, type Violation } from './report.ts';
 import { readRows } from './rows.ts';
-import {
-  withOwner,
-  type Allowed,
-  type CheckedService,
-  type CheckOf,
-  type Compared,
-  type CountingCheck,
-} from './service.ts';
+import type { CheckOf, Compared, CountingCheck } from './compared.ts';
+import { withOwner, type Allowed, type CheckedService } from './service.ts';
 import { untilNothingIsUnderWay } from './under-way.ts';
 import { deliveryViolations, eventViolations } from './webhooks.ts';
 import { compareWorkflows } from './workflows.ts';

@@ -2,7 +2,7 @@ import type { Sql } from '../../../src/db/client.ts';
 import { receivedMails } from '../../mailbox/received.ts';
 import { violation, type Report } from './report.ts';
 import type { ComparedOrder, ComparedStep, Rows } from './rows.ts';
-import type { Compared } from './service.ts';
+import type { Compared } from './compared.ts';
 
 /** Whom a step tells, whatever came before it. */
 const TOLD: Readonly<Record<string, readonly string[]>> = {

@@ -9,7 +9,8 @@ import {
   type KnownPayment,
 } from './payments.ts';
 import { violation, type Violation } from './report.ts';
-import { isLost, type Allowed, type Compared } from './service.ts';
+import type { Compared } from './compared.ts';
+import { isLost, type Allowed } from './service.ts';
 
 interface ReversalNow {
   gatewayPaymentId: string;

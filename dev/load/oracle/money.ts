@@ -10,7 +10,7 @@ import {
   type KnownPayment,
 } from './payments.ts';
 import { violation, type Report, type Violation } from './report.ts';
-import type { Compared } from './service.ts';
+import type { Compared } from './compared.ts';
 
 type Known = ReadonlyMap<string, KnownPayment>;
 

@@ -5,7 +5,8 @@ import type { AcknowledgedOrder } from '../memory.ts';
 import { replay } from './replay.ts';
 import { violation, type Violation } from './report.ts';
 import type { ComparedOrder, ComparedStep, Rows } from './rows.ts';
-import { isLost, type Allowed, type Compared } from './service.ts';
+import type { Compared } from './compared.ts';
+import { isLost, type Allowed } from './service.ts';
 
 /** What merchants were answered, against the rows: orders, commands, and one order for each key. */
 export function acknowledgedViolations({

@@ -8,7 +8,8 @@ import { letterText } from '../../../src/mail/public.ts';
 import { createSecretBox } from '../../../src/secret-box.ts';
 import { createMailStore } from '../../mailbox/store.ts';
 import * as report from './report.ts';
-import { isLost, type Compared } from './service.ts';
+import type { Compared } from './compared.ts';
+import { isLost } from './service.ts';
 
 type Violation = report.Violation;
 

@@ -3,11 +3,6 @@ import type { Sql } from '../../../src/db/client.ts';
 import { connectDatabase } from '../../../src/db/client.ts';
 import type { OrderStatus } from '../../../src/domain/index.ts';
 import { connectTemporal } from '../../../src/temporal/client.ts';
-import type { Memory } from '../memory.ts';
-import type { GatewayMoney } from '../simulator.ts';
-import type { OpenAlerts } from './alerts.ts';
-import type { Report, Violation } from './report.ts';
-import type { Rows } from './rows.ts';
 
 /** A service whose servers run, as far as the checks need it. */
 export interface CheckedService {
@@ -43,24 +38,6 @@ export interface Allowed {
   /** The statuses in which an order may rest that is not final; by default all. */
   readonly restsIn?: readonly OrderStatus[];
 }
-
-/** What the checks compare. */
-export interface Compared {
-  readonly service: CheckedService;
-  /** Connects as the tables' owner. */
-  readonly sql: Sql;
-  readonly rows: Rows;
-  readonly money: readonly GatewayMoney[];
-  readonly memory: Memory;
-  readonly allowed: Allowed;
-  readonly alerts: OpenAlerts;
-}
-
-/** A check, which changes nothing. */
-export type CheckOf = (compared: Compared) => Violation[] | Promise<Violation[]>;
-
-/** A check that also counts what it compares. */
-export type CountingCheck = (compared: Compared) => Report | Promise<Report>;
 
 /** The time was lost, or the clocks of two processes may disagree about that. */
 export const isLost = ({ lost = [] }: Allowed, ms: number, clockMs = 0) =>

@@ -1,7 +1,8 @@
 import type { Memory } from '../memory.ts';
 import { violation, type Violation } from './report.ts';
 import type { ComparedEvent } from './rows.ts';
-import { isLost, type Allowed, type Compared } from './service.ts';
+import type { Compared } from './compared.ts';
+import { isLost, type Allowed } from './service.ts';
 
 /** An event that is not accepted by then is FAILED. Source: the specification's "Retry policy". */
 const MOST_ATTEMPTS = 5;

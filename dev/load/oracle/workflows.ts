@@ -8,7 +8,8 @@ import { recordedSteps } from '../../temporal/recorded-steps.ts';
 import { inParallel } from '../in-parallel.ts';
 import { subjectOf, violation, type Report, type Violation } from './report.ts';
 import type { ComparedOrder } from './rows.ts';
-import { withTemporal, type Compared } from './service.ts';
+import type { Compared } from './compared.ts';
+import { withTemporal } from './service.ts';
 
 const ORDERS_AT_ONCE = 16;
 const STATUS = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
