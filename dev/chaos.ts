@@ -1,13 +1,6 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
 import { countOption, flagOption, readCommandLine } from '../src/main/process/command-line.ts';
+import { BACK_WITHIN_MS, runChaos } from './faults/chaos.ts';
 import { reportText } from './load/oracle/report.ts';
-import { startProductionGateway } from './load/production-gateway.ts';
-import { freePort, localUrl, LOOPBACK } from './processes/ports.ts';
-import { BACK_WITHIN_MS, CHAOS_SETTINGS, runChaos, type ChaosOptions } from './chaos/run.ts';
-import { testChecks } from './chaos/self-test.ts';
-import { startProductionLike } from './production-like/start.ts';
 
 const { values } = readCommandLine({
   usage: 'npm run chaos',
@@ -29,54 +22,27 @@ function backText(backMs: readonly number[]): string {
   return `${seconds(sorted[Math.floor(sorted.length / 2)])} (median), ${seconds(sorted.at(-1))} at most`;
 }
 
-/** What the run says against the service; nothing if it passed. */
-async function chaos(dataDir: string, options: ChaosOptions): Promise<string[]> {
-  const port = await freePort();
-  const gateway = await startProductionGateway(dirname(dataDir), localUrl(LOOPBACK, port));
-  const settings = { ...CHAOS_SETTINGS, ...gateway.settings, PORT: String(port) };
-  const started = await startProductionLike({ dataDir, settings });
-  // Operators and checks read the settings there.
-  const environment = { ...started.facts.environment, ...settings };
-  const cluster = { ...started, facts: { ...started.facts, environment } };
-  try {
-    print(`${cluster.members.map(({ name }) => name).join(', ')} run`);
-    const { report, backMs, failures, acknowledged } = await runChaos(cluster, options, print);
-    print(reportText(report));
-    print(`${backMs.length} faults; served again after ${backText(backMs)}`);
-    const late = backMs.filter((ms) => ms > BACK_WITHIN_MS).length;
-    const untested = values['self-test'] ? await testChecks(cluster, acknowledged, print) : [];
-    return [
-      ...failures,
-      ...untested,
-      ...(late > 0 ? [`${late} times later than ${BACK_WITHIN_MS / 1000} s after a fault`] : []),
-      ...(report.violations.length > 0 ? [`${report.violations.length} violations`] : []),
-    ];
-  } finally {
-    await cluster.stop();
-    await gateway.stop();
-  }
-}
-
 /** `npm run chaos`: exits with 0 if nothing was lost, doubled or illegal, and each fault was survived. */
 async function main(): Promise<number> {
   const startedAt = performance.now();
-  const { orders, faults, seed } = values;
+  const { orders, faults, seed, 'self-test': isTested } = values;
   print(
     `${orders} orders, ${faults} faults: npm run chaos -- --orders ${orders} --faults ${faults} --seed ${seed}`,
   );
-  const dataDir = await mkdtemp(join(tmpdir(), 'merchant-orders-chaos-'));
-  // PostgreSQL does not run as root: its account must be able to enter the folder.
-  await chmod(dataDir, 0o755);
-  const failures = await chaos(join(dataDir, 'data'), { orders, faults, seed });
+  const result = await runChaos({ orders, faults, seed, outcome: 'known' }, print, { isTested });
+  print(reportText(result.report));
+  print(`${result.backMs.length} faults; served again after ${backText(result.backMs)}`);
+  const late = result.backMs.filter((ms) => ms > BACK_WITHIN_MS).length;
+  const found = result.report.violations.length;
+  const failures = [
+    ...result.failures,
+    ...(late > 0 ? [`${late} times later than ${BACK_WITHIN_MS / 1000} s after a fault`] : []),
+    ...(found > 0 ? [`${found} violations`] : []),
+  ];
   const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
-  if (failures.length === 0) {
-    await rm(dataDir, { recursive: true, force: true });
-    print(`passed in ${minutes} minutes`);
-    return 0;
-  }
   for (const failure of failures) print(failure);
-  print(`failed after ${minutes} minutes; the logs are in ${join(dataDir, 'data', 'logs')}`);
-  return 1;
+  print(`${failures.length === 0 ? 'passed' : 'failed'} in ${minutes} minutes`);
+  return failures.length === 0 ? 0 : 1;
 }
 
 process.exit(await main());

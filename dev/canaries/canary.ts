@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import type { Marks } from '../load/order.ts';
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
 const BASE36 = `0123456789${LETTERS}`;
@@ -55,6 +56,30 @@ export function createCanaries(): Canaries {
     },
   };
 }
+
+/** Marks the texts of orders, and every header that a client may choose. */
+export const marksOf = (canaries: Canaries): Marks => ({
+  text(place, usual) {
+    switch (place) {
+      case 'buyerEmail':
+        return canaries.email(place);
+      case 'buyerPhone':
+        return canaries.phone(place);
+      case 'UPI address':
+        return `${canaries.word(place)}@upi`;
+      case 'Idempotency-Key':
+        return canaries.word(place);
+      default:
+        return `${usual}: ${canaries.word(place)} & "more"`;
+    }
+  },
+  headers: () => ({
+    'User-Agent': canaries.word('User-Agent header'),
+    'X-Customer': canaries.word('unknown header'),
+    baggage: `buyer=${canaries.word('baggage header')}`,
+    tracestate: `shop=${canaries.word('tracestate header')}`,
+  }),
+});
 
 /** The longest part of a secret between its separators. */
 function coreOf(secret: string): string {

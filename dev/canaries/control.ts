@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import postgres from 'postgres';
+import { onDatabase, withConnection } from '../postgres/databases.ts';
 import { createCanaries, type Canaries } from './canary.ts';
 import { inMemory, tablesOf } from './places.ts';
 import { searchPlaces } from './report.ts';
@@ -29,15 +29,13 @@ function formsOf(value: string): Record<string, Buffer> {
 export async function missedPlants(adminUrl: string, log: string): Promise<string[]> {
   const canaries: Canaries = createCanaries();
   const plants = Object.keys(formsOf('')).map((form) => ({ form, value: canaries.word(form) }));
-  const url = new URL(adminUrl);
-  url.pathname = '/temporal';
-  const sql = postgres(url.href, { max: 1, onnotice: () => {} });
-  try {
+  return withConnection(onDatabase(adminUrl, 'temporal'), async (sql) => {
     await sql`CREATE TABLE ${sql(TABLE)} (data bytea)`;
     for (const { form, value } of plants) {
       await sql`INSERT INTO ${sql(TABLE)} VALUES (${formsOf(value)[form] ?? null})`;
     }
     const inTables = await searchPlaces('', await tablesOf(adminUrl, 'temporal'), canaries);
+    await sql`DROP TABLE ${sql(TABLE)}`;
     const missed = plants
       .filter(({ value }) => !inTables.found.some(({ canary }) => canary === value))
       .map(({ form }) => `a planted value in Temporal's database, ${form}`);
@@ -49,8 +47,5 @@ export async function missedPlants(adminUrl: string, log: string): Promise<strin
     const copy = inMemory('copy', () => `${log}\n${lines.join('\n')}\n${log}`);
     const inLog = await searchPlaces('', [copy], canaries);
     return inLog.found.length === lines.length ? missed : [...missed, 'planted values in a log'];
-  } finally {
-    await sql`DROP TABLE IF EXISTS ${sql(TABLE)}`;
-    await sql.end({ timeout: 1 });
-  }
+  });
 }

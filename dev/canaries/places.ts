@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import postgres from 'postgres';
+import { onDatabase, withConnection } from '../postgres/databases.ts';
 
 /** A place to search: its name, and its texts. */
 export interface Place {
@@ -36,22 +37,19 @@ export const inMemory = (name: string, text: () => string): Place => ({
 
 /** Every table of a database with all columns, as `COPY` writes them. */
 export async function tablesOf(adminUrl: string, database: string): Promise<Place[]> {
-  const url = new URL(adminUrl);
-  url.pathname = `/${database}`;
-  const sql = postgres(url.href, { max: 1, onnotice: () => {} });
-  try {
-    const tables = await sql<{ schema: string; name: string }[]>`
+  const url = onDatabase(adminUrl, database);
+  const tables = await withConnection(
+    url,
+    (sql) => sql<{ schema: string; name: string }[]>`
       SELECT n.nspname AS schema, c.relname AS name FROM pg_class c
       JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE c.relkind IN ('r', 'm') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
-      ORDER BY 1, 2`;
-    return tables.map(({ schema, name }) => ({
-      name: `${database}.${name}`,
-      texts: () => copyOf(url.href, `"${schema}"."${name}"`),
-    }));
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+      ORDER BY 1, 2`,
+  );
+  return tables.map(({ schema, name }) => ({
+    name: `${database}.${name}`,
+    texts: () => copyOf(url, `"${schema}"."${name}"`),
+  }));
 }
 
 /** The rows of a table, in parts that end with a row. */

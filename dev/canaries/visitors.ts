@@ -5,29 +5,71 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
-import type { Canaries } from './canary.ts';
-import type { CanaryClient } from './client.ts';
+import { BASE_PATHS } from '../../src/http/base-paths.ts';
+import { exchange, type HttpAnswer } from '../load/client.ts';
+import { marksOf, type Canaries } from './canary.ts';
+
+/** What a request is made of; a text as body is sent as it is. */
+interface VisitorRequest {
+  readonly body?: object | string;
+  readonly form?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 /** What the requests of visitors need. */
 export interface VisitorDeps {
   readonly canaries: Canaries;
-  readonly client: CanaryClient;
   readonly origin: string;
   readonly dataDir: string;
   /** The settings of the service. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
+/** Sends a request as a browser or another client does, with canaries in every header that it may choose. */
+export function visit(
+  { canaries, origin }: VisitorDeps,
+  path: string,
+  { body, form, headers }: VisitorRequest = {},
+): Promise<HttpAnswer> {
+  const content = form ? new URLSearchParams(form).toString() : body;
+  const type = form ? 'application/x-www-form-urlencoded' : 'application/json';
+  return exchange(origin + path, {
+    method: content === undefined ? 'GET' : 'POST',
+    headers: {
+      ...marksOf(canaries).headers(),
+      ...(content !== undefined && { 'Content-Type': type }),
+      ...headers,
+    },
+    body: typeof content === 'object' ? JSON.stringify(content) : content,
+  });
+}
+
+/** A request of a merchant, below the sandbox's base path. */
+export const visitApi = (
+  deps: VisitorDeps,
+  { apiKey, apiSecret }: KeyPair,
+  path: string,
+  { headers, ...request }: VisitorRequest = {},
+): Promise<HttpAnswer> =>
+  visit(deps, `${BASE_PATHS.sandbox}${path}`, {
+    ...request,
+    headers: {
+      'X-API-Key': apiKey,
+      'X-API-Secret': apiSecret,
+      'Idempotency-Key': deps.canaries.word('Idempotency-Key'),
+      ...headers,
+    },
+  });
+
 const MAIL_WITHIN_MS = 60_000;
 const POLL_MS = 250;
 
 /** Requests that are refused: malformed, invalid, unauthorised, to paths that do not exist. */
 export async function sendRefusedRequests(deps: VisitorDeps, keys: KeyPair): Promise<void> {
-  const { canaries, client } = deps;
-  const { word } = canaries;
-  await client.api(keys, '/orders', { body: `{"buyerName": ${word('malformed body')}}` });
-  await client.api(keys, '/orders', { body: `"${word('malformed body')}"` });
-  await client.api(keys, '/orders', {
+  const { word } = deps.canaries;
+  await visitApi(deps, keys, '/orders', { body: `{"buyerName": ${word('malformed body')}}` });
+  await visitApi(deps, keys, '/orders', { body: `"${word('malformed body')}"` });
+  await visitApi(deps, keys, '/orders', {
     body: {
       amount: word('invalid amount'),
       buyerEmail: word('invalid e-mail'),
@@ -36,21 +78,33 @@ export async function sendRefusedRequests(deps: VisitorDeps, keys: KeyPair): Pro
       description: word('description beside invalid fields').repeat(60),
     },
   });
-  await client.api(keys, '/orders', {
+  await visitApi(deps, keys, '/orders', {
+    body: {
+      amount: 100,
+      buyerEmail: deps.canaries.email('buyerEmail'),
+      buyerPhone: deps.canaries.phone('buyerPhone'),
+      unknownField: word('unknown field'),
+    },
+  });
+  await visitApi(deps, keys, '/orders', {
     body: { amount: 5 },
     headers: { 'Content-Type': word('media type') },
   });
-  await client.api(keys, `/orders/${word('unknown order')}`);
-  await client.api(keys, `/orders?status=${word('invalid filter')}&size=${word('invalid filter')}`);
-  await client.api(keys, `/${word('unknown path')}`);
+  await visitApi(deps, keys, `/orders/${word('unknown order')}`);
+  await visitApi(
+    deps,
+    keys,
+    `/orders?status=${word('invalid filter')}&size=${word('invalid filter')}`,
+  );
+  await visitApi(deps, keys, `/${word('unknown path')}`);
   const wrong = { apiKey: word('unknown API key'), apiSecret: word('wrong API secret') };
-  await client.api(wrong, '/orders');
-  await client.api({ ...keys, apiSecret: word('wrong API secret') }, '/orders');
-  await client.send(`/pay/${word('unknown payment token')}`);
-  await client.send(`/pay/${word('unknown payment token')}?utm=${word('query string')}`);
-  await client.send(`/${word('unknown path')}?token=${word('query string')}`);
-  await client.send(`/dashboard/reset-password/${word('unknown token')}`);
-  await client.send('/dashboard', { headers: { Cookie: `session=${word('cookie')}` } });
+  await visitApi(deps, wrong, '/orders');
+  await visitApi(deps, { ...keys, apiSecret: word('wrong API secret') }, '/orders');
+  await visit(deps, `/pay/${word('unknown payment token')}`);
+  await visit(deps, `/pay/${word('unknown payment token')}?utm=${word('query string')}`);
+  await visit(deps, `/${word('unknown path')}?token=${word('query string')}`);
+  await visit(deps, `/dashboard/reset-password/${word('unknown token')}`);
+  await visit(deps, '/dashboard', { headers: { Cookie: `session=${word('cookie')}` } });
   await sendRaw(
     deps.origin,
     `GET /${word('malformed request')} HTTP/9.9\r\nX: ${word('malformed request')}\r\n\r\n`,
@@ -72,10 +126,11 @@ async function sendRaw(origin: string, bytes: string): Promise<void> {
 }
 
 /** Callbacks of the gateway: with a wrong signature, and signed ones in an unknown form. */
-async function sendCallbacks({ canaries, client, environment }: VisitorDeps): Promise<void> {
+async function sendCallbacks(deps: VisitorDeps): Promise<void> {
+  const { canaries, environment } = deps;
   const secret = environment['SANDBOX_RAZORPAY_WEBHOOK_SECRET'] ?? '';
   const send = (body: string, signature: string) =>
-    client.send('/callbacks/razorpay/sandbox', {
+    visit(deps, '/callbacks/razorpay/sandbox', {
       body,
       headers: {
         'X-Razorpay-Signature': signature,
@@ -103,11 +158,11 @@ async function sendCallbacks({ canaries, client, environment }: VisitorDeps): Pr
 
 /** A visitor signs up, logs in with a wrong and the right password, and applies as a merchant. */
 export async function signUpAndApply(deps: VisitorDeps): Promise<boolean> {
-  const { canaries, client, environment, origin } = deps;
+  const { canaries, environment, origin } = deps;
   const { word } = canaries;
   const own = { Origin: environment['PUBLIC_BASE_URL'] ?? origin };
   const submit = (path: string, form: Record<string, string>, cookie = '') =>
-    client.send(`/dashboard${path}`, {
+    visit(deps, `/dashboard${path}`, {
       form,
       headers: { ...own, ...(cookie && { Cookie: cookie }) },
     });

@@ -1,19 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import postgres from 'postgres';
-import { askSimulator, simulatorAccessOf } from '../load/simulator.ts';
-import { startMerchant } from '../load/merchant.ts';
-import type { ProductionLike } from '../production-like/start.ts';
-import type { KeyPair } from '../../src/merchants/credentials.ts';
-import type { Canaries } from './canary.ts';
-import { createCanaryClient } from './client.ts';
-import { liveThrough } from './lifecycles.ts';
-import { sendRefusedRequests, signUpAndApply, type VisitorDeps } from './visitors.ts';
+import { createRandom } from '../gateway-simulator/random.ts';
+import { dataDirIn, type Run, type RunOptions } from '../faults/run.ts';
+import { inParallel } from '../load/in-parallel.ts';
+import { OPERATOR_ACTS } from '../load/operator-acts.ts';
+import { readOrder } from '../load/order.ts';
+import { ordersOf, perform, planOrders, type PlannedOrder } from '../load/plan.ts';
+import { askSimulator } from '../load/simulator.ts';
+import { onDatabase, withConnection } from '../postgres/databases.ts';
+import { marksOf, type Canaries } from './canary.ts';
+import {
+  sendRefusedRequests,
+  signUpAndApply,
+  visit,
+  visitApi,
+  type VisitorDeps,
+} from './visitors.ts';
 
 /** What was done with canaries. */
 export interface Workload {
   readonly orderNumbers: readonly string[];
-  /** How many requests had each status; 0 is none. */
-  readonly statuses: ReadonlyMap<number, number>;
   readonly failures: readonly string[];
 }
 
@@ -23,113 +28,106 @@ const VISITS = 4;
 const ALL_DONE_AFTER_MS = 25_000;
 const OUTAGE_AFTER_MS = 1500;
 
+/** Merchants whose webhook URLs have secrets in path and query. They send each request once. */
+export const markedRun = (canaries: Canaries): RunOptions => ({
+  outcome: 'open',
+  marks: marksOf(canaries),
+  merchants: (['answers 200', 'always answers 500', 'sometimes hangs'] as const).map(
+    (behaviour) => ({
+      behaviour,
+      repeatedForMs: 0,
+      path: `/${canaries.word('path of a webhook URL')}?token=${canaries.word('query of a webhook URL')}`,
+    }),
+  ),
+});
+
 /** Orders of every kind, users and refused requests, also while gateway and database fail. */
 export async function runWorkload(
-  cluster: ProductionLike,
-  {
-    canaries,
-    orders,
-    dataDir,
-    log,
-  }: {
-    canaries: Canaries;
-    orders: number;
-    dataDir: string;
-    log: (line: string) => void;
-  },
+  run: Run,
+  { canaries, orders: count }: { readonly canaries: Canaries; readonly orders: number },
+  log: (line: string) => void,
 ): Promise<Workload> {
-  const client = createCanaryClient(cluster.apiBaseUrl, canaries);
-  const { environment } = cluster.facts;
-  const simulator = simulatorAccessOf(cluster.facts);
-  const deps = { canaries, client, simulator, environment };
-  const visitors = { canaries, client, environment, dataDir, origin: cluster.apiBaseUrl };
-  const { merchants, stop } = await startMerchants(cluster, canaries);
-  const orderNumbers: string[] = [];
-  const run = (from: number, to: number) =>
-    inParallel(from, to, async (index) => {
-      const keys = merchants[index % merchants.length];
-      const orderNumber = keys && (await liveThrough(deps, keys, index));
-      if (orderNumber !== undefined) orderNumbers.push(orderNumber);
-    });
-  try {
-    const [keys] = merchants;
-    if (!keys) throw new Error('There are merchants');
-    await run(0, Math.floor(orders / 2));
-    log(`${orderNumbers.length} orders have lived; next: refused requests and users`);
-    const users = await visit(visitors, keys);
-    log('the gateway fails');
-    await askSimulator(simulator, 'POST', '/simulator/faults', { kind: 'error', probability: 0.4 });
-    await run(Math.floor(orders / 2), Math.floor((orders * 3) / 4));
-    await askSimulator(simulator, 'DELETE', '/simulator/faults');
-    log('the database refuses rows');
-    await whileRowsAreRefused(cluster, () => run(orders, orders + AT_ONCE));
-    log('the database is killed');
-    await Promise.all([
-      run(Math.floor((orders * 3) / 4), orders),
-      delay(OUTAGE_AFTER_MS).then(() => cluster.member('postgres').signal('SIGKILL')),
-    ]);
-    await cluster.member('postgres').untilReady();
-    await sendRefusedRequests(visitors, keys);
-    await delay(ALL_DONE_AFTER_MS);
-    const failures = users === USERS ? [] : [`${USERS - users} users could not apply`];
-    return { orderNumbers, statuses: client.statuses, failures };
-  } finally {
-    stop();
-  }
-}
-
-/** Merchants whose webhook URLs have secrets in path and query; the second one's endpoint refuses. */
-async function startMerchants({ facts, apiBaseUrl }: ProductionLike, canaries: Canaries) {
-  const service = { environment: facts.environment, apiBaseUrl };
-  const behaviours = ['answers 200', 'always answers 500', 'sometimes hangs'] as const;
-  const merchants = await Promise.all(
-    behaviours.map((behaviour) => {
-      const path = `/${canaries.word('path of a webhook URL')}?token=${canaries.word('query of a webhook URL')}`;
-      return startMerchant(service, { actor: 'canaries', behaviour, path });
-    }),
-  );
+  const { cluster, merchants, merchant, deps, folder } = run;
   for (const { keys, webhookSecret } of merchants) {
     canaries.add('API secret', keys.apiSecret);
     canaries.add('webhook secret', webhookSecret);
   }
+  const visitor: VisitorDeps = {
+    canaries,
+    environment: run.environment(),
+    dataDir: dataDirIn(folder),
+    origin: cluster.apiBaseUrl,
+  };
+  const size = { count: count + AT_ONCE, merchants: merchants.length, outcome: 'open' } as const;
+  const orders = ordersOf(deps, merchants, planOrders(size, createRandom(1)));
+  const live = (from: number, to: number) => liveThrough(visitor, orders.slice(from, to));
+  const [half, most] = [Math.floor(count / 2), Math.floor((count * 3) / 4)];
+
+  await live(0, half);
+  log(`${half} orders have lived; next: refused requests and users`);
+  for (let visits = 0; visits < VISITS; visits += 1) {
+    await sendRefusedRequests(visitor, merchant.keys);
+  }
+  const applied = await Promise.all(Array.from({ length: USERS }, () => signUpAndApply(visitor)));
+  log('the gateway fails');
+  const fault = { kind: 'error', probability: 0.4 };
+  await askSimulator(deps.simulator, 'POST', '/simulator/faults', fault);
+  await live(half, most);
+  await askSimulator(deps.simulator, 'DELETE', '/simulator/faults');
+  log('the database refuses rows');
+  await whileRowsAreRefused(run, () => live(count, orders.length));
+  log('the database is killed');
+  await Promise.all([
+    live(most, count),
+    delay(OUTAGE_AFTER_MS).then(() => cluster.member('postgres').signal('SIGKILL')),
+  ]);
+  await cluster.member('postgres').untilReady();
+  await sendRefusedRequests(visitor, merchant.keys);
+  await delay(ALL_DONE_AFTER_MS);
+  const failed = applied.filter((hasApplied) => !hasApplied).length;
   return {
-    merchants: merchants.map(({ keys }) => keys),
-    stop: () => merchants.forEach(({ receiver }) => receiver.stop()),
+    orderNumbers: orders.map((order) => order.orderNumber).filter((one) => one !== ''),
+    failures: failed === 0 ? [] : [`${failed} users could not apply`],
   };
 }
 
-/** @returns how many users could apply */
-async function visit(visitors: VisitorDeps, keys: KeyPair): Promise<number> {
-  for (let count = 0; count < VISITS; count += 1) await sendRefusedRequests(visitors, keys);
-  const applied = await Promise.all(Array.from({ length: USERS }, () => signUpAndApply(visitors)));
-  return applied.filter(Boolean).length;
+/** Brings orders to the end of their plans, without the parts that get no answer; operators decide disputes. */
+const liveThrough = (visitor: VisitorDeps, orders: readonly PlannedOrder[]) =>
+  inParallel(orders, AT_ONCE, async (order) => {
+    for (const part of order.plan.pauses.keys()) {
+      await perform(order, part).catch(() => undefined);
+      if (part === 0 && order.orderNumber !== '') await lookAt(visitor, order);
+    }
+    if (order.plan.acts.at(-1) === 'submitEvidence') {
+      await OPERATOR_ACTS.decideForBuyer(order).catch(() => undefined);
+    }
+  });
+
+/** What the merchant and the buyer look at and type, with canaries. */
+async function lookAt(visitor: VisitorDeps, order: PlannedOrder): Promise<void> {
+  const { word, add } = visitor.canaries;
+  const { keys } = order.merchant;
+  const now = await readOrder(order).catch(() => undefined);
+  if (!now) return;
+  const token = new URL(now.payment_url).pathname.split('/').at(-1) ?? '';
+  add('payment token', token);
+  await visit(visitor, `/pay/${token}`);
+  const form = { again: word('unknown form field') };
+  await visit(visitor, `/pay/${token}/sessions`, { form });
+  const reason = `It never came: ${word("buyer's dispute reason")}`;
+  await visit(visitor, `/pay/${token}/dispute`, { form: { reason } });
+  const path = `/orders/${now.order_number}`;
+  await visitApi(visitor, keys, `/orders?buyerEmail=${encodeURIComponent(now.buyer.email)}`);
+  await visitApi(visitor, keys, `/orders?buyerEmail=${word('query string')}`);
+  await visitApi(visitor, keys, `${path}/timeline?note=${word('query string')}`);
 }
 
 /** PostgreSQL describes a row that a constraint refuses with all of its values. */
-async function whileRowsAreRefused(
-  { adminDatabaseUrl, databaseUrl }: ProductionLike,
-  work: () => Promise<void>,
-): Promise<void> {
-  const url = new URL(adminDatabaseUrl);
-  url.pathname = new URL(databaseUrl).pathname;
-  const sql = postgres(url.href, { max: 1, onnotice: () => {} });
-  try {
+async function whileRowsAreRefused({ cluster }: Run, work: () => Promise<void>): Promise<void> {
+  const database = new URL(cluster.databaseUrl).pathname.slice(1);
+  await withConnection(onDatabase(cluster.adminDatabaseUrl, database), async (sql) => {
     await sql`ALTER TABLE orders ADD CONSTRAINT refused_for_canaries CHECK (false) NOT VALID`;
     await work();
     await sql`ALTER TABLE orders DROP CONSTRAINT refused_for_canaries`;
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
-}
-
-async function inParallel(from: number, to: number, work: (index: number) => Promise<void>) {
-  let next = from;
-  const take = async () => {
-    while (next < to) {
-      const index = next;
-      next += 1;
-      await work(index);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, take));
+  });
 }

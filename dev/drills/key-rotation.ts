@@ -2,13 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { loadConfig, required } from '../../src/config.ts';
 import { runAdmin } from '../../src/main/admin/run.ts';
 import type { KeyReport } from '../../src/privacy/key-usage.ts';
-import type { Drill } from './support/cluster.ts';
-import { startLoad } from './support/load.ts';
-import { namesOf } from './support/members.ts';
+import { namesOf } from '../faults/run.ts';
+import { readTasks } from './support/builds.ts';
+import { startLoad, type Drill } from './support/load.ts';
 import { proveNothingLost } from './support/proof.ts';
-import { DrillFailure, firstOf, inSeconds, prove, report } from './support/report.ts';
-import { waitFor } from './support/wait.ts';
-import { readTasks } from './support/workflows.ts';
+import { firstOf, inSeconds, prove, report, waitFor } from './support/report.ts';
 
 const SETTINGS = ['WEBHOOK_SECRET_KEYS', 'DATA_ENCRYPTION_KEYS', 'API_SECRET_PEPPER'] as const;
 const CONCURRENCY = 3;
@@ -19,7 +17,7 @@ const WORKER_STOPS = 6;
 type Settings = Readonly<Record<string, string>>;
 
 /** Replaces all keys and the pepper while orders and webhooks flow. */
-export async function run(drill: Drill): Promise<void> {
+export async function keyRotation(drill: Drill): Promise<void> {
   const config = loadConfig(drill.environment());
   const keys = SETTINGS.map((name) => {
     const random = randomBytes(32).toString('base64');
@@ -68,7 +66,7 @@ async function proveAnswered(drill: Drill): Promise<void> {
   }
   const holds = unexplained.length === 0 && waiting.size <= WORKER_STOPS;
   const figures = `${answers.length} requests; ${failed.length} answered 500, of ${waiting.size} orders whose task a stopping worker lost`;
-  prove('No other request failed', holds, `${figures} ${firstOf(unexplained)}`.trim());
+  prove('No other request failed', holds, `${figures} ${firstOf(unexplained)}`);
 }
 
 async function hasLostTask(drill: Drill, orderNumber: string): Promise<boolean> {
@@ -123,11 +121,11 @@ async function useDemoKeys({ cluster }: Drill): Promise<void> {
 const listKeys = async (drill: Drill, env: Settings) =>
   (await admin<KeyReport>(drill, env, 'keys', 'list')).keys;
 
-/** Runs an operators' command in a shell with these keys. @throws DrillFailure when it fails */
+/** Runs an operators' command in a shell with these keys. @throws Error when it fails */
 async function admin<Data>(drill: Drill, env: Settings, ...args: string[]): Promise<Data> {
   const settings = { ...drill.environment(), ...env };
   const { stdout, stderr, exitCode } = await runAdmin([...args, '--json'], () => settings);
-  if (exitCode !== 0) throw new DrillFailure(`admin ${args.join(' ')}: ${stderr}${stdout}`);
+  if (exitCode !== 0) throw new Error(`admin ${args.join(' ')}: ${stderr}${stdout}`);
   return JSON.parse(stdout) as Data;
 }
 

@@ -1,11 +1,9 @@
 import { Client } from '@temporalio/client';
 import { loadConfig } from '../../src/config.ts';
 import { RETENTION_WORKFLOW, SCHEDULE_IDS } from '../../src/contracts/ids.ts';
-import type { Drill } from './support/cluster.ts';
-import { makeOrders } from './support/load.ts';
+import { makeOrders, type Drill } from './support/load.ts';
 import { proveNothingLost } from './support/proof.ts';
-import { prove } from './support/report.ts';
-import { waitFor } from './support/wait.ts';
+import { prove, waitFor } from './support/report.ts';
 
 const DAYS = 8;
 const ORDERS = 8;
@@ -18,11 +16,11 @@ const SETTINGS = {
   MAIL_RETENTION_DAYS: String(DAYS),
 };
 
-/** How its shape differs from the default. */
-export const options = async () => ({ settings: SETTINGS });
+/** Everything is kept as short as possible. */
+export const keepingBriefly = async () => ({ settings: SETTINGS });
 
 /** Lets callbacks, answers, mails and sign-ups pass their time, and runs the Schedule. */
-export async function run(drill: Drill): Promise<void> {
+export async function retention(drill: Drill): Promise<void> {
   const { withSql } = drill;
   const old = await makeOrders(drill, ORDERS, ['completed', 'refunded'], 4);
   await untilSent(drill);

@@ -91,6 +91,8 @@ export interface ClientOptions {
   readonly whileSuspended?: 'repeats' | 'gives up';
   /** The most connections at a time. */
   readonly connections?: number;
+  /** Added to each request. */
+  readonly headers?: () => Readonly<Record<string, string>>;
 }
 
 /** A merchant's backend. */
@@ -122,6 +124,7 @@ export function createMerchantClient(
     repeatedForMs = REPEATED_FOR_MS,
     whileSuspended = 'repeats',
     connections,
+    headers: added,
   }: ClientOptions = {},
 ): MerchantClient {
   const answers: SeenAnswer[] = [];
@@ -139,6 +142,7 @@ export function createMerchantClient(
         'X-API-Secret': apiSecret,
         ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...added?.(),
         ...headers,
       },
       body: typeof body === 'object' ? JSON.stringify(body) : body,
@@ -146,9 +150,8 @@ export function createMerchantClient(
     const answer = await exchange(`${origin}${BASE_PATHS[environment]}${path}`, sent, dispatcher);
     const { data, ...said } = contentOf(answer);
     const isReplay = answer.headers['idempotent-replayed'] === 'true';
+    const retryAfterMs = waitOf(answer);
     const ms = performance.now() - startedAt;
-    const retryAfterMs =
-      answer.status === 429 ? Number(answer.headers['retry-after']) * 1000 : undefined;
     const seen = { method, path, atMs, ms, retryAfterMs, isReplay, ...said };
     answers.push(seen);
     return { ...seen, data: data as Data | null };
@@ -175,6 +178,10 @@ export function createMerchantClient(
 
   return { answers, send, untilAnswered };
 }
+
+/** What a 429 says, in milliseconds. */
+const waitOf = ({ status, headers }: HttpAnswer) =>
+  status === 429 ? Number(headers['retry-after']) * 1000 : undefined;
 
 function contentOf({ status, text }: HttpAnswer) {
   const none = { status, message: text, data: null };

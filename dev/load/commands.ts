@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { StepKind } from '../../src/domain/index.ts';
 import type { Answer } from './client.ts';
-import { surprise, type LoadOrder } from './order.ts';
+import { marked, newKey, surprise, type LoadDeps, type LoadOrder } from './order.ts';
 
 const DAY_SECONDS = 24 * 3600;
 
@@ -19,7 +18,11 @@ interface Command {
 export const COMMANDS = {
   pay: { operation: 'pay', isHelper: true, step: 'PAYMENT_SUCCESS' },
   failPayment: { operation: 'fail-payment', isHelper: true, step: 'PAYMENT_FAILED' },
-  deliver: { operation: 'deliver', body: { trackingId: 'TRACK-1' }, step: 'DELIVERY_CONFIRMED' },
+  deliver: {
+    operation: 'deliver',
+    body: { trackingId: 'TRACK-1', note: 'Left with a neighbour' },
+    step: 'DELIVERY_CONFIRMED',
+  },
   cancel: { operation: 'cancel', body: { reason: 'Out of stock' }, step: 'ORDER_CANCELLED' },
   refund: { operation: 'refund', body: { reason: 'Cannot be sent' }, step: 'REFUND_STARTED' },
   dispute: {
@@ -55,6 +58,15 @@ export const COMMANDS = {
 /** The name of a command. */
 export type CommandName = keyof typeof COMMANDS;
 
+/** The texts of a body, marked if the run searches for marks. */
+const markedBody = (deps: LoadDeps, operation: string, body: object) =>
+  Object.fromEntries(
+    Object.entries(body).map(([name, value]: [string, unknown]) => [
+      name,
+      typeof value === 'string' ? marked(deps, `${operation}${name}`, value) : value,
+    ]),
+  );
+
 /**
  * Creates the order, and remembers each number that it is answered.
  *
@@ -70,12 +82,13 @@ export async function create(
     method: 'POST',
     path: '/orders',
     idempotencyKey: acknowledged.idempotencyKey,
-    body: {
+    body: markedBody(order.deps, '', {
       amount: amountPaise / 100,
+      buyerName: 'Asha Rao',
       buyerEmail: 'asha@example.com',
       buyerPhone: '+919876543210',
       description: 'Blue kurta, size M',
-    },
+    }),
   } as const;
   const remember = ({ status, message, data }: Answer) => {
     if (status === 403) return;
@@ -94,9 +107,9 @@ export async function create(
 
 /** Opens a payment session. The buyer's app reads the QR code's id from its content, as UPI apps do. */
 export async function openSession(order: LoadOrder, isRepeated = false): Promise<void> {
-  const { merchant, orderNumber } = order;
+  const { deps, merchant, orderNumber } = order;
   const path = `/orders/${orderNumber}/payment-sessions`;
-  const request = { method: 'POST', path, idempotencyKey: randomUUID() } as const;
+  const request = { method: 'POST', path, idempotencyKey: newKey(deps) } as const;
   const { status, message, data } = await merchant.client.untilAnswered(request);
   const content = data?.upi_intent;
   if (content === undefined) return surprise(order, `payment-sessions: ${status} ${message}`);
@@ -115,11 +128,12 @@ export async function send(
   name: CommandName,
   isRepeated = false,
 ): Promise<Answer> {
-  const { merchant, orderNumber, acknowledged } = order;
+  const { deps, merchant, orderNumber, acknowledged } = order;
   const { operation, isHelper, body, step }: Command = COMMANDS[name];
-  const idempotencyKey = randomUUID();
+  const idempotencyKey = newKey(deps);
   const path = `${isHelper ? '/test-helpers' : ''}/orders/${orderNumber}/${operation}`;
-  const request = { method: 'POST', path, idempotencyKey, ...(body && { body }) } as const;
+  const content = body && { body: markedBody(deps, `${operation} `, body) };
+  const request = { method: 'POST', path, idempotencyKey, ...content } as const;
   const answer = await merchant.client.untilAnswered(request);
   const { status, message } = answer;
   const result = status < 300 ? 'carried out' : 'refused';

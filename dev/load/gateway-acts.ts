@@ -7,7 +7,7 @@ import {
   untilAnswered,
 } from './simulator.ts';
 import type { LoadOrder } from './order.ts';
-import { readOrder, surprise, untilFound } from './order.ts';
+import { marked, readOrder, surprise, untilFound } from './order.ts';
 
 /** Less than the amount of any order: the minimum is INR 5. */
 const SOME_PAISE = 150;
@@ -79,7 +79,8 @@ const control = ({ deps }: LoadOrder, path: string, body: object = {}) =>
   controlSimulator(deps.simulator, 'POST', path, body);
 
 async function payQrCode(order: LoadOrder, body: object = {}): Promise<void> {
-  if (order.qrCodeId) await control(order, `/qr_codes/${order.qrCodeId}/pay`, body);
+  const vpa = marked(order.deps, 'UPI address', 'asha@upi');
+  if (order.qrCodeId) await control(order, `/qr_codes/${order.qrCodeId}/pay`, { vpa, ...body });
 }
 
 /** Does something to the order's payment, if it has one. */

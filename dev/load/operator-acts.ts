@@ -1,8 +1,8 @@
 import { loadConfig } from '../../src/config.ts';
 import { runAdmin } from '../../src/main/admin/run.ts';
 import type { LoadOrder } from './order.ts';
-import { readOrder, untilFound } from './order.ts';
-import { actOfTwo } from './two-operators.ts';
+import { marked, readOrder, untilFound } from './order.ts';
+import { actOfTwo } from './operators.ts';
 
 /** What operators do, and repeat until it is done: with the command line, or two of them together. */
 export const OPERATOR_ACTS = {
@@ -51,7 +51,7 @@ async function untilDone(
 }
 
 async function decide(order: LoadOrder, winner: 'merchant' | 'buyer'): Promise<void> {
-  const reason = 'The evidence decides it';
+  const reason = marked(order.deps, 'reason of a decision', 'The evidence decides it');
   const isDecided = (now: OrderNow) =>
     now?.status !== 'DISPUTE_UNDER_REVIEW' || now.refund !== null;
   const { orderNumber, amountPaise } = order;

@@ -5,8 +5,18 @@ import type { AcknowledgedOrder, Memory } from './memory.ts';
 import type { LoadMerchant } from './merchant.ts';
 import type { SimulatorAccess } from './simulator.ts';
 
+/** What texts of requests are replaced with. */
+export interface Marks {
+  /** @param place what the text is, such as `buyerName` or `deliver note` */
+  readonly text: (place: string, usual: string) => string;
+  /** Headers of every request. */
+  readonly headers: () => Readonly<Record<string, string>>;
+}
+
 /** What the orders of a run share. */
 export interface LoadDeps {
+  /** Marks that are searched for afterwards; without them each text is the usual one. */
+  readonly marks?: Marks;
   readonly simulator: SimulatorAccess;
   /** The settings of the operators' command line. */
   readonly environment: Readonly<Record<string, string>>;
@@ -30,6 +40,13 @@ export interface LoadOrder {
   qrCodeId: string;
 }
 
+/** A text of a request, marked if the run searches for marks. */
+export const marked = ({ marks }: LoadDeps, place: string, usual: string) =>
+  marks?.text(place, usual) ?? usual;
+
+/** A new Idempotency-Key. */
+export const newKey = (deps: LoadDeps) => marked(deps, 'Idempotency-Key', randomUUID());
+
 /** An order that is not created yet; the run remembers it. */
 export function newLoadOrder(
   deps: LoadDeps,
@@ -38,7 +55,7 @@ export function newLoadOrder(
 ): LoadOrder {
   const acknowledged: AcknowledgedOrder = {
     merchantId: merchant.merchantId,
-    idempotencyKey: randomUUID(),
+    idempotencyKey: newKey(deps),
     orderNumbers: new Set(),
     commands: [],
   };

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '../../src/domain/index.ts';
+import { inParallel } from './in-parallel.ts';
 
 /** Where the gateway simulator is, and the credentials of its API. */
 export interface SimulatorAccess {
@@ -133,24 +134,21 @@ export const lostPaise = ({ chargebacks }: Pick<GatewayMoney, 'chargebacks'>): n
 
 /** Every captured payment with its refunds, transfers and chargebacks. */
 export async function moneyAtGateway(access: SimulatorAccess): Promise<GatewayMoney[]> {
-  const queue = (await capturedAtGateway(access)).values();
   const chargebacks = Map.groupBy(await chargebacksAtGateway(access), (one) => one.payment_id);
   const money: GatewayMoney[] = [];
-  const take = async () => {
-    for (const { id, amount, notes } of queue) {
-      const path = `/v1/payments/${id}/transfers`;
-      type Transfers = Listed<GatewayMoney['transfers'][number]>;
-      money.push({
-        paymentId: id,
-        orderNumber: notes.order_number,
-        amountPaise: amount,
-        refunds: await refundsAtGateway(access, id),
-        transfers: (await askSimulator<Transfers>(access, 'GET', path)).items,
-        chargebacks: chargebacks.get(id) ?? [],
-      });
-    }
-  };
-  await Promise.all(Array.from({ length: PAYMENTS_AT_ONCE }, take));
+  const captured = await capturedAtGateway(access);
+  await inParallel(captured, PAYMENTS_AT_ONCE, async ({ id, amount, notes }) => {
+    const path = `/v1/payments/${id}/transfers`;
+    type Transfers = Listed<GatewayMoney['transfers'][number]>;
+    money.push({
+      paymentId: id,
+      orderNumber: notes.order_number,
+      amountPaise: amount,
+      refunds: await refundsAtGateway(access, id),
+      transfers: (await askSimulator<Transfers>(access, 'GET', path)).items,
+      chargebacks: chargebacks.get(id) ?? [],
+    });
+  });
   return money;
 }
 

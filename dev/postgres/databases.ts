@@ -10,15 +10,31 @@ export interface DatabaseLogin {
 const DUPLICATE_OBJECT = '42710';
 const DUPLICATE_DATABASE = '42P04';
 
-/** Runs statements one after the other on a new connection. */
-async function execute(url: string, statements: readonly string[]): Promise<void> {
+/** Uses one connection, and closes it. */
+export async function withConnection<Result>(
+  url: string,
+  use: (sql: postgres.Sql) => Promise<Result>,
+): Promise<Result> {
   const sql = postgres(url, { max: 1, onnotice: () => {}, connect_timeout: 10 });
   try {
-    for (const statement of statements) await sql.unsafe(statement);
+    return await use(sql);
   } finally {
     await sql.end({ timeout: 1 });
   }
 }
+
+/** The same URL with another database. */
+export function onDatabase(url: string, database: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${database}`;
+  return changed.href;
+}
+
+/** Runs statements one after the other on a new connection. */
+const execute = (url: string, statements: readonly string[]) =>
+  withConnection(url, async (sql) => {
+    for (const statement of statements) await sql.unsafe(statement);
+  });
 
 /** Runs `create` and ignores one PostgreSQL error code, which means that the object exists. */
 async function ignoreExisting(errorCode: string, create: () => Promise<void>): Promise<void> {
@@ -31,8 +47,7 @@ async function ignoreExisting(errorCode: string, create: () => Promise<void>): P
 
 /** The connection URL of a database for a login, on the server of `adminUrl`. */
 export function databaseUrl(adminUrl: string, database: string, login: DatabaseLogin): string {
-  const url = new URL(adminUrl);
-  url.pathname = `/${database}`;
+  const url = new URL(onDatabase(adminUrl, database));
   url.username = login.name;
   url.password = login.password;
   return url.href;

@@ -1,6 +1,7 @@
 import { openSync, readSync } from 'node:fs';
 import { SetupError } from '../../src/setup-error.ts';
-import { describeExit, lastLines, type ProcessExit } from './server-process.ts';
+import { describeExit, type ProcessExit } from './process-exit.ts';
+import { lastLines } from './server-process.ts';
 
 const INTERVAL_MS = 500;
 const CHUNK_BYTES = 256 * 1024;

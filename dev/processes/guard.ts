@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { exitOf, type ProcessExit } from './server-process.ts';
+import { exitOf, type ProcessExit } from './process-exit.ts';
 
 /** A separate process that stops our child processes if this process is killed. */
 export interface Guard {

@@ -6,13 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SetupError } from '../../src/setup-error.ts';
 import { makePrivateFolder } from '../files/private-file.ts';
 import type { Guard } from './guard.ts';
+import { exitOf, type ProcessExit } from './process-exit.ts';
 import { sendSignal, type StopStep } from './process-table.ts';
-
-/** How a process ended: one of the two is set. */
-export interface ProcessExit {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-}
 
 /** A child process that runs until it is stopped. */
 export interface ServerProcess {
@@ -51,19 +46,6 @@ export interface LaunchOptions extends ProcessContext {
   readonly signal?: AbortSignal | undefined;
   /** Called with the process before it is ready. */
   readonly onSpawn?: ((process: ServerProcess) => void) | undefined;
-}
-
-/** Resolves when a child has ended or could not be started. */
-export function exitOf(child: ChildProcess): Promise<ProcessExit> {
-  return new Promise((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }));
-    child.once('error', () => resolve({ code: null, signal: null }));
-  });
-}
-
-/** "exit code 1" or "killed by SIGKILL", for messages. */
-export function describeExit({ code, signal }: ProcessExit): string {
-  return signal === null ? `exit code ${code ?? 'unknown'}` : `killed by ${signal}`;
 }
 
 function openLog(file: string, continueLog: boolean): number {

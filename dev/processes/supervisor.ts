@@ -3,7 +3,8 @@ import { endedError } from './errors-in-log.ts';
 import { startGuard, type Guard } from './guard.ts';
 import { SupervisedMember, type Member, type MemberPlan } from './member.ts';
 import { sendSignal } from './process-table.ts';
-import { describeExit, type ServerProcess } from './server-process.ts';
+import { describeExit } from './process-exit.ts';
+import type { ServerProcess } from './server-process.ts';
 
 export type { Member, MemberPlan, StartChanges } from './member.ts';
 

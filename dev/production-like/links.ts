@@ -1,6 +1,6 @@
 import { freePort } from '../processes/ports.ts';
 import { startTcpProxy, type TcpProxy } from '../processes/tcp-proxy.ts';
-import type { MemberName } from './members.ts';
+import type { MemberName } from './plan.ts';
 
 /** A server that other members connect to through links. */
 export type LinkTarget = 'postgres' | 'temporal' | 'gateway-simulator';

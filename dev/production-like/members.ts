@@ -15,17 +15,7 @@ import {
 } from '../temporal-on-postgres/server.ts';
 import { startTemporalUi } from '../temporal-on-postgres/ui.ts';
 import { throughProxy, type Links } from './links.ts';
-import type { Plan } from './plan.ts';
-
-/** A process of the production-like shape. */
-export type MemberName =
-  | 'postgres'
-  | 'temporal'
-  | 'temporal-ui'
-  | 'gateway-simulator'
-  | 'mailbox'
-  | `api-${number}`
-  | `worker-${number}`;
+import type { MemberName, Plan } from './plan.ts';
 
 /** A process that is started again when it ends. */
 export type Member = SupervisedMember<MemberName>;

@@ -2,8 +2,17 @@ import { fileVariable, inheritedEnvironment } from '../../src/settings.ts';
 import { loadDevConfig, type DevConfig } from '../config.ts';
 import { freePort, freePortSettings, LOOPBACK } from '../processes/ports.ts';
 import { compileCache } from '../start/environment.ts';
-import type { MemberName } from './members.ts';
 import { SETTINGS_TABLES } from '../settings-table.ts';
+
+/** A process of the production-like shape. */
+export type MemberName =
+  | 'postgres'
+  | 'temporal'
+  | 'temporal-ui'
+  | 'gateway-simulator'
+  | 'mailbox'
+  | `api-${number}`
+  | `worker-${number}`;
 
 /** What every API and worker has, unless the settings say otherwise. */
 const SHAPE_SETTINGS = { RATE_LIMIT_STORE: 'postgres' };

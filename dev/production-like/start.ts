@@ -18,13 +18,13 @@ import {
   temporalMember,
   temporalUiMember,
   type Member,
-  type MemberName,
   type ShapeRun,
 } from './members.ts';
-import { apiPlaces, makePlan, type Plan } from './plan.ts';
+import { apiPlaces, makePlan, type MemberName, type Plan } from './plan.ts';
 
 export type { StartChanges } from '../processes/supervisor.ts';
-export type { Member, MemberName } from './members.ts';
+export type { Member } from './members.ts';
+export type { MemberName } from './plan.ts';
 
 /** How to run the service in the shape of production. */
 export interface ProductionLikeOptions {

@@ -3,7 +3,17 @@ import type { DevConfig } from '../config.ts';
 import { cacheRoot } from '../files/cache.ts';
 import { localUrl, LOOPBACK } from '../processes/ports.ts';
 import type { Secrets } from './secrets.ts';
-import type { Servers } from './run-service.ts';
+
+/** The addresses of the servers of this run, started by it or given in the settings. */
+export interface Servers {
+  /** For the API, the worker and `admin`: may change rows, not tables. */
+  readonly databaseUrl: string;
+  /** For migrations: owns the tables. Undefined when DATABASE_URL is given without it. */
+  readonly migrationDatabaseUrl: string | undefined;
+  readonly temporalAddress: string;
+  /** Undefined when TEMPORAL_ADDRESS is given. */
+  readonly temporalUiUrl: string | undefined;
+}
 
 /** Whether the sandbox uses the simulator: unless a gateway is configured for it. */
 export function simulatesGateway({ gateways }: DevConfig): boolean {

@@ -12,7 +12,13 @@ import type { MemberPlan, Supervisor } from '../processes/supervisor.ts';
 import { cacheRoot } from '../files/cache.ts';
 import { claimDataDir, postgresFolder, stopOrphans } from './data-dir.ts';
 import { entryMember, entryTask, logFileOf, type Entry } from './entries.ts';
-import { compileCache, keepsMails, sharedEnvironment, simulatesGateway } from './environment.ts';
+import {
+  compileCache,
+  keepsMails,
+  sharedEnvironment,
+  simulatesGateway,
+  type Servers,
+} from './environment.ts';
 import { loadOrCreateSecrets, type Secrets } from './secrets.ts';
 
 /** The service has 40; in the production-like shape Temporal has pools of 120 connections. */
@@ -32,17 +38,6 @@ export interface Run<Name extends string = string> {
 /** A run that has its data directory. */
 export interface PreparedRun<Name extends string = string> extends Run<Name> {
   readonly secrets: Secrets;
-}
-
-/** The addresses of the servers of this run, started by it or given in the settings. */
-export interface Servers {
-  /** For the API, the worker and `admin`: may change rows, not tables. */
-  readonly databaseUrl: string;
-  /** For migrations: owns the tables. Undefined when DATABASE_URL is given without it. */
-  readonly migrationDatabaseUrl: string | undefined;
-  readonly temporalAddress: string;
-  /** Undefined when TEMPORAL_ADDRESS is given. */
-  readonly temporalUiUrl: string | undefined;
 }
 
 /** Where a run listens; servers that the settings give are not its own. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import postgres from 'postgres';
+import type postgres from 'postgres';
 import { runCommand } from '../processes/run-command.ts';
 import { SetupError } from '../../src/setup-error.ts';
-import { databaseUrl, ensureDatabase, ensureLogin } from '../postgres/databases.ts';
+import { databaseUrl, ensureDatabase, ensureLogin, withConnection } from '../postgres/databases.ts';
 import { SQL_PLUGIN, type TemporalDatabase } from './server-config.ts';
 
 const UNUSED_INDEXES = join(import.meta.dirname, 'unused-visibility-indexes.sql');
@@ -25,18 +25,6 @@ export interface TemporalSchemaOptions {
   readonly login: TemporalDatabase['login'];
   readonly env: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal | undefined;
-}
-
-async function withConnection<Result>(
-  url: string,
-  work: (sql: postgres.Sql) => Promise<Result>,
-): Promise<Result> {
-  const sql = postgres(url, { max: 1, onnotice: () => {} });
-  try {
-    return await work(sql);
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
 }
 
 async function hasSchema(sql: postgres.Sql): Promise<boolean> {

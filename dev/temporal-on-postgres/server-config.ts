@@ -125,16 +125,10 @@ export function temporalServerConfig(
   });
 }
 
-/**
- * The server's dynamic settings, for a developer's machine.
- *
- * @param immediateSearchAttributes whether a new search attribute is usable in the next call instead
- *   of a second later. Listing workflows then costs the server seven times as much (measured).
- */
-export function temporalDynamicConfig(immediateSearchAttributes: boolean): string {
+/** The server's dynamic settings, for a developer's machine. */
+export function temporalDynamicConfig(): string {
   const settings = {
     'system.namespaceCacheRefreshInterval': '1s',
-    'system.forceSearchAttributesCacheRefreshOnRead': immediateSearchAttributes,
     // Without it, a worker that stops can still be given tasks, which wait until they time out.
     'frontend.enableCancelWorkerPollsOnShutdown': true,
     // As in Temporal's own development server. With the default of four, the last hundred of 1,000

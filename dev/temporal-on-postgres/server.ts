@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import postgres from 'postgres';
 import { freePort } from '../processes/ports.ts';
 import { writePrivateFile } from '../files/private-file.ts';
 import { launchServer, type LaunchOptions } from '../processes/server-process.ts';
@@ -14,7 +13,7 @@ import {
   type TemporalClientTls,
   type TemporalServer,
 } from '../processes/temporal-process.ts';
-import { databaseUrl } from '../postgres/databases.ts';
+import { databaseUrl, withConnection } from '../postgres/databases.ts';
 import type { TemporalServerPrograms } from './programs.ts';
 import { ensureTemporalSchema } from './schema.ts';
 import {
@@ -30,8 +29,6 @@ export interface TemporalServerOptions extends TemporalServerSettings, LaunchOpt
   readonly programs: TemporalServerPrograms;
   /** The folder of the server's settings, by which the next run finds an orphan. */
   readonly folder: string;
-  /** For namespaces that are used immediately after creation: see `temporalDynamicConfig`. */
-  readonly immediateSearchAttributes?: boolean;
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
 }
@@ -58,12 +55,8 @@ function clientTls({ certFile, keyFile, caFile, serverName }: TemporalTls): Temp
  * try to join them.
  */
 async function clearClusterMembership({ adminUrl, login }: TemporalServerOptions): Promise<void> {
-  const sql = postgres(databaseUrl(adminUrl, 'temporal', login), { max: 1, onnotice: () => {} });
-  try {
-    await sql`TRUNCATE cluster_membership`;
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+  const url = databaseUrl(adminUrl, 'temporal', login);
+  await withConnection(url, (sql) => sql`TRUNCATE cluster_membership`);
 }
 
 /** Writes the settings, with ports that are free at this moment. */
@@ -76,8 +69,7 @@ async function writeConfig(options: TemporalServerOptions): Promise<void> {
     })),
   );
   const dynamicConfigFile = join(folder, 'dynamic-config.yaml');
-  const { immediateSearchAttributes = false } = options;
-  writePrivateFile(dynamicConfigFile, temporalDynamicConfig(immediateSearchAttributes));
+  writePrivateFile(dynamicConfigFile, temporalDynamicConfig());
   writePrivateFile(
     join(folder, 'server.yaml'),
     temporalServerConfig(options, pairs, dynamicConfigFile),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { planFaults } from '../../dev/chaos/fault-plan.ts';
+import { planFaults } from '../../dev/faults/plan.ts';
 import { planOrders } from '../../dev/load/plan.ts';
 import { actsWith } from '../../dev/load/acts.ts';
 import { replay } from '../../dev/load/oracle/replay.ts';

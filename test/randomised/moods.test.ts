@@ -1,11 +1,18 @@
 import { expect, test } from 'vitest';
-import { NOT_IN_CHAOS, planMoods } from '../../dev/chaos/moods.ts';
+import { NOT_IN_KNOWN, planMoods, planRun } from '../../dev/faults/plan.ts';
+import type { Turn } from '../../dev/faults/turns.ts';
 import { MOODS, WITHOUT_MOOD } from '../../dev/gateway-simulator/moods.ts';
 import { createRandom } from '../../dev/gateway-simulator/random.ts';
 import { SWITCH_DEFAULTS } from '../../dev/gateway-simulator/switches.ts';
-import { planOf } from './plan.ts';
 
 const moods = Object.keys(MOODS).toSorted();
+
+/** The moods in faults of these kinds. */
+const moodsOf = (turns: readonly Turn[], ...kinds: string[]) =>
+  turns
+    .flatMap(({ faults }) => faults)
+    .flatMap((one) => ('mood' in one && kinds.includes(one.kind) ? [one.mood] : []))
+    .toSorted();
 
 test('each switch of the gateway simulator is set by a mood, or there is a reason why not', () => {
   const inMoods = new Set(Object.values(MOODS).flatMap((switches) => Object.keys(switches)));
@@ -14,23 +21,27 @@ test('each switch of the gateway simulator is set by a mood, or there is a reaso
 });
 
 test('the plan of the randomised test has each mood, and an end of it', () => {
-  const disturbances = planOf(1, 30).turns.flatMap((turn) =>
-    'disturbance' in turn ? [turn.disturbance] : [],
-  );
-  const moodsThat = (...kinds: string[]) =>
-    disturbances
-      .flatMap((one) => ('mood' in one && kinds.includes(one.kind) ? [one.mood] : []))
-      .toSorted();
-  expect(moodsThat('moodBegins', 'shortMood')).toEqual(moods);
-  expect(moodsThat('moodEnds', 'shortMood')).toEqual(moods);
+  const { lanes } = planRun({ orders: 30, faults: 0, seed: 1, outcome: 'open' });
+  const turns = lanes.flatMap((lane) => lane.turns);
+  expect(moodsOf(turns, 'moodBegins', 'mood')).toEqual(moods);
+  expect(moodsOf(turns, 'moodEnds', 'mood')).toEqual(moods);
 });
 
 test('the plan of chaos has each mood, or there is a reason why not', () => {
-  const planned = planMoods(createRandom(1)).map(({ name }) => name);
-  expect([...planned, ...Object.keys(NOT_IN_CHAOS)].toSorted()).toEqual(moods);
+  const planned = moodsOf(planMoods(createRandom(1)), 'mood');
+  expect([...planned, ...Object.keys(NOT_IN_KNOWN)].toSorted()).toEqual(moods);
 });
 
 test('the same seed gives the same moods; another seed gives others', () => {
   expect(planMoods(createRandom(7))).toEqual(planMoods(createRandom(7)));
   expect(planMoods(createRandom(8))).not.toEqual(planMoods(createRandom(7)));
+});
+
+test('one of the two seeds of the long suite restores PostgreSQL, and the other one Temporal', () => {
+  const restored = [5, 10].map((seed) =>
+    planRun({ orders: 30, faults: 0, seed, outcome: 'open' })
+      .lanes.flatMap(({ turns }) => turns.flatMap(({ faults }) => faults))
+      .flatMap((fault) => (fault.kind === 'restore' ? [fault.side] : [])),
+  );
+  expect(restored).toEqual([['postgres'], ['temporal']]);
 });

@@ -1,18 +1,26 @@
 import { env } from 'node:process';
-import { test } from 'vitest';
-import { runSeed } from './run.ts';
-import { startHost } from './system.ts';
+import { expect, test } from 'vitest';
+import { runChaos } from '../../dev/faults/chaos.ts';
+import { countsText, reportText } from '../../dev/load/oracle/report.ts';
 
-/** One run restores PostgreSQL, the other one Temporal. */
-const SEEDS = env['RANDOM_SEED'] ? [Number(env['RANDOM_SEED'])] : [5, 10];
+const FIRST = Number(env['RANDOM_SEED'] ?? 1);
+/** Without a choice, one run restores PostgreSQL, and the other one Temporal. */
+const SEEDS =
+  env['RANDOM_SEED'] || env['RANDOM_SEEDS']
+    ? Array.from({ length: Number(env['RANDOM_SEEDS'] ?? 1) }, (_, index) => FIRST + index)
+    : [5, 10];
 const ORDERS = Number(env['RANDOM_ORDERS'] ?? 30);
 
 // Most of the time each run waits for retries of the work of a killed process.
 test.concurrent.for(SEEDS)(
   `whatever happens to ${ORDERS} orders, each ends or has an alert, and the money adds up: seed %i`,
-  async (seed, { onTestFinished }) => {
-    const host = await startHost();
-    onTestFinished(() => host.stop());
-    console.log(await runSeed(host, seed, ORDERS));
+  async (seed) => {
+    const lines: string[] = [`again: RANDOM_SEED=${seed} RANDOM_ORDERS=${ORDERS}`];
+    const size = { orders: ORDERS, faults: 0, seed, outcome: 'open' } as const;
+    const { report, failures } = await runChaos(size, (line) => lines.push(line));
+    const passed = failures.length + report.violations.length === 0;
+    const found = [...lines, ...failures, reportText(report)].join('\n');
+    expect(passed, found).toBe(true);
+    console.log(`seed ${seed}: ${countsText(report)}`);
   },
 );

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { drillNames } from '../../dev/drills/support/run.ts';
+import { DRILLS } from '../../dev/drills/drills.ts';
 
 const folder = fileURLToPath(new URL('../../docs/runbook/', import.meta.url));
 const index = readFileSync(`${folder}README.md`, 'utf8');
@@ -15,5 +15,15 @@ test('the index of the runbook names each page', () => {
 test('the index of the runbook names each drill', () => {
   const rows = index.split('\n').filter((line) => line.startsWith('| ['));
   const named = rows.flatMap((row) => [...row.matchAll(/`([\w-]+)`/g)].map(([, name]) => name));
-  expect(named).toEqual(expect.arrayContaining(drillNames()));
+  expect(named).toEqual(expect.arrayContaining(Object.keys(DRILLS)));
+});
+
+test('each drill has a page of the runbook, which names its command', () => {
+  const unnamed = Object.entries(DRILLS)
+    .filter(([name, { page }]) => {
+      const text = readFileSync(`${folder}${page}`, 'utf8').replaceAll(/\s+/g, ' ');
+      return !text.includes(`npm run drill -- ${name}`);
+    })
+    .map(([name]) => name);
+  expect(unnamed).toEqual([]);
 });

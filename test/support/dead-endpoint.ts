@@ -35,8 +35,8 @@ export async function startDeadEndpoint() {
  * The `test` of a file with a dead endpoint. Its worker is a separate process, so that its work for
  * the dead endpoint does not load the test's process.
  */
-export function deadEndpointTest(settings: Record<string, string> = {}) {
-  const test = serviceTest({ time: 'real', worker: false, settings })
+export function deadEndpointTest() {
+  const test = serviceTest({ time: 'real', worker: false })
     .extend('workerProcess', { scope: 'file' }, async ({ service }, { onCleanup }) => {
       const worker = await startWorkerProcess(service);
       onCleanup(() => worker.kill());

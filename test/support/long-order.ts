@@ -26,13 +26,10 @@ interface Messages {
 /**
  * Sends many messages to an order across continue-as-new, while a webhook waits for its retry. Then
  * the order is paid, delivered and completed like any other.
- *
- * @param onRound called after each round with the number of messages so far
  */
 export async function liveThroughMessages(
   { service, merchant, orders }: LongOrderParts,
   { updates, signals, rounds }: Messages,
-  onRound: (soFar: number) => void = () => {},
 ): Promise<{ runs: number }> {
   merchant.receiver.answerWith(({ event }) => (event === 'ORDER_CREATED' ? 500 : 200));
   const order = await orders.in('ACCEPTED', { paymentLinkMs: 10 * DAY_SECONDS * 1000 });
@@ -50,7 +47,6 @@ export async function liveThroughMessages(
     const soFar = ((round + 1) * (updates + signals)) / rounds;
     await until(async () => (await countAdvances(service, order)) === soFar);
     runIds.add(await runIdOf(order));
-    onRound(soFar);
   }
   expect(runIds.size).toBeGreaterThan(1);
 

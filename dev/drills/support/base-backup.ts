@@ -1,8 +1,8 @@
 import { lchownSync, readdirSync } from 'node:fs';
 import { appendFile, copyFile, cp, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import postgres from 'postgres';
 import { postgresAccount } from '../../postgres/account.ts';
+import { withConnection } from '../../postgres/databases.ts';
 
 /** Folders whose content belongs to the running server: a copy has them empty. */
 const WITHOUT_CONTENT = [
@@ -25,13 +25,8 @@ const NOT_COPIED = /^(postmaster\.(pid|opts)|pgsql_tmp.*|pg_internal\.init|.*\.s
  * @param folder of the copy, which must not exist
  * @returns the number of bytes copied
  */
-export async function takeBaseBackup(
-  adminUrl: string,
-  dataDir: string,
-  folder: string,
-): Promise<number> {
-  const sql = postgres(adminUrl, { max: 1, idle_timeout: 0, onnotice: () => {} });
-  try {
+export function takeBaseBackup(adminUrl: string, dataDir: string, folder: string): Promise<number> {
+  return withConnection(adminUrl, async (sql) => {
     await sql`SELECT pg_backup_start('drill', fast => true)`;
     const bytes = await copyFolder(dataDir, folder, true);
     const [stopped] = await sql<{ labelfile: string; spcmapfile: string }[]>`
@@ -39,9 +34,7 @@ export async function takeBaseBackup(
     await writeFile(join(folder, 'backup_label'), stopped?.labelfile ?? '', { mode: 0o600 });
     if (stopped?.spcmapfile) await writeFile(join(folder, 'tablespace_map'), stopped.spcmapfile);
     return bytes;
-  } finally {
-    await sql.end({ timeout: 1 });
-  }
+  });
 }
 
 async function copyFolder(from: string, to: string, isTop: boolean): Promise<number> {

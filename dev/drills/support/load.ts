@@ -1,8 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OrderStatus } from '../../../src/domain/index.ts';
+import type { Run } from '../../faults/run.ts';
 import { COMMANDS, create, send, type CommandName } from '../../load/commands.ts';
+import { inParallel } from '../../load/in-parallel.ts';
 import { newLoadOrder, readOrder, type LoadOrder } from '../../load/order.ts';
-import type { Drill } from './cluster.ts';
+
+/** A run whose orders are made by a drill. */
+export interface Drill extends Run {
+  /** Every order that was made. */
+  readonly orders: DrillOrder[];
+}
 
 const AMOUNT_PAISE = 49_950;
 const READ_EVERY_MS = 250;
@@ -21,6 +28,8 @@ const KINDS = {
   resolved: { calls: ['pay', 'deliver', 'dispute', 'resolve'], ends: 'DELIVERED' },
   disputed: { calls: ['pay', 'dispute', 'submitEvidence'], ends: 'DISPUTE_UNDER_REVIEW' },
 } as const satisfies Record<string, { calls: readonly CommandName[]; ends: OrderStatus }>;
+type Kind = keyof typeof KINDS;
+
 /** The next call of an order that was left open, and its status after that. */
 const NEXT: Partial<Record<Kind, { call: CommandName; ends: OrderStatus }>> = {
   accepted: { call: 'cancel', ends: 'CANCELLED' },
@@ -28,28 +37,24 @@ const NEXT: Partial<Record<Kind, { call: CommandName; ends: OrderStatus }>> = {
   delivered: { call: 'advanceOneDay', ends: 'COMPLETED' },
   disputed: { call: 'resolve', ends: 'DELIVERED' },
 };
-/** A kind of order. */
-export type Kind = keyof typeof KINDS;
+/** The kinds of orders that can be continued. */
+export const OPEN_KINDS = ['accepted', 'paid', 'delivered', 'disputed'] as const;
 
 /** An order of a drill. */
 export interface DrillOrder extends LoadOrder {
   readonly kind: Kind;
-  /** The answer that ended its calls early, which only lost data explains. */
-  refusal: string | undefined;
-}
-
-/** Orders of every kind, made through the API. */
-export interface Load {
-  /** Starts no further orders; resolves when those under way have made all their calls. */
-  finish(): Promise<void>;
 }
 
 /**
  * Makes orders of all kinds in turn until it is finished, and reads an order four times a second.
  *
  * @param concurrency how many orders make their calls at the same time
+ * @returns `finish` starts no further orders; it resolves when those under way have made all their calls
  */
-export function startLoad(drill: Drill, concurrency: number): Load {
+export function startLoad(
+  drill: Drill,
+  concurrency: number,
+): { readonly finish: () => Promise<void> } {
   const { orders, merchant } = drill;
   const first = orders.length;
   const kinds = Object.keys(KINDS) as Kind[];
@@ -92,18 +97,17 @@ export async function makeOrders(
 }
 
 /** Makes one more call of each order that was left open. */
-export function continueOrders(orders: readonly DrillOrder[], concurrency: number): Promise<void> {
-  return inParallel(orders, concurrency, async (order) => {
+export const continueOrders = (orders: readonly DrillOrder[], concurrency: number) =>
+  inParallel(orders, concurrency, async (order) => {
     const next = NEXT[order.kind];
     if (next === undefined) return;
     order.acknowledged.finalStatus = next.ends;
-    await makeCall(order, next.call);
+    await send(order, next.call);
   });
-}
 
 /**
  * Acts as merchants do after data was lost: creates lost orders again, with their Idempotency-Keys, and
- * repeats the calls whose steps are lost.
+ * repeats the calls whose steps are lost. What was refused before is forgotten: only the lost data explains it.
  *
  * @param stepsOf the recorded steps of an order; undefined if the order is lost
  * @returns how many orders were created again, and how many calls were made
@@ -114,7 +118,7 @@ export async function repeatLost(
 ): Promise<{ created: number; calls: number }> {
   const repeated = { created: 0, calls: 0 };
   await inParallel(orders, REPEATS_AT_ONCE, async (order) => {
-    order.refusal = undefined;
+    forgetSurprises(order);
     const steps = stepsOf(order.orderNumber);
     if (steps === undefined) {
       repeated.created += 1;
@@ -127,20 +131,8 @@ export async function repeatLost(
   return repeated;
 }
 
-async function inParallel<Item>(
-  items: readonly Item[],
-  concurrency: number,
-  work: (item: Item) => Promise<void>,
-): Promise<void> {
-  const queue = items.values();
-  const take = async () => {
-    for (const item of queue) await work(item);
-  };
-  await Promise.all(Array.from({ length: concurrency }, take));
-}
-
 function newOrder({ deps, merchant, orders }: Drill, kind: Kind = 'completed'): DrillOrder {
-  const order = { ...newLoadOrder(deps, merchant, AMOUNT_PAISE), kind, refusal: undefined };
+  const order = { ...newLoadOrder(deps, merchant, AMOUNT_PAISE), kind };
   order.acknowledged.finalStatus = KINDS[kind].ends;
   order.acknowledged.mostCaptures = 1;
   orders.push(order);
@@ -156,17 +148,10 @@ async function makeCalls(order: DrillOrder): Promise<void> {
 async function makeMissingCalls(order: DrillOrder, recorded: readonly string[]): Promise<number> {
   const missing = KINDS[order.kind].calls.filter((name) => !recorded.includes(COMMANDS[name].step));
   for (const name of missing) {
-    if (await makeCall(order, name)) continue;
-    if (name !== 'pay' || !(await isPaidAnyway(order))) break;
+    const { status } = await send(order, name);
+    if (status !== 200 && (name !== 'pay' || !(await isPaidAnyway(order)))) break;
   }
   return missing.length;
-}
-
-/** @returns whether the API carried it out */
-async function makeCall(order: DrillOrder, name: CommandName): Promise<boolean> {
-  const { status, message } = await send(order, name);
-  if (status !== 200) order.refusal = `${name}: ${status} ${message}`;
-  return status === 200;
 }
 
 /**
@@ -178,10 +163,15 @@ async function isPaidAnyway(order: DrillOrder): Promise<boolean> {
   for (;;) {
     const now = await readOrder(order);
     if (now?.status === 'PAID') {
-      order.refusal = undefined;
+      forgetSurprises(order);
       return true;
     }
     if (now?.status !== 'ACCEPTED' || Date.now() > deadline) return false;
     await delay(READ_EVERY_MS);
   }
+}
+
+function forgetSurprises({ deps: { memory }, orderNumber }: DrillOrder): void {
+  const others = memory.surprises.filter(({ subject }) => subject !== orderNumber);
+  memory.surprises.splice(0, Infinity, ...others);
 }

@@ -1,55 +1,40 @@
 import type { Sql } from '../../../src/db/client.ts';
 import { checkWhenQuiet } from '../../load/oracle/check-everything.ts';
-import { ledgerViolations } from '../../load/oracle/money.ts';
-import { countsText } from '../../load/oracle/report.ts';
-import type { Allowed } from '../../load/oracle/service.ts';
-import type { Drill } from './cluster.ts';
-import { repeatLost, type DrillOrder } from './load.ts';
-import { firstOf, inSeconds, prove, report } from './report.ts';
-import { waitFor } from './wait.ts';
+import { ledgerReport } from '../../load/oracle/ledger.ts';
+import { countsText, violationText, type Report } from '../../load/oracle/report.ts';
+import type { Allowed, LostTime } from '../../load/oracle/service.ts';
+import { repeatLost, type Drill, type DrillOrder } from './load.ts';
+import { firstOf, inSeconds, onOneLine, prove, report, waitFor } from './report.ts';
 
 /** The hourly proof and the 30 s between two comparisons are shorter than a drill may wait. */
 const QUIET_WITHIN_MS = 90_000;
 const RIGHT_WITHIN_MS = 90_000;
 const BACK_WITHIN_MS = 30_000;
 
+const proveReport = (claim: string, found: Report) =>
+  prove(
+    claim,
+    found.violations.length === 0,
+    `${countsText(found)} ${firstOf(found.violations.map(violationText))}`,
+  );
+
 /** Proves that the service has all that it acknowledged, once, and completes it. */
 export async function proveNothingLost(drill: Drill, allowed: Allowed = {}): Promise<void> {
-  const { orders, deps } = drill;
-  const refused = orders.flatMap(({ orderNumber, refusal }) =>
-    refusal === undefined ? [] : [`${orderNumber || 'an order'}: ${refusal}`],
-  );
+  const { memory } = drill.deps;
+  const refused = memory.surprises.map(({ subject, fault }) => `${subject}: ${fault}`);
   prove('No call of a merchant was refused', refused.length === 0, firstOf(refused));
-  const outcome = await checkWhenQuiet(drill.checked(), deps.memory, allowed, {
+  const outcome = await checkWhenQuiet(drill.checked(), memory, allowed, {
     quietWithinMs: QUIET_WITHIN_MS,
     rightWithinMs: RIGHT_WITHIN_MS,
     log: report,
   });
-  const { violations } = outcome;
-  const found = violations.map(({ check, subject, fault }) => `${check}: ${subject} ${fault}`);
-  prove(
-    'Nothing is under way, lost, duplicated or illegal',
-    violations.length === 0,
-    `${countsText(outcome)} ${firstOf(found)}`.trim(),
-  );
+  proveReport('Nothing is under way, lost, duplicated or illegal', outcome);
 }
 
 /** Proves that the ledger adds up, and that the gateway and the workflows agree. */
 export async function proveLedger(drill: Drill): Promise<void> {
-  const { lines, violations } = await ledgerViolations(drill.checked());
-  const found = violations.map(({ subject, fault }) => `${subject} ${fault}`);
-  const figures = `${lines} lines ${firstOf(found)}`.trim();
-  prove('The ledger sums to zero, and the gateway agrees', violations.length === 0, figures);
-}
-
-/** Proves that each acknowledged step is recorded. */
-export async function proveSteps(drill: Drill, orders: readonly DrillOrder[]): Promise<void> {
-  const { total, lost } = await drill.withSql((sql) => lostSteps(sql, orders));
-  prove(
-    'Every acknowledged step is recorded',
-    lost.length === 0,
-    `${orders.length} orders, ${total} steps, ${lost.length} lost ${firstOf(lost)}`.trim(),
-  );
+  const outcome = await ledgerReport(drill.checked());
+  proveReport('The ledger sums to zero, and the gateway agrees', outcome);
 }
 
 async function stepKinds(sql: Sql): Promise<Map<string, string[]>> {
@@ -64,11 +49,11 @@ async function stepKinds(sql: Sql): Promise<Map<string, string[]>> {
  * @param beforeMs only those that were acknowledged before this time, in Unix milliseconds
  */
 export async function lostSteps(
-  sql: Sql,
+  { withSql }: Drill,
   orders: readonly DrillOrder[],
   beforeMs = Infinity,
 ): Promise<{ total: number; lost: string[] }> {
-  const kindsOf = await stepKinds(sql);
+  const kindsOf = await withSql(stepKinds);
   const steps = orders.flatMap(({ orderNumber, acknowledged }) => {
     const { createdAtMs = Infinity, commands } = acknowledged;
     const carriedOut = commands.filter(({ result }) => result === 'carried out');
@@ -80,6 +65,18 @@ export async function lostSteps(
     .filter(({ orderNumber, step }) => kindsOf.get(orderNumber)?.includes(step) !== true)
     .map(({ orderNumber, step }) => `${orderNumber} ${step}`);
   return { total: steps.length, lost };
+}
+
+/**
+ * A buyer whose payment was lost while the client still waited for its answer has paid again with the repeat: at
+ * most twice. The gateway has both.
+ */
+export function expectSecondPayments({ orders }: Drill, { fromMs, toMs }: LostTime): void {
+  for (const { acknowledged } of orders) {
+    const { createdAtMs = Infinity, commands } = acknowledged;
+    const paid = commands.find(({ operation }) => operation === 'pay');
+    if (createdAtMs < toMs && (paid?.atMs ?? Infinity) > fromMs) acknowledged.mostCaptures = 2;
+  }
 }
 
 /** Merchants repeat what was lost, and report it. */
@@ -102,4 +99,11 @@ export async function proveBackSoon({ merchant }: Drill, sinceMs: number): Promi
   const afterMs = first.atMs + first.ms - sinceMs;
   const claim = `Commands succeed again within ${inSeconds(BACK_WITHIN_MS)}`;
   prove(claim, afterMs <= BACK_WITHIN_MS, inSeconds(afterMs));
+}
+
+/** Runs `admin order recover --all --since TIME`, and prints what it found. */
+export async function recoverAll(drill: Drill, sinceMs: number): Promise<void> {
+  const since = new Date(sinceMs).toISOString();
+  const printed = await drill.admin('order', 'recover', '--all', '--since', since);
+  report(`order recover --all: ${onOneLine(printed)}`);
 }

@@ -1,7 +1,4 @@
-/** A drill cannot continue, or one of its claims does not hold. */
-export class DrillFailure extends Error {
-  override readonly name = 'DrillFailure';
-}
+import { setTimeout as delay } from 'node:timers/promises';
 
 const startedAt = performance.now();
 
@@ -15,16 +12,16 @@ let failures: string[] = [];
 
 /** Prints a claim with its figures. A drill whose claim does not hold continues, and then fails. */
 export function prove(claim: string, holds: boolean, figures = ''): void {
-  const text = figures === '' ? claim : `${claim}: ${figures}`;
+  const text = figures.trim() === '' ? claim : `${claim}: ${figures.trim()}`;
   report(`${holds ? 'proved' : 'FAILED'}  ${text}`);
   if (!holds) failures.push(text);
 }
 
-/** Ends a drill. @throws DrillFailure when a claim did not hold */
+/** Ends a drill. @throws Error when a claim did not hold */
 export function requireProved(): void {
   const found = failures;
   failures = [];
-  if (found.length > 0) throw new DrillFailure(`${found.length} claims do not hold`);
+  if (found.length > 0) throw new Error(`${found.length} claims do not hold`);
 }
 
 /** The first few of a list, for a message. */
@@ -38,3 +35,41 @@ export const inSeconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 
 /** The largest number, 0 of none. */
 export const largest = (numbers: readonly number[]) => numbers.reduce((a, b) => Math.max(a, b), 0);
+
+/** The output of a command on one line. */
+export const onOneLine = (printed: string) =>
+  printed
+    .split('\n')
+    .map((line) => line.trim().replaceAll(/ {2,}/g, ' '))
+    .filter((line) => line !== '')
+    .join('; ');
+
+const INTERVAL_MS = 200;
+
+/**
+ * Repeats a question until its answer is neither false nor undefined. An error counts as no answer:
+ * servers are down during a drill.
+ *
+ * @param what completes "… within N s" in the failure
+ * @throws Error when there is no answer in time
+ */
+export async function waitFor<Answer>(
+  what: string,
+  timeoutMs: number,
+  ask: () => Promise<Answer | false | undefined> | Answer | false | undefined,
+): Promise<Answer> {
+  const deadline = Date.now() + timeoutMs;
+  let latest: unknown;
+  for (;;) {
+    try {
+      const answer = await ask();
+      if (answer !== false && answer !== undefined) return answer;
+    } catch (error) {
+      latest = error;
+    }
+    if (Date.now() > deadline) {
+      throw new Error(`Not within ${timeoutMs / 1000} s: ${what}`, { cause: latest });
+    }
+    await delay(INTERVAL_MS);
+  }
+}

@@ -43,6 +43,12 @@ const transferEnd = z.strictObject({
   reason: z.enum(FAILURE_REASONS).default('insufficient_balance'),
 });
 
+const refundEnd = z.strictObject({ status: z.enum(['processed', 'failed']) });
+const release = z.strictObject({
+  order: z.enum(['as_created', 'reversed', 'shuffled']).default('as_created'),
+});
+const atLeastOne = z.number().int().min(1);
+
 const dashboardRefund = z.strictObject({
   amountPaise: z.number().int().min(1).optional(),
   /** Reverses the transfers to linked accounts, as the dashboard offers. */
@@ -53,159 +59,114 @@ const disputeStatus = z.strictObject({
   status: z.enum(['under_review', 'won', 'lost', 'closed']),
 });
 
-const idOf = (params: Record<string, string>) => params['id'] ?? '';
+/** Does what a route asks. @param id of the path, if it has one @returns the body of the answer */
+type Control = (id: string, body: unknown) => unknown;
+/** Controls by method and path. */
+type Controls = Readonly<Record<string, Control>>;
 
-function addBuyerControls(router: Router, { gateway }: ControlDeps): void {
-  router.post('/simulator/qr_codes/:id/pay', (ctx) => {
-    const row = payQrCode(gateway, idOf(ctx.params), paymentAttempt.parse(ctx.request.body ?? {}));
-    ctx.body = shownPayment(gateway, row);
-  });
-  router.post('/simulator/qr_codes/:id/fail', (ctx) => {
-    const row = failQrCode(gateway, idOf(ctx.params), paymentAttempt.parse(ctx.request.body ?? {}));
-    ctx.body = shownPayment(gateway, row);
-  });
-  router.post('/simulator/qr_codes/:id/expire', (ctx) => {
-    ctx.body = shownQrCode(gateway, expireQrCode(gateway, idOf(ctx.params)));
-  });
-  router.post('/simulator/payments/:id/capture', (ctx) => {
-    ctx.body = shownPayment(gateway, capturePayment(gateway, idOf(ctx.params)));
-  });
-  router.post('/simulator/payments/:id/void', (ctx) => {
-    ctx.body = shownPayment(gateway, voidPayment(gateway, idOf(ctx.params)));
-  });
-}
+const buyerControls = ({ gateway }: ControlDeps): Controls => ({
+  'POST /qr_codes/:id/pay': (id, body) =>
+    shownPayment(gateway, payQrCode(gateway, id, paymentAttempt.parse(body))),
+  'POST /qr_codes/:id/fail': (id, body) =>
+    shownPayment(gateway, failQrCode(gateway, id, paymentAttempt.parse(body))),
+  'POST /qr_codes/:id/expire': (id) => shownQrCode(gateway, expireQrCode(gateway, id)),
+  'POST /payments/:id/capture': (id) => shownPayment(gateway, capturePayment(gateway, id)),
+  'POST /payments/:id/void': (id) => shownPayment(gateway, voidPayment(gateway, id)),
+});
 
-function addFaultControls(router: Router, { faults, refuseConnectionsFor }: ControlDeps): void {
-  router.get('/simulator/faults', (ctx) => {
-    ctx.body = { faults: faults.list() };
-  });
-  router.post('/simulator/faults', (ctx) => {
-    ctx.body = faults.add(faultSpec.parse(ctx.request.body));
-  });
-  router.delete('/simulator/faults', (ctx) => {
+const faultControls = ({ faults }: ControlDeps): Controls => ({
+  'GET /faults': () => ({ faults: faults.list() }),
+  'POST /faults': (_, body) => faults.add(faultSpec.parse(body)),
+  'DELETE /faults': () => {
     faults.clear();
-    ctx.body = { faults: [] };
-  });
-  router.delete('/simulator/faults/:id', (ctx) => {
-    faults.remove(idOf(ctx.params));
-    ctx.body = { faults: faults.list() };
-  });
-  router.post('/simulator/outage', (ctx) => {
-    const { durationMs: forMs } = z.strictObject({ durationMs }).parse(ctx.request.body);
-    ctx.body = { durationMs: forMs };
-    // The outage begins after this response was sent.
-    ctx.res.once('finish', () => refuseConnectionsFor(forMs));
-  });
-}
+    return { faults: [] };
+  },
+  'DELETE /faults/:id': (id) => {
+    faults.remove(id);
+    return { faults: faults.list() };
+  },
+});
 
-function addCallbackControls(router: Router, { gateway, random }: ControlDeps): void {
-  const { callbacks, store } = gateway;
-  router.get('/simulator/callbacks', (ctx) => {
+const callbackControls = ({ gateway: { callbacks, store }, random }: ControlDeps): Controls => ({
+  'GET /callbacks': () => {
     const isDisabled = callbacks.isDisabled();
-    ctx.body = { settings: callbacks.settings, isDisabled, events: store.all('events') };
-  });
-  router.patch('/simulator/callbacks', (ctx) => {
-    callbacks.update(callbackSettings.parse(ctx.request.body));
-    ctx.body = { settings: callbacks.settings };
-  });
-  router.post('/simulator/callbacks/release', (ctx) => {
-    const order = z.enum(['as_created', 'reversed', 'shuffled']).default('as_created');
-    const body = z.strictObject({ order }).parse(ctx.request.body ?? {});
-    ctx.body = { released: callbacks.release(body.order) };
-  });
-  router.post('/simulator/callbacks/enable', (ctx) => {
-    callbacks.enable();
-    ctx.body = {};
-  });
-  router.post('/simulator/callbacks/idle', async (ctx) => {
-    await callbacks.idle();
-    ctx.body = {};
-  });
-  router.post('/simulator/callbacks/:id/resend', (ctx) => {
-    callbacks.resend(idOf(ctx.params));
-    ctx.body = {};
-  });
-  router.post('/simulator/seed', (ctx) => {
-    const { seed } = z.strictObject({ seed: z.number().int().min(0) }).parse(ctx.request.body);
+    return { settings: callbacks.settings, isDisabled, events: store.all('events') };
+  },
+  'PATCH /callbacks': (_, body) => {
+    callbacks.update(callbackSettings.parse(body));
+    return { settings: callbacks.settings };
+  },
+  'POST /callbacks/release': (_, body) => ({
+    released: callbacks.release(release.parse(body).order),
+  }),
+  'POST /callbacks/enable': () => callbacks.enable(),
+  'POST /callbacks/idle': () => callbacks.idle(),
+  'POST /callbacks/:id/resend': (id) => callbacks.resend(id),
+  'POST /seed': (_, body) => {
+    const { seed } = z.strictObject({ seed: z.number().int().min(0) }).parse(body);
     random.seed(seed);
-    ctx.body = { seed };
-  });
-}
+    return { seed };
+  },
+});
 
-function addSwitchControls(router: Router, { gateway }: ControlDeps): void {
-  router.get('/simulator/switches', (ctx) => {
-    ctx.body = { switches: switchesBySubject(gateway), defaults: SWITCH_DEFAULTS };
-  });
-  router.patch('/simulator/switches/:id', (ctx) => {
-    ctx.body = setSwitches(gateway, idOf(ctx.params), ctx.request.body);
-  });
-}
-
-function addMoneyControls(router: Router, { gateway }: ControlDeps): void {
-  router.post('/simulator/refusals', (ctx) => {
-    const { cause, subjectId } = refusal.parse(ctx.request.body);
-    ctx.body = addRefusal(gateway, cause, subjectId);
-  });
-  router.delete('/simulator/refusals/:id', (ctx) => {
-    liftRefusal(gateway, idOf(ctx.params));
-    ctx.body = {};
-  });
-  router.post('/simulator/refunds/:id/end', (ctx) => {
-    const status = z.enum(['processed', 'failed']);
-    const body = z.strictObject({ status }).parse(ctx.request.body);
-    ctx.body = endRefund(gateway, idOf(ctx.params), body.status);
-  });
-  router.post('/simulator/transfers/:id/end', (ctx) => {
-    const { status, reason } = transferEnd.parse(ctx.request.body);
-    ctx.body = shownTransfer(gateway, endTransfer(gateway, idOf(ctx.params), status, reason));
-  });
-  router.patch('/simulator/accounts/:id', (ctx) => {
-    ctx.body = changeAccount(gateway, idOf(ctx.params), accountChange.parse(ctx.request.body));
-  });
-  router.post('/simulator/balance', (ctx) => {
-    const amountPaise = z.number().int().min(1);
-    addToBalance(gateway, z.strictObject({ amountPaise }).parse(ctx.request.body).amountPaise);
-    ctx.body = totals(gateway);
-  });
-  router.post('/simulator/clock', (ctx) => {
-    const seconds = z.number().int().min(1);
-    const body = z.strictObject({ advanceSeconds: seconds }).parse(ctx.request.body);
-    ageEntities(gateway, body.advanceSeconds);
-    ctx.body = {};
-  });
-  router.get('/simulator/totals', (ctx) => {
-    ctx.body = totals(gateway);
-  });
-  router.get('/simulator/pending', (ctx) => {
-    ctx.body = pendingIds(gateway);
-  });
-}
+const moneyControls = ({ gateway }: ControlDeps): Controls => ({
+  'GET /switches': () => ({ switches: switchesBySubject(gateway), defaults: SWITCH_DEFAULTS }),
+  'PATCH /switches/:id': (id, body) => setSwitches(gateway, id, body),
+  'POST /refusals': (_, body) => {
+    const { cause, subjectId } = refusal.parse(body);
+    return addRefusal(gateway, cause, subjectId);
+  },
+  'DELETE /refusals/:id': (id) => liftRefusal(gateway, id),
+  'POST /refunds/:id/end': (id, body) => endRefund(gateway, id, refundEnd.parse(body).status),
+  'POST /transfers/:id/end': (id, body) => {
+    const { status, reason } = transferEnd.parse(body);
+    return shownTransfer(gateway, endTransfer(gateway, id, status, reason));
+  },
+  'PATCH /accounts/:id': (id, body) => changeAccount(gateway, id, accountChange.parse(body)),
+  'POST /balance': (_, body) => {
+    addToBalance(gateway, z.strictObject({ amountPaise: atLeastOne }).parse(body).amountPaise);
+    return totals(gateway);
+  },
+  'POST /clock': (_, body) =>
+    ageEntities(gateway, z.strictObject({ advanceSeconds: atLeastOne }).parse(body).advanceSeconds),
+  'GET /totals': () => totals(gateway),
+  'GET /pending': () => pendingIds(gateway),
+});
 
 /** What the gateway's dashboard and the buyer's bank do without its API. */
-function addDashboardControls(router: Router, { gateway }: ControlDeps): void {
-  router.post('/simulator/payments/:id/refund', (ctx) => {
-    const { amountPaise, reverseTransfers } = dashboardRefund.parse(ctx.request.body ?? {});
+const dashboardControls = ({ gateway }: ControlDeps): Controls => ({
+  'POST /payments/:id/refund': (id, body) => {
+    const { amountPaise, reverseTransfers } = dashboardRefund.parse(body);
     const input = { amount: amountPaise, reverse_all: reverseTransfers };
-    ctx.body = refundPayment(gateway, idOf(ctx.params), input, undefined);
-  });
-  router.post('/simulator/payments/:id/disputes', (ctx) => {
-    const { amountPaise } = newDispute.parse(ctx.request.body ?? {});
-    ctx.body = openDispute(gateway, idOf(ctx.params), amountPaise);
-  });
-  router.post('/simulator/disputes/:id/status', (ctx) => {
-    const { status } = disputeStatus.parse(ctx.request.body);
-    ctx.body = updateDisputeStatus(gateway, idOf(ctx.params), status);
-  });
-}
+    return refundPayment(gateway, id, input, undefined);
+  },
+  'POST /payments/:id/disputes': (id, body) =>
+    openDispute(gateway, id, newDispute.parse(body).amountPaise),
+  'POST /disputes/:id/status': (id, body) =>
+    updateDisputeStatus(gateway, id, disputeStatus.parse(body).status),
+});
 
 /** The control API: buyers' actions, faults, callbacks, switches and reversals, for tests and developers. */
 export function createControlRouter(deps: ControlDeps, guards: readonly Middleware[]): Router {
   const router = createRouter(guards);
-  addBuyerControls(router, deps);
-  addFaultControls(router, deps);
-  addCallbackControls(router, deps);
-  addSwitchControls(router, deps);
-  addMoneyControls(router, deps);
-  addDashboardControls(router, deps);
+  const controls = {
+    ...buyerControls(deps),
+    ...faultControls(deps),
+    ...callbackControls(deps),
+    ...moneyControls(deps),
+    ...dashboardControls(deps),
+  };
+  for (const [route, control] of Object.entries(controls)) {
+    const [method = '', path = ''] = route.split(' ');
+    router.register(`/simulator${path}`, [method], async (ctx) => {
+      ctx.body = (await control(ctx.params['id'] ?? '', ctx.request.body ?? {})) ?? {};
+    });
+  }
+  router.post('/simulator/outage', (ctx) => {
+    const { durationMs: forMs } = z.strictObject({ durationMs }).parse(ctx.request.body);
+    ctx.body = { durationMs: forMs };
+    // The outage begins after this response was sent.
+    ctx.res.once('finish', () => deps.refuseConnectionsFor(forMs));
+  });
   return router;
 }

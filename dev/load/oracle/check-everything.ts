@@ -3,16 +3,36 @@ import type { Memory } from '../memory.ts';
 import { moneyAtGateway, simulatorsOf } from '../simulator.ts';
 import { readAlerts, type OpenAlerts } from './alerts.ts';
 import { compareMails } from './mails.ts';
-import { gatewayViolations, ledgerViolations } from './money.ts';
+import { compareMoney } from './money.ts';
+import { brokenInvariants } from './money-invariants.ts';
+import { ledgerReport } from './ledger.ts';
 import { acknowledgedViolations, restViolations, transitionViolations } from './orders.ts';
 import { peopleViolations } from './people.ts';
-import type { Report, Violation } from './report.ts';
-import type { Rows } from './rows.ts';
+import { violation, violationText, type Counts, type Report, type Violation } from './report.ts';
 import { readRows } from './rows.ts';
+import type { CheckOf, Compared, CountingCheck } from './compared.ts';
+import { withOwner, type Allowed, type CheckedService } from './service.ts';
 import { untilNothingIsUnderWay } from './under-way.ts';
-import { withOwner, withTemporal, type Allowed, type CheckedService } from './service.ts';
 import { deliveryViolations, eventViolations } from './webhooks.ts';
-import { workflowViolations } from './workflows.ts';
+import { compareWorkflows } from './workflows.ts';
+
+const CHECKS: readonly CheckOf[] = [
+  ({ memory }) =>
+    memory.surprises.map(({ subject, fault }) => violation('surprise', subject, fault)),
+  acknowledgedViolations,
+  transitionViolations,
+  restViolations,
+  eventViolations,
+  deliveryViolations,
+  brokenInvariants,
+  peopleViolations,
+];
+const COUNTING_CHECKS: readonly CountingCheck[] = [
+  ({ service }) => ledgerReport(service),
+  compareMoney,
+  compareWorkflows,
+  compareMails,
+];
 
 /**
  * Compares what merchants, buyers and endpoints remember with the database, the gateway, the ledger and
@@ -26,40 +46,15 @@ export async function checkEverything(
   return withOwner(service, async (sql) => {
     const rows = await readRows(sql);
     const alerts = await readAlerts(sql, allowed);
-    const gateways = simulatorsOf(service);
-    const money = (await Promise.all(gateways.map(moneyAtGateway))).flat();
-    const [ledger, gateway, people, workflows, mails] = await Promise.all([
-      ledgerViolations(service),
-      gatewayViolations(sql, gateways, money, { memory, allowed, alerts }),
-      peopleViolations(service, sql, money, { memory, allowed }),
-      withTemporal(service, (temporal) => workflowViolations(temporal, rows, allowed)),
-      compareMails(service, sql, rows),
-    ]);
-    const found = [
-      ...memory.surprises.map((one): Violation => ({ check: 'surprise', ...one })),
-      ...acknowledgedViolations(memory, rows, allowed),
-      ...transitionViolations(rows),
-      ...restViolations(rows, allowed),
-      ...eventViolations(rows),
-      ...deliveryViolations(memory, rows, allowed),
-      ...ledger.violations,
-      ...gateway.violations,
-      ...people,
-      ...workflows.violations,
-      ...mails.violations,
-    ];
+    const money = (await Promise.all(simulatorsOf(service).map(moneyAtGateway))).flat();
+    const compared: Compared = { service, sql, rows, money, memory, allowed, alerts };
+    const found = await Promise.all(CHECKS.map(async (check) => check(compared)));
+    const counted = await Promise.all(COUNTING_CHECKS.map(async (check) => check(compared)));
+    const violations = [...found, ...counted.map((report) => report.violations)].flat();
+    const counts: Counts[] = counted.map((report) => report.counts);
     return {
-      counts: {
-        ...countsOf(rows, memory),
-        'ledger lines': ledger.lines,
-        'captures at the gateway': gateway.captures,
-        'refunds and transfers at the gateway': gateway.movements,
-        'closed workflows': workflows.closed,
-        'running workflows': workflows.running,
-        ...mails.counts,
-        ...alerts.counts,
-      },
-      violations: [...unexplained(found, alerts), ...alerts.violations],
+      counts: Object.assign(countsOf(compared), ...counts, alerts.counts) as Counts,
+      violations: [...unexplained(violations, alerts), ...alerts.violations],
     };
   });
 }
@@ -89,8 +84,9 @@ export async function checkWhenQuiet(
     try {
       const { counts, violations } = await checkEverything(service, memory, allowed);
       const all = [...left.filter(({ check }) => check !== 'alert'), ...violations];
-      if (all.length === 0 || performance.now() > endsAt) return { counts, violations: all };
-      log(`${all.length} violations, such as ${textOf(all[0])}; checked again`);
+      const [first] = all;
+      if (!first || performance.now() > endsAt) return { counts, violations: all };
+      log(`${all.length} violations, such as ${violationText(first)}; checked again`);
     } catch (error) {
       if (performance.now() > endsAt) throw error;
       log(`${String(error)}; checked again`);
@@ -99,21 +95,21 @@ export async function checkWhenQuiet(
   }
 }
 
-const textOf = (one: Violation | undefined) => `${one?.check}: ${one?.subject}: ${one?.fault}`;
-
 /** The violations that no alert explains. A total differs by the faults of single orders. */
 function unexplained(found: readonly Violation[], { isAbout }: OpenAlerts): Violation[] {
-  const isExplained = ({ check, subject, about = [] }: Violation) =>
+  const isExplained = ({ check, subject, about }: Violation) =>
     check !== 'invariant' && check !== 'people' && [subject, ...about].some(isAbout);
   const left = found.filter((one) => !isExplained(one));
   return left.filter(({ check, isTotal }) => {
+    // What the gateway has of a lost order is in its totals alone.
+    const checks = check === 'gateway' ? ['gateway', 'lost'] : [check];
     const others = (all: readonly Violation[]) =>
-      all.filter((one) => one.check === check && one.isTotal !== true).length;
-    return isTotal !== true || others(left) > 0 || others(found) === 0;
+      all.filter((one) => checks.includes(one.check) && !one.isTotal).length;
+    return !isTotal || others(left) > 0 || others(found) === 0;
   });
 }
 
-function countsOf({ orders, steps, events }: Rows, memory: Memory) {
+function countsOf({ rows: { orders, steps, events }, memory }: Compared): Counts {
   const { orders: known, received, endedRights } = memory;
   const allEvents = [...events.values()].flat();
   const inState = (wanted: string) => allEvents.filter(({ state }) => state === wanted).length;

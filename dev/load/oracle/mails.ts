@@ -1,8 +1,8 @@
 import type { Sql } from '../../../src/db/client.ts';
 import { receivedMails } from '../../mailbox/received.ts';
-import type { Violation } from './report.ts';
+import { violation, type Report } from './report.ts';
 import type { ComparedOrder, ComparedStep, Rows } from './rows.ts';
-import type { CheckedService } from './service.ts';
+import type { Compared } from './compared.ts';
 
 /** Whom a step tells, whatever came before it. */
 const TOLD: Readonly<Record<string, readonly string[]>> = {
@@ -24,22 +24,18 @@ interface MailRow {
   readonly isSent: boolean;
 }
 
-/** What the comparison of mails says. */
-interface MailComparison {
-  readonly violations: readonly Violation[];
-  readonly counts: Readonly<Record<string, number>>;
-}
+const found = (subject: string, fault: string) => violation('mail', subject, fault);
 
 /**
  * Compares the rows of mails about orders with the steps that must cause mails, and with what the mailbox has
  * received: each mail at least once, and none without a row. SMTP cannot promise once: repeats are counted.
  * Reminders, which no step causes, have to be received only.
  */
-export async function compareMails(
-  { mailboxDataDir }: CheckedService,
-  sql: Sql,
-  rows: Rows,
-): Promise<MailComparison> {
+export async function compareMails({
+  service: { mailboxDataDir },
+  sql,
+  rows,
+}: Compared): Promise<Report> {
   if (mailboxDataDir === undefined) return { violations: [], counts: {} };
   const mails = await sql<MailRow[]>`
     SELECT mail_id, order_number, kind, sent_at IS NOT NULL AS is_sent FROM mails
@@ -48,30 +44,20 @@ export async function compareMails(
     [...receivedMails(mailboxDataDir)].filter(([mailId]) => OF_ORDER.test(mailId)),
   );
   const known = new Set(mails.map(({ mailId }) => mailId));
-  const violation = (subject: string, fault: string): Violation => ({
-    check: 'mail',
-    subject,
-    fault,
-  });
   return {
     violations: [
-      ...toldViolations(mails, rows, await surplusOrders(sql)).map(([subject, fault]) =>
-        violation(subject, fault),
-      ),
+      ...toldViolations(mails, rows, await surplusOrders(sql)).map((one) => found(...one)),
       ...mails.flatMap(({ mailId, orderNumber, kind, isSent }) => [
-        ...(isSent ? [] : [violation(orderNumber, `${kind} is not sent`)]),
-        ...(received.has(mailId) ? [] : [violation(orderNumber, `${kind} was never received`)]),
+        ...(isSent ? [] : [found(orderNumber, `${kind} is not sent`)]),
+        ...(received.has(mailId) ? [] : [found(orderNumber, `${kind} was never received`)]),
       ]),
       ...[...received.keys()]
         .filter((mailId) => !known.has(mailId))
-        .map((mailId) => violation(mailId, 'was received, and has no row')),
+        .map((mailId) => found(mailId, 'was received, and has no row')),
     ],
     counts: {
       'mails about orders': mails.length,
-      'of them received again': [...received.values()].reduce(
-        (sum, { length }) => sum + length - 1,
-        0,
-      ),
+      'of them received again': [...received.values()].flat().length - received.size,
     },
   };
 }
@@ -88,11 +74,11 @@ function toldViolations(
     const { orderNumber } = order;
     const refunds = surplus.filter((one) => one === orderNumber).map(() => 'buyer_refund');
     const expected = [...mailsOf(order, steps.get(orderNumber) ?? []), ...refunds].toSorted();
-    const found = kindsOf(orderNumber).filter(
+    const there = kindsOf(orderNumber).filter(
       (kind) => kind !== 'merchant_first_payment' && kind !== 'merchant_dispute_deadline',
     );
-    const fault = `its steps tell ${expected.join(', ')}; there are the mails ${found.join(', ')}`;
-    return expected.join() === found.join() ? [] : [[orderNumber, fault]];
+    const fault = `its steps tell ${expected.join(', ')}; there are the mails ${there.join(', ')}`;
+    return expected.join() === there.join() ? [] : [[orderNumber, fault]];
   });
   const paid = Map.groupBy(
     [...orders.values()].filter(({ gatewayPaymentId }) => gatewayPaymentId !== null),

@@ -1,39 +1,21 @@
 import type { Sql } from '../../../src/db/client.ts';
-import { moneyKey } from '../../../src/payments/gateway/gateway.ts';
-import type { GatewayMoney, GatewayRefund } from '../simulator.ts';
+import type { GatewayMoney } from '../simulator.ts';
+import {
+  isLive,
+  isOurs,
+  readPayments,
+  releasedPaise,
+  sumOf,
+  type KnownPayment,
+} from './payments.ts';
+import { violation, type Violation } from './report.ts';
+import type { Compared } from './compared.ts';
 import { isLost, type Allowed } from './service.ts';
-
-/** A broken invariant, about an order. */
-export interface BrokenInvariant {
-  readonly subject: string;
-  readonly fault: string;
-}
-
-/** What the service has of a payment. Times are Unix milliseconds by the database's clock. */
-interface PaymentNow {
-  gatewayPaymentId: string;
-  orderNumber: string;
-  status: string;
-  isOwn: boolean;
-  hasAlert: boolean;
-  /** What operators have moved outside the gateway, with a reference. */
-  outsidePaise: number;
-  confirmedAtMs: number | null;
-  /** When it made its order PAID. */
-  paidAtMs: number | null;
-  /** When the release or refund of this service was last booked. */
-  movedAtMs: number | null;
-  /** By the workflow's time, which is that of its task: the task may be delayed. */
-  releaseStartedAtMs: number | null;
-  /** When that step was written, which a restore makes later. */
-  releaseRecordedAtMs: number | null;
-}
 
 interface ReversalNow {
   gatewayPaymentId: string;
   reversalId: string;
   kind: 'refund' | 'chargeback';
-  state: string;
   recordedAtMs: number;
   endedAtMs: number | null;
 }
@@ -51,53 +33,33 @@ const ROUNDING_MS = 1000;
  * 4. No refund and no release begins while the service knows of an open chargeback of the payment.
  * 5. No dispute was refunded by its deadline over an answer that was received before.
  *
- * @param allowed what the service knew in lost times cannot be read any more: the end of a chargeback may
- *   have been recorded, and is recorded again later
+ * What the service knew in lost times cannot be read any more: the end of a chargeback may have been recorded,
+ * and is recorded again later.
  */
-export async function brokenInvariants(
-  sql: Sql,
-  money: readonly GatewayMoney[],
-  allowed: Allowed,
-): Promise<BrokenInvariant[]> {
-  const payments = new Map((await readPayments(sql)).map((row) => [row.gatewayPaymentId, row]));
+export async function brokenInvariants({ sql, money, allowed }: Compared): Promise<Violation[]> {
+  const payments = await readPayments(sql);
   const reversals = Map.groupBy(await readReversals(sql), (row) => row.gatewayPaymentId);
   const ofPayments = money.flatMap((atGateway) => {
     const { paymentId } = atGateway;
     const known = payments.get(paymentId);
     if (!known) return [];
     const recorded = reversals.get(paymentId) ?? [];
-    const taken = atGateway.chargebacks
-      .filter(({ status }) => status === 'lost')
-      .map(({ id, amount }) => ({ id, amount }));
     return [
-      ...overpaid(atGateway, taken, known, recorded),
+      ...overpaid(atGateway, known, recorded),
       ...opposite(atGateway, known),
       ...paidThoughRefunded(atGateway, known),
       ...movedWhileCharged(atGateway, known, recorded, allowed),
-    ].map((fault) => ({ subject: known.orderNumber, fault: `${paymentId}: ${fault}` }));
+    ].map((fault) => violation('invariant', known.orderNumber, `${paymentId}: ${fault}`));
   });
   return [...ofPayments, ...(await answersOverruled(sql))];
 }
 
-const isOurs = (paymentId: string) => (refund: GatewayRefund) =>
-  refund.notes.idempotency_key === moneyKey(paymentId, 'refund');
-const isLive = ({ status }: { status: string }) => status !== 'failed';
-const sumOf = (items: readonly { amount: number }[]) =>
-  items.reduce((sum, { amount }) => sum + amount, 0);
-
-/** What was transferred to the merchant and neither held nor reversed. */
-export const releasedPaise = ({ transfers }: GatewayMoney) =>
-  transfers
-    .filter((transfer) => isLive(transfer) && !transfer.on_hold)
-    .reduce((sum, { amount, amount_reversed: reversed }) => sum + amount - reversed, 0);
-
 function overpaid(
   atGateway: GatewayMoney,
-  lost: readonly { id: string; amount: number }[],
-  { movedAtMs, outsidePaise }: PaymentNow,
+  { movedAtMs, outsidePaise }: KnownPayment,
   recorded: readonly ReversalNow[],
 ): string[] {
-  const { paymentId, amountPaise, refunds } = atGateway;
+  const { paymentId, amountPaise, refunds, chargebacks } = atGateway;
   const live = refunds.filter(isLive);
   const ours = live.filter(isOurs(paymentId));
   const oursPaise = sumOf(ours) + releasedPaise(atGateway) + outsidePaise;
@@ -108,13 +70,14 @@ function overpaid(
       .filter(({ recordedAtMs }) => movedAtMs === null || recordedAtMs < movedAtMs)
       .map(({ reversalId }) => reversalId),
   );
+  const lost = chargebacks.filter(({ status }) => status === 'lost');
   const others = [...live.filter((one) => !ours.includes(one)), ...lost];
   const othersPaise = sumOf(others.filter(({ id }) => known.has(id)));
   if (oursPaise + othersPaise <= amountPaise) return [];
   return [`${oursPaise} paise were paid out and ${othersPaise} taken of ${amountPaise} captured`];
 }
 
-function opposite(atGateway: GatewayMoney, { status, isOwn, hasAlert }: PaymentNow): string[] {
+function opposite(atGateway: GatewayMoney, { status, isOwn, hasAlert }: KnownPayment): string[] {
   if (!isOwn || hasAlert) return [];
   const refundedPaise = sumOf(atGateway.refunds.filter(isLive));
   if (status === 'COMPLETED' && refundedPaise > 0) {
@@ -128,7 +91,7 @@ function opposite(atGateway: GatewayMoney, { status, isOwn, hasAlert }: PaymentN
 
 function paidThoughRefunded(
   { refunds }: GatewayMoney,
-  { isOwn, confirmedAtMs, paidAtMs }: PaymentNow,
+  { isOwn, confirmedAtMs, paidAtMs }: KnownPayment,
 ): string[] {
   if (!isOwn) return [];
   if (confirmedAtMs === null) return ['its order is PAID, and the gateway was not asked'];
@@ -142,11 +105,13 @@ function paidThoughRefunded(
 
 function movedWhileCharged(
   { paymentId, refunds }: GatewayMoney,
-  { releaseStartedAtMs, releaseRecordedAtMs }: PaymentNow,
+  { releaseStartedAtMs, releaseRecordedAtMs }: KnownPayment,
   recorded: readonly ReversalNow[],
   allowed: Allowed,
 ): string[] {
   const released = [releaseStartedAtMs, releaseRecordedAtMs].filter((ms) => ms !== null);
+  const made = refunds.filter(isOurs(paymentId)).map(({ created_at: at }) => at * 1000);
+  const time = (ms: number | null) => (ms === null ? 'now' : new Date(ms).toISOString());
   return recorded
     .filter(({ kind }) => kind === 'chargeback')
     .flatMap(({ recordedAtMs, endedAtMs, reversalId }) => {
@@ -154,60 +119,22 @@ function movedWhileCharged(
         ms > recordedAtMs + ROUNDING_MS &&
         ms < (endedAtMs ?? Infinity) - ROUNDING_MS &&
         !isLost(allowed, ms, ROUNDING_MS);
-      const made = refunds.filter(isOurs(paymentId)).map(({ created_at: at }) => at * 1000);
       const at = made.find(isOpenAt) ?? (released.every(isOpenAt) ? released[0] : undefined);
-      const time = (ms: number | null) => (ms === null ? 'now' : new Date(ms).toISOString());
-      return at === undefined
-        ? []
-        : [
-            `its money moved at ${time(at)} while ${reversalId} was open, from ${time(recordedAtMs)} to ${time(endedAtMs)}`,
-          ];
+      if (at === undefined) return [];
+      const open = `${reversalId} was open, from ${time(recordedAtMs)} to ${time(endedAtMs)}`;
+      return [`its money moved at ${time(at)} while ${open}`];
     });
-}
-
-async function readPayments(sql: Sql): Promise<PaymentNow[]> {
-  const at = (column: ReturnType<Sql>) =>
-    sql`floor(extract(epoch FROM ${column}) * 1000)::double precision`;
-  return sql<PaymentNow[]>`
-    SELECT p.gateway_payment_id, p.order_number, o.status,
-      o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS is_own,
-      EXISTS (SELECT FROM alerts a WHERE a.cleared_at IS NULL AND a.subject IN
-        (p.order_number, gateway_subject(p.gateway, p.gateway_payment_id))) AS has_alert,
-      (CASE WHEN x.reference IS NOT NULL THEN x.amount_paise ELSE 0 END
-        + CASE WHEN s.reference IS NOT NULL THEN s.settled_paise ELSE 0 END)::bigint AS outside_paise,
-      ${at(sql`p.confirmed_at`)} AS confirmed_at_ms, ${at(sql`paid.at`)} AS paid_at_ms,
-      ${at(sql`moved.at`)} AS moved_at_ms, ${at(sql`started.at`)} AS release_started_at_ms,
-      ${at(sql`started.recorded_at`)} AS release_recorded_at_ms
-    FROM payments p JOIN orders o USING (order_number)
-    LEFT JOIN surplus_refunds s
-      ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
-    LEFT JOIN outside_settlements x
-      ON x.order_number = o.order_number AND o.gateway_payment_id = p.gateway_payment_id
-    LEFT JOIN order_steps paid ON paid.order_number = o.order_number
-      AND paid.kind = 'PAYMENT_SUCCESS' AND o.gateway_payment_id = p.gateway_payment_id
-    LEFT JOIN order_steps started ON started.order_number = o.order_number
-      AND started.kind = 'RELEASE_STARTED' AND o.gateway_payment_id = p.gateway_payment_id
-    -- After a restore, a reversal may have been booked before the step was recorded again, which then has no
-    -- line.
-    LEFT JOIN LATERAL (SELECT max(m.at) AS at FROM (
-        SELECT t.at FROM ledger_transfers t
-        WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
-          AND t.operation IN ('release', 'refund')
-        UNION ALL
-        SELECT step.at FROM order_steps step
-        WHERE step.order_number = o.order_number AND o.gateway_payment_id = p.gateway_payment_id
-          AND step.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')) m) moved ON true`;
 }
 
 async function readReversals(sql: Sql): Promise<ReversalNow[]> {
   return sql<ReversalNow[]>`
-    SELECT gateway_payment_id, reversal_id, kind, state,
+    SELECT gateway_payment_id, reversal_id, kind,
       floor(extract(epoch FROM recorded_at) * 1000)::double precision AS recorded_at_ms,
       floor(extract(epoch FROM ended_at) * 1000)::double precision AS ended_at_ms
     FROM gateway_reversals`;
 }
 
-async function answersOverruled(sql: Sql): Promise<BrokenInvariant[]> {
+async function answersOverruled(sql: Sql): Promise<Violation[]> {
   const rows = await sql<{ orderNumber: string; name: string }[]>`
     SELECT c.order_number, c.name FROM order_steps s
     JOIN order_commands c ON c.order_number = s.order_number
@@ -220,8 +147,7 @@ async function answersOverruled(sql: Sql): Promise<BrokenInvariant[]> {
           AND r.step_number < s.step_number)
       -- An acceptance is refused while a chargeback is open.
       AND NOT EXISTS (SELECT FROM gateway_reversals v WHERE v.order_number = s.order_number)`;
-  return rows.map(({ orderNumber: subject, name }) => ({
-    subject,
-    fault: `was refunded by its dispute's deadline, although ${name} was received before`,
-  }));
+  const fault = (name: string) =>
+    `was refunded by its dispute's deadline, although ${name} was received before`;
+  return rows.map(({ orderNumber, name }) => violation('invariant', orderNumber, fault(name)));
 }

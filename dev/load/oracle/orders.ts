@@ -1,24 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isFinal } from '../../../src/domain/index.ts';
 import { commandIdOf } from '../../../src/orders/commands/command-ids.ts';
-import type { Memory, AcknowledgedOrder } from '../memory.ts';
+import type { AcknowledgedOrder } from '../memory.ts';
 import { replay } from './replay.ts';
-import type { Check, Violation } from './report.ts';
+import { violation, type Violation } from './report.ts';
 import type { ComparedOrder, ComparedStep, Rows } from './rows.ts';
+import type { Compared } from './compared.ts';
 import { isLost, type Allowed } from './service.ts';
 
-const violation = (check: Check, subject: string, fault: string): Violation => ({
-  check,
-  subject,
-  fault,
-});
-
 /** What merchants were answered, against the rows: orders, commands, and one order for each key. */
-export function acknowledgedViolations(
-  { orders }: Memory,
-  rows: Rows,
-  allowed: Allowed,
-): Violation[] {
+export function acknowledgedViolations({
+  memory: { orders },
+  rows,
+  allowed,
+}: Compared): Violation[] {
   const keys = new Set(orders.map((order) => keyOf(order)));
   const merchants = new Set(orders.map(({ merchantId }) => merchantId));
   const byKey = Map.groupBy(rows.orders.values(), keyOf);
@@ -90,7 +85,7 @@ function violationOfCommand(
 }
 
 /** The steps of each order, replayed with the domain's rules, and the row against the last of them. */
-export function transitionViolations(rows: Rows): Violation[] {
+export function transitionViolations({ rows }: Compared): Violation[] {
   return [...rows.orders.values()].flatMap((row) => {
     const { orderNumber, stepNumber } = row;
     const steps = rows.steps.get(orderNumber) ?? [];
@@ -107,9 +102,10 @@ export function transitionViolations(rows: Rows): Violation[] {
 }
 
 /** Orders that wait for nothing that a run would bring. */
-export function restViolations({ orders }: Rows, { restsIn }: Allowed): Violation[] {
-  return [...orders.values()]
-    .filter(({ status }) => restsIn !== undefined && !isFinal(status) && !restsIn.includes(status))
+export function restViolations({ rows, allowed: { restsIn } }: Compared): Violation[] {
+  if (restsIn === undefined) return [];
+  return [...rows.orders.values()]
+    .filter(({ status }) => !isFinal(status) && !restsIn.includes(status))
     .map(({ orderNumber, status }) => violation('under way', orderNumber, `is still ${status}`));
 }
 

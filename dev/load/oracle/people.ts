@@ -7,17 +7,14 @@ import { openMail } from '../../../src/mail/content.ts';
 import { letterText } from '../../../src/mail/public.ts';
 import { createSecretBox } from '../../../src/secret-box.ts';
 import { createMailStore } from '../../mailbox/store.ts';
-import type { Memory } from '../memory.ts';
-import type { GatewayMoney } from '../simulator.ts';
-import type { Violation } from './report.ts';
-import { isLost, type Allowed, type CheckedService } from './service.ts';
+import * as report from './report.ts';
+import type { Compared } from './compared.ts';
+import { isLost } from './service.ts';
 
-const violation = (subject: string, fault: string, about: readonly string[] = []): Violation => ({
-  check: 'people',
-  subject,
-  fault,
-  about,
-});
+type Violation = report.Violation;
+
+const violation = (subject: string, fault: string, about: readonly string[] = []) =>
+  report.violation('people', subject, fault, about);
 
 /** The clocks of two statements, or of two processes on this machine, and times in whole seconds. */
 const CLOCK_MS = 1000;
@@ -32,19 +29,14 @@ const CLOCK_MS = 1000;
  * 3. Each command of a person has one line of the audit list, with actor and outcome, and its step points to it.
  * 4. No right was used after its end.
  */
-export async function peopleViolations(
-  service: CheckedService,
-  sql: Sql,
-  money: readonly GatewayMoney[],
-  { memory, allowed }: { readonly memory: Memory; readonly allowed: Allowed },
-): Promise<Violation[]> {
+export async function peopleViolations(compared: Compared): Promise<Violation[]> {
   return [
-    ...(await recipientViolations(sql, money, allowed)),
-    ...(await secondPersonViolations(sql)),
-    ...(await loneActViolations(service, sql)),
-    ...(await lineViolations(sql, allowed)),
-    ...(await roleViolations(sql)),
-    ...usedRights(memory, allowed),
+    ...(await recipientViolations(compared)),
+    ...(await secondPersonViolations(compared)),
+    ...(await loneActViolations(compared)),
+    ...(await lineViolations(compared)),
+    ...(await roleViolations(compared)),
+    ...usedRights(compared),
   ];
 }
 
@@ -65,11 +57,7 @@ const activeAt = (sql: Sql, at: ReturnType<Sql>) => sql`
       AND c.active_from <= ${at}
     ORDER BY c.active_from DESC, c.change_id DESC LIMIT 1)`;
 
-async function recipientViolations(
-  sql: Sql,
-  money: readonly GatewayMoney[],
-  allowed: Allowed,
-): Promise<Violation[]> {
+async function recipientViolations({ sql, money, allowed }: Compared): Promise<Violation[]> {
   const payments = await sql<ProductionPayment[]>`
     SELECT p.gateway_payment_id, p.order_number, p.linked_account_id,
       ARRAY[${activeAt(sql, sql`p.captured_at`)},
@@ -102,7 +90,7 @@ async function recipientViolations(
 }
 
 /** Each act that needs two persons has a proposal of another operator, or was done alone. */
-async function secondPersonViolations(sql: Sql): Promise<Violation[]> {
+async function secondPersonViolations({ sql }: Compared): Promise<Violation[]> {
   const own = await sql<{ subject: string; kind: string }[]>`
     SELECT subject, kind FROM proposals
     WHERE (status = 'approved' AND decided_by IS NOT DISTINCT FROM proposed_by)
@@ -144,7 +132,7 @@ interface LoneAct {
   readonly readers: readonly string[];
 }
 
-async function loneActViolations(service: CheckedService, sql: Sql): Promise<Violation[]> {
+async function loneActViolations({ service, sql }: Compared): Promise<Violation[]> {
   const acts = await sql<LoneAct[]>`
     SELECT l.actor, l.details->>'kind' AS kind, l.subject, l.details->>'reason' AS reason,
       EXISTS (SELECT FROM alerts a WHERE a.kind = 'break_glass_used' AND a.subject = l.subject
@@ -154,7 +142,7 @@ async function loneActViolations(service: CheckedService, sql: Sql): Promise<Vio
         AND (u.disabled_at IS NULL OR u.disabled_at > l.at - interval '30 days')) AS readers
     FROM audit_log l WHERE l.action = 'break-glass'`;
   if (acts.length === 0) return [];
-  const mails = await readMails(service, sql);
+  const mails = await readMails(service.environment, sql);
   return acts.flatMap(({ actor, kind, subject, reason, hasAlert, readers }) => {
     const words = [subject, actor.replace('operator:', ''), reason];
     const about = mails.filter(({ text }) => words.every((word) => text.includes(word)));
@@ -172,7 +160,7 @@ async function loneActViolations(service: CheckedService, sql: Sql): Promise<Vio
 
 /** All mails: those that wait, and those that the mailbox has. */
 async function readMails(
-  { environment }: CheckedService,
+  environment: Compared['service']['environment'],
   sql: Sql,
 ): Promise<readonly { readonly to: string; readonly text: string }[]> {
   const box = createSecretBox(environment['DATA_ENCRYPTION_KEYS'] ?? '');
@@ -199,7 +187,7 @@ const STEPS_OF_PERSONS = [
 /** Steps that a person or a deadline causes. */
 const STEPS_OF_COMMANDS = ['ORDER_CANCELLED', 'REFUND_STARTED', 'RELEASE_STARTED'];
 
-async function lineViolations(sql: Sql, allowed: Allowed): Promise<Violation[]> {
+async function lineViolations({ sql, allowed }: Compared): Promise<Violation[]> {
   const found = await sql<{ subject: string; fault: string; atMs: number }[]>`
     SELECT s.order_number AS subject, extract(epoch FROM s.at)::double precision * 1000 AS at_ms,
       format('step %s, %s, has %s lines of the audit list', s.step_number, s.kind, n.lines) AS fault
@@ -232,7 +220,7 @@ interface OperatorLine {
 }
 
 /** Operators who proposed or decided after they had lost the role for it. Lines have the order of the locks. */
-async function roleViolations(sql: Sql): Promise<Violation[]> {
+async function roleViolations({ sql }: Compared): Promise<Violation[]> {
   const lines = await sql<OperatorLine[]>`
     SELECT audit_id, action, details->>'role' AS role, details->>'kind' AS kind,
       coalesce(details->>'email', replace(actor, 'operator:', '')) AS email
@@ -249,8 +237,8 @@ async function roleViolations(sql: Sql): Promise<Violation[]> {
   });
 }
 
-function usedRights({ endedRights }: Memory, allowed: Allowed): Violation[] {
-  return endedRights
+function usedRights({ memory, allowed }: Compared): Violation[] {
+  return memory.endedRights
     .filter(({ usedAtMs, endedAtMs }) => usedAtMs.length > 0 && !isLost(allowed, endedAtMs))
     .map(({ right, endedAtMs, usedAtMs }) =>
       violation(

@@ -28,15 +28,26 @@ export interface Violation {
   readonly subject: string;
   readonly fault: string;
   /** What else it is about: `razorpay:<payment id>`. */
-  readonly about?: readonly string[];
+  readonly about: readonly string[];
   /** Whether it is a total, which differs by the faults of single orders. */
-  readonly isTotal?: boolean;
+  readonly isTotal: boolean;
 }
 
-/** The result of the checks. */
+/** A finding. @param about what else it is about: `razorpay:<payment id>` */
+export const violation = (
+  check: Check,
+  subject: string,
+  fault: string,
+  about: readonly string[] = [],
+  isTotal = false,
+): Violation => ({ check, subject, fault, about, isTotal });
+
+/** What was compared, by name: orders, steps, events, attempts, payments, … */
+export type Counts = Readonly<Record<string, number>>;
+
+/** The result of the checks, or of one of them. */
 export interface Report {
-  /** What was compared, by name: orders, steps, events, attempts, payments, … */
-  readonly counts: Readonly<Record<string, number>>;
+  readonly counts: Counts;
   readonly violations: readonly Violation[];
 }
 
@@ -50,6 +61,10 @@ export const countsText = ({ counts }: Report) =>
     .map(([name, count]) => `${count} ${name}`)
     .join(', ');
 
+/** A finding on one line. */
+export const violationText = ({ check, subject, fault }: Violation) =>
+  `${check}: ${subject}: ${fault}`;
+
 const MOST_LISTED = 20;
 
 /** The report as text: the counts, then the number of findings of each check, then the first findings. */
@@ -59,9 +74,7 @@ export function reportText(report: Report): string {
     const count = violations.filter((one) => one.check === check).length;
     return `${String(count).padStart(6)} ${text}`;
   });
-  const listed = violations
-    .slice(0, MOST_LISTED)
-    .map(({ check, subject, fault }) => `  ${check}: ${subject}: ${fault}`);
+  const listed = violations.slice(0, MOST_LISTED).map((one) => `  ${violationText(one)}`);
   const more = violations.length - listed.length;
   return [
     `Compared: ${countsText(report)}`,

@@ -8,7 +8,7 @@ import {
 import type { Sql } from '../../../src/db/client.ts';
 import { HOLDING_STATUSES } from '../../../src/domain/index.ts';
 import { readAlerts } from './alerts.ts';
-import { subjectOf, type Violation } from './report.ts';
+import { subjectOf, violation, type Violation } from './report.ts';
 import { withOwner, withTemporal, type Allowed, type CheckedService } from './service.ts';
 
 const LOOK_EVERY_MS = 2000;
@@ -30,7 +30,7 @@ export async function underWay(service: CheckedService, allowed: Allowed): Promi
     ...alerts.violations,
     ...found
       .filter(({ subject, about }) => ![subject, about ?? ''].some(alerts.isAbout))
-      .map(({ what, subject }): Violation => ({ check: 'under way', subject, fault: what })),
+      .map(({ what, subject }) => violation('under way', subject, what)),
   ];
 }
 
@@ -61,12 +61,8 @@ export async function untilNothingIsUnderWay(
 }
 
 /** A server that has just been started again may not answer yet. */
-const unanswered = (error: unknown): Violation[] => [
-  {
-    check: 'under way',
-    subject: 'a server',
-    fault: `servers without an answer (${String(error)})`,
-  },
+const unanswered = (error: unknown) => [
+  violation('under way', 'a server', `servers without an answer (${String(error)})`),
 ];
 
 interface Item {

@@ -1,13 +1,14 @@
 import type { Memory } from '../memory.ts';
-import type { Violation } from './report.ts';
-import type { ComparedEvent, Rows } from './rows.ts';
+import { violation, type Violation } from './report.ts';
+import type { ComparedEvent } from './rows.ts';
+import type { Compared } from './compared.ts';
 import { isLost, type Allowed } from './service.ts';
 
 /** An event that is not accepted by then is FAILED. Source: the specification's "Retry policy". */
 const MOST_ATTEMPTS = 5;
 
 /** The events of each order: one for each step that has one, numbered without gaps. */
-export function eventViolations(rows: Rows): Violation[] {
+export function eventViolations({ rows }: Compared): Violation[] {
   const seen = new Set<string>();
   return [...rows.orders.keys()].flatMap((orderNumber) => {
     const events = rows.events.get(orderNumber) ?? [];
@@ -24,7 +25,7 @@ export function eventViolations(rows: Rows): Violation[] {
         `its steps have the events ${expected.join(', ')}; there are ${found.join(', ')}`,
       );
     }
-    return faults.map((fault): Violation => ({ check: 'event', subject: orderNumber, fault }));
+    return faults.map((fault) => violation('event', orderNumber, fault));
   });
 }
 
@@ -42,24 +43,19 @@ function bodyFaults(
 }
 
 /** Each due event was accepted, or is FAILED after exactly five attempts; its bytes never changed. */
-export function deliveryViolations(
-  { received }: Memory,
-  rows: Rows,
-  allowed: Allowed,
-): Violation[] {
+export function deliveryViolations({ memory, rows, allowed }: Compared): Violation[] {
+  const { received } = memory;
   const events = [...rows.events.values()].flat();
   const known = new Set(events.map(({ eventId }) => eventId));
   const strange = [...received]
     .filter(([eventId, { atMs }]) => !known.has(eventId) && !isLost(allowed, atMs))
-    .map(([eventId, { orderNumber }]) => ({
-      check: 'lost' as const,
-      subject: orderNumber,
-      fault: `its endpoint received ${eventId}, which the database does not have`,
-    }));
+    .map(([eventId, { orderNumber }]) => {
+      const fault = `its endpoint received ${eventId}, which the database does not have`;
+      return violation('lost', orderNumber, fault);
+    });
   const faults = events.flatMap((event) => {
     const fault = deliveryFault(event, received, allowed);
-    const subject = event.orderNumber;
-    return fault ? [{ check: 'delivery' as const, subject, fault: `${event.type} ${fault}` }] : [];
+    return fault ? violation('delivery', event.orderNumber, `${event.type} ${fault}`) : [];
   });
   return [...strange, ...faults];
 }

@@ -5,9 +5,11 @@ import { ORDER_WORKFLOW } from '../../../src/contracts/ids.ts';
 import type { OrderResult } from '../../../src/contracts/order-workflow.ts';
 import { isFinal } from '../../../src/domain/index.ts';
 import { recordedSteps } from '../../temporal/recorded-steps.ts';
-import { subjectOf, type Violation } from './report.ts';
-import type { ComparedOrder, Rows } from './rows.ts';
-import type { Allowed } from './service.ts';
+import { inParallel } from '../in-parallel.ts';
+import { subjectOf, violation, type Report, type Violation } from './report.ts';
+import type { ComparedOrder } from './rows.ts';
+import type { Compared } from './compared.ts';
+import { withTemporal } from './service.ts';
 
 const ORDERS_AT_ONCE = 16;
 const STATUS = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
@@ -16,31 +18,29 @@ const STATUS = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
  * The workflow of each order: closed with the row's status and step number if the status is final, and
  * otherwise running with them. No other workflow still runs.
  */
-export async function workflowViolations(
+export function compareWorkflows(compared: Compared): Promise<Report> {
+  return withTemporal(compared.service, (temporal) => compareIn(temporal, compared));
+}
+
+async function compareIn(
   temporal: Client,
-  { orders }: Rows,
-  { missingWorkflows = false }: Allowed,
-): Promise<{ closed: number; running: number; violations: Violation[] }> {
+  { rows: { orders }, allowed: { missingWorkflows = false } }: Compared,
+): Promise<Report> {
   const violations: Violation[] = [];
-  const counts = { closed: 0, running: 0 };
-  const queue = orders.values();
-  const compare = async () => {
-    for (const row of queue) {
-      const fault = await faultOf(temporal, row, missingWorkflows);
-      if (fault) violations.push({ check: 'workflow', subject: row.orderNumber, fault });
-      else counts[isFinal(row.status) ? 'closed' : 'running'] += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: ORDERS_AT_ONCE }, compare));
+  const counts = { 'closed workflows': 0, 'running workflows': 0 };
+  await inParallel(orders.values(), ORDERS_AT_ONCE, async (row) => {
+    const fault = await faultOf(temporal, row, missingWorkflows);
+    if (fault) violations.push(violation('workflow', row.orderNumber, fault));
+    else counts[isFinal(row.status) ? 'closed workflows' : 'running workflows'] += 1;
+  });
   const others = temporal.workflow.list({ query: 'ExecutionStatus = "Running"' });
   for await (const { workflowId, type } of others) {
     const row = orders.get(workflowId);
     if (type === ORDER_WORKFLOW && row && !isFinal(row.status)) continue;
     const fault = `the workflow ${type} still runs, and has nothing to wait for`;
-    const about = [subjectOf({ workflowId, type })];
-    violations.push({ check: 'workflow', subject: workflowId, fault, about });
+    violations.push(violation('workflow', workflowId, fault, [subjectOf({ workflowId, type })]));
   }
-  return { ...counts, violations };
+  return { counts, violations };
 }
 
 async function faultOf(

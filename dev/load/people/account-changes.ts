@@ -16,9 +16,36 @@ import {
   untilAnswered,
   type SimulatorAccess,
 } from '../simulator.ts';
-import { isRefusal, openProposal, operator, TOTP_SECRET } from '../two-operators.ts';
-import type { Scene } from './scene.ts';
-import { asBoth, byCommand, byTwo, PASSWORD, untilDone } from './scene.ts';
+import type { LoadMerchant } from '../merchant.ts';
+import {
+  asTwoOperators,
+  byCommand,
+  byTwo,
+  isRefusal,
+  openProposal,
+  operator,
+  TOTP_SECRET,
+  untilDone,
+} from '../operators.ts';
+import type { LoadDeps } from '../order.ts';
+import type { EndedRights } from './ended-rights.ts';
+
+/** The password of the operators who act alone. */
+export const PASSWORD = 'seven green bicycles';
+
+/** What the acts of people share. */
+export interface Scene {
+  /** Of production. */
+  readonly deps: LoadDeps;
+  readonly apiBaseUrl: string;
+  readonly ended: EndedRights;
+  /** Of {@link PASSWORD}. */
+  readonly passwordHash: string;
+  /** Its merchant in production, with the present key. */
+  merchant: LoadMerchant;
+  /** The number of orders so far. */
+  orders: number;
+}
 
 const DAY_SECONDS = 86_400;
 
@@ -50,7 +77,7 @@ async function changeOf({ merchant, deps }: Scene): Promise<Proposed> {
 
 /** Gives the merchant another linked account, as two operators do. */
 export async function changeAccount(scene: Scene): Promise<void> {
-  await byTwo(scene, await changeOf(scene));
+  await byTwo(scene.deps.environment, await changeOf(scene));
 }
 
 /** The same, as one operator does alone in an emergency, who is disabled afterwards. */
@@ -60,7 +87,7 @@ export async function changeAccountAlone(scene: Scene): Promise<void> {
   await untilDone(async () => {
     // Another one at each try: a code of the second factor is accepted once.
     const name = ulid();
-    const { user } = await asBoth(scene, ({ service }) =>
+    const { user } = await asTwoOperators(scene.deps.environment, ({ service }) =>
       operator(service, name, scene.passwordHash),
     );
     const alone = ['--as', user.email, '--break-glass', '--reason', `Nobody else is there ${name}`];
@@ -73,14 +100,14 @@ export async function changeAccountAlone(scene: Scene): Promise<void> {
       ...account,
       ...alone,
     ];
-    await byCommand(scene, command, typed);
+    await byCommand(scene.deps.environment, command, typed);
     await untilDone(() => endEmergency(scene, user));
   });
 }
 
 /** Another operator disables the one who has acted alone, and clears the alert. */
 const endEmergency = (scene: Scene, user: Proposer['user']) =>
-  asBoth(scene, async ({ deps: of, first }) => {
+  asTwoOperators(scene.deps.environment, async ({ deps: of, first }) => {
     const { merchantId } = scene.merchant;
     await clearAlert(
       of.sql,
@@ -100,7 +127,7 @@ export async function endProposals(scene: Scene): Promise<void> {
   for (const end of ['reject', 'withdraw'] as const) {
     const proposed = await changeOf(scene);
     await untilDone(() =>
-      asBoth(scene, async ({ deps, first, second }) => {
+      asTwoOperators(scene.deps.environment, async ({ deps, first, second }) => {
         const proposalId = await openProposal(deps, first, proposed);
         await mustBeRefused(scene, `the approval of ${proposalId} by its proposer`, () =>
           approveProposal(deps, first, proposalId),

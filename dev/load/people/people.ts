@@ -9,17 +9,25 @@ import { GATEWAY_ACTS } from '../gateway-acts.ts';
 import { startMerchant, type UsedService } from '../merchant.ts';
 import { newLoadOrder, readOrder, type LoadDeps } from '../order.ts';
 import { simulatorAccessOf } from '../simulator.ts';
-import { openProposal, operator } from '../two-operators.ts';
-import { changeAccount, changeAccountAlone, endProposals } from './account-changes.ts';
+import {
+  asTwoOperators,
+  byCommand,
+  byTwo,
+  openProposal,
+  operator,
+  untilDone,
+} from '../operators.ts';
+import {
+  changeAccount,
+  changeAccountAlone,
+  endProposals,
+  PASSWORD,
+  type Scene,
+} from './account-changes.ts';
 import { createEndedRights, creatingAnOrder, hasSucceeded, type Use } from './ended-rights.ts';
-import type { Scene } from './scene.ts';
-import { asBoth, byCommand, byTwo, PASSWORD, untilDone } from './scene.ts';
 
 const AMOUNT_PAISE = 49_950;
 const SUSPENDED_MS = 2000;
-/** Between the first two rounds. Later ones are longer: each act alone is mailed to all operators so far. */
-const PAUSE_MS = 5000;
-const PAUSE_FACTOR = 1.4;
 
 /** What follows the payment of one order after the other. */
 const AFTER_PAYMENT = [undefined, 'deliver', 'refund'] as const;
@@ -29,8 +37,6 @@ const ENDS = { deliver: 'DELIVERED', refund: 'REFUNDED' } as const;
 export interface People {
   /** Does everything once, while orders of the merchant are paid. */
   round(): Promise<void>;
-  /** Begins rounds, one after the other. @returns ends them, after the last of them */
-  begin(): () => Promise<void>;
   /** Ends the use of rights that have ended. */
   end(): Promise<void>;
 }
@@ -54,7 +60,6 @@ export async function startPeople(
   await changeAccount(scene);
   return {
     round: () => round(scene),
-    begin: () => roundsOf(scene),
     async end() {
       await scene.ended.end();
       scene.merchant.receiver.stop();
@@ -68,22 +73,6 @@ async function round(scene: Scene): Promise<void> {
   await Promise.all([order(scene), order(scene), changeAccountAlone(scene)]);
   await Promise.all([order(scene), endProposals(scene), changeRole(scene), logOut(scene)]);
   await suspend(scene);
-}
-
-function roundsOf(scene: Scene): () => Promise<void> {
-  const end = new AbortController();
-  const rounds = (async () => {
-    for (let pauseMs = PAUSE_MS; !end.signal.aborted; pauseMs *= PAUSE_FACTOR) {
-      await round(scene);
-      await delay(pauseMs, undefined, { signal: end.signal }).catch(() => undefined);
-    }
-  })();
-  // A failure is thrown at the end.
-  rounds.catch(() => undefined);
-  return () => {
-    end.abort();
-    return rounds;
-  };
 }
 
 /** An order that is paid at the gateway. */
@@ -107,7 +96,7 @@ async function rotateKey(scene: Scene): Promise<void> {
   const { merchant, apiBaseUrl } = scene;
   const of = ['--merchant', merchant.merchantId, '--environment', 'production', '--json'];
   await untilDone(async () => {
-    const printed = await byCommand(scene, ['key', 'rotate', ...of]);
+    const printed = await byCommand(scene.deps.environment, ['key', 'rotate', ...of]);
     const { apiKey, apiSecret } = JSON.parse(printed) as KeyPair;
     const keys = { apiKey, apiSecret };
     const client = createMerchantClient(apiBaseUrl, keys, { environment: 'production' });
@@ -121,23 +110,31 @@ async function rotateKey(scene: Scene): Promise<void> {
 async function suspend(scene: Scene): Promise<void> {
   const { merchantId: subject, client } = scene.merchant;
   const command = ['merchant', 'suspend', '--merchant', subject, '--reason', 'A complaint'];
-  await untilDone(() => byCommand(scene, command));
+  await untilDone(() => byCommand(scene.deps.environment, command));
   const end = scene.ended.use(`the key of ${subject}, which is suspended`, creatingAnOrder(client));
   await delay(SUSPENDED_MS);
   await end();
   const reason = 'The complaint is resolved';
-  await byTwo(scene, { kind: 'merchant.activate', subject, parameters: {}, reason });
+  await byTwo(scene.deps.environment, {
+    kind: 'merchant.activate',
+    subject,
+    parameters: {},
+    reason,
+  });
 }
 
 /** An admin becomes a supporter and continues; the proposal to end that stays open. */
 async function changeRole(scene: Scene): Promise<void> {
   const { email: subject, listOperators } = await signIn(scene);
   const change = { kind: 'operator.role', subject, reason: 'Another task' } as const;
-  await byTwo(scene, { ...change, parameters: { role: 'support' } });
+  await byTwo(scene.deps.environment, { ...change, parameters: { role: 'support' } });
   scene.ended.use(`the session of ${subject}, who was an admin`, listOperators);
   const undecided = { ...change, parameters: { role: 'admin' } };
   await untilDone(() =>
-    asBoth(scene, async ({ deps, first }) => void (await openProposal(deps, first, undecided))),
+    asTwoOperators(
+      scene.deps.environment,
+      async ({ deps, first }) => void (await openProposal(deps, first, undecided)),
+    ),
   );
 }
 
@@ -157,7 +154,7 @@ async function logOut(scene: Scene): Promise<void> {
 async function signIn(scene: Scene) {
   const name = ulid();
   const { email, token } = await untilDone(() =>
-    asBoth(scene, async ({ service }) => {
+    asTwoOperators(scene.deps.environment, async ({ service }) => {
       const { user } = await operator(service, name);
       const client = { address: '127.0.0.1', userAgent: 'a run' };
       return { ...user, token: await createSession(service, user.userId, client) };

@@ -1,0 +1,179 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { newTotpSecret, sealTotpSecret } from '../../src/accounts/two-factor/second-factor.ts';
+import { DomainError } from '../../src/domain/index.ts';
+import { runAdmin } from '../../src/main/admin/run.ts';
+import type { AdminService } from '../../src/main/admin/service.ts';
+import { createAdminService } from '../../src/main/admin/service.ts';
+import { createOrderCommands } from '../../src/orders/commands/commands.ts';
+import { createOrderPresenter } from '../../src/orders/presenter.ts';
+import type { ProposalDeps, Proposer } from '../../src/proposals/context.ts';
+import type { Proposed } from '../../src/proposals/proposals.ts';
+import { approveProposal, propose, withdrawProposal } from '../../src/proposals/proposals.ts';
+import { listOpenProposals, requireProposal } from '../../src/proposals/queries.ts';
+
+/** The settings of a service, by which its operators act. */
+type Settings = Readonly<Record<string, string>>;
+
+/** What came of a try. `again`: it is not known yet, or nothing was done. */
+type Attempt = 'done' | 'again' | 'refused';
+
+const REPEAT_AFTER_MS = 500;
+/** Longer than any outage of a run. */
+const REPEATED_FOR_MS = 300_000;
+
+/** Repeats an act while it fails. @throws Error that of the act after five minutes */
+export async function untilDone<Result>(act: () => Promise<Result>): Promise<Result> {
+  const endsAt = performance.now() + REPEATED_FOR_MS;
+  for (;;) {
+    try {
+      return await act();
+    } catch (error) {
+      if (performance.now() > endsAt) throw error;
+      await delay(REPEAT_AFTER_MS);
+    }
+  }
+}
+
+/**
+ * Runs a command of the operators' command line once.
+ *
+ * @param typed what it asks for
+ * @returns what it printed
+ * @throws Error if it fails
+ */
+export async function byCommand(
+  environment: Settings,
+  command: readonly string[],
+  typed: readonly string[] = [],
+): Promise<string> {
+  const io = { askSecrets: async () => [...typed] };
+  const { exitCode, stdout, stderr } = await runAdmin(command, () => environment, io);
+  if (exitCode !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+/** Proposes an act and approves it until it is carried out, or refused because an earlier try was. */
+export async function byTwo(environment: Settings, proposed: Proposed): Promise<void> {
+  const act = actOfTwo(environment, proposed);
+  await untilDone(async () => {
+    if ((await act()) === 'again') throw new Error(`${proposed.kind} is not carried out`);
+  });
+}
+
+/**
+ * An act that one operator proposes and another one approves, as on the dashboard. Each call is one try.
+ *
+ * @param environment the settings of the service
+ */
+export function actOfTwo(environment: Settings, proposed: Proposed): () => Promise<Attempt> {
+  let proposalId: string | undefined;
+
+  async function tryOnce({ deps, first, second }: TwoOperators): Promise<Attempt> {
+    proposalId ??= await openProposal(deps, first, proposed);
+    const { status } = await requireProposal(deps.sql, proposalId);
+    if (status === 'open') {
+      try {
+        await approveProposal(deps, second, proposalId);
+      } catch (error) {
+        if ((await requireProposal(deps.sql, proposalId)).status !== 'open') throw error;
+        // What was proposed has changed since, such as an account that has become active.
+        if (isRefusal(error)) await withdrawProposal(deps, first, proposalId);
+        proposalId = undefined;
+        return 'again';
+      }
+    }
+    const { outcome } = await requireProposal(deps.sql, proposalId);
+    if (outcome === null) return 'again';
+    proposalId = undefined;
+    return outcome === 'done' ? 'done' : 'refused';
+  }
+
+  return async () => {
+    try {
+      return await asTwoOperators(environment, tryOnce);
+    } catch (error) {
+      return isRefusal(error) ? 'refused' : 'again';
+    }
+  };
+}
+
+/** Whether an act was refused, and was not only without an answer. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof DomainError && error.code !== 'GATEWAY_UNAVAILABLE';
+
+/** Two operators who may do everything, and what they act with. */
+export interface TwoOperators {
+  readonly service: AdminService;
+  readonly deps: ProposalDeps;
+  readonly first: Proposer;
+  readonly second: Proposer;
+}
+
+/** Acts as two operators, the same ones each time. @throws Error what `act` throws, or while a server is away */
+export async function asTwoOperators<Result>(
+  environment: Settings,
+  act: (operators: TwoOperators) => Promise<Result>,
+): Promise<Result> {
+  const service = createAdminService(environment, {});
+  try {
+    const deps = await proposalDepsOf(service);
+    const [first, second] = [await operator(service, 'first'), await operator(service, 'second')];
+    return await act({ service, deps, first, second });
+  } finally {
+    await service.close().catch(() => undefined);
+  }
+}
+
+/** Proposes an act, unless an earlier try has done so without learning that. @returns the id of the proposal */
+export async function openProposal(
+  deps: ProposalDeps,
+  proposer: Proposer,
+  proposed: Proposed,
+): Promise<string> {
+  const open = await listOpenProposals(deps.sql, [proposed.kind], 1000);
+  const found = open.find(({ subject }) => subject === proposed.subject);
+  return found?.proposalId ?? propose(deps, proposer, proposed);
+}
+
+async function proposalDepsOf(service: AdminService): Promise<ProposalDeps> {
+  const { sql, log, config } = service;
+  const { publicBaseUrl, durations } = config;
+  const workflows = await service.workflows();
+  const present = createOrderPresenter(publicBaseUrl);
+  return {
+    sql,
+    log,
+    mailBox: service.dataBox(),
+    // The sweep starts what is written: a start that is not awaited would outlive the connection.
+    mails: { start: async () => undefined },
+    publicBaseUrl,
+    linkedAccountChangeMs: durations.linkedAccountChangeMs,
+    workflows,
+    gateways: await service.gateways(),
+    commands: createOrderCommands({ sql, workflows, durations, present, log }),
+  };
+}
+
+/** The secret of the two-factor codes of each operator of a run. */
+export const TOTP_SECRET = newTotpSecret();
+
+/**
+ * An admin with a second factor; the same one each time.
+ *
+ * @param passwordHash without it the operator cannot log in
+ */
+export async function operator(
+  service: AdminService,
+  name: string,
+  passwordHash: string | null = null,
+): Promise<Proposer> {
+  const userId = `usr_${name}_of_the_run`;
+  const email = `${name.toLowerCase()}@operators.example`;
+  const sealed = sealTotpSecret({ dataBox: service.dataBox() }, userId, TOTP_SECRET);
+  await service.sql`
+    INSERT INTO users (user_id, email, operator_role, password_hash, totp_secret_sealed, totp_confirmed_at)
+    VALUES (${userId}, ${email}, 'admin', ${passwordHash}, ${sealed}, service_now())
+    ON CONFLICT DO NOTHING`;
+  const actor = { name: `operator:${email}`, address: null };
+  return { user: { userId, email }, role: 'admin', actor };
+}
