@@ -15,7 +15,14 @@ import { actRuleOf, applies } from './merchant-acts.ts';
 import { typedFields } from './refusal.ts';
 import type { PageReply, PageResponse } from './reply.ts';
 import { redirectTo, RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
-import { answerRefused, dropTyped, findTyped, pagesOf, senderOf } from './typed-forms.ts';
+import {
+  answerRefused,
+  dropTyped,
+  findTyped,
+  pagesOf,
+  senderOf,
+  withoutForm,
+} from './typed-forms.ts';
 import type { AccessRule, Audience, Place, Viewers } from './viewer.ts';
 import { actorOf, confirmPath, needsSession, placesOf, RedirectFirst, viewerOf } from './viewer.ts';
 
@@ -121,7 +128,11 @@ export function definePage<
 }
 
 /** The part of a route that is the same for all pages. */
-function routeFacts(context: PageContext, method: string, place: Place) {
+function routeFacts(
+  context: PageContext,
+  { method, bodyType }: Pick<Route, 'method' | 'bodyType'>,
+  place: Place,
+) {
   return {
     base: 'root',
     caller: 'public',
@@ -134,7 +145,7 @@ function routeFacts(context: PageContext, method: string, place: Place) {
     rateLimiter: context.rateLimiter,
     responses: RESPONSES,
     errors: ['NOT_FOUND', 'ORIGIN_NOT_ALLOWED'],
-    refusalPage: signedOutRefusal.bind(undefined, context),
+    refusalPage: signedOutRefusal.bind(undefined, context, bodyType),
   } as const;
 }
 
@@ -172,7 +183,7 @@ function routeOf<
   const formPlace = formPlaceOf(page, place);
   const downloads = createFileSlots();
   return defineRoute({
-    ...routeFacts(context, method, place),
+    ...routeFacts(context, { method, bodyType }, place),
     method,
     bodyType,
     ...(params && { params }),
@@ -213,7 +224,7 @@ function routeOf<
       if (!(error instanceof RedirectFirst)) logError(log, error);
       const form = { action: pathOf(place, sent), fields: typedFields(sent.body) };
       const refused = { rendering, error, requestId, form, formPath };
-      return answerRefused(refused, { sender, asked, pagePath: formPlace.path });
+      return answerRefused(refused, { sender, asked, pagePath: formPlace.path, method });
     }
   });
 }
@@ -267,7 +278,7 @@ function createUploadCheck(context: PageContext, page: AccessRule, place: Place)
       return undefined;
     } catch (error) {
       if (!(error instanceof RedirectFirst)) throw error;
-      return redirectTo(context, error.to);
+      return redirectTo(context, withoutForm(error, place.path));
     }
   };
 }

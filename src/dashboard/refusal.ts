@@ -47,10 +47,13 @@ export function refusalView({
   /** Where it can be sent again as it is. */
   action?: string | undefined;
 }): View {
+  const isForm = Object.keys(typed).length > 0;
+  const text = TEXTS[status];
+  const said = text !== undefined && isForm ? notDone(text, status) : (text ?? message);
   return {
     title: TITLES[status] ?? 'Something went wrong',
     content: [
-      notice(status === 404 ? 'plain' : 'bad', TEXTS[status] ?? message, 'alert'),
+      notice(status === 404 ? 'plain' : 'bad', said, 'alert'),
       typedTexts(typed),
       action !== undefined && sendAgain(action, typed),
       h('p', null, link(start, 'To the start page', { class: 'button second' })),

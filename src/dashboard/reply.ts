@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { SignedInUser } from '../accounts/public.ts';
 import { DomainError } from '../domain/index.ts';
-import type { Page, RefusedInput } from '../http/define-route.ts';
+import type { Page, RefusedInput, Route } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/responses/errors.ts';
 import { ERRORS, HttpRefusal, ValidationError } from '../http/responses/errors.ts';
 import type { FileSlots } from '../http/limits/slots.ts';
@@ -208,6 +208,7 @@ export function messageOf(error: DomainError): string {
 /** The page of an error before the session was read, such as a damaged form. */
 export function signedOutRefusal(
   { files, pathPrefix, supportEmail, publicBaseUrl }: PageContext,
+  bodyType: Route['bodyType'],
   { status, body, headers }: ErrorReply,
   requestId: string,
   { path: action, body: form, headers: sent }: Partial<RefusedInput> = {},
@@ -220,7 +221,8 @@ export function signedOutRefusal(
   const isForm = Object.keys(typed).length > 0;
   const message = isForm ? notDone(text, status) : text;
   // A form of another site is shown without a button: one press would send it as a form of this site.
-  const isOwn = isOwnForm(formHeaders.parse(sent ?? {}), publicBaseUrl);
+  // One with a file cannot be sent again without it.
+  const isOwn = bodyType !== 'multipart' && isOwnForm(formHeaders.parse(sent ?? {}), publicBaseUrl);
   const canSendAgain = isOwn && (status === 408 || status === 429 || status === 500);
   const view = refusalView({
     status,

@@ -118,7 +118,7 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     ...routes,
   ];
   assertActsHaveRules(all);
-  return { routes: all, notFoundPage: signedOutRefusal.bind(undefined, context) };
+  return { routes: all, notFoundPage: signedOutRefusal.bind(undefined, context, undefined) };
 }
 
 /** Sends everyone to their own first page. */

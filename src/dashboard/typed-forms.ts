@@ -7,7 +7,7 @@ import type { PageContext } from './context.ts';
 import { cookieText } from './context.ts';
 import { notDone } from './refusal.ts';
 import type { PageReply, PageResponse, RefusedForm } from './reply.ts';
-import { messageOf, refusalOf, responseOf } from './reply.ts';
+import { messageOf, redirectTo, refusalOf, responseOf } from './reply.ts';
 import { pathWith } from './view/url.ts';
 import type { ShownAgain } from './view/typed.ts';
 import { LOG_IN, RedirectFirst } from './viewer.ts';
@@ -71,6 +71,14 @@ export async function dropTyped(
 /** A request as its route got it. */
 type Asked = RequestContext & { readonly sent: RawInput };
 
+interface RefusedRequest {
+  readonly sender: KnownSender;
+  readonly asked: Asked;
+  /** The declared path of the page that has the form. */
+  readonly pagePath: string;
+  readonly method: Route['method'];
+}
+
 /**
  * The answer to a refused request. What was typed is shown again, or kept until its user has logged in.
  *
@@ -78,13 +86,21 @@ type Asked = RequestContext & { readonly sent: RawInput };
  */
 export async function answerRefused(
   refused: RefusedForm,
-  { sender, asked, pagePath }: { sender: KnownSender; asked: Asked; pagePath: string },
+  { sender, asked, pagePath, method }: RefusedRequest,
 ): Promise<PageResponse> {
-  if (Object.keys(refused.form.fields).length === 0) return refusalOf(refused);
+  if (Object.keys(refused.form.fields).length === 0) {
+    const { error, formPath, rendering } = refused;
+    if (method === 'GET' || !(error instanceof RedirectFirst)) return refusalOf(refused);
+    return redirectTo(rendering.context, withoutForm(error, formPath));
+  }
   if (refused.error instanceof RedirectFirst) return redirectAndKeep(refused, sender);
   const page = pagesOf(refused.rendering.context).get(pagePath);
   return (await showAgain(refused, page, asked)) ?? refusalOf(refused);
 }
+
+/** Where the sender of a form goes of which nothing is kept: a button, or a file. @param formPath the path of its page */
+export const withoutForm = ({ to }: RedirectFirst, formPath: string): string =>
+  to === LOG_IN ? pathWith(LOG_IN, { next: formPath, done: 'refused' }) : to;
 
 /** Sends the browser to the log-in or the confirmation, and keeps what was typed until its page is read again. */
 async function redirectAndKeep(

@@ -124,7 +124,7 @@ export async function startTestService({
     adapters,
   };
   await registerSearchAttributes(temporal.client, temporal.namespace);
-  const { app, readiness, pages } = await composeApi(resources);
+  const { app, readiness, pages, ofBuyers } = await composeApi(resources);
   const server = await startHttpServer(app, {
     host: '127.0.0.1',
     port,
@@ -185,6 +185,8 @@ export async function startTestService({
     deps,
     /** The routes of the dashboard. */
     pages,
+    /** The routes of the buyer's page. */
+    ofBuyers,
     temporal,
     simulator,
     startWorker,

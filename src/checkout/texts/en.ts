@@ -305,6 +305,10 @@ export const EN = {
       title: 'Payment page not found',
       text: 'Check that the link is complete, or ask the merchant for a new one.',
     },
+    408: {
+      title: 'That took too long to arrive',
+      text: 'Open your payment link again and send it once more.',
+    },
     413: {
       title: 'That is too long',
       text: 'Open your payment link again and say it in 10 to 2000 characters.',

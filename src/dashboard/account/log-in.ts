@@ -41,6 +41,10 @@ const DONE = {
     tone: 'wait',
     text: 'You were logged out meanwhile, and nothing was done. Log in within the hour: what you typed is then in its form again.',
   },
+  refused: {
+    tone: 'wait',
+    text: 'You were logged out meanwhile, and nothing was done. Log in, and do it again.',
+  },
 } as const;
 
 const query = z.object({ next: z.string().optional(), done: z.string().optional() });

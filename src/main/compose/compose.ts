@@ -125,6 +125,7 @@ export async function composeApi(resources: Resources) {
     database: () => sql`SELECT 1`,
     temporal: () => temporal.workflowService.getSystemInfo({}),
   });
+  const ofBuyers = buyerPages(config, { sessions, gatewaySlots, commands });
   const routes = [
     ...orderRoutes({ sql, commands, present, gatewaySlots }),
     ...eventRoutes({ sql, retries: createDeliveryRetries(temporal) }),
@@ -132,7 +133,7 @@ export async function composeApi(resources: Resources) {
     ...paymentSessionRoutes({ ...sessions, gatewaySlots }),
     ...helpers.map((helper) => commandRoute({ sql, gatewaySlots }, helper)),
     failAfterWorkRoute(sql),
-    ...buyerPages(config, { sessions, gatewaySlots, commands }),
+    ...ofBuyers,
     ...callbackRoutes({ sql, workflows, gateways, log, callbackTimeoutMs }, adapters),
   ];
   const declared = [...merchantCommands(commands), ...helpers];
@@ -162,7 +163,7 @@ export async function composeApi(resources: Resources) {
     checkResponses: config.nodeEnv === 'test',
     responseTimeoutMs,
   });
-  return { app, readiness, pages };
+  return { app, readiness, pages, ofBuyers };
 }
 
 /**

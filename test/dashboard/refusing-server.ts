@@ -1,0 +1,74 @@
+import { connect } from 'node:net';
+import { pino } from 'pino';
+import { createApp } from '../../src/http/app.ts';
+import type { Route } from '../../src/http/define-route.ts';
+import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
+import { createReadiness } from '../../src/http/server/readiness.ts';
+import { SLOW_CLIENT_LIMITS, startHttpServer } from '../../src/http/server/server.ts';
+
+/** Long enough for what is sent at once to be read, on a busy machine too. */
+const REQUEST_TIMEOUT_MS = 3_000;
+
+/** A limiter that has no room any more: its clock does not move. */
+async function exhausted() {
+  const limiter = createMemoryRateLimiter({ limitPerSecond: 1, nowMs: () => 0 });
+  await limiter.admit('127.0.0.1');
+  return limiter;
+}
+
+/**
+ * A second server of the same routes, for the refusals that come before a form is looked at.
+ *
+ * @param isLimited whether each request is one too many
+ */
+export async function refusingServer(routes: readonly Route[], isLimited: boolean) {
+  const log = pino({ level: 'silent' });
+  const readiness = createReadiness({ database: async () => {}, temporal: async () => {} });
+  const rateLimiter = await exhausted();
+  const app = createApp({
+    routes: isLimited ? routes.map((route) => ({ ...route, rateLimiter })) : routes,
+    authenticate: () => Promise.reject(new Error('No API here')),
+    rateLimiter,
+    readiness,
+    trustedProxies: [],
+    log,
+    checkResponses: true,
+  });
+  const slowClientLimits = { ...SLOW_CLIENT_LIMITS, requestTimeout: REQUEST_TIMEOUT_MS };
+  const settings = { host: '127.0.0.1', port: 0, readiness, readinessGraceMs: 0, log };
+  return startHttpServer(app, { ...settings, slowClientLimits });
+}
+
+/** A form as it is written to a connection. */
+interface WrittenForm {
+  readonly path: string;
+  readonly cookie: string;
+  readonly type: string;
+  readonly body: string;
+  /** How many bytes are promised after the body and never sent. */
+  readonly missingBytes?: number;
+  readonly site?: string;
+}
+
+/** Sends a form in one piece, so that all of it has arrived when it is refused. */
+export async function writeForm(
+  port: number,
+  { path, cookie, type, body, missingBytes = 0, site = 'same-origin' }: WrittenForm,
+): Promise<{ status: number; body: string }> {
+  const socket = connect(port, '127.0.0.1');
+  const lengthBytes = Buffer.byteLength(body) + missingBytes;
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'Host: 127.0.0.1',
+    'Connection: close',
+    `Sec-Fetch-Site: ${site}`,
+    `Cookie: ${cookie}`,
+    `Content-Type: ${type}`,
+    `Content-Length: ${lengthBytes}`,
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk as Buffer);
+  const answer = Buffer.concat(chunks).toString();
+  return { status: Number(answer.split(' ')[1]), body: answer };
+}
