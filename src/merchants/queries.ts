@@ -54,6 +54,8 @@ const UNKNOWN_MERCHANT_ID = 'mer_00000000000000000000000000';
  * An unknown key takes the same look-ups and returns a row of the same size, so that it cannot be
  * told from a wrong secret by its time: an empty result was measurably faster (4 %).
  *
+ * The keys are JSON: postgres.js writes arrays only once a connection has read the types of the database.
+ *
  * @returns one holder for each key, in order
  */
 export const findKeyHolders = async (
@@ -73,7 +75,7 @@ export const findKeyHolders = async (
     given.environment = 'sandbox' AND coalesce(e.fails_after_work, false) AS fails_after_work,
     ${isUseDue(sql)} AS is_use_due
   FROM (SELECT ${environment}::environment AS environment, keys.*
-    FROM unnest(${apiKeys}::text[]) WITH ORDINALITY AS keys (api_key, place)) given
+    FROM jsonb_array_elements_text(${sql.json([...apiKeys])}) WITH ORDINALITY AS keys (api_key, place)) given
   LEFT JOIN api_keys k ON k.api_key = given.api_key AND k.environment = given.environment
   LEFT JOIN merchants m ON m.merchant_id = coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID})
   LEFT JOIN merchant_environments e
