@@ -13,7 +13,8 @@ export async function drip(port: number, start: string) {
   const chunks: Buffer[] = [];
   socket.on('error', () => undefined);
   socket.on('data', (chunk) => chunks.push(chunk));
-  const closed = once(socket, 'close');
+  // `once` would reject with the reset of a server that has answered and closed.
+  const closed = new Promise((resolve) => socket.once('close', resolve));
   await once(socket, 'connect');
   socket.write(start);
   const timer = setInterval(() => socket.write('x'), DRIP_MS);
