@@ -39,7 +39,7 @@ const COMPOSE_FILE = 'docker-compose.yml:deploy/production.yml';
 /** What Compose makes of its files, the services of all profiles included. */
 const CONFIG = ['--profile', '*', 'config', '--format', 'json'];
 /** What production must decide. */
-const REQUIRED = [
+export const REQUIRED = [
   'SERVICE_VERSION',
   'PUBLIC_BASE_URL',
   'SITE_ADDRESS',
@@ -47,7 +47,8 @@ const REQUIRED = [
   'PRODUCTION_RAZORPAY_KEY_ID',
   'SECRETS_DIR',
 ];
-const SANDBOX_ONLY = ['gateway-simulator', 'mailbox', 'seed'];
+/** Services that production does not have. */
+export const SANDBOX_ONLY = ['gateway-simulator', 'mailbox', 'seed'];
 
 /** What the operator writes into the empty files. */
 const OWN_SECRETS = {

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { stoppedAtEnd } from '../support/fixtures.ts';
 import { merchantUser, PASSWORD, signIn } from '../support/users.ts';
 import { allPagesTest } from './all-pages.ts';
 import { browserOf } from './browsing.ts';
@@ -14,6 +15,10 @@ const test = allPagesTest()
     const { merchantId } = await service.newMerchant({ webhooks: false });
     return merchantUser(service.sql, merchantId);
   })
+  // Each request is one too many.
+  .extend('limited', { scope: 'file' }, ({ service }, { onCleanup }) =>
+    stoppedAtEnd(refusingServer(service.pages, true), onCleanup),
+  )
   // A form that is kept for the person, who has to give the password again.
   .extend('asked', async ({ service, person }, { onCleanup }) => {
     const cookie = await signIn(service.sql, person.userId, { isConfirmed: false });
@@ -30,17 +35,14 @@ const TYPED = 'https://1.1.1.1/typed-by-asha';
 const OTHER_SITES = ['cross-site', 'same-site', 'none'];
 
 test('a form of another site has no button to send it again, and one of this site has', async ({
-  service,
+  limited,
   person,
-  onTestFinished,
 }) => {
-  const server = await refusingServer(service.pages, true);
-  onTestFinished(() => server.stop());
   const { cookie } = person;
   const form = { path: HOOKS, cookie, type: 'application/x-www-form-urlencoded' };
   const body = new URLSearchParams({ url: TYPED }).toString();
   for (const site of ['same-origin', ...OTHER_SITES]) {
-    const page = await writeForm(server.port, { ...form, body, site });
+    const page = await writeForm(limited.port, { ...form, body, site });
     const hasButton = page.body.includes('Send it again');
     expect([site, page.status, hasButton]).toEqual([site, 429, site === 'same-origin']);
     expect(page.body).toContain(TYPED);
@@ -140,17 +142,14 @@ test('a button and a file that nobody is logged in for lead to a log-in that say
 });
 
 test('a file that is one request too many is not offered to be sent again without itself', async ({
-  service,
+  limited,
   person,
-  onTestFinished,
 }) => {
-  const server = await refusingServer(service.pages, true);
-  onTestFinished(() => server.stop());
   const path = '/dashboard/production/onboarding/documents';
   const type = 'multipart/form-data; boundary=x-x';
   const body =
     '--x-x\r\nContent-Disposition: form-data; name="kind"\r\n\r\npan_card\r\n--x-x--\r\n';
-  const page = await writeForm(server.port, { path, cookie: person.cookie, type, body });
+  const page = await writeForm(limited.port, { path, cookie: person.cookie, type, body });
   expect(page.status).toBe(429);
   expect(page.body).not.toContain('Send it again');
 });

@@ -1,10 +1,8 @@
 import { connect } from 'node:net';
-import { pino } from 'pino';
-import { createApp } from '../../src/http/app.ts';
 import type { Route } from '../../src/http/define-route.ts';
 import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
-import { createReadiness } from '../../src/http/server/readiness.ts';
-import { SLOW_CLIENT_LIMITS, startHttpServer } from '../../src/http/server/server.ts';
+import { SLOW_CLIENT_LIMITS } from '../../src/http/server/server.ts';
+import { serve } from '../api/http-support.ts';
 
 /** Long enough for what is sent at once to be read, on a busy machine too. */
 const REQUEST_TIMEOUT_MS = 3_000;
@@ -22,21 +20,11 @@ async function exhausted() {
  * @param isLimited whether each request is one too many
  */
 export async function refusingServer(routes: readonly Route[], isLimited: boolean) {
-  const log = pino({ level: 'silent' });
-  const readiness = createReadiness({ database: async () => {}, temporal: async () => {} });
   const rateLimiter = await exhausted();
-  const app = createApp({
+  return serve({
     routes: isLimited ? routes.map((route) => ({ ...route, rateLimiter })) : routes,
-    authenticate: () => Promise.reject(new Error('No API here')),
-    rateLimiter,
-    readiness,
-    trustedProxies: [],
-    log,
-    checkResponses: true,
+    slowClientLimits: { ...SLOW_CLIENT_LIMITS, requestTimeout: REQUEST_TIMEOUT_MS },
   });
-  const slowClientLimits = { ...SLOW_CLIENT_LIMITS, requestTimeout: REQUEST_TIMEOUT_MS };
-  const settings = { host: '127.0.0.1', port: 0, readiness, readinessGraceMs: 0, log };
-  return startHttpServer(app, { ...settings, slowClientLimits });
 }
 
 /** A form as it is written to a connection. */

@@ -2,11 +2,9 @@ import { pino } from 'pino';
 import { readSession } from '../../src/accounts/public.ts';
 import type { PageContext } from '../../src/dashboard/context.ts';
 import type { Sql } from '../../src/db/client.ts';
-import { createApp } from '../../src/http/app.ts';
 import type { Route } from '../../src/http/define-route.ts';
 import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
-import { createReadiness } from '../../src/http/server/readiness.ts';
-import { startHttpServer } from '../../src/http/server/server.ts';
+import { serve } from '../api/http-support.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -25,17 +23,6 @@ export const pageContext = (
   ...overrides,
 });
 
-/** Serves pages that a test declares, over HTTP and without an API. */
-export async function servePages(routes: readonly Route[], { rateLimiter }: PageContext) {
-  const readiness = createReadiness({ database: async () => {}, temporal: async () => {} });
-  const app = createApp({
-    routes,
-    authenticate: () => Promise.reject(new Error('No API here')),
-    rateLimiter,
-    readiness,
-    trustedProxies: [],
-    log,
-    checkResponses: true,
-  });
-  return startHttpServer(app, { host: '127.0.0.1', port: 0, readiness, log });
-}
+/** Serves pages that a test declares, over HTTP. */
+export const servePages = (routes: readonly Route[], { rateLimiter }: PageContext) =>
+  serve({ routes, rateLimiter });

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { REQUIRED, SANDBOX_ONLY } from '../../deploy/docker/production.ts';
 import { parse } from 'yaml';
 import { DEV_SETTINGS } from '../../dev/config.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -261,15 +262,6 @@ describe('docker-compose.yml', () => {
 });
 
 describe('deploy/production.yml', () => {
-  const REQUIRED = [
-    'SERVICE_VERSION',
-    'PUBLIC_BASE_URL',
-    'SITE_ADDRESS',
-    'MAIL_FROM',
-    'PRODUCTION_RAZORPAY_KEY_ID',
-    'SECRETS_DIR',
-  ];
-
   test('asks for what production must decide, and has no default for it', () => {
     for (const name of REQUIRED) {
       const uses = productionText.match(new RegExp(`\\$\\{${name}[^}]*`, 'g')) ?? [];
@@ -279,10 +271,10 @@ describe('deploy/production.yml', () => {
   });
 
   test('has neither simulator nor mailbox nor demo merchant, and publishes the proxy alone', () => {
-    for (const name of ['gateway-simulator', 'mailbox', 'seed']) {
+    for (const name of SANDBOX_ONLY) {
       expect(productionText).toMatch(new RegExp(`^  ${name}: !reset null$`, 'm'));
     }
-    const reset = ['gateway-simulator', 'mailbox', 'seed', 'api', 'temporal-ui'];
+    const reset = [...SANDBOX_ONLY, 'api', 'temporal-ui'];
     const published = services.filter(([, { ports }]) => ports).map(([name]) => name);
     expect(published.filter((name) => !reset.includes(name))).toEqual([]);
     for (const name of ['api', 'temporal-ui']) {

@@ -24,13 +24,13 @@ const HASH_BYTES = 32;
 const PHC_TEXT =
   /^\$argon2id\$v=19\$m=(?<memory>\d+),t=(?<passes>\d+),p=(?<parallelism>\d+)\$(?<salt>[^$]+)\$(?<hash>[^$]+)$/;
 
+/** About 12 hashes are made in a second: more would wait longer than a response may take. */
+const MAX_WAITING = 40;
+const RETRY_AFTER_SECONDS = 5;
 /**
  * How many hashes are made at the same time: a hash takes 19 MiB and one of the four threads that Node also
  * reads files with. Operators who log in from where they did before do not wait behind the others.
  */
-/** About 12 hashes are made in a second: more would wait longer than a response may take. */
-const MAX_WAITING = 40;
-const RETRY_AFTER_SECONDS = 5;
 const laneOf = (ofOne: number) =>
   createLimiter({ ofOne, maxWaiting: MAX_WAITING }, () => tooManyRequests(RETRY_AFTER_SECONDS));
 const lanes = { operators: laneOf(1), others: laneOf(2) };
