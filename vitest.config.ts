@@ -3,6 +3,7 @@ import { env } from 'node:process';
 import { defineConfig } from 'vitest/config';
 import { loadDevConfig } from './dev/config.ts';
 import { cacheRoot } from './dev/files/cache.ts';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { HANGS_MS, UNTIL_MS } from './test/support/time-limits.ts';
 
 // Many tests start processes of their own: what Node compiled once is kept for them.
@@ -27,6 +28,7 @@ export default defineConfig({
     isolate: false,
     // More than the two processors: much of the time a test waits for a server.
     maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     onUnhandledError: (error) => !isRetryAfterClose(error),
     testTimeout: HANGS_MS,
     hookTimeout: HANGS_MS,

@@ -251,3 +251,21 @@ describe('for every buyer', () => {
     expect(complaints.filter((text) => text.includes('Content Security Policy'))).toHaveLength(2);
   });
 });
+
+test('the page does not reload while the page of a link is on its way', async ({
+  merchant,
+  visit,
+}) => {
+  const { page, checkout } = await visit('payable');
+  const { promise: isChecked, resolve } = Promise.withResolvers<void>();
+  await page.route('**/*language=hi', async (route) => {
+    await isChecked;
+    await route.continue();
+  });
+  await page.locator('a[hreflang=hi]').click({ noWaitAfter: true });
+  await merchant.sandbox.help(checkout.order, 'pay');
+  const check = await page.waitForRequest('**/status');
+  await (await check.response())?.finished();
+  resolve();
+  await page.locator('html[lang^=hi]').waitFor();
+});
