@@ -4,11 +4,8 @@ import { createServer } from 'node:net';
 import { createUrlCheck } from '../../src/main/compose/webhook-rules.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
 import { TEST_ACTOR } from './actor.ts';
-import { stoppedAtEnd } from './fixtures.ts';
 import type { Merchant } from './merchant.ts';
-import { serviceTest } from './service-test.ts';
 import type { TestService } from './service.ts';
-import { startWorkerProcess } from './worker-process.ts';
 
 /** A server that accepts connections and never responds, on every loopback address. */
 export async function startDeadEndpoint() {
@@ -29,24 +26,6 @@ export async function startDeadEndpoint() {
       server.close();
     },
   };
-}
-
-/**
- * The `test` of a file with a dead endpoint. Its worker is a separate process, so that its work for
- * the dead endpoint does not load the test's process.
- */
-export function deadEndpointTest() {
-  const test = serviceTest({ time: 'real', worker: false })
-    .extend('workerProcess', { scope: 'file' }, async ({ service }, { onCleanup }) => {
-      const worker = await startWorkerProcess(service);
-      onCleanup(() => worker.kill());
-      return worker;
-    })
-    .extend('endpoint', { scope: 'file' }, ({ options: _options }, { onCleanup }) =>
-      stoppedAtEnd(startDeadEndpoint(), onCleanup),
-    );
-  test.beforeAll(({ workerProcess }) => void workerProcess);
-  return test;
 }
 
 /** A merchant whose sandbox webhooks are sent to a URL. */
