@@ -185,30 +185,6 @@ describe('transfers', () => {
     await harness.setSwitches(account, { newAccountsWait: false });
     expect((await transfer(harness, paymentId, account)).status).toBe(200);
   });
-
-  test('settlements: released ones are settled two days after they were made', async ({
-    harness,
-  }) => {
-    const paymentId = await harness.capture();
-    await harness.setSwitches(paymentId, { settlements: 't_plus_2' });
-    await transfer(harness, paymentId, await harness.linkedAccount());
-    const { id } = await firstTransfer(harness, paymentId);
-    const path = `/v1/transfers/${id}`;
-    await harness.call('PATCH', path, { on_hold: false });
-    await advance(harness, 2 * DAY_SECONDS - 3600);
-    expect((await harness.call('GET', path)).body['settlement_status']).toBe('pending');
-    await harness.call('PATCH', path, { on_hold: true });
-    await advance(harness, 3600);
-    expect((await harness.call('GET', path)).body['settlement_status']).toBe('on_hold');
-    await harness.call('PATCH', path, { on_hold: false });
-    const settled = await harness.call('GET', path);
-    expect(settled.body).toMatchObject({
-      settlement_status: 'settled',
-      recipient_settlement_id: expect.stringMatching(/^setl_/),
-    });
-    expect((await harness.call('PATCH', path, { on_hold: true })).status).toBe(400);
-    expect(await harness.call('GET', path)).toEqual(settled);
-  });
 });
 
 describe('fees', () => {

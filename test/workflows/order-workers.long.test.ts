@@ -77,20 +77,20 @@ test('a killed worker loses no order: another worker continues every one', async
   for (const { order, from } of started) await assertWhole(order, from);
 });
 
-test('a worker whose settings let it keep two orders in memory serves six in turn, replaying each', async ({
+test('a worker whose settings let it keep six orders in memory serves ten in turn, replaying each', async ({
   service,
   orders,
 }) => {
   const logFile = join(temporaryFolder(), 'worker.log');
   const output = openSync(logFile, 'a');
-  const settings = { LOG_LEVEL: 'info', WORKER_MAX_CACHED_WORKFLOWS: '2' };
+  const settings = { LOG_LEVEL: 'info', WORKER_MAX_CACHED_WORKFLOWS: '6' };
   const worker = await startWorkerProcess(service, { output, settings });
   onTestFinished(async () => {
     await worker.kill();
     closeSync(output);
   });
   const started: DirectOrder[] = [];
-  for (let index = 0; index < 6; index += 1) {
+  for (let index = 0; index < 10; index += 1) {
     started.push(await orders.in('ACCEPTED'));
   }
   for (const order of started) await order.pay();
@@ -99,7 +99,7 @@ test('a worker whose settings let it keep two orders in memory serves six in tur
   for (const order of started) await order.untilStatus('COMPLETED');
   for (const order of started) await assertWhole(order, 'ACCEPTED');
   const polling = linesIn(logFile).find(({ msg }) => msg === 'The worker polls for tasks');
-  expect(polling).toMatchObject({ maxCachedWorkflows: 2 });
+  expect(polling).toMatchObject({ maxCachedWorkflows: 6 });
 });
 
 test('an order that waits for its first worker is not signalled to compare itself with its row', async ({
