@@ -268,26 +268,13 @@ describe('examples', () => {
     }
   });
 
-  test('all describe one order, whose status fits the event, with times in their order', ({
-    document,
-  }) => {
-    const STATUS_AFTER: Record<string, string> = {
-      ORDER_CREATED: 'ACCEPTED',
-      PAYMENT_SUCCESS: 'PAID',
-      PAYMENT_FAILED: 'ACCEPTED',
-      DELIVERY_CONFIRMED: 'DELIVERED',
-      DISPUTE_RAISED: 'DISPUTE_OPEN',
-      DISPUTE_RESOLVED: 'DELIVERED',
-      ORDER_COMPLETED: 'COMPLETED',
-      REFUND_PROCESSED: 'REFUNDED',
-      ORDER_CANCELLED: 'CANCELLED',
-    };
+  test('all describe one order, with times in their order', ({ document }) => {
     const numbers = new Set<string>();
     for (const [event, { post: webhook }] of Object.entries(document.webhooks)) {
       const { schema, example } = webhook.requestBody!.content['application/json'];
       const body = example as { event: string; timestamp: string; data: Order };
       expect(readerOf(document, schema).parse(body)).toEqual(body);
-      expect([event, body.event, body.data.status]).toEqual([event, event, STATUS_AFTER[event]]);
+      expect(body.event).toBe(event);
       expect(body.timestamp).toBe(body.data.updated_at);
       expect(body.data.created_at <= body.data.updated_at).toBe(true);
       numbers.add(body.data.order_number);

@@ -134,11 +134,14 @@ async function orderIn(
 
 /** A test of what the page says in each of its states, all of which is there without the script. */
 export function trueInEveryState(test: CheckoutBrowserTest): void {
-  test.for(PAGE_STATES)('the page is true, in English and Hindi: %s', async (state, parts) => {
-    for (const { url, says } of await orderIn(state, parts)) {
-      expect(textOf((await open(url)).html)).toContain(says);
-    }
-  });
+  test.for(PAGE_STATES)(
+    'the page is true, in English and Hindi: %s',
+    async (state, { service, merchant }) => {
+      for (const { url, says } of await orderIn(state, { service, merchant })) {
+        expect(textOf((await open(url)).html)).toContain(says);
+      }
+    },
+  );
 }
 
 /** A test that everyone can read the page in these states. */
