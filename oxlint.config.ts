@@ -159,7 +159,6 @@ const WITH_CIRCLES_OF_TYPES = [
   'bench',
   'dev',
   'test/randomised',
-  'test/sdk',
 ];
 
 /** The rule that holds one folder to its arrows. */

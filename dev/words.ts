@@ -10,13 +10,11 @@ export const WORDS: Readonly<Record<'check' | 'generate', Words>> = {
   check: {
     size: ['dev/check-size.ts'],
     openapi: ['test/conformance/schemathesis.ts'],
-    fuzz: ['test/conformance/fuzz.ts'],
     clients: ['test/sdk/check-clients.ts', 'dev/clients/generators.ts'],
     generators: ['dev/clients/generators.ts'],
     deploy: ['deploy/check.ts'],
     docker: ['deploy/docker/check.ts'],
     replay: ['dev/admin.ts worker replay'],
-    restarts: ['test/e2e/restarts.ts'],
     canaries: ['dev/canaries.ts'],
     'razorpay-docs': ['dev/check-razorpay-docs.ts'],
   },
