@@ -146,7 +146,7 @@ test('a port that another process uses is reported in one line that names METRIC
   const port = Number(new URL(service.origin).port);
   const refused = serveMetrics(service, { metricsPort: port });
   await expect(refused).rejects.toThrow(
-    `Port ${port} is already in use: stop what uses it, or set METRICS_PORT to another port`,
+    `Port ${port} is already in use: stop what uses it, or set METRICS_PORT to another number`,
   );
   await expect(refused).rejects.toBeInstanceOf(SetupError);
 });

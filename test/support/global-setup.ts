@@ -68,7 +68,7 @@ async function prepareTemplate(adminUrl: string): Promise<string> {
  * data, and removes all of it, even if the run is killed.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { temporalCliPath, temporalTestServerPath, cacheHome } = loadDevConfig();
+  const { temporalTestServerPath } = loadDevConfig();
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-test-'));
   const guard = await startGuard([folder]);
   const log = (line: string) => project.vitest.logger.log(line);
@@ -76,7 +76,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     env: inheritedEnvironment(),
     log,
     guard,
-    cacheRoot: cacheRoot(cacheHome),
+    cacheRoot: cacheRoot(),
   };
 
   const startPostgres = async () =>
@@ -92,7 +92,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const startTemporal = async () =>
     startDevelopmentServer({
       ...shared,
-      cli: await findTemporalCli({ ...shared, temporalCliPath }),
+      cli: await findTemporalCli(shared),
       databaseFile: undefined,
       port: await freePort(),
       uiPort,

@@ -223,7 +223,6 @@ export async function composeActivities(resources: Resources) {
     publicBaseUrl,
     orderMails,
     sweepAfterMs: durations.sweepAfterMs,
-    retention: config.retention,
     recordStep: createStepRecorder({ sql, present, orderMails }),
   };
   const close = async () => {
