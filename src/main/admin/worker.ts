@@ -13,8 +13,9 @@ const WAIT_FOR_WORKERS_MS = 10_000;
 const promoteCommand = defineCommand({
   name: 'worker promote',
   summary: 'Make a version of the workers current: it gets the tasks of all orders',
-  notes: `The version is that of TEMPORAL_WORKER_BUILD_ID. It must have a worker on every task queue. Workers of the previous version can be stopped once it is current. To roll back, promote the previous
-version, which needs running workers.`,
+  notes: `The version is that of TEMPORAL_WORKER_BUILD_ID. It must have a worker on every task queue. Workers of the
+previous version can be stopped once it is current. To roll back, promote the previous version, which needs
+running workers.`,
   options: { build: { value: 'ID', help: 'Instead of TEMPORAL_WORKER_BUILD_ID' } },
   async run({ config, temporal }, { build }) {
     const { workerVersion } = config;
