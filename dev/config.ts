@@ -53,12 +53,6 @@ export const DEV_SETTINGS = {
   GATEWAY_SIMULATOR_CALLBACK_URL: webAddress('where the gateway simulator reaches the API', {
     byDefault: `\`http://127.0.0.1:PORT${CALLBACK_PATH}\``,
   }),
-  TEMPORAL_TEST_SERVER_PATH: text(undefined, {
-    accepts: 'the path of a file',
-    description: 'the time-skipping server',
-    // Only the tests run it.
-    hidden: true,
-  }),
   npm_lifecycle_event: text(undefined, {
     accepts: 'what npm sets',
     description: 'the script that npm runs',

@@ -139,6 +139,12 @@ export const SERVICE_SETTINGS = {
     description:
       'the workflow code of a worker, bundled before it starts. Not set: bundled at each start',
   }),
+  TEMPORAL_WORKER_BUILD_ID: text(undefined, {
+    matches: /^[\w.-]{1,100}$/,
+    accepts: 'up to 100 letters, digits, points, - and _',
+    description:
+      "in production, the version of a worker's code; it gets tasks once it is current (`npm run -s admin -- worker promote`)",
+  }),
   PUBLIC_BASE_URL: webAddress('where buyers and the gateway reach the service', {
     byDefault: '`http://127.0.0.1:PORT`',
   }),
@@ -159,12 +165,6 @@ export const SERVICE_SETTINGS = {
     'how reports of vulnerabilities are handled, for the same file: for example the address of a copy of SECURITY.md',
     { secure: true },
   ),
-  TEMPORAL_WORKER_BUILD_ID: text(undefined, {
-    matches: /^[\w.-]{1,100}$/,
-    accepts: 'up to 100 letters, digits, points, - and _',
-    description:
-      "in production, the version of a worker's code; it gets tasks once it is current (`npm run -s admin -- worker promote`)",
-  }),
   TEMPORAL_UI_URL: webAddress("Temporal's Web UI, for links to an order's workflow", {
     byDefault: 'set by `npm start`',
   }),
