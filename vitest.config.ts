@@ -2,12 +2,11 @@ import { join } from 'node:path';
 import { env } from 'node:process';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { loadDevConfig } from './dev/config.ts';
 import { cacheRoot } from './dev/files/cache.ts';
 import { HANGS_MS, UNTIL_MS } from './test/support/time-limits.ts';
 
 // Many tests start processes of their own: what Node compiled once is kept for them.
-env['NODE_COMPILE_CACHE'] ??= join(cacheRoot(loadDevConfig().cacheHome), 'node-compile-cache');
+env['NODE_COMPILE_CACHE'] ??= join(cacheRoot(), 'node-compile-cache');
 
 /**
  * A call of the Temporal client that waits to be tried again when its connection is closed throws in

@@ -21,8 +21,8 @@ async function makeOnce(sql: Sql, config: DevConfig): Promise<void> {
   await sql`BEGIN`;
   const merchant = await registerMerchant(demoMerchantDeps(sql, config));
   const secretBox = createSecretBox(required(config, 'WEBHOOK_SECRET_KEYS'));
-  const { host, gatewaySimulatorPort, gatewaySimulatorPublicUrl } = config;
-  const gatewayUrl = gatewaySimulatorPublicUrl ?? localUrl(host, gatewaySimulatorPort);
+  const { host, gatewaySimulatorPort } = config;
+  const gatewayUrl = localUrl(host, gatewaySimulatorPort);
   const past = { sql, secretBox, publicBaseUrl, gatewayUrl };
   const made = { merchant, journalLine: await makeDemoOrders(past, merchant) };
   keepUnfinished(dataDir, made);

@@ -14,8 +14,9 @@ await runMain(
   { name: 'mailbox', does: 'Keeps the mails of the service, and shows them.', load: loadDevConfig },
   async (config, log) => {
     const store = createMailStore(join(config.dataDir, 'mails'));
-    const { mailboxHost: host, mailboxPort, mailboxSmtpPort } = config;
-    const smtpPlace = { host, port: mailboxSmtpPort, variable: 'MAILBOX_SMTP_PORT' };
+    const { host, mailboxPort, mailboxSmtpPort } = config;
+    const variable = 'PORT_OFFSET';
+    const smtpPlace = { host, port: mailboxSmtpPort, variable };
     const smtp = await listenOn(smtpPlace, (place) => startSmtpServer(place, { store, log }));
     const readCodes = () => {
       const users = readDemoUsers(config.dataDir);
@@ -23,7 +24,7 @@ await runMain(
       return operators.filter((operator) => operator !== undefined).map(currentCode);
     };
     const web = createMailboxServer(store, readCodes);
-    await listenOn({ host, port: mailboxPort, variable: 'MAILBOX_PORT' }, async (place) => {
+    await listenOn({ host, port: mailboxPort, variable }, async (place) => {
       web.listen(place);
       await once(web, 'listening');
     });

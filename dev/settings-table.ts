@@ -3,10 +3,8 @@ import {
   DURATION_SETTINGS,
   gatewaySettings,
   MAIL_SETTINGS,
-  RETENTION_SETTINGS,
   SERVICE_SETTINGS,
   TRACING_SETTINGS,
-  VERSION_SETTINGS,
 } from '../src/config.ts';
 import { withGenerated } from './files/generated.ts';
 import { readCommandLine } from '../src/main/process/command-line.ts';
@@ -20,12 +18,11 @@ export const SETTINGS_PAGE = new URL('../docs/settings.md', import.meta.url);
 
 /** The tables of settings, by the line above each. */
 export const SETTINGS_TABLES: Record<string, Settings> = {
-  'The service:': { ...SERVICE_SETTINGS, ...MAIL_SETTINGS, ...VERSION_SETTINGS },
+  'The service:': { ...SERVICE_SETTINGS, ...MAIL_SETTINGS },
   'The connection to Temporal, with the names and the meaning that Temporal itself gives these settings:':
     CONNECTION_SETTINGS,
   'Traces:': TRACING_SETTINGS,
   'Durations:': DURATION_SETTINGS,
-  'Retention:': RETENTION_SETTINGS,
   'The gateway of each environment; set all of its variables or none. `npm start` sets the simulator for the sandbox. Without a gateway, payment sessions answer 502:':
     Object.fromEntries(
       ENVIRONMENTS.flatMap(gatewaySettings).flatMap(({ prefix, settings }) =>

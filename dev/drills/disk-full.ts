@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SetupError } from '../../src/setup-error.ts';
-import { loadDevConfig } from '../config.ts';
 import { withRun, type RunOptions } from '../faults/run.ts';
 import { cacheRoot } from '../files/cache.ts';
 import { makePrivateFolder } from '../files/private-file.ts';
@@ -52,7 +51,7 @@ async function prepareDisk(disk: string, dataDir: string): Promise<RunOptions> {
     dataDir: onDisk,
     port: await freePort(),
     logFile: `${dirname(dataDir)}-first.log`,
-    cacheRoot: cacheRoot(loadDevConfig().cacheHome),
+    cacheRoot: cacheRoot(),
     log: report,
   });
   await stop();

@@ -12,7 +12,7 @@ import {
   databaseRestore,
   temporalRestore,
 } from './restores.ts';
-import { keepingBriefly, retention } from './retention.ts';
+import { retention } from './retention.ts';
 import type { Drill } from './support/load.ts';
 import { archiving } from './support/postgres.ts';
 import { report, requireProved } from './support/report.ts';
@@ -54,7 +54,7 @@ export const DRILLS: Readonly<Record<string, DrillPlan>> = {
   erasure: page('erasure', erasure),
   'gateway-outage': page('gateway-outage', gatewayOutage),
   'key-rotation': page('key-rotation', keyRotation),
-  retention: page('retention', retention, keepingBriefly),
+  retention: page('retention', retention),
   'temporal-outage': page('temporal-outage', temporalOutage),
   'temporal-restore': page('backup-and-restore', temporalRestore, archiving(60)),
   'workflow-upgrade': page('workflow-upgrade', workflowUpgrade, withBuilds()),

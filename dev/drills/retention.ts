@@ -1,23 +1,15 @@
 import { Client } from '@temporalio/client';
 import { loadConfig } from '../../src/config.ts';
 import { RETENTION_WORKFLOW, SCHEDULE_IDS } from '../../src/contracts/ids.ts';
+import { KEPT_DAYS } from '../../src/privacy/retention.ts';
 import { makeOrders, type Drill } from './support/load.ts';
 import { proveNothingLost } from './support/proof.ts';
 import { prove, waitFor } from './support/report.ts';
 
-const DAYS = 8;
+const DAYS = Math.max(...Object.values(KEPT_DAYS));
 const ORDERS = 8;
 const DELETED_WITHIN_MS = 60_000;
 const SENT_WITHIN_MS = 90_000;
-
-const SETTINGS = {
-  CALLBACK_RETENTION_DAYS: String(DAYS),
-  WEBHOOK_ANSWER_RETENTION_DAYS: String(DAYS),
-  MAIL_RETENTION_DAYS: String(DAYS),
-};
-
-/** Everything is kept as short as possible. */
-export const keepingBriefly = async () => ({ settings: SETTINGS });
 
 /** Lets callbacks, answers, mails and sign-ups pass their time, and runs the Schedule. */
 export async function retention(drill: Drill): Promise<void> {

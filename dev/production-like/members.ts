@@ -51,11 +51,10 @@ export const temporalMarker = (dataDir: string) => markerOf(temporalFolder(dataD
 
 /** What the options of Temporal's two processes have in common. */
 function temporalOptions({ config, env, log, supervisor }: ShapeRun, name: MemberName) {
-  const { temporalProgramsDir, cacheHome, dataDir } = config;
+  const { dataDir } = config;
   const { signal, guard } = supervisor;
   return {
-    temporalProgramsDir,
-    cacheRoot: cacheRoot(cacheHome),
+    cacheRoot: cacheRoot(),
     env,
     log,
     signal,
@@ -151,6 +150,6 @@ export function entriesOf(
           },
     ),
     { name: 'gateway-simulator', entry: 'dev/gateway-simulator.ts' },
-    { name: 'mailbox', entry: 'dev/mailbox.ts' },
+    { name: 'mailbox', entry: 'dev/mailbox.ts', env: { HOST: LOOPBACK } },
   ];
 }

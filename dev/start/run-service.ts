@@ -43,18 +43,15 @@ export interface PreparedRun<Name extends string = string> extends Run<Name> {
 /** Where a run listens; servers that the settings give are not its own. */
 function portsOf(config: DevConfig): ListenAddress[] {
   const { host } = config;
-  const own = (port: number, variable: string) => ({ host: LOOPBACK, port, variable });
+  const variable = 'PORT_OFFSET';
+  const own = (port: number) => ({ host: LOOPBACK, port, variable });
   return [
     { host, port: config.port, variable: 'PORT' },
-    ...(simulatesGateway(config)
-      ? [{ host, port: config.gatewaySimulatorPort, variable: 'GATEWAY_SIMULATOR_PORT' }]
-      : []),
-    ...(keepsMails(config)
-      ? [own(config.mailboxPort, 'MAILBOX_PORT'), own(config.mailboxSmtpPort, 'MAILBOX_SMTP_PORT')]
-      : []),
-    ...(config.databaseUrl === undefined ? [own(config.postgresPort, 'POSTGRES_PORT')] : []),
+    ...(simulatesGateway(config) ? [{ host, port: config.gatewaySimulatorPort, variable }] : []),
+    ...(keepsMails(config) ? [own(config.mailboxPort), own(config.mailboxSmtpPort)] : []),
+    ...(config.databaseUrl === undefined ? [own(config.postgresPort)] : []),
     ...(config.temporalAddress === undefined
-      ? [own(config.temporalPort, 'TEMPORAL_PORT'), own(config.temporalUiPort, 'TEMPORAL_UI_PORT')]
+      ? [own(config.temporalPort), own(config.temporalUiPort)]
       : []),
   ];
 }
@@ -110,7 +107,7 @@ export async function startPostgres<Name extends string>(
         guard: supervisor.guard,
         dataDir: postgresFolder(config.dataDir),
         port: config.postgresPort,
-        cacheRoot: cacheRoot(config.cacheHome),
+        cacheRoot: cacheRoot(),
         logFile,
         continueLog: whenItEnds === 'start again',
         // Terse: PostgreSQL's own log would show the whole row that a constraint refuses.
@@ -151,7 +148,7 @@ export async function startService<Name extends string>(
   const { guard, signal } = supervisor;
   const launcher = {
     dataDir: config.dataDir,
-    env: overridden({ ...compileCache(config), ...env }, shared),
+    env: overridden({ ...compileCache(), ...env }, shared),
     guard,
     signal,
   };

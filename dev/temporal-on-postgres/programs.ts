@@ -1,16 +1,10 @@
 import { join } from 'node:path';
 import { downloadRelease, reasonOf } from '../files/archives.ts';
 import { installed, type InstallOptions, type Way } from '../files/install.ts';
-import { findOnPath, isExecutable } from '../processes/executables.ts';
+import { findOnPath } from '../processes/executables.ts';
 import { runCommand } from '../processes/run-command.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { SERVER_ARTIFACT, UI_ARTIFACT, type Artifact } from './artifacts.ts';
-
-/** Where to search for Temporal's programs and how to install them. */
-export interface TemporalProgramsOptions extends InstallOptions {
-  /** The setting TEMPORAL_PROGRAMS_DIR. */
-  readonly temporalProgramsDir: string | undefined;
-}
 
 /** The paths of the server and of the tool that creates its schema. */
 export interface TemporalServerPrograms {
@@ -20,16 +14,9 @@ export interface TemporalServerPrograms {
 
 const REMEDIES = [
   'put `temporal-server` and `temporal-sql-tool` on the PATH (https://github.com/temporalio/temporal/releases)',
-  'set TEMPORAL_PROGRAMS_DIR to their folder',
   'install Go, to have them built',
   'or set TEMPORAL_ADDRESS to a running Temporal server',
 ].join(', ');
-
-/** The paths of an artifact's programs in one folder, or undefined when one is missing. */
-function inFolder(folder: string, { programs }: Artifact): string[] | undefined {
-  const paths = programs.map(({ name }) => join(folder, name));
-  return paths.every(isExecutable) ? paths : undefined;
-}
 
 function onPath({ programs }: Artifact, env: NodeJS.ProcessEnv): string[] | undefined {
   const paths = programs.map(({ name }) => findOnPath(name, env));
@@ -91,42 +78,24 @@ function waysTo(
 }
 
 /** The programs in the project's cache. @throws Error */
-async function inCache(artifact: Artifact, options: TemporalProgramsOptions): Promise<string[]> {
+async function inCache(artifact: Artifact, options: InstallOptions): Promise<string[]> {
   const { title, archiveName: name, releases, programs } = artifact;
   const ways = (release: Artifact['releases'][number]) => waysTo(artifact, release, options);
   const folder = await installed({ title, name, releases, waysTo: ways }, options);
   return programs.map((program) => join(folder, program.name));
 }
 
-/**
- * Checks the setting TEMPORAL_PROGRAMS_DIR.
- *
- * @throws SetupError when its folder lacks a program of the server
- */
-function requireTemporalProgramsDir(temporalProgramsDir: string | undefined): void {
-  if (temporalProgramsDir === undefined) return;
-  if (inFolder(temporalProgramsDir, SERVER_ARTIFACT) !== undefined) return;
-  throw new SetupError(
-    `TEMPORAL_PROGRAMS_DIR is wrong: it accepts a folder with temporal-server and temporal-sql-tool in it, and ${temporalProgramsDir} has not both`,
-  );
-}
-
-async function find(artifact: Artifact, options: TemporalProgramsOptions): Promise<string[]> {
-  const { temporalProgramsDir: folder, env } = options;
-  const given = folder === undefined ? undefined : inFolder(folder, artifact);
-  return given ?? onPath(artifact, env) ?? (await inCache(artifact, options));
+async function find(artifact: Artifact, options: InstallOptions): Promise<string[]> {
+  return onPath(artifact, options.env) ?? (await inCache(artifact, options));
 }
 
 /**
- * Finds the Temporal server: in TEMPORAL_PROGRAMS_DIR, else on the PATH, else in the project's cache,
- * which is filled by a download or a build.
+ * Finds the Temporal server: on the PATH, else in the project's cache, which is filled by a download
+ * or a build.
  *
  * @throws SetupError with the possible remedies when all of that fails.
  */
-export async function findTemporalServer(
-  options: TemporalProgramsOptions,
-): Promise<TemporalServerPrograms> {
-  requireTemporalProgramsDir(options.temporalProgramsDir);
+export async function findTemporalServer(options: InstallOptions): Promise<TemporalServerPrograms> {
   try {
     const [server = '', sqlTool = ''] = await find(SERVER_ARTIFACT, options);
     return { server, sqlTool };
@@ -143,9 +112,7 @@ export async function findTemporalServer(
  *
  * @returns undefined, with a warning in the log, when it cannot be installed: it is optional.
  */
-export async function findTemporalUi(
-  options: TemporalProgramsOptions,
-): Promise<string | undefined> {
+export async function findTemporalUi(options: InstallOptions): Promise<string | undefined> {
   try {
     const [ui] = await find(UI_ARTIFACT, options);
     return ui;

@@ -84,13 +84,10 @@ export const html = {
 /** The declaration of the redirect to the page after a form was accepted. */
 export const seeOther = { ...html, description: 'Back to the page' } as const;
 
-/** The part of a declaration that all routes of one order share. */
+/** The part of a declaration that all routes of one order share: for the buyer who has the payment link. */
 export function buyerRoute({ rateLimiter }: CheckoutContext) {
   return {
     base: 'root',
-    caller: 'public',
-    tags: ['Buyer pages'],
-    description: 'For the buyer who has the payment link.',
     params: z.object({ token: z.string() }),
     errors: ['NOT_FOUND'],
     rateLimiter,

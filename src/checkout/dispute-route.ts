@@ -24,7 +24,6 @@ export function disputeRoute(context: CheckoutContext): Route {
     ...formRoute(context),
     path: '/pay/{token}/dispute',
     operationId: 'raiseCheckoutDispute',
-    summary: 'Raise a dispute, as the buyer',
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     // The handler validates the text, so that the error page contains it.
     body: z.object({ reason: z.string().default('') }),

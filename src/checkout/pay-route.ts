@@ -23,7 +23,6 @@ export function payRoute(context: CheckoutContext): Route {
     ...formRoute(context),
     path: '/pay/{token}/sessions',
     operationId: 'openCheckoutSession',
-    summary: 'Open a payment session, as the buyer',
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     responses: { 303: seeOther, 400: html, 403: html, 502: html },
   }).handledBy(async ({ params, ...request }) => {

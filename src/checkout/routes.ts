@@ -40,7 +40,6 @@ function pageRoute(context: CheckoutContext): Route {
     method: 'GET',
     path: '/pay/{token}',
     operationId: 'showCheckout',
-    summary: "The buyer's page",
     responses: { 200: html, 408: { ...html, description: 'The payment session has expired' } },
   }).handledBy(async ({ params, ...request }) => {
     const checkout = await refreshOpenSession(context, await checkoutOf(context, params.token));
@@ -70,7 +69,6 @@ function statusRoute(context: CheckoutContext): Route {
     method: 'GET',
     path: '/pay/{token}/status',
     operationId: 'getCheckoutStatus',
-    summary: 'Whether the page has changed',
     responses: {
       200: {
         description: 'Its state',
@@ -90,7 +88,6 @@ function redirectRoute(context: CheckoutContext, form: string): Route {
     method: 'GET',
     path: `/pay/{token}/${form}`,
     operationId: `backTo ${form}`,
-    summary: 'Back to the page',
     responses: { 303: seeOther },
   }).handledBy(async ({ params, ...request }) =>
     redirectToPage(context, params.token, languageOf(request)),

@@ -135,12 +135,8 @@ function routeFacts(
 ) {
   return {
     base: 'root',
-    caller: 'public',
     path: place.path,
     operationId: `${method} ${place.path}`,
-    summary: place.path,
-    description: 'A page of the dashboard.',
-    tags: ['Dashboard'],
     headers,
     rateLimiter: context.rateLimiter,
     responses: RESPONSES,

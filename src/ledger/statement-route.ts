@@ -44,7 +44,6 @@ const statementSchema = z
 export function statementRoute(sql: Sql): Route {
   return defineRoute({
     base: 'merchant',
-    caller: 'merchant',
     tags: ['Statements'],
     method: 'GET',
     path: '/statements/{date}',

@@ -34,17 +34,16 @@ const COMPARE_TIMEOUT_MS = 24 * 60 * 60_000;
 /**
  * Creates or updates the service's Schedules.
  *
- * @param intervals.sweepAfterMs the interval of the sweep
- * @param intervals.reconcileMs the interval of the reconciliation with the gateway
+ * @param intervals.sweepAfterMs the interval of the sweep, and half of that of the reconciliation with
+ *   the gateway
  */
 export async function ensureSchedules(
   client: Client,
-  intervals: { sweepAfterMs: number; reconcileMs: number },
+  { sweepAfterMs }: { sweepAfterMs: number },
 ): Promise<void> {
-  const { sweepAfterMs, reconcileMs } = intervals;
   await ensureSchedule(client, SWEEP_WORKFLOW, sweepAfterMs);
   await ensureSchedule(client, COMPARE_WORKFLOW, COMPARE_MS, COMPARE_TIMEOUT_MS);
-  await ensureSchedule(client, RECONCILE_WORKFLOW, reconcileMs);
+  await ensureSchedule(client, RECONCILE_WORKFLOW, 2 * sweepAfterMs);
   await ensureSchedule(client, SEAL_BLOCKS_WORKFLOW, SEAL_BLOCKS_MS);
   await ensureSchedule(client, VERIFY_LEDGER_WORKFLOW, VERIFY_LEDGER_MS);
   await ensureSchedule(client, COMPARE_GATEWAY_WORKFLOW, COMPARE_GATEWAY_MS, COMPARE_TIMEOUT_MS);

@@ -11,7 +11,6 @@ const SERVER_PROGRAMS = ['temporal-server', 'temporal-sql-tool'];
 const bareMachine = () => ({
   ...sources.bareMachine(),
   env: { PATH: '/usr/bin:/bin' },
-  temporalProgramsDir: undefined,
 });
 
 const startReleases = (options?: { damaged: boolean }) =>
@@ -35,22 +34,7 @@ printf '#!/bin/sh\\necho built\\n' > "$2"; chmod +x "$2"
 }
 
 describe("Temporal's programs", () => {
-  test('are those in TEMPORAL_PROGRAMS_DIR', async () => {
-    const temporalProgramsDir = writePrograms([...SERVER_PROGRAMS, 'ui-server'], 'mine');
-    const machine = { ...bareMachine(), temporalProgramsDir };
-    const { server, sqlTool } = await findTemporalServer(machine);
-    expect([says(server), says(sqlTool)]).toEqual(['mine', 'mine']);
-    expect(await findTemporalUi(machine)).toBe(join(temporalProgramsDir, 'ui-server'));
-  });
-
-  test('are refused when the folder lacks one of the two that are needed', async () => {
-    const temporalProgramsDir = writePrograms(['temporal-server'], 'mine');
-    await expect(findTemporalServer({ ...bareMachine(), temporalProgramsDir })).rejects.toThrow(
-      /^TEMPORAL_PROGRAMS_DIR is wrong: it accepts a folder with temporal-server and temporal-sql-tool/,
-    );
-  });
-
-  test('are otherwise those on the PATH', async () => {
+  test('are those on the PATH', async () => {
     const folder = writePrograms([...SERVER_PROGRAMS, 'ui-server'], 'installed');
     const machine = { ...bareMachine(), env: { PATH: `/nowhere:${folder}` } };
     expect((await findTemporalServer(machine)).server).toBe(join(folder, 'temporal-server'));
@@ -120,7 +104,7 @@ describe("Temporal's programs", () => {
   test('are otherwise missing, and one line names every remedy', async () => {
     const failure = findTemporalServer({ ...bareMachine(), env: { PATH: '/nowhere' } });
     await expect(failure).rejects.toThrow(
-      /^The Temporal server cannot be had.*PATH.*TEMPORAL_PROGRAMS_DIR.*Go.*TEMPORAL_ADDRESS[^\n]*$/,
+      /^The Temporal server cannot be had.*PATH.*Go.*TEMPORAL_ADDRESS[^\n]*$/,
     );
   });
 

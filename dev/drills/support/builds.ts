@@ -21,7 +21,7 @@ const PARTS = ['package.json', 'tsconfig.json', 'src', 'workflows', 'activities'
 
 /** The settings with which every worker has a version. */
 export const versioned = (build: string) => ({
-  settings: { TEMPORAL_DEPLOYMENT_NAME: 'orders', [BUILD]: build },
+  settings: { [BUILD]: build },
 });
 
 /** A change of one file: the text that is replaced, which occurs once, and the text that replaces it. */

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { loadDevConfig } from '../../config.ts';
 import { dataDirIn, type Run } from '../../faults/run.ts';
 import { cacheRoot } from '../../files/cache.ts';
 import { withConnection } from '../../postgres/databases.ts';
@@ -101,7 +100,7 @@ export async function startOtherPostgres({ guard }: Run, dataDir: string): Promi
     port,
     guard,
     logFile: `${dataDir}.log`,
-    cacheRoot: cacheRoot(loadDevConfig().cacheHome),
+    cacheRoot: cacheRoot(),
     log: report,
     settings: { max_connections: MAX_CONNECTIONS },
   });

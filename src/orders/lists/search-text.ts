@@ -39,7 +39,7 @@ export function recogniseSearch(text: string): SearchCriterion[] {
 }
 
 /** A phone number, with or without its country code, as +91 and ten digits; undefined if it is none. */
-export function phoneOf(text: string): string | undefined {
+function phoneOf(text: string): string | undefined {
   const digits = PHONE.exec(text.replaceAll(/[\s()-]/g, ''))?.[1];
   return digits && `+91${digits}`;
 }

@@ -11,7 +11,6 @@ export function failAfterWorkRoute(sql: Sql): Route {
   return defineRoute({
     base: helper.base,
     tags: helper.tags,
-    caller: 'merchant',
     method: 'POST',
     path: `${helper.below}/fail-after-work`,
     operationId: 'testFailAfterWork',

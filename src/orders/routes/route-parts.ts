@@ -32,7 +32,7 @@ export interface OrderRouteDeps {
 }
 
 /** The declaration that a merchant's routes share. */
-export const merchantRoute = { base: 'merchant', caller: 'merchant', tags: ['Orders'] } as const;
+export const merchantRoute = { base: 'merchant', tags: ['Orders'] } as const;
 /** The path parameters of a route on one order. */
 export const orderParams = z.object({
   id: z
@@ -98,7 +98,6 @@ export function commandRoute(
   return defineRoute({
     ...declared,
     ...(waitsForGateway && { slots: gatewaySlots }),
-    caller: 'merchant',
     method: 'POST',
     path: commandPath(command),
     params: orderParams,

@@ -69,13 +69,9 @@ function callbackRoute(
   return defineRoute({
     method: 'POST',
     base: 'root',
-    caller: 'public',
     isCallback: true,
     path: `${path}/${environment}`,
     operationId: `${gateway}Callback ${environment}`,
-    summary: 'Callbacks of the payment gateway',
-    description: `Signed with \`${signatureHeader}\`; called by the gateway alone.`,
-    tags: ['Gateway'],
     headers: z.object(Object.fromEntries(names.map((name) => [name, z.string().optional()]))),
     bodyType: 'unparsed',
     body: z.looseObject({}),

@@ -24,7 +24,6 @@ const sessionSchema = z
 
 const sessionRoute = {
   base: 'merchant',
-  caller: 'merchant',
   tags: ['Payment sessions'],
 } as const;
 

@@ -23,7 +23,7 @@ export function eventRoutes(deps: EventRouteDeps): Route[] {
   return [listEventsRoute(deps), getEventRoute(deps), resendEventRoute(deps)];
 }
 
-const eventsRoute = { base: 'merchant', caller: 'merchant', tags: ['Events'] } as const;
+const eventsRoute = { base: 'merchant', tags: ['Events'] } as const;
 
 const eventParams = z.object({
   id: z.string().meta({ description: 'The event_id', example: exampleEventId(3) }),
