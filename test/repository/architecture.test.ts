@@ -84,11 +84,9 @@ test('every package of the lock file has an integrity hash', () => {
 
 test('docker-compose.yml runs the versions of Temporal that npm start runs', () => {
   const compose = read('docker-compose.yml');
-  const [server] = SERVER_ARTIFACT.releases;
-  const [ui] = UI_ARTIFACT.releases;
-  expect(compose).toContain(`image: temporalio/server:${server.version}\n`);
-  expect(compose).toContain(`image: temporalio/admin-tools:${server.version}\n`);
-  expect(compose).toContain(`image: temporalio/ui:${ui.version}\n`);
+  expect(compose).toContain(`image: temporalio/server:${SERVER_ARTIFACT.version}\n`);
+  expect(compose).toContain(`image: temporalio/admin-tools:${SERVER_ARTIFACT.version}\n`);
+  expect(compose).toContain(`image: temporalio/ui:${UI_ARTIFACT.version}\n`);
 });
 
 test('the dashboard has no SQL: its pages call the features', () => {
