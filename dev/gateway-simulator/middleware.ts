@@ -3,7 +3,7 @@ import type { Middleware } from 'koa';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { RazorpayError, badRequest, serverError } from './state/entities.ts';
-import type { SimulatorLog } from './gateway.ts';
+import type { SimulatorLog } from './callbacks/sender.ts';
 
 function isHttpError(error: unknown): error is Error & { status: number; expose: boolean } {
   return error instanceof Error && 'status' in error && 'expose' in error;

@@ -3,14 +3,14 @@ import type { Middleware } from 'koa';
 import { z } from 'zod';
 import { betaAccount, createAccount, newAccount } from '../operations/accounts.ts';
 import { type Transfer, notes } from '../state/entities.ts';
-import { type SimulatedGateway, requireRow } from '../gateway.ts';
+import type { SimulatedGateway } from '../gateway.ts';
 import { WHOLE_LIST, listOf, page, refuseUnknownQuery } from './lists.ts';
 import { createRouter } from '../middleware.ts';
 import { paymentsOf, qrCodesOfPayment } from '../operations/payments.ts';
 import { closeQrCode, createQrCode, currentQrCode, newQrCode } from '../operations/qr-codes.ts';
 import { newRefund, refundPayment, refundsOf } from '../operations/refunds.ts';
 import { shownPayment, shownQrCode, shownSettledTransfer, shownTransfer } from './shown.ts';
-import type { Row } from '../state/store.ts';
+import { type Row, requireRow } from '../state/store.ts';
 import { subjectsOfPayment, subjectsOfTransfer } from '../switches.ts';
 import {
   createTransfers,

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { durationMs } from '../faults.ts';
 import { type SenderOptions, createCallbackSender } from './sender.ts';
 import { type Random, newId, shuffled } from '../random.ts';
 import type { CallbackEvent } from '../state/store.ts';
 
 const probability = z.number().min(0).max(1);
+/** A duration in a control call. */
+export const durationMs = z.number().int().min(0).max(3_600_000);
 
 const disturbances = z.strictObject({
   dropProbability: probability,

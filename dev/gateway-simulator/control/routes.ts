@@ -5,7 +5,7 @@ import { accountChange, changeAccount } from '../operations/accounts.ts';
 import { addToBalance, totals } from '../operations/balance.ts';
 import { ageEntities } from './clock.ts';
 import { openDispute, updateDisputeStatus } from '../operations/disputes.ts';
-import { type Faults, addRefusal, durationMs, faultSpec, liftRefusal } from '../faults.ts';
+import { type Faults, faultSpec } from '../faults.ts';
 import { callbackSettings } from '../callbacks/callbacks.ts';
 import type { SimulatedGateway } from '../gateway.ts';
 import { createRouter } from '../middleware.ts';
@@ -30,14 +30,8 @@ export interface ControlDeps {
   gateway: SimulatedGateway;
   faults: Faults;
   random: Random;
-  /** Refuses connections for this duration. */
-  refuseConnectionsFor: (durationMs: number) => void;
 }
 
-const refusal = z.strictObject({
-  cause: z.enum(['account_closed', 'refund_window_over']),
-  subjectId: z.string().nullable().default(null),
-});
 const transferEnd = z.strictObject({
   status: z.enum(['processed', 'failed']),
   reason: z.enum(FAILURE_REASONS).default('insufficient_balance'),
@@ -112,11 +106,6 @@ const callbackControls = ({ gateway: { callbacks, store }, random }: ControlDeps
 const moneyControls = ({ gateway }: ControlDeps): Controls => ({
   'GET /switches': () => ({ switches: switchesBySubject(gateway), defaults: SWITCH_DEFAULTS }),
   'PATCH /switches/:id': (id, body) => setSwitches(gateway, id, body),
-  'POST /refusals': (_, body) => {
-    const { cause, subjectId } = refusal.parse(body);
-    return addRefusal(gateway, cause, subjectId);
-  },
-  'DELETE /refusals/:id': (id) => liftRefusal(gateway, id),
   'POST /refunds/:id/end': (id, body) => endRefund(gateway, id, refundEnd.parse(body).status),
   'POST /transfers/:id/end': (id, body) => {
     const { status, reason } = transferEnd.parse(body);
@@ -162,11 +151,5 @@ export function createControlRouter(deps: ControlDeps, guards: readonly Middlewa
       ctx.body = (await control(ctx.params['id'] ?? '', ctx.request.body ?? {})) ?? {};
     });
   }
-  router.post('/simulator/outage', (ctx) => {
-    const { durationMs: forMs } = z.strictObject({ durationMs }).parse(ctx.request.body);
-    ctx.body = { durationMs: forMs };
-    // The outage begins after this response was sent.
-    ctx.res.once('finish', () => deps.refuseConnectionsFor(forMs));
-  });
   return router;
 }
