@@ -30,11 +30,11 @@ const demoUsersSchema = z.object({
   merchant: demoUserSchema,
   /** `totpSecret` is what an authenticator makes the six-digit codes from. */
   operator: demoOperatorSchema,
-  /** Approves what the other one proposes. Absent in files of earlier checkouts. */
-  secondOperator: demoOperatorSchema.optional(),
+  /** Approves what the other one proposes. */
+  secondOperator: demoOperatorSchema,
 });
 
-const serviceFactsSchema = z.object({
+const devFactsSchema = z.object({
   apiBaseUrl: z.string(),
   sandboxBasePath: z.string(),
   productionBasePath: z.string(),
@@ -44,10 +44,10 @@ const serviceFactsSchema = z.object({
   /** Shows the mails of the service. Absent when SMTP_URL is set. */
   mailboxUrl: z.string().optional(),
   demoMerchant: demoMerchantSchema,
+  demoUsers: demoUsersSchema,
   /** The settings that the service runs with, for commands in a second terminal. */
   environment: z.record(z.string(), z.string()),
 });
-const devFactsSchema = serviceFactsSchema.extend({ demoUsers: demoUsersSchema });
 
 /** The demo merchant and its keys, in both environments. */
 export type DemoMerchant = z.infer<typeof demoMerchantSchema>;
@@ -63,9 +63,6 @@ export type DemoOperator = DemoUsers['operator'];
 
 /** What `npm start` publishes for the other commands, in `dev.json` in the data directory. */
 export type DevFacts = z.infer<typeof devFactsSchema>;
-
-/** The part that also earlier checkouts publish, with which benchmarks compare this one. */
-export type ServiceFacts = z.infer<typeof serviceFactsSchema>;
 
 const factsFile = (dataDir: string) => join(dataDir, 'dev.json');
 
@@ -85,17 +82,8 @@ export function removeDevFacts(dataDir: string): void {
  * @throws SetupError when no service is ready there.
  */
 export function readDevFacts(dataDir: string): DevFacts {
-  return readFacts(dataDir, devFactsSchema);
-}
-
-/** The same of any checkout's service. */
-export function readServiceFacts(dataDir: string): ServiceFacts {
-  return readFacts(dataDir, serviceFactsSchema);
-}
-
-function readFacts<Facts>(dataDir: string, schema: z.ZodType<Facts>): Facts {
   const file = factsFile(dataDir);
-  const facts = readPrivateJson(file, schema, 'npm start writes it anew');
+  const facts = readPrivateJson(file, devFactsSchema, 'npm start writes it anew');
   if (facts !== undefined) return facts;
   throw new SetupError(
     `No service is running on DATA_DIR ${dataDir} (there is no ${file}): start it with npm start`,

@@ -19,8 +19,7 @@ await runMain(
     const smtp = await listenOn(smtpPlace, (place) => startSmtpServer(place, { store, log }));
     const readCodes = () => {
       const users = readDemoUsers(config.dataDir);
-      const operators = users ? [users.operator, users.secondOperator] : [];
-      return operators.filter((operator) => operator !== undefined).map(currentCode);
+      return users ? [users.operator, users.secondOperator].map(currentCode) : [];
     };
     const web = createMailboxServer(store, readCodes);
     await listenOn({ host, port: mailboxPort, variable: 'MAILBOX_PORT' }, async (place) => {

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { loadDevConfig } from '../../dev/config.ts';
 import { SETTINGS_TABLES } from '../../dev/settings-table.ts';

@@ -34,13 +34,14 @@ async function demoAgainst(service: TestService, apiBaseUrl: string) {
   const dataDir = temporaryFolder();
   const keys = { apiKey: '', apiSecret: '' };
   const user = { email: '', password: '' };
+  const operator = { ...user, totpSecret: '' };
   writeDevFacts(dataDir, {
     apiBaseUrl,
     sandboxBasePath: BASE_PATHS.sandbox,
     productionBasePath: BASE_PATHS.production,
     temporalAddress: '',
     demoMerchant: { merchantId: '', sandbox: keys, production: keys },
-    demoUsers: { merchant: user, operator: { ...user, totpSecret: '' } },
+    demoUsers: { merchant: user, operator, secondOperator: operator },
     environment: service.env,
   });
   return runPart('dev/demo.ts', { DATA_DIR: dataDir });

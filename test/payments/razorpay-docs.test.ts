@@ -138,10 +138,9 @@ describe('a sample is', () => {
 const documents = process.env['RAZORPAY_DOCS'] ?? '';
 
 /** The samples of the table in docs/go-live.md, each as its page and its number. */
-const known = read('docs/go-live.md')
-  .matchAll(/^\| `([^`\n]+)` \| (\d+) /gm)
-  .map(([, page, number]) => `${page} ${number}`)
-  .toArray();
+const known = [...read('docs/go-live.md').matchAll(/^\| `([^`\n]+)` \| (\d+) /gm)].map(
+  ([, page, number]) => `${page} ${number}`,
+);
 
 test.runIf(documents !== '')(
   'every sample of the documents is read, but those of the table in docs/go-live.md',

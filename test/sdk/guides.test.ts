@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { expect, onTestFinished, test as plainTest } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 
