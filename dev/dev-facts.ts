@@ -7,12 +7,7 @@ import { SetupError } from '../src/setup-error.ts';
 /** The state of the gateway simulator. */
 export const simulatorJournal = (dataDir: string) => join(dataDir, 'gateway-simulator.journal');
 
-const credentials = z.object({
-  apiKey: z.string(),
-  apiSecret: z.string(),
-  /** Present where a webhook URL is set. */
-  webhookSecret: z.string().optional(),
-});
+const credentials = z.object({ apiKey: z.string(), apiSecret: z.string() });
 
 /** The content of `demo-merchant.json` in the data directory: the same keys at every start. */
 export const demoMerchantSchema = z.object({

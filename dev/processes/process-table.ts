@@ -163,3 +163,23 @@ export async function endProcess(pid: number, steps: readonly StopStep[]): Promi
   }
   throw new Error(`Process ${pid} does not end`);
 }
+
+/**
+ * Ends the processes that a killed run has left.
+ *
+ * @param name of the program, in the log
+ * @param marker arguments of its command line, by which they are found
+ */
+export async function endOrphans(
+  name: string,
+  marker: readonly string[],
+  steps: readonly StopStep[],
+  log: (line: string) => void,
+): Promise<void> {
+  await Promise.all(
+    findProcesses(...marker).map(async (pid) => {
+      log(`${name} of an earlier run (process ${pid}) is still there: stopping it`);
+      await endProcess(pid, steps);
+    }),
+  );
+}

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { required, type Config } from '../../src/config.ts';
+import { required } from '../../src/config.ts';
 import type { Sql } from '../../src/db/client.ts';
 import type { Environment } from '../../src/domain/index.ts';
 import type { DevConfig } from '../config.ts';
@@ -19,8 +19,7 @@ import { verifySecret, type KeyPair } from '../../src/merchants/credentials.ts';
 import { createKeyPair, rotateSecret, type KeyDeps } from '../../src/merchants/keys.ts';
 import { findKeyHolders, findMerchant, requireMerchant } from '../../src/merchants/queries.ts';
 import type { OnboardingDeps } from '../../src/onboarding/public.ts';
-import { webhookSecretContext } from '../../src/webhooks/schedule/attempts.ts';
-import { createSecretBox, type SecretBox } from '../../src/secret-box.ts';
+import { createSecretBox } from '../../src/secret-box.ts';
 
 /** The database may have a demo merchant of another data directory: an address has one user. */
 async function freeEmail({ sql }: KeyDeps): Promise<string> {
@@ -68,38 +67,6 @@ async function findDemoMerchant(deps: KeyDeps, dataDir: string): Promise<DemoMer
   return { merchantId, sandbox, production };
 }
 
-/** Adds the current webhook secrets, where a URL is set. */
-async function withWebhookSecrets(
-  { sql }: KeyDeps,
-  config: Config,
-  { merchantId, sandbox, production }: DemoMerchant,
-): Promise<DemoMerchant> {
-  const keys = required(config, 'WEBHOOK_SECRET_KEYS');
-  const deps = { sql, secretBox: createSecretBox(keys) };
-  const [ofSandbox, ofProduction] = await Promise.all([
-    webhookSecretOf(deps, merchantId, 'sandbox'),
-    webhookSecretOf(deps, merchantId, 'production'),
-  ]);
-  return {
-    merchantId,
-    sandbox: { ...sandbox, webhookSecret: ofSandbox },
-    production: { ...production, webhookSecret: ofProduction },
-  };
-}
-
-/** The webhook secret in clear text; undefined where no URL is set. */
-async function webhookSecretOf(
-  { sql, secretBox }: Pick<KeyDeps, 'sql'> & { secretBox: SecretBox },
-  merchantId: string,
-  environment: Environment,
-): Promise<string | undefined> {
-  const [row] = await sql<{ sealed: string }[]>`
-    SELECT webhook_secret_sealed AS sealed FROM merchant_environments
-    WHERE merchant_id = ${merchantId} AND environment = ${environment}
-      AND webhook_url IS NOT NULL AND webhook_secret_sealed IS NOT NULL`;
-  return row && secretBox.open(row.sealed, webhookSecretContext(merchantId, environment));
-}
-
 /** The users of the demo merchant and of two operators, who can log in to the dashboard. */
 async function ensureDemoUsers(
   { sql, actor, dataBox }: DemoMerchantDeps,
@@ -136,6 +103,6 @@ export function demoMerchantDeps(sql: Sql, config: DevConfig): DemoMerchantDeps 
 export async function ensureDemoMerchant(sql: Sql, config: DevConfig): Promise<void> {
   const deps = demoMerchantDeps(sql, config);
   const merchant = (await findDemoMerchant(deps, config.dataDir)) ?? (await registerMerchant(deps));
-  writeDemoMerchant(config.dataDir, await withWebhookSecrets(deps, config, merchant));
+  writeDemoMerchant(config.dataDir, merchant);
   writeDemoUsers(config.dataDir, await ensureDemoUsers(deps, config, merchant.merchantId));
 }
