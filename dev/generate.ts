@@ -4,7 +4,6 @@ import { readCommandLine, refuseCommandLine } from '../src/main/process/command-
 import { iconSprite } from './icon-sprite.ts';
 import { withPermissionsTable } from './permissions-table.ts';
 import { scenariosGuide } from './scenarios-guide.ts';
-import { withVectors } from './sdk-vectors.ts';
 import { withSettingsTables } from './settings-table.ts';
 
 /** A file of this repository that is written from the code, as a whole or in parts. */
@@ -37,11 +36,6 @@ export const GENERATED: Readonly<Record<string, Generated>> = {
     file: 'src/pages/icons.svg',
     from: 'the icons of lucide-static that src/pages/icons.ts names',
     text: iconSprite,
-  },
-  vectors: {
-    file: 'sdk/test-vectors.json',
-    from: "the service's own signatures and errors",
-    text: withVectors,
   },
 };
 

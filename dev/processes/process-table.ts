@@ -154,7 +154,7 @@ export function signalTree(
  *
  * @throws Error when it has not ended five seconds after SIGKILL
  */
-export async function endProcess(pid: number, steps: readonly StopStep[]): Promise<void> {
+async function endProcess(pid: number, steps: readonly StopStep[]): Promise<void> {
   for (const { signal, waitMs } of [...steps, { signal: 'SIGKILL' as const, waitMs: 5000 }]) {
     sendSignal(pid, signal);
     const deadline = Date.now() + waitMs;

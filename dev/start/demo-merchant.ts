@@ -3,14 +3,7 @@ import { required } from '../../src/config.ts';
 import type { Sql } from '../../src/db/client.ts';
 import type { Environment } from '../../src/domain/index.ts';
 import type { DevConfig } from '../config.ts';
-import {
-  readDemoMerchant,
-  readDemoUsers,
-  writeDemoMerchant,
-  writeDemoUsers,
-  type DemoMerchant,
-  type DemoUsers,
-} from '../dev-facts.ts';
+import { keptMerchant, keptUsers, type DemoMerchant, type DemoUsers } from '../dev-facts.ts';
 import { submitDemoApplication } from './demo-application.ts';
 import { ensureMerchantUser, ensureOperator, OPERATOR_EMAILS } from './demo-users.ts';
 import { findUserByEmail } from '../../src/accounts/people/users.ts';
@@ -58,7 +51,7 @@ async function withValidSecret(
  * rotation or another pepper has invalidated is replaced.
  */
 async function findDemoMerchant(deps: KeyDeps, dataDir: string): Promise<DemoMerchant | undefined> {
-  const known = readDemoMerchant(dataDir);
+  const known = keptMerchant.read(dataDir);
   if (known === undefined) return undefined;
   const { merchantId } = known;
   if (!(await findMerchant(deps.sql, merchantId))) return undefined;
@@ -76,7 +69,7 @@ async function ensureDemoUsers(
   const { dataDir, publicBaseUrl } = config;
   const deps = { sql, actor, dataBox, publicBaseUrl, nowMs: Date.now };
   const merchant = await requireMerchant(sql, merchantId);
-  const known = readDemoUsers(dataDir);
+  const known = keptUsers.read(dataDir);
   const [first, second] = OPERATOR_EMAILS;
   return {
     merchant: await ensureMerchantUser(deps, merchant, known?.merchant),
@@ -103,6 +96,6 @@ export function demoMerchantDeps(sql: Sql, config: DevConfig): DemoMerchantDeps 
 export async function ensureDemoMerchant(sql: Sql, config: DevConfig): Promise<void> {
   const deps = demoMerchantDeps(sql, config);
   const merchant = (await findDemoMerchant(deps, config.dataDir)) ?? (await registerMerchant(deps));
-  writeDemoMerchant(config.dataDir, merchant);
-  writeDemoUsers(config.dataDir, await ensureDemoUsers(deps, config, merchant.merchantId));
+  keptMerchant.write(config.dataDir, merchant);
+  keptUsers.write(config.dataDir, await ensureDemoUsers(deps, config, merchant.merchantId));
 }

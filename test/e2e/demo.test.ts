@@ -3,7 +3,7 @@ import { createServer, request as sendOn } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished } from 'vitest';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
-import { writeDevFacts } from '../../dev/dev-facts.ts';
+import { publishedFacts } from '../../dev/dev-facts.ts';
 import { runPart } from '../support/run-part.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -35,7 +35,7 @@ async function demoAgainst(service: TestService, apiBaseUrl: string) {
   const keys = { apiKey: '', apiSecret: '' };
   const user = { email: '', password: '' };
   const operator = { ...user, totpSecret: '' };
-  writeDevFacts(dataDir, {
+  publishedFacts.write(dataDir, {
     apiBaseUrl,
     sandboxBasePath: BASE_PATHS.sandbox,
     productionBasePath: BASE_PATHS.production,
