@@ -156,7 +156,6 @@ const WITH_CIRCLES_OF_TYPES = [
   'src/payments',
   'src/webhooks',
   'bench',
-  'dev',
   'test/randomised',
 ];
 

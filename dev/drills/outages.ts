@@ -124,16 +124,14 @@ function proveAnswersWithoutGateway(during: readonly Answer[]): void {
 /** The gateway refuses refunds until an operator has found out why. */
 async function refuseRefunds(drill: Drill): Promise<void> {
   const { simulator } = drill.deps;
-  const { id } = await askSimulator<{ id: string }>(simulator, 'POST', '/simulator/refusals', {
-    cause: 'refund_window_over',
-  });
+  await askSimulator(simulator, 'PATCH', '/simulator/switches/all', { refundsRefused: true });
   const orders = await makeOrders(drill, REFUSED_ORDERS, ['refunded'], REFUSED_ORDERS);
   const refused = await waitFor('the refusals are alerted', CLEARED_WITHIN_MS, async () => {
     const alerted = await refusedOrders(drill);
     return orders.every(({ orderNumber }) => alerted.includes(orderNumber)) && alerted;
   });
   prove(`The alert ${ALERT} is raised for each refused refund`, true, `${refused.length} alerts`);
-  await askSimulator(simulator, 'DELETE', `/simulator/refusals/${id}`);
+  await askSimulator(simulator, 'PATCH', '/simulator/switches/all', { refundsRefused: null });
   let retries = 0;
   await waitFor('the alerts are cleared', CLEARED_WITHIN_MS, async () => {
     const left = await refusedOrders(drill);

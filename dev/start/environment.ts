@@ -31,15 +31,8 @@ const LOOPBACK_CIDRS = '127.0.0.0/8,::1/128';
 /** The ports of the servers of this machine, which no webhook may reach. */
 function ownPorts(config: DevConfig): number[] {
   const { gatewaySimulatorPort, mailboxPort, mailboxSmtpPort } = config;
-  const { temporalUiPort, temporalPort, postgresPort } = config;
-  return [
-    gatewaySimulatorPort,
-    mailboxPort,
-    mailboxSmtpPort,
-    temporalUiPort,
-    temporalPort,
-    postgresPort,
-  ];
+  const ofTemporal = [config.temporalUiPort, config.temporalPort];
+  return [gatewaySimulatorPort, mailboxPort, mailboxSmtpPort, ...ofTemporal, config.postgresPort];
 }
 
 /** The settings that all processes of the service must agree on. */

@@ -3,8 +3,7 @@ import { SetupError } from '../../src/setup-error.ts';
 import { overridden } from '../../src/settings.ts';
 import type { DevConfig } from '../config.ts';
 import { isFirstRun } from '../demo-orders/unfinished.ts';
-import { readDemoMerchant, readDemoUsers, removeDevFacts, writeDevFacts } from '../dev-facts.ts';
-import type { DevFacts } from '../dev-facts.ts';
+import { keptMerchant, keptUsers, publishedFacts, type DevFacts } from '../dev-facts.ts';
 import { ensureServiceDatabase } from '../postgres/databases.ts';
 import { startEmbeddedPostgres } from '../postgres/server.ts';
 import { localUrl, LOOPBACK, requireFreePorts } from '../processes/ports.ts';
@@ -70,14 +69,14 @@ export async function prepareRun<Name extends string>(
   const { dataDir } = config;
   const claim = await claimDataDir(dataDir, log, supervisor.signal);
   await supervisor.defer(async () => claim.release());
-  supervisor.signal.addEventListener('abort', () => removeDevFacts(dataDir));
-  removeDevFacts(dataDir);
+  supervisor.signal.addEventListener('abort', () => publishedFacts.remove(dataDir));
+  publishedFacts.remove(dataDir);
   await stopOrphans(dataDir, temporalMarker, log);
   await requireFreePorts(portsOf(config));
   const secrets = loadOrCreateSecrets(dataDir);
   // Report a damaged file before the servers take minutes to start.
-  readDemoMerchant(dataDir);
-  readDemoUsers(dataDir);
+  keptMerchant.read(dataDir);
+  keptUsers.read(dataDir);
   return { ...run, secrets };
 }
 
@@ -182,8 +181,8 @@ export function publishFacts(
   servers: Servers,
   environment: Record<string, string>,
 ): DevFacts {
-  const demoMerchant = readDemoMerchant(config.dataDir);
-  const demoUsers = readDemoUsers(config.dataDir);
+  const demoMerchant = keptMerchant.read(config.dataDir);
+  const demoUsers = keptUsers.read(config.dataDir);
   if (demoMerchant === undefined || demoUsers === undefined) {
     throw new SetupError('The demo merchant was not saved');
   }
@@ -199,6 +198,6 @@ export function publishFacts(
     demoUsers,
     environment,
   };
-  writeDevFacts(config.dataDir, facts);
+  publishedFacts.write(config.dataDir, facts);
   return facts;
 }

@@ -1,8 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ServiceFacts } from '../dev-facts.ts';
-import { readServiceFacts } from '../dev-facts.ts';
+import { readDevFacts, type DevFacts } from '../dev-facts.ts';
 import { startGuard } from '../processes/guard.ts';
 import { freePortSettings } from '../processes/ports.ts';
 import { findProcesses } from '../processes/process-table.ts';
@@ -15,7 +14,7 @@ const REPOSITORY = join(import.meta.dirname, '../..');
 
 /** The whole service as `npm start` runs it, with temporary data. */
 export interface WholeService {
-  readonly facts: ServiceFacts;
+  readonly facts: DevFacts;
   readonly dataDir: string;
   /** The id of the API process. */
   readonly apiPid: number;
@@ -68,13 +67,13 @@ export async function startWholeService(
   }
 }
 
-async function untilReady(dataDir: string, exited: Promise<unknown>): Promise<ServiceFacts> {
+async function untilReady(dataDir: string, exited: Promise<unknown>): Promise<DevFacts> {
   let ended = false;
   void exited.then(() => (ended = true));
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (;;) {
     try {
-      return readServiceFacts(dataDir);
+      return readDevFacts(dataDir);
     } catch (error) {
       if (ended || Date.now() > deadline) throw error;
     }

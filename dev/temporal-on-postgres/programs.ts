@@ -1,3 +1,4 @@
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { downloadRelease, reasonOf } from '../files/archives.ts';
 import { installed, type InstallOptions, type Way } from '../files/install.ts';
@@ -19,70 +20,55 @@ const REMEDIES = [
 ].join(', ');
 
 function onPath({ programs }: Artifact, env: NodeJS.ProcessEnv): string[] | undefined {
-  const paths = programs.map(({ name }) => findOnPath(name, env));
+  const paths = programs.map((name) => findOnPath(name, env));
   return paths.every((path) => path !== undefined) ? paths : undefined;
 }
 
-/** Builds the programs of a pinned Go module. @throws SetupError with the end of what Go printed */
+/** Builds the programs of the pinned Go module. @throws SetupError with the end of what Go printed */
 async function build(
   folder: string,
-  artifact: Artifact,
-  goModule: string,
-  options: InstallOptions,
-) {
-  const { env, signal, guard } = options;
+  { programs, goPackages }: Artifact,
+  { env, signal, guard }: InstallOptions,
+): Promise<void> {
   const go = findOnPath('go', env);
   if (go === undefined) throw new SetupError('Go is not on this machine');
-  for (const { name, goPackage } of artifact.programs) {
-    const flags = ['-trimpath', '-buildvcs=false', '-ldflags=-s -w'];
-    const args = ['build', ...flags, '-o', join(folder, name), goPackage];
-    const { succeeded, output } = await runCommand(go, args, {
+  const module = join(folder, 'module');
+  await cp(join(import.meta.dirname, 'go'), module, { recursive: true });
+  for (const [index, goPackage] of goPackages.entries()) {
+    const program = join(folder, programs[index] ?? '');
+    const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags=-s -w', '-o', program];
+    const { succeeded, output } = await runCommand(go, [...args, goPackage], {
       // The flags of the official builds. Go downloads the toolchain that the module requires.
-      env: {
-        ...env,
-        GOFLAGS: '-mod=readonly',
-        GOTOOLCHAIN: 'auto',
-        GOWORK: 'off',
-        CGO_ENABLED: '0',
-      },
-      cwd: join(import.meta.dirname, 'go', goModule),
+      env: { ...env, GOFLAGS: '-mod=mod', GOTOOLCHAIN: 'auto', GOWORK: 'off', CGO_ENABLED: '0' },
+      cwd: module,
       signal,
       guard,
     });
     if (!succeeded) throw new SetupError(output.trim().split('\n').slice(-3).join(' '));
   }
+  await rm(module, { recursive: true });
 }
 
-/** The ways to a release: the official archive, then a build, which takes some minutes. */
-function waysTo(
-  artifact: Artifact,
-  { version, goModule }: Artifact['releases'][number],
-  options: InstallOptions,
-): Way[] {
-  const { repository, archiveName, programs } = artifact;
-  const checksumsFile = artifact.checksumsFile(version);
-  const names = programs.map(({ name }) => name);
-  const archive = { repository, version, archiveName, checksumsFile, programs: names };
-  return [
-    {
-      doing: 'downloading it',
-      failed: 'no download',
-      fill: (folder) => downloadRelease(folder, archive, options),
-    },
-    {
-      doing: 'building it with Go, some minutes, once for this machine',
-      failed: 'no build',
-      fill: (folder) => build(folder, artifact, goModule, options),
-    },
-  ];
-}
+/** The ways to the programs: the official archive, then a build, which takes some minutes. */
+const waysTo = (artifact: Artifact, options: InstallOptions): Way[] => [
+  {
+    doing: 'downloading it',
+    failed: 'no download',
+    fill: (folder) => downloadRelease(folder, artifact, options),
+  },
+  {
+    doing: 'building it with Go, some minutes, once for this machine',
+    failed: 'no build',
+    fill: (folder) => build(folder, artifact, options),
+  },
+];
 
 /** The programs in the project's cache. @throws Error */
 async function inCache(artifact: Artifact, options: InstallOptions): Promise<string[]> {
-  const { title, archiveName: name, releases, programs } = artifact;
-  const ways = (release: Artifact['releases'][number]) => waysTo(artifact, release, options);
-  const folder = await installed({ title, name, releases, waysTo: ways }, options);
-  return programs.map((program) => join(folder, program.name));
+  const { title, archiveName: name, programs } = artifact;
+  const ways = () => waysTo(artifact, options);
+  const folder = await installed({ title, name, releases: [artifact], waysTo: ways }, options);
+  return programs.map((program) => join(folder, program));
 }
 
 async function find(artifact: Artifact, options: InstallOptions): Promise<string[]> {

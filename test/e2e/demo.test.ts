@@ -3,7 +3,7 @@ import { createServer, request as sendOn } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished } from 'vitest';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
-import { writeDevFacts } from '../../dev/dev-facts.ts';
+import { publishedFacts } from '../../dev/dev-facts.ts';
 import { runPart } from '../support/run-part.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -34,13 +34,14 @@ async function demoAgainst(service: TestService, apiBaseUrl: string) {
   const dataDir = temporaryFolder();
   const keys = { apiKey: '', apiSecret: '' };
   const user = { email: '', password: '' };
-  writeDevFacts(dataDir, {
+  const operator = { ...user, totpSecret: '' };
+  publishedFacts.write(dataDir, {
     apiBaseUrl,
     sandboxBasePath: BASE_PATHS.sandbox,
     productionBasePath: BASE_PATHS.production,
     temporalAddress: '',
     demoMerchant: { merchantId: '', sandbox: keys, production: keys },
-    demoUsers: { merchant: user, operator: { ...user, totpSecret: '' } },
+    demoUsers: { merchant: user, operator, secondOperator: operator },
     environment: service.env,
   });
   return runPart('dev/demo.ts', { DATA_DIR: dataDir });

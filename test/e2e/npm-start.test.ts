@@ -49,12 +49,12 @@ describe('npm start, once it is ready,', () => {
     }
     expect(printed).toContain(production.apiSecret);
     const { merchant, operator, secondOperator } = npm.facts().demoUsers;
-    expect(secondOperator?.email).not.toBe(operator.email);
+    expect(secondOperator.email).not.toBe(operator.email);
     for (const fact of [
       `${npm.facts().apiBaseUrl}/dashboard/login`,
       merchant.email,
       merchant.password,
-      `${secondOperator?.email}    ${secondOperator?.password}`,
+      `${secondOperator.email}    ${secondOperator.password}`,
     ]) {
       expect(printed).toContain(fact);
     }

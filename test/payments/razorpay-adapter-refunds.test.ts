@@ -131,17 +131,14 @@ describe('a refund', () => {
     harness,
   }) => {
     const paymentId = await harness.capture();
-    const { body } = await harness.call('POST', '/simulator/refusals', {
-      cause: 'refund_window_over',
-      subjectId: paymentId,
-    });
+    await harness.setSwitches(paymentId, { refundsRefused: true });
     const input = harness.refundInput(paymentId);
     await expect(harness.gateway.refund(input)).rejects.toMatchObject({
       name: 'GatewayRefused',
       code: 'BAD_REQUEST_ERROR',
       description: expect.stringContaining('more than 6 months old'),
     });
-    await harness.call('DELETE', `/simulator/refusals/${body.id}`);
+    await harness.setSwitches(paymentId, { refundsRefused: null });
     expect((await harness.gateway.refund(input)).state).toBe('processed');
   });
 

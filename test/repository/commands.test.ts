@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { WORDS } from '../../dev/words.ts';
+import { CHECKS } from '../../dev/check.ts';
 import { read, root } from './files.ts';
 
 const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
@@ -10,12 +10,10 @@ const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string
 const programs = Object.entries(scripts)
   .filter(([, command]) => command.startsWith('node '))
   .map(([name, command]) => ({ name, words: command.split(' ').slice(1) }));
-const behindWords = Object.entries(WORDS).flatMap(([script, words]) =>
-  Object.entries(words).map(([word, [program = '']]) => ({
-    name: `${script} -- ${word}`,
-    words: program.split(' '),
-  })),
-);
+const behindWords = Object.entries(CHECKS).map(([word, [program = '']]) => ({
+  name: `check -- ${word}`,
+  words: program.split(' '),
+}));
 const all = [...programs, ...behindWords];
 /** Programs that call `readCommandLine` refuse an option in the same way: one of them stands for all. */
 const isLikeOthers = ({ words: [file = ''] }: { words: string[] }) =>
@@ -46,7 +44,7 @@ test.each(refusing)('npm run $name refuses an unknown option with one line', asy
 });
 
 test('npm run check runs the program of a word with what follows it', async () => {
-  const { code, stdout } = await run(['dev/words.ts', 'check', 'replay', '--help']);
+  const { code, stdout } = await run(['dev/check.ts', 'replay', '--help']);
   expect({ code, first: stdout.split('\n')[0] }).toEqual({
     code: 0,
     first: expect.stringContaining('worker replay'),
@@ -56,7 +54,7 @@ test('npm run check runs the program of a word with what follows it', async () =
 test.each([[], ['prices'], ['constructor']])(
   'npm run check without a word that it knows names them: %j',
   async (...words) => {
-    const { code, stdout, stderr } = await run(['dev/words.ts', 'check', ...words]);
+    const { code, stdout, stderr } = await run(['dev/check.ts', ...words]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('size, openapi');
   },
