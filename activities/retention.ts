@@ -4,12 +4,10 @@ import type { RetentionActivities } from '../src/contracts/activities.ts';
 import type { RetentionDeps } from '../src/privacy/retention.ts';
 import { deleteExpiredData } from '../src/privacy/retention.ts';
 
-/** The dependencies of the retention activity. */
 export interface RetentionActivityDeps extends RetentionDeps {
   log: Logger;
 }
 
-/** The activity that deletes what has expired. */
 export function createRetentionActivities(deps: RetentionActivityDeps): RetentionActivities {
   return {
     async deleteExpiredData() {

@@ -1,14 +1,13 @@
 import { EXPIRED_ACCESS } from '../accounts/public.ts';
 import type { Sql } from '../db/client.ts';
 
-/** For how many days data is kept; see the settings. */
+/** How many days each kind of data is kept. See the settings. */
 export interface RetentionDays {
   callbackRetentionDays: number;
   webhookAnswerRetentionDays: number;
   mailRetentionDays: number;
 }
 
-/** What the retention needs. */
 export interface RetentionDeps {
   sql: Sql;
   retention: RetentionDays;
@@ -16,13 +15,12 @@ export interface RetentionDeps {
 
 const BATCH = 1000;
 
-/** The next run continues; a run must not meet it. */
+/** A run stops after this time, so that two runs do not overlap. The next run continues. */
 const MAX_RUN_MS = 5 * 60_000;
 
-/** Deletes at most `most` rows. @returns how many */
 type DeleteBatch = (most: number) => Promise<number>;
 
-/** What is deleted, by its name. The oldest goes first, so that a run that ends early has the oldest. */
+/** What is deleted, by name. The oldest rows are deleted first, so that a run that stops early has deleted those. */
 function batchesOf({ sql, retention }: RetentionDeps): Record<string, DeleteBatch> {
   const { callbackRetentionDays, webhookAnswerRetentionDays, mailRetentionDays } = retention;
   const before = (days: number) => sql`service_now() - ${days} * interval '1 day'`;
@@ -30,7 +28,7 @@ function batchesOf({ sql, retention }: RetentionDeps): Record<string, DeleteBatc
     ([name, remove]) => [name, async (most: number) => (await remove(sql, most)).count] as const,
   );
   return {
-    // Ids are in the order of time: the condition on the oldest rows needs no other index.
+    // Ids are ordered by time, so the condition on the oldest rows needs no other index.
     callbacks: async (most) => {
       const { count } = await sql`
         DELETE FROM gateway_callbacks WHERE callback_id IN (
@@ -39,7 +37,7 @@ function batchesOf({ sql, retention }: RetentionDeps): Record<string, DeleteBatc
           WHERE received_at < ${before(callbackRetentionDays)})`;
       return count;
     },
-    // The attempts themselves stay: merchants and operators see when what was sent.
+    // The attempts themselves stay, so that merchants and operators see when something was sent.
     webhookAnswers: async (most) => {
       const [row] = await sql<{ erased: number }[]>`
         SELECT erase_old_answers(${before(webhookAnswerRetentionDays)}, ${most}) AS erased`;
@@ -58,10 +56,10 @@ function batchesOf({ sql, retention }: RetentionDeps): Record<string, DeleteBatc
 }
 
 /**
- * Deletes what has expired, a batch at a time, so that no statement holds locks for long.
+ * Deletes expired data, one batch at a time, so that no statement holds locks for long.
  *
  * @param onBatch called after each batch
- * @returns how many rows, by what they are
+ * @returns the number of deleted rows by kind
  */
 export async function deleteExpiredData(
   deps: RetentionDeps,

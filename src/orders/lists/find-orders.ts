@@ -5,15 +5,14 @@ import type { OrderRow } from '../rows.ts';
 import type { SearchCriterion } from './search-text.ts';
 import { criterionCondition, phoneOf } from './search-text.ts';
 
-/** An operator's search; an absent field matches all. {@link findOrders} says which are required. */
+/** An operator's search. An absent field matches all. {@link findOrders} says which are required. */
 export type OrderSearch = {
-  /** A phone number may be with or without its country code, spaces and dashes. */
+  /** A phone number may have its country code, spaces and dashes. */
   [Kind in SearchCriterion['kind']]?: string | undefined;
 } & { merchantId?: string | undefined; environment?: Environment | undefined };
 
-/** An order as a list of search results shows it. */
 export type FoundOrder = Pick<OrderRow, (typeof FOUND_COLUMNS)[number]>;
-/** The columns of {@link FoundOrder}: not those with secrets, because `admin` prints it as JSON. */
+/** Excludes columns with secrets, because `admin` prints these rows as JSON. */
 export const FOUND_COLUMNS = [
   'orderNumber',
   'merchantId',
@@ -30,7 +29,7 @@ export const FOUND_COLUMNS = [
 /**
  * Finds an order that a workflow or a stored row names.
  *
- * @throws Error when the order has no row: a fault, never a client's error
+ * @throws Error when the order has no row, which is a fault and never a client's error
  */
 export async function findOrderByNumber(sql: Sql, orderNumber: string): Promise<OrderRow> {
   const row = await findRow(sql, orderNumber);
@@ -38,18 +37,13 @@ export async function findOrderByNumber(sql: Sql, orderNumber: string): Promise<
   return row;
 }
 
-/**
- * Finds the order that an operator names. Operators see every merchant and environment.
- *
- * @throws DomainError `ORDER_NOT_FOUND`
- */
+/** Finds the order that an operator names, of any merchant and environment. @throws DomainError `ORDER_NOT_FOUND` */
 export async function findOrderAnywhere(sql: Sql, orderNumber: string): Promise<OrderRow> {
   const row = await findRow(sql, orderNumber);
   if (!row) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
   return row;
 }
 
-/** Finds an order of any merchant in the given environment. */
 export async function findOrder(
   sql: Sql,
   environment: Environment,
@@ -70,8 +64,8 @@ async function findRow(sql: Sql, orderNumber: string): Promise<OrderRow | undefi
  * Finds orders of any merchant, the newest first. Each required criterion has its own index.
  *
  * @returns at most `limit` orders, and whether there are more
- * @throws DomainError `BAD_REQUEST` unless order number, merchant's id, email, phone, UTR or reference is
- *   given: without one of them the query would scan every order
+ * @throws DomainError `BAD_REQUEST` if none of order number, merchant's id, email, phone, UTR and reference is
+ * given, because the query would scan every order
  */
 export async function findOrders(
   sql: Sql,

@@ -12,13 +12,12 @@ export type MerchantMailKind =
   | 'merchant_dispute_ended'
   | 'merchant_refund_by_operator';
 
-/** A mail to a merchant. */
 export interface MerchantMail {
   kind: MerchantMailKind;
   letter: Letter;
 }
 
-/** What a step is to the merchant; undefined if the merchant is told nothing. */
+/** Makes the mail to the merchant about a step. Undefined if the merchant is not told about it. */
 export function merchantLetterOf(
   order: NoticedOrder,
   step: Step,
@@ -123,7 +122,7 @@ const ENDINGS: Record<RefundReason, string> = {
   settled_by_operator: 'One of our operators has settled the order. Its page has the reason.',
 };
 
-/** The end of an order that was disputed, or that an operator has settled outside the gateway. */
+/** The end of an order that had a dispute, or that an operator has settled outside the gateway. */
 function endOf(
   order: NoticedOrder,
   amount: string,
@@ -145,7 +144,10 @@ function endOf(
   return { kind: 'merchant_refund_by_operator', letter };
 }
 
-/** Paragraphs with the facts of their order, and the link to its page. A mail has nothing that the buyer typed. */
+/**
+ * Paragraphs with the facts of their order, and the link to its page. The mail contains nothing that the buyer
+ * typed.
+ */
 function letterOf(order: NoticedOrder, subject: string, paragraphs: string[]): Letter {
   const facts: [string, string][] = [
     ['Amount', rupeesText(order.amountPaise)],
