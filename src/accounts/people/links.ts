@@ -33,7 +33,7 @@ interface LinkRow extends OpenLink {
 
 /**
  * Sends a link that sets a new password. An address without an account gets another mail; answer and work are the
- * same, so that nobody learns which addresses have accounts.
+ * same, so that they do not show which addresses have accounts.
  *
  * @throws ValidationError for a text that is no address
  * @throws HttpRefusal TOO_MANY_REQUESTS

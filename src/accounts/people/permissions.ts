@@ -26,8 +26,8 @@ interface ActionRule {
 }
 
 /**
- * The rule of each action of an operator. Pages and commands ask it before they act. Whoever proposes or approves an
- * action that needs a second person confirms password and second factor first.
+ * The rule of each action of an operator. Pages and commands ask it before they act. To propose or approve an
+ * action that needs a second person, an operator confirms password and second factor first.
  */
 export const ACTION_RULES = {
   read: {

@@ -51,7 +51,7 @@ function parseSignUp(given: SignUp): SignUp {
 
 /**
  * Signs a merchant up: sends a link that confirms the e-mail address. An address that has an account gets another
- * mail; answer and work are the same, so that nobody learns which addresses have accounts.
+ * mail; answer and work are the same, so that they do not show which addresses have accounts.
  *
  * @throws ValidationError for what is wrong with the form
  * @throws HttpRefusal TOO_MANY_REQUESTS
