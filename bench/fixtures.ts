@@ -7,7 +7,6 @@ import { insertOrder } from '../src/orders/commands/insert-order.ts';
 import type { PresentOrder } from '../src/orders/presenter.ts';
 import type { OrderRow } from '../src/orders/rows.ts';
 
-/** The body of POST /orders. */
 export const ORDER = {
   amount: 499.5,
   buyerEmail: 'asha@example.com',

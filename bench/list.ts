@@ -20,7 +20,6 @@ const TARGET_MS = 25;
 const TARGET_RATIO = 3;
 const TARGET_CREATING = 0.9;
 
-/** The merchants by what they have: few orders, or many. */
 const SIDES = ['few', 'many'] as const;
 type PerSide<Value> = Record<(typeof SIDES)[number], Value>;
 
@@ -50,7 +49,6 @@ export const benchmark: Benchmark = {
     }),
 };
 
-/** A page of a list of orders. */
 interface Page {
   readonly status: OrderStatus | undefined;
   readonly place: 'first' | 'middle' | 'last';

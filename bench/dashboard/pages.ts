@@ -18,7 +18,6 @@ export interface Samples {
 /** A page that the benchmark measures. */
 export interface MeasuredPage {
   name: string;
-  /** Whose session reads it. */
   as: 'merchant' | 'operator';
   path(samples: Samples): string;
 }

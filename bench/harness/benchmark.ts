@@ -1,6 +1,6 @@
 import type { CommandOptions, ValuesOf } from '../../src/main/process/command-line.ts';
 
-/** One measured quantity: a value for each round. */
+/** A measured quantity, with a value for each round. */
 export interface Measurement {
   /** Names it in targets; unique in its benchmark. */
   readonly id: string;
@@ -17,7 +17,6 @@ export interface Target {
   readonly atMost?: number;
 }
 
-/** What a benchmark has measured. */
 export interface Outcome {
   readonly measurements: readonly Measurement[];
   readonly targets?: readonly Target[];

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { createLifecycleClient } from '../lifecycle/order-lifecycle.ts';
 import { newObservations } from '../lifecycle/order-lifecycle.ts';
 
-/** A merchant's backend. */
 export type Shop = ReturnType<typeof createLifecycleClient>;
 
 /** How many clients run lifecycles, and for how long. */

@@ -215,6 +215,6 @@ export async function hasTwoAdmins(sql: Sql): Promise<boolean> {
   return row.isSo;
 }
 
-/** Part of the statement that creates an operator: refuses it if two admins have been there. */
+/** Part of the statement that creates an operator: refuses it once two admins have confirmed a second factor. */
 export const onlyFirstOperators: Alongside = (sql, changed) =>
   sql`SELECT assert_first_operators() FROM ${sql(changed)}`;

@@ -19,7 +19,6 @@ const TERMINAL = [
   'NODE_COMPILE_CACHE',
 ];
 
-/** A running npm command. */
 export type NpmRun = ReturnType<typeof runNpm>;
 
 /**

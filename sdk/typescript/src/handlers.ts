@@ -23,7 +23,7 @@ export function memoryStore(mostEvents = 10_000): DedupeStore {
 
 /** How webhooks are handled. */
 export interface HandlerOptions {
-  /** Of this endpoint and environment; during a rotation the new and the old one. */
+  /** The secrets of this endpoint and environment. During a rotation: the new and the old one. */
   readonly secrets: string | readonly string[];
   /**
    * Handles an event. If it fails, the answer is 500 and the service sends the event again. It may be called

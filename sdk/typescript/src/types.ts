@@ -243,7 +243,7 @@ export interface StatementLine {
 /** A day in India: a page of its lines, and its balances. */
 export interface Statement extends Page<StatementLine> {
   readonly opening_balance: number;
-  /** Of a day that is not closed, for now. */
+  /** For a day that is not closed, the balance so far. */
   readonly closing_balance: number;
   /** Nothing will be added to the day. */
   readonly closed: boolean;

@@ -183,7 +183,7 @@ CREATE TABLE order_commands (
   -- How often a command with this id was refused before: its repeat is a command of its own, so at most
   -- the latest one is not REFUSED.
   try_number integer NOT NULL DEFAULT 0,
-  -- Of the message to the order's workflow.
+  -- The name of the message to the order's workflow.
   name text NOT NULL,
   -- DONE once its step is recorded.
   state command_state NOT NULL DEFAULT 'WAITING',

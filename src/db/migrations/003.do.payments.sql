@@ -128,7 +128,7 @@ CREATE TABLE surplus_refunds (
   processed_at timestamptz,
   -- The amount that an operator recorded as refunded outside the gateway; null if none did.
   settled_paise bigint CHECK (settled_paise >= 0),
-  -- Of the bank transfer; null if there was none.
+  -- The reference of the bank transfer; null if there was none.
   reference text,
   PRIMARY KEY (gateway, gateway_payment_id),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
@@ -180,7 +180,7 @@ CREATE TABLE outside_settlements (
   outcome text NOT NULL CHECK (outcome IN ('released', 'refunded')),
   -- What the payment had left, which counts as moved by the settlement.
   amount_paise bigint NOT NULL CHECK (amount_paise >= 0),
-  -- Of the bank transfer; null if there was none.
+  -- The reference of the bank transfer; null if there was none.
   reference text,
   reason text NOT NULL,
   actor text NOT NULL,

@@ -243,7 +243,7 @@ BEGIN
       balance_of(p_gateway, reversal.gateway_payment_id, source));
     EXIT WHEN paise > 0;
   END LOOP;
-  -- Of a payment without lines nothing was given to anyone.
+  -- If the payment has no lines, no account has any of its money.
   IF reversal.kind = 'chargeback' AND is_booked(p_gateway, reversal.gateway_payment_id) THEN
     rest_paise := reversal.amount_paise - paise;
   END IF;

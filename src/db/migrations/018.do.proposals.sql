@@ -25,7 +25,7 @@ CREATE TABLE proposals (
   decided_by text REFERENCES users,
   decided_at timestamptz,
   carried_out_at timestamptz,
-  -- Of an approved one, once it is carried out: done, or why not.
+  -- For an approved proposal, once it is carried out: done, or why it could not be.
   outcome text,
   -- When those who may approve it were warned of the order's deadline.
   warned_at timestamptz,

@@ -25,7 +25,7 @@ export interface PaymentFigures extends OrderGateway, PaymentRef {
   lostPaise: number;
   /** Null if it is not recorded. */
   utr: string | null;
-  /** The gateway's fee for the payment. Null if not recorded. */
+  /** The gateway's fees for the payment and for its transfer. Null if not recorded. */
   feePaise: number | null;
   transferFeePaise: number | null;
   /** The account of its transfers. Null if it was never recorded. */
