@@ -18,7 +18,7 @@ interface EventOf {
   readonly secret?: string;
 }
 
-/** What is sent, and what a right receiver does. */
+/** What is sent, and what a correct receiver does. */
 interface Probe {
   readonly name: string;
   /** Why it matters. */
