@@ -18,7 +18,6 @@ export const ORDER = {
 const VALID_ORDER = { ...ORDER, buyerName: null, merchantOrderId: null, currency: null };
 
 export const DAY_MS = 24 * 3_600_000;
-/** The durations of orders that are written without HTTP. */
 export const DURATIONS = {
   paymentLinkMs: DAY_MS,
   completionWindowMs: DAY_MS,

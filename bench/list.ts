@@ -9,7 +9,6 @@ import { alternate, median, percentile, ratePerSecond, ratioOf, ROUNDS } from '.
 import { loadOrders, runHousekeeping } from './loaded-orders.ts';
 import { startDatabase, withWorkplace } from './servers.ts';
 
-/** The orders of the two merchants. */
 const ORDERS = { full: { few: 10_000, many: 1_000_000 }, quick: { few: 2000, many: 40_000 } };
 const PAGE_SIZE = 100;
 const READS_PER_ROUND = { full: 100, quick: 20 };

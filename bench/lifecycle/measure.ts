@@ -15,7 +15,6 @@ interface Quantity {
   readonly value: number;
 }
 
-/** How sides are measured. */
 export interface LifecycleRounds {
   readonly rounds: number;
   /** The first round compiles code and opens connections; it is not reported. */
@@ -186,7 +185,6 @@ function ratiosOf([first, ...others]: readonly MeasuredSide[]): Measurement[] {
   );
 }
 
-/** A quantity in each round. */
 function valuesOf({ rounds }: MeasuredSide, id: string): number[] {
   return rounds.map((round) => round.find((quantity) => quantity.id === id)?.value ?? Number.NaN);
 }

@@ -24,7 +24,6 @@ export interface Merchant extends KeyPair {
   origin: string;
 }
 
-/** The measurements of a round. */
 export interface Observations {
   /** Milliseconds of each call, including its retries, and of whole lifecycles. */
   readonly ms: Record<CallName | 'lifecycle', number[]>;

@@ -4,7 +4,6 @@ import { newObservations } from '../lifecycle/order-lifecycle.ts';
 
 export type Shop = ReturnType<typeof createLifecycleClient>;
 
-/** How many clients run lifecycles, and for how long. */
 export interface ClosedLoop {
   readonly clients: number;
   /** The time before the lifecycles that end are counted. */

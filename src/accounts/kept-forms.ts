@@ -12,7 +12,6 @@ export const KEPT_FORM_SECONDS = 3600;
 /** The most forms that are kept: of one user or browser, and of all browsers without a session. */
 const MOST = { ofOne: 20, ofStrangers: 1000 };
 
-/** What was typed into a form, without secrets and files. */
 export interface TypedForm {
   /** The path that the form is sent to. */
   readonly action: string;

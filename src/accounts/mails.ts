@@ -33,7 +33,6 @@ export function accountExistsMail({ publicBaseUrl }: MailDeps, to: string): Mail
   );
 }
 
-/** The link that sets a new password. */
 export function resetMail({ publicBaseUrl }: MailDeps, to: string, token: string): Mail {
   return mail(
     to,
@@ -66,7 +65,6 @@ export function invitationMail(to: string, link: string): Mail {
   );
 }
 
-/** The sentence for each change. */
 const CHANGES = {
   'password.change': 'Your password was changed. All other sessions have ended.',
   'password.reset': 'A new password was set by a link from this mailbox. All sessions have ended.',

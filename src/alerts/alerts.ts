@@ -120,7 +120,6 @@ export interface Alert {
   clearedReason: string | null;
 }
 
-/** Which alerts to list. An absent field matches all. */
 export interface AlertFilter {
   alertId?: number | undefined;
   kind?: string | undefined;

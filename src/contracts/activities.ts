@@ -28,7 +28,6 @@ export interface RecordStepInput {
   requires?: readonly Requirement[];
 }
 
-/** The result of recording a step. */
 export type RecordStepResult =
   /** The step that the database has under this number: the given one, or another that was recorded earlier. */
   | { outcome: 'recorded'; recorded: KnownStep }
@@ -107,7 +106,6 @@ export interface RecoveryActivities {
   rewriteSteps(input: { orderNumber: string; steps: KnownStep[] }): Promise<void>;
 }
 
-/** The result of a manual retry. */
 export type ManualAttemptResult =
   | { outcome: 'accepted' }
   /** The endpoint did not accept it. The delivery's state is unchanged. */
@@ -121,7 +119,6 @@ export interface ResendPage {
   /** The first place of the page in the resend's list, and the first place after the page. */
   from: number;
   through: number;
-  /** The deliveries to send. */
   deliveryIds: string[];
 }
 

@@ -60,7 +60,6 @@ export interface DecideMessage extends OrderMessage {
 export interface SettleMessage extends OrderMessage {
   outcome: Settlement;
 }
-/** A move of the sandbox clock. */
 export interface AdvanceMessage extends OrderMessage {
   seconds: number;
 }

@@ -157,7 +157,6 @@ export function accountNumberViolation(accountNumber: string): string | undefine
     : 'The bank account number must have 9 to 18 digits';
 }
 
-/** Checks a PIN code of India Post. */
 export function pinCodeViolation(pinCode: string): string | undefined {
   return /^[1-9][0-9]{5}$/.test(pinCode)
     ? undefined
@@ -171,7 +170,6 @@ export function normalizePhone(text: string): string {
     .replace(/^((\+|00)?91)?0?(?=[0-9]{10}$)/, '');
 }
 
-/** Checks a normalized phone number. */
 export function phoneViolation(phone: string): string | undefined {
   return /^[1-9][0-9]{9}$/.test(phone)
     ? undefined

@@ -42,7 +42,6 @@ export type CommandType = Command['type'];
 
 /** How an operator settles an order: the money went to the merchant or back to the buyer. */
 export type Settlement = 'released' | 'refunded';
-/** The command of each settlement. */
 export const SETTLE_COMMANDS = {
   released: 'settleReleased',
   refunded: 'settleRefunded',

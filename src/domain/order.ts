@@ -40,7 +40,6 @@ export const HOLDING_STATUSES = ORDER_STATUSES.filter(
 
 export const PAID_STATUSES = ORDER_STATUSES.filter((status) => STATUSES[status].funds !== 'none');
 
-/** A status with an unanswered or undecided dispute. */
 export type DisputeStatus = {
   [Status in OrderStatus]: (typeof STATUSES)[Status]['deadline'] extends 'dispute_answer'
     ? Status
@@ -144,7 +143,6 @@ export interface OrderState {
   eventSequence: number;
 }
 
-/** The kinds of steps in an order's timeline. */
 export const STEP_KINDS = [
   ...EVENT_TYPES,
   'EVIDENCE_SUBMITTED',

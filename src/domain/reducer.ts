@@ -56,7 +56,6 @@ export function decide(state: OrderState, command: Command, nowMs: number): Deci
   return { outcome: 'changed', ...changeBy(state, transition, command, nowMs) };
 }
 
-/** The state after a recorded step. */
 export function stateAfter(before: OrderState, step: Step): OrderState {
   const { status, pendingOperation, deadline, disputeCount, number, event } = step;
   const eventSequence = event?.sequence ?? before.eventSequence;

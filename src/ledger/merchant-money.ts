@@ -10,7 +10,6 @@ export interface MoneyDay {
   releasedPaise: number;
   /** Returned to buyers, also by the gateway or the bank, minus the refunds that failed. */
   refundedPaise: number;
-  /** The change of the held balance on this day. */
   heldChangePaise: number;
 }
 

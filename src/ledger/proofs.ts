@@ -13,7 +13,6 @@ const ALERT_SUBJECT = 'ledger';
 
 export interface ProofSummary {
   proofId: number;
-  /** When the ledger was read. */
   at: Date;
   durationMs: number;
   ok: boolean;
@@ -74,7 +73,6 @@ async function writeProof(sql: Sql, result: Verification, durationMs: number): P
       ${result.faultCount}, ${sql.json(faults)})`;
 }
 
-/** Finds the latest proof with its faults. */
 export async function findLatestProof(sql: Sql): Promise<LedgerProof | undefined> {
   const [proof] = await sql<LedgerProof[]>`
     SELECT proof_id, at, duration_ms, ok, fault_count, figures, faults

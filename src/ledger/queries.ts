@@ -45,7 +45,6 @@ export interface LedgerSnapshot {
   reversalCount: number;
   outsideSettlementCount: number;
   faultCount: number;
-  /** The first `maxFaults` faults. */
   faults: LedgerFault[];
 }
 

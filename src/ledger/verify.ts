@@ -14,7 +14,6 @@ import { findLedgerOrder, listLines, readLedgerSnapshot } from './queries.ts';
 const MAX_FAULTS = 100;
 
 export interface Verification extends Omit<LedgerSnapshot, 'faultCount'> {
-  /** True if there is no fault. */
   ok: boolean;
   /** The sum over all accounts, which must be zero. */
   sums: { environment: Environment; sumPaise: number }[];

@@ -41,7 +41,6 @@ export interface AuditFilter {
   actor?: string | undefined;
   action?: string | undefined;
   since?: Date | undefined;
-  /** Only lines before this time. */
   until?: Date | undefined;
   /** Only lines after the one with this id in the list, which is the last line of the previous page. */
   olderThan?: string | undefined;

@@ -85,7 +85,6 @@ export async function createMerchant(
   return row;
 }
 
-/** What the operator gives with the decision. */
 export interface StatusDetails {
   /** Recorded in the audit log. */
   reason?: string | undefined;

@@ -1,7 +1,6 @@
 import type { Letter } from '../mail/public.ts';
 import { rupeesText, timeText } from '../pages/format.ts';
 
-/** The sentences about the change. */
 interface Change {
   subject: string;
   text: string;
@@ -14,7 +13,6 @@ export interface AccountNotice {
   activeId: string | null;
   /** The account that was waiting to become active. */
   waitingId: string | null;
-  /** When the new account becomes active. */
   activeFrom: Date;
 }
 

@@ -15,7 +15,6 @@ export interface NoticeDeps extends MailDeps {
 export interface NoticedAct {
   merchantId: string;
   act: MerchantAct;
-  /** The user's e-mail address. */
   email: string;
   actor: Actor;
 }

@@ -110,7 +110,6 @@ export async function requireMerchant(sql: Sql, merchantId: string): Promise<Mer
   return merchant;
 }
 
-/** Lists merchants, newest first. */
 export async function listMerchants(sql: Sql, status?: MerchantStatus): Promise<MerchantRow[]> {
   return sql<MerchantRow[]>`
     ${merchantRows(sql)} ${status ? sql`WHERE m.status = ${status}` : sql``}

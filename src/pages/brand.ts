@@ -5,10 +5,8 @@ import { createAsset } from '../http/responses/asset.ts';
 import type { IconName } from './icons.ts';
 import { ICONS } from './icons.ts';
 
-/** The product's name, for merchants and developers. */
 export const PRODUCT = { name: 'Merchant payments', below: 'Paid by UPI, held until delivered' };
 
-/** The product's mark, for browser tabs. */
 export const FAVICON = createAsset(
   '/files',
   'icon.svg',

@@ -1,6 +1,5 @@
 import { h } from 'preact';
 
-/** What a person tells support about a failed request. */
 export interface Reference {
   /** Operators search for it to find the order of the request and its log lines. */
   readonly requestId: string;

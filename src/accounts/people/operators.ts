@@ -156,7 +156,6 @@ export async function inviteMerchant(deps: UserAdminDeps, merchantId: string): P
   throw new DomainError('INVALID_STATE', message);
 }
 
-/** Lists all operators, by their e-mail addresses. */
 export async function listOperators({
   sql,
 }: Pick<UserAdminDeps, 'sql'>): Promise<ListedOperator[]> {

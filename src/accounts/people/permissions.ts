@@ -21,7 +21,6 @@ interface ActionRule {
   readonly secondPerson: SecondPerson;
   /** What it does, for docs/security/who-may-do-what.md. */
   readonly does: string;
-  /** Who gets a mail when the action is done. */
   readonly mail?: string;
 }
 

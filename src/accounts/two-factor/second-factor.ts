@@ -68,7 +68,6 @@ async function acceptTotp(deps: FactorDeps, user: UserRow, code: string): Promis
   return accepted.length > 0;
 }
 
-/** Accepts a recovery code, once. */
 async function acceptRecoveryCode(
   { sql }: FactorDeps,
   { userId }: UserRow,

@@ -20,7 +20,6 @@ import { endingAccess, requirePassword } from '../passwords/set-password.ts';
 import type { UserRow } from '../people/users.ts';
 import { auditNameOf, requireUser } from '../people/users.ts';
 
-/** What the user enters in an authenticator app. */
 export interface TwoFactorSetUp {
   /** Base32. */
   secret: string;

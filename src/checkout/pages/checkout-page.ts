@@ -30,7 +30,6 @@ export interface CheckoutLinks {
 /** Why the form that the buyer just submitted was not accepted. */
 export interface FormFeedback {
   readonly problem?: keyof Texts['problems'];
-  /** The reference of the failed request. */
   readonly reference?: Reference | undefined;
   readonly draft?: DisputeDraft;
 }

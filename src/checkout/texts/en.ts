@@ -143,7 +143,6 @@ export type HeadlineKind = keyof typeof HEADLINES;
 
 export const EN = {
   language: 'en' as Language,
-  /** The `lang` attribute of the page. */
   htmlLang: 'en-IN',
   languages: 'Language',
   /** The language of the page's switch, named in that language. */

@@ -12,7 +12,6 @@ import { orderInputOf, wakeOrder } from '../wake/wake-order.ts';
 import type { CreateOrder } from '../schemas.ts';
 import type { CommandResult, SweepDuration } from './send-command.ts';
 
-/** The lengths of an order's deadlines, in milliseconds. */
 export interface OrderDurations {
   paymentLinkMs: number;
   completionWindowMs: number;

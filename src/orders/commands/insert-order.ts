@@ -142,7 +142,6 @@ async function insert(
   return written.length > 0;
 }
 
-/** The row of an order directly after its creation. */
 function newRow(
   order: NewOrder & Pick<OrderRow, 'gateway' | 'createdAt' | 'paymentLinkExpiresAt'>,
 ): OrderRow {

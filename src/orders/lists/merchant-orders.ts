@@ -30,7 +30,6 @@ export interface OrderDetails {
   disputes: DisputeRecord[];
   /** A capture that the order has not applied. */
   unapplied: UnappliedCapture | null;
-  /** Changes whenever something that the page shows changes. */
   version: string;
   /** The database's clock, which decides deadlines. */
   now: Date;
@@ -87,7 +86,6 @@ async function findOwnOrder(
   return order;
 }
 
-/** The number of timeline entries that a page shows. */
 const MOST_ENTRIES = 50;
 
 /** @throws DomainError `ORDER_NOT_FOUND`, also for another merchant's order */

@@ -14,7 +14,6 @@ export type OrderSort = (typeof ORDER_SORTS)[number];
 
 export interface OrdersPage extends ListPage<OrderRow> {
   sort: OrderSort;
-  /** The ways in which this list can be sorted. */
   sorts: readonly OrderSort[];
   /** The sum over all orders of the list. Null if they are too many to add up. */
   totalPaise: number | null;

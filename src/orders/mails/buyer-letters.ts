@@ -6,7 +6,6 @@ import type { BuyerFacts, BuyerText, SurplusReason } from './buyer-texts.ts';
 import { BUYER_TEXTS } from './buyer-texts.ts';
 import type { NoticedOrder, StepCircumstances } from './noticed-order.ts';
 
-/** The mails to buyers. */
 export type BuyerMailKind =
   | 'buyer_receipt'
   | 'buyer_delivered'
@@ -69,7 +68,6 @@ function refundText(order: NoticedOrder): BuyerText {
     : returnedBefore(facts);
 }
 
-/** The refund of a payment that its order could not take. */
 export interface SurplusRefund {
   gatewayPaymentId: string;
   amountPaise: number;

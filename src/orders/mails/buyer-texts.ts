@@ -22,7 +22,6 @@ export type BuyerRefundReason = RefundReason | SurplusReason;
 export interface DisputeCircumstances {
   /** True if an operator raised it for the buyer. */
   isByOperator: boolean;
-  /** True if an operator decides it. */
   isReviewed: boolean;
 }
 

@@ -4,7 +4,6 @@ import type { Letter } from '../../mail/public.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
 import type { NoticedOrder, StepCircumstances } from './noticed-order.ts';
 
-/** The mails to merchants about their orders. */
 export type MerchantMailKind =
   | 'merchant_first_payment'
   | 'merchant_dispute_raised'
@@ -77,7 +76,6 @@ function disputeRaised(order: NoticedOrder, amount: string, step: Step): Merchan
 const deadlineText = (atMs: number | undefined) =>
   atMs === undefined ? 'the deadline on its page' : timeText(new Date(atMs));
 
-/** The reminder before the deadline of a dispute. */
 export function disputeDeadlineLetter(order: NoticedOrder, respondBy: Date): Letter {
   const amount = rupeesText(order.amountPaise);
   const answers: [CommandType, string][] = [

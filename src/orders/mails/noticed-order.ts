@@ -11,7 +11,6 @@ export interface NoticedOrder extends Omit<OrderRow, 'gateway'> {
 
 /** The facts besides the order that decide the mail about a step. */
 export interface StepCircumstances {
-  /** The order's status before the step. */
   before: OrderStatus;
   /** Whether it is the merchant's first payment in this environment. */
   isFirstPayment: boolean;

@@ -102,7 +102,6 @@ export interface WrittenMail {
   createdAt: string;
 }
 
-/** The parameter of `write_order_mails`. */
 export const mailRows = (mails: readonly OrderMail[]) =>
   mails.map(({ mailId, kind, sealed }) => ({
     mail_id: mailId,

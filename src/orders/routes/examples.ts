@@ -114,7 +114,6 @@ const CANCELLED = {
 
 const example = (order: object): Order => orderSchema.parse(order);
 
-/** The example order after each step. */
 export const EXAMPLE_ORDERS = {
   created: example(CREATED),
   paymentFailed: example(PAYMENT_FAILED),
@@ -156,7 +155,6 @@ export function exampleEvent(event: EventType) {
   };
 }
 
-/** The timeline of the example order after its delivery. */
 export const EXAMPLE_TIMELINE: Timeline = timelineSchema.parse({
   order_number: CREATED.order_number,
   status: DELIVERED.status,

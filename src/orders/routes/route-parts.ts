@@ -56,14 +56,12 @@ interface CommandDeclaration<Body extends z.ZodType | undefined> {
   tags: readonly string[];
   body: Body;
   errors?: readonly ErrorCode[] | undefined;
-  /** True if it waits for a gateway's answer. */
   waitsForGateway?: true;
   /** The `message` of the answer. */
   done: string;
   carryOut(given: GivenCommand, body: BodyOf<Body>): Promise<CommandResult>;
 }
 
-/** The order, the id and the actor of a command. */
 export interface GivenCommand {
   order: OrderRow;
   commandId: string;

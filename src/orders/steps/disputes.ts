@@ -59,7 +59,6 @@ export async function findDisputeLimit(
   return row?.reached ?? null;
 }
 
-/** Which disputes to list. An absent field matches all. */
 export interface DisputeFilter {
   status?: DisputeStatus | undefined;
   merchantId?: string | undefined;
@@ -128,7 +127,6 @@ export interface DisputedOften {
   status: OrderStatus;
   amountPaise: number;
   disputeCount: number;
-  /** When the latest dispute was raised. */
   raisedAt: Date;
 }
 
@@ -149,7 +147,6 @@ export async function findDisputedOften(
   return { orders: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
-/** How a dispute ended. */
 export type DisputeEnding =
   | 'resolved_by_merchant'
   | 'decided_for_merchant'
@@ -166,10 +163,8 @@ export interface DisputeRecord {
   raisedAt: Date;
   /** `buyer`, or the operator who raised it for the buyer. */
   raisedBy: string;
-  /** The buyer's text. */
   reason: string;
   evidenceAt: Date | null;
-  /** The merchant's text. */
   evidence: string | null;
   /** Null until the dispute has ended. A refund ends it when the gateway has refunded. */
   endedAt: Date | null;
@@ -182,7 +177,6 @@ export interface DisputeRecord {
 /** A buyer can raise five, operators any number. The timeline has the texts of all. */
 const MOST_DISPUTES = 10;
 
-/** Reads the latest disputes of an order, oldest first. */
 export async function readDisputes(sql: Sql, orderNumber: string): Promise<DisputeRecord[]> {
   const disputes = await readDisputesOf(sql, [orderNumber]);
   return disputes.get(orderNumber) ?? [];

@@ -74,7 +74,6 @@ type StepResult =
       mails: OutgoingOrderMail[];
     };
 
-/** What `record_step` returns. */
 type WrittenStep =
   | Exclude<StepResult, { outcome: 'recorded' }>
   | {
@@ -192,7 +191,6 @@ function requestOf(before: StepContext, input: RecordStepInput) {
   return { commandId, details: detailsOf(before, input) };
 }
 
-/** The details of a step in the timeline. */
 function detailsOf({ commandBody, capturedUtr }: StepContext, input: RecordStepInput) {
   const { step, payment } = input;
   const paid = payment && {

@@ -24,12 +24,10 @@ export type StepContext = OrderRow &
   MailReader & {
     /** For a payment: no order of the merchant was paid before in this environment. */
     isFirstPayment: boolean;
-    /** The texts of the command that caused the step. */
     commandBody: CommandBody | null;
     commandActor: string | null;
     /** The id of the sandbox command that paid the captured payment's session. */
     payCommandId: string | null;
-    /** The UTR of the captured payment. */
     capturedUtr: string | null;
     hasWebhook: boolean;
     /** The order's first surplus refund. */

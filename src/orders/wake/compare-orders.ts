@@ -35,7 +35,6 @@ export type Difference = { orderNumber: string } & (
 interface ComparedPage {
   /** The last order number of the range. */
   after: string;
-  /** Open orders whose workflow runs. */
   running: string[];
   compared: number;
   differences: Difference[];
@@ -45,9 +44,7 @@ interface ComparedPage {
 export interface Comparison {
   /** The order number up to which orders were compared. */
   after: string;
-  /** How many orders were compared. */
   compared: number;
-  /** How many orders differed and were woken. */
   woken: number;
 }
 

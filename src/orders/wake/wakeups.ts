@@ -19,7 +19,6 @@ const ALL_CAUSES = ['creation', 'command', 'dispute', 'delivery', 'release'] as 
 /** The causes whose lines are removed by an accepted wake. */
 const ONCE_WOKEN: readonly WakeupCause[] = ['command', 'release'];
 
-/** The due lines of one order. */
 interface DueOrder {
   orderNumber: string;
   causes: WakeupCause[];

@@ -4,7 +4,6 @@ import { countText } from '../../pages/format.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
 import * as queries from '../queries.ts';
 
-/** The alert about a gateway's balance. */
 function balanceLow({ gateway, environment, ...lacking }: queries.LackingBalance) {
   const { transferCount, refundCount, isPart, amountPaise } = lacking;
   const counts = [countText(refundCount, 'refund'), countText(transferCount, 'transfer')];

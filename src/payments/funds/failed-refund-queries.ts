@@ -40,7 +40,6 @@ export async function bookRefundFailed(
   return row.isBooked;
 }
 
-/** Finds the order whose own payment must be refunded again. */
 export async function findOrderToRefundAgain(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,

@@ -35,7 +35,6 @@ export class ReleaseBlocked extends Error {
   override readonly name = 'ReleaseBlocked';
 }
 
-/** Raises the alert that an order's funds are not released. */
 export function alertReleaseBlocked(
   deps: AlertDeps,
   orderNumber: string,

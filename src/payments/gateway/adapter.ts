@@ -23,11 +23,9 @@ export interface GatewayExchange {
   answer: unknown;
 }
 
-/** What an adapter receives besides its settings. */
 export interface GatewayOptions {
   /** The limit for each call, including connecting and reading. */
   timeoutMs: number;
-  /** Receives one line for each call. */
   log: CallLog;
   /** Raises an alert about a part of an answer that is left out because its form is unknown. */
   onNotUnderstood: (operation: string, cause: Error) => Promise<void>;

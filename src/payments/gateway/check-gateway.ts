@@ -12,7 +12,6 @@ export interface GatewayCheck {
   remedy: string | null;
 }
 
-/** The amount of the sessions that a check opens. */
 export const AMOUNT_PAISE = 500;
 /** Longer than the shortest session of every gateway. */
 export const SESSION_MS = 16 * 60_000;
@@ -32,7 +31,6 @@ interface Question<Found> {
   textOf: (found: Found) => string;
 }
 
-/** Receives each check when it has ended. */
 export type OnCheck = (check: GatewayCheck) => void;
 
 export function createChecks(onCheck: OnCheck) {

@@ -25,13 +25,10 @@ export interface PilotOptions {
   linkedAccountId: string;
   /** Receives the session that is to be paid. The pilot continues when it has returned. */
   onOpened: (session: OpenedSession) => void | Promise<void>;
-  /** Receives each check when it has ended. */
   onCheck?: OnCheck;
-  /** The wait before the gateway is asked again. */
   intervalMs?: number;
   /** How long the payment may take. It must be less than the session is open. */
   paymentWithinMs?: number;
-  /** How long each hold and release may take. */
   transferWithinMs?: number;
   /** How long the pilot waits for the refund. A refund that is still pending then is not a failure. */
   refundWithinMs?: number;

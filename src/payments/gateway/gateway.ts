@@ -45,7 +45,6 @@ export class GatewayRefused extends Error {
 /** A transfer was accepted and failed later. Nothing of it was moved, so it may be repeated. */
 export class TransferFailed extends GatewayRefused {
   override readonly name = 'TransferFailed';
-  /** The number of failed transfers of the payment so far. */
   readonly failures: number;
 
   constructor(operation: string, failures: number, code: string, description: string) {
@@ -185,7 +184,6 @@ export interface RefundInput {
  * payment; some gateways call it a dispute.
  */
 export interface GatewayReversal {
-  /** The gateway's id of the refund or chargeback. */
   reversalId: string;
   gatewayPaymentId: string;
   kind: 'refund' | 'chargeback';
@@ -239,7 +237,6 @@ interface CallbackFacts {
   name: string;
 }
 
-/** A verified callback. */
 export type GatewayEvent = CallbackFacts &
   (
     | { type: 'payment'; payment: GatewayPayment; gatewaySessionId: string | null }

@@ -90,7 +90,6 @@ function assertNames(adapters: readonly GatewayAdapter[]): void {
     throw new Error(`Two gateways have the same name: ${names.join()}`);
 }
 
-/** The subject of an alert about a payment. */
 export function paymentSubject({ gateway, gatewayPaymentId }: PaymentRef): string {
   return gatewaySubject(gateway, gatewayPaymentId);
 }

@@ -16,7 +16,6 @@ export interface CapturedPayment extends PaymentRef {
   refundedPaise: number;
   /** True if this capture made the order PAID. */
   isOrders: boolean;
-  /** When the gateway held the funds for the merchant. */
   heldAt: Date | null;
   holdRefusedAt: Date | null;
   /** Why it is refunded as surplus. Null if it is not. */
@@ -87,7 +86,6 @@ export async function listReversals(sql: Sql, orderNumber: string): Promise<Reco
   return reversals.toReversed();
 }
 
-/** An operator's record of where the money is. */
 export interface RecordedSettlement {
   outcome: Settlement;
   reference: string | null;

@@ -129,7 +129,6 @@ export interface OrderWorkflowsView {
 
 export interface WorkflowViewDeps extends GatewayCallDeps {
   temporalNamespace: string;
-  /** The URL of Temporal's Web UI. */
   temporalUiUrl?: string | undefined;
 }
 

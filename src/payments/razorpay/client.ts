@@ -215,7 +215,6 @@ export function createRazorpayClient(options: ClientOptions): RazorpayClient {
   };
 }
 
-/** The port's error for a failed call. */
 export function gatewayError(operation: string, failure: Failure): Error {
   if (failure.kind === 'refused') {
     return new GatewayRefused(operation, failure.code, failure.description);

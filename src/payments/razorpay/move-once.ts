@@ -7,7 +7,6 @@ interface MoneyCall<Made> {
   operation: string;
   /** Finds what an earlier call with the same key made. */
   find: () => Promise<Made | undefined>;
-  /** Sends the request that moves the money. */
   make: () => Promise<Answer<Made | undefined>>;
 }
 

@@ -27,7 +27,6 @@ function textNote(notes: Record<string, unknown>, name: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Converts a QR code to the port's session. */
 export function presentSession(qrCode: QrCode): GatewaySession {
   return {
     gatewaySessionId: qrCode.id,
@@ -67,7 +66,6 @@ export function presentPayment(payment: Payment): GatewayPayment {
   };
 }
 
-/** Converts a refund to the port's. */
 export function presentRefund(refund: Refund): GatewayReversal {
   return {
     reversalId: refund.id,

@@ -31,12 +31,10 @@ export interface GatewayFault extends PaymentRef {
 
 /** The result of comparing the payments of open and recently ended orders with the gateway. */
 export interface GatewayComparison {
-  /** The number of compared payments. */
   comparedCount: number;
   /** The number of payments that are not compared, because the gateway is moving their money now. */
   movingCount: number;
   faultCount: number;
-  /** The first faults. */
   faults: GatewayFault[];
   notAskedCount: number;
   /** The first payments that could not be fetched from the gateway, with the reason. */

@@ -4,7 +4,6 @@ import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../../domain/index.ts
 import type { OrderGateway } from '../gateway/gateways.ts';
 import type { SettledMoney } from '../settlement/settlement-rule.ts';
 
-/** A captured payment with the ledger's figures. */
 export interface PaymentFigures extends OrderGateway, PaymentRef {
   orderNumber: string;
   currency: string;
@@ -21,7 +20,6 @@ export interface PaymentFigures extends OrderGateway, PaymentRef {
   isMoving: boolean;
   /** An operator's settlement outside the gateway. Null if there is none. */
   settled: Omit<SettledMoney, 'capturedPaise'> | null;
-  /** The amount of lost chargebacks. */
   lostPaise: number;
   /** Null if it is not recorded. */
   utr: string | null;
