@@ -129,7 +129,9 @@ export async function listOpenAbout(sql: Sql, about: string): Promise<Proposal[]
 }
 
 /**
- * Lists the proposals that are decided or expired, the latest first. @param before the last id of the previous page
+ * Lists the proposals that are decided or expired, the latest first.
+ *
+ * @param before the last id of the previous page
  */
 export async function listPastProposals(
   sql: Sql,

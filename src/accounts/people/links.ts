@@ -85,8 +85,9 @@ function refuseLink(): never {
 }
 
 /**
- * Finds whom an open link is for. It does not use the link up, because mail scanners open links. @throws DomainError
- * NOT_FOUND
+ * Finds whom an open link is for. It does not use the link up, because mail scanners open links.
+ *
+ * @throws DomainError NOT_FOUND
  */
 export async function findLink(
   { sql }: AccountDeps,

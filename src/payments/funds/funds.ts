@@ -188,8 +188,9 @@ export async function refundOrder(
 }
 
 /**
- * The amount to refund, in paise. @throws NotYet while a refund made at the gateway itself or a chargeback is
- * undecided
+ * The amount to refund, in paise.
+ *
+ * @throws NotYet while a refund made at the gateway itself or a chargeback is undecided
  */
 async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
   const reversals = await queries.findBlockingReversals(sql, funds.orderNumber);

@@ -77,8 +77,8 @@ export async function settleOutside(
 /**
  * Asks the gateway whether a settlement could be recorded now. One that contradicts the gateway is refused.
  *
- * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`, `GATEWAY_UNAVAILABLE` as {@link
- * settleOutside}
+ * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`, `GATEWAY_UNAVAILABLE` as
+ * {@link settleOutside}
  */
 export async function checkSettlement(
   deps: GatewayDeps,
