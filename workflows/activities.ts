@@ -18,8 +18,8 @@ import { MONEY_TASK_QUEUE } from '../src/contracts/ids.ts';
 
 /**
  * A local activity adds one history event; a normal one adds three and a workflow task. But it keeps its workflow
- * task, which is one of the worker's slots, so the call continues after eight tries, 11 s, as {@link
- * recordEventually}. A `scheduleToCloseTimeout` does not work: measured, a local activity that times out between two
+ * task, which is one of the worker's slots, so the call continues after eight tries, 11 s, as
+ * {@link recordEventually}. A `scheduleToCloseTimeout` does not work: measured, a local activity that times out between two
  * tries never ends.
  */
 export const recordSoon = proxyLocalActivities<RecordActivities>({
