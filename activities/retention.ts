@@ -4,13 +4,11 @@ import type { RetentionActivities } from '../src/contracts/activities.ts';
 import type { Sql } from '../src/db/client.ts';
 import { deleteExpiredData } from '../src/privacy/retention.ts';
 
-/** The dependencies of the retention activity. */
 export interface RetentionActivityDeps {
   sql: Sql;
   log: Logger;
 }
 
-/** The activity that deletes what has expired. */
 export function createRetentionActivities(deps: RetentionActivityDeps): RetentionActivities {
   return {
     async deleteExpiredData() {

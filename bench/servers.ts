@@ -17,7 +17,7 @@ import { startServiceOnPostgres, type ServiceOnPostgresOptions } from './service
 /** The rate limit would measure itself: one client sends everything. */
 const WITHOUT_LIMIT = { RATE_LIMIT_PER_SECOND: '1000000' };
 
-/** Of this process to the database. */
+/** The connections of this process to the database. */
 const CONNECTIONS = 32;
 
 /** A temporary folder, and a guard that removes it even if this process is killed. */

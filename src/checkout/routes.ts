@@ -57,7 +57,7 @@ async function refreshOpenSession(context: CheckoutContext, checkout: Checkout):
   try {
     await context.refreshSession(order, session.sessionId);
   } catch (error) {
-    // The page then shows what is recorded, and asks again later.
+    // The page then shows the recorded state, and the browser asks again later.
     if (!(error instanceof DomainError) || error.code !== 'TOO_MANY_REQUESTS') throw error;
   }
   return checkoutOf(context, order.paymentToken);

@@ -13,10 +13,9 @@ export const KEPT_DAYS = {
 
 const BATCH = 1000;
 
-/** The next run continues; a run must not meet it. */
+/** A run stops after this time, so that two runs do not overlap. The next run continues. */
 const MAX_RUN_MS = 5 * 60_000;
 
-/** Deletes at most `most` rows. @returns how many */
 type DeleteBatch = (most: number) => Promise<number>;
 
 /** What is deleted, by its name. The oldest goes first, so that a run that ends early has the oldest. */
@@ -26,7 +25,7 @@ function batchesOf(sql: Sql): Record<string, DeleteBatch> {
     ([name, remove]) => [name, async (most: number) => (await remove(sql, most)).count] as const,
   );
   return {
-    // Ids are in the order of time: the condition on the oldest rows needs no other index.
+    // Ids are ordered by time, so the condition on the oldest rows needs no other index.
     callbacks: async (most) => {
       const { count } = await sql`
         DELETE FROM gateway_callbacks WHERE callback_id IN (
@@ -35,7 +34,7 @@ function batchesOf(sql: Sql): Record<string, DeleteBatch> {
           WHERE received_at < ${before(KEPT_DAYS.callbacks)})`;
       return count;
     },
-    // The attempts themselves stay: merchants and operators see when what was sent.
+    // The attempts themselves stay, so that merchants and operators see when something was sent.
     webhookAnswers: async (most) => {
       const [row] = await sql<{ erased: number }[]>`
         SELECT erase_old_answers(${before(KEPT_DAYS.webhookAnswers)}, ${most}) AS erased`;
@@ -54,10 +53,10 @@ function batchesOf(sql: Sql): Record<string, DeleteBatch> {
 }
 
 /**
- * Deletes what has expired, a batch at a time, so that no statement holds locks for long.
+ * Deletes expired data, one batch at a time, so that no statement holds locks for long.
  *
  * @param onBatch called after each batch
- * @returns how many rows, by what they are
+ * @returns the number of deleted rows by kind
  */
 export async function deleteExpiredData(
   { sql }: { sql: Sql },

@@ -20,13 +20,12 @@ import { SERVICE_LOGIN } from './service-login.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** A superuser's URL of the run's PostgreSQL, with which tests create databases. */
+    /** The URL with which tests create databases in the run's PostgreSQL, as a superuser. */
     postgresAdminUrl: string;
     /** A migrated database that tests copy: that takes a fifth of the time of migrating one. */
     templateDatabase: string;
     /** host:port of the run's Temporal server, which runs in real time. */
     temporalAddress: string;
-    /** The Web UI of that server. */
     temporalUiUrl: string;
     /** For `createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`. */
     timeSkippingServerPath: string;

@@ -12,7 +12,6 @@ export const REPOSITORY = join(import.meta.dirname, '../..');
 /** The variables of a terminal that matter here, and of the test run only what Node compiled. */
 const TERMINAL = ['PATH', 'HOME', 'TMPDIR', 'NODE_COMPILE_CACHE'];
 
-/** A running npm command. */
 export type NpmRun = ReturnType<typeof runNpm>;
 
 /**

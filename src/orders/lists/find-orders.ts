@@ -3,7 +3,6 @@ import type { Environment } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
 
-/** An order as a list of search results shows it. */
 export type FoundOrder = Pick<OrderRow, (typeof FOUND_COLUMNS)[number]>;
 /** The columns of {@link FoundOrder}: not those with secrets. */
 export const FOUND_COLUMNS = [
@@ -22,7 +21,7 @@ export const FOUND_COLUMNS = [
 /**
  * Finds an order that a workflow or a stored row names.
  *
- * @throws Error when the order has no row: a fault, never a client's error
+ * @throws Error when the order has no row, which is a fault and never a client's error
  */
 export async function findOrderByNumber(sql: Sql, orderNumber: string): Promise<OrderRow> {
   const row = await findRow(sql, orderNumber);
@@ -30,18 +29,13 @@ export async function findOrderByNumber(sql: Sql, orderNumber: string): Promise<
   return row;
 }
 
-/**
- * Finds the order that an operator names. Operators see every merchant and environment.
- *
- * @throws DomainError `ORDER_NOT_FOUND`
- */
+/** Finds the order that an operator names, of any merchant and environment. @throws DomainError `ORDER_NOT_FOUND` */
 export async function findOrderAnywhere(sql: Sql, orderNumber: string): Promise<OrderRow> {
   const row = await findRow(sql, orderNumber);
   if (!row) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
   return row;
 }
 
-/** Finds an order of any merchant in the given environment. */
 export async function findOrder(
   sql: Sql,
   environment: Environment,

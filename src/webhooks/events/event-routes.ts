@@ -12,13 +12,12 @@ import type { EventDetails } from './event-list.ts';
 import { findEvent, listEvents } from './event-list.ts';
 import { resendEvent } from './resend-event.ts';
 
-/** The dependencies of the routes of events. */
 export interface EventRouteDeps {
   sql: Sql;
   retries: DeliveryRetries;
 }
 
-/** The events of a merchant's orders, for those that missed a webhook or cannot receive any. */
+/** The routes of events, for merchants that missed a webhook or cannot receive any. */
 export function eventRoutes(deps: EventRouteDeps): Route[] {
   return [listEventsRoute(deps), getEventRoute(deps), resendEventRoute(deps)];
 }
