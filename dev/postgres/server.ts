@@ -156,9 +156,7 @@ export async function startEmbeddedPostgres(
     }),
   );
   return {
+    ...server,
     adminUrl: `postgres://${EMBEDDED_USER}:${password}@127.0.0.1:${port}/postgres`,
-    pid: server.pid,
-    exited: server.exited,
-    stop: server.stop,
   };
 }

@@ -7,7 +7,7 @@ import { signWebhook } from '../../src/webhooks/sending/signed-request.ts';
 const accepted = vectors.webhooks.filter(({ expect: { eventId } }) => eventId !== undefined);
 const ofTheService = vectors.errors.filter(({ name, expect: { code } }) => name === code);
 
-const withoutRequestId = (headers: Record<string, string>) =>
+const withoutRequestId = (headers: object) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'x-request-id'));
 
 test.for(accepted)('the service signs: $name', ({ secrets, headers, body }) => {
