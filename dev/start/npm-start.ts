@@ -18,7 +18,7 @@ import {
 } from './run-service.ts';
 
 /** Wherever the API listens: the page of the mailbox shows every mail to its visitors. */
-export const MAILBOX = {
+const MAILBOX = {
   entry: 'dev/mailbox.ts',
   env: { HOST: LOOPBACK },
 } as const;
