@@ -76,7 +76,9 @@ async function ask(form) {
     const body = new URLSearchParams(new FormData(form));
     const response = await fetch(form.action, { method: 'POST', body });
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-    dialog.replaceChildren(page.querySelector('.confirmation'));
+    const question = page.querySelector('.confirmation');
+    if (!question) throw new Error('The form was refused, or the password is asked for first');
+    dialog.replaceChildren(question);
     dialog.showModal();
   } catch {
     form.submit();
