@@ -3,25 +3,19 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 
-/** A span as OTLP over HTTP in JSON has it. */
-export interface ReceivedSpan {
-  readonly service: string;
-  readonly name: string;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId: string;
-  /** 1 internal, 2 server, 3 client. */
-  readonly kind: number;
-  readonly attributes: Readonly<Record<string, string | number | undefined>>;
-}
-
 interface Attribute {
   key: string;
   value: { stringValue?: string; intValue?: number };
 }
 
-interface OtlpSpan extends Omit<ReceivedSpan, 'service' | 'attributes' | 'parentSpanId'> {
+/** A span as OTLP over HTTP in JSON has it. */
+interface OtlpSpan {
+  name: string;
+  traceId: string;
+  spanId: string;
   parentSpanId?: string;
+  /** 1 internal, 2 server, 3 client. */
+  kind: number;
   attributes: Attribute[];
 }
 
@@ -37,22 +31,16 @@ const valuesOf = (attributes: readonly Attribute[]) =>
     attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]),
   );
 
-function spansOf({ resourceSpans }: OtlpRequest): ReceivedSpan[] {
-  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
-    const service = String(valuesOf(resource.attributes)['service.name']);
-    return scopeSpans.flatMap(({ spans }) =>
-      spans.map((span) => ({
-        service,
-        name: span.name,
-        traceId: span.traceId,
-        spanId: span.spanId,
-        parentSpanId: span.parentSpanId ?? '',
-        kind: span.kind,
-        attributes: valuesOf(span.attributes),
-      })),
-    );
+/** A span with its attributes by name, and the name of its service. */
+export type ReceivedSpan = ReturnType<typeof spansOf>[number];
+
+const spansOf = ({ resourceSpans }: OtlpRequest) =>
+  resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const service = valuesOf(resource.attributes)['service.name'];
+    return scopeSpans
+      .flatMap(({ spans }) => spans)
+      .map((span) => ({ ...span, service, attributes: valuesOf(span.attributes) }));
   });
-}
 
 /** See {@link startOtlpReceiver}. */
 export type OtlpReceiver = Awaited<ReturnType<typeof startOtlpReceiver>>;

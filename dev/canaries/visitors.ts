@@ -1,12 +1,12 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import { exchange, type HttpAnswer } from '../load/client.ts';
+import { receivedMails } from '../mailbox/received.ts';
 import { marksOf, type Canaries } from './canary.ts';
 
 /** What a request is made of; a text as body is sent as it is. */
@@ -66,53 +66,56 @@ const POLL_MS = 250;
 
 /** Requests that are refused: malformed, invalid, unauthorised, to paths that do not exist. */
 export async function sendRefusedRequests(deps: VisitorDeps, keys: KeyPair): Promise<void> {
-  const { word } = deps.canaries;
-  await visitApi(deps, keys, '/orders', { body: `{"buyerName": ${word('malformed body')}}` });
-  await visitApi(deps, keys, '/orders', { body: `"${word('malformed body')}"` });
-  await visitApi(deps, keys, '/orders', {
-    body: {
-      amount: word('invalid amount'),
-      buyerEmail: word('invalid e-mail'),
-      buyerPhone: word('invalid phone'),
-      buyerName: word('name beside invalid fields'),
-      description: word('description beside invalid fields').repeat(60),
-    },
-  });
-  await visitApi(deps, keys, '/orders', {
-    body: {
-      amount: 100,
-      buyerEmail: deps.canaries.email('buyerEmail'),
-      buyerPhone: deps.canaries.phone('buyerPhone'),
-      unknownField: word('unknown field'),
-    },
-  });
-  await visitApi(deps, keys, '/orders', {
-    body: { amount: 5 },
-    headers: { 'Content-Type': word('media type') },
-  });
-  await visitApi(deps, keys, `/orders/${word('unknown order')}`);
-  await visitApi(
-    deps,
-    keys,
-    `/orders?status=${word('invalid filter')}&size=${word('invalid filter')}`,
-  );
-  await visitApi(deps, keys, `/${word('unknown path')}`);
-  const wrong = { apiKey: word('unknown API key'), apiSecret: word('wrong API secret') };
-  await visitApi(deps, wrong, '/orders');
-  await visitApi(deps, { ...keys, apiSecret: word('wrong API secret') }, '/orders');
-  await visit(deps, `/pay/${word('unknown payment token')}`);
-  await visit(deps, `/pay/${word('unknown payment token')}?utm=${word('query string')}`);
-  await visit(deps, `/${word('unknown path')}?token=${word('query string')}`);
-  await visit(deps, `/dashboard/reset-password/${word('unknown token')}`);
+  const { word, email, phone } = deps.canaries;
+  const ofMerchant: [path: string, request?: VisitorRequest, keys?: Partial<KeyPair>][] = [
+    ['/orders', { body: `{"buyerName": ${word('malformed body')}}` }],
+    ['/orders', { body: `"${word('malformed body')}"` }],
+    [
+      '/orders',
+      {
+        body: {
+          amount: word('invalid amount'),
+          buyerEmail: word('invalid e-mail'),
+          buyerPhone: word('invalid phone'),
+          buyerName: word('name beside invalid fields'),
+          description: word('description beside invalid fields').repeat(60),
+        },
+      },
+    ],
+    [
+      '/orders',
+      {
+        body: {
+          amount: 100,
+          buyerEmail: email('buyerEmail'),
+          buyerPhone: phone('buyerPhone'),
+          unknownField: word('unknown field'),
+        },
+      },
+    ],
+    ['/orders', { body: { amount: 5 }, headers: { 'Content-Type': word('media type') } }],
+    [`/orders/${word('unknown order')}`],
+    [`/orders?status=${word('invalid filter')}&size=${word('invalid filter')}`],
+    [`/${word('unknown path')}`],
+    ['/orders', {}, { apiKey: word('unknown API key'), apiSecret: word('wrong API secret') }],
+    ['/orders', {}, { apiSecret: word('wrong API secret') }],
+  ];
+  for (const [path, request, wrong] of ofMerchant) {
+    await visitApi(deps, { ...keys, ...wrong }, path, request);
+  }
+  for (const path of [
+    `/pay/${word('unknown payment token')}`,
+    `/pay/${word('unknown payment token')}?utm=${word('query string')}`,
+    `/${word('unknown path')}?token=${word('query string')}`,
+    `/dashboard/reset-password/${word('unknown token')}`,
+  ]) {
+    await visit(deps, path);
+  }
   await visit(deps, '/dashboard', { headers: { Cookie: `session=${word('cookie')}` } });
-  await sendRaw(
-    deps.origin,
-    `GET /${word('malformed request')} HTTP/9.9\r\nX: ${word('malformed request')}\r\n\r\n`,
-  );
-  await sendRaw(
-    deps.origin,
-    `${word('unknown method').toUpperCase()} /pay/${word('malformed request')} HTTP/1.1\r\nHost: x\r\n\r\n`,
-  );
+  const part = word('malformed request');
+  await sendRaw(deps.origin, `GET /${part} HTTP/9.9\r\nX: ${part}\r\n\r\n`);
+  const method = word('unknown method').toUpperCase();
+  await sendRaw(deps.origin, `${method} /pay/${part} HTTP/1.1\r\nHost: x\r\n\r\n`);
   await sendCallbacks(deps);
 }
 
@@ -129,31 +132,21 @@ async function sendRaw(origin: string, bytes: string): Promise<void> {
 async function sendCallbacks(deps: VisitorDeps): Promise<void> {
   const { canaries, environment } = deps;
   const secret = environment['SANDBOX_RAZORPAY_WEBHOOK_SECRET'] ?? '';
-  const send = (body: string, signature: string) =>
-    visit(deps, '/callbacks/razorpay/sandbox', {
-      body,
-      headers: {
-        'X-Razorpay-Signature': signature,
-        'X-Razorpay-Event-Id': `evt_${randomUUID()}`,
-      },
-    });
-  const payload = () =>
-    JSON.stringify({
-      event: 'payment.captured',
-      payload: {
-        payment: {
-          entity: {
-            id: 1,
-            vpa: `${canaries.word('UPI address')}@upi`,
-            contact: canaries.phone('contact of a callback'),
-            email: canaries.email('e-mail of a callback'),
-          },
-        },
-      },
-    });
-  await send(payload(), canaries.word('wrong signature'));
-  const signed = payload();
-  await send(signed, createHmac('sha256', secret).update(signed).digest('hex'));
+  const sign = (body: string) => createHmac('sha256', secret).update(body).digest('hex');
+  for (const signatureOf of [sign, () => canaries.word('wrong signature')]) {
+    const entity = {
+      id: 1,
+      vpa: `${canaries.word('UPI address')}@upi`,
+      contact: canaries.phone('contact of a callback'),
+      email: canaries.email('e-mail of a callback'),
+    };
+    const body = JSON.stringify({ event: 'payment.captured', payload: { payment: { entity } } });
+    const headers = {
+      'X-Razorpay-Signature': signatureOf(body),
+      'X-Razorpay-Event-Id': `evt_${randomUUID()}`,
+    };
+    await visit(deps, '/callbacks/razorpay/sandbox', { body, headers });
+  }
 }
 
 /** A visitor signs up, logs in with a wrong and the right password, and applies as a merchant. */
@@ -215,9 +208,8 @@ export async function signUpAndApply(deps: VisitorDeps): Promise<boolean> {
 async function tokenOfMail(dataDir: string, email: string): Promise<string | undefined> {
   const endsAt = performance.now() + MAIL_WITHIN_MS;
   while (performance.now() < endsAt) {
-    for (const name of readdirSync(dataDir, { recursive: true, encoding: 'utf8' })) {
-      if (!name.endsWith('.eml')) continue;
-      const mail = readFileSync(join(dataDir, name), 'utf8').replaceAll(/=\r?\n/g, '');
+    for (const file of [...receivedMails(dataDir).values()].flat()) {
+      const mail = readFileSync(file, 'utf8').replaceAll(/=\r?\n/g, '');
       const token = /confirm-email\/([\w-]+)/.exec(mail)?.[1];
       if (mail.includes(email) && token !== undefined) return token;
     }

@@ -1,7 +1,12 @@
 import { gzipSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { expect, inject } from 'vitest';
 import { createCanaries } from '../../dev/canaries/canary.ts';
+import { tablesOf } from '../../dev/canaries/places.ts';
+import { searchPlaces } from '../../dev/canaries/report.ts';
 import { searchText } from '../../dev/canaries/search.ts';
+import { databaseTest } from '../support/fixtures.ts';
+
+const test = databaseTest();
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 /** As `COPY` writes a bytea. */
@@ -45,4 +50,27 @@ test('it finds nothing where none is', () => {
   const canaries = createCanaries();
   for (let count = 0; count < 1000; count += 1) canaries.phone('a phone');
   expect(searchText(JSON.stringify({ time: Date.now(), pid: 4711 }), canaries).size).toBe(0);
+});
+
+test('it finds what columns of bytes and of text have', async ({ database: { sql } }) => {
+  const canaries = createCanaries();
+  const values = {
+    plain: canaries.word('plain'),
+    escaped: canaries.word('escaped'),
+    base64: canaries.word('base64'),
+    compressed: canaries.word('compressed'),
+    text: canaries.word('text'),
+  };
+  await sql`CREATE TABLE planted (data bytea, text text)`;
+  await sql`
+    INSERT INTO planted (data, text) VALUES (${Buffer.from(values.plain)}, ${values.text}),
+      (${Buffer.from(escaped(values.escaped, '\\u00'))}, ''),
+      (${Buffer.from(`{"data":"${base64(`"${values.base64}"`)}"}`)}, ''),
+      (${gzipSync(values.compressed)}, '')`;
+  const [{ name }] = await sql<[{ name: string }]>`SELECT current_database() AS name`;
+  const tables = await tablesOf(inject('postgresAdminUrl'), name);
+  const { found } = await searchPlaces('tables', tables, canaries);
+  expect(new Set(found.map(({ place, canary }) => `${place} ${canary}`))).toEqual(
+    new Set(Object.values(values).map((value) => `${name}.planted ${value}`)),
+  );
 });

@@ -135,7 +135,7 @@ test('one trace reaches from the HTTP request over workflow and activities to ga
       kind: CLIENT,
       attributes: { 'order.number': orderNumber, outcome: 'delivered' },
     });
-    expect(activities.has(webhook.parentSpanId)).toBe(true);
+    expect(activities.has(webhook.parentSpanId ?? '')).toBe(true);
   }
 
   const deliver = find(spans, `POST ${ORDERS}/{id}/deliver`);
