@@ -9,7 +9,15 @@ import { GATEWAY_ACTS } from '../gateway-acts.ts';
 import { startMerchant, type UsedService } from '../merchant.ts';
 import { newLoadOrder, readOrder, type LoadDeps } from '../order.ts';
 import { simulatorAccessOf, untilDone } from '../simulator.ts';
-import { asTwoOperators, byCommand, byTwo, openProposal, operator } from '../operators.ts';
+import {
+  activateMerchant,
+  asTwoOperators,
+  byCommand,
+  byTwo,
+  openProposal,
+  operator,
+  suspendMerchant,
+} from '../operators.ts';
 import {
   changeAccount,
   changeAccountAlone,
