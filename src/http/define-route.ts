@@ -132,6 +132,9 @@ interface OperationTexts {
   readonly tags: readonly string[];
 }
 
+/** Only routes of merchants have texts, because the document has no others. */
+type TextsOf<In extends Base> = In extends 'root' ? unknown : OperationTexts;
+
 /** The part of a declaration that does not depend on its schemas. */
 interface RouteFacts {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -170,20 +173,8 @@ export function isLimited({ base, isHealthCheck, isCallback }: Route): boolean {
   return base === 'root' && !isHealthCheck && !isCallback;
 }
 
-/**
- * Declares a route. Validation, OpenAPI and the response check in tests are derived from it. The OpenAPI document has
- * the routes of merchants alone, so only they have texts.
- */
-export type RouteDeclaration<
-  In extends Base,
-  R extends Record<number, ResponseDeclaration>,
-  P,
-  Q,
-  H,
-  B,
-> = RouteParts<In, R, P, Q, H, B> & (In extends 'root' ? unknown : OperationTexts);
-
-interface RouteParts<
+/** Declares a route. Validation, OpenAPI and the response check in tests are derived from it. */
+interface RouteDeclaration<
   In extends Base,
   R extends Record<number, ResponseDeclaration>,
   P,
@@ -295,7 +286,7 @@ export function defineRoute<
   Q extends ObjectSchema | undefined = undefined,
   H extends ObjectSchema | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
->(route: RouteDeclaration<In, R, P, Q, H, B>): DeclaredRoute<In, R, P, Q, H, B> {
+>(route: RouteDeclaration<In, R, P, Q, H, B> & TextsOf<In>): DeclaredRoute<In, R, P, Q, H, B> {
   assertParamsMatchPath(route.path, route.params);
   const { params, query, headers } = route;
   const body = route.body ?? (route.method === 'POST' ? OPTIONAL_BODY : undefined);
