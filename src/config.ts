@@ -55,7 +55,7 @@ const encryptionKeys = (description: string) =>
     },
   );
 
-/** The headers of a request, as the specification of OpenTelemetry writes them. */
+/** In the format of OTEL_EXPORTER_OTLP_HEADERS in the specification of OpenTelemetry. */
 const headers = z
   .string()
   .regex(/^[^=,]+=[^,]*(,[^=,]+=[^,]*)*$/)
@@ -265,7 +265,6 @@ export const MAIL_SETTINGS = {
 
 const HOUR = 3600;
 
-/** The durations that can be configured. */
 export const DURATION_SETTINGS = {
   PAYMENT_LINK_SECONDS: seconds(24 * HOUR, 'an order that is not paid by then is cancelled'),
   PAYMENT_SESSION_SECONDS: seconds(900, 'how long a payment session is open'),
@@ -284,14 +283,14 @@ export const DURATION_SETTINGS = {
   ),
 };
 
-/** What is configured of the gateways of one environment: undefined where no variable is given. */
+/** The settings of one environment's gateways; undefined for a gateway without variables. */
 type GatewaySettings<Adapters extends readonly GatewayAdapter[]> = {
   [Adapter in Adapters[number] as Adapter['name']]:
     | WholeOf<ReturnType<Adapter['settings']>>
     | undefined;
 };
 
-/** Each gateway's variables, with what stands before their names. */
+/** The variables of each gateway, with the prefix of their names. */
 export const gatewaySettings = (environment: Environment) =>
   settingsOf(environment, GATEWAY_ADAPTERS);
 
@@ -316,7 +315,6 @@ function readGateways<Adapters extends readonly GatewayAdapter[]>(
 
 type ServiceValues = ValuesOf<typeof SERVICE_SETTINGS>;
 
-/** What only development and tests may set. */
 function refuseInProduction(values: ServiceValues): void {
   const { webhookAllowedCidrs, webhookRetryDelaysMs, sandboxMails } = values;
   const refuse = (name: keyof typeof SERVICE_SETTINGS) => {

@@ -13,13 +13,12 @@ import { withNotice } from '../merchants/public.ts';
 import type { Files } from './view/layout.ts';
 import type { MerchantViewer } from './viewer.ts';
 
-/** What every page needs; the pages of a feature add what they call. */
 export interface PageDeps {
   /** The URL under which browsers reach the service; it may have a path. */
   publicBaseUrl: string;
   /** Named on the error pages; undefined if none is set. */
   supportEmail: string | undefined;
-  /** The rate limit of all pages, for each address. */
+  /** Limits the requests of each address to all pages. */
   rateLimiter: RateLimiter;
   log: Logger;
   /** Keeps what was typed while its user logs in or confirms; without it, nothing is kept. */
@@ -34,12 +33,11 @@ export interface PageDeps {
   readBanners(merchantId: string, environment: Environment): Promise<ComponentChildren>;
 }
 
-/** The dependencies of a page, with what is made of them once. */
 export interface PageContext extends PageDeps {
   readonly files: Files;
   /** The path of the service's public URL; '' at the root. */
   readonly pathPrefix: string;
-  /** The pages that are read with GET, by their declared paths: a refused form is shown in its page. */
+  /** The pages that are read with GET, by their declared paths: a refused form is shown on its page. */
   readonly pages: Map<string, Route>;
 }
 
@@ -65,7 +63,7 @@ export function cookieText(name: string, value: string, maxAgeSeconds?: number):
   return `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Strict${age}`;
 }
 
-/** Carries out a form. What it refuses as a bad request is what is wrong with one field. @throws ValidationError */
+/** Carries out a form. A BAD_REQUEST becomes a violation of one field. @throws ValidationError */
 export async function refusedAt<Result>(
   field: string,
   carryOut: () => Promise<Result>,

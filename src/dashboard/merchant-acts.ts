@@ -9,7 +9,6 @@ import type { OrderActionId } from './orders/actions.ts';
  */
 type When = 'never' | 'production' | 'large' | 'always';
 
-/** The rule of one act. */
 interface ActRule {
   /** What it does, for docs/security/who-may-do-what.md. */
   readonly does: string;
@@ -98,10 +97,8 @@ export const MERCHANT_ACTS = {
   '/orders/{id}/testAdvance': { does: 'Move the clock of an order, in the sandbox', ...FREE },
 } as const satisfies Record<string, ActRule> & Record<`/orders/{id}/${OrderActionId}`, ActRule>;
 
-/** The path of a form in {@link MERCHANT_ACTS}. */
 export type MerchantActPath = keyof typeof MERCHANT_ACTS;
 
-/** The rule of a form by its path, as {@link MERCHANT_ACTS} has it. */
 export const actRuleOf = (path: string): ActRule | undefined =>
   Object.hasOwn(MERCHANT_ACTS, path) ? MERCHANT_ACTS[path as MerchantActPath] : undefined;
 
@@ -109,7 +106,7 @@ export const actRuleOf = (path: string): ActRule | undefined =>
 export const actPathOf = (path: string): string =>
   path.replace(/^\/dashboard(\/(sandbox|production)(?=\/))?/, '');
 
-/** @throws Error for a form that a merchant's user can send and that has no rule */
+/** @throws Error for a form of merchants' users without a rule */
 export function assertActsHaveRules(routes: readonly Pick<Route, 'method' | 'path'>[]): void {
   const forms = routes.filter(
     ({ method, path }) => method === 'POST' && !path.startsWith('/operator/'),
@@ -118,7 +115,7 @@ export function assertActsHaveRules(routes: readonly Pick<Route, 'method' | 'pat
   if (missing) throw new Error(`MERCHANT_ACTS has no rule for the form ${missing.path}`);
 }
 
-/** Whether the rule applies to one request. @param of about the request; `isLarge` is asked for only if it decides */
+/** Whether the rule applies to one request. @param of the request; `isLarge` is called only if it decides */
 export async function applies(
   when: ActRule['asksAgain' | 'mail'],
   of: { environment: string | undefined; isLarge(): Promise<boolean> },

@@ -23,15 +23,13 @@ import { actorOf, confirmPath, needsSession, placesOf, RedirectFirst, viewerOf }
 type ObjectSchema = z.ZodObject;
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
-/** What a page's handler gets. */
 export interface PageRequest<A extends Audience, P = undefined, Q = undefined, B = undefined> {
   readonly viewer: Viewers[A];
   readonly params: Parsed<P>;
   readonly query: Parsed<Q>;
   readonly body: Parsed<B>;
-  /** For the audit log: who does it, and from where. */
+  /** For the audit log: the user and the address. */
   readonly actor: Actor;
-  /** The client's IP address. */
   readonly address: string;
   readonly userAgent: string;
   /** Whether the merchant gets a mail about the act, by the table of acts: see `noticed`. */
@@ -46,18 +44,18 @@ type AsksAgain<A extends Audience, P, Q, B> =
   | boolean
   | ((request: PageRequest<A, P, Q, B>) => boolean | Promise<boolean>);
 
-/** All refusals but some, for the page of a form that says them itself. */
+/** All refusals but some, for the page of a form that shows those itself. */
 export const refusalsExcept = (...others: ErrorCode[]): ErrorCode[] =>
   (Object.keys(ERRORS) as ErrorCode[]).filter((code) => !others.includes(code));
 
-/** What is wrong with a form that has fields. */
+/** The refusals of values, for a form that has fields. */
 const OF_WHAT_WAS_TYPED = ['VALIDATION_FAILED', 'BAD_REQUEST'] as const satisfies ErrorCode[];
 
 type PagePath = '' | `/${string}`;
 
-/** What a page or one of its forms takes, and who may use it beside its audience. */
+/** Everything in the declaration of a page or form but its audience, place and handler. */
 interface PageOptions<A extends Audience, P, Q, B> {
-  /** What an operator must be allowed to do. To read, it is enough to be an operator. */
+  /** The permission that an operator needs beside the role; every operator may read. */
   readonly permission?: A extends 'operator' ? OperatorAction : never;
   readonly params?: P;
   readonly query?: Q;
@@ -74,7 +72,6 @@ interface PageOptions<A extends Audience, P, Q, B> {
   readonly asksAgain?: A extends 'operator' ? AsksAgain<A, P, Q, B> : never;
   /** The page of a form of `MERCHANT_ACTS` asks as the form does, so that nothing is typed in vain. */
   readonly asksFirst?: true;
-  /** Whether an act is `large` in the sense of `MERCHANT_ACTS`. */
   readonly isLarge?: (request: PageRequest<A, P, Q, B>) => Promise<boolean>;
   /**
    * The refusals that the page of the form says in a place of its own, at the form or its fields: those of what was
@@ -83,11 +80,10 @@ interface PageOptions<A extends Audience, P, Q, B> {
   readonly refusals?: readonly ErrorCode[];
   /** The page of the form, where it has another path than the form. */
   readonly formPath?: PagePath;
-  /** Also for an operator who has not set up two-factor authentication yet. */
+  /** Also open to an operator who has not set up two-factor authentication yet. */
   readonly isBeforeTwoFactor?: true;
 }
 
-/** The declaration of a page or of one of its forms: see {@link definePage}. */
 interface PageDeclaration<A extends Audience, P, Q, B> extends PageOptions<A, P, Q, B> {
   readonly audience: A;
   readonly method: 'GET' | 'POST';
@@ -135,7 +131,6 @@ export function definePage<
   };
 }
 
-/** The part of a route that is the same for all pages. */
 function routeFacts(
   context: PageContext,
   { method, bodyType }: Pick<Route, 'method' | 'bodyType'>,
@@ -158,7 +153,6 @@ function lacksStrictCookie({ Cookie, 'Sec-Fetch-Site': site }: Headers): boolean
   return site === 'cross-site' && readCookie(Cookie, SESSION_COOKIE) === undefined;
 }
 
-/** The page that shows the form which a page takes. */
 function formPlaceOf(
   {
     audience,
@@ -271,7 +265,7 @@ async function assertConfirmed<A extends Audience, P, Q, B>(
   if (asksByRule || asks) throw new RedirectFirst(confirmPath(formPath));
 }
 
-/** Checks who sends a file before it is read. The handler's checks follow once it was read. */
+/** Checks the sender of a file before the file is read; the handler's checks follow after that. */
 function createUploadCheck(context: PageContext, page: AccessRule, place: Place) {
   return async (given: Readonly<Record<string, unknown>>): Promise<PageResponse | undefined> => {
     const sent = headers.parse(given);

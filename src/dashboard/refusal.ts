@@ -24,7 +24,7 @@ const TEXTS: Readonly<Record<number, string>> = {
   500: 'The fault is ours. Go back and try again; nothing is done twice.',
 };
 
-/** The message of a form's refusal, which says that nothing was done; after a fault that is not known. */
+/** The message of a refusal, with the sentence that nothing was done; not after an unknown fault. */
 export function notDone(message: string, status: number): string {
   if (status >= 500) return message;
   return `${/[.!?]$/.test(message) ? message : `${message}.`} Nothing was done.`;
@@ -45,7 +45,7 @@ export function refusalView({
   start: string;
   /** What was typed into the form that was refused. */
   typed?: TypedForm['fields'];
-  /** Where it can be sent again as it is. */
+  /** The path to which it can be sent again unchanged. */
   action?: string | undefined;
 }): View {
   const text = TEXTS[status] ?? message;
@@ -74,7 +74,7 @@ export function typedFields(body: unknown): TypedForm['fields'] {
   return Object.fromEntries(Object.entries((body ?? {}) as Record<string, string>).filter(isShown));
 }
 
-/** Fields that a person has not typed. */
+/** Hidden fields, which no person has typed. */
 const UNSEEN = new Set(['next', 'version', 'idempotencyKey', 'confirmed']);
 
 /** The texts of a form, for a page that does not have it. */

@@ -21,13 +21,11 @@ const html = { description: 'A page', contentType: 'text/html', schema: z.unknow
 const STATUSES = [200, 303, 400, 401, 403, 404, 405, 408, 413, 429, 431, 500, 502] as const;
 type Status = (typeof STATUSES)[number];
 
-/** Every status that a page may answer with: its own, and those of all errors. */
 export const RESPONSES = Object.fromEntries(STATUSES.map((status) => [status, html])) as Record<
   Status,
   typeof html
 >;
 
-/** A response of a page. */
 export interface PageResponse {
   readonly status: Status;
   readonly body: unknown;
@@ -35,7 +33,6 @@ export interface PageResponse {
   readonly contentType?: string;
 }
 
-/** What a page's handler returns. */
 export type PageReply = {
   /** The text of a Set-Cookie header: see `cookieText`. */
   readonly setCookie?: string | undefined;
@@ -56,14 +53,13 @@ export type PageReply = {
     }
 );
 
-/** What a reply is rendered with. */
 export interface Rendering {
   readonly context: PageContext;
   readonly place: Place;
   readonly user: SignedInUser | undefined;
-  /** Of the files that the page writes while they are sent. */
+  /** The places for files that are written while they are sent. */
   readonly downloads: FileSlots;
-  /** What was typed into a form of the page that was not carried out. */
+  /** What was typed into a form of the page that was refused. */
   readonly again?: ShownAgain | undefined;
 }
 
@@ -136,7 +132,6 @@ export function redirectTo({ pathPrefix }: PageContext, path: string): PageRespo
   return { status: 303, body: '', headers: { Location: pathPrefix + path } };
 }
 
-/** The response of what a handler has returned. */
 export async function responseOf(rendering: Rendering, reply: PageReply): Promise<PageResponse> {
   const cookie = reply.setCookie === undefined ? {} : { 'Set-Cookie': reply.setCookie };
   if ('view' in reply) {
@@ -160,7 +155,7 @@ export async function responseOf(rendering: Rendering, reply: PageReply): Promis
   return { status: 200, body: file, contentType, headers };
 }
 
-/** A request that was refused, with what was typed; no fields if it is no form. */
+/** A refused request with what was typed; without fields if it is no form. */
 export interface RefusedForm {
   readonly rendering: Rendering;
   readonly error: unknown;
@@ -192,7 +187,6 @@ export async function refusalOf({
   return { ...rendered, headers: { ...rendered.headers, ...more } };
 }
 
-/** The message of an error, with the fields that it names. */
 export function messageOf(error: DomainError): string {
   if (!(error instanceof ValidationError)) return error.message;
   const violations = Object.entries(error.validationErrors).map(

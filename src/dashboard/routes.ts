@@ -50,7 +50,6 @@ import type { SiteDeps } from './site/landing-page.ts';
 import { landingPage } from './site/landing-page.ts';
 import type { Files } from './view/layout.ts';
 
-/** What the pages need, by what they are about. */
 export interface DashboardDeps {
   pages: PageDeps;
   site: SiteDeps;
@@ -61,14 +60,12 @@ export interface DashboardDeps {
   operator: OperatorPageDeps;
 }
 
-/** The pages that browsers get. */
 export interface Dashboard {
   readonly routes: Route[];
   /** For a path that does not exist. */
   readonly notFoundPage: (refusal: ErrorReply, requestId: string) => Page;
 }
 
-/** The pages by what they call. */
 const PAGES = {
   anyone: [signUpPages, logInPages, confirmPages, linkPages],
   account: [accountPages, passwordPages, twoFactorPages],

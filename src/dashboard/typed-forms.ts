@@ -13,12 +13,11 @@ import { pathWith } from './view/url.ts';
 import type { Refusal, ShownAgain } from './view/typed.ts';
 import { LOG_IN, RedirectFirst } from './viewer.ts';
 
-/** Who sends a form, and whether something may be kept for them. */
 interface KnownSender extends FormSender {
   readonly mayHaveForm: boolean;
 }
 
-/** Who sends a request, for what is kept. */
+/** The sender of a request, for the forms that are kept. */
 export function senderOf(
   user: SignedInUser | undefined,
   cookie: (name: string) => string | undefined,
@@ -31,7 +30,6 @@ export function senderOf(
 /** A page that shows a refused form is read as with GET, and gets what was typed beside its input. */
 type SentAgain = RawInput & { readonly again?: ShownAgain };
 
-/** Whose form of which page. */
 interface FormOfPage {
   readonly context: PageContext;
   readonly sender: KnownSender;
@@ -51,7 +49,7 @@ export async function findTyped(
 const KEPT =
   'Nothing was done yet. What you typed is in its form again: look at it, and send it again.';
 
-/** Forgets what is kept of a form that was carried out. */
+/** Deletes the kept form after it was carried out. */
 export async function dropTyped(
   { context: { forms }, sender, formPath }: FormOfPage,
   reply: PageReply,
@@ -60,7 +58,6 @@ export async function dropTyped(
   if (isDone && sender.mayHaveForm) await forms?.drop(sender, formPath);
 }
 
-/** A request as its route got it. */
 type Asked = RequestContext & { readonly sent: RawInput };
 
 interface RefusedRequest {
@@ -69,7 +66,7 @@ interface RefusedRequest {
   /** The declared path of the page that has the form. */
   readonly pagePath: string;
   readonly method: Route['method'];
-  /** What the page of the form says in a place of its own. */
+  /** The refusals that the page of the form shows itself. */
   readonly refusals: readonly ErrorCode[];
 }
 
@@ -99,7 +96,7 @@ function refusalFor(error: unknown, refusals: readonly ErrorCode[]): Refusal | u
   return { code: error.code, message: error.message, violations };
 }
 
-/** Where the sender of a form goes of which nothing is kept: a button, or a file. @param formPath the path of its page */
+/** The page after the login where no form is kept, as of a button or a file. @param formPath the path of its page */
 export const withoutForm = ({ to }: RedirectFirst, formPath: string): string =>
   to === LOG_IN ? pathWith(LOG_IN, { next: formPath, done: 'refused' }) : to;
 

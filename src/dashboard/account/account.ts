@@ -28,7 +28,6 @@ const DONE = {
   'ended-others': 'All other sessions have ended.',
 } as const;
 
-/** The account page: what protects the account, and where the user is logged in. */
 export function accountPages(
   context: PageContext,
   accounts: AccountDeps,
@@ -119,7 +118,7 @@ function sessionParts(sessions: readonly ListedSession[], user: SignedInUser, pa
   ];
 }
 
-/** Such as "Chrome on Linux"; its title is all that the browser says of itself. */
+/** Such as "Chrome on Linux"; the title is the whole User-Agent. */
 function browserName(userAgent: string) {
   const { browser, os } = Bowser.parse(userAgent || 'Unknown');
   const name = [browser.name ?? 'Unknown', os.name].filter(Boolean).join(' on ');

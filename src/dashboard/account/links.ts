@@ -30,7 +30,6 @@ import {
 
 const FORGOT = '/dashboard/forgot-password';
 
-/** The pages of links that set a password: after it was forgotten, and of an invitation. */
 export function linkPages(context: PageContext, accounts: AccountDeps): Route[] {
   return [
     ...forgotPages(context, accounts),
@@ -96,7 +95,6 @@ const invitationPages = (context: PageContext, accounts: AccountDeps) =>
     },
   });
 
-/** What the pages of a link that sets a password say and do. */
 interface PasswordLink {
   kind: Parameters<typeof findLink>[2];
   path: `/${string}`;
@@ -108,7 +106,6 @@ interface PasswordLink {
   set(token: string, password: string, client: Client): Promise<PageReply>;
 }
 
-/** The page of a link that sets a password, and its form. */
 function passwordPages(
   context: PageContext,
   accounts: AccountDeps,

@@ -29,7 +29,7 @@ import { clientOf, codeField, emailField, passwordField, refusal, text } from '.
 const CODE = '/dashboard/login/code';
 const START = '/dashboard';
 
-/** As long as a login waits for its code. */
+/** The time for which a login waits for its code. */
 const LOGIN_COOKIE_SECONDS = 600;
 
 const DONE = {
@@ -63,7 +63,6 @@ const inSession = (token: string, next: string | undefined): PageReply => ({
   setCookie: cookieText(SESSION_COOKIE, token),
 });
 
-/** The pages with which a user logs in and out. */
 export function logInPages(context: PageContext, accounts: AccountDeps): Route[] {
   const show = definePage(context, 'anyone', 'GET /login', { query }).handledBy(
     async ({ viewer, query: { next, done }, cookie }) => {

@@ -16,13 +16,12 @@ import { accountPath } from './parts.ts';
 
 const FIRST_PAYMENT = 'merchant_first_payment' satisfies OrderMailKind;
 
-/** The mails that a merchant's user may switch off. */
 const OPTIONAL_MAILS = [
   { kind: FAILING_ENDPOINT, label: 'My server does not accept webhooks' },
   { kind: FIRST_PAYMENT, label: 'My first payment' },
 ] as const;
 
-/** They are about money or security. */
+/** These mails are about money or security. */
 const ALWAYS_SENT = [
   'A dispute: at once, 24 hours before its deadline, and when it has ended',
   'A refund or a settlement by one of our operators',
@@ -35,13 +34,12 @@ const ALWAYS_SENT = [
 
 const DONE = { saved: 'Your choice is saved.' } as const;
 
-/** A box that is not ticked is not sent. */
+/** A mail whose box is not ticked is not sent. */
 const choices = z.object({
   [FAILING_ENDPOINT]: z.string().optional(),
   [FIRST_PAYMENT]: z.string().optional(),
 });
 
-/** The page on which a merchant's user chooses the mails. */
 export function mailPages(
   context: PageContext,
   accounts: AccountDeps,

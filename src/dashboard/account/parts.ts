@@ -17,13 +17,11 @@ import { notice } from '../view/parts.ts';
 import { icon, link } from '../view/url.ts';
 import type { MerchantViewer, OperatorViewer } from '../viewer.ts';
 
-/** A field of a form; one that was not sent is empty. */
+/** A field that was not sent is empty. */
 export const text = z.string().default('');
 
-/** The token of a link. */
 export const tokenParams = z.object({ token: z.string() });
 
-/** The field of the e-mail address with which a user logs in. */
 export const emailField = (hint?: string) =>
   textField({
     name: 'email',
@@ -34,11 +32,10 @@ export const emailField = (hint?: string) =>
     autocomplete: 'username',
   });
 
-/** The field of the password that the user has. @param name where a page has several of them */
+/** @param name where a page has several of these fields */
 export const passwordField = (label = 'Password', name = 'password') =>
   textField({ name, label, type: 'password', required: true, autocomplete: 'current-password' });
 
-/** The field of a password that the user chooses. */
 export const newPasswordField = (label = 'New password', name = 'newPassword') =>
   textField({
     name,
@@ -49,11 +46,10 @@ export const newPasswordField = (label = 'New password', name = 'newPassword') =
     hint: `${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters of any kind. Several words that have nothing to do with each other are easy to remember and hard to guess.`,
   });
 
-/** The field of a two-factor code. @param name where a page has several of them */
+/** @param name where a page has several of these fields */
 export const codeField = (hint = 'From the app, or a recovery code.', name = 'code') =>
   textField({ name, label: 'Code', hint, required: true, autocomplete: 'one-time-code' });
 
-/** The browser of a request, as the accounts record it. */
 export function clientOf(request: {
   address: string;
   userAgent: string;
@@ -71,12 +67,10 @@ export function clientOf(request: {
 /** Who has an account page: each kind of user has it at another address. */
 export type AccountAudience = 'merchant' | 'operator';
 
-/** The path of the viewer's account page. */
 export function accountPath(viewer: MerchantViewer | OperatorViewer): string {
   return 'environment' in viewer ? `/dashboard/${viewer.environment}/account` : '/operator/account';
 }
 
-/** The place in which the pages of an account say why a form was refused. */
 export const refusal = () => refused({ atFields: 'Something has to be corrected below.' });
 
 /**

@@ -22,7 +22,6 @@ import {
   text,
 } from './parts.ts';
 
-/** The page on which a user changes the password. */
 export function passwordPages(
   context: PageContext,
   accounts: AccountDeps,

@@ -24,7 +24,6 @@ import {
 
 const SIGN_UP = '/dashboard/sign-up';
 
-/** The pages on which a merchant signs up. */
 export function signUpPages(context: PageContext, accounts: AccountDeps): Route[] {
   const show = definePage(context, 'anyone', 'GET /sign-up').handledBy(async ({ viewer }) =>
     viewer.user ? { seeOther: '/dashboard' } : { view: signUpView() },

@@ -26,7 +26,6 @@ import { accountPath, clientOf, codeField, passwordField, refusal, text } from '
 
 type Viewer = MerchantViewer | OperatorViewer;
 
-/** The pages on which a user sets two-factor up, gets recovery codes, and switches it off. */
 export function twoFactorPages(
   context: PageContext,
   accounts: AccountDeps,
@@ -56,7 +55,6 @@ export function twoFactorPages(
   return [...show, ...start, ...confirm, ...changePages(context, accounts, audience)];
 }
 
-/** The forms of a user who has set two-factor up. */
 function changePages(
   context: PageContext,
   accounts: AccountDeps,

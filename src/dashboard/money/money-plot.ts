@@ -7,14 +7,13 @@ import { dataTable } from '../view/table.ts';
 import { link, pathWith } from '../view/url.ts';
 import { dayText, todayInIndia } from './period.ts';
 
-/** What a plot has bars of, by the class of its colour. */
+/** The series of the plots, by the class of their colour. */
 export const SERIES = {
   paid: { title: 'Paid', paise: ({ paidPaise }: MoneyDay) => paidPaise },
   completed: { title: 'Released', paise: ({ releasedPaise }: MoneyDay) => releasedPaise },
   refunded: { title: 'Refunded', paise: ({ refundedPaise }: MoneyDay) => refundedPaise },
 } as const;
 
-/** See {@link SERIES}. */
 export type SeriesName = keyof typeof SERIES;
 
 const entries = Object.entries(SERIES) as [SeriesName, (typeof SERIES)[SeriesName]][];
@@ -68,7 +67,6 @@ export function seriesPlot(
   });
 }
 
-/** The largest value of any series; without any, the axis ends at 100 rupees. */
 const mostOf = (days: readonly MoneyDay[]) =>
   Math.max(10_000, ...days.flatMap((day) => entries.map(([, { paise }]) => paise(day))));
 

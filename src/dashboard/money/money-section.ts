@@ -25,12 +25,10 @@ import { figuresTable, SERIES, seriesPlot } from './money-plot.ts';
 import type { Period } from './period.ts';
 import { daysOf, dayText, latestDays, PRESET_DAYS, todayInIndia } from './period.ts';
 
-/** What the part about a merchant's money shows. */
 export interface ShownMoney {
   period: Period;
-  /** Every day that had any. */
+  /** Every day with a movement. */
   moneyDays: readonly MoneyDay[];
-  /** The path of the statements. */
   statementsPath: string;
 }
 
@@ -66,7 +64,7 @@ export function moneySection({ period, statementsPath, moneyDays }: ShownMoney) 
   );
 }
 
-/** The days that the figures below it are of, and others to choose. */
+/** The days of the figures below the bar, and links to other days. */
 export function periodBar(period: Period, state: FormState, path: string) {
   return h(
     'div',
@@ -90,7 +88,7 @@ export function paymentSuccess(
 
 const SERIES_NAMES = Object.keys(SERIES) as SeriesName[];
 
-/** The form with the dates; open while they are none of the presets, or wrong. */
+/** The form with the dates; open if they are no preset, or wrong. */
 function otherDates(path: string, period: Period, state: FormState) {
   const isWrong = Object.values(state.violations ?? {}).some(Boolean);
   const isPreset = PRESET_DAYS.some((days) => isLatest(days, period));
@@ -128,7 +126,6 @@ const noMoney = (day: string): MoneyDay => ({
   heldChangePaise: 0,
 });
 
-/** Whether a period is the latest days, so many. */
 function isLatest(days: number, period: Period): boolean {
   const { from, to } = latestDays(days);
   return from === period.from && to === period.to;
@@ -157,7 +154,7 @@ function beforeText(nowPaise: number, beforePaise: number, period: Period): stri
   if (beforePaise === 0) return null;
   const change = (nowPaise - beforePaise) / beforePaise;
   const sign = change < 0 ? '▼' : '▲';
-  // More refunds that failed than were made are less than nothing, of which there is no share.
+  // A negative sum, where more refunds failed than were made, has no share.
   const isShare = beforePaise > 0 && change !== 0;
   const changed = isShare ? `${sign} ${percent.format(Math.abs(change))}: ` : '';
   return `${changed}${rupeesText(beforePaise)} in ${periodBefore(period)}`;

@@ -3,13 +3,12 @@ import { daySchema } from '../../ledger/public.ts';
 import { INDIA_OFFSET_MS } from '../../pages/format.ts';
 import type { FormState } from '../view/typed.ts';
 
-/** The lengths to choose from; the middle one if nothing is chosen. */
+/** The lengths to choose from; the middle one is the default. */
 export const PRESET_DAYS = [7, 30, 90] as const;
 const USUAL_DAYS = 30;
-/** More days are no plot any more, and each costs a count of orders. */
+/** A plot of more days cannot be read, and each day costs a count of orders. */
 const MOST_DAYS = 92;
 
-/** The query of a page that shows some days. */
 export const periodQuery = z.object({ from: z.string().optional(), to: z.string().optional() });
 
 /** Some days in India, both ends included, and as many before them. */
@@ -26,16 +25,12 @@ function periodOf(from: string, to: string): Period {
   return { from, to, dayCount, beforeFrom: addDays(from, -dayCount) };
 }
 
-/** The latest days, with today. */
+/** The latest days, including today. */
 export function latestDays(days: number, today = todayInIndia()): Period {
   return periodOf(addDays(today, 1 - days), today);
 }
 
-/**
- * Reads the period of a query. The usual one stands in for one that is wrong.
- *
- * @returns also what the form shows
- */
+/** Reads the period of a query, and the state of its form; a wrong period is replaced by the default. */
 export function readPeriod(
   { from, to }: z.output<typeof periodQuery>,
   today = todayInIndia(),
@@ -53,7 +48,6 @@ export function readPeriod(
   };
 }
 
-/** What a field says whose text is no day. */
 export const WRONG_DAY = 'must be a day such as 2026-11-22';
 
 const isDay = (text: string) => daySchema.safeParse(text).success;
@@ -67,7 +61,6 @@ function violationsOf({ from, to }: { from: string; to: string }, today: string)
   return {};
 }
 
-/** Each day of a period, the first one first. */
 export function daysOf({ from, dayCount }: Period): string[] {
   return Array.from({ length: dayCount }, (_, index) => addDays(from, index));
 }
@@ -88,7 +81,7 @@ export function todayInIndia(now = new Date()): string {
   return textOf(now.getTime() + INDIA_OFFSET_MS);
 }
 
-/** The day some days after another one, or before it. */
+/** @param days negative for an earlier day */
 export function addDays(day: string, days: number): string {
   return textOf(Date.parse(day) + days * DAY_MS);
 }

@@ -27,7 +27,6 @@ import type { MerchantViewer } from '../viewer.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
 import { addDays, dayText, todayInIndia, WRONG_DAY } from './period.ts';
 
-/** The statement of a merchant's day, and the same as a CSV file. */
 export const statementPages = [statementPage, statementFile];
 
 function statementPage(context: PageContext, deps: { sql: Sql }): Route[] {

@@ -20,10 +20,8 @@ import type { MerchantViewer } from '../viewer.ts';
 import type { OnboardingPageDeps, ShownStep } from './parts.ts';
 import { applicationSteps, stepPath } from './parts.ts';
 
-/** A field of a step: one line of text, or a choice. */
 type DetailField = Parameters<typeof textField>[0] & { choices?: Readonly<Record<string, string>> };
 
-/** A step with one form: how it looks, what it saves, and which step follows. */
 interface DetailStep {
   step: 'business' | 'bank';
   next: ShownStep;
@@ -113,7 +111,7 @@ const BANK: DetailStep = {
   save: saveBank,
 };
 
-/** The pages of the steps in which the merchant types: business and bank account. */
+/** The pages of the steps with typed text: business and bank account. */
 export function detailPages(context: PageContext, deps: OnboardingPageDeps): Route[] {
   return [BUSINESS, BANK].flatMap((step) => [
     ...showStep(context, deps, step),

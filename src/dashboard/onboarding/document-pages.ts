@@ -32,7 +32,6 @@ const DONE = {
 
 const documentParams = z.object({ document: z.string() });
 
-/** The page of the documents, its forms and the downloads. */
 export const documentPages = [showDocuments, uploadForm, removeForm, download];
 
 function showDocuments(context: PageContext, deps: OnboardingPageDeps): Route[] {
@@ -116,7 +115,7 @@ function documentsView(
   };
 }
 
-/** Suggests what has no document yet. */
+/** The kind that the form suggests: the first without a document. */
 function nextKind({ documents }: Application): string | undefined {
   const given = new Set<string>(documents.map(({ kind }) => kind));
   return Object.keys(DOCUMENT_KINDS).find((kind) => !given.has(kind));

@@ -6,7 +6,7 @@ import { link } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { pathOf } from '../viewer.ts';
 
-/** The steps that a merchant sees, in their order. */
+/** The steps in the order in which a merchant sees them. */
 const TITLES = {
   business: 'Business',
   bank: 'Bank account',
@@ -14,7 +14,6 @@ const TITLES = {
   review: 'Review and submit',
 } as const satisfies Record<Step | 'review', string>;
 
-/** A step of the stepper. */
 export type ShownStep = keyof typeof TITLES;
 
 const STEP_PATHS = {
@@ -24,12 +23,10 @@ const STEP_PATHS = {
   review: '/onboarding',
 } as const satisfies Record<ShownStep, string>;
 
-/** The path of a step's page. */
 export function stepPath(viewer: MerchantViewer, step: ShownStep): string {
   return pathOf(viewer, STEP_PATHS[step]);
 }
 
-/** The steps of an application, each a link to its page. */
 export function applicationSteps(
   viewer: MerchantViewer,
   application: Application,
@@ -50,8 +47,7 @@ export function applicationSteps(
   );
 }
 
-/** What the pages of a merchant's application call. */
 export interface OnboardingPageDeps extends Omit<OnboardingDeps, 'actor' | 'alongside'> {
-  /** Of mails to the merchant about its bank account. */
+  /** For mails to the merchant about its bank account. */
   notices: NoticeDeps;
 }

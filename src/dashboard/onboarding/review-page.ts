@@ -31,7 +31,6 @@ import { pathOf } from '../viewer.ts';
 import type { OnboardingPageDeps } from './parts.ts';
 import { applicationSteps, stepPath } from './parts.ts';
 
-/** The page of the whole application with its state, and the form that submits it. */
 export const reviewPages = [showReview, submitForm];
 
 function showReview(context: PageContext, deps: OnboardingPageDeps): Route[] {

@@ -26,10 +26,9 @@ import { useOwnForm } from '../view/typed.ts';
 import type { DoneCode, OperatorPageDeps } from './parts.ts';
 import { reasonField } from './parts.ts';
 
-/** The dashboard waits no longer for the result of a retried call: the order's page shows it. */
+/** How long the dashboard waits for the result of a retried call. Later results are on the order's page. */
 const RETRY_WAIT_MS = 3000;
 
-/** What was typed into the form of an action. */
 export interface ActionValues {
   reason: string;
   winner: string;
@@ -39,7 +38,7 @@ export interface ActionValues {
   notChecked?: string | undefined;
 }
 
-/** What decides which actions fit an order. */
+/** The state by which an action is offered. */
 export interface ShownState {
   order: OrderRow;
   view: OrderView;
@@ -47,10 +46,8 @@ export interface ShownState {
   canMerchantRefund: boolean;
 }
 
-/** An action of an operator on an order. */
 export interface OrderAction {
   readonly title: string;
-  /** The button that carries it out. */
   readonly button: string;
   readonly permission: OperatorAction;
   /** Whether it is offered; the action itself decides when it is carried out. */
@@ -214,7 +211,6 @@ export const ORDER_ACTIONS = {
   },
 } as const satisfies Record<string, OrderAction>;
 
-/** The last part of an action's path. */
 export type ActionName = keyof typeof ORDER_ACTIONS;
 
 function winnerOf(text: string): 'merchant' | 'buyer' {

@@ -21,7 +21,7 @@ import type { OperatorPageDeps } from './parts.ts';
 import { orderLink } from './parts.ts';
 import { proposeAndShow, proposerOf } from './proposal-tables.ts';
 
-/** A retried call is waited for, and a workflow that cannot be reached. */
+/** Long enough for a retried call, and for a workflow that cannot be reached. */
 const RESPONSE_TIMEOUT_MS = 10_000;
 
 const params = z.object({ order: z.string() });
@@ -35,7 +35,7 @@ const body = z.object({
   confirmed: z.literal('yes').optional(),
 });
 
-/** Of an order that does not exist, there is no form. */
+/** An order that does not exist has no form. */
 const REFUSALS = refusalsExcept('ORDER_NOT_FOUND');
 
 /** For each action on an order: its form, its confirmation if it moves money, and its execution. */

@@ -14,11 +14,10 @@ import { proposalPath } from './proposal-tables.ts';
 
 /** Where the cause of an alert is resolved. */
 interface Remedy {
-  /** The actions on its order. */
   readonly actions?: readonly ActionName[];
-  /** A page that is not of an order. */
+  /** For an alert that is not about an order. */
   readonly page?: (alert: Alert) => ReturnType<typeof link> | undefined;
-  /** What is typed in the terminal, with the names of its arguments in capitals. */
+  /** A command for the terminal, with the names of its arguments in capitals. */
   readonly command?: string;
 }
 
@@ -70,7 +69,6 @@ const REMEDIES: Record<AlertKind, Remedy> = {
   wrong_amount: { actions: ['retry', 'settle'] },
 };
 
-/** The order that an alert is about, if it is about one. */
 function orderOf({ kind, subject, details }: Alert): string | undefined {
   if (kind === 'order_without_row') return undefined;
   if (subject.startsWith('ORD')) return subject;

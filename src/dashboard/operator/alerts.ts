@@ -32,7 +32,6 @@ const NONE = {
   cleared: 'No alert was cleared.',
 } as const;
 
-/** The open alerts and those that are cleared, and the form that clears one. */
 export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Route[] {
   const list = definePage(context, 'operator', 'GET /alerts', {
     query: z.object({
@@ -101,7 +100,6 @@ function clearView(alert: Alert, role: OperatorRole) {
   return { title, content, hasOwnHeading: true };
 }
 
-/** Alerts with what to do about them. */
 export function alertList(alerts: readonly Alert[], role: OperatorRole, empty: string = NONE.open) {
   if (alerts.length === 0) return emptyState(empty, 'circle-check');
   const mayClear = mayDo(role, 'alert.clear');

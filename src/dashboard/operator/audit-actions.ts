@@ -1,7 +1,7 @@
 import type { StepKind } from '../../domain/index.ts';
 import type { CommandAction } from '../../merchants/public.ts';
 
-/** What a command on an order was; its outcome is shown beside it. */
+/** The commands on an order; their outcome is shown beside them. */
 const COMMANDS = {
   'order.deliver': 'Marked the order as delivered',
   'order.cancel': 'Cancelled the order',
@@ -21,7 +21,7 @@ const COMMANDS = {
   'order.test_fail_refund': 'Let the refund fail with the test helper',
 } as const satisfies Record<CommandAction, string>;
 
-/** What happened to an order without a person. */
+/** The steps of an order that no person causes. */
 const STEPS = {
   ORDER_CREATED: 'Created the order',
   PAYMENT_SUCCESS: 'Recorded the payment: the order is PAID',
@@ -41,7 +41,7 @@ const STEPS = {
   CLOCK_ADVANCED: 'Moved the clock of the order',
 } as const satisfies Record<StepKind, string>;
 
-/** Everything else that is written to `audit_log`. */
+/** All other actions in `audit_log`. */
 const OTHERS = {
   'accountNumber.read': 'Looked at the whole bank account number',
   'alert.clear': 'Cleared an alert',

@@ -8,7 +8,7 @@ import { link } from '../view/url.ts';
 import { actionText } from './audit-actions.ts';
 import { merchantLink, orderLink } from './parts.ts';
 
-/** A line of the audit list with what its ids name. */
+/** A line of the audit list with the names for its ids. */
 export type ShownEntry = WithMerchantName<AuditEntry> & { user: NamedUser | undefined };
 
 const ACTOR_KINDS: Partial<Record<string, string>> = {
@@ -37,14 +37,14 @@ export function whoCell({ actor }: { actor: string }): ComponentChildren {
   return [shown, ' ', h('span', { class: 'hint' }, kind)];
 }
 
-/** Of a command; one that is done needs no word. */
+/** The outcomes of a command; one that is done is shown without a word. */
 const OUTCOMES = {
   DONE: null,
   WAITING: tag('wait', 'Waiting'),
   REFUSED: tag('bad', 'Refused'),
 } as const satisfies Record<NonNullable<AuditEntry['outcome']>, ComponentChildren>;
 
-/** What was done, and on demand why and the rest. */
+/** What was done; the reason and other details are shown on demand. */
 export function whatCell(entry: ShownEntry): ComponentChildren {
   const { action, outcome } = entry;
   return details([actionText(action), ' ', outcome && OUTCOMES[outcome]], facts(factsOf(entry)));
@@ -74,7 +74,7 @@ function factsOf({ action, reason, actor, address, requestId, details: rest }: S
   };
 }
 
-/** What it was done on: the order, the user, or the id, and the merchant by its name. */
+/** The subject: the order, the user, or the id, and the merchant by its name. */
 export function onCell(entry: ShownEntry): ComponentChildren {
   const { merchantId, merchantName } = entry;
   const parts = [subjectOf(entry), merchantId && merchantLink(merchantId, merchantName)].filter(

@@ -37,7 +37,7 @@ const filterSchema = z.object({
 });
 type Filter = z.output<typeof filterSchema>;
 
-/** Who did what, with its filter, and the same lines as a file. */
+/** The audit list with its filter, and the same lines as a file. */
 export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Route[] {
   const list = definePage(context, 'operator', 'GET /audit', {
     query: filterSchema.extend({

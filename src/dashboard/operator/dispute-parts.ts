@@ -17,7 +17,6 @@ const ENDINGS = {
   not_resolved_in_time: 'Not resolved in time: the buyer is refunded',
 } as const satisfies Record<DisputeEnding, string>;
 
-/** Each dispute of an order with the texts of both sides, and how it ended. */
 export function disputeRecords(disputes: readonly DisputeRecord[]) {
   return disputes.map((dispute) =>
     h('div', { key: dispute.number, class: 'dispute' }, disputeRecord(dispute)),
@@ -59,7 +58,7 @@ function disputeRecord(dispute: DisputeRecord) {
   ];
 }
 
-/** Running disputes, the nearest deadline first. */
+/** The nearest deadline first. */
 export function disputeTable(disputes: readonly WithMerchantName<RunningDispute>[], empty: string) {
   return dataTable({
     caption: 'Disputes by their deadline',

@@ -40,7 +40,6 @@ import type { OperatorPageDeps } from './parts.ts';
 import { actionNotice, jumpTo, merchantIn, moreNote, orderLink } from './parts.ts';
 import { openProposals } from './proposal-tables.ts';
 
-/** The earlier disputes of a buyer and a merchant that the page shows. */
 const EARLIER_ORDERS = 10;
 
 const CHIPS = {
@@ -51,7 +50,6 @@ const CHIPS = {
 
 const DISPUTES = { path: '/operator/disputes', list: 'Disputes' };
 
-/** The disputes by deadline, and one dispute with the form of its decision. */
 export function disputePages(context: PageContext, deps: OperatorPageDeps): Route[] {
   const list = definePage(context, 'operator', 'GET /disputes', {
     query: z.object({

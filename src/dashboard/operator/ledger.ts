@@ -23,7 +23,6 @@ import { shortMoment } from '../view/texts.ts';
 import type { OperatorPageDeps } from './parts.ts';
 import { orderLink, ROWS_PER_PAGE } from './parts.ts';
 
-/** The last proof of the ledger with any difference, what open orders will cost, and the earlier proofs. */
 export function ledgerPage(context: PageContext, { sql }: OperatorPageDeps): Route[] {
   return definePage(context, 'operator', 'GET /ledger', {
     query: z.object({

@@ -6,7 +6,7 @@ import { form, link } from '../view/url.ts';
 import type { ActionName, OrderAction, ShownState } from './action-declarations.ts';
 import { ORDER_ACTIONS } from './action-declarations.ts';
 
-/** What an order waits for comes first. */
+/** The actions that an order waits for come first. */
 const PRIORITY = [
   'decide',
   'retry',
@@ -33,17 +33,14 @@ export function actionLinks(state: ShownState, role: OperatorRole) {
   );
 }
 
-/** A link to the page of an action. */
 export function actionLink(orderNumber: string, name: ActionName, attributes = {}) {
   return link(actionPath(orderNumber, name), `${ORDER_ACTIONS[name].title}…`, attributes);
 }
 
-/** The path of an action's page and of its form. */
 export function actionPath(orderNumber: string, name: ActionName): string {
   return `/operator/orders/${encodeURIComponent(orderNumber)}/${name}`;
 }
 
-/** The form of an action. */
 export function actionForm(orderNumber: string, name: ActionName) {
   const { fields, button, confirmation }: OrderAction = ORDER_ACTIONS[name];
   return form(

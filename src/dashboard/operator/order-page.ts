@@ -20,14 +20,13 @@ import type { OperatorPageDeps } from './parts.ts';
 import { actionNotice, orderLink } from './parts.ts';
 import { openProposals } from './proposal-tables.ts';
 
-/** The page waits no longer for the attempt, which continues after that. */
+/** How long the page waits for the attempt, which continues after that. */
 const RETRY_WAIT_MS = 3000;
 const RETRY_TIMEOUT_MS = 10_000;
 
-/** The page waits no longer for Temporal. */
+/** How long the page waits for Temporal. */
 const TEMPORAL_TIMEOUT_MS = 2000;
 
-/** Everything about one order, and what its state and the operator's role allow to do. */
 export function orderPage(context: PageContext, deps: OperatorPageDeps): Route[] {
   return definePage(context, 'operator', 'GET /orders/{order}', {
     params: z.object({ order: z.string() }),
@@ -63,7 +62,6 @@ export function orderPage(context: PageContext, deps: OperatorPageDeps): Route[]
   });
 }
 
-/** Sends one of an order's webhooks again now. */
 export function deliveryRetry(context: PageContext, deps: OperatorPageDeps): Route[] {
   return definePage(context, 'operator', 'POST /orders/{order}/deliveries/{delivery}/retry', {
     permission: 'delivery.retry',
@@ -78,7 +76,7 @@ export function deliveryRetry(context: PageContext, deps: OperatorPageDeps): Rou
   });
 }
 
-/** The mails about an order, without what is in them. */
+/** The mails about an order, without their content. */
 function mailsPart(mails: readonly OrderMailRecord[]) {
   return section(
     'mails',

@@ -23,7 +23,7 @@ const searchSchema = z.object({
   merchant: z.string().trim().max(64).optional(),
 });
 
-/** The orders of all merchants, newest first. */
+/** The newest orders first. */
 export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps): Route[] {
   return definePage(context, 'operator', 'GET /orders', {
     query: searchSchema.extend(pageFields),
@@ -33,7 +33,7 @@ export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps)
     const found = await searchAllOrders(sql, { text, merchantId }, partOf(query));
     const { rows, total } = found;
     const shown = rows.map(({ orderNumber }) => orderNumber);
-    // Not what was searched, which may be an address.
+    // Not the text that was searched, which may be a buyer's address.
     if (shown.length > 0) {
       await writeLook(sql, { actor, action: 'buyer.search', details: { orders: shown } });
     }
@@ -63,7 +63,7 @@ export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps)
   });
 }
 
-/** A request that was refused before it wrote anything is in the log alone. */
+/** A request that was refused before it wrote anything is only in the log. */
 const NOTHING_FOUND =
   'No order matches. A request that changed no order is only in the log, under its reference.';
 

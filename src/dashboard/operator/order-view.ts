@@ -25,7 +25,7 @@ import { whoCell } from './audit-entry.ts';
 import { disputeRecords } from './dispute-parts.ts';
 import { merchantIn } from './parts.ts';
 
-/** The parts of an operator's page of an order. @param actions links to what `role` may do */
+/** @param actions links to what `role` may do */
 export function orderContent(
   order: WithMerchantName<OrderView>,
   workflows: OrderWorkflowsView,
@@ -66,7 +66,7 @@ export function orderContent(
   ];
 }
 
-/** The list of orders, for the way to a page of one. */
+/** The list to which the page of an order links back. */
 export const ORDERS = { path: '/operator/orders', list: 'Orders' };
 
 function factsPart(order: WithMerchantName<OrderView>) {
@@ -235,7 +235,7 @@ function callsTable(calls: readonly GatewayCall[]) {
   });
 }
 
-/** The steps with their texts, the latest first. */
+/** The latest step first. */
 export function timelinePart({
   timeline: steps,
   earlier,

@@ -10,7 +10,6 @@ import { doneNotice, environmentTag, hint } from '../view/parts.ts';
 import { shortId, shortText } from '../view/texts.ts';
 import { link } from '../view/url.ts';
 
-/** A link to the operators' page of an order. */
 export function orderLink(orderNumber: string) {
   return shortId(
     'order number',
@@ -19,12 +18,11 @@ export function orderLink(orderNumber: string) {
   );
 }
 
-/** A link to the operators' page of a merchant, by its name; the id is in the title. */
+/** The link's text is the name, its title the id. */
 export function merchantLink(merchantId: string, name: string | null) {
   return link(merchantPath(merchantId), shortText(name ?? merchantId, 24), { title: merchantId });
 }
 
-/** The merchant of an order with the environment. */
 export function merchantIn({
   merchantId,
   merchantName,
@@ -37,12 +35,7 @@ export function merchantIn({
   return [merchantLink(merchantId, merchantName), ' ', environmentTag(environment)];
 }
 
-/**
- * The field of the reason that an operator gives.
- *
- * @param about its hint
- * @param field its name differs where a page has several forms
- */
+/** @param field another name where a page has several forms */
 export const reasonField = (
   about: string,
   field: { name?: string; label?: string; maxLength?: number } = {},
@@ -71,35 +64,29 @@ const DONE = {
 /** A code in the query of the page that is shown after a change. */
 export type DoneCode = keyof typeof DONE;
 
-/** What an operator has just done, if the query names something. */
 export const actionNotice = (code: string | undefined) => doneNotice(DONE, code);
 
-/** Says that a list is longer than what is shown. */
 export function moreNote(hasMore: boolean, to: ComponentChildren = null) {
   return hasMore && hint('There are more. ', to);
 }
 
-/** A link to a part of the page that stands beside the others on a wide screen, and below them on a narrow one. */
+/** A link to a part that is beside the others on a wide screen, and below them on a narrow one. */
 export function jumpTo(id: string, text: string) {
   return h('a', { class: 'button jump', href: `#${id}` }, text);
 }
 
-/** What the operators' pages call. */
 export interface OperatorPageDeps extends ProposalDeps, AmountRule {
   inspector: WorkflowInspector;
   retries: DeliveryRetries;
   temporalNamespace: string;
-  /** Temporal's Web UI; without it workflows are named, but not linked. */
+  /** The URL of Temporal's Web UI; without it workflows are named, but not linked. */
   temporalUiUrl?: string | undefined;
 }
 
-/** The rows of a list on a page. */
 export const ROWS_PER_PAGE = 25;
 
-/** What the pages of the review of merchants call. */
 export type MerchantReviewDeps = Omit<OnboardingDeps & ReviewDeps, 'actor'> & ProposalDeps;
 
-/** The path of a merchant's page, or of something below it. */
 export function merchantPath(merchantId: string, below = ''): string {
   return `/operator/merchants/${encodeURIComponent(merchantId)}${below}`;
 }

@@ -18,7 +18,6 @@ const STATUSES = {
   expired: ['plain', 'Expired'],
 } as const satisfies Record<Proposal['status'], readonly [Tone, string]>;
 
-/** What a proposal is about. */
 export function aboutLink({
   orderNumber,
   merchantId,
@@ -27,18 +26,16 @@ export function aboutLink({
 }: Proposal): ComponentChildren {
   if (orderNumber !== null) return orderLink(orderNumber);
   if (merchantId === null) return operatorEmail;
-  // A proposal about a merchant has the name that it had then.
+  // The name that the merchant had when the proposal was made.
   const { name } = before;
   return merchantLink(merchantId, typeof name === 'string' ? name : null);
 }
 
-/** Its state. */
 export function statusTag({ status }: Proposal) {
   const [tone, text] = STATUSES[status];
   return tag(tone, text);
 }
 
-/** Proposals as rows. */
 export function proposalTable(proposals: readonly Proposal[], empty: string) {
   return dataTable({
     caption: 'Proposals',
@@ -55,17 +52,15 @@ export function proposalTable(proposals: readonly Proposal[], empty: string) {
   });
 }
 
-/** What is proposed about the subject of a page, if anything is. */
 export function openProposals(proposals: readonly Proposal[]) {
   if (proposals.length === 0) return null;
   return section('proposed', 'Proposed', proposalTable(proposals, ''));
 }
 
-/** The path of the proposals, of one, or of something below it. */
 export const proposalPath = (proposalId = '', below = ''): string =>
   proposalId === '' ? '/operator/proposals' : `/operator/proposals/${proposalId}${below}`;
 
-/** The operator of a request, who proposes or decides. */
+/** The operator who proposes or decides. */
 export const proposerOf = ({
   viewer: { user, role },
   actor,
@@ -74,7 +69,7 @@ export const proposerOf = ({
   actor: Actor;
 }): Proposer => ({ user, role, actor });
 
-/** Proposes what a form asks for, and shows the proposal. @throws DomainError */
+/** Proposes the change of a form, and shows the proposal. @throws DomainError */
 export async function proposeAndShow(
   deps: ProposalDeps,
   proposer: Proposer,

@@ -31,16 +31,16 @@ import {
   stuckTable,
 } from './work-tables.ts';
 
-/** Of each kind of work; the alerts and the disputes have pages with all of them. */
+/** The rows shown of each kind of work; alerts and disputes have pages with all of them. */
 const ROWS_OF_A_KIND = 10;
 
-/** One's own are left out of them. */
+/** As many are read; the operator's own are left out after that. */
 const MOST_PROPOSALS = 200;
 
 /** The Schedule makes a proof every hour. */
 const PROOF_IS_LATE_MS = 3 * 3_600_000;
 
-/** What waits for operators: the first page that they see. */
+/** The operators' first page: the work that waits for them. */
 export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Route[] {
   return definePage(context, 'operator', 'GET /', {
     query: z.object({ done: z.string().optional() }),
@@ -57,7 +57,7 @@ export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Rou
 
 type Work = Awaited<ReturnType<typeof readWork>>;
 
-/** Each kind of work, the most urgent first. */
+/** The most urgent kind first. */
 function partsOf(work: Work, role: OperatorRole): WorkPart[] {
   return [
     {
@@ -119,7 +119,7 @@ function partsOf(work: Work, role: OperatorRole): WorkPart[] {
   ];
 }
 
-/** What there is how much of, in the colour of its urgency. */
+/** The text of each count, in the colour of its urgency. */
 const FIGURES = {
   alerts: { label: 'Alerts', tone: 'bad' },
   proposals: { label: 'To approve', tone: 'wait' },
@@ -131,17 +131,16 @@ const FIGURES = {
   endpoints: { label: 'Failing endpoints', tone: 'bad' },
 } as const satisfies Record<string, { label: string; tone: Tone }>;
 
-/** One kind of work. */
 interface WorkPart {
   readonly id: keyof typeof FIGURES;
   readonly title: string;
   readonly rows: readonly unknown[];
   readonly content: ComponentChildren;
-  /** There are more rows: true, or a link to all of them. */
+  /** Whether there are more rows: true, or a link to all of them. */
   readonly more: ComponentChildren;
 }
 
-/** How much there is of each kind, then each kind that has any. */
+/** The counts of all kinds, then the rows of each kind that has any. */
 function workParts(parts: readonly WorkPart[]) {
   const waiting = parts.filter(({ rows }) => rows.length > 0);
   const countText = ({ rows, more }: WorkPart) =>

@@ -25,7 +25,7 @@ const STUCK_TEXTS = {
   holding: 'Hold for the merchant',
 } as const satisfies Record<StuckKind, string>;
 
-/** Movements of money that take longer than they should, with what the role allows to do. */
+/** Movements of money that take longer than they should, with the actions that the role allows. */
 export function stuckTable(
   rows: readonly WithMerchantName<StuckMoney & { call: StuckCall }>[],
   role: OperatorRole,
@@ -131,7 +131,7 @@ export function overdueTable(rows: readonly WithMerchantName<OverdueOrder>[], ro
   });
 }
 
-/** Orders whose money is held and that were disputed again and again. */
+/** Orders whose money is held and that were disputed several times. */
 export function disputedOftenTable(rows: readonly WithMerchantName<DisputedOften>[]) {
   return dataTable({
     caption: 'Orders that were disputed again and again',
@@ -172,7 +172,7 @@ export function failingTable(rows: readonly FailingEndpoint[]) {
   });
 }
 
-/** Merchants whose application waits for a decision, the one that has waited longest first. */
+/** The merchant that has waited longest for a decision first. */
 export function reviewTable(rows: readonly ListedMerchant[]) {
   return dataTable({
     caption: 'Merchants waiting for a review',

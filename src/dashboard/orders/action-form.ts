@@ -10,7 +10,7 @@ import { form } from '../view/url.ts';
 import type { FormValues, OrderAction, OrderActions } from './actions.ts';
 import { orderPath, returnsMoney } from './parts.ts';
 
-/** The name of the hidden field that makes a double click one command. */
+/** A hidden field: with its key a double click is one command. */
 export const KEY_FIELD = 'idempotencyKey';
 
 /**
@@ -38,7 +38,7 @@ export function actionForm(order: OrderRow, action: OrderAction, suggested: Form
       hint(action.summary),
       form(
         path,
-        // A list of disputes has the same form for several orders.
+        // A list of disputes has this form for several orders.
         {
           'aria-label': `${action.label}: ${order.orderNumber}`,
           'data-asks': asks ? '' : undefined,
@@ -53,7 +53,7 @@ export function actionForm(order: OrderRow, action: OrderAction, suggested: Form
   );
 }
 
-/** Opens what has the form that is shown again. */
+/** Opens the element that contains the form that is shown again. */
 function OpenIfTyped({
   action,
   children,
@@ -78,7 +78,7 @@ function control(
   return textField({ ...field, ...(kind === 'number' && { inputMode: 'numeric' }) });
 }
 
-/** The same actions by the API: a command line for each. */
+/** A command line of the API for each action. */
 export function apiDrawer(actions: OrderActions, order: OrderRow, offered: readonly OrderAction[]) {
   if (offered.length === 0) return null;
   const commands = offered.map((action) =>
@@ -92,7 +92,7 @@ export function apiDrawer(actions: OrderActions, order: OrderRow, offered: reado
   return details('The same by the API', ...commands);
 }
 
-/** Shows what belongs into the required fields. */
+/** The required fields have a description of their value. */
 function curlOf(actions: OrderActions, order: OrderRow, action: OrderAction) {
   const examples = action.fields
     .filter(({ isRequired }) => isRequired)

@@ -11,13 +11,10 @@ import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import type { DeclaredCommand, OrderRow } from '../../orders/public.ts';
 import { commandIdOf, commandPath, curlOfPost } from '../../orders/public.ts';
 
-/** One command that a person can give an order from its page. */
 interface ActionFacts {
   /** The lifecycle's command: it decides in which states the action is offered. */
   command: CommandType;
-  /** On the button. */
   label: string;
-  /** The labels of the body's fields, by their names. */
   fields: Readonly<Record<string, string>>;
 }
 
@@ -58,12 +55,9 @@ const ACTIONS = {
     fields: { seconds: 'Seconds' },
   },
 } as const satisfies Record<string, ActionFacts>;
-/** The operation id of an action. */
 export type OrderActionId = keyof typeof ACTIONS;
-/** The ids of all actions, in the order in which pages show them. */
 export const ORDER_ACTION_IDS = Object.keys(ACTIONS) as OrderActionId[];
 
-/** A field of an action's form, derived from the schema of the command's body. */
 export interface ActionField {
   name: string;
   label: string;
@@ -72,23 +66,18 @@ export interface ActionField {
   maxLength: number | undefined;
 }
 
-/** An action as pages offer it. */
 export interface OrderAction {
   id: OrderActionId;
   label: string;
-  /** The summary of the API's operation. */
   summary: string;
-  /** Acts as the buyer, or moves the clock: in the sandbox only. */
+  /** Only in the sandbox: acts as the buyer, or moves the clock. */
   isTestHelper: boolean;
   fields: readonly ActionField[];
 }
 
-/** The values of a submitted form by the names of its fields. */
 export type FormValues = Readonly<Record<string, string>>;
 
-/** The actions on orders, bound to the commands of the API. */
 export interface OrderActions {
-  /** The actions that fit the state of the order. */
   of(order: OrderRow): OrderAction[];
   /** @returns undefined if no action has this id, or none in this environment */
   find(id: string, environment: Environment): OrderAction | undefined;
@@ -100,18 +89,16 @@ export interface OrderActions {
    * @throws ValidationError, DomainError with the API's words, HttpRefusal TOO_MANY_REQUESTS
    */
   carryOut(action: OrderAction, request: ActionRequest): Promise<void>;
-  /** The same request as a command line, with placeholders for the credentials and the key. */
+  /** The request as a command line, with placeholders for the credentials and the key. */
   curlOf(action: OrderAction, order: OrderRow, values: FormValues): string;
 }
 
-/** One submitted action. */
 export interface ActionRequest {
   /** The order, which the caller has found to be the merchant's. */
   order: OrderRow;
   values: FormValues;
-  /** The same for a repeat of the same form. */
+  /** A form that is sent twice has the same key. */
   idempotencyKey: string;
-  /** The merchant's user. */
   actor: Actor;
   alongside?: Alongside | undefined;
 }
@@ -202,7 +189,7 @@ const bodySchema = z.object({
   properties: z.record(z.string(), fieldSchema.extend({ anyOf: z.array(fieldSchema).optional() })),
   required: z.array(z.string()).default([]),
 });
-/** Longer texts get several lines. */
+/** A field that may be longer than this has several lines. */
 const LONG_TEXT = 200;
 
 function fieldOf(

@@ -19,7 +19,7 @@ import { allowedActions, orderPath, waitingSentence } from './parts.ts';
 
 const SHOWN_CHARACTERS = 400;
 
-/** Each has both sides' words, and a form. */
+/** Few rows, because each has both sides' words and a form. */
 const SIZES: PageSizes = [10, 25, 50];
 
 const TITLES = {
@@ -48,7 +48,7 @@ export function merchantDisputePages(context: PageContext, deps: OrderPagesDeps)
       const owner = ownerOf(viewer);
       const read = (list: DisputeList) => deps.orders.listDisputes(owner, list, partOf(chosen));
       const first = await read(asked ?? 'unanswered');
-      // Without a choice, the page shows what needs an answer; without any, all that have not ended.
+      // Without a choice: the unanswered disputes, or all running ones if every one is answered.
       const list = asked ?? (first.rows.length > 0 ? 'unanswered' : 'running');
       const isRead = list === (asked ?? 'unanswered');
       const { rows, total, hasMore } = isRead ? first : await read(list);
@@ -111,7 +111,7 @@ function endedLine({ disputeEndedAt: at }: OrderRow, now: Date) {
   return at && h('p', null, 'Ended ', moment(at, now));
 }
 
-/** Both sides' words on the latest dispute; the order's page has all of them in full. */
+/** Only for the latest dispute; the order's page has all of them in full. */
 function wordsOf(order: OrderRow, now: Date) {
   const { disputeReason: reason, disputeEvidence: evidence, disputeResolution } = order;
   const { disputeDecidedFor: winner, disputeDecisionReason: decision } = order;

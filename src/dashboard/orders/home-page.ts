@@ -19,7 +19,6 @@ import { ownerOf, pathOf } from '../viewer.ts';
 import type { OrderPagesDeps } from './parts.ts';
 import { ordersPlot } from './plot.ts';
 
-/** A merchant's first page: what to do now, the money of some days, what is held, and the orders of these days. */
 export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
   return definePage(context, 'merchant', 'GET /', { query: periodQuery }).handledBy(
     async ({ viewer, query }) => {
@@ -105,7 +104,7 @@ async function readAttention(
   return found.sort((one, two) => untilMs(one) - untilMs(two) || 0);
 }
 
-/** What the merchant has to do about its account; null where it only waits, or is done. */
+/** The merchant's next step for its account; null where it only waits, or is done. */
 const ACCOUNT_TEXTS = {
   draft: 'Finish your application',
   under_review: null,
@@ -117,7 +116,6 @@ const ACCOUNT_TEXTS = {
 
 function accountItems(viewer: MerchantViewer, state: ApplicationState): AttentionItem[] {
   const text = ACCOUNT_TEXTS[state];
-  // In the sandbox the merchant can take payments.
   if (state === 'not_ready' && viewer.environment === 'sandbox') return [];
   return text === null ? [] : [{ text, to: pathOf(viewer, '/onboarding'), until: null }];
 }
@@ -158,7 +156,7 @@ const countText = (count: number) =>
 const nameOf = ({ merchantOrderId, orderNumber }: AttentionList['orders'][number]) =>
   `order ${merchantOrderId ?? orderNumber}`;
 
-/** What a merchant does first, each step ticked once it is done; nothing when all of them are. */
+/** The first steps, ticked once they are done; nothing when all are done. */
 function firstSteps(viewer: MerchantViewer, done: FirstSteps) {
   const steps = [
     [done.isApproved, 'Have your business approved', pathOf(viewer, '/onboarding')],

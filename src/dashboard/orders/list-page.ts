@@ -35,13 +35,13 @@ const filterQuery = z.object({
 });
 type FilterQuery = z.output<typeof filterQuery>;
 
-/** The orders of a status, as a merchant calls them: a paid order is one to deliver. */
+/** In the merchant's words: a paid order is one to deliver. */
 const statusTitle = (status: OrderStatus): string =>
   status === 'PAID' ? 'To deliver' : ORDER_STATUS_LOOKS[status].text;
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Reads the filter of a query: what it looks for, and what is wrong with it. An invalid field is named and left out. */
+/** Reads the filter of a query. An invalid field is reported and left out. */
 function filterOf({ q, status, from, to }: FilterQuery) {
   const isStatus = (text: string | undefined): text is OrderStatus =>
     ORDER_STATUSES.some((one) => one === text);
@@ -65,7 +65,7 @@ function filterOf({ q, status, from, to }: FilterQuery) {
   };
 }
 
-/** Shown with what is wrong with the filter. */
+/** The list that is shown with an invalid filter. */
 const NO_ORDERS: OrdersPage = {
   rows: [],
   total: { count: 0, isMore: false },
@@ -76,7 +76,6 @@ const NO_ORDERS: OrdersPage = {
   counts: undefined,
 };
 
-/** The list of a merchant's orders, with one box to search it, and the same orders as a CSV file. */
 export const listPages = [listPage, csvFile];
 
 function listPage(context: PageContext, { orders }: OrderPagesDeps): Route[] {
@@ -110,7 +109,6 @@ function csvFile(context: PageContext, { orders }: OrderPagesDeps): Route[] {
 }
 
 const SHOWN_CHARACTERS = 32;
-/** The list of a merchant's orders. */
 function listView(
   path: string,
   query: FilterQuery,
@@ -149,7 +147,7 @@ const SORT_TEXTS = {
   smallest: 'smallest amount first',
 } as const satisfies Record<OrderSort, string>;
 
-/** The status is no field of the form, which shows what is wrong with its fields. */
+/** An invalid status is shown here, because the form has no field for it. */
 function statusViolation(query: FilterQuery) {
   const violation = filterOf(query).state.violations['status'];
   return violation !== undefined && notice('bad', `Status ${violation}`, 'alert');
@@ -202,7 +200,7 @@ function totalsOf(
   return [page, all];
 }
 
-/** A click on a column sorts by it, the higher values first, and the next click the other way. */
+/** A click on a column sorts it in descending order, the next click in ascending order. */
 function columnsOf(
   path: string,
   filters: Filters,

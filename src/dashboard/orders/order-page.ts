@@ -15,7 +15,6 @@ import { disputesSection, ledgerSection, orderTimeline } from './order-parts.ts'
 import type { OrderPagesDeps } from './parts.ts';
 import { orderPath, waitingSentence } from './parts.ts';
 
-/** What the page of an order shows beside the order. */
 export interface OrderPageContent {
   details: OrderDetails;
   lines: RunningLine[];
@@ -23,16 +22,14 @@ export interface OrderPageContent {
   actions: OrderAction[];
   isSuspended: boolean;
   isHoldRefused: boolean;
-  /** The page shows earlier entries of the timeline: then it does not follow what happens. */
+  /** Whether earlier entries of the timeline are shown: the page then does not reload itself. */
   isEarlier?: boolean;
-  /** The action that was just carried out. */
   done?: OrderAction | undefined;
 }
 
 const HOLD_REFUSED =
   'The payment gateway does not accept the transfer of this money to your account at the moment. The operators have been told, and it is tried again. Your money is not lost.';
 
-/** The page of one order. */
 export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View {
   const { details, lines, isSuspended, done } = content;
   const { order, now, unapplied } = details;
@@ -78,13 +75,12 @@ function refusalWithoutForm({ actions, details: { order } }: OrderPageContent) {
   return refused({ isOf: (path) => !forms.includes(path) });
 }
 
-/** Whether the buyer can still pay it. */
 const isPayable = (
   { status, pendingOperation, erasedAt }: OrderRow,
   unapplied: OrderDetails['unapplied'],
 ) => status === 'ACCEPTED' && pendingOperation === null && erasedAt === null && unapplied === null;
 
-/** What the merchant can do, the likely actions first: each opens its form. */
+/** Each action opens its form; the likely ones come first. */
 function actionList(
   { paymentUrlOf }: OrderPagesDeps,
   { actions, details: { order, unapplied } }: OrderPageContent,
@@ -98,7 +94,6 @@ function actionList(
   return h('section', { class: 'acts', 'aria-label': 'What you can do' }, copy, ...forms);
 }
 
-/** In the sandbox: acting as the buyer, and moving the clock. */
 function sandboxTools({
   details: { order, now, unapplied },
   actions,
@@ -107,7 +102,7 @@ function sandboxTools({
   const tools = actions.filter(({ isTestHelper }) => isTestHelper);
   if (tools.length === 0) return null;
   const { until } = waitingOf(order, { now, isSuspended, unapplied });
-  // So that the next deadline passes.
+  // After as many seconds the next deadline has passed.
   const seconds = until && Math.max(1, Math.ceil((until.getTime() - now.getTime()) / 1000));
   const suggested = seconds === null ? {} : { seconds: String(seconds) };
   return h(

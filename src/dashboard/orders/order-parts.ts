@@ -17,7 +17,7 @@ import { link } from '../view/url.ts';
 import { pathOf } from '../viewer.ts';
 import { orderPath } from './parts.ts';
 
-/** How a dispute ended, as its merchant reads it. */
+/** The endings of a dispute in the merchant's words. */
 const ENDINGS = {
   resolved_by_merchant: 'You resolved it.',
   decided_for_merchant: 'It was decided for you.',
@@ -27,7 +27,7 @@ const ENDINGS = {
   settled_by_operator: 'The money was settled outside the gateway.',
 } as const satisfies Record<DisputeEnding, string>;
 
-/** Every dispute of an order with the words of both sides; null if there never was one. */
+/** Every dispute with the words of both sides; null without disputes. */
 export function disputesSection(disputes: readonly DisputeRecord[], now: Date) {
   if (disputes.length === 0) return null;
   const title = disputes.length === 1 ? 'Dispute' : 'Disputes';
@@ -48,11 +48,10 @@ function disputeView(dispute: DisputeRecord, now: Date) {
   );
 }
 
-/** What one side wrote, and when. */
 export const words = (who: string, at: Date | null, text: string, now: Date) =>
   said([who, at && [', ', moment(at, now)]], text);
 
-/** What happened to an order, the latest first, with the state of each webhook. */
+/** The timeline, the latest entry first, with the state of each webhook. */
 export function orderTimeline(order: OrderRow, { rows, earlier }: TimelinePart, now: Date) {
   const entries = rows.map((row) => entryOf(order, row, now));
   return timelineSection(entries, { path: orderPath(order), earlier }, now);
@@ -71,7 +70,7 @@ function entryOf(order: OrderRow, row: TimelineRow, now: Date): TimelineEntry {
   };
 }
 
-/** Who did it, as the merchant may read it: a user or key of the merchant, but no operator's name. */
+/** The actor as the merchant may read it: a user or key of the merchant, but no operator's name. */
 function whoOf(actor: string): string {
   const [kind = '', ...rest] = actor.split(':');
   const name = rest.join(':');
@@ -114,7 +113,7 @@ const OPERATIONS = {
   loss: 'Taken back at the gateway, paid by the platform',
 } as const satisfies Record<RunningLine['operation'], string>;
 
-/** The ledger's lines of one order, and where its money was after each; null if no money has moved. */
+/** The ledger's lines of one order, with the balances after each; null if no money has moved. */
 export function ledgerSection(lines: readonly RunningLine[], now: Date) {
   if (lines.length === 0) return null;
   const hasSurplus = lines.some(({ surplusPaise }) => surplusPaise !== 0);

@@ -26,10 +26,9 @@ import { allowedActions, mayAct, orderPath, returnsMoney } from './parts.ts';
 const orderParams = z.object({ id: z.string() });
 const actionBody = z.record(z.string(), z.unknown());
 
-/** Of the ledger's lines; the balances after each are those of all. */
+/** The most lines of the ledger that are shown; the balances include all lines. */
 const MOST_LINES = 100;
 
-/** The page of one order, its version, and its actions. */
 export function orderPages(context: PageContext, deps: OrderPagesDeps): Route[] {
   return [
     ...showPage(context, deps),
@@ -61,7 +60,7 @@ function versionOf(context: PageContext, { orders }: OrderPagesDeps): Route[] {
   });
 }
 
-/** What concerns more than one form: an order or an action that does not exist, and a merchant that may not act. */
+/** Refusals that concern no single form: no such order or action, and a merchant that may not act. */
 const REFUSALS = refusalsExcept(
   'NOT_FOUND',
   'ORDER_NOT_FOUND',
@@ -81,7 +80,7 @@ function actionPage(context: PageContext, deps: OrderPagesDeps, actionId: OrderA
     },
   }).handledBy(async (request) => {
     const { viewer, params, actor } = request;
-    // Another merchant's order is unknown here, while the API says that it is another's.
+    // Another merchant's order is NOT_FOUND here, while the API says that it is another's.
     const order = await deps.orders.find(ownerOf(viewer), params.id);
     const action = deps.actions.find(actionId, viewer.environment);
     if (!action) throw errorOf('NOT_FOUND');

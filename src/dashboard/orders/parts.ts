@@ -9,20 +9,17 @@ import type { MerchantViewer } from '../viewer.ts';
 import { pathOf } from '../viewer.ts';
 import type { OrderAction, OrderActionId, OrderActions } from './actions.ts';
 
-/** What the pages of a merchant's orders call. */
 export interface OrderPagesDeps {
   sql: Sql;
   orders: MerchantOrders;
   actions: OrderActions;
   /** A refund of an order above this amount asks again for password and second factor. */
   refundAsksAbovePaise: number;
-  /** Of mails to the merchant about such a refund. */
+  /** For mails to the merchant about such a refund. */
   notices: NoticeDeps;
-  /** The URL of the buyer's page. */
   paymentUrlOf(order: OrderRow): string;
 }
 
-/** The path of the page of one order. */
 export function orderPath({ environment, orderNumber }: OrderRow, below = ''): string {
   return pathOf({ environment }, `/orders/${encodeURIComponent(orderNumber)}${below}`);
 }
@@ -37,7 +34,6 @@ const DISPUTE_ANSWERS: readonly string[] = [
 /** The actions with which a merchant returns the buyer's money. */
 const REFUNDS: readonly string[] = ['refundOrder', 'acceptDispute'] satisfies OrderActionId[];
 
-/** Whether an action returns the buyer's money. */
 export const returnsMoney = (actionId: string): boolean => REFUNDS.includes(actionId);
 
 /** Whether the merchant's status allows its users the action. */
@@ -46,12 +42,10 @@ export function mayAct({ merchantStatus }: MerchantViewer, actionId: string): bo
   return merchantStatus === 'APPROVED';
 }
 
-/** The actions that the merchant's status allows its users. */
 export function allowedActions(viewer: MerchantViewer, actions: OrderAction[]): OrderAction[] {
   return actions.filter(({ id }) => mayAct(viewer, id));
 }
 
-/** The sentence of what an order waits for. */
 export function waitingSentence(order: OrderRow, circumstances: MerchantCircumstances) {
   const { sentence } = waitingOf(order, circumstances);
   return h('p', { class: 'lead' }, ...sentence.map((part) => nodeOf(part, circumstances.now)));

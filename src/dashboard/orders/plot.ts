@@ -5,7 +5,7 @@ import { numberText } from '../../pages/format.ts';
 import { emptyState } from '../view/parts.ts';
 import { shortDay, stackedPlot } from '../view/plot.ts';
 
-/** What became of the orders of a day, by what their statuses mean for the money. */
+/** The outcomes of the orders of a day, by what their statuses mean for the money. */
 const TITLES = {
   completed: 'Completed',
   paid: 'Paid, not completed',
@@ -46,7 +46,7 @@ const shortCount = new Intl.NumberFormat('en', { notation: 'compact' });
 const TITLE = 'Orders by the day of their creation';
 const NONE = 'There were no orders.';
 
-/** The orders of some days as stacked bars, with the same figures in words for screen readers and as a table. */
+/** Stacked bars, with the same figures in words for screen readers and as a table. */
 export function ordersPlot(daysOfOrders: readonly DayOfOrders[]) {
   const days = daysOfOrders.map(outcomesOf);
   if (days.every((day) => totalOf(day) === 0)) return [emptyState(NONE)];
@@ -70,7 +70,6 @@ export function ordersPlot(daysOfOrders: readonly DayOfOrders[]) {
   ];
 }
 
-/** The figures of a day. */
 function readingText(day: OutcomeDay): string {
   const figures = OUTCOMES.filter((outcome) => day[outcome] > 0).map(
     (outcome) => `${TITLES[outcome]} ${numberText(day[outcome])}`,

@@ -34,7 +34,6 @@ const filterQuery = z.object({
 });
 type FilterQuery = z.output<typeof filterQuery>;
 
-/** The list of a merchant's deliveries in one environment, and the forms that send many again. */
 export const deliveryListPages = [showDeliveries, versionOfResend, resendSelection, resendAllSince];
 
 function showDeliveries(context: PageContext, deps: SettingsDeps): Route[] {
@@ -47,7 +46,7 @@ function showDeliveries(context: PageContext, deps: SettingsDeps): Route[] {
   );
 }
 
-/** While a resend runs, the page reloads as it proceeds. */
+/** While a resend runs, the page reloads at each step of it. */
 function versionOfResend(context: PageContext, { sql }: SettingsDeps): Route[] {
   return definePage(context, 'merchant', 'GET /deliveries/version').handledBy(
     async ({ viewer }) => {
@@ -85,7 +84,6 @@ function resendAllSince(context: PageContext, deps: SettingsDeps): Route[] {
   });
 }
 
-/** Goes back to the list with the number of deliveries. */
 const sentAgain = (viewer: MerchantViewer, count: number) => ({
   seeOther: pathWith(pathOf(viewer, '/deliveries'), { done: 'resent', count: String(count) }),
 });

@@ -18,7 +18,6 @@ import { form, link } from '../view/url.ts';
 import { pathOf } from '../viewer.ts';
 import { IN_ENVIRONMENT, resultText, webhookTabs } from './parts.ts';
 
-/** What the list of deliveries shows. */
 export interface DeliveriesContent {
   environment: Environment;
   /** The filter as it was typed. */
@@ -27,13 +26,13 @@ export interface DeliveriesContent {
   chosen: PageChoice;
   list: ListPage<ListedDelivery>;
   resend: ResendProgress | undefined;
-  /** Of the resend: the page reloads when it has another one. */
+  /** The version of the resend: the page reloads when it changes. */
   version: string;
   /** How many deliveries the form has just sent again. */
   resent: number | undefined;
 }
 
-/** The id of the form below the table, which has its boxes. */
+/** The id of the form below the table, to which the boxes of the rows belong. */
 const SELECTION = 'selection';
 
 const CHIPS = {
@@ -43,7 +42,6 @@ const CHIPS = {
 
 const namesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));
 
-/** The list of webhooks. */
 export function deliveriesView(content: DeliveriesContent): View {
   const { environment, values, violations, chosen, list, resend, version } = content;
   const { rows, total, hasMore } = list;
@@ -164,7 +162,7 @@ const STOPPED = {
   endpoint_refuses: 'It was stopped, because your server refused all of the last hundred.',
   no_url: 'It was stopped, because there is no webhook URL any more.',
 } as const;
-/** The result of a resend is shown for this time. */
+/** How long the result of a resend is shown. */
 const SHOWN_MS = 3_600_000;
 
 function resendNotice({ left, delivered, refused: count, finishedAt, stopCause }: ResendProgress) {

@@ -34,7 +34,7 @@ import { ownerOf, pathOf } from '../viewer.ts';
 import type { SettingsDeps } from './parts.ts';
 import { IN_ENVIRONMENT, resultText } from './parts.ts';
 
-/** The page shows the result of a resend if it comes within this time. */
+/** How long the page waits for the result of a resend. */
 const WAIT_MS = 2500;
 
 const params = z.object({ id: z.string() });
@@ -45,7 +45,6 @@ const query = z.object({
   done: z.string().optional(),
 });
 
-/** The page of one delivery with its attempts, and the form that sends it again. */
 export const deliveryPages = [showDelivery, resendDelivery];
 
 function showDelivery(context: PageContext, deps: SettingsDeps): Route[] {
@@ -83,7 +82,7 @@ async function readContent(
   return { environment: viewer.environment, delivery, shown, before, done };
 }
 
-/** What the page of a delivery shows; `shown` is the attempt that it shows in full. */
+/** `shown` is the attempt that the page shows in full. */
 type DeliveryContent = Awaited<ReturnType<typeof readContent>>;
 
 const DONE = {
@@ -95,7 +94,6 @@ const DONE = {
   started: { tone: 'wait', text: 'It is being sent again. Reload this page to see the answer.' },
 } as const satisfies Record<RetryOutcome['outcome'], unknown>;
 
-/** The page of one delivery. */
 function deliveryView(content: DeliveryContent): View {
   const { environment, delivery, shown, done } = content;
   const path = pathOf({ environment }, `/deliveries/${delivery.deliveryId}`);
@@ -158,7 +156,6 @@ function resendForm(environment: Environment, path: string) {
   ];
 }
 
-/** How an attempt was begun. */
 const KINDS = { scheduled: 'Scheduled', manual: 'By hand' } as const;
 
 function attemptsSection({ delivery, before }: DeliveryContent, path: string) {
@@ -225,7 +222,7 @@ function answerPart({ answer }: AttemptDetails) {
 
 const indented = (json: string) => JSON.stringify(JSON.parse(json), null, 2);
 
-/** The request as HTTP/1.1 writes it. */
+/** The request in the format of HTTP/1.1. */
 function requestText({ method, path, headers, body }: SentRequest): string {
   const lines = headers.map(([name, value]) => `${name}: ${value}`);
   return [`${method} ${path} HTTP/1.1`, ...lines, '', body].join('\n');

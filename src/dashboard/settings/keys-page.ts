@@ -25,7 +25,6 @@ import { MONEY, newSecretView } from './questions.ts';
 
 const DONE = { domains: 'The approved domains are saved.' } as const;
 
-/** A merchant's API key in one environment, and the domains that may use it from browsers. */
 export const keyPages = [showKeys, secretForms, setDomains];
 
 function showKeys(context: PageContext, { sql }: SettingsDeps): Route[] {

@@ -17,7 +17,6 @@ import { capitalised, moment, notice } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import { pathOf } from '../viewer.ts';
 
-/** What the pages of keys, webhook settings and deliveries hand to the features. */
 export interface SettingsDeps {
   sql: Sql;
   /** The key of the HMACs of API secrets. */
@@ -25,31 +24,29 @@ export interface SettingsDeps {
   /** Opens and seals webhook secrets. */
   secretBox: SecretBox;
   checkUrl: CheckUrl;
-  /** Sends test events. */
   sender: WebhookSender;
   apiVersion: string;
   retries: DeliveryRetries;
-  /** Of mails to the merchant about what its users do. */
+  /** For mails to the merchant about what its users do. */
   notices: NoticeDeps;
 }
 
-/** Something that a merchant has to do, with the page on which to do it. */
 export interface AttentionItem {
   text: string;
   to: string;
-  /** Until when; those without a deadline come after those with one. */
+  /** The deadline; items without one come last. */
   until: Date | null;
-  /** Something does not work. */
+  /** Whether something does not work. */
   isFault?: boolean;
 }
 
-/** Where a page's subject is, in a sentence. */
+/** The environment of a page's subject, in a sentence. */
 export const IN_ENVIRONMENT = {
   sandbox: 'in the sandbox',
   production: 'in production',
 } as const satisfies Record<Environment, string>;
 
-/** What came of an attempt: "200", or why it failed: "Answered 503". */
+/** The result of an attempt: "200", or why it failed: "Answered 503". */
 export function resultText({
   statusCode,
   error,
@@ -60,7 +57,6 @@ export function resultText({
   return capitalised(error ?? String(statusCode ?? ''));
 }
 
-/** The two pages about webhooks: what was sent, and where to. */
 export function webhookTabs(environment: Environment, current: '/deliveries' | '/webhooks') {
   const pathIn = (below: string) => pathOf({ environment }, below);
   const pages = { [pathIn('/deliveries')]: 'Sent webhooks', [pathIn('/webhooks')]: 'Endpoint' };
@@ -83,7 +79,7 @@ const titleOf = ({ count }: LastAttempts) =>
 
 const listPath = (environment: Environment) => pathOf({ environment }, '/deliveries?state=PENDING');
 
-/** The notice above the list of webhooks of which some have one attempt left; null without any. */
+/** The notice above the list of webhooks if some have one attempt left; null without any. */
 export async function webhookBanner(sql: Sql, owner: DeliveryOwner) {
   const last = await lastAttempts(sql, owner);
   if (!last) return null;
@@ -96,7 +92,7 @@ export async function webhookBanner(sql: Sql, owner: DeliveryOwner) {
   ]);
 }
 
-/** The same for the list of what needs the merchant's attention, and an endpoint that fails. */
+/** Deliveries with one attempt left, and an endpoint that fails, as items for the merchant's attention. */
 export async function webhookAttention(sql: Sql, owner: DeliveryOwner): Promise<AttentionItem[]> {
   const { environment } = owner;
   const [last, failingSince] = await Promise.all([

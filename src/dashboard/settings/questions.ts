@@ -14,22 +14,20 @@ import { form, link } from '../view/url.ts';
 import { pathOf } from '../viewer.ts';
 import { IN_ENVIRONMENT } from './parts.ts';
 
-/** What is asked before a secret is replaced or a URL is removed. */
 interface Question {
   id: string;
   title: string;
   subject: string;
   danger: string;
-  /** What that means for the shop in production. */
+  /** The effect on the shop in production. */
   inProduction: string;
   more: string;
-  /** Of the button. */
   text: (environment: Environment) => string;
   back: '/keys' | '/webhooks';
   backText: string;
 }
 
-/** By the path of the question's page and of its form. */
+/** The keys are the path of the question's page and of its form. */
 const QUESTIONS: Readonly<Record<`/${string}`, Question>> = {
   '/keys/rotate': {
     id: 'rotate',
@@ -69,7 +67,6 @@ const QUESTIONS: Readonly<Record<`/${string}`, Question>> = {
   },
 };
 
-/** The pages that ask before a secret is replaced or a URL is removed. */
 export function questionPages(context: PageContext): Route[] {
   return Object.entries(QUESTIONS).flatMap(([path, question]) =>
     definePage(context, 'merchant', `GET /${path.slice(1)}`, { asksFirst: true }).handledBy(
@@ -133,7 +130,7 @@ export function newSecretView(
   });
 }
 
-/** What is at stake with a key. */
+/** What a person with the key can do. */
 export const MONEY = {
   sandbox: 'A sandbox key moves no real money.',
   production:
@@ -165,7 +162,6 @@ export function newWebhookSecretView(
   });
 }
 
-/** What a page with a new secret shows, and what the file has that it offers. */
 interface ShownSecret {
   title: string;
   heading: string;

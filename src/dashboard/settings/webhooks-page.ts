@@ -23,12 +23,11 @@ import { newWebhookSecretView } from './questions.ts';
 import type { WebhooksContent } from './webhooks-view.ts';
 import { webhooksView } from './webhooks-view.ts';
 
-/** An attempt takes up to 15 s, and waits for a second for its slot. */
+/** An attempt takes up to 15 s, and waits up to 1 s for its slot. */
 const TEST_EVENT_TIMEOUT_MS = 20_000;
-/** A DNS server takes up to 3 s. */
+/** To resolve the host takes up to 3 s. */
 const SAVE_TIMEOUT_MS = 10_000;
 
-/** A merchant's webhook endpoint in one environment: its URL, its secret, its figures, test events. */
 export const webhookPages = [showWebhooks, saveUrl, rotateSecret, removeUrl, testEventPage];
 
 function showWebhooks(context: PageContext, deps: SettingsDeps): Route[] {
@@ -87,7 +86,7 @@ function removeUrl(context: PageContext, deps: SettingsDeps): Route[] {
   });
 }
 
-/** The result is in the answer: a test event is recorded nowhere. */
+/** The answer of the form has the result, because a test event is not stored. */
 function testEventPage(context: PageContext, deps: SettingsDeps): Route[] {
   return definePage(context, 'merchant', 'POST /webhooks/test', {
     formPath: '/webhooks',

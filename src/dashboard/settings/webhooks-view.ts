@@ -17,16 +17,13 @@ import { form, link } from '../view/url.ts';
 import { pathOf } from '../viewer.ts';
 import { IN_ENVIRONMENT, webhookTabs } from './parts.ts';
 
-/** What the page of the webhook settings shows. */
 export interface WebhooksContent {
   environment: Environment;
   endpoint: Endpoint;
   figures: EndpointFigures;
-  /** The attempts since the time of the figures. */
+  /** The attempts since the beginning of the figures. */
   hours: readonly AttemptsOfHour[];
-  /** What has just been done. */
   done?: string | undefined;
-  /** A test event that was just sent. */
   tested?: TestEventResult & { event: TestEventType };
 }
 
@@ -39,7 +36,6 @@ const DONE = {
   removed: { tone: 'wait', text: 'The URL is removed. No webhooks are sent.' },
 } as const;
 
-/** The page of the webhook settings. */
 export function webhooksView(content: WebhooksContent): View {
   const { environment, endpoint, done, tested } = content;
   return {
@@ -108,7 +104,7 @@ function urlSection({ environment, endpoint }: WebhooksContent) {
 const PERCENT = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 1 });
 function figuresSection({ environment, figures: known, hours }: WebhooksContent) {
   const { since, attempts, delivered, p95Ms, failingSince } = known;
-  // A rate of 99.96 % is not 100 %.
+  // Rounded down: a rate of 99.96 % is not 100 %.
   const rate = attempts === 0 ? 0 : Math.floor((delivered / attempts) * 1000) / 1000;
   return setting(
     'figures',
@@ -181,7 +177,7 @@ function testResult({
 
 const HOURS = 24;
 
-/** The attempts of the last 24 hours as stacked bars, with the same figures as a table. */
+/** Stacked bars for the last 24 hours, with the same figures as a table. */
 function attemptsPlot(some: readonly AttemptsOfHour[]) {
   const hours = Array.from({ length: HOURS }, (_, index) => {
     const hoursAgo = HOURS - 1 - index;

@@ -9,21 +9,19 @@ import { section, tag } from '../view/parts.ts';
 import { codePanel } from '../view/texts.ts';
 import { icon, link } from '../view/url.ts';
 
-/** What the pages of the site need beside the dashboard's. */
 export interface SiteDeps {
-  /** Whether the service can serve, shown on its first page. */
+  /** For the state of the service, which the first page shows. */
   readiness: Readiness;
-  /** Of the documentation. */
+  /** From the documentation. */
   createOrderCommand: string;
 }
 
-/** How the parts of the service are called on the page. */
+/** The names of the service's parts on the page. */
 const PARTS: Readonly<Record<string, string>> = {
   database: 'API and dashboard',
   temporal: 'Payments and webhooks',
 };
 
-/** The life of an order. */
 const STEPS: readonly { icon: IconName; title: string; text: string }[] = [
   {
     icon: 'shopping-bag',
@@ -47,7 +45,6 @@ const STEPS: readonly { icon: IconName; title: string; text: string }[] = [
   },
 ];
 
-/** The service's first page: what it is, the log-in, the documentation, and whether it works. */
 export function landingPage(context: PageContext, deps: SiteDeps): Route[] {
   return definePage(context, 'site', 'GET /').handledBy(async ({ viewer: { user } }) => {
     const { checks } = await deps.readiness.check();

@@ -28,7 +28,6 @@ const STATES = {
   suspended: ['bad', 'Suspended'],
 } as const satisfies Record<ApplicationState, readonly [Tone, string]>;
 
-/** The state of a merchant's application. */
 export function applicationState(state: ApplicationState) {
   const [tone, text] = STATES[state];
   return tag(tone, text);
@@ -36,7 +35,6 @@ export function applicationState(state: ApplicationState) {
 
 const typed = (text: string | null) => (text === null ? '–' : h('span', { dir: 'auto' }, text));
 
-/** What a merchant has entered about its business. */
 export function businessFacts(business: BusinessDetails) {
   const { businessKind, street, city, region, pinCode } = business;
   const address = [street, city, region, pinCode].filter((part) => part !== null).join(', ');
@@ -50,7 +48,7 @@ export function businessFacts(business: BusinessDetails) {
   });
 }
 
-/** A bank account. @param accountNumber what is shown in place of the last four digits */
+/** @param accountNumber is shown in place of the last four digits */
 export function bankFacts(bank: BankDetails, accountNumber?: ComponentChildren) {
   const { accountHolder, accountLastFour, ifsc } = bank;
   return facts({
@@ -67,12 +65,7 @@ function sizeText(sizeBytes: number): string {
   return kilobytes < 1024 ? `${Math.ceil(kilobytes)} KB` : `${SIZE.format(kilobytes / 1024)} MB`;
 }
 
-/**
- * The documents of an application.
- *
- * @param pathOf the path from which a document is downloaded
- * @param actionOf what can be done with a document; without it there is no such column
- */
+/** @param actionOf what can be done with a document; without it there is no such column */
 export function documentTable(
   documents: readonly DocumentFacts[],
   pathOf: (document: DocumentFacts) => string,
@@ -96,11 +89,7 @@ export function documentTable(
 const PDF = 'application/pdf';
 const NO_READER = 'This browser cannot show a PDF inside a page: save it with the link above.';
 
-/**
- * The documents themselves: pictures and PDFs, each with a link that saves it.
- *
- * @param pathOf the path from which a document is downloaded
- */
+/** Pictures and PDFs as they are, each with a link that saves it. */
 export function shownDocuments(
   documents: readonly DocumentFacts[],
   pathOf: (document: DocumentFacts) => string,
@@ -128,7 +117,7 @@ export function shownDocuments(
   });
 }
 
-/** What differs from the submission before; nothing without one. */
+/** The differences from the submission before; nothing without one. */
 export function changesSection(application: Application) {
   const changes = changesSince(application);
   if (changes === undefined) return null;
@@ -184,13 +173,13 @@ export function documentReply(
   };
 }
 
-/** Why a merchant cannot take payments in production, as a clause; null if it can. */
+/** The reason as a clause; null if the merchant can take payments in production. */
 export function notReadyReason(readiness: Readiness): ComponentChildren {
   const why = whyNotReady(readiness);
   return why && [why.reason, why.until && [': it does from ', moment(why.until), ' on']];
 }
 
-/** The same for an approved merchant as sentences, with what that means. */
+/** The reason why an approved merchant cannot take payments in production, as sentences with the consequence. */
 export function notReadyText(readiness: Readiness): ComponentChildren {
   return [
     'In production the account cannot take payments yet, because ',
@@ -205,10 +194,10 @@ export const SUSPENSION_STOPS =
   'Payments that were begun still count, and disputes, refunds and webhooks continue. Disputes are answered ' +
   'in the dashboard.';
 
-/** More of them are shown on demand. */
+/** Further items are shown on demand. */
 const MOST_AT_ONCE = 5;
 
-/** What an application lacks, as a list; nothing if it lacks nothing. */
+/** A list of what an application lacks; nothing if it is complete. */
 export function missingList(missing: readonly string[]) {
   if (missing.length === 0) return null;
   const list = h(

@@ -8,13 +8,10 @@ import { form, link } from './url.ts';
 /** The field that a form sends once its question was answered. */
 export const CONFIRMED_FIELD = 'confirmed';
 
-/** The question before money moves: see {@link confirmationView}. */
 interface Question {
   readonly title: string;
   readonly amountPaise: number;
-  /** Who gets the money. */
   readonly to: ComponentChildren;
-  /** What happens then. */
   readonly consequence: ComponentChildren;
   /** More that the reader has to see, such as the words that the other side will read. */
   readonly more?: ComponentChildren;
@@ -22,7 +19,6 @@ interface Question {
   /** Where the form is sent, and what it sends beside the answer. */
   readonly action: string;
   readonly values: Readonly<Record<string, string | undefined>>;
-  /** The page to go back to. */
   readonly back: string;
 }
 

@@ -3,7 +3,6 @@ import { h } from 'preact';
 import { notice } from './parts.ts';
 import { useShownAgain, useTyped, useViolation } from './typed.ts';
 
-/** The declaration of one field of a form. */
 export interface Field {
   readonly name: string;
   readonly label: string;
@@ -16,7 +15,7 @@ export interface Field {
   readonly autocomplete?: string;
 }
 
-/** Says why a form of the page was refused: see {@link refused}. */
+/** Shows why a form of the page was refused: see {@link refused}. */
 function Refused({ isOf = () => true, atFields, end = '' }: RefusedPart) {
   const again = useShownAgain(isOf);
   if (!again?.refusal) return null;
@@ -29,15 +28,15 @@ function Refused({ isOf = () => true, atFields, end = '' }: RefusedPart) {
 }
 
 interface RefusedPart {
-  /** Whether it is said here of the form with this action. */
+  /** Whether it belongs to the form with this action. */
   readonly isOf?: (action: string) => boolean;
-  /** What is said where the fields say what is wrong with them; null for nothing more. */
+  /** The text where the fields show their violations; null for no text. */
   readonly atFields?: string | null;
-  /** After the message. */
+  /** The character after the message. */
   readonly end?: '.' | '';
 }
 
-/** The place in which a page says why one of its forms was refused: see `refusals` of a page. */
+/** Where a page shows why one of its forms was refused: see `refusals` of a page. */
 export const refused = (part: RefusedPart = {}) => h(Refused, part);
 
 interface LabelledField {
@@ -49,7 +48,7 @@ interface LabelledField {
   ) => ComponentChildren;
 }
 
-/** The field with its label, its hint and its violation, all announced with it. */
+/** Screen readers read the label, the hint and the violation with the field. */
 function Labelled({ field, control }: LabelledField) {
   const { name, label, hint, required = false, neededLater = false, value } = field;
   const typed = useTyped(name);
@@ -81,7 +80,6 @@ function Labelled({ field, control }: LabelledField) {
   );
 }
 
-/** A field of one line. */
 export function textField(
   field: Field & {
     type?: 'text' | 'email' | 'password' | 'search' | 'url' | 'tel' | 'date' | 'datetime-local';
@@ -101,7 +99,6 @@ export function textField(
   });
 }
 
-/** A field of several lines. */
 export function textArea(field: Field & { maxLength?: number }) {
   const area = { rows: 4, maxLength: field.maxLength, dir: 'auto' } as const;
   return h(Labelled, {
@@ -112,7 +109,7 @@ export function textArea(field: Field & { maxLength?: number }) {
   });
 }
 
-/** A choice of one. @param choices the values with their texts */
+/** @param choices the values with their texts */
 export function choice(
   field: Field & { choices: Readonly<Record<string, string>>; placeholder?: string },
 ) {
@@ -138,7 +135,7 @@ export const fileField = (field: Field & { accept: string }) =>
     control: (common) => h('input', { ...common, type: 'file', accept: field.accept }),
   });
 
-/** A box to tick; its value is `on`. One that was not ticked is no field of the form that was sent. */
+/** The value is `on`; a box that is not ticked is not sent. */
 function CheckBox({ name, label, hint, value }: Field) {
   const hintId = hint === undefined ? undefined : `${name}-hint`;
   const checked = (useTyped(name) ?? value) === 'on';
@@ -151,7 +148,6 @@ function CheckBox({ name, label, hint, value }: Field) {
   );
 }
 
-/** See {@link CheckBox}. */
 export const checkBox = (field: Field) => h(CheckBox, field);
 
 /** A value that the form sends without showing it. */
@@ -163,10 +159,10 @@ function KeptHidden({ name, value }: { name: string; value: string }) {
   return hidden(name, useTyped(name) || value);
 }
 
-/** The same for a value that stays when the form is shown again, so that what was done is not done twice. */
+/** A hidden value that stays when the form is shown again, so that its command is not carried out twice. */
 export const keptHidden = (name: string, value: string) => h(KeptHidden, { name, value });
 
-/** The button of a form. `danger` for what cannot be undone; `second` beside a main button. */
+/** `danger` for what cannot be undone; `second` beside a main button. */
 export function submit(text: string, kind: 'main' | 'second' | 'danger' | 'small' = 'main') {
   return h('button', { class: kind === 'main' ? 'button' : `button ${kind}` }, text);
 }

@@ -11,63 +11,60 @@ import type { FormState, ShownAgain } from './typed.ts';
 import { FormShownAgain, withState } from './typed.ts';
 import { form, icon, link, withPathPrefix } from './url.ts';
 
-/** The URLs of the files that pages load. */
 export interface Files {
   readonly style: string;
   readonly island: string;
   readonly icon: string;
 }
 
-/** Who looks at the page, which decides what surrounds its content. */
+/** The viewer, who decides what surrounds the content. */
 export type Frame =
   | { readonly kind: 'signedOut' }
   | {
       readonly kind: 'merchant';
       readonly name: string;
       readonly environment: Environment;
-      /** The same page in the other environment, or its home where the page has no counterpart. */
+      /** The same page in the other environment, or its first page if it has no such page. */
       readonly otherPath: string;
     }
   | { readonly kind: 'operator'; readonly role: string };
 
-/** What a page's handler returns: its title and its content. */
 export interface View {
   readonly title: string;
   readonly content: ComponentChildren;
   /** Reloads the page when the JSON at `path` says another version than this one. */
   readonly live?: { readonly path: string; readonly version: string };
-  /** At the end of the heading's line, such as the link that saves what the page lists. */
+  /** At the end of the heading's line, such as the link that saves the list. */
   readonly beside?: ComponentChildren;
-  /** Without the usual heading, because the content has one. */
+  /** Leaves out the usual heading, because the content has one. */
   readonly hasOwnHeading?: boolean;
   /** Wide although it is not a page of the dashboard. */
   readonly isWide?: boolean;
 }
 
-/** What surrounds the content of a page. */
 export interface Layout {
   readonly frame: Frame;
   readonly files: Files;
-  /** Of the response's Content-Security-Policy. */
+  /** The nonce in the response's Content-Security-Policy. */
   readonly nonce: string;
   readonly pathPrefix: string;
-  /** The path of this page, to mark it in the navigation. */
+  /** The path of this page, which is marked in the navigation. */
   readonly path: string;
   /**
    * Notices about webhooks that are about to fail, above their list; on every page the way there has a mark in the
    * navigation.
    */
   readonly banners: ComponentChildren;
-  /** What was typed into a form of the page that was not carried out. */
+  /** What was typed into a form of the page that was refused. */
   readonly again?: ShownAgain | undefined;
 }
 
-/** A page of the navigation: below the first page of its audience. */
+/** Its path is relative to the first page of the audience. */
 interface NavigationPage {
   readonly below: string;
   readonly title: string;
   readonly icon: IconName;
-  /** Other pages of the same subject. */
+  /** The path of other pages of the same subject. */
   readonly also?: string;
 }
 
@@ -144,7 +141,6 @@ function brand(name: string, below: string) {
   return h('p', { class: 'brand' }, brandOf(mark(), { name, below }));
 }
 
-/** The two environments of a merchant, of which one is shown. */
 function environmentSwitch(environment: Environment, otherPath: string) {
   return h(
     'nav',
@@ -226,7 +222,6 @@ function titleOf(view: View, frame: Frame): string {
   }
 }
 
-/** Renders a whole HTML document. */
 export function renderView(view: View, layout: Layout): string {
   const { frame, pathPrefix, path, banners, again } = layout;
   const environment = frame.kind === 'merchant' ? frame.environment : undefined;

@@ -15,7 +15,7 @@ import {
 } from './parts.ts';
 import { link, pathWith } from './url.ts';
 
-/** What happened, in words, by the step's kind. */
+/** The steps in words, by their kind. */
 export const STEP_LABELS = {
   ORDER_CREATED: 'Created',
   PAYMENT_SUCCESS: 'Paid',
@@ -44,18 +44,17 @@ export const STEP_LABELS = {
   ORDER_ERASED: "The buyer's data was erased",
 } as const satisfies Record<TimelineRow['kind'], string>;
 
-/** Words that are written otherwise than their names in the timeline of the API. */
+/** Words whose spelling differs from their names in the API's timeline. */
 const NAMES: Readonly<Record<string, string>> = { utr: 'UTR', gateway_payment_id: 'Payment id' };
 
-/** Longer texts, and those with line breaks, are of people. */
+/** Texts that are longer or have line breaks were typed by people. */
 const MOST_IN_LINE = 60;
 
 const isId = (name: string) => /(id|utr)$/i.test(name);
 
-/** Something that has happened. */
 export interface TimelineEntry {
   readonly what: string;
-  /** The same as the API names it. */
+  /** Its name in the API. */
   readonly code?: string;
   readonly at: Date;
   readonly by?: ComponentChildren;
@@ -64,7 +63,7 @@ export interface TimelineEntry {
   readonly more?: ComponentChildren;
 }
 
-/** The amount and the status of an order, and which one it is. @param list that the page belongs to */
+/** @param list the list that the page belongs to */
 export function orderHead(
   list: { path: string; list: string },
   { kind, name, one }: { kind: string; name: string; one: ComponentChildren },
@@ -78,7 +77,6 @@ export function orderHead(
   );
 }
 
-/** What one side of a dispute has written. */
 export function said(who: ComponentChildren, text: string) {
   return h('div', { class: 'said' }, hint(who), written(text));
 }
@@ -103,7 +101,6 @@ export function timelineSection(
   );
 }
 
-/** What happened to an order or a merchant, in the order of the entries. */
 export function timeline(entries: readonly TimelineEntry[], now = new Date()) {
   return h(
     'ol',

@@ -7,12 +7,12 @@ import { hidden, submit } from './fields.ts';
 import { hint } from './parts.ts';
 import { form, link, pathWith } from './url.ts';
 
-/** The numbers of rows on a page to choose from; the first is the usual one. */
+/** The numbers of rows on a page to choose from; the first is the default. */
 export type PageSizes = readonly [number, ...number[]];
 const USUAL_SIZES: PageSizes = [25, 50, 100];
 const MOST_PAGES = 1_000_000;
 
-/** The fields of a list's query that choose the page. What is no page is the first one. */
+/** The fields of a list's query that choose the page. An invalid page is the first one. */
 export const pageFieldsOf = (sizes: PageSizes) => ({
   page: z.coerce.number().int().min(1).max(MOST_PAGES).catch(1),
   size: z.coerce.number().pipe(z.literal(sizes)).catch(sizes[0]),
@@ -20,31 +20,28 @@ export const pageFieldsOf = (sizes: PageSizes) => ({
   after: z.string().max(100).optional().catch(undefined),
 });
 
-/** Those of a list with the usual numbers of rows. */
+/** The fields of a list with the default numbers of rows. */
 export const pageFields = pageFieldsOf(USUAL_SIZES);
 
-/** The page that a query chooses. */
 export interface PageChoice {
   page: number;
   size: number;
   after?: string | undefined;
 }
 
-/** The rows of a chosen page. */
 export function partOf({ page, size, after }: PageChoice): ListPart {
   return after ? { skip: 0, limit: size, after } : { skip: (page - 1) * size, limit: size };
 }
 
-/** The fields of a query without those of the page. */
+/** The fields of a query without those that choose the page. */
 export type Filters = Readonly<Record<string, string | undefined>>;
 
-/** A list and its page, for {@link pages}. */
 export interface PagedList {
   path: string;
-  /** What the links of the pages keep. */
+  /** The links of the pages keep these. */
   filters: Filters;
   chosen: PageChoice;
-  /** Those of {@link pageFieldsOf}, if they are not the usual ones. */
+  /** The argument of {@link pageFieldsOf}, if it is not the default. */
   sizes?: PageSizes;
   /** The rows on this page. */
   shown: number;
@@ -53,7 +50,6 @@ export interface PagedList {
   next?: string | undefined;
 }
 
-/** The text of a list or of a page without rows. */
 export const emptyText = ({ page, after }: PageChoice, text: string) =>
   page > 1 || after ? 'There is nothing on this page.' : text;
 
@@ -86,7 +82,7 @@ function rangeText({ chosen: { page, size }, shown, total }: PagedList): string 
 
 const lastOf = ({ count }: ListTotal, { size }: PageChoice) => Math.ceil(count / size);
 
-/** The path of a page, without what is usual. */
+/** The path of a page, without the fields that have their default. */
 function pagePath(
   { path, filters, sizes = USUAL_SIZES }: PagedList,
   { page, size, after }: PageChoice,
@@ -133,7 +129,7 @@ function numberLinks(list: PagedList, last: number) {
   ];
 }
 
-/** Fewer pages are all linked. */
+/** Up to so many pages are all linked. */
 const PAGES_WITHOUT_JUMP = 3;
 
 function jumpForm({ path, filters, chosen }: PagedList, last: number) {
@@ -179,7 +175,7 @@ export interface FilteredList {
   /** The field that they choose. */
   name: string;
   chosen: string | undefined;
-  /** The rows of each filter, where they are counted. */
+  /** The number of rows of each filter, where they are counted. */
   counts?: Readonly<Record<string, number>> | undefined;
 }
 
@@ -208,7 +204,7 @@ export function chips(
   );
 }
 
-/** The pages of one subject: a link to each, the current one marked. @param titles of the pages by their paths */
+/** @param titles of the pages by their paths */
 export function tabs(label: string, titles: Readonly<Record<string, string>>, current: string) {
   return h(
     'nav',

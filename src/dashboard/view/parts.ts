@@ -6,7 +6,7 @@ import type { IconName } from '../../pages/icons.ts';
 import type { ListedDelivery } from '../../webhooks/public.ts';
 import { icon, link } from './url.ts';
 
-/** How a notice or a tag is coloured; its icon and its text say the same. */
+/** The colour of a notice or a tag; its icon and its text say the same. */
 export type Tone = 'plain' | 'info' | 'wait' | 'good' | 'bad' | 'back';
 
 const TONE_ICONS = {
@@ -27,10 +27,10 @@ export function notice(tone: Tone, text: ComponentChildren, role?: 'alert' | 'st
   return h('div', { class: `notice ${tone}`, role }, icon(TONE_ICONS[tone]), h('div', null, text));
 }
 
-/** What forms can have done, by the code in the query of the page that is shown then. */
+/** The results of forms, by the code in the query of the page that is shown after them. */
 export type Outcomes = Readonly<Record<string, string | { tone: Tone; text: string }>>;
 
-/** Says what was just done; a code that is none of `outcomes` says nothing. */
+/** Shows what was just done; nothing for an unknown code. */
 export function doneNotice(outcomes: Outcomes, code: string | undefined) {
   const outcome = code !== undefined && Object.hasOwn(outcomes, code) && outcomes[code];
   if (!outcome) return null;
@@ -44,14 +44,12 @@ export function tag(tone: Tone, text: string, name: IconName = TONE_ICONS[tone])
   return h('span', { class: `tag ${tone}` }, icon(name), text);
 }
 
-/** A status as people read it; the API's word is beside it where developers look. */
 interface StatusLook {
   readonly tone: Tone;
   readonly text: string;
   readonly icon: IconName;
 }
 
-/** The words, colours and icons of an order's status. */
 export const ORDER_STATUS_LOOKS = {
   ACCEPTED: { tone: 'wait', text: 'Waiting for payment', icon: 'circle-dashed' },
   PAID: { tone: 'info', text: 'Paid', icon: 'badge-indian-rupee' },
@@ -63,19 +61,18 @@ export const ORDER_STATUS_LOOKS = {
   CANCELLED: { tone: 'plain', text: 'Cancelled', icon: 'ban' },
 } as const satisfies Record<OrderStatus, StatusLook>;
 
-/** The status of an order; its title is the API's word. */
+/** The title is the API's word. */
 export function orderStatus(status: OrderStatus) {
   return statusTag(ORDER_STATUS_LOOKS[status], status);
 }
 
-/** The words, colours and icons of a webhook's state. */
 export const DELIVERY_STATE_LOOKS = {
   PENDING: { tone: 'wait', text: 'Waiting', icon: 'clock' },
   DELIVERED: { tone: 'good', text: 'Accepted', icon: 'circle-check' },
   FAILED: { tone: 'bad', text: 'Failed', icon: 'circle-x' },
 } as const satisfies Record<ListedDelivery['state'], StatusLook>;
 
-/** The state of a webhook; its title is the API's word. */
+/** The title is the API's word. */
 export function deliveryState(state: ListedDelivery['state']) {
   return statusTag(DELIVERY_STATE_LOOKS[state], state);
 }
@@ -84,14 +81,13 @@ function statusTag({ tone, text, icon: name }: StatusLook, title: string) {
   return h('span', { class: `tag ${tone}`, title }, icon(name), text);
 }
 
-/** In which environment something is, which must not be overlooked. */
 export function environmentTag(environment: Environment) {
   return environment === 'sandbox'
     ? tag('plain', 'Sandbox', 'flask-conical')
     : tag('info', 'Production', 'badge-indian-rupee');
 }
 
-/** What a list or a part of a page says that has nothing to show. */
+/** The text of a list or a part of a page that is empty. */
 export function emptyState(text: ComponentChildren, name: IconName = 'inbox') {
   return h('p', { class: 'empty' }, icon(name), h('span', null, text));
 }
@@ -113,7 +109,7 @@ export function objectHead(
   );
 }
 
-/** A part of a page with a heading. @param id unique on the page */
+/** @param id unique on the page */
 export function section(id: string, title: string, ...children: ComponentChildren[]) {
   return h(
     'section',
@@ -156,7 +152,6 @@ export function facts(entries: Readonly<Record<string, ComponentChildren>>) {
   );
 }
 
-/** Figures beside each other, by their names. */
 export function figures(entries: Readonly<Record<string, ComponentChildren>>) {
   return h(
     'dl',
@@ -167,10 +162,10 @@ export function figures(entries: Readonly<Record<string, ComponentChildren>>) {
   );
 }
 
-/** The same below a figure: what it is compared with, or counted from. */
+/** A smaller text below a figure, such as the figure that it is compared with. */
 export const below = (text: string | null) => text !== null && h('span', { class: 'before' }, text);
 
-/** What a page is about, and beside it what belongs to it. @param label of the latter, for screen readers */
+/** The main content, and other content beside it. @param label of the latter, for screen readers */
 export function split(main: ComponentChildren[], label: string, beside: ComponentChildren[]) {
   return h(
     'div',
@@ -185,10 +180,9 @@ export function wordsOf(name: string): string {
   return capitalised(name.replaceAll(/[_.]|(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase());
 }
 
-/** A text with a capital at its beginning. */
 export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** A sentence that is smaller and softer than the others. */
+/** A sentence in smaller and paler text. */
 export const hint = (...children: ComponentChildren[]) => h('p', { class: 'hint' }, ...children);
 
 /** A text that a person has written, in either direction of writing and with its line breaks. */
@@ -196,7 +190,6 @@ export function written(text: string) {
   return h('blockquote', { dir: 'auto' }, text);
 }
 
-/** An amount in paise as rupees. */
 export function money(amountPaise: number) {
   const sign = amountPaise === 0 ? 'money zero' : 'money';
   return h('span', { class: sign }, rupeesText(amountPaise));
@@ -236,14 +229,12 @@ export function csvLink(to: string, label = 'Save as CSV') {
   return link(to, [icon('download'), label], { class: 'button small' });
 }
 
-/** A step of a {@link stepper}. */
 export interface Step {
   title: string;
   state: 'done' | 'current' | 'open';
   to?: ComponentChildren;
 }
 
-/** The steps of a task, such as the onboarding. */
 export function stepper(label: string, steps: readonly Step[]) {
   return h(
     'ol',
@@ -259,12 +250,12 @@ export function stepper(label: string, steps: readonly Step[]) {
   );
 }
 
-/** What few readers need, such as the figures of a plot: a line of text that opens. */
+/** Figures and other details for few readers: a line of text that opens. */
 export function more(summary: string, ...children: ComponentChildren[]) {
   return h('details', { class: 'more' }, h('summary', null, summary), ...children);
 }
 
-/** What is shown only on demand, such as the command that does the same through the API. */
+/** Shown on demand, such as the command that does the same through the API. */
 export function details(summary: ComponentChildren, ...children: ComponentChildren[]) {
   return h('details', null, h('summary', null, summary), ...children);
 }

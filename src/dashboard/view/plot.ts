@@ -19,7 +19,7 @@ const dayFormat = new Intl.DateTimeFormat('en-IN', { day: 'numeric', month: 'sho
 /** "27 Nov" */
 export const shortDay = (day: string) => dayFormat.format(new Date(`${day}T12:00:00`));
 
-/** A number of an SVG: a hundredth is exact enough. */
+/** Two decimals are exact enough in an SVG. */
 const rounded = (number: number) => Math.round(number * 100) / 100;
 
 /** A part of the width of a plot: it is as wide as its place, and its texts and lines keep their size. */
@@ -40,7 +40,7 @@ interface TimePlot {
   /** Unique on the page. */
   id: string;
   title: string;
-  /** The same in words, for screen readers. */
+  /** The plot in words, for screen readers. */
   description: string;
   /** The days, or hours, the first one first. */
   spans: readonly string[];

@@ -25,7 +25,6 @@ const listQuery = z.object({
   before: z.string().optional().catch(undefined),
 });
 
-/** The list of merchants, with those that wait for a decision above it. */
 export function merchantListPage(context: PageContext, { sql }: MerchantReviewDeps): Route[] {
   return definePage(context, 'operator', 'GET /merchants', { query: listQuery }).handledBy(
     async ({ query: { q, status, before } }) => {

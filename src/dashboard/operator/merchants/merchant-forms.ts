@@ -10,17 +10,14 @@ import { form } from '../../view/url.ts';
 import { merchantPath, reasonField } from '../parts.ts';
 import type { MerchantVolume } from './volume.ts';
 
-/** What a page shows beside the merchant itself. */
 export interface Shown {
   done?: string | undefined;
   volume: MerchantVolume;
-  /** What is proposed about the merchant and its orders. */
   proposals?: readonly Proposal[];
   /** The whole account number, for a role that may see it and has asked for it. */
   accountNumber?: string;
 }
 
-/** Asks for the whole account number. */
 export function accountNumberForm({ merchant, application }: Review, { accountNumber }: Shown) {
   if (application.bank.accountLastFour === null || accountNumber !== undefined) return null;
   return form(
@@ -67,7 +64,6 @@ export function linkedAccountSection({ merchant }: Review) {
   );
 }
 
-/** The account that is not active yet. */
 function waitingText({ waitingAccountId, waitingUntil, linkedAccounts }: Review['merchant']) {
   if (waitingAccountId === null || waitingUntil === null) return null;
   return h(
@@ -83,7 +79,6 @@ function waitingText({ waitingAccountId, waitingUntil, linkedAccounts }: Review[
   );
 }
 
-/** What the gateway reports of the linked account. */
 function accountText(merchant: Review['merchant']) {
   const { gateway, linkedAccountState } = merchant;
   const reason = notReadyReason(merchant);
@@ -125,7 +120,6 @@ const DECISIONS = {
   { button: string; kind: string; title: string; text: string }
 >;
 
-/** The decisions that can be made now, with their form. */
 export function decisionSection(review: Review) {
   const { merchant, application } = review;
   const decisions = decisionsOf(review);

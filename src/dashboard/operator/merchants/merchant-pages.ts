@@ -24,7 +24,6 @@ import { readVolume } from './volume.ts';
 const text = z.string().default('');
 const merchantParams = z.object({ merchant: z.string() });
 
-/** The page of one merchant, its downloads, and what an operator may do with it. */
 export const merchantPages = [
   showMerchant,
   downloadDocument,
@@ -52,7 +51,7 @@ async function merchantReply(
   };
 }
 
-/** The refusals that the page says itself. */
+/** The refusals that the page shows itself. */
 const REFUSALS = ['BAD_REQUEST', 'INVALID_STATE', 'GATEWAY_UNAVAILABLE'] as const;
 
 function showMerchant(context: PageContext, deps: MerchantReviewDeps): Route[] {
@@ -74,7 +73,7 @@ function downloadDocument(context: PageContext, deps: MerchantReviewDeps): Route
   });
 }
 
-/** A form, because each look at the number is an entry of the audit log. */
+/** A form and no link, because each look at the number is an entry of the audit log. */
 function showAccountNumber(context: PageContext, deps: MerchantReviewDeps): Route[] {
   return definePage(context, 'operator', 'POST /merchants/{merchant}/account-number', {
     permission: 'accountNumber.read',
@@ -103,7 +102,6 @@ function linkedAccountForm(context: PageContext, deps: MerchantReviewDeps): Rout
   });
 }
 
-/** The decisions that need a second person. */
 const isProposed = (change: StatusChange): change is 'approve' | 'activate' =>
   change === 'approve' || change === 'activate';
 

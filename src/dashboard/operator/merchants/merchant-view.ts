@@ -42,7 +42,6 @@ const DONE = {
   suspend: 'The merchant is suspended.',
 } as const;
 
-/** The page of one merchant, with what this operator may do. */
 export function merchantView({ role }: OperatorViewer, review: Review, shown: Shown): View {
   const { merchant, application } = review;
   return {
@@ -71,7 +70,7 @@ export function merchantView({ role }: OperatorViewer, review: Review, shown: Sh
   };
 }
 
-/** What is read, and beside it what this operator may do; a role that only reads has the whole width. */
+/** The data, and beside it the operator's actions; without actions the data has the whole width. */
 function besideEachOther(main: ComponentChildren[], actions: ComponentChildren[]) {
   const allowed = actions.filter(Boolean);
   if (allowed.length === 0) return main;
@@ -114,11 +113,9 @@ function mainSections(role: OperatorRole, review: Review, shown: Shown): Compone
 
 const NOTHING_ENTERED = 'The business, its bank account and its documents have not been entered.';
 
-/** Nothing of an application has been entered. */
 const isBlank = ({ business, bank, documents }: Review['application']) =>
   [...Object.values(business), ...Object.values(bank), ...documents].every((one) => one === null);
 
-/** What the merchant has entered. */
 function applicationSections(role: OperatorRole, review: Review, shown: Shown) {
   const { merchant, application } = review;
   const pathOf = ({ documentId }: DocumentFacts) =>
@@ -157,6 +154,6 @@ function merchantSection({ merchant, application, hasUser }: Review) {
   );
 }
 
-/** Rules can change after a submission; a draft says what it lacks. */
+/** Not only for drafts: rules can change after a submission. */
 const missing = ({ application }: Review) =>
   missingList(Object.values(missingOf(application)).flat());

@@ -10,19 +10,16 @@ import { dataTable } from '../../view/table.ts';
 
 const RECENT_DAYS = 30;
 
-/** What a merchant has taken in production in some time. */
 interface Volume extends OrderVolume {
   paidPaise: number;
   refundedPaise: number;
 }
 
-/** The same of the last 30 days and of all time. */
 export interface MerchantVolume {
   recent: Volume;
   all: Volume;
 }
 
-/** Reads what a merchant has taken in production, and what of it was disputed and refunded. */
 export async function readVolume(sql: Sql, merchantId: string): Promise<MerchantVolume> {
   const owner = { merchantId, environment: 'production' } as const;
   const today = todayInIndia();
@@ -42,11 +39,10 @@ export async function readVolume(sql: Sql, merchantId: string): Promise<Merchant
 }
 
 const SHARE = new Intl.NumberFormat('en-IN', { style: 'percent', maximumFractionDigits: 2 });
-/** A share of the paid orders; a dash where there are none. */
+/** The share in percent of the paid orders; a dash without paid orders. */
 const shareOf = (part: number, { paidOrders }: Volume) =>
   paidOrders === 0 ? '–' : SHARE.format(part / paidOrders);
 
-/** The volume as a table. */
 export function volumeSection({ recent, all }: MerchantVolume) {
   const figures: [string, (one: Volume) => ComponentChildren][] = [
     ['Paid orders', (one) => numberText(one.paidOrders)],

@@ -26,7 +26,6 @@ function roleOf(typed: string): OperatorRole {
 
 const params = z.object({ id: z.string() });
 
-/** The pages on which an admin proposes and disables operators. */
 export function operatorAccountPages(
   context: PageContext,
   accounts: AccountDeps,
@@ -81,7 +80,7 @@ function operatorPages(
     ...ACT,
     permission: 'operator.disable',
     body: z.object({ disableReason: text }),
-    // Only the proposal to disable the last other admin: a stolen account is stopped at once.
+    // To disable the last other admin is only proposed; all others at once, as a stolen account must be stopped.
     asksAgain: async ({ params: { id }, viewer }) => {
       const { email } = await requireOther(accounts, id, viewer);
       return isLastOtherAdmin(accounts.sql, email, viewer.user.email);
@@ -96,7 +95,7 @@ function operatorPages(
   return [...show, ...disable, ...proposedChanges(context, accounts, proposals)];
 }
 
-/** The changes of an operator that are always proposed. */
+/** The changes that always need a proposal. */
 function proposedChanges(
   context: PageContext,
   accounts: AccountDeps,
@@ -139,7 +138,7 @@ async function requireOperator(accounts: AccountDeps, id: string): Promise<Liste
   return operator;
 }
 
-/** Another operator than the viewer: so at least one admin remains. */
+/** An operator cannot change the own account, so at least one admin remains. */
 async function requireOther(
   accounts: AccountDeps,
   id: string,

@@ -48,7 +48,6 @@ const approversReason = (name: string) =>
 
 const SECOND = 'Another admin has to approve it within 24 hours.';
 
-/** All operators, and the form that invites one. */
 export function operatorsView(operators: readonly ListedOperator[]): View {
   const list = dataTable({
     caption: 'Operators',
@@ -74,7 +73,6 @@ export function operatorsView(operators: readonly ListedOperator[]): View {
   return { title: 'Operators', content };
 }
 
-/** One operator, with what an admin may do to the account. */
 export function operatorView(
   operator: ListedOperator,
   {
@@ -84,7 +82,7 @@ export function operatorView(
   }: {
     viewerId: string;
     done: string | undefined;
-    /** No other admin would remain beside the viewer: the end of this one is proposed. */
+    /** The viewer would be the only admin: the change is proposed. */
     isLast: boolean;
   },
 ): View {

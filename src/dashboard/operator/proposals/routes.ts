@@ -18,13 +18,12 @@ import { ROWS_PER_PAGE } from '../parts.ts';
 import { proposalPath, proposerOf } from '../proposal-tables.ts';
 import { proposalsView, proposalView } from './views.ts';
 
-/** The gateway is asked again, and the order's workflow answers. */
+/** An approval asks the gateway again, and waits for the order's workflow. */
 const RESPONSE_TIMEOUT_MS = 15_000;
 const MOST_OPEN = 200;
 
 const params = z.object({ proposal: z.string() });
 
-/** The proposals, and one with its approval, rejection and withdrawal. */
 export function proposalPages(context: PageContext, deps: ProposalDeps): Route[] {
   const { sql } = deps;
   const list = definePage(context, 'operator', 'GET /proposals', {
@@ -54,7 +53,7 @@ export function proposalPages(context: PageContext, deps: ProposalDeps): Route[]
 
 type Decide = (deps: ProposalDeps, proposer: Proposer, proposalId: string) => Promise<string>;
 
-/** What can be decided about a proposal, each with what came of it. @throws DomainError */
+/** The decisions with their outcomes. @throws DomainError */
 const DECISIONS: Readonly<Record<'approve' | 'reject' | 'withdraw', Decide>> = {
   async approve(...asked) {
     const { outcome } = await approveProposal(...asked);

@@ -33,7 +33,6 @@ const DONE = {
   withdrawn: 'It is withdrawn.',
 } as const;
 
-/** The open proposals, and a page of the others. */
 export function proposalsView(
   open: readonly Proposal[],
   past: readonly Proposal[],
@@ -51,14 +50,13 @@ export function proposalsView(
   return { title: 'Proposals', content };
 }
 
-/** What a page of a proposal shows beside it. */
 export interface ShownProposal {
   deadline: Date | null;
   merchantName: string | null;
   done: string | undefined;
 }
 
-/** One proposal with exactly what will happen, and what this operator may do with it. */
+/** One proposal with its exact effect, and the decisions that this operator may make. */
 export function proposalView(
   viewer: OperatorViewer,
   proposal: Proposal,
