@@ -154,7 +154,6 @@ async function measure(url: string, sql: Sql, samples: Samples): Promise<Outcome
   return { measurements: [...measurements, ...csv], targets, failures };
 }
 
-/** Reads all orders as one file. */
 async function measureCsv(url: string, cookie: string): Promise<Measurement[]> {
   const startedAt = performance.now();
   const { body } = await fetch(url, { headers: { Cookie: cookie } });

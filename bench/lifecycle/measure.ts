@@ -66,7 +66,6 @@ export async function measureSides(
   return { measurements: [...measurements, ...ratiosOf(measured)], ...failuresOf(seen) };
 }
 
-/** Runs the lifecycles of one round of one side. */
 async function measureRound(side: Side, { count, concurrency }: Batch) {
   const seen = newObservations();
   const before = readCpuTimes(side);

@@ -96,12 +96,10 @@ export async function checkFrozen(project: Project, ...services: string[]): Prom
   return `unhealthy while frozen, healthy afterwards: ${[...running.keys()].toSorted().join(', ')}`;
 }
 
-/** The size of an image in megabytes. */
 export async function megabytesOf(image: string): Promise<number> {
   return Math.round(Number(await docker('image', 'inspect', '--format', '{{.Size}}', image)) / 1e6);
 }
 
-/** The volumes of the engine. */
 export async function volumes(): Promise<string[]> {
   return (await docker('volume', 'ls', '--quiet')).split('\n').filter(Boolean).toSorted();
 }

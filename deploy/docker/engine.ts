@@ -18,7 +18,6 @@ export interface Ended {
   readonly idleMs: number;
 }
 
-/** Runs a command in a folder to its end. */
 export function run(
   cwd: string,
   [file = '', ...args]: readonly string[],
@@ -87,11 +86,9 @@ export function copyCheckout(folder: string): void {
   chownSync(folder, 12_345, 12_345);
 }
 
-/** A Compose project of the check. */
 export interface Project {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Runs `docker compose` with these arguments. */
   compose(...args: string[]): Promise<Ended>;
   /** As `compose`. @throws AssertionError if it fails */
   mustCompose(...args: string[]): Promise<Ended>;

@@ -320,7 +320,6 @@ describe('a settlement made outside the gateway', () => {
     });
   });
 
-  /** Settles a refused refund while Temporal cannot be reached. */
   async function settleWithoutTemporal(service: TestService, merchant: Merchant) {
     const order = await refusedRefund(service, merchant);
     const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });

@@ -50,7 +50,6 @@ const actionsOf = async (service: TestService, merchantId: string) =>
     .map(({ action }) => action)
     .filter((action) => action.startsWith('webhook.'));
 
-/** The only webhook that arrived. */
 function onlyWebhook({ received }: WebhookReceiver): ReceivedWebhook {
   const [sent] = received;
   if (received.length !== 1 || !sent) throw new Error(`${received.length} webhooks arrived`);

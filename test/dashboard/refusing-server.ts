@@ -27,7 +27,6 @@ export async function refusingServer(routes: readonly Route[], isLimited: boolea
   });
 }
 
-/** A form as it is written to a connection. */
 interface WrittenForm {
   readonly path: string;
   readonly cookie: string;

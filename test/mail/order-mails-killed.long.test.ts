@@ -17,8 +17,7 @@ const SWEPT_AFTER_MS = 61_000;
 const MARK = 'UPDATE mails SET sent_at';
 
 const smtp = await startSmtpReceiver();
-// Real time: the server that skips time leaves the tasks of a workflow that a dead worker has cached
-// to that worker.
+// Real time: the server that skips time leaves the tasks of a workflow that a dead worker has cached to that worker.
 const test = serviceTest({
   time: 'real',
   worker: false,

@@ -39,7 +39,6 @@ const LATE_MS = -1_200_000;
 const endsLate = { environment, completionWindowMs: LATE_MS, disputeAnswerMs: LONG_MS };
 const answersLate = { environment, completionWindowMs: LONG_MS, disputeAnswerMs: LATE_MS };
 
-/** An order in a status. */
 export const start = (
   { service, merchantId }: PathContext,
   status: Parameters<typeof startOrderIn>[1],
@@ -59,7 +58,6 @@ const walk =
     return order;
   };
 
-/** An order with an open payment session. */
 export async function withSession(context: PathContext, overrides: Partial<OrderOverrides> = {}) {
   const { service, merchantId } = context;
   const row = await writeOrder(service, { merchantId, ...overrides });
