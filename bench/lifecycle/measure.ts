@@ -106,10 +106,7 @@ function readCpuTimes(side: Side): Record<ProcessKind | 'benchmark', number> {
   return { ...side.cpuMs(), benchmark: (user + system) / 1000 };
 }
 
-/**
- * Lifecycles per second under full load: after the first lifecycle of each client, and before the
- * first client had none left to start.
- */
+/** Lifecycles per second while all clients are busy: after the first of each, before one has none left to start. */
 function rateUnderFullLoad(endedAt: readonly number[], concurrency: number): number {
   const [from = NaN, to = NaN] = [endedAt[concurrency - 1], endedAt[endedAt.length - concurrency]];
   return ((endedAt.length - 2 * concurrency + 1) / (to - from)) * 1000;

@@ -43,11 +43,7 @@ export async function checkAdmin(project: Project, orderNumber: string): Promise
   return `its help names no npm, and it ends ${Math.round(idleMs)} ms after its output`;
 }
 
-/**
- * Searches the logs of all containers for the canaries.
- *
- * @param control what must be in the logs, or the search would prove nothing
- */
+/** Searches all logs for the canaries. @param control what must be in the logs, or the search would prove nothing */
 export async function checkLogs(
   project: Project,
   canaries: Canaries,

@@ -20,7 +20,7 @@ export interface Statement {
   closed: boolean;
 }
 
-/** Of the whole file, which may run at midnight. */
+/** The start of all tests of a file: they may run past midnight. */
 const STARTED_MS = Date.now();
 
 /** The day in India on which the tests began, or a day before or after it. */

@@ -68,7 +68,7 @@ const ACTS: readonly Act[] = [
 interface MailedOrder {
   merchant: Merchant;
   orderNumber: string;
-  /** Of the buyer and of the merchant, whom no other order has. */
+  /** The addresses of the buyer and the merchant, whom no other order has. */
   addresses: string[];
 }
 

@@ -117,7 +117,7 @@ export const untilWebhooksEnded = ({ sql }: TestService, orders: OrderRef[]) =>
     return row?.waiting === false;
   });
 
-/** Writes the buyer's data where no call of the API or of the simulator leads. */
+/** Writes the buyer's data where no call of the API or of the simulator writes it. */
 export async function plantElsewhere(
   { service: { sql } }: CanaryParts,
   { order_number }: OrderRef,
