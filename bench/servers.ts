@@ -63,7 +63,7 @@ export async function startDatabase(
   return server;
 }
 
-/** The service, with parts of it on its servers, by which a benchmark writes orders and starts workflows without HTTP. */
+/** The service, with parts by which a benchmark writes orders and starts workflows without HTTP. */
 function openParts(service: Awaited<ReturnType<typeof startServiceOnPostgres>>) {
   const { facts, adminDatabaseUrl } = service;
   const config = loadConfig(facts.environment);

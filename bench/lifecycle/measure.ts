@@ -131,7 +131,7 @@ async function runLightLoad(
   return { alone, evenly };
 }
 
-/** Within which time half of the calls, and 99 of 100, had their answer. @param load of the calls, if it is not the usual one */
+/** The time within which half and 99 % of the calls were answered. @param load of the calls, if not the usual one */
 function timesOf(
   { ms }: Observations,
   calls: readonly (CallName | 'lifecycle')[],
@@ -152,7 +152,7 @@ interface MeasuredSide {
   readonly rounds: readonly Quantity[][];
 }
 
-/** The quantities of all sides, each beside the same of the other sides. The name of a side is left out if it is alone. */
+/** Each quantity of all sides, side by side. A side that is alone is not named. */
 function measurementsOf(sides: readonly MeasuredSide[]): Measurement[] {
   const first = sides[0]?.rounds[0] ?? [];
   return first.flatMap(({ id, title, unit }) =>
