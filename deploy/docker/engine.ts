@@ -62,7 +62,7 @@ export function findEngine(): { version: string | undefined; missing: string[] }
   return { version, missing: missing.map(([name]) => name) };
 }
 
-/** Copies the checkout as `git clone` writes it with umask 077 in a set-group-ID folder; root: for another user. */
+/** Copies the checkout as `git clone` writes it with umask 077 in a set-group-ID folder; root: owned by another. */
 export function copyCheckout(folder: string): void {
   const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const { stdout } = spawnSync('git', list, { cwd: REPOSITORY, encoding: 'utf8' });
