@@ -28,10 +28,7 @@ import { startDatabase, withWorkplace } from './servers.ts';
 const READS_PER_ROUND = 20;
 const WARM_UPS = 5;
 const TARGET_MS = 100;
-/**
- * The largest size of a page with its style, script and icons, as they are sent. Fonts come after the text can be
- * read, and do not count.
- */
+/** The largest size, as sent, of a page with its style, script and icons. Fonts, which load later, do not count. */
 const TARGET_BYTES = 60_000;
 const SECRET_KEYS = `bench:${Buffer.alloc(32, 7).toString('base64')}`;
 
@@ -154,7 +151,6 @@ async function measure(url: string, sql: Sql, samples: Samples): Promise<Outcome
   return { measurements: [...measurements, ...csv], targets, failures };
 }
 
-/** Reads all orders as one file. */
 async function measureCsv(url: string, cookie: string): Promise<Measurement[]> {
   const startedAt = performance.now();
   const { body } = await fetch(url, { headers: { Cookie: cookie } });

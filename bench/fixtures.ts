@@ -33,7 +33,6 @@ export async function registerMerchant(sql: Sql): Promise<string> {
   return merchantId;
 }
 
-/** A new sandbox order, not written yet. */
 export function newSandboxOrder(merchantId: string): NewOrder {
   const environment = 'sandbox' as const;
   const request = { merchantId, environment, idempotencyKey: randomUUID(), body: VALID_ORDER };

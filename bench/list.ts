@@ -90,7 +90,6 @@ async function measurePage(
   return figuresOf(name, p50, p99);
 }
 
-/** The figures of one page with their targets. */
 function figuresOf(name: string, p50: PerSide<number[]>, p99: PerSide<number[]>): Outcome {
   const ms = (id: string, title: string, rounds: number[]) => ({ id, title, unit: 'ms', rounds });
   const [half, most] = ['50 of 100 within', '99 of 100 within'];

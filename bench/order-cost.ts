@@ -43,7 +43,6 @@ export const benchmark: Benchmark = {
     ),
 };
 
-/** Runs an order of one kind to its end. */
 type Run = (post: Post, receiver: Receiver, order: Order) => Promise<void>;
 
 const KINDS: Record<string, Run> = {

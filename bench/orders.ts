@@ -24,7 +24,6 @@ export function createClient({ facts, keys }: Pick<BenchService, 'facts' | 'keys
   };
 }
 
-/** @returns a function that creates an order over HTTP */
 export function createPost(service: BenchService): () => Promise<Order> {
   const post = createClient(service);
   return () => post('/orders', ORDER);

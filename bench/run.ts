@@ -97,7 +97,6 @@ async function runAll(): Promise<boolean> {
   return bad.length === 0;
 }
 
-/** The names of all, and their options. */
 async function describeAll(): Promise<string> {
   const lines: string[] = [];
   for (const [name, load] of Object.entries({ ...BENCHMARKS, ...TOOLS })) {

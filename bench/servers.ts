@@ -63,7 +63,7 @@ export async function startDatabase(
   return server;
 }
 
-/** The service, with parts of it on its servers, by which a benchmark writes orders and starts workflows without HTTP. */
+/** The service, with parts by which a benchmark writes orders and starts workflows without HTTP. */
 function openParts(service: Awaited<ReturnType<typeof startServiceOnPostgres>>) {
   const { facts, adminDatabaseUrl } = service;
   const config = loadConfig(facts.environment);
@@ -73,18 +73,15 @@ function openParts(service: Awaited<ReturnType<typeof startServiceOnPostgres>>) 
     ...service,
     config,
     sql: connectDatabase(databaseUrl, { name: 'bench', maxConnections: CONNECTIONS }),
-    /** The superuser of PostgreSQL. */
     ownerSql: connectDatabase(superuserUrl(adminDatabaseUrl, databaseUrl)),
     client,
     workflows: createOrderWorkflows(client),
     present: createOrderPresenter(config.publicBaseUrl),
-    /** Where the sandbox's API of this service is. */
     sandboxUrl: `${facts.apiBaseUrl}${facts.sandboxBasePath}`,
     merchantId: facts.demoMerchant.merchantId,
     keys: facts.demoMerchant.sandbox,
   };
 }
-/** See {@link withService}. */
 export type BenchService = ReturnType<typeof openParts>;
 
 /**
@@ -108,7 +105,6 @@ export async function withService<Result>(
   }
 }
 
-/** The superuser, in the database of the service. */
 function superuserUrl(adminDatabaseUrl: string, databaseUrl: string): string {
   const url = new URL(adminDatabaseUrl);
   url.pathname = new URL(databaseUrl).pathname;

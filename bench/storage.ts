@@ -59,7 +59,6 @@ async function tableBytes(ownerSql: Sql): Promise<Storage> {
   return Object.fromEntries(rows.map(({ name, bytes }) => [`table ${name}`, bytes]));
 }
 
-/** The unit of a quantity of {@link growthOf}. */
 export function unitOf(title: string): string {
   if (title.endsWith('transactions')) return 'transactions of PostgreSQL for each order';
   if (title.endsWith('CPU')) return 'CPU ms of PostgreSQL for each order';

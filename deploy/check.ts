@@ -41,7 +41,6 @@ async function assertRefused(command: Promise<string>, why: RegExp): Promise<voi
   match(said, why);
 }
 
-/** The values of each example of the chart. */
 const examples = readdirSync(join(CHART, 'examples')).map((file) => join(CHART, 'examples', file));
 
 /** Helm with the chart: its output for these arguments. */

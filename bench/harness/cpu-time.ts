@@ -28,10 +28,7 @@ function readTimes(): Map<number, ProcessTimes> {
   return times;
 }
 
-/**
- * CPU milliseconds so far of each process with its descendants: PostgreSQL has a process for each
- * connection. All 0 on a system without /proc.
- */
+/** CPU milliseconds of each process and its descendants (PostgreSQL: one per connection). All 0 without /proc. */
 export function cpuMsOf<Kind extends string>(pids: Record<Kind, number>): Record<Kind, number> {
   const times = HAS_CPU_TIMES ? readTimes() : new Map<number, ProcessTimes>();
   const ticksOf = (pid: number): number => {

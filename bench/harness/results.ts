@@ -14,7 +14,6 @@ export interface Result extends Outcome {
   readonly seconds: number;
   readonly commit: string;
   readonly processor: string;
-  /** The machine in more words. */
   readonly machine: string;
   /** What everything else on this machine used, in percent of one processor. */
   readonly othersPercent: number;

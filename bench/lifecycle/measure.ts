@@ -66,7 +66,6 @@ export async function measureSides(
   return { measurements: [...measurements, ...ratiosOf(measured)], ...failuresOf(seen) };
 }
 
-/** Runs the lifecycles of one round of one side. */
 async function measureRound(side: Side, { count, concurrency }: Batch) {
   const seen = newObservations();
   const before = readCpuTimes(side);
@@ -107,10 +106,7 @@ function readCpuTimes(side: Side): Record<ProcessKind | 'benchmark', number> {
   return { ...side.cpuMs(), benchmark: (user + system) / 1000 };
 }
 
-/**
- * Lifecycles per second under full load: after the first lifecycle of each client, and before the
- * first client had none left to start.
- */
+/** Lifecycles per second while all clients are busy: after the first of each, before one has none left to start. */
 function rateUnderFullLoad(endedAt: readonly number[], concurrency: number): number {
   const [from = NaN, to = NaN] = [endedAt[concurrency - 1], endedAt[endedAt.length - concurrency]];
   return ((endedAt.length - 2 * concurrency + 1) / (to - from)) * 1000;
@@ -135,7 +131,7 @@ async function runLightLoad(
   return { alone, evenly };
 }
 
-/** Within which time half of the calls, and 99 of 100, had their answer. @param load of the calls, if it is not the usual one */
+/** The time within which half and 99 % of the calls were answered. @param load of the calls, if not the usual one */
 function timesOf(
   { ms }: Observations,
   calls: readonly (CallName | 'lifecycle')[],
@@ -156,7 +152,7 @@ interface MeasuredSide {
   readonly rounds: readonly Quantity[][];
 }
 
-/** The quantities of all sides, each beside the same of the other sides. The name of a side is left out if it is alone. */
+/** Each quantity of all sides, side by side. A side that is alone is not named. */
 function measurementsOf(sides: readonly MeasuredSide[]): Measurement[] {
   const first = sides[0]?.rounds[0] ?? [];
   return first.flatMap(({ id, title, unit }) =>

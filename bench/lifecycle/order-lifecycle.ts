@@ -19,7 +19,6 @@ const WAITS_MS = [250];
 /** From `advance` to the webhook, including the retry of a lost activity. */
 const WEBHOOK_TIMEOUT_MS = 120_000;
 
-/** A merchant's access to the sandbox API. */
 export interface Merchant extends KeyPair {
   origin: string;
 }
@@ -29,7 +28,6 @@ export interface Observations {
   readonly ms: Record<CallName | 'lifecycle', number[]>;
   /** The number of responses other than 2xx, and of requests without a response, by call and status. */
   readonly errors: Map<string, number>;
-  /** The reasons of failed lifecycles. */
   readonly failures: string[];
 }
 

@@ -11,7 +11,6 @@ export interface ClosedLoop {
   readonly ms: number;
 }
 
-/** What clients have met. */
 export interface LoadRound {
   /** Lifecycles that ended in a second. */
   readonly perSecond: number;

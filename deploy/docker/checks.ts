@@ -43,11 +43,7 @@ export async function checkAdmin(project: Project, orderNumber: string): Promise
   return `its help names no npm, and it ends ${Math.round(idleMs)} ms after its output`;
 }
 
-/**
- * Searches the logs of all containers for the canaries.
- *
- * @param control what must be in the logs, or the search would prove nothing
- */
+/** Searches all logs for the canaries. @param control what must be in the logs, or the search would prove nothing */
 export async function checkLogs(
   project: Project,
   canaries: Canaries,
@@ -96,12 +92,10 @@ export async function checkFrozen(project: Project, ...services: string[]): Prom
   return `unhealthy while frozen, healthy afterwards: ${[...running.keys()].toSorted().join(', ')}`;
 }
 
-/** The size of an image in megabytes. */
 export async function megabytesOf(image: string): Promise<number> {
   return Math.round(Number(await docker('image', 'inspect', '--format', '{{.Size}}', image)) / 1e6);
 }
 
-/** The volumes of the engine. */
 export async function volumes(): Promise<string[]> {
   return (await docker('volume', 'ls', '--quiet')).split('\n').filter(Boolean).toSorted();
 }

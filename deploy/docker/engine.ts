@@ -18,7 +18,6 @@ export interface Ended {
   readonly idleMs: number;
 }
 
-/** Runs a command in a folder to its end. */
 export function run(
   cwd: string,
   [file = '', ...args]: readonly string[],
@@ -63,10 +62,7 @@ export function findEngine(): { version: string | undefined; missing: string[] }
   return { version, missing: missing.map(([name]) => name) };
 }
 
-/**
- * Copies the files of the checkout as `git clone` writes them with umask 077 in a folder whose group is inherited;
- * as root, also for another user.
- */
+/** Copies the checkout as `git clone` writes it with umask 077 in a set-group-ID folder; root: owned by another. */
 export function copyCheckout(folder: string): void {
   const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const { stdout } = spawnSync('git', list, { cwd: REPOSITORY, encoding: 'utf8' });
@@ -87,11 +83,9 @@ export function copyCheckout(folder: string): void {
   chownSync(folder, 12_345, 12_345);
 }
 
-/** A Compose project of the check. */
 export interface Project {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Runs `docker compose` with these arguments. */
   compose(...args: string[]): Promise<Ended>;
   /** As `compose`. @throws AssertionError if it fails */
   mustCompose(...args: string[]): Promise<Ended>;

@@ -47,7 +47,6 @@ export const REQUIRED = [
   'PRODUCTION_RAZORPAY_KEY_ID',
   'SECRETS_DIR',
 ];
-/** Services that production does not have. */
 export const SANDBOX_ONLY = ['gateway-simulator', 'mailbox', 'seed'];
 
 /** What the operator writes into the empty files. */

@@ -56,7 +56,6 @@ function findPackage(packages: Record<string, Package>, from: string, name: stri
   return packages[found] ? found : undefined;
 }
 
-/** The folders of the packages that the service needs. */
 function neededPackages(packages: Record<string, Package>): Set<string> {
   const needed = new Set<string>();
   const visit = (from: string, { dependencies = {} }: Package) => {

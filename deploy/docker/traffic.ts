@@ -9,7 +9,6 @@ export interface Merchant {
   readonly keys: { readonly apiKey: string; readonly apiSecret: string };
 }
 
-/** What the check reads of an order. */
 export interface CreatedOrder {
   readonly order_number: string;
   readonly payment_url: string;

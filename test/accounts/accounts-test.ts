@@ -18,7 +18,6 @@ let users = 0;
 /** An e-mail address that no other test uses. */
 export const newEmail = () => `user-${(users += 1)}@shop.example`;
 
-/** The token of the link in a mail. */
 export const tokenIn = (mail: Mail) =>
   /\/dashboard\/[a-z-]+\/([\w-]{43})\n/.exec(letterText(mail))?.[1] ?? '';
 

@@ -12,7 +12,6 @@ const USER = { email: '', password: '' };
 
 const test = databaseTest();
 
-/** A data directory of a service that runs with these settings. */
 function dataDirOf(environment: Record<string, string>): string {
   const folder = temporaryFolder();
   const operator = { ...USER, totpSecret: '' };

@@ -19,11 +19,7 @@ const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
 const quoted = (word: string) => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
-/**
- * Runs a command on a terminal, made by `script`, and types an answer when it asks for confirmation.
- *
- * @returns the terminal's output and the command's exit code
- */
+/** Runs a command on a terminal of `script`, and answers its question. @returns the output and the exit code */
 async function onTerminal(service: TestService, answer: string, ...args: string[]) {
   const command = [process.execPath, ADMIN, ...args].map(quoted).join(' ');
   const child = spawn('script', ['-qec', command, '/dev/null'], {

@@ -104,7 +104,6 @@ async function fill(sql: Sql): Promise<void> {
   await sql`VACUUM ANALYZE`;
 }
 
-/** The numbers of the orders that an operator's search finds. */
 const find = async (database: TestDatabase, text: string, merchantId?: string) => {
   const { rows } = await searchAllOrders(
     database.sql,

@@ -35,7 +35,6 @@ async function aMerchant(service: TestService, ...changes: StatusChange[]): Prom
   return merchantId;
 }
 
-/** An approved merchant with keys of the sandbox. */
 async function aMerchantWithKeys(service: TestService, cli: AdminCli) {
   const merchantId = await aMerchant(service, 'approve');
   return { merchantId, keys: await createKey(cli, merchantId) };

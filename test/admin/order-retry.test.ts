@@ -93,7 +93,7 @@ async function refuseRefunds(service: TestService, subject: string) {
   return () => setSwitches(service, subject, { refundsRefused: null });
 }
 
-/** Waits until the call waits for an attempt that is too far away for a test. */
+/** Waits until the next attempt of the call is scheduled, too late for a test to wait for it. */
 async function untilWaiting(service: TestService, workflowId: string): Promise<void> {
   const handle = service.temporal.client.workflow.getHandle(workflowId);
   await until(async () => {

@@ -249,10 +249,7 @@ describe('a settlement made outside the gateway', () => {
     return order;
   }
 
-  /**
-   * Makes the row say that the order was finished. Its money has not moved, so the row and its
-   * workflow are restored afterwards.
-   */
+  /** Marks the row as finished. Its money has not moved, so row and workflow are restored afterwards. */
   async function pretendFinished(
     service: TestService,
     { order_number: orderNumber }: Order,
@@ -320,7 +317,6 @@ describe('a settlement made outside the gateway', () => {
     });
   });
 
-  /** Settles a refused refund while Temporal cannot be reached. */
   async function settleWithoutTemporal(service: TestService, merchant: Merchant) {
     const order = await refusedRefund(service, merchant);
     const away = adminCli({ ...service.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });

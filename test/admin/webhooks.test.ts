@@ -38,7 +38,7 @@ const rotate = (service: TestService, merchantId: string) =>
 const sendTest = (service: TestService, merchantId: string) =>
   sendTestEvent(depsOf(service), merchantId, 'sandbox');
 
-/** The same with the URL set, and the secret that the command has shown. */
+/** The merchant of `aMerchant` with the URL set, and the secret that the command has shown. */
 async function aMerchantWithUrl(service: TestService, cli: AdminCli) {
   const merchant = await aMerchant(service);
   const { secret } = await set(cli, merchant.merchantId, '--url', merchant.receiver.url);
@@ -50,7 +50,6 @@ const actionsOf = async (service: TestService, merchantId: string) =>
     .map(({ action }) => action)
     .filter((action) => action.startsWith('webhook.'));
 
-/** The only webhook that arrived. */
 function onlyWebhook({ received }: WebhookReceiver): ReceivedWebhook {
   const [sent] = received;
   if (received.length !== 1 || !sent) throw new Error(`${received.length} webhooks arrived`);

@@ -24,7 +24,6 @@ const newMerchant = (service: TestService) => service.newMerchant({ webhooks: fa
 const admin = (service: TestService) => ({ sql: service.sql, actor: TEST_ACTOR });
 const ORDERS = '/sandbox/api/merchant/v1/orders';
 
-/** The answer to a list of orders that is asked for with these headers. */
 async function listWith({ origin }: TestService, headers: Record<string, string>) {
   const response = await fetch(origin + ORDERS, { headers });
   const body = (await response.json()) as Record<string, unknown>;

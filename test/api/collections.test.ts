@@ -113,7 +113,6 @@ async function read<Content>({ origin }: { origin: string }, name: string): Prom
   return (await response.json()) as Content;
 }
 
-/** What each operation of the document has to be. */
 function expectedOf({ paths }: OpenApi) {
   return Object.entries(paths).flatMap(([path, item]) =>
     ['get', 'post']
@@ -184,7 +183,6 @@ function filledIn(text: string, variables: Readonly<Record<string, string>>): st
 /** A refusal because of the state of an order is possible, one because of the request is not. */
 const MISTAKES = ['VALIDATION_FAILED', 'BAD_REQUEST', 'UNAUTHORIZED', 'METHOD_NOT_ALLOWED'];
 
-/** Sends a request as it is in a collection. */
 async function send({ method, url, headers, body }: Sent, variables: Record<string, string>) {
   const filled = Object.entries(headers).map(([name, value]): [string, string] => [
     name,

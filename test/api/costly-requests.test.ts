@@ -10,7 +10,7 @@ const PACKET_BYTES = 65_536;
 const filled = (begin: string, filler: string, end = '') =>
   begin + filler.repeat(PACKET_BYTES - begin.length - end.length) + end;
 
-/** Each kept the process busy for 6 to 21 s once: forty of them would not be answered before a test ends. */
+/** Requests that once kept the process busy for 6 to 21 s: forty of them would not be answered before a test ends. */
 test.each([
   ['a target without an end', filled('GET /', 'a'), 431],
   ['a method that does not exist', filled('FOO /', 'a'), 400],

@@ -2,7 +2,6 @@ import { expect } from 'vitest';
 import { phonesOf, violationsOf } from '../support/browser.ts';
 import { serviceTest } from '../support/service-test.ts';
 
-/** How a developer looks at the documentation. */
 export interface Screen {
   colorScheme: 'light' | 'dark';
   viewport: { width: number; height: number };
@@ -25,7 +24,6 @@ export async function expectReadable(
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
 }
 
-/** The `test` of a file that looks at the documentation. */
 export const documentationTest = () =>
   serviceTest({ time: 'real', worker: false }).extend(
     'newPhone',

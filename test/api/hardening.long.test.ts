@@ -27,7 +27,6 @@ const credentials = (merchant: Merchant) => {
   return { 'X-API-Key': apiKey, 'X-API-Secret': apiSecret };
 };
 
-/** The head of a request, as text. */
 const headOf = (line: string, headers: Record<string, string>) =>
   [line, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', ''].join(
     '\r\n',

@@ -39,7 +39,6 @@ const messageOf = async (body: BodyInit, headers: Record<string, string> = TYPE)
   return [status, json['message']];
 };
 
-/** A form as browsers write it. */
 function formOf(content: Uint8Array<ArrayBuffer>, name = 'pan.pdf', kind = 'identity') {
   const form = new FormData();
   form.set('kind', kind);

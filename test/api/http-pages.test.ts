@@ -9,7 +9,6 @@ const FORM_TYPE = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const facts = { base: 'root' } as const;
 const html = { description: '', contentType: 'text/html', schema: z.string() };
 
-/** Returns the fields that it was sent. */
 const echo = defineRoute({
   ...facts,
   method: 'POST',

@@ -4,7 +4,7 @@ import { createPostgresRateLimiter } from '../../src/http/limits/rate-limit-post
 import { databaseTest } from '../support/fixtures.ts';
 
 const LIMIT = 10;
-/** It takes more than three seconds to admit so many. */
+/** The limiter admits so many in no less than three seconds. */
 const ADMISSIONS = 4 * LIMIT;
 
 const test = databaseTest();

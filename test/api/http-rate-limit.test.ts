@@ -124,7 +124,6 @@ test('idle clients are removed automatically', async () => {
   expect(limiter.countClients()).toBe(1001);
 });
 
-/** A request from a peer address with an X-Forwarded-For header. */
 function requestFrom(peer: string, forwarded?: string) {
   const socket = new Socket();
   Object.defineProperty(socket, 'remoteAddress', { value: peer });

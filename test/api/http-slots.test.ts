@@ -39,7 +39,6 @@ async function beginUpload(port: number, ...headers: string[]) {
   return {
     /** The first bytes of the answer. */
     answer: () => answerOf(socket),
-    /** Sends the rest. */
     async finish() {
       socket.write(BODY.slice(1));
       return answerOf(socket);

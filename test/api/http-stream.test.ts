@@ -7,7 +7,6 @@ import { endOfTurn } from '../support/turn.ts';
 import { until } from '../support/until.ts';
 import { serve } from './http-support.ts';
 
-/** A route whose body is this stream. */
 const routeOf = (stream: () => Readable) =>
   defineRoute({
     method: 'GET',

@@ -28,7 +28,6 @@ const amountRule = { error: 'must be greater than or equal to 5.0' };
 const facts = { base: 'merchant', description: '', tags: ['Things'] } as const;
 const idParams = z.object({ id: z.string() });
 
-/** POST /things: like POST /orders, with fewer fields. */
 export const createThing = defineRoute({
   ...facts,
   method: 'POST',
@@ -76,7 +75,6 @@ export const getThing = defineRoute({
   return { status: 200, body: success('Found', { id: 'T1', amount: 5, environment }) };
 });
 
-/** POST /things/{id}/cancel: its body is optional. */
 export const cancelThing = defineRoute({
   ...facts,
   method: 'POST',
@@ -93,7 +91,6 @@ export const cancelThing = defineRoute({
   body: success('Cancelled', { reason: body?.reason ?? null }),
 }));
 
-/** POST /test-helpers/pay: in the sandbox only. */
 export const sandboxOnly = defineRoute({
   ...facts,
   base: 'sandbox',
@@ -115,7 +112,6 @@ const authenticate: AppOptions['authenticate'] = async (credentials) => {
   return { id: 'M1', name: 'Merchant', apiKey: 'mk_test_1', isReady: true };
 };
 
-/** Starts a real server with example routes; any part of it can be replaced. */
 export async function serve(overrides: Partial<AppOptions> & Partial<HttpServerOptions> = {}) {
   const logged: Record<string, unknown>[] = [];
   const write = (line: string) => void logged.push(JSON.parse(line));
@@ -138,7 +134,6 @@ export async function serve(overrides: Partial<AppOptions> & Partial<HttpServerO
     ...server,
     url,
     logged,
-    /** Sends a request as the example merchant. */
     call: async (path: string, init: RequestInit = {}) => {
       const headers = { ...CREDENTIALS, ...(init.headers as Record<string, string>) };
       const response = await fetch(url + path, { ...init, headers });

@@ -58,7 +58,7 @@ const untilRefunded = (api: ApiClient, order: Order) =>
     return refund === null || refund.processed_at !== null;
   });
 
-/** The same with another value of each field. */
+/** The body with another value of each field. */
 const otherBody = (body: Record<string, string | number>) =>
   Object.fromEntries(
     Object.entries(body).map(([field, value]) => {

@@ -164,7 +164,6 @@ async function followed(service: TestService, filter: OrderFilter, size: number)
   }
 }
 
-/** The counts of the blocks beside the true counts. */
 async function assertBlocksAreTrue(service: TestService, { merchantId }: Merchant): Promise<void> {
   const wrong = await service.sql`
     SELECT b.ends_at, b.orders, b.by_status, counted.* FROM (
@@ -191,7 +190,6 @@ async function assertBlocksAreExact(service: TestService, shop: Merchant, times:
 
 const seal = (service: TestService) => sealOrderBlocks(service.sql, ORDERS_PER_BLOCK);
 
-/** A merchant with `count` orders created in the past. */
 async function shopWithPast(service: TestService, count: number): Promise<Merchant> {
   const shop = await service.newMerchant({ webhooks: false });
   await writePastOrders(service, shop, count);

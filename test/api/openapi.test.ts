@@ -31,7 +31,6 @@ interface Operation extends Body {
   responses: Record<string, Answer>;
 }
 
-/** The parts of an OpenAPI document that these tests read. */
 interface OpenApi {
   openapi: string;
   servers: { url: string }[];

@@ -45,7 +45,6 @@ const post = async (merchant: Merchant, { order_number }: Order, path: string, b
 const help = async (merchant: Merchant, order: Order, helper: string, body?: unknown) =>
   (await merchant.sandbox.help(order, helper, body)).body.data;
 
-/** The webhook of this type that an order sent. */
 async function webhookData(merchant: Merchant, { order_number: orderNumber }: Order, type: string) {
   const [webhook] = await merchant.receiver.until(
     1,

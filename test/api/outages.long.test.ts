@@ -78,10 +78,7 @@ async function expectReadable(api: ApiClient, path: string): Promise<void> {
 const expectFault = async (asked: Promise<ApiAnswer>) =>
   expectRefusal(await asked, 500, 'Internal server error');
 
-/**
- * Waits for all of them before it throws the first failure: an outage ends with its test, and what is
- * still under way then would fail during the next one.
- */
+/** Throws the first failure only after all have ended: one still under way would fail in the next test. */
 async function allOf(expectations: readonly Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(expectations);
   const failed = results.find((result) => result.status === 'rejected');

@@ -34,7 +34,7 @@ test("a merchant whose commands hang stops no other merchant's, and the excess i
   });
   expect(created.status).toBe(201);
 
-  // The excess is answered while the others hang.
+  // The refused requests are answered while the others hang.
   await expect.poll(() => answered).toBe(orders.length - CHANGES_AT_ONCE / 2);
   expect(await commands()).toBe(CHANGES_AT_ONCE / 2);
   await worker.start();

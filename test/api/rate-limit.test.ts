@@ -40,7 +40,6 @@ const ask = (client: ApiClient, address: string, path = '/orders?size=1') =>
 const admitted = (answers: readonly { status: number }[]) =>
   answers.filter(({ status }) => status !== 429).length;
 
-/** Sends concurrent requests, alternating between the APIs. */
 const burst = (merchant: Merchant, count: number, apis: readonly ApiInstance[], address: string) =>
   Promise.all(
     Array.from({ length: count }, (_, index) => {

@@ -18,7 +18,6 @@ export interface RepeatedCommand {
   afterwards?: ClientCommand | undefined;
 }
 
-/** Every command that a client can give. */
 export const REPEATED_COMMANDS: readonly RepeatedCommand[] = CLIENT_COMMANDS.map((name) => {
   const [row] = rowsOf([name]);
   if (!row) throw new Error(`${name} fits in no status`);
@@ -33,12 +32,10 @@ export const REPEATED_COMMANDS: readonly RepeatedCommand[] = CLIENT_COMMANDS.map
   return { name, fits, step: name === 'cancel' ? step : steps[0]!, afterwards };
 });
 
-/** What a response says of its key. */
 export const replayOf = ({ headers }: { headers: Headers }) => ({
   replayed: headers.get('Idempotent-Replayed'),
   mismatch: headers.get('Idempotency-Key-Mismatch'),
 });
 
-/** Opens a payment session. */
 export const openSessionOf = (client: ApiClient, order: Order, key: string) =>
   client.openSession(order, withKey(key));

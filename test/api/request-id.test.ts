@@ -19,7 +19,6 @@ const facts = {
   responses: { 200: { description: '', schema: envelopeOf(z.null()) } },
 } as const;
 
-/** Fails with an unexpected error. */
 const faulty = defineRoute({ ...facts, path: '/odd', operationId: 'odd' }).handledBy(async () => {
   throw new Error('boom');
 });

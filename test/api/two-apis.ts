@@ -8,7 +8,6 @@ import type { TestService } from '../support/service.ts';
 
 export type StepsOf = (orderNumber: string) => Promise<string[]>;
 
-/** Starts a second API beside the service's own. */
 type StartSecond = (service: TestService) => Promise<Pick<ApiInstance, 'as' | 'stop'>>;
 
 function testWith(start: StartSecond) {

@@ -11,7 +11,6 @@ async function read(response: Response): Promise<PageAnswer> {
   return { status, url, headers, html: await response.text() };
 }
 
-/** Opens a page. */
 export async function open(url: string): Promise<PageAnswer> {
   return read(await fetch(url));
 }
@@ -27,7 +26,6 @@ export async function post(
   return read(await fetch(url, { method: 'POST', body, headers, ...init }));
 }
 
-/** The visible text of a page, without tags. */
 export function textOf(html: string): string {
   const text = html
     .replace(/^.*<body>/s, '')

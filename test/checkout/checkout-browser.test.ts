@@ -27,7 +27,6 @@ const test = checkoutBrowserTest().extend(
 const titled = (page: Page, name: string) => page.getByRole('heading', { level: 1, name });
 const buttonOf = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-/** The buyer follows the page to the simulator's UPI app and pays there. */
 async function payThrough(page: Page, context: BrowserContext): Promise<void> {
   await buttonOf(page, 'Pay now').click();
   await titled(page, 'Waiting for your payment').waitFor();

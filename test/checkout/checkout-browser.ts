@@ -2,7 +2,6 @@ import type { Page } from 'playwright-core';
 import { phonesOf } from '../support/browser.ts';
 import { checkoutTest } from './checkout-test.ts';
 
-/** The `test` of a file that opens the buyer's page with phones. */
 export const checkoutBrowserTest = () =>
   checkoutTest().extend('newPhone', ({ service: _service }, { onCleanup }) => phonesOf(onCleanup));
 

@@ -3,10 +3,7 @@ import type { ServiceTestOptions } from '../support/service-test.ts';
 import type { PageState } from './states.ts';
 import { checkoutIn } from './states.ts';
 
-/**
- * The `test` of a file about the buyer's page: `checkouts.in('paid')` is a new order of the file's
- * merchant whose page shows that it is paid.
- */
+/** `checkouts.in('paid')` is a new order of the file's merchant whose buyer's page shows that it is paid. */
 export function checkoutTest(options: Partial<ServiceTestOptions> = {}) {
   const settings = {
     BUYER_RATE_LIMIT_PER_SECOND: '100000',

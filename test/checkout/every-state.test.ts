@@ -3,5 +3,5 @@ import { readableIn, trueInEveryState } from './every-state.ts';
 
 const test = checkoutBrowserTest();
 trueInEveryState(test);
-/** One with a form, one with a QR code, and the longest one; the long suite has all. */
+/** A state with a form, one with a QR code, and the longest page; the long suite has all states. */
 readableIn(['payable', 'waiting', 'disputed_twice'], test);

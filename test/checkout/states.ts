@@ -15,28 +15,23 @@ export interface Checkout {
 
 const DAY_SECONDS = 24 * 3600;
 
-/** Presses the button as the buyer. */
 export async function openSession({ order }: Checkout): Promise<void> {
   const { status } = await post(`${order.payment_url}/sessions`);
   if (status !== 200) throw new Error(`No session was opened: ${status}`);
 }
 
-/** Brings the order's deadlines nearer. */
 export const advance = ({ merchant, order }: Checkout, seconds: number) =>
   merchant.sandbox.help(order, 'advance', { seconds });
 
-/** Waits until the merchant gets this status. */
 export const untilStatus = ({ merchant, order }: Checkout, status: Order['status']) =>
   until(async () => {
     const { body } = await merchant.sandbox.get(`/orders/${order.order_number}`);
     return body.data.status === status;
   });
 
-/** The merchant's command. */
 const command = ({ merchant, order }: Checkout, name: string, body?: object) =>
   merchant.sandbox.command(order, name, body);
 
-/** The buyer raises a dispute. */
 const raise = ({ merchant, order }: Checkout, reason: string) =>
   merchant.sandbox.help(order, 'dispute', { reason });
 
@@ -247,12 +242,10 @@ const VARIANTS = {
   },
 } satisfies Record<string, (checkout: Checkout) => Promise<unknown>>;
 
-/** All states and variants of the page, by name. */
 const ALL_WAYS = { ...WAYS, ...VARIANTS };
 export type PageState = keyof typeof ALL_WAYS;
 export const PAGE_STATES = Object.keys(ALL_WAYS) as PageState[];
 
-/** A new order whose page is in a state. */
 export async function checkoutIn(
   service: TestService,
   merchant: Merchant,

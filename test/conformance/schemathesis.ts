@@ -88,9 +88,7 @@ async function makeOrders({ facts }: WholeService): Promise<string[]> {
 interface Pass {
   readonly name: string;
   readonly environment: 'sandbox' | 'production';
-  /** The content of schemathesis' configuration file. */
   readonly config: string;
-  /** Further command-line options. */
   readonly options?: readonly string[];
   /** A document to use instead of the published one. */
   readonly edit?: (document: string) => string;
@@ -129,7 +127,6 @@ async function check({ facts }: WholeService, program: string, pass: Pass, cwd: 
   return { name: pass.name, code: await run(program, all, cwd) };
 }
 
-/** Runs every check of schemathesis against the service, in both environments. */
 async function main(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-schemathesis-'));
   const service = await startWholeService({ RATE_LIMIT_PER_SECOND: '1000000' });

@@ -11,7 +11,6 @@ import type { Screen } from './screens.ts';
 const NO_PAGE =
   /\.csv$|\/version$|\/documents\/\{document\}$|^\/dashboard$|\{token\}$|\/login\/code$/;
 
-/** A test of every page on each of these screens. */
 export function everyPageOn(screens: readonly Screen[]): void {
   const test = allPagesTest()
     .extend('person', { scope: 'file' }, ({ service, merchant }) =>

@@ -8,7 +8,6 @@ import { browserOf } from './browsing.ts';
 import type { Screen } from './screens.ts';
 import { openMenu } from './menu.ts';
 
-/** The `test` of a file about a user's account. */
 export const accountTest = () =>
   serviceTest({ time: 'real', worker: false }).extend(
     'newPhone',
@@ -17,14 +16,12 @@ export const accountTest = () =>
 
 export const NEW_PASSWORD = 'four purple umbrellas';
 
-/** Fills the form's fields by their labels. */
 async function fill(page: Page, fields: Readonly<Record<string, string>>): Promise<void> {
   for (const [label, value] of Object.entries(fields)) {
     await page.getByLabel(label, { exact: true }).fill(value);
   }
 }
 
-/** Checks the page as it is now. */
 async function expectFit(page: Page): Promise<void> {
   const title = await page.title();
   const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
@@ -35,7 +32,6 @@ async function expectFit(page: Page): Promise<void> {
   });
 }
 
-/** Tests of all pages of an account on each of these screens. */
 export function accountOn(test: ReturnType<typeof accountTest>, screens: readonly Screen[]): void {
   let merchants = 0;
   let invitations = 0;

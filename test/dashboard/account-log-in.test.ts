@@ -20,7 +20,7 @@ const test = dashboardTest({ time: 'real', worker: false })
 
 test.beforeEach(async ({ service }) => void (await service.sql`DELETE FROM account_attempts`));
 
-/** All of a refusal that does not differ from one request to the next. */
+/** The parts of a refusal that are the same for every request. */
 function answerOf({ status, headers, body }: Visit, typed: string) {
   const varying = ['date', 'x-request-id', 'content-security-policy'];
   const kept = [...headers].filter(([name]) => !varying.includes(name));

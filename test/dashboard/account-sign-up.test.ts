@@ -16,7 +16,7 @@ const newForm = () => ({
 
 const test = dashboardTest({ time: 'real', worker: false });
 
-/** All of an answer that does not differ from one request to the next. */
+/** The parts of an answer that are the same for every request. */
 function answerOf({ status, headers, body, location }: Visit, email: string) {
   const varying = ['date', 'x-request-id', 'content-security-policy', 'content-length'];
   const kept = [...headers].filter(([name]) => !varying.includes(name));

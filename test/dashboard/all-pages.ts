@@ -53,10 +53,7 @@ async function objectsOf(service: TestService, merchantId: string) {
   };
 }
 
-/**
- * The `test` of a file about all pages: `pages` has each of them, with the objects of the file's merchant
- * in its URL.
- */
+/** `pages` of this `test` has every page, with the objects of the file's merchant in its URL. */
 export function allPagesTest() {
   return dashboardTest({ time: 'real' })
     .extend('objects', { scope: 'file' }, async ({ service, merchant }) => {

@@ -227,7 +227,6 @@ async function newMerchantOf(service: TestService) {
   return { merchantId, email };
 }
 
-/** The mails that name an order. */
 async function mailsAbout(sql: TestService['sql'], orderNumber: string) {
   const [merchant] = await sql<[{ email: string }]>`
     SELECT email FROM merchants JOIN orders USING (merchant_id) WHERE order_number = ${orderNumber}`;

@@ -46,7 +46,6 @@ export function browserOf(baseUrl: string, user?: Pick<TestUser, 'cookie'>) {
       return visit(path, { method: 'POST', body, headers: own });
     },
 
-    /** Sends a form with files. */
     upload(path: string, form: FormData) {
       const headers = { 'Sec-Fetch-Site': 'same-origin', ...cookie };
       return visit(path, { method: 'POST', body: form, headers });

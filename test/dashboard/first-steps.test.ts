@@ -70,7 +70,7 @@ test('each first step is ticked once it is done, and with the last one they disa
     done.push(title);
   }
   expect(await home('sandbox')).toBeUndefined();
-  // Of the other environment, only the approval is done.
+  // In the other environment, only the approval is done.
   expect(await home('production')).toEqual(done.slice(0, 1));
 });
 

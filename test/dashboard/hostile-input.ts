@@ -4,14 +4,12 @@ import { merchantUser, operatorUser, signIn } from '../support/users.ts';
 import { browserOf } from './browsing.ts';
 import { dashboardTest } from './dashboard-test.ts';
 
-/** Every name of a field of a query of the dashboard. */
 export const QUERY_NAMES = `
   action after attempt before count done event from list merchant next order q since
   state status subject text to until who __proto__ constructor`
   .trim()
   .split(/\s+/);
 
-/** Every name of a field of a form. */
 const FORM_NAMES = `
   accountHolder accountNumber accountNumberAgain businessKind businessName change city
   code codes-code codes-password confirmed deliveries[] domains email gstin idempotencyKey ifsc kind
@@ -33,7 +31,6 @@ export const SOME: readonly Hostile[] = [
   ['another site', '//evil.example'],
 ];
 
-/** The other values. */
 export const MORE: readonly Hostile[] = [
   ['the name of a prototype', '__proto__'],
   ['the name of a method of every object', 'constructor'],
@@ -48,7 +45,6 @@ export const MORE: readonly Hostile[] = [
   ['nothing', ''],
 ];
 
-/** The `test` of a file that sends hostile values to all pages. */
 export const hostileTest = () =>
   dashboardTest({ time: 'real', worker: false, merchant: { webhooks: false } })
     .extend('users', { scope: 'file' }, async ({ service, merchant }) => ({

@@ -7,7 +7,6 @@ import { shortId, shortMoment, shortText } from '../../src/dashboard/view/texts.
 import type { Columns } from '../../src/dashboard/view/table.ts';
 import { dataTable } from '../../src/dashboard/view/table.ts';
 
-/** Filters and tabs. */
 export function navigation(path: string) {
   const counts = { paid: 12, disputed: 0 };
   const list = { path, filters: {}, name: 'status', chosen: '', counts };
@@ -41,7 +40,6 @@ const columnsOf = (path: string): Columns<Row> => ({
   Amount: { isNumber: true, cell: ({ paise }) => money(paise), sort: { to: path } },
 });
 
-/** Tables with and without rows. */
 export function tables(path: string) {
   const totals = [{ title: 'In all', cells: { Amount: money(1_79_850) } }];
   const empty = 'There are no orders.';
@@ -67,7 +65,6 @@ const DAYS = [
   { day: '2026-11-22', completed: 2, paid: 3, refunded: 1 },
 ];
 
-/** A plot with its legend and its table. */
 export function plots() {
   return section(
     'plots',

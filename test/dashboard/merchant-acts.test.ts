@@ -63,7 +63,7 @@ test('with a stolen session, exactly the acts that ask again in production are n
   expect(asked.toSorted()).toEqual(ASKING.toSorted());
 });
 
-/** A merchant with a user who has a second factor; both have the same address. */
+/** A merchant and its user with a second factor; both have the same e-mail address. */
 async function aShop({ sql, newMerchant }: TestService) {
   const { merchantId } = await newMerchant({ webhooks: false });
   const email = `${merchantId.toLowerCase()}@shop.example`;

@@ -15,7 +15,6 @@ import type { Screen } from './screens.ts';
 
 const PATH = '/dashboard/production/onboarding';
 
-/** The `test` of a file about the pages of an application, and of its review. */
 export const onboardingTest = () =>
   dashboardTest({ time: 'real', worker: false, merchant: { webhooks: false } })
     .extend('deps', ({ service }): OnboardingDeps => {
@@ -44,7 +43,6 @@ export const onboardingTest = () =>
         },
     );
 
-/** A test of these pages on each of these screens. */
 export function onboardingOn(
   test: ReturnType<typeof onboardingTest>,
   screens: readonly Screen[],

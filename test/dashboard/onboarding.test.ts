@@ -33,7 +33,6 @@ const test = dashboardTest({ time: 'real', worker: false, merchant: { webhooks: 
   })
   .extend('applicant', ({ newApplicant }) => newApplicant());
 
-/** A form with a document, as a browser sends it. */
 function documentForm(kind: string, content = pdf(kind), name = `${kind}.pdf`) {
   const form = new FormData();
   form.set('kind', kind);

@@ -17,7 +17,6 @@ import type { TestService } from '../support/service.ts';
 import { EXAMPLE_ROW } from './example-row.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 
-/** The commands of this service, as the API has them. */
 function commandsOf({ deps, config, origin, log }: TestService) {
   const { sql, workflows, gateways } = deps;
   const { durations } = config;

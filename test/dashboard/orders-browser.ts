@@ -7,7 +7,6 @@ import { serviceTest } from '../support/service-test.ts';
 import { merchantUser } from '../support/users.ts';
 import type { Screen } from './screens.ts';
 
-/** The `test` of a file about a merchant's pages of orders. */
 export const ordersTest = () =>
   serviceTest({ time: 'real' })
     .extend('cookie', { scope: 'file' }, async ({ service, merchant }) => {
@@ -32,7 +31,6 @@ async function disputedOrder({ sandbox }: Merchant, merchantOrderId: string): Pr
   return order;
 }
 
-/** A test of these pages on each of these screens. */
 export function ordersOn(test: ReturnType<typeof ordersTest>, screens: readonly Screen[]): void {
   test.for(screens)(
     'home, orders, an order with its forms open, and disputes: accessible, no wider than the screen: $colorScheme, $viewport.width pixels wide',

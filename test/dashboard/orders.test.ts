@@ -22,7 +22,6 @@ const listOf = (query = '') => `/dashboard/sandbox/orders${query}`;
 const pageOf = (orderNumber: string, below = '') =>
   `/dashboard/sandbox/orders/${orderNumber}${below}`;
 
-/** The text of a page without its tags. */
 function textOf({ body }: Visit): string {
   return body
     .replaceAll(/<(script|style)[\s\S]*?<\/\1>/g, '')

@@ -37,7 +37,7 @@ async function reportedRefund(shop: Shop, payment: string) {
   return id;
 }
 
-/** What a person may have in the hand, of an order of its own. */
+/** The references that a person may know, each of a separate order. */
 const REFERENCES: Record<string, (shop: Shop, order: Order) => Promise<string | undefined>> = {
   'of the request that opened a payment session': async ({ merchant }, order) =>
     idOf(await merchant.sandbox.openSession(order)),

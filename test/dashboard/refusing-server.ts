@@ -14,11 +14,7 @@ async function exhausted() {
   return limiter;
 }
 
-/**
- * A second server of the same routes, for the refusals that come before a form is looked at.
- *
- * @param isLimited whether each request is one too many
- */
+/** Serves the same routes for refusals before a form is read. @param isLimited whether the rate limit is used up */
 export async function refusingServer(routes: readonly Route[], isLimited: boolean) {
   const rateLimiter = await exhausted();
   return serve({
@@ -27,7 +23,6 @@ export async function refusingServer(routes: readonly Route[], isLimited: boolea
   });
 }
 
-/** A form as it is written to a connection. */
 interface WrittenForm {
   readonly path: string;
   readonly cookie: string;

@@ -1,4 +1,3 @@
-/** How a page is looked at. */
 export interface Screen {
   colorScheme: 'light' | 'dark';
   viewport: { width: number; height: number };

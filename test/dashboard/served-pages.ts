@@ -24,6 +24,5 @@ export const pageContext = (
   ...overrides,
 });
 
-/** Serves pages that a test declares, over HTTP. */
 export const servePages = (routes: readonly Route[], { rateLimiter }: PageContext) =>
   serve({ routes, rateLimiter });

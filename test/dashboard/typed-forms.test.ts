@@ -184,7 +184,8 @@ test('of every form, what was typed comes back after a log-in, and after each re
       if (status >= 400 && !isHidden && !isSaid) lost.push(`${name}: ${status}`);
     }
   }
-  // The page of these has no form for an approved merchant, or the form has boxes or nothing to type in: `disable` asks for a reason only of the last admin.
+  // These pages have no form for an approved merchant, or one with nothing to type in or with check boxes only:
+  // `disable` asks for a reason only of the last admin.
   const others = /onboarding\/(business|bank)|account\/mails|\/recover |\/disable /;
   expect(lost.filter((one) => !others.test(one))).toEqual([]);
 });

@@ -2,11 +2,7 @@ import type { TestUser } from '../support/users.ts';
 import type { FormFields, Visit } from './browsing.ts';
 import { browserOf } from './browsing.ts';
 
-/**
- * A browser that keeps the cookies that it gets.
- *
- * @param user whose session it begins with; none without
- */
+/** A browser that keeps the cookies that it gets. @param user whose session it begins with; none without */
 export function visitorOf(baseUrl: string, user?: Pick<TestUser, 'cookie'>) {
   const jar = new Map<string, string>();
   if (user) jar.set(...(user.cookie.split('=') as [string, string]));

@@ -12,10 +12,7 @@ import { until } from '../support/until.ts';
 /** Part of the query with which postgres.js reads the array types on each new connection. */
 const TYPES_QUERY = 'b.typarray';
 
-/**
- * A proxy that has the server end the first connection when the client has sent that query, as it ends
- * them for a restore.
- */
+/** A proxy that ends the first connection at TYPES_QUERY through the server, as for a restore. */
 async function startProxy({ sql, config }: TestService) {
   const { hostname: host, port } = new URL(config.databaseUrl ?? '');
   let hasEnded = false;

@@ -67,7 +67,6 @@ function deadlineOf({ paid, dispute, alarmAtMs, isSecondAlarm }: Facts): OrderSt
   return { kind: paid ? kind : 'payment_link', atMs: alarmAtMs, ...extension };
 }
 
-/** All that the service stores of an order with these facts. */
 export function storedOf(facts: Facts) {
   return {
     status: statusOf(facts),

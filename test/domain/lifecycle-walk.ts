@@ -21,10 +21,8 @@ import {
 const HOUR_MS = 3_600_000;
 /** When the orders of these tests are created. */
 export const NOW_MS = Date.UTC(2026, 10, 20, 12);
-/** The names of all commands. */
 export const COMMAND_TYPES = Object.keys(REFUSALS) as CommandType[];
 
-/** An order by the reducer and by the model. */
 export interface Pair {
   nowMs: number;
   state: OrderState;
@@ -127,7 +125,6 @@ export const ENDINGS = {
   refunding: 'refunded',
 } as const satisfies Record<PendingOperation['kind'], CommandType>;
 
-/** A row of the transition table, by the model. */
 export interface Row {
   from: OrderStatus;
   type: CommandType;
@@ -138,7 +135,6 @@ export interface Row {
   isEvent: boolean;
   /** The operation that is pending at the gateway first. */
   pending: PendingOperation | null;
-  /** The steps in the timeline. */
   steps: string[];
 }
 

@@ -10,11 +10,7 @@ import { isRunning } from '../../dev/processes/process-table.ts';
 import { createApiClient } from '../support/api-client.ts';
 import { runNpm, untilReady, type NpmRun } from '../support/npm-run.ts';
 
-/**
- * One installation of `npm start` for the tests of a file, which run in order; it starts before the first.
- *
- * @param more settings
- */
+/** One `npm start` for the tests of a file, which run in order; begins before the first. @param more settings */
 export function npmService(more: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-npm-start-'));
   const dataDir = join(folder, 'data');

@@ -23,7 +23,6 @@ const CONNECTIONS_OF_AN_API = 10;
 let dataDir: string;
 let shape: ProductionLike;
 let merchant: Merchant;
-/** An order that has been completed. */
 let completed: OrderRef;
 
 beforeAll(async () => {

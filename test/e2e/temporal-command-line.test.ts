@@ -17,7 +17,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 const VERSIONS = TEMPORAL_CLI.releases.map(({ version }) => version);
 const [CURRENT = '', OLDER = ''] = VERSIONS;
 
-/** `temporal` on the PATH. */
+/** A `temporal` on the PATH. */
 const installed = (version: string) =>
   writePrograms(['temporal'], `temporal version ${version} \\(Server 1.0.0, UI 2.0.0\\)`);
 

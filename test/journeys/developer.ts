@@ -39,7 +39,6 @@ export function developer(variants: readonly Variant[]): void {
   );
 }
 
-/** The JSON behind a link of the page. */
 async function readFile({ page }: Person, name: string): Promise<object> {
   const path = await page.getByRole('link', { name, exact: true }).getAttribute('href');
   const response = await fetch(new URL(path ?? '', page.url()));

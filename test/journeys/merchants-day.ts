@@ -11,7 +11,6 @@ import type { Variant } from './variants.ts';
 
 const BUYER = 'meera@buyers.example';
 
-/** What a merchant does on a day, on each of these screens. */
 export function merchantsDay(variants: readonly Variant[]): void {
   // All five attempts fail within a moment.
   const test = journeyTest({ settings: { WEBHOOK_RETRY_DELAYS_SECONDS: '0.1,0.1,0.1,0.1' } });

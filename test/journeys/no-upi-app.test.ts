@@ -11,7 +11,7 @@ const PHONE = {
   colorScheme: 'light',
   viewport: { width: 390, height: 900 },
 } as const satisfies Variant;
-/** That of the gateway simulator. */
+/** The UPI address of the gateway simulator. */
 const ADDRESS = 'sandbox.razorpay@simulator';
 
 const WORDS = {

@@ -14,7 +14,6 @@ import type { Person } from './person.ts';
 import { refusedRefund } from './refused-refund.ts';
 import type { Variant } from './variants.ts';
 
-/** From an operator's log-in to the log-out, on each of these screens. */
 export function operatorsShift(variants: readonly Variant[]): void {
   const test = journeyTest();
 
@@ -75,7 +74,6 @@ async function logIn(operator: Person, email: string): Promise<void> {
   await operator.sees('Work queue');
 }
 
-/** The item of the list of alerts about an order. */
 const alertOf = ({ page }: Person, { order_number: number }: Order) =>
   page.getByRole('listitem').filter({ has: page.getByTitle(number) });
 

@@ -59,7 +59,6 @@ export function personWith({ page, context, complaints }: Phone, variant: Varian
       within.getByRole('button', { name, exact: true }).click(),
     follow: (name: string, within: Page | Locator = page) =>
       within.getByRole('link', { name, exact: true }).click(),
-    /** Goes to a page of the navigation. */
     async goTo(name: string): Promise<void> {
       const navigation = page.getByRole('navigation', { name: 'Main' });
       await clickInMenu(page, navigation.getByRole('link', { name, exact: true }));
@@ -67,7 +66,6 @@ export function personWith({ page, context, complaints }: Phone, variant: Varian
     async logOut(): Promise<void> {
       await clickInMenu(page, page.getByRole('button', { name: 'Log out' }));
     },
-    /** Fills in fields by their labels. */
     async types(
       fields: Readonly<Record<string, string>>,
       within: Page | Locator = page,
@@ -81,5 +79,4 @@ export function personWith({ page, context, complaints }: Phone, variant: Varian
   };
 }
 
-/** See {@link personWith}. */
 export type Person = ReturnType<typeof personWith>;

@@ -39,6 +39,5 @@ export const QUICK = {
   operatorsTerminal: variantOf(true, 1440, 'dark'),
 } as const;
 
-/** The variants of a journey in the long suite. */
 export const othersThan = (quick: Variant): Variant[] =>
   ALL.filter(({ title }) => title !== quick.title);

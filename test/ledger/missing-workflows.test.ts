@@ -23,7 +23,6 @@ const test = serviceTest({
 const markBegun = ({ sql }: TestService, orderNumbers: string[]) => sql`
   DELETE FROM order_wakeups WHERE order_number IN ${sql(orderNumbers)}`;
 
-/** The order numbers of open orders without a workflow, in their order. */
 const missingIn = async ({ deps }: TestService) =>
   (await listDifferences(deps)).differences
     .filter(({ kind }) => kind === 'missing' || kind === 'closed')

@@ -30,7 +30,7 @@ async function releasedOrder(service: TestService) {
   return { merchant, orderNumber: order.order_number, paymentId, transferId: transfer?.id ?? '' };
 }
 
-/** Two days later. */
+/** The gateway settles the payment two days later. */
 async function settle(service: TestService, paymentId: string): Promise<void> {
   await setSwitches(service, paymentId, { settlements: 't_plus_2' });
   await simulator(service, 'POST', '/clock', { advanceSeconds: TWO_DAYS_SECONDS });

@@ -25,7 +25,7 @@ export interface Movement {
   amountPaise: number;
   balanceChangePaise: number;
   gatewayPaymentId: string;
-  /** Of the transfer, refund or chargeback; null of the payment itself. */
+  /** The id of the transfer, refund or chargeback; null for the payment itself. */
   movementId: string | null;
 }
 

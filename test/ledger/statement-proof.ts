@@ -12,7 +12,6 @@ import { writeRandomMoney } from './random-money.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The answer of `GET /statements/{date}`. */
 export interface Statement {
   content: PresentedLine[];
   next: string | null;
@@ -21,17 +20,15 @@ export interface Statement {
   closed: boolean;
 }
 
-/** Of the whole file, which may run at midnight. */
+/** The start of all tests of a file: they may run past midnight. */
 const STARTED_MS = Date.now();
 
 /** The day in India on which the tests began, or a day before or after it. */
 export const indianDay = (daysAgo = 0) =>
   new Date(STARTED_MS + 5.5 * 3_600_000 - daysAgo * DAY_MS).toISOString().slice(0, 10);
 
-/** A moment of a day in India. */
 export const indianTime = (day: string, time: string) => new Date(`${day}T${time}+05:30`);
 
-/** A page of a statement. */
 export async function statementOf(client: ApiClient, day: string, query = '') {
   const { status, body } = await client.get<Statement>(`/statements/${day}${query}`);
   expect([status, body.message]).toEqual([200, 'Statement']);

@@ -15,7 +15,6 @@ export const mailDepsOf = ({ deps, temporal }: TestService): MailDeps => ({
   mails: createMailWorkflows(temporal.client),
 });
 
-/** The row of a mail. */
 export interface MailRow {
   sealed: Uint8Array | null;
   sentAt: Date | null;
@@ -44,7 +43,6 @@ export async function untilEnded({ temporal }: TestService, mailId: string): Pro
   await until(async () => (await workflow.describe()).status.name !== 'RUNNING');
 }
 
-/** The open alerts of a kind. */
 export const alertsOf = ({ sql }: TestService, kind: string) =>
   sql<{ subject: string; details: Record<string, unknown> }[]>`
     SELECT subject, details FROM alerts WHERE kind = ${kind} AND cleared_at IS NULL`;

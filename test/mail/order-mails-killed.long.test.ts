@@ -17,8 +17,7 @@ const SWEPT_AFTER_MS = 61_000;
 const MARK = 'UPDATE mails SET sent_at';
 
 const smtp = await startSmtpReceiver();
-// Real time: the server that skips time leaves the tasks of a workflow that a dead worker has cached
-// to that worker.
+// Real time: the server that skips time leaves the tasks of a workflow that a dead worker has cached to that worker.
 const test = serviceTest({
   time: 'real',
   worker: false,
@@ -69,7 +68,7 @@ const ACTS: readonly Act[] = [
 interface MailedOrder {
   merchant: Merchant;
   orderNumber: string;
-  /** Of the buyer and of the merchant, whom no other order has. */
+  /** The addresses of the buyer and the merchant, whom no other order has. */
   addresses: string[];
 }
 

@@ -54,7 +54,6 @@ const post = ({ sandbox }: Merchant, { order_number: id }: Order, path: string, 
 const mailTo = async (to: string, subject: string) =>
   (await until(() => smtp.mails.find((mail) => mail.to.includes(to) && mail.subject === subject)))!;
 
-/** The id of a mail's row. */
 const mailIdOf = (mail: ReceivedMail) => headerOf(mail, 'Message-ID')?.slice(1).split('@')[0];
 
 /** The mails of an order, without that of the merchant's first payment. */

@@ -43,7 +43,6 @@ const scrape = async (origin: string) => {
   };
 };
 
-/** The samples of a metric, as they are in the text. */
 const samplesOf = (name: string, text: string) =>
   Object.fromEntries(
     [...text.matchAll(new RegExp(`^${name}\\{kind="(\\w+)"\\} (\\S+)$`, 'gm'))].map(

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
-/** The text of a file of the repository. */
 export const contentOf = (path: string) =>
   readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -23,9 +22,7 @@ interface Panel {
 const { groups } = parse(contentOf('deploy/monitoring/alert-rules.yml')) as {
   groups: { rules: Rule[] }[];
 };
-/** The rules of deploy/monitoring. */
 export const rules = groups.flatMap((group) => group.rules);
-/** The dashboard of deploy/monitoring. */
 export const dashboard = JSON.parse(contentOf('deploy/monitoring/grafana-dashboard.json')) as {
   templating: { list: { name: string; type: string }[] };
   panels: Panel[];

@@ -4,7 +4,6 @@ import { contentOf, dashboard, rules } from './monitoring-files.ts';
 
 const runbook = contentOf('docs/runbook/alerts.md');
 
-/** The sections of the runbook, by their anchors. */
 const sections = new Map(
   runbook
     .split(/^### /m)

@@ -1,4 +1,3 @@
-/** One value of a metric. */
 export interface ScrapedSample {
   name: string;
   labels: Record<string, string>;

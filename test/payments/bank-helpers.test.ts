@@ -10,7 +10,6 @@ const test = serviceTest({ time: 'real' });
 
 const key = () => ({ 'Idempotency-Key': randomUUID() });
 
-/** Calls a helper with a key, and expects its success. */
 async function help(
   { sandbox }: Merchant,
   order: Order,

@@ -6,7 +6,6 @@ import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
-/** A callback as the simulator created it. */
 interface Callback {
   id: string;
   name: string;
@@ -74,7 +73,6 @@ export function createCallbackKit(service: TestService, merchant: Merchant) {
       return { order, gatewaySessionId, paymentId, body: callback?.body ?? '' };
     },
 
-    /** Sends a callback as the gateway does. */
     callBack(body: string, options: CallBackOptions = {}): Promise<Response> {
       const { signature = sign(body), environment = 'sandbox', origin = service.origin } = options;
       return fetch(`${origin}/callbacks/razorpay/${environment}`, {

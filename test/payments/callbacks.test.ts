@@ -16,7 +16,6 @@ import { callbackTest } from './callback-kit.ts';
 
 const test = callbackTest();
 
-/** How many Signals the workflow of an order has received. */
 async function signalsOf({ temporal }: TestService, { order_number }: OrderRef): Promise<number> {
   const names = await eventNames(temporal.client.workflow.getHandle(order_number));
   return names.filter((name) => name === 'WORKFLOW_EXECUTION_SIGNALED').length;

@@ -73,7 +73,6 @@ async function assertCancelsWon(service: TestService, orders: string[]): Promise
   });
 }
 
-/** Checks that the ledger adds up and agrees with the gateway. */
 async function assertLedgerMatchesGateway(service: TestService): Promise<void> {
   const { faults, accounts } = await verifyLedger(service.sql);
   expect(faults).toEqual([]);

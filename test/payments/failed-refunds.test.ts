@@ -37,7 +37,6 @@ test.afterEach(async ({ service }) => {
   expect({ ok, faults }).toEqual({ ok: true, faults: [] });
 });
 
-/** The kinds of the open alerts about a payment. */
 const openAlerts = async ({ sql }: TestService, gatewayPaymentId: string) =>
   (
     await sql<{ kind: string }[]>`

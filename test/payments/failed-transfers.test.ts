@@ -28,7 +28,6 @@ async function withPendingTransfers(service: TestService, merchant: Merchant) {
     orderNumber: order.order_number,
     transfers,
     setSwitch,
-    /** Ends the newest transfer at the gateway. */
     async end(status: 'processed' | 'failed') {
       const [newest] = await transfers();
       await simulator(service, 'POST', `/transfers/${newest!.id}/end`, { status });

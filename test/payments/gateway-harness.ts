@@ -64,7 +64,6 @@ const authorization = `Basic ${btoa(`${KEYS.keyId}:${KEYS.keySecret}`)}`;
 const anyAnswer = z.looseObject({ id: z.string().default('') });
 export type Json = z.output<typeof anyAnswer>;
 
-/** The entities of a list. */
 export function itemsOf({ items }: Json): Json[] {
   return z.array(z.looseObject({ id: z.string() })).parse(items);
 }
@@ -132,7 +131,6 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
     call,
     openSession,
     pay,
-    /** Makes a captured payment of this amount. */
     async capture(amountPaise = 10_000) {
       const { gatewaySessionId } = await openSession(amountPaise);
       const { body } = await pay(gatewaySessionId);
@@ -176,7 +174,6 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
       }
     },
     totals: async () => (await call('GET', '/simulator/totals')).body,
-    /** One of the gateway's totals. */
     total: async (name: string) => Number((await call('GET', '/simulator/totals')).body[name]),
     async close() {
       await gateway.close();

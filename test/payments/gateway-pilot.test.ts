@@ -17,7 +17,7 @@ const onAnswer = (exchange: GatewayExchange) => void exchanges.push(recorded(exc
 const test = harnessTest();
 test.override('harnessOptions', { gateway: { onAnswer } });
 
-/** The gateway is asked again without a wait worth naming, for as long as a test may take. */
+/** The gateway is asked again almost at once, for as long as a test may take. */
 const WAITS = {
   intervalMs: 1,
   paymentWithinMs: HANGS_MS,

@@ -3,7 +3,6 @@ import { harnessTest } from './gateway-harness.ts';
 
 const test = harnessTest();
 
-/** Submits the form as a browser without JavaScript does. */
 async function submit(pageUrl: string, fields: Record<string, string>): Promise<string> {
   const response = await fetch(pageUrl, { method: 'POST', body: new URLSearchParams(fields) });
   expect(response.redirected).toBe(true);

@@ -22,7 +22,6 @@ afterEach(async () => {
 
 const MODULE = new URL('../../dev/gateway-simulator/simulator.ts', import.meta.url).href;
 
-/** The simulator in a separate process, which can be killed. */
 async function startProcess(options: object) {
   const script = `
     const { createGatewaySimulator } = await import(${JSON.stringify(MODULE)});

@@ -17,7 +17,6 @@ const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
 test.beforeEach(({ service }) => service.clock.set(0));
 
-/** The gateway's own UTR of a payment. */
 async function utrAtGateway(service: TestService, paymentId: string): Promise<string> {
   const path = `/v1/payments/${paymentId}`;
   return (await askGateway<{ acquirer_data: { rrn: string } }>(service, 'GET', path)).acquirer_data

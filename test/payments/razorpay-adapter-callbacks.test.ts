@@ -26,7 +26,6 @@ function parse(name: string) {
   return harness.gateway.parseCallback(rawBody, headers);
 }
 
-/** A body with its valid signature. */
 function signed(text: string | Buffer, secret = KEYS.webhookSecret) {
   const rawBody = Buffer.from(text);
   const signature = createHmac('sha256', secret).update(rawBody).digest('hex');
@@ -105,7 +104,6 @@ describe('a callback', () => {
   });
 });
 
-/** A valid callback about a captured payment. */
 async function credited() {
   await harness.capture();
   await harness.simulator.callbacksIdle();

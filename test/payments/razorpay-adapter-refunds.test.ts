@@ -21,11 +21,7 @@ const REFUND = '/v1/payments/*/refund';
 // A third of each payment, so that the amount alone does not prevent a second and a third refund.
 const REFUNDED_PAISE = 3_000;
 
-/**
- * Refunds a part of so many payments, each twice, at a gateway that loses the responses.
- *
- * @returns the refunds that the gateway made, and their amount
- */
+/** Refunds a part of each payment twice while responses are lost. @returns what the gateway made, and the amount */
 async function refundWithLostResponses(harness: Harness, count: number) {
   const refundsBefore = await harness.total('refunds');
   const refundedBeforePaise = await harness.total('refundedPaise');

@@ -12,7 +12,6 @@ import { accountInput, harnessTest, KEYS } from './gateway-harness.ts';
 
 const test = harnessTest();
 
-/** When the gateway closes a session. */
 async function closesAtSeconds({ call }: Harness, session: { gatewaySessionId: string }) {
   return (await call('GET', `/v1/payments/qr_codes/${session.gatewaySessionId}`)).body.close_by;
 }

@@ -205,7 +205,6 @@ describe('an order cancelled while its session is being opened', () => {
     await endFault();
     return { order, opening };
   };
-  /** The sessions that the gateway has opened for an order. */
   async function opened(service: TestService, { order_number }: OrderRef) {
     const { items } = await askGateway<{ items: { status: string; notes: object }[] }>(
       service,

@@ -7,7 +7,7 @@ const TO_BUYER = 'refunded or charged back at the gateway';
 const TO_MERCHANT = 'released';
 const TWICE = 'more is paid than the 100 captured';
 
-/** Of 100 paise captured: what is left, what the buyer and the merchant have at the gateway. */
+/** 100 paise were captured: what is left, and what the buyer and the merchant have at the gateway. */
 const CASES: [string, Settlement, boolean, [number, number, number], string | null][] = [
   ['nothing has moved', 'released', true, [100, 0, 0], NONE],
   ['nothing has moved', 'refunded', true, [100, 0, 0], NONE],

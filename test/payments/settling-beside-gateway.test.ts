@@ -58,7 +58,6 @@ async function unrefundedOrder(service: TestService, orders: Orders) {
   return {
     order,
     orderNumber: order.orderNumber,
-    /** The gateway makes refunds again. */
     allowRefunds: () => setSwitches(service, paymentId, { refundsRefused: null }),
     /** Lifts the hold, or puts the money on hold again. */
     setOnHold: (on_hold: boolean) =>

@@ -44,7 +44,6 @@ async function payAgain({ sandbox }: Merchant, order: OrderRef): Promise<string>
   return body.data?.status ?? body.message;
 }
 
-/** The callback with a changed payment. */
 function spokenOf(body: string, changes: object): string {
   const callback = JSON.parse(body) as { payload: { payment: { entity: object } } };
   Object.assign(callback.payload.payment.entity, changes);

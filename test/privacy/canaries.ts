@@ -49,7 +49,6 @@ const newOrder = ({ canary, email, phone }: CanaryBuyer) => ({
   returnUrl: `https://shop.example.com/baskets/${canary}`,
 });
 
-/** The keys of the commands of {@link refundedOrder}. */
 export const keysOf = ({ email }: CanaryBuyer) => ({
   create: { 'Idempotency-Key': email },
   session: { 'Idempotency-Key': `session-${email}` },
@@ -89,7 +88,6 @@ export async function refundedOrder(parts: CanaryParts, buyer: CanaryBuyer, deci
   return order;
 }
 
-/** An order that its merchant has cancelled. */
 export async function cancelledOrder({ merchant }: CanaryParts, buyer: CanaryBuyer) {
   const order = await merchant.sandbox.create(newOrder(buyer));
   await merchant.sandbox.command(order, 'cancel', { reason: `${buyer.canary} changed her mind` });
@@ -119,7 +117,7 @@ export const untilWebhooksEnded = ({ sql }: TestService, orders: OrderRef[]) =>
     return row?.waiting === false;
   });
 
-/** Writes the buyer's data where no call of the API or of the simulator leads. */
+/** Writes the buyer's data where no call of the API or of the simulator writes it. */
 export async function plantElsewhere(
   { service: { sql } }: CanaryParts,
   { order_number }: OrderRef,

@@ -173,7 +173,6 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   webhook_warnings: { none: 'merchant_id environment warned_at mailed_at' },
 };
 
-/** The columns of a class, as `table.column`. */
 export function columnsOf(wanted: ColumnClass): { table: string; column: string }[] {
   return Object.entries(COLUMNS).flatMap(([table, classes]) =>
     (classes[wanted] ?? '')

@@ -60,7 +60,6 @@ const test = dashboardTest({ time: 'real' }).extend(
   },
 );
 
-/** The buyers' columns that have the canary. */
 async function columnsWith(sql: Parameters<typeof findCanary>[0], canary: string) {
   const hex = Buffer.from(canary).toString('hex');
   const found: string[] = [];

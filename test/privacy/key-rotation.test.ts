@@ -81,7 +81,6 @@ async function writeSealedValues({ sql }: TestDatabase, keys: string, secret: st
   return ids;
 }
 
-/** Every sealed value of the schema, opened. */
 async function openAll({ sql }: TestDatabase, keys: string): Promise<string[]> {
   const box = createSecretBox(keys);
   const opened: string[] = [];

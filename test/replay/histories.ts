@@ -21,7 +21,6 @@ export async function savedIn(folder: string): Promise<string[]> {
 
 const fileOf = (folder: string, name: string) => join(folder, `${name}.json.gz`);
 
-/** Reads the JSON text of a saved history. */
 export async function readHistory(folder: string, name: string): Promise<string> {
   return gunzipSync(await readFile(fileOf(folder, name))).toString();
 }

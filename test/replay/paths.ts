@@ -39,7 +39,6 @@ const LATE_MS = -1_200_000;
 const endsLate = { environment, completionWindowMs: LATE_MS, disputeAnswerMs: LONG_MS };
 const answersLate = { environment, completionWindowMs: LONG_MS, disputeAnswerMs: LATE_MS };
 
-/** An order in a status. */
 export const start = (
   { service, merchantId }: PathContext,
   status: Parameters<typeof startOrderIn>[1],
@@ -59,7 +58,6 @@ const walk =
     return order;
   };
 
-/** An order with an open payment session. */
 export async function withSession(context: PathContext, overrides: Partial<OrderOverrides> = {}) {
   const { service, merchantId } = context;
   const row = await writeOrder(service, { merchantId, ...overrides });
@@ -104,7 +102,7 @@ function releaseSettled(outcome: Settlement): Path {
   };
 }
 
-/** The same for a refund. */
+/** An operator ends an order whose refund the gateway does not make. */
 function refundSettled(outcome: Settlement): Path {
   return async (context) => {
     const order = await start(context, 'DISPUTE_OPEN');
@@ -363,14 +361,14 @@ export const PATHS: Record<string, Path> = {
   },
 };
 
-/** Those whose workflows wait for refused webhooks or for their row, so that their histories stay open. */
+/** Paths whose workflows wait for refused webhooks or for their row, so that their histories stay open. */
 export const STILL_RUNNING = [
   'capture-too-late-given-back',
   'database-without-the-order',
   'webhook-refused-and-still-waiting',
 ];
 
-/** Those that are also saved as a worker with tracing writes them: with messages, timers and activities at the same time. */
+/** Paths also saved by a worker with tracing: messages, timers and activities at the same time. */
 export const TRACED_PATHS = [
   'cancel-finds-the-session-paid',
   'cancelled-with-a-session-open',

@@ -82,7 +82,6 @@ function textOf(history: History): string {
   return `{"events":[\n${lines.join(',\n')}\n]}\n`;
 }
 
-/** How many histories of a path are saved. */
 const countSaved = (name: string) => saved.filter((one) => one === name).length;
 
 const paths = Object.entries({ ...PATHS, ...DIVERGENCES }).filter(

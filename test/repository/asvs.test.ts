@@ -32,7 +32,6 @@ const NUMBERS = REQUIREMENTS.flatMap((sections, chapter) =>
   ),
 );
 
-/** The chapters of the checklist with what is below their headings. */
 const chapters = read(CHECKLIST)
   .split(/^## /m)
   .slice(1)

@@ -46,7 +46,7 @@ const productionText = read('deploy/production.yml');
 const sandbox = parseCompose(sandboxText);
 const production = parseCompose(productionText);
 const services = Object.entries(sandbox.services as Record<string, Service>);
-/** The ones that end when their work is done. */
+/** The services that end when their work is done. */
 const JOBS = [
   'migrate',
   'temporal-schema',

@@ -22,7 +22,6 @@ function linksOf(page: string): Link[] {
     });
 }
 
-/** The anchors that a page of GitHub has for its headings. */
 const anchorsOf = (page: string) =>
   [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading

@@ -43,7 +43,7 @@ function literalsOf(path: string): Expression[] {
   return expressions;
 }
 
-/** Those of Python and PHP, written as in JavaScript. Go's and PostgreSQL's engines take linear time. */
+/** Literals of Python and PHP, written as in JavaScript. Go's and PostgreSQL's engines take linear time. */
 function literalsOfOthers(path: string): Expression[] {
   const calls = read(path).matchAll(/(?:re\.compile\(r?|preg_match\()(["'])(.{1,200}?)\1/g);
   return [...calls].map(([, , source = '']) => ({

@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 /** The repository's top, with a slash at its end. */
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The text of a file, by its path from the repository's top. */
 export const read = (path: string): string => readFileSync(`${root}${path}`, 'utf8');
 
 /** The files of these folders and of all folders below them, as paths from the repository's top. */

@@ -9,7 +9,6 @@ interface Job {
   steps: { run?: string; uses?: string }[];
 }
 
-/** What the tests read of a workflow. */
 interface Workflow {
   permissions: Record<string, string>;
   jobs: Record<string, Job>;

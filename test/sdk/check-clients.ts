@@ -38,7 +38,6 @@ async function resultOf(
   }
 }
 
-/** Runs all checks against one service. @returns their results */
 async function main(): Promise<Result[]> {
   const folder = mkdtempSync(join(tmpdir(), 'merchant-orders-clients-'));
   const service = await startWholeService({ RATE_LIMIT_PER_SECOND: '1000' });

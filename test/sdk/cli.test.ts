@@ -15,7 +15,6 @@ import { MISTAKES, RIGHT, served } from './receivers.ts';
 
 const SECRET = 'whsec_e38fe83fa6964c41c0933cfd8a7d7d3c1e07';
 
-/** Runs `payorders`. */
 async function payorders(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

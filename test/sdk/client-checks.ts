@@ -11,7 +11,6 @@ export interface Scene extends ToolFolder {
   readonly sandbox: NodeJS.ProcessEnv;
 }
 
-/** A check of one language. */
 export interface ClientCheck {
   readonly name: string;
   /** The program that it cannot do without. */
@@ -19,7 +18,6 @@ export interface ClientCheck {
   readonly check: (scene: Scene) => Promise<void>;
 }
 
-/** What the Python SDK is checked with. */
 const PYTHON_PACKAGES = ['mypy==2.4.1', 'flask==3.1.3', 'django==5.2.19', 'fastapi==0.165.0'];
 
 /** What the example of each SDK prints, which is the life of an order. */

@@ -16,7 +16,7 @@ const programsOf = (file: URL) =>
   [...readFileSync(file, 'utf8').matchAll(FENCE)].map(([, code = '']) => code);
 
 const guides = readdirSync(GUIDES).map((name) => new URL(name, GUIDES));
-/** Those of a README continue each other; those of a guide stand alone. */
+/** Programs of a README continue each other; programs of a guide stand alone. */
 const PROGRAMS = [
   { name: 'sdk/typescript/README.md', code: programsOf(new URL('README.md', SDK)).join('\n') },
   ...guides.flatMap((guide) =>

@@ -25,7 +25,6 @@ function answer(response: ServerResponse, status: number): void {
   response.end();
 }
 
-/** The body of a request, as text. */
 export async function read(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);

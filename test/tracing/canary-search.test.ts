@@ -14,7 +14,6 @@ const bytea = (bytes: Buffer | string) => `\\\\x${Buffer.from(bytes).toString('h
 const escaped = (text: string, escape: string) =>
   [...text].map((letter) => escape + letter.codePointAt(0)?.toString(16)).join('');
 
-/** The forms in which a value can be in a log, a trace or a table. */
 const FORMS: Record<string, (value: string) => string> = {
   'as it is': (value) => value,
   'in capital letters': (value) => value.toUpperCase(),

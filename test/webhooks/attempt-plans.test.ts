@@ -89,7 +89,7 @@ interface Plan {
 
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** How a statement reads the large tables under its generic plan. */
+/** How the generic plan of a statement reads the large tables. */
 async function readsOf({ sql }: TestService, statement: string | undefined) {
   const [row] = await sql.unsafe<{ 'QUERY PLAN': [{ Plan: Plan }] }[]>(
     `EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${statement}`,

@@ -7,7 +7,6 @@ import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-/** The dependencies of a manual retry. */
 export function retryDepsOf({ sql, temporal }: TestService): ManualRetryDeps {
   return { sql, retries: createDeliveryRetries(temporal.client), actor: TEST_ACTOR };
 }
@@ -63,7 +62,6 @@ export function attemptsOf({ attempts }: Delivery): string[] {
   return attempts.map(({ kind, statusCode }) => `${kind} ${statusCode}`);
 }
 
-/** A new merchant whose receiver answers 500. */
 export async function aRefusingMerchant(service: TestService): Promise<Merchant> {
   const merchant = await service.newMerchant();
   merchant.receiver.answerWith(() => 500);

@@ -31,7 +31,6 @@ const depsOf = ({ deps }: TestService) => ({
 });
 const warn = (service: TestService) => createActivities(service.deps).warnOfFailingEndpoints();
 
-/** The mails to a merchant that the database has. */
 const mailIdsOf = async ({ sql }: TestService, { merchantId }: Merchant) =>
   (
     await sql<{ mailId: string }[]>`

@@ -41,7 +41,6 @@ const isSigned = ({ headers, rawBody }: ReceivedWebhook, secret: string): boolea
     .update(`${String(headers['x-service-timestamp'])}.${rawBody}`)
     .digest('hex') === headers['x-service-signature'];
 
-/** Skips time until the last scheduled attempt. */
 async function failForGood(service: TestService, orderNumber: string): Promise<Delivery> {
   for (const [index, delayMs] of WEBHOOK_RETRY_DELAYS_MS.entries()) {
     await untilRefused(service, orderNumber, index + 1);

@@ -14,7 +14,6 @@ import { onTestFinished } from 'vitest';
 /** A real merchant's server on loopback; it is stopped after its test. */
 export interface Receiver {
   port: number;
-  /** The number of connections to it so far. */
   connectionCount: number;
   /** The number of bytes written to connections that are now closed. */
   closedConnections: { bytesWritten: number }[];
@@ -64,7 +63,6 @@ async function listen(server: Server, address: string, event = 'connection'): Pr
   return receiver;
 }
 
-/** A receiver that handles the raw connection. */
 export function startTcpReceiver(
   onConnection: (socket: Socket, connectionCount: number) => void,
   address = '127.0.0.1',

@@ -6,10 +6,7 @@ import { UNTIL_MS } from '../support/time-limits.ts';
 /** The only opened address: other loopback addresses stay denied. */
 export const OPENED = '127.0.0.1';
 
-/**
- * A sender that is closed after its test. It gives up nothing because of a busy machine: a test that is
- * about a time limit sets it.
- */
+/** A sender, closed after its test, whose time limits no busy machine reaches; a test of a limit sets it. */
 export function makeSender(options: Partial<WebhookSenderOptions> = {}) {
   const sender = createWebhookSender({
     allowedCidrs: [`${OPENED}/32`],

@@ -9,7 +9,6 @@ import { until } from '../support/until.ts';
 
 const test = serviceTest({ time: 'real' });
 
-/** The first webhook of a new order, as its receiver got it. */
 async function firstWebhook(service: TestService) {
   const merchant = await service.newMerchant();
   await merchant.sandbox.create();

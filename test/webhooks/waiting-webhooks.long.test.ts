@@ -13,7 +13,7 @@ const SHORTEST_WAIT_SECONDS = 5;
 /** What one try changes: it takes the delivery over from the sweep, begins, and ends. */
 const MOST_UPDATES_OF_A_TRY = 3;
 
-/** How often a webhook may have been tried after so many seconds: by the process that recorded it, and after each wait. */
+/** The most tries of a webhook within so many seconds: by the process that recorded it, and after each wait. */
 const mostTriesWithin = (seconds: number) =>
   2 + Math.floor(Math.log(1 + (3 * seconds) / SHORTEST_WAIT_SECONDS) / Math.log(4));
 

@@ -1,10 +1,8 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { TestService } from '../support/service.ts';
 
-/** The path of an order of the API. */
 export const pathOf = (order: { order_number: string }) => `/orders/${order.order_number}`;
 
-/** Makes so many of something. */
 export const many = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
 

@@ -23,10 +23,7 @@ const DEADLINES = [
   ['DISPUTE_OPEN', 'REFUNDED'],
 ] as const satisfies (readonly [OrderStatus, OrderStatus])[];
 
-/**
- * Durations with which an order's deadline passes so long after the order has come into a status. After a
- * negative time, the deadline is handled so late.
- */
+/** Durations: the deadline passes `afterMs` after the order enters a status; negative: it is that late. */
 function passing(status: OrderStatus, afterMs: number): Partial<OrderOverrides> {
   const environment = 'sandbox' as const;
   const terms = { environment, completionWindowMs: DAY_MS, disputeAnswerMs: DAY_MS };

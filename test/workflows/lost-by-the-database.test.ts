@@ -22,7 +22,6 @@ async function recoverAll({ env }: TestService) {
 const openAlerts = async ({ sql }: TestService, subject: string) =>
   (await listAlerts(sql, { subject }, 100)).alerts.map(({ kind }) => kind);
 
-/** An order with a payment session that a restored database has lost. */
 async function withLostSession(
   service: TestService,
   { sandbox }: Awaited<ReturnType<TestService['newMerchant']>>,

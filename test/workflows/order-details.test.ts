@@ -4,7 +4,6 @@ import { STATUSES } from '../../src/domain/order.ts';
 import { currentDetails, deadlineSummary } from '../../workflows/order/details.ts';
 import { createPair } from '../domain/lifecycle-walk.ts';
 
-/** A sandbox order in a status, with the deadline that runs there. */
 function orderIn(status: OrderStatus, overrides: Partial<OrderState> = {}): OrderState {
   const kind = STATUSES[status].deadline;
   const deadline = kind && { kind, atMs: Date.UTC(2026, 10, 20, 13) };

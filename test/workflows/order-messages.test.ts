@@ -19,7 +19,6 @@ const test = serviceTest({
   worker: { options: { stickyQueueScheduleToStartTimeout: 200 } },
 });
 
-/** The order still works as the lifecycle table says. */
 async function assertAlive(order: DirectOrder): Promise<void> {
   await order.pay();
   await order.update('deliver');

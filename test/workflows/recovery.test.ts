@@ -50,7 +50,6 @@ const terminate = async ({ handle }: DirectOrder) => {
   await until(async () => (await handle.describe()).status.name === 'TERMINATED');
 };
 
-/** Brings an order to its end, with a delivery and without a dispute. */
 async function complete(order: DirectOrder): Promise<void> {
   await order.update('advance', { seconds: DAY_SECONDS });
   await order.untilStatus('COMPLETED');

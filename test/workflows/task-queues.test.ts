@@ -81,7 +81,6 @@ test('a worker that serves only the orders queue sends webhooks and moves no mon
   await receiver.until(4);
 });
 
-/** The activities that an order's workflow waits for. */
 async function pendingActivities({ handle }: DirectOrder) {
   const { raw } = await handle.describe();
   return raw.pendingActivities?.map(({ activityType }) => activityType?.name) ?? [];

@@ -5,8 +5,7 @@ import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 
-// Real time: the server that skips time leaves the tasks of a workflow that a dead worker has cached
-// to that worker.
+// Real time: the server that skips time leaves the tasks of a workflow that a dead worker has cached to that worker.
 const test = serviceTest({
   time: 'real',
   worker: false,

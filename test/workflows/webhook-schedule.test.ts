@@ -22,7 +22,6 @@ const test = serviceTest({ time: 'skipping' });
 const isOf = (order: Order, event: string) => (webhook: ReceivedWebhook) =>
   webhook.event === event && webhook.body.data['order_number'] === order.order_number;
 
-/** Skips time until every scheduled attempt has been made. */
 async function untilAllAttempts(
   service: TestService,
   { receiver }: Merchant,
@@ -41,7 +40,6 @@ async function untilAllAttempts(
   return receiver.received.filter(matches);
 }
 
-/** The entry of an event in the order's timeline. */
 async function entryOf({ sandbox }: Merchant, order: Order, kind: string) {
   const { body } = await sandbox.get<Timeline>(`/orders/${order.order_number}/timeline`);
   return body.data.entries.find((entry) => entry.kind === kind);

@@ -37,7 +37,6 @@ test.beforeAll(({ workerProcess }) => void workerProcess);
 /** The log so far; each line must be a JSON log object. */
 const lines = (logFile: string) => linesIn(logFile);
 
-/** Waits for a line with all of these fields. */
 async function untilLine(logFile: string, fields: Partial<PartLine>): Promise<PartLine> {
   const fits = (line: PartLine) =>
     Object.entries(fields).every(([name, value]) => line[name] === value);

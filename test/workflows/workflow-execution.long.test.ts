@@ -27,7 +27,6 @@ const test = serviceTest({ time: 'real', worker: false, callbacks: false });
 const readPrebuilt = () =>
   JSON.parse(readFileSync(inject('workflowBundlePath'), 'utf8')) as { code: string };
 
-/** A worker whose orders begin with this code. */
 async function startWorkerWith(service: TestService, code: string) {
   const file = join(temporaryFolder(), 'workflows.json');
   const bundle = readPrebuilt();
@@ -38,7 +37,6 @@ async function startWorkerWith(service: TestService, code: string) {
   onTestFinished(() => worker.kill());
 }
 
-/** The messages with which an order's workflow tasks have failed. */
 async function failuresOf({ handle }: Awaited<ReturnType<typeof startOrder>>) {
   const { events } = await handle.fetchHistory();
   return (events ?? []).flatMap(
