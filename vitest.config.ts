@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { defineConfig } from 'vitest/config';
-import { loadDevConfig } from './dev/config.ts';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { cacheRoot } from './dev/files/cache.ts';
 import { HANGS_MS, UNTIL_MS } from './test/support/time-limits.ts';
 
 // Many tests start processes of their own: what Node compiled once is kept for them.
-env['NODE_COMPILE_CACHE'] ??= join(cacheRoot(loadDevConfig().cacheHome), 'node-compile-cache');
+env['NODE_COMPILE_CACHE'] ??= join(cacheRoot(), 'node-compile-cache');
 
 /**
  * A call of the Temporal client that waits to be tried again when its connection is closed throws in
@@ -14,6 +14,17 @@ env['NODE_COMPILE_CACHE'] ??= join(cacheRoot(loadDevConfig().cacheHome), 'node-c
  */
 const isRetryAfterClose = ({ message, stack }: { message: string; stack?: string }) =>
   message === 'Channel has been shut down' && /@temporalio.client.lib.grpc-retry/.test(stack ?? '');
+
+/** Files that are short and take long. vitest begins with the largest, and these would run alone at the end. */
+const SHORT_AND_LONG =
+  /\/(journeys\/|checkout\/every-state|repository\/(commands|expressions)|dashboard\/(hostile-input|accessibility))/;
+
+class LongOnesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => Number(!SHORT_AND_LONG.test(moduleId));
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+  }
+}
 
 /** The suite of `npm test`: see test/README.md. */
 export default defineConfig({
@@ -27,6 +38,7 @@ export default defineConfig({
     isolate: false,
     // More than the two processors: much of the time a test waits for a server.
     maxWorkers: 4,
+    sequence: { sequencer: LongOnesFirst },
     onUnhandledError: (error) => !isRetryAfterClose(error),
     testTimeout: HANGS_MS,
     hookTimeout: HANGS_MS,

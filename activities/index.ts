@@ -18,7 +18,6 @@ import type { SweepDeps } from './sweep.ts';
 import { createSweepActivities } from './sweep.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
-/** The dependencies of all activities. */
 export type ActivityDeps = MoneyDeps &
   SweepDeps &
   BackgroundAttemptDeps &
@@ -26,7 +25,6 @@ export type ActivityDeps = MoneyDeps &
   MailActivityDeps &
   RetentionActivityDeps & { recordStep: StepRecorder };
 
-/** Every activity that workflows call. */
 export function createActivities(deps: ActivityDeps): Activities {
   const webhooks = createBackgroundAttempts(deps, (orderNumber) => wakeOrder(deps, orderNumber));
   const beginMails = createBackgroundMails(deps);

@@ -6,7 +6,6 @@ import { proveLedger } from '../src/ledger/proofs.ts';
 import { alertOnDifferences } from '../src/payments/reconcile/compare-gateway.ts';
 import type { CaptureDeps } from '../src/payments/captures/captures.ts';
 
-/** What the proof of the ledger needs. */
 export interface LedgerDeps extends CaptureDeps {
   /** A pool whose statements may take minutes, because the proof reads every order. */
   ledgerSql: Sql;

@@ -5,7 +5,6 @@ import type { AttemptDeps } from '../src/mail/attempt.ts';
 import { attemptMail } from '../src/mail/attempt.ts';
 import { withHeartbeats } from './heartbeats.ts';
 
-/** The dependencies of the mail activity. */
 export type MailActivityDeps = AttemptDeps;
 
 /** Each call makes one attempt; a failed one throws, and the workflow's retry policy times the next. */

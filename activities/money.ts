@@ -23,7 +23,6 @@ import { closeOpenSession } from '../src/payments/sessions/sessions.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import type { RecordStep } from './record.ts';
 
-/** The dependencies of the money activities. */
 export interface MoneyDeps extends SessionDeps, funds.SurplusDeps {
   /** The time of the recorded steps, in Unix milliseconds; tests skip time. */
   now?: () => number | Promise<number>;
@@ -35,7 +34,7 @@ const RETRY_BLOCKED = '30 minutes';
 /** The retry interval after a permanent refusal: an operator may have removed the cause. */
 const RETRY_REFUSED = '1 hour';
 
-/** The retry interval of what waits for the platform's balance: it is done within a minute once there are funds. */
+/** The retry interval of a refund or release that the platform's balance does not cover yet. */
 const RETRY_BALANCE = '25 seconds';
 
 /**
@@ -102,7 +101,7 @@ async function alertingOnRefusal<Result>(
   subject: string,
   move: () => Promise<Result>,
 ): Promise<Result> {
-  // The first try may be one for which the balance suffices.
+  // The first attempt calls the gateway: the balance may suffice for it.
   if (activityInfo().attempt > 1 && (await mustWaitForBalance(deps.sql, subject))) {
     const message =
       "The gateway has just refused another operation: the platform's balance is too small";

@@ -15,7 +15,6 @@ import type { BackgroundAttempts } from '../src/webhooks/schedule/background-att
 /** Records a step and begins the first attempts of its webhook and its mails. */
 export type RecordStep = (input: RecordStepInput) => Promise<RecordStepResult>;
 
-/** Makes {@link RecordStep}. */
 export function createRecordStep(
   record: StepRecorder,
   webhooks: BackgroundAttempts,

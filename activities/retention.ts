@@ -1,15 +1,14 @@
 import { heartbeat } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { RetentionActivities } from '../src/contracts/activities.ts';
-import type { RetentionDeps } from '../src/privacy/retention.ts';
+import type { Sql } from '../src/db/client.ts';
 import { deleteExpiredData } from '../src/privacy/retention.ts';
 
-/** The dependencies of the retention activity. */
-export interface RetentionActivityDeps extends RetentionDeps {
+export interface RetentionActivityDeps {
+  sql: Sql;
   log: Logger;
 }
 
-/** The activity that deletes what has expired. */
 export function createRetentionActivities(deps: RetentionActivityDeps): RetentionActivities {
   return {
     async deleteExpiredData() {

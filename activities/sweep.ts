@@ -24,14 +24,13 @@ import { withHeartbeats } from './heartbeats.ts';
 const MAILS_PER_SWEEP = 500;
 
 /**
- * The share of its time in which a comparison works. It reads all open orders: at 100,000 of them it would use a
- * processor all the time.
+ * The largest share of its time in which a comparison works. It reads all open orders: with 100,000 of them it would
+ * otherwise use a whole processor.
  */
 const COMPARISON_SHARE = 0.25;
 /** Shorter than the heartbeat's time limit, also after a page that Temporal has kept waiting. */
 const MAX_PAUSE_MS = 10_000;
 
-/** The dependencies of the activities that the Schedules run. */
 export interface SweepDeps extends WakeDeps, MailDeps, ProposalDeps {
   /** Undefined where orders send no mails. */
   orderMails?: OrderMailDeps | undefined;

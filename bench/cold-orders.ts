@@ -8,7 +8,7 @@ import { startSide } from './lifecycle/side.ts';
 
 const CONCURRENCY = 32;
 const SMALL = 16;
-/** Beside those under way, ten times more than the small cache holds. */
+/** The open orders besides those in progress: ten times more than the small cache holds. */
 const OPEN_ORDERS = 160;
 const LIFECYCLES = { full: 320, quick: 192 };
 

@@ -7,7 +7,6 @@ import { insertOrder } from '../src/orders/commands/insert-order.ts';
 import type { PresentOrder } from '../src/orders/presenter.ts';
 import type { OrderRow } from '../src/orders/rows.ts';
 
-/** The body of POST /orders. */
 export const ORDER = {
   amount: 499.5,
   buyerEmail: 'asha@example.com',
@@ -19,7 +18,6 @@ export const ORDER = {
 const VALID_ORDER = { ...ORDER, buyerName: null, merchantOrderId: null, currency: null };
 
 export const DAY_MS = 24 * 3_600_000;
-/** The durations of orders that are written without HTTP. */
 export const DURATIONS = {
   paymentLinkMs: DAY_MS,
   completionWindowMs: DAY_MS,

@@ -57,7 +57,6 @@ export const benchmark: Benchmark<typeof OPTIONS> = {
   },
 };
 
-/** This checkout, and the other one. */
 async function checkoutsOf(against: string | undefined) {
   const here = { name: 'this', folder: await realpath(join(import.meta.dirname, '..')) };
   if (against === undefined) return [here];

@@ -9,7 +9,6 @@ import { alternate, median, percentile, ratePerSecond, ratioOf, ROUNDS } from '.
 import { loadOrders, runHousekeeping } from './loaded-orders.ts';
 import { startDatabase, withWorkplace } from './servers.ts';
 
-/** The orders of the two merchants. */
 const ORDERS = { full: { few: 10_000, many: 1_000_000 }, quick: { few: 2000, many: 40_000 } };
 const PAGE_SIZE = 100;
 const READS_PER_ROUND = { full: 100, quick: 20 };
@@ -20,7 +19,6 @@ const TARGET_MS = 25;
 const TARGET_RATIO = 3;
 const TARGET_CREATING = 0.9;
 
-/** The merchants by what they have: few orders, or many. */
 const SIDES = ['few', 'many'] as const;
 type PerSide<Value> = Record<(typeof SIDES)[number], Value>;
 
@@ -50,7 +48,6 @@ export const benchmark: Benchmark = {
     }),
 };
 
-/** A page of a list of orders. */
 interface Page {
   readonly status: OrderStatus | undefined;
   readonly place: 'first' | 'middle' | 'last';

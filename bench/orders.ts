@@ -15,7 +15,6 @@ export const CONCURRENCY = 32;
 /** Sends a request of a merchant to the sandbox's API. @throws Error unless the response is 2xx */
 export type Post = (path: string, body?: object) => Promise<Order>;
 
-/** A merchant's client of a service. */
 export function createClient({ facts, keys }: Pick<BenchService, 'facts' | 'keys'>): Post {
   const client = createMerchantClient(facts.apiBaseUrl, keys, { connections: CONCURRENCY });
   return async (path, body = {}) => {

@@ -19,7 +19,6 @@ const SIZES = {
 };
 type Size = (typeof SIZES)[keyof typeof SIZES];
 
-/** Whose clients they are. */
 type Shape = 'many merchants' | 'one merchant';
 
 /**

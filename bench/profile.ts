@@ -57,7 +57,6 @@ export const benchmark: Benchmark = {
     }),
 };
 
-/** Runs the lifecycles that are profiled. */
 async function measure(
   service: BenchService,
   { pprofPort, goProfile }: { pprofPort: number; goProfile: string },

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadDevConfig } from '../dev/config.ts';
 import { cacheRoot } from '../dev/files/cache.ts';
 import { startEmbeddedPostgres } from '../dev/postgres/server.ts';
 import type { Guard } from '../dev/processes/guard.ts';
@@ -18,7 +17,7 @@ import { startServiceOnPostgres, type ServiceOnPostgresOptions } from './service
 /** The rate limit would measure itself: one client sends everything. */
 const WITHOUT_LIMIT = { RATE_LIMIT_PER_SECOND: '1000000' };
 
-/** Of this process to the database. */
+/** The connections of this process to the database. */
 const CONNECTIONS = 32;
 
 /** A temporary folder, and a guard that removes it even if this process is killed. */
@@ -55,7 +54,7 @@ export async function startDatabase(
     dataDir: join(folder, 'postgres'),
     port: await freePort(),
     logFile: join(folder, 'postgres.log'),
-    cacheRoot: cacheRoot(loadDevConfig().cacheHome),
+    cacheRoot: cacheRoot(),
     log: console.log,
     guard,
     settings: { shared_buffers: '1GB', max_wal_size: '8GB', ...settings },

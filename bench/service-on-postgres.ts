@@ -16,12 +16,10 @@ export const PROCESS_KINDS = [
   'PostgreSQL',
   'gateway simulator',
 ] as const;
-/** The name of a process in the report. */
 export type ProcessKind = (typeof PROCESS_KINDS)[number];
 
 /** What differs from the usual start. */
 export interface ServiceOnPostgresOptions {
-  /** Settings of the service. */
   readonly settings?: Readonly<Record<string, string>>;
   /** The checkout whose code runs, by its real path; this one by default. */
   readonly repository?: string;

@@ -7,25 +7,23 @@ import { createSecretBox } from '../src/secret-box.ts';
 import type { DevConfig } from './config.ts';
 import { loadDevConfig } from './config.ts';
 import { makeDemoOrders } from './demo-orders/make-demo-orders.ts';
-import { finish, keepUnfinished, readUnfinished } from './demo-orders/unfinished.ts';
+import { finish, unfinished } from './demo-orders/unfinished.ts';
 import { localUrl } from './processes/ports.ts';
 import { demoMerchantDeps, registerMerchant } from './start/demo-merchant.ts';
 
 /** Makes the demo merchant with its orders in one transaction, or finishes what a killed run has begun. */
 async function makeOnce(sql: Sql, config: DevConfig): Promise<void> {
   const { dataDir, publicBaseUrl } = config;
-  const unfinished = readUnfinished(dataDir);
-  if (unfinished && (await findMerchant(sql, unfinished.merchant.merchantId))) {
-    return finish(dataDir, unfinished);
-  }
+  const begun = unfinished.read(dataDir);
+  if (begun && (await findMerchant(sql, begun.merchant.merchantId))) return finish(dataDir, begun);
   await sql`BEGIN`;
   const merchant = await registerMerchant(demoMerchantDeps(sql, config));
   const secretBox = createSecretBox(required(config, 'WEBHOOK_SECRET_KEYS'));
-  const { host, gatewaySimulatorPort, gatewaySimulatorPublicUrl } = config;
-  const gatewayUrl = gatewaySimulatorPublicUrl ?? localUrl(host, gatewaySimulatorPort);
+  const { host, gatewaySimulatorPort } = config;
+  const gatewayUrl = localUrl(host, gatewaySimulatorPort);
   const past = { sql, secretBox, publicBaseUrl, gatewayUrl };
   const made = { merchant, journalLine: await makeDemoOrders(past, merchant) };
-  keepUnfinished(dataDir, made);
+  unfinished.write(dataDir, made);
   await sql`COMMIT`;
   finish(dataDir, made);
 }

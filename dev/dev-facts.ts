@@ -1,18 +1,12 @@
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readPrivateJson, writePrivateFile } from './files/private-file.ts';
+import { privateJson } from './files/private-file.ts';
 import { SetupError } from '../src/setup-error.ts';
 
 /** The state of the gateway simulator. */
 export const simulatorJournal = (dataDir: string) => join(dataDir, 'gateway-simulator.journal');
 
-const credentials = z.object({
-  apiKey: z.string(),
-  apiSecret: z.string(),
-  /** Present where a webhook URL is set. */
-  webhookSecret: z.string().optional(),
-});
+const credentials = z.object({ apiKey: z.string(), apiSecret: z.string() });
 
 /** The content of `demo-merchant.json` in the data directory: the same keys at every start. */
 export const demoMerchantSchema = z.object({
@@ -30,11 +24,11 @@ const demoUsersSchema = z.object({
   merchant: demoUserSchema,
   /** `totpSecret` is what an authenticator makes the six-digit codes from. */
   operator: demoOperatorSchema,
-  /** Approves what the other one proposes. Absent in files of earlier checkouts. */
-  secondOperator: demoOperatorSchema.optional(),
+  /** Approves what the other one proposes. */
+  secondOperator: demoOperatorSchema,
 });
 
-const serviceFactsSchema = z.object({
+const devFactsSchema = z.object({
   apiBaseUrl: z.string(),
   sandboxBasePath: z.string(),
   productionBasePath: z.string(),
@@ -44,10 +38,10 @@ const serviceFactsSchema = z.object({
   /** Shows the mails of the service. Absent when SMTP_URL is set. */
   mailboxUrl: z.string().optional(),
   demoMerchant: demoMerchantSchema,
+  demoUsers: demoUsersSchema,
   /** The settings that the service runs with, for commands in a second terminal. */
   environment: z.record(z.string(), z.string()),
 });
-const devFactsSchema = serviceFactsSchema.extend({ demoUsers: demoUsersSchema });
 
 /** The demo merchant and its keys, in both environments. */
 export type DemoMerchant = z.infer<typeof demoMerchantSchema>;
@@ -64,20 +58,8 @@ export type DemoOperator = DemoUsers['operator'];
 /** What `npm start` publishes for the other commands, in `dev.json` in the data directory. */
 export type DevFacts = z.infer<typeof devFactsSchema>;
 
-/** The part that also earlier checkouts publish, with which benchmarks compare this one. */
-export type ServiceFacts = z.infer<typeof serviceFactsSchema>;
-
-const factsFile = (dataDir: string) => join(dataDir, 'dev.json');
-
-/** Publishes the facts. Their presence means that the service is ready. */
-export function writeDevFacts(dataDir: string, facts: DevFacts): void {
-  writePrivateFile(factsFile(dataDir), `${JSON.stringify(facts, undefined, 2)}\n`);
-}
-
-/** Removes the facts: the service is not ready. */
-export function removeDevFacts(dataDir: string): void {
-  rmSync(factsFile(dataDir), { force: true });
-}
+/** Their presence means that the service is ready. */
+export const publishedFacts = privateJson('dev.json', devFactsSchema, 'npm start writes it anew');
 
 /**
  * The facts of the service that runs on this data directory.
@@ -85,45 +67,23 @@ export function removeDevFacts(dataDir: string): void {
  * @throws SetupError when no service is ready there.
  */
 export function readDevFacts(dataDir: string): DevFacts {
-  return readFacts(dataDir, devFactsSchema);
-}
-
-/** The same of any checkout's service. */
-export function readServiceFacts(dataDir: string): ServiceFacts {
-  return readFacts(dataDir, serviceFactsSchema);
-}
-
-function readFacts<Facts>(dataDir: string, schema: z.ZodType<Facts>): Facts {
-  const file = factsFile(dataDir);
-  const facts = readPrivateJson(file, schema, 'npm start writes it anew');
+  const facts = publishedFacts.read(dataDir);
   if (facts !== undefined) return facts;
   throw new SetupError(
-    `No service is running on DATA_DIR ${dataDir} (there is no ${file}): start it with npm start`,
+    `No service is running on DATA_DIR ${dataDir} (there is no ${join(dataDir, 'dev.json')}): start it with npm start`,
   );
 }
 
-const demoMerchantFile = (dataDir: string) => join(dataDir, 'demo-merchant.json');
+/** The demo merchant, for the next start. */
+export const keptMerchant = privateJson(
+  'demo-merchant.json',
+  demoMerchantSchema,
+  'remove it, and npm start makes another demo merchant',
+);
 
-/** @returns undefined before the first start. @throws SetupError when the file is damaged */
-export function readDemoMerchant(dataDir: string): DemoMerchant | undefined {
-  const remedy = 'remove it, and npm start makes another demo merchant';
-  return readPrivateJson(demoMerchantFile(dataDir), demoMerchantSchema, remedy);
-}
-
-/** Stores the demo merchant for the next start, readable only by this user. */
-export function writeDemoMerchant(dataDir: string, merchant: DemoMerchant): void {
-  writePrivateFile(demoMerchantFile(dataDir), `${JSON.stringify(merchant, undefined, 2)}\n`);
-}
-
-const demoUsersFile = (dataDir: string) => join(dataDir, 'demo-users.json');
-
-/** @returns undefined before the first start. @throws SetupError when the file is damaged */
-export function readDemoUsers(dataDir: string): DemoUsers | undefined {
-  const remedy = 'remove it, and npm start gives the demo users new passwords';
-  return readPrivateJson(demoUsersFile(dataDir), demoUsersSchema, remedy);
-}
-
-/** Stores the demo users for the next start, readable only by this user. */
-export function writeDemoUsers(dataDir: string, users: DemoUsers): void {
-  writePrivateFile(demoUsersFile(dataDir), `${JSON.stringify(users, undefined, 2)}\n`);
-}
+/** The demo users, for the next start. */
+export const keptUsers = privateJson(
+  'demo-users.json',
+  demoUsersSchema,
+  'remove it, and npm start gives the demo users new passwords',
+);

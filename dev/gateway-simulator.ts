@@ -2,6 +2,7 @@ import { SERVICE_EVENTS } from './gateway-simulator/callbacks/service-events.ts'
 import { createGatewaySimulator } from './gateway-simulator/simulator.ts';
 import { loadDevConfig } from './config.ts';
 import { simulatorJournal } from './dev-facts.ts';
+import { localUrl } from './processes/ports.ts';
 import { listenOn } from '../src/main/process/listen.ts';
 import { runMain, stopRequested } from '../src/main/process/process.ts';
 import { razorpaySettings } from '../src/payments/razorpay/settings.ts';
@@ -19,18 +20,18 @@ await runMain(
     const { KEY_ID } = razorpaySettings('sandbox');
     if (razorpay === undefined) throw faulty('SANDBOX_RAZORPAY_KEY_ID', KEY_ID, 'missing');
     const { keyId, keySecret, webhookSecret } = razorpay;
+    const { host, gatewaySimulatorPort: port } = config;
     const options = {
       keyId,
       keySecret,
       webhookSecret,
-      publicUrl: config.gatewaySimulatorPublicUrl,
+      publicUrl: localUrl(host, port),
       callbackUrl: config.gatewaySimulatorCallbackUrl,
       callbackEvents: SERVICE_EVENTS,
       dataFile: simulatorJournal(config.dataDir),
       log,
     };
-    const { host, gatewaySimulatorPort: port } = config;
-    const simulator = await listenOn({ host, port, variable: 'GATEWAY_SIMULATOR_PORT' }, (place) =>
+    const simulator = await listenOn({ host, port, variable: 'PORT_OFFSET' }, (place) =>
       createGatewaySimulator({ ...options, ...place }),
     );
     process.send?.('ready');

@@ -1,9 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { readCommandLine } from '../src/main/process/command-line.ts';
+import { readFileSync } from 'node:fs';
 import { ICON_NAMES } from '../src/pages/icons.ts';
-
-/** The file with the icons of all pages. */
-export const ICON_SPRITE = new URL('../src/pages/icons.svg', import.meta.url);
 
 /** An icon of Lucide as a symbol, which a page shows with `<use>`. */
 function symbolOf(name: string): string {
@@ -22,12 +18,4 @@ export function iconSprite(): string {
     '<!-- Icons of Lucide (https://lucide.dev), ISC licence. Made by npm run generate icons. -->';
   const symbols = ICON_NAMES.map(symbolOf).join('');
   return `${notice}\n<svg xmlns="http://www.w3.org/2000/svg">\n${symbols}</svg>\n`;
-}
-
-if (import.meta.main) {
-  readCommandLine({
-    usage: 'npm run generate -- icons',
-    does: 'Writes src/pages/icons.svg from the icons of lucide-static that src/pages/icons.ts names.',
-  });
-  writeFileSync(ICON_SPRITE, iconSprite());
 }

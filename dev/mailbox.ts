@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { listenOn } from '../src/main/process/listen.ts';
 import { runMain, stopRequested } from '../src/main/process/process.ts';
 import { loadDevConfig } from './config.ts';
-import { readDemoUsers } from './dev-facts.ts';
+import { keptUsers } from './dev-facts.ts';
 import { startSmtpServer } from './mailbox/smtp.ts';
 import { createMailStore } from './mailbox/store.ts';
 import { createMailboxServer } from './mailbox/web.ts';
@@ -14,16 +14,16 @@ await runMain(
   { name: 'mailbox', does: 'Keeps the mails of the service, and shows them.', load: loadDevConfig },
   async (config, log) => {
     const store = createMailStore(join(config.dataDir, 'mails'));
-    const { mailboxHost: host, mailboxPort, mailboxSmtpPort } = config;
-    const smtpPlace = { host, port: mailboxSmtpPort, variable: 'MAILBOX_SMTP_PORT' };
+    const { host, mailboxPort, mailboxSmtpPort } = config;
+    const variable = 'PORT_OFFSET';
+    const smtpPlace = { host, port: mailboxSmtpPort, variable };
     const smtp = await listenOn(smtpPlace, (place) => startSmtpServer(place, { store, log }));
     const readCodes = () => {
-      const users = readDemoUsers(config.dataDir);
-      const operators = users ? [users.operator, users.secondOperator] : [];
-      return operators.filter((operator) => operator !== undefined).map(currentCode);
+      const users = keptUsers.read(config.dataDir);
+      return users ? [users.operator, users.secondOperator].map(currentCode) : [];
     };
     const web = createMailboxServer(store, readCodes);
-    await listenOn({ host, port: mailboxPort, variable: 'MAILBOX_PORT' }, async (place) => {
+    await listenOn({ host, port: mailboxPort, variable }, async (place) => {
       web.listen(place);
       await once(web, 'listening');
     });

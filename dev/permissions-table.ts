@@ -1,13 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import type { OperatorAction, SecondPerson } from '../src/accounts/people/permissions.ts';
 import { ACTION_RULES, mayDo } from '../src/accounts/people/permissions.ts';
 import type { MerchantActPath } from '../src/dashboard/merchant-acts.ts';
 import { MERCHANT_ACTS } from '../src/dashboard/merchant-acts.ts';
 import { withGenerated } from './files/generated.ts';
-import { readCommandLine } from '../src/main/process/command-line.ts';
-
-/** The page with the tables of what each role and a merchant's user may do. */
-export const PERMISSIONS_PAGE = new URL('../docs/security/who-may-do-what.md', import.meta.url);
 
 const SECOND_PERSON = {
   never: 'no',
@@ -44,7 +39,7 @@ function rowOfAct(path: MerchantActPath): string {
   return `| ${does} | \`${path}\` | ${WHEN[asksAgain]} | ${WHEN[mail]} |`;
 }
 
-/** The page with each table generated between its two markers. */
+/** The page of what each role and a merchant's user may do, with each table generated between its two markers. */
 export function withPermissionsTable(page: string): string {
   const actions = Object.keys(ACTION_RULES) as OperatorAction[];
   const acts = Object.keys(MERCHANT_ACTS) as MerchantActPath[];
@@ -59,12 +54,4 @@ export function withPermissionsTable(page: string): string {
     ...acts.map(rowOfAct),
   ].join('\n');
   return withGenerated(withGenerated(page, 'permissions', ofOperators), 'acts', table);
-}
-
-if (import.meta.main) {
-  readCommandLine({
-    usage: 'npm run generate -- permissions',
-    does: 'Writes the tables of docs/security/who-may-do-what.md from src/accounts/people/permissions.ts and src/dashboard/merchant-acts.ts.',
-  });
-  writeFileSync(PERMISSIONS_PAGE, withPermissionsTable(readFileSync(PERMISSIONS_PAGE, 'utf8')));
 }

@@ -1,11 +1,6 @@
-import { writeFileSync } from 'node:fs';
 import { SCENARIOS } from '../sdk/cli/src/scenarios.ts';
-import { readCommandLine } from '../src/main/process/command-line.ts';
 
 /** The chapter with every scenario of the sandbox. */
-export const SCENARIOS_GUIDE = new URL('../docs/guides/scenarios.md', import.meta.url);
-
-/** Its text. */
 export function scenariosGuide(): string {
   const chapters = SCENARIOS.map(
     ({ id, title, text, webhooks }) =>
@@ -18,12 +13,4 @@ export function scenariosGuide(): string {
     chapters.join('\n\n'),
     '',
   ].join('\n');
-}
-
-if (import.meta.main) {
-  readCommandLine({
-    usage: 'npm run generate -- scenarios',
-    does: 'Writes docs/guides/scenarios.md from sdk/cli/src/scenarios.ts.',
-  });
-  writeFileSync(SCENARIOS_GUIDE, scenariosGuide());
 }

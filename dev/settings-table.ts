@@ -1,31 +1,23 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import {
   DURATION_SETTINGS,
   gatewaySettings,
   MAIL_SETTINGS,
-  RETENTION_SETTINGS,
   SERVICE_SETTINGS,
   TRACING_SETTINGS,
-  VERSION_SETTINGS,
 } from '../src/config.ts';
 import { withGenerated } from './files/generated.ts';
-import { readCommandLine } from '../src/main/process/command-line.ts';
 import { ENVIRONMENTS } from '../src/domain/index.ts';
 import { fileVariable, prefixed, type Setting, type Settings } from '../src/settings.ts';
 import { CONNECTION_SETTINGS } from '../src/temporal/connection-settings.ts';
 import { DEV_SETTINGS } from './config.ts';
 
-/** The page with the tables of settings. */
-export const SETTINGS_PAGE = new URL('../docs/settings.md', import.meta.url);
-
 /** The tables of settings, by the line above each. */
 export const SETTINGS_TABLES: Record<string, Settings> = {
-  'The service:': { ...SERVICE_SETTINGS, ...MAIL_SETTINGS, ...VERSION_SETTINGS },
+  'The service:': { ...SERVICE_SETTINGS, ...MAIL_SETTINGS },
   'The connection to Temporal, with the names and the meaning that Temporal itself gives these settings:':
     CONNECTION_SETTINGS,
   'Traces:': TRACING_SETTINGS,
   'Durations:': DURATION_SETTINGS,
-  'Retention:': RETENTION_SETTINGS,
   'The gateway of each environment; set all of its variables or none. `npm start` sets the simulator for the sandbox. Without a gateway, payment sessions answer 502:':
     Object.fromEntries(
       ENVIRONMENTS.flatMap(gatewaySettings).flatMap(({ prefix, settings }) =>
@@ -53,16 +45,8 @@ function tableOf([title, settings]: [string, Settings]): string {
   ].join('\n');
 }
 
-/** The page with the tables generated between its two markers. */
+/** The page of the settings, with the tables generated between its two markers. */
 export function withSettingsTables(page: string): string {
   const tables = Object.entries(SETTINGS_TABLES).map(tableOf).join('\n\n');
   return withGenerated(page, 'settings', tables);
-}
-
-if (import.meta.main) {
-  readCommandLine({
-    usage: 'npm run generate -- settings',
-    does: 'Writes the tables of docs/settings.md from the declarations of the settings.',
-  });
-  writeFileSync(SETTINGS_PAGE, withSettingsTables(readFileSync(SETTINGS_PAGE, 'utf8')));
 }

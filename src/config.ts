@@ -32,6 +32,9 @@ const SPECIFIED_RETRY_DELAYS = WEBHOOK_RETRY_DELAYS_MS.map((ms) => ms / 1000).jo
 
 const NAMESPACE = 'the name of a namespace';
 
+/** What all versions of the workers' code have in common: a namespace has the orders of one service. */
+const DEPLOYMENT = 'orders';
+
 /** The keys of a secret box: see src/secret-box.ts. */
 const encryptionKeys = (description: string) =>
   setting(
@@ -136,6 +139,12 @@ export const SERVICE_SETTINGS = {
     description:
       'the workflow code of a worker, bundled before it starts. Not set: bundled at each start',
   }),
+  TEMPORAL_WORKER_BUILD_ID: text(undefined, {
+    matches: /^[\w.-]{1,100}$/,
+    accepts: 'up to 100 letters, digits, points, - and _',
+    description:
+      "in production, the version of a worker's code; it gets tasks once it is current (`npm run -s admin -- worker promote`)",
+  }),
   PUBLIC_BASE_URL: webAddress('where buyers and the gateway reach the service', {
     byDefault: '`http://127.0.0.1:PORT`',
   }),
@@ -237,21 +246,6 @@ export const TRACING_SETTINGS = {
   }),
 };
 
-/** The version of a worker's code. Temporal joins the two with a colon or a point, so the name has neither. */
-export const VERSION_SETTINGS = {
-  TEMPORAL_DEPLOYMENT_NAME: text(undefined, {
-    matches: /^[\w-]{1,100}$/,
-    accepts: 'up to 100 letters, digits, - and _, together with TEMPORAL_WORKER_BUILD_ID',
-    description: "in production, what all versions of the workers' code have in common",
-  }),
-  TEMPORAL_WORKER_BUILD_ID: text(undefined, {
-    matches: /^[\w.-]{1,100}$/,
-    accepts: 'up to 100 letters, digits, points, - and _, together with TEMPORAL_DEPLOYMENT_NAME',
-    description:
-      "the version of a worker's code; it gets tasks once it is current (`npm run -s admin -- worker promote`)",
-  }),
-};
-
 /** The SMTP server of the worker. Mails wait until there is one. */
 export const MAIL_SETTINGS = {
   SMTP_URL: setting(z.url({ protocol: /^smtps?$/, hostname: /./ }), undefined, {
@@ -282,35 +276,11 @@ export const DURATION_SETTINGS = {
   DISPUTE_ANSWER_SECONDS: seconds(72 * HOUR, 'a dispute without an answer is refunded then'),
   SWEEP_AFTER_SECONDS: seconds(
     30,
-    'how often the sweep runs, and when it wakes an order whose creation, command or dispute nothing has confirmed',
+    'how often the sweep runs, and when it wakes an order whose creation, command or dispute nothing has confirmed; half as often the gateway is asked for payments without a callback',
   ),
-  RECONCILE_SECONDS: seconds(60, 'how often the gateway is asked for payments without a callback'),
   LINKED_ACCOUNT_CHANGE_SECONDS: seconds(
     72 * HOUR,
     'a linked account that replaces another one is active then; what is captured before goes to the old one',
-  ),
-};
-
-const days = (least: number, fallback: number, description: string) =>
-  setting(z.coerce.number<string>().int().min(least).max(3650), fallback, {
-    accepts: `a whole number of days from ${least} to 3650`,
-    description,
-  });
-
-/** How long data is kept that nothing needs any more: docs/runbook/retention.md. */
-export const RETENTION_SETTINGS = {
-  // Longer than Temporal keeps closed workflows, and than reconciliation looks back: 7 days.
-  CALLBACK_RETENTION_DAYS: days(8, 90, 'callbacks of the gateway are deleted then'),
-  WEBHOOK_ANSWER_RETENTION_DAYS: days(
-    1,
-    90,
-    "the answers of merchants' servers to webhooks are deleted then; the attempts stay",
-  ),
-  // Longer than a mail is tried: 24 hours.
-  MAIL_RETENTION_DAYS: days(
-    2,
-    30,
-    'the records of mails that were sent or have failed are deleted then',
   ),
 };
 
@@ -366,8 +336,8 @@ function readConfig<Adapters extends readonly GatewayAdapter[]>(
   adapters: Adapters,
 ) {
   const values = readSettings(SERVICE_SETTINGS, env);
-  const version = readAllOrNone(VERSION_SETTINGS, env);
   const { nodeEnv, publicBaseUrl, temporalNamespace, workerTaskQueues: queues } = values;
+  const { temporalWorkerBuildId: buildId } = values;
   if (nodeEnv === 'production') refuseInProduction(values);
   return {
     ...values,
@@ -378,16 +348,12 @@ function readConfig<Adapters extends readonly GatewayAdapter[]>(
     /** What a worker process serves: every queue, unless production splits them. */
     workerTaskQueues: queues.length > 0 ? queues : TASK_QUEUES,
     /** The version of the code that runs here, where Temporal is to know of versions. */
-    workerVersion: version && {
-      deploymentName: version.temporalDeploymentName,
-      buildId: version.temporalWorkerBuildId,
-    },
+    workerVersion: buildId === undefined ? undefined : { deploymentName: DEPLOYMENT, buildId },
     temporalSecurity: readTemporalSecurity(env),
     /** Undefined when no SMTP server is configured. */
     mail: readAllOrNone(MAIL_SETTINGS, env),
     tracing: readSettings(TRACING_SETTINGS, env),
     durations: readSettings(DURATION_SETTINGS, env),
-    retention: readSettings(RETENTION_SETTINGS, env),
     gateways: {
       sandbox: readGateways('sandbox', env, adapters),
       production: readGateways('production', env, adapters),

@@ -131,7 +131,7 @@ type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
   : Lowercase<Name>;
 
-/** The name of a variable's value: `databaseUrl` of DATABASE_URL, `reconcileMs` of RECONCILE_SECONDS. */
+/** The name of a variable's value: `databaseUrl` of DATABASE_URL, `sweepAfterMs` of SWEEP_AFTER_SECONDS. */
 export type ValueName<Name extends string> = Name extends `${infer Stem}_SECONDS`
   ? CamelCase<`${Stem}_MS`>
   : CamelCase<Name>;

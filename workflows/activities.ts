@@ -17,10 +17,10 @@ import type {
 import { MONEY_TASK_QUEUE } from '../src/contracts/ids.ts';
 
 /**
- * A local activity adds one history event; a normal one adds three and a workflow task. But it
- * keeps its workflow task, which is one of the worker's slots: after eight tries, 11 s, the call
- * continues as {@link recordEventually}. A `scheduleToCloseTimeout` is no alternative: measured, a local
- * activity that times out between two tries never ends.
+ * A local activity adds one history event; a normal one adds three and a workflow task. But it keeps its workflow
+ * task, which is one of the worker's slots, so the call continues after eight tries, 11 s, as
+ * {@link recordEventually}. A `scheduleToCloseTimeout` does not work: measured, a local activity that times out between two
+ * tries never ends.
  */
 export const recordSoon = proxyLocalActivities<RecordActivities>({
   startToCloseTimeout: '10 seconds',
@@ -31,7 +31,7 @@ export const recordSoon = proxyLocalActivities<RecordActivities>({
   },
 });
 
-/** The same as a normal activity, which holds no slot and is retried without limit. */
+/** The same as a normal activity, which keeps no slot and is retried without limit. */
 export const recordEventually = proxyActivities<RecordActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
@@ -45,18 +45,18 @@ export const { rewriteSteps } = proxyActivities<RecoveryActivities>({
 });
 
 /**
- * The database counts the merchant's five attempts, and `nextRetryDelay` times them. This retry
- * policy is for faults of this service, such as a dead worker, which use up none of the five.
+ * The database counts the merchant's five attempts, and `nextRetryDelay` sets their times. This retry policy is for
+ * faults of this service, such as a dead worker, which use up none of the five.
  */
 export const { sendWebhook } = proxyActivities<WebhookActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '30 seconds', backoffCoefficient: 1 },
 });
 
-/** The activity gives a mail up after 24 h. An attempt may wait for those of other mails. */
+/** The activity gives a mail up after 24 h. An attempt may wait for attempts of other mails. */
 export const { sendMail } = proxyActivities<MailActivities>({
   startToCloseTimeout: '90 seconds',
-  // Another worker continues soon after one has died: people wait for their mails.
+  // Another worker continues soon after one has died, because people wait for their mails.
   heartbeatTimeout: '15 seconds',
   retry: { initialInterval: '15 seconds', backoffCoefficient: 2, maximumInterval: '30 minutes' },
 });
@@ -68,8 +68,8 @@ export const { attemptManually, continueResend } = proxyActivities<WebhookActivi
 });
 
 /**
- * Retried without limit, at least once an hour, until the money has moved. A try makes up to eight
- * calls of 10 s each to the gateway and waits up to 5 s for its lists. The next must not begin meanwhile.
+ * Retried without limit, at least once an hour, until the money has moved. A try makes up to eight calls of 10 s
+ * each to the gateway and waits up to 5 s for its lists. The next try must not begin before that.
  */
 export const { releaseFunds, refundPayment, refundSurplus } = proxyActivities<
   MoneyActivities & SurplusActivities
@@ -79,7 +79,7 @@ export const { releaseFunds, refundPayment, refundSurplus } = proxyActivities<
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 minutes' },
 });
 
-/** An expired order retries until the gateway has answered. */
+/** The workflow of an expired order retries until the gateway has answered. */
 export const { closePaymentSession: closeEventually } = proxyActivities<PaymentSessionActivities>({
   taskQueue: MONEY_TASK_QUEUE,
   startToCloseTimeout: '10 seconds',
@@ -87,8 +87,8 @@ export const { closePaymentSession: closeEventually } = proxyActivities<PaymentS
 });
 
 /**
- * A cancel tries once, because its caller is waiting and gets 502 when the gateway does not answer:
- * within the contract's 4 s, and before the 4.5 s end that the API waits for its Update.
+ * A cancel tries once, because its caller waits and gets 502 when the gateway does not answer: within the contract's
+ * 4 s, and before the API's wait of 4.5 s for its Update ends.
  */
 export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSessionActivities>({
   taskQueue: MONEY_TASK_QUEUE,
@@ -97,8 +97,8 @@ export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSession
 });
 
 /**
- * Few tries, because the Schedule runs again soon. Until a run ends the Schedule begins no other, so the
- * heartbeat lets another worker continue soon after one has died.
+ * Few tries, because the Schedule runs again soon. It begins no other run until this one ends, so the heartbeat lets
+ * another worker continue soon after one has died.
  */
 export const {
   wakeDueOrders,
@@ -114,14 +114,14 @@ export const {
   retry: { maximumAttempts: 3 },
 });
 
-/** It heartbeats its progress after each page, and may have millions of orders to read. */
+/** Reports its progress by heartbeats after each page. It may have millions of orders to read. */
 export const { compareOrders } = proxyActivities<SweepActivities>({
   startToCloseTimeout: '1 day',
   heartbeatTimeout: '1 minute',
   retry: { maximumAttempts: 3 },
 });
 
-/** A run ends after 90 s; the heartbeat lets another worker continue soon after one has died. */
+/** A run ends after 90 s. The heartbeat lets another worker continue soon after one has died. */
 export const { reconcilePayments } = proxyActivities<ReconcileActivities>({
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '30 seconds',
@@ -134,14 +134,14 @@ export const { verifyLedger } = proxyActivities<LedgerActivities>({
   retry: { maximumAttempts: 1 },
 });
 
-/** It heartbeats its progress after each page of payments, each of which may time out. */
+/** Reports its progress by heartbeats after each page of payments. Each payment's call may time out. */
 export const { compareWithGateway } = proxyActivities<CompareGatewayActivities>({
   startToCloseTimeout: '1 day',
   heartbeatTimeout: '30 minutes',
   retry: { maximumAttempts: 3 },
 });
 
-/** It heartbeats after each batch. One try, because the Schedule continues within the hour. */
+/** Sends a heartbeat after each batch. One try, because the Schedule continues within the hour. */
 export const { deleteExpiredData } = proxyActivities<RetentionActivities>({
   startToCloseTimeout: '9 minutes',
   heartbeatTimeout: '1 minute',

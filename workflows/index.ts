@@ -1,4 +1,4 @@
-// The name by which it is started.
+// The workflow type under which it is started.
 export { orderWorkflow as order } from './order/workflow.ts';
 export { refundSurplusPayment } from './refund-surplus-payment.ts';
 export { resendDeliveries } from './resend-deliveries.ts';

@@ -5,9 +5,9 @@ import { REFUND_SURPLUS_WORKFLOW, refundWorkflowId, WAKE_SIGNAL } from '../src/c
 import { refundSurplus } from './activities.ts';
 
 /**
- * Refunds a surplus capture, or again a payment whose refund has failed after it was made. Its order's
- * workflow may have ended, so it is a separate workflow. The Signal `wake` makes it look once more: the
- * refund may have failed since it looked.
+ * Refunds a surplus capture, or refunds again a payment whose refund failed after it was made. It is a separate
+ * workflow, because its order's workflow may have ended. The Signal `wake` makes it check once more, because the
+ * refund may have failed since.
  */
 export async function refundSurplusPayment(payment: PaymentRef): Promise<void> {
   let mustLook = true;
@@ -20,7 +20,7 @@ export async function refundSurplusPayment(payment: PaymentRef): Promise<void> {
   }
 }
 
-/** Starts the refund from an order's workflow; it continues when that workflow ends. */
+/** Starts the refund from an order's workflow. It continues when that workflow ends. */
 export async function startSurplusRefund(payment: PaymentRef): Promise<void> {
   try {
     await startChild(REFUND_SURPLUS_WORKFLOW, {

@@ -2,14 +2,14 @@ import { continueAsNew, sleep } from '@temporalio/workflow';
 import type { ResendPage, ResendPageResult } from '../src/contracts/activities.ts';
 import { attemptManually, continueResend } from './activities.ts';
 
-/** Half of an endpoint's slots: new webhooks need the others. */
+/** Half of an endpoint's slots. New webhooks need the others. */
 const CONCURRENT_ATTEMPTS = 4;
-/** Longer than an attempt holds its delivery. */
+/** Longer than an attempt leases its delivery. */
 const OTHER_ATTEMPT_ENDS_AFTER = '30 seconds';
 /** About 6,000 events of history. */
 const PAGES_PER_RUN = 10;
 
-/** Sends many deliveries again, a few at a time. The database has the list, and how far it is done. */
+/** Sends many deliveries again, a few at a time. The database has the list and the progress. */
 export async function resendDeliveries({ resendId }: { resendId: string }): Promise<void> {
   let page = await continueResend({ resendId });
   for (let pages = 1; page !== null; pages += 1) {
@@ -31,7 +31,7 @@ async function sendPage({ from, through, deliveryIds }: ResendPage): Promise<Res
   return done;
 }
 
-/** @returns the deliveries that were not attempted, because another attempt of them is under way */
+/** @returns the deliveries that were not attempted, because another attempt of them is in progress */
 async function sendAll(
   deliveryIds: readonly string[],
   done: Pick<ResendPageResult, 'accepted' | 'refused' | 'hasUrl'>,

@@ -1,9 +1,9 @@
 import * as activities from './activities.ts';
 
 /**
- * Wakes the orders that something waits for, starts what has a row and no workflow, because a process
- * died between the two, writes the mails about webhooks that do not arrive and deadlines of disputes, and carries out the proposals
- * that are approved and not done.
+ * Wakes the orders that are due, starts workflows that a row requires and a dead process has not started, writes the
+ * mails about failing webhooks and about deadlines of disputes, and carries out approved proposals that are not
+ * done.
  */
 export async function sweep(): Promise<{ woken: number; mails: number }> {
   const [orders, mails] = await Promise.all([

@@ -4,21 +4,16 @@ export interface Samples {
   completedOrder: string;
   /** The number of the order in the middle, before which a part of the list begins. */
   middleOrder: string;
-  /** The number of an order with an open dispute. */
   disputedOrder: string;
-  /** The id of a delivery with attempts. */
   delivery: string;
   merchantId: string;
   /** The id of an entry of the audit list in the middle. */
   middleAudit: string;
-  /** A day in India with lines of the ledger. */
   busyDay: string;
 }
 
-/** A page that the benchmark measures. */
 export interface MeasuredPage {
   name: string;
-  /** Whose session reads it. */
   as: 'merchant' | 'operator';
   path(samples: Samples): string;
 }

@@ -1,6 +1,6 @@
 import type { CommandOptions, ValuesOf } from '../../src/main/process/command-line.ts';
 
-/** One measured quantity: a value for each round. */
+/** A measured quantity, with a value for each round. */
 export interface Measurement {
   /** Names it in targets; unique in its benchmark. */
   readonly id: string;
@@ -11,13 +11,11 @@ export interface Measurement {
 
 /** The bound that the median of a measurement must keep. */
 export interface Target {
-  /** The id of the measurement. */
   readonly of: string;
   readonly atLeast?: number;
   readonly atMost?: number;
 }
 
-/** What a benchmark has measured. */
 export interface Outcome {
   readonly measurements: readonly Measurement[];
   readonly targets?: readonly Target[];
@@ -27,7 +25,6 @@ export interface Outcome {
   readonly failures?: readonly string[];
 }
 
-/** How a benchmark was asked to run. */
 export interface BenchmarkOptions<Options extends CommandOptions = CommandOptions> {
   /** Smaller numbers, to try the benchmark; its figures are not for documents. */
   readonly quick: boolean;
@@ -37,7 +34,6 @@ export interface BenchmarkOptions<Options extends CommandOptions = CommandOption
 
 /** A benchmark: a file of `bench` exports one. It starts what it needs, and removes it. */
 export interface Benchmark<Options extends CommandOptions = CommandOptions> {
-  /** What is measured, in one sentence. */
   readonly description: string;
   /** Its own options: flags, and those that take a value and have none by default. */
   readonly options?: Options;

@@ -8,7 +8,7 @@ export const HAS_CPU_TIMES = existsSync('/proc/self/stat');
 
 interface ProcessTimes {
   readonly parentPid: number;
-  /** Of the process and of its children that have ended. */
+  /** The time of the process and of its children that have ended. */
   readonly ticks: number;
 }
 

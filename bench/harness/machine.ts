@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { cpus, release, totalmem, type } from 'node:os';
 import { cpuMsOf, machineCpuMs } from './cpu-time.ts';
 
-/** The model of the processors. */
 export const processorModel = () => cpus()[0]?.model.trim() ?? 'unknown';
 
 /** This machine: `2 × AMD EPYC, 24 GiB, Linux 6.18.44, Node v24.21.0`. */

@@ -6,11 +6,9 @@ import { median } from './rounds.ts';
 /** Where results are written; git ignores it. */
 const FOLDER = join(import.meta.dirname, '../results');
 
-/** One run of a benchmark. */
 export interface Result extends Outcome {
   readonly name: string;
   readonly description: string;
-  /** The command that made it. */
   readonly command: string;
   readonly startedAt: string;
   readonly seconds: number;

@@ -62,7 +62,6 @@ export async function alternate<Name extends string>(
   return values;
 }
 
-/** The ratio of two quantities in each round. */
 export function ratioOf(
   described: Omit<Measurement, 'unit' | 'rounds'>,
   values: readonly number[],

@@ -8,7 +8,6 @@ import type { CallName, Observations } from './order-lifecycle.ts';
 import { CALLS, newObservations } from './order-lifecycle.ts';
 import type { Side } from './side.ts';
 
-/** What of one round is reported. */
 interface Quantity {
   readonly id: string;
   readonly title: string;
@@ -16,13 +15,12 @@ interface Quantity {
   readonly value: number;
 }
 
-/** How sides are measured. */
 export interface LifecycleRounds {
   readonly rounds: number;
   /** The first round compiles code and opens connections; it is not reported. */
   readonly warmUp: Batch;
   readonly batch: Batch;
-  /** So many lifecycles one after the other, and as many that begin evenly at half the rate; by default none. */
+  /** How many lifecycles run one after the other, and how many begin evenly at half the rate. Default: none. */
   readonly lightLoad?: number;
 }
 
@@ -187,7 +185,6 @@ function ratiosOf([first, ...others]: readonly MeasuredSide[]): Measurement[] {
   );
 }
 
-/** A quantity in each round. */
 function valuesOf({ rounds }: MeasuredSide, id: string): number[] {
   return rounds.map((round) => round.find((quantity) => quantity.id === id)?.value ?? Number.NaN);
 }

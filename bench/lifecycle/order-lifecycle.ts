@@ -5,7 +5,6 @@ import { ORDER } from '../fixtures.ts';
 
 /** The calls of one client, in this order; after them the order completes by itself. */
 export const CALLS = ['create', 'pay', 'deliver', 'advance'] as const;
-/** The name of a call. */
 export type CallName = (typeof CALLS)[number];
 
 /** The completion window, by which `advance` moves the order's clock. */
@@ -22,21 +21,18 @@ const WEBHOOK_TIMEOUT_MS = 120_000;
 
 /** A merchant's access to the sandbox API. */
 export interface Merchant extends KeyPair {
-  /** The API's address. */
   origin: string;
 }
 
-/** The measurements of a round. */
 export interface Observations {
   /** Milliseconds of each call, including its retries, and of whole lifecycles. */
   readonly ms: Record<CallName | 'lifecycle', number[]>;
-  /** The number of responses other than 2xx, and of calls without one, by call and status. */
+  /** The number of responses other than 2xx, and of requests without a response, by call and status. */
   readonly errors: Map<string, number>;
   /** The reasons of failed lifecycles. */
   readonly failures: string[];
 }
 
-/** The measurements of a round that has not started. */
 export function newObservations(): Observations {
   return {
     ms: { create: [], pay: [], deliver: [], advance: [], lifecycle: [] },

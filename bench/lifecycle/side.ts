@@ -41,7 +41,6 @@ export async function startSide(
     return {
       name,
       ...createLifecycleClient(merchant, receiver, concurrency),
-      /** CPU milliseconds of each kind so far. */
       cpuMs,
       waitUntilIdle: () => waitUntilIdle(cpuMs),
       stop,
@@ -51,7 +50,6 @@ export async function startSide(
     throw error;
   }
 }
-/** See {@link startSide}. */
 export type Side = Awaited<ReturnType<typeof startSide>>;
 
 /** Uses the checkout's admin command, because checkouts may store the URL differently. */

@@ -2,10 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { createLifecycleClient } from '../lifecycle/order-lifecycle.ts';
 import { newObservations } from '../lifecycle/order-lifecycle.ts';
 
-/** A merchant's backend. */
 export type Shop = ReturnType<typeof createLifecycleClient>;
 
-/** How many clients run lifecycles, and for how long. */
 export interface ClosedLoop {
   readonly clients: number;
   /** The time before the lifecycles that end are counted. */

@@ -7,7 +7,7 @@ const TEXT_LENGTH = 80;
 /** A statement as `pg_stat_statements` counts it. */
 export interface Statement {
   readonly database: string;
-  /** Its beginning, in one line. */
+  /** The beginning of the statement, in one line. */
   readonly text: string;
   readonly calls: number;
   /** Planning and execution, with the waits for locks. */

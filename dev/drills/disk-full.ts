@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { inheritedEnvironment } from '../../src/settings.ts';
 import { SetupError } from '../../src/setup-error.ts';
-import { loadDevConfig } from '../config.ts';
 import type { RunOptions } from '../faults/run.ts';
 import { cacheRoot } from '../files/cache.ts';
 import { makePrivateFolder } from '../files/private-file.ts';
@@ -61,7 +60,7 @@ export async function onDisk(folder: string): Promise<RunOptions> {
     dataDir,
     port: await freePort(),
     logFile: join(folder, 'first.log'),
-    cacheRoot: cacheRoot(loadDevConfig().cacheHome),
+    cacheRoot: cacheRoot(),
     log: report,
   });
   await stop();

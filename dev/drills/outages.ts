@@ -113,16 +113,14 @@ function proveAnswersWithoutGateway(during: readonly Answer[]): void {
 /** The gateway refuses refunds until an operator has found out why. */
 async function refuseRefunds(drill: Drill): Promise<void> {
   const { simulator } = drill.deps;
-  const { id } = await askSimulator<{ id: string }>(simulator, 'POST', '/simulator/refusals', {
-    cause: 'refund_window_over',
-  });
+  await askSimulator(simulator, 'PATCH', '/simulator/switches/all', { refundsRefused: true });
   const refused = await waitFor('the refusals are alerted', ALERTED_WITHIN_MS, async () => {
     const alerted = await refusedOrders(drill);
     return alerted.length >= LEAST_REFUSED && alerted;
   });
   prove(`The alert ${ALERT} is raised for refused refunds`, true, `${refused.length} alerts`);
   await drill.finishLoad();
-  await askSimulator(simulator, 'DELETE', `/simulator/refusals/${id}`);
+  await askSimulator(simulator, 'PATCH', '/simulator/switches/all', { refundsRefused: null });
   let retries = 0;
   await waitFor('the alerts are cleared', CLEARED_WITHIN_MS, async () => {
     const left = await refusedOrders(drill);

@@ -8,12 +8,12 @@ import { newLoadOrder } from '../load/order.ts';
 import { startPeople } from '../load/people/people.ts';
 import { ordersOf, perform, type PlannedOrder } from '../load/plan.ts';
 import { controlSimulator } from '../load/simulator.ts';
-import { endFaults, faultText, inflict, type Disturbed } from './faults.ts';
+import { endFaults, faultText, inflict, type Disturbed, type Turn } from './faults.ts';
+import { MERCHANTS } from './open-plan.ts';
 import { planRun, type Lane, type RunPlan, type RunSize } from './plan.ts';
 import { withRun, type Run, type RunOptions } from './run.ts';
 import { testChecks } from './self-test.ts';
 import { reportAtTheEnd } from './settle.ts';
-import { MERCHANTS, type Turn } from './turns.ts';
 
 /** Of each merchant of a run with a known outcome. */
 const ENDPOINTS = [
@@ -36,7 +36,6 @@ const OPEN_SETTINGS = {
   COMPLETION_WINDOW_SECONDS: '6',
   DISPUTE_ANSWER_SECONDS: '8',
   SWEEP_AFTER_SECONDS: '2',
-  RECONCILE_SECONDS: '3',
   WEBHOOK_RETRY_DELAYS_SECONDS: '1,1,2,2',
 };
 
@@ -196,23 +195,32 @@ async function repeatLane(disturbed: Disturbed, { turns }: Lane, signal: AbortSi
   }
 }
 
-/** Inflicts the turns of a lane one after the other. @returns how long the service was away after each, if measured */
-async function runLane(disturbed: Disturbed, lane: Lane, log: Log): Promise<number[]> {
+/** Inflicts the turns of a lane. @returns how long the service was away after each, if that is measured */
+async function runLane(disturbed: Disturbed, { kind, turns }: Lane, log: Log): Promise<number[]> {
   const { run } = disturbed;
-  const isMeasured = lane.kind === 'measured';
-  if (isMeasured) await untilServed(run);
   const backMs: number[] = [];
-  for (const [index, { waitMs, faults }] of lane.turns.entries()) {
+  const lasting: Promise<unknown>[] = [];
+  if (kind === 'measured') await untilServed(run);
+  for (const { waitMs, faults } of turns) {
     await delay(waitMs);
     const at = new Date().toISOString().slice(11, 19);
-    await Promise.all(faults.map((fault) => inflict(disturbed, fault)));
+    const inflicted = Promise.all(faults.map((fault) => inflict(disturbed, fault)));
+    const what = `${at} ${faults.map(faultText).join(' and ')}`;
+    if (kind === 'once' && faults.some((fault) => 'durationMs' in fault)) {
+      log(what);
+      lasting.push(inflicted);
+      // A failure is thrown at the end.
+      inflicted.catch(() => undefined);
+      continue;
+    }
+    await inflicted;
     const endedAt = performance.now();
-    const outcome = isMeasured ? await untilServed(run) : await untilReady(run, faults);
+    const outcome = kind === 'measured' ? await untilServed(run) : await untilReady(run, faults);
     const ms = outcome === 'served' ? performance.now() - endedAt : Infinity;
-    if (isMeasured) backMs.push(ms);
-    const what = faults.map(faultText).join(' and ');
-    log(`${at} fault ${index + 1}: ${what}; ${outcome} after ${(ms / 1000).toFixed(1)} s`);
+    if (kind === 'measured') backMs.push(ms);
+    log(`${what}; ${outcome} after ${(ms / 1000).toFixed(1)} s`);
   }
+  await Promise.all(lasting);
   return backMs;
 }
 

@@ -3,8 +3,8 @@ import { MOODS, type MoodName } from '../gateway-simulator/moods.ts';
 import { beginMood, endMoods } from '../load/moods.ts';
 import type { Allowed, LostTime } from '../load/oracle/service.ts';
 import type { People } from '../load/people/people.ts';
-import { byCommand, byTwo, untilDone } from '../load/operators.ts';
-import { askSimulator, controlSimulator, untilAnswered } from '../load/simulator.ts';
+import { activateMerchant, suspendMerchant } from '../load/operators.ts';
+import { askSimulator, controlSimulator, untilDone } from '../load/simulator.ts';
 import type { LinkTarget } from '../production-like/links.ts';
 import type { MemberName } from '../production-like/start.ts';
 import { copyDatabases, restoreDatabases, type Side } from './copies.ts';
@@ -16,7 +16,7 @@ export interface Cut {
   readonly to: LinkTarget;
 }
 
-/** What happens to the service or its environment. Unless it has a duration, it stays until another one ends it. */
+/** What happens to the service or its environment. */
 export type Fault =
   | { readonly kind: 'kill'; readonly victim: MemberName }
   | { readonly kind: 'freeze'; readonly victim: MemberName; readonly durationMs: number }
@@ -37,21 +37,26 @@ export type Fault =
       readonly kind: 'gatewayFault';
       readonly fault: 'reset' | 'error' | 'drop_answer';
       readonly probability: number;
+      readonly durationMs: number;
     }
-  | { readonly kind: 'gatewayMended' }
-  | { readonly kind: 'suspended' | 'activated'; readonly merchant: number }
+  | { readonly kind: 'suspended'; readonly merchant: number; readonly durationMs: number }
   /** Operators change rights and linked accounts: see dev/load/people. */
   | { readonly kind: 'people' }
   /** What the gateway may do for a while, until what is pending ends: see dev/gateway-simulator/moods.ts. */
-  | { readonly kind: 'moodBegins' | 'moodEnds'; readonly mood: MoodName }
   | { readonly kind: 'mood'; readonly mood: MoodName; readonly durationMs: number }
   | {
       readonly kind: 'endpointFault';
       readonly merchant: number;
       readonly fault: 'always answers 500' | 'hangs';
+      readonly durationMs: number;
     }
-  | { readonly kind: 'endpointMended'; readonly merchant: number }
   | { readonly kind: 'copy' | 'restore'; readonly side: Side };
+
+/** What is next in a lane: faults at the same time, after a wait. */
+export interface Turn {
+  readonly waitMs: number;
+  readonly faults: readonly Fault[];
+}
 
 /** A run with faults, and what is known of those that it had. */
 export interface Disturbed {
@@ -75,7 +80,7 @@ export const allowedIn = ({ run, lost, isTemporalRestored }: Disturbed): Allowed
         missingWorkflows: isTemporalRestored,
         laterHolds: true,
         laterPayments: true,
-        restsIn: ['ACCEPTED', 'PAID'],
+        isWaitedFor: true,
       };
 
 /** Of the refunds and transfers that a mood has left pending, every third one fails. */
@@ -142,42 +147,29 @@ async function disturb(
     }
     case 'gatewayFault': {
       const body = { kind: fault.fault, probability: fault.probability };
-      return controlSimulator(simulator, 'POST', '/faults', body);
+      await controlSimulator(simulator, 'POST', '/faults', body);
+      await lasts(fault.durationMs);
+      return void (await untilDone(() => askSimulator(simulator, 'DELETE', '/simulator/faults')));
     }
-    case 'gatewayMended':
-      return endGatewayFaults(run);
-    case 'endpointFault':
-      return merchants[fault.merchant]?.receiver.behave(fault.fault);
-    case 'endpointMended':
-      return merchants[fault.merchant]?.receiver.behave('answers 200');
-    case 'suspended':
-    case 'activated':
-      return setActive(run, fault.merchant, fault.kind === 'activated');
+    case 'endpointFault': {
+      const { receiver } = merchants[fault.merchant] ?? run.merchant;
+      receiver.behave(fault.fault);
+      await lasts(fault.durationMs);
+      return receiver.behave('answers 200');
+    }
+    case 'suspended': {
+      const { merchantId } = merchants[fault.merchant] ?? run.merchant;
+      await suspendMerchant(deps.environment, merchantId);
+      await lasts(fault.durationMs);
+      return activateMerchant(deps.environment, merchantId);
+    }
     case 'people':
       return people.round();
-    case 'moodBegins':
-      return beginMood(simulator, fault.mood);
-    case 'moodEnds':
-      return endMoods(simulator, [fault.mood], outcomesIn(deps));
     case 'mood':
       await beginMood(simulator, fault.mood);
       await lasts(fault.durationMs);
-      return endMoods(simulator, [fault.mood]);
+      return endMoods(simulator, [fault.mood], outcomesIn(deps));
   }
-}
-
-const endGatewayFaults = async ({ deps }: Run) =>
-  void (await untilAnswered(() => askSimulator(deps.simulator, 'DELETE', '/simulator/faults')));
-
-/** Suspends a merchant, as an operator does, or activates it again, as two operators do. */
-async function setActive({ deps, merchants }: Run, merchant: number, isActive: boolean) {
-  const subject = merchants[merchant]?.merchantId ?? '';
-  if (isActive) {
-    const reason = 'The complaint is resolved';
-    return byTwo(deps.environment, { kind: 'merchant.activate', subject, parameters: {}, reason });
-  }
-  const command = ['merchant', 'suspend', '--merchant', subject, '--reason', 'A complaint'];
-  await untilDone(() => byCommand(deps.environment, command));
 }
 
 /** Restores a side as operators do, and then recovers both sides. */
@@ -200,30 +192,18 @@ async function restore(disturbed: Disturbed, side: Side): Promise<void> {
 /** Recovers both sides. Repeated if the gateway does not respond: it is asked for what the database has lost. */
 export const recoverAll = (run: Run) => untilDone(() => run.admin('order', 'recover', '--all'));
 
-/** Ends every fault that lasts until another one ends it. */
+/** Ends what has no duration, what is pending at the gateway, and suspensions that a restore has brought back. */
 export async function endFaults({ run, people }: Disturbed): Promise<void> {
-  const { merchants, deps } = run;
-  await endGatewayFaults(run);
+  const { deps, merchants } = run;
+  for (const { merchantId } of merchants) await activateMerchant(deps.environment, merchantId);
   const undisturbed = { dropProbability: 0, duplicateProbability: 0, delayMs: { min: 0, max: 0 } };
   await controlSimulator(deps.simulator, 'PATCH', '/callbacks', undisturbed);
-  for (const merchant of merchants.keys()) await setActive(run, merchant, true);
   await endMoods(deps.simulator, MOOD_NAMES, outcomesIn(deps));
   await people.end();
 }
 
-/** A fault in a few words. */
-export function faultText(fault: Fault): string {
-  switch (fault.kind) {
-    case 'kill':
-      return `kill -9 ${fault.victim}`;
-    case 'freeze':
-      return `freeze ${fault.victim} for ${fault.durationMs / 1000} s`;
-    case 'cut': {
-      const { from, to } = fault.cut;
-      const what = fault.how === 'refuse' ? 'refuse' : 'leave unanswered';
-      return `${what} ${from.join(', ')} at ${to} for ${(fault.durationMs / 1000).toFixed(1)} s`;
-    }
-    default:
-      return JSON.stringify(fault);
-  }
-}
+/** A fault in a few words: its parts. */
+export const faultText = (fault: Fault): string =>
+  Object.values(fault)
+    .map((part: unknown) => (typeof part === 'object' ? JSON.stringify(part) : String(part)))
+    .join(' ');

@@ -2,9 +2,8 @@ import { MOODS, type MoodName } from '../gateway-simulator/moods.ts';
 import { createRandom, shuffled, type Random } from '../gateway-simulator/random.ts';
 import { planOrders, type OrderPlan } from '../load/plan.ts';
 import type { MemberName } from '../production-like/start.ts';
-import type { Cut, Fault } from './faults.ts';
-import { planOpenTurns } from './open-plan.ts';
-import { MERCHANTS, wholeMs, type Turn } from './turns.ts';
+import type { Cut, Fault, Turn } from './faults.ts';
+import { MERCHANTS, planOpenTurns, wholeMs } from './open-plan.ts';
 
 /** Turns, one after the other. Lanes run beside each other and beside the orders. */
 export interface Lane {
@@ -64,8 +63,10 @@ const PAUSE_MS = 5000;
 const BACK_AFTER_MS = 5000;
 
 const SUSPENSIONS: readonly Turn[] = [
-  { waitMs: 25_000, faults: [{ kind: 'suspended', merchant: MERCHANTS.known - 1 }] },
-  { waitMs: 10_000, faults: [{ kind: 'activated', merchant: MERCHANTS.known - 1 }] },
+  {
+    waitMs: 25_000,
+    faults: [{ kind: 'suspended', merchant: MERCHANTS.known - 1, durationMs: 10_000 }],
+  },
 ];
 
 const MOST_ROUNDS = 30;

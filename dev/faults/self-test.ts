@@ -1,32 +1,31 @@
 import { randomUUID } from 'node:crypto';
-import { renameSync } from 'node:fs';
-import type postgres from 'postgres';
+import { rmSync } from 'node:fs';
 import type { Environment } from '../../src/domain/index.ts';
-import type { AcknowledgedOrder } from '../load/memory.ts';
+import type { AcknowledgedCommand, Memory } from '../load/memory.ts';
 import { checkEverything } from '../load/oracle/check-everything.ts';
 import type { Check } from '../load/oracle/report.ts';
 import { askSimulator, simulatorAccessOf } from '../load/simulator.ts';
 import { receivedMails } from '../mailbox/received.ts';
 import { onDatabase, withConnection } from '../postgres/databases.ts';
+import { copyDatabases, restoreDatabases } from './copies.ts';
 import { namesOf, stopMembers, type Run } from './run.ts';
 import { TAMPERINGS, type Tampering } from './tamperings.ts';
 
-/** A change of something else than the database. @returns how it is undone, if it can be */
+/** A change of something else than the database. */
 interface OtherTampering extends Omit<Tampering, 'statements'> {
   readonly finds: Check;
-  readonly change: (run: Run) => Promise<() => unknown> | (() => unknown);
+  /** @param memory a copy of the run's, for this change alone */
+  readonly change: (memory: Memory, run: Run) => unknown;
 }
 
-const NEVER_UNDONE = () => undefined;
-
-/** Changes of what merchants remember, of the mailbox, of Temporal and of the gateway: the last two stay. */
+/** Changes of what merchants remember, and then of the mailbox, of Temporal and of the gateway, which stay. */
 const OTHER_TAMPERINGS: readonly OtherTampering[] = [
   {
     name: 'an order was acknowledged that is not there',
     finds: 'lost',
     says: 'its creation was acknowledged',
-    change: ({ deps, merchant: { merchantId } }) =>
-      add<AcknowledgedOrder>(deps.memory.orders, {
+    change: ({ orders }, { merchant: { merchantId } }) =>
+      orders.push({
         merchantId,
         idempotencyKey: randomUUID(),
         orderNumbers: new Set(['ORD00000000000000000000001']),
@@ -37,70 +36,65 @@ const OTHER_TAMPERINGS: readonly OtherTampering[] = [
     name: 'a command was acknowledged that is not there',
     finds: 'lost',
     says: 'was acknowledged, and has no step',
-    change: (run) => addCommand(run, { idempotencyKey: randomUUID() }),
+    change: (memory) => addCommand(memory, { idempotencyKey: randomUUID() }),
   },
   {
     name: 'a refused command has a step',
     finds: 'surprise',
     says: 'was refused, and has',
-    change: (run) => addCommand(run, { result: 'refused' }),
+    change: (memory) => addCommand(memory, { result: 'refused' }),
   },
   {
     name: 'a key was answered with two orders',
     finds: 'duplicate',
     says: 'its key was also answered',
-    change(run) {
-      const { orderNumbers } = orderWithCommand(run);
-      orderNumbers.add('ORD00000000000000000000002');
-      return () => orderNumbers.delete('ORD00000000000000000000002');
-    },
+    change: ({ orders }) =>
+      orders
+        .find(({ orderNumbers }) => orderNumbers.size > 0)
+        ?.orderNumbers.add('ORD00000000000000000000002'),
   },
   {
     name: 'a webhook had a wrong signature',
     finds: 'surprise',
     says: 'x',
-    change: ({ deps }) => add(deps.memory.surprises, { subject: 'x', fault: 'x' }),
+    change: ({ surprises }) => surprises.push({ subject: 'x', fault: 'x' }),
   },
   {
     name: 'a right was used after its end',
     finds: 'people',
     says: 'was used 1 times',
-    change: ({ deps }) =>
-      add(deps.memory.endedRights, { right: 'x', endedAtMs: 0, refused: 0, usedAtMs: [1] }),
+    change: ({ endedRights }) =>
+      endedRights.push({ right: 'x', endedAtMs: 0, refused: 0, usedAtMs: [1] }),
   },
   {
     name: 'a received mail is lost',
     finds: 'mail',
     says: 'was never received',
-    change({ environment }) {
+    change(_, { environment }) {
       const once = [...receivedMails(environment()['DATA_DIR'] ?? '')].find(
         ([mailId, files]) => mailId.startsWith('buyer-') && files.length === 1,
       );
-      const file = once?.[1][0] ?? '';
-      renameSync(file, `${file}.lost`);
-      return () => renameSync(`${file}.lost`, file);
+      rmSync(once?.[1][0] ?? '');
     },
   },
   {
     name: 'a workflow was terminated',
     finds: 'workflow',
-    says: '',
-    async change(run) {
-      await run.withTemporal(({ workflow }) =>
-        workflow.getHandle(numberOf(run, 'PAID')).terminate('self-test'),
-      );
-      return NEVER_UNDONE;
-    },
+    says: 'TERMINATED',
+    change: (memory, run) =>
+      run.withTemporal(({ workflow }) =>
+        workflow.getHandle(numberOf(memory, 'PAID')).terminate('self-test'),
+      ),
   },
   {
     name: 'a payment was refunded twice',
     finds: 'duplicate',
     says: '2 refunds',
-    async change(run) {
+    async change(memory, run) {
       const [payment] = await run.withSql(
         (sql) => sql<{ id: string; environment: Environment }[]>`
           SELECT gateway_payment_id AS id, environment FROM orders
-          WHERE order_number = ${numberOf(run, 'DELIVERED')}`,
+          WHERE order_number = ${numberOf(memory, 'DELIVERED')}`,
       );
       const simulator = simulatorAccessOf(run.checked(), payment?.environment);
       // Those of the gateway's dashboard have no key.
@@ -109,32 +103,20 @@ const OTHER_TAMPERINGS: readonly OtherTampering[] = [
         const refund = { amount, reverse_all: true, notes };
         await askSimulator(simulator, 'POST', `/v1/payments/${payment?.id}/refund`, refund);
       }
-      return NEVER_UNDONE;
     },
   },
 ];
 
-function add<Item>(list: Item[], item: Item): () => unknown {
-  list.push(item);
-  return () => list.pop();
-}
-
-function orderWithCommand({ deps }: Run): AcknowledgedOrder {
-  const order = deps.memory.orders.find(({ commands }) => commands.length > 0);
-  if (!order) throw new Error('A run has commands');
-  return order;
-}
-
-function addCommand(run: Run, changes: Partial<AcknowledgedOrder['commands'][number]>) {
-  const { commands } = orderWithCommand(run);
+/** Adds a command to those of an order that has one, equal to it but for the changes. */
+function addCommand({ orders }: Memory, changes: Partial<AcknowledgedCommand>) {
+  const commands = orders.map((order) => order.commands).find(({ length }) => length > 0) ?? [];
   const [command] = commands;
-  if (!command) throw new Error('A run has commands');
-  return add(commands, { ...command, ...changes });
+  if (command) commands.push({ ...command, ...changes });
 }
 
 /** The number of an order with this final status. */
-function numberOf({ deps }: Run, status: string): string {
-  const order = deps.memory.orders.find(({ finalStatus }) => finalStatus === status);
+function numberOf({ orders }: Memory, status: string): string {
+  const order = orders.find(({ finalStatus }) => finalStatus === status);
   return [...(order?.orderNumbers ?? [])][0] ?? '';
 }
 
@@ -147,11 +129,17 @@ function numberOf({ deps }: Run, status: string): string {
 export async function testChecks(run: Run, log: (line: string) => void): Promise<string[]> {
   const missed: string[] = [];
   await stopMembers(run, namesOf(run, 'api', 'worker'));
-  const findings = async () => (await checkEverything(run.checked(), run.deps.memory)).violations;
-  if ((await findings()).length > 0) return ['The self-test begins without violations'];
+  const findings = async (memory: Memory) =>
+    (await checkEverything(run.checked(), memory)).violations;
+  if ((await findings(run.deps.memory)).length > 0)
+    return ['The self-test begins without violations'];
 
-  async function expectFound(finds: Check, { name, says }: Omit<Tampering, 'statements'>) {
-    const found = (await findings()).find(
+  async function expectFound(
+    finds: Check,
+    { name, says }: Omit<Tampering, 'statements'>,
+    memory = run.deps.memory,
+  ) {
+    const found = (await findings(memory)).find(
       ({ check, fault }) => check === finds && fault.includes(says),
     );
     log(`${found ? 'found' : 'MISSED'} (${finds}): ${name}: ${found?.fault ?? ''}`);
@@ -159,59 +147,20 @@ export async function testChecks(run: Run, log: (line: string) => void): Promise
   }
 
   const { adminDatabaseUrl, migrationDatabaseUrl } = run.cluster;
-  const database = new URL(migrationDatabaseUrl).pathname.slice(1);
-  await withConnection(onDatabase(adminDatabaseUrl, database), async (sql) => {
-    const tables = await keepTables(sql);
-    for (const [finds, tamperings] of Object.entries(TAMPERINGS)) {
-      for (const tampering of tamperings) {
-        await sql.unsafe(tampering.statements).simple();
-        await expectFound(finds as Check, tampering);
-        await tables.restore();
-      }
+  const database = onDatabase(adminDatabaseUrl, new URL(migrationDatabaseUrl).pathname.slice(1));
+  await copyDatabases(run, 'postgres');
+  for (const [finds, tamperings] of Object.entries(TAMPERINGS)) {
+    for (const tampering of tamperings) {
+      const change = `SET session_replication_role = replica; ${tampering.statements}`;
+      await withConnection(database, (sql) => sql.unsafe(change).simple());
+      await expectFound(finds as Check, tampering);
+      await restoreDatabases(run, 'postgres');
     }
-  });
+  }
   for (const tampering of OTHER_TAMPERINGS) {
-    const undo = await tampering.change(run);
-    await expectFound(tampering.finds, tampering);
-    undo();
+    const memory = structuredClone(run.deps.memory);
+    await tampering.change(memory, run);
+    await expectFound(tampering.finds, tampering, memory);
   }
   return missed;
-}
-
-interface Table {
-  readonly name: string;
-  readonly columns: string;
-}
-
-/**
- * Copies every table of the service, and lets this connection write without triggers and foreign keys. The
- * superuser's only connection of its pool must be passed.
- */
-async function keepTables(sql: postgres.Sql): Promise<{ restore(): Promise<void> }> {
-  const tables = await sql<Table[]>`
-    SELECT quote_ident(c.relname) AS name, string_agg(quote_ident(a.attname), ', ') AS columns
-    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
-      AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-    GROUP BY c.relname`;
-  const [index] = await sql<{ definition: string }[]>`
-    SELECT pg_get_indexdef('order_steps_by_command'::regclass) AS definition`;
-  await sql.unsafe(`SET session_replication_role = replica; CREATE SCHEMA kept;`).simple();
-  for (const { name } of tables) {
-    await sql.unsafe(`CREATE TABLE kept.${name} AS TABLE public.${name}`);
-  }
-  return {
-    async restore() {
-      const all = tables.map(({ name }) => `public.${name}`).join(', ');
-      await sql.unsafe(`TRUNCATE ${all}`);
-      for (const { name, columns } of tables) {
-        await sql.unsafe(
-          `INSERT INTO public.${name} (${columns}) OVERRIDING SYSTEM VALUE
-           SELECT ${columns} FROM kept.${name}`,
-        );
-      }
-      const again = index?.definition.replace('UNIQUE INDEX', 'UNIQUE INDEX IF NOT EXISTS');
-      await sql.unsafe(again ?? '');
-    },
-  };
 }

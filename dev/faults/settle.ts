@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { checkEverything, checkWhenQuiet } from '../load/oracle/check-everything.ts';
 import type { Report, Violation } from '../load/oracle/report.ts';
 import { compareWithGateway, underWay, untilNothingIsUnderWay } from '../load/oracle/under-way.ts';
-import { untilDone } from '../load/operators.ts';
+import { untilDone } from '../load/simulator.ts';
 import { allowedIn, recoverAll, type Disturbed } from './faults.ts';
 import type { Run } from './run.ts';
 

@@ -29,52 +29,11 @@ export function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/**
- * Fetches a small text.
- *
- * @throws when there is no answer within 5 s, another status than 2xx, or `stop` aborts it.
- */
-async function fetchText(url: string, stop?: AbortSignal): Promise<string> {
-  return (await get(url, ANSWER_TIMEOUT_MS, stop)).text();
-}
-
-/**
- * Downloads a file.
- *
- * @throws when it takes longer than five minutes, another status than 2xx, or `stop` aborts it.
- */
-async function downloadFile(url: string, file: string, stop?: AbortSignal): Promise<void> {
-  const { body } = await get(url, ARCHIVE_TIMEOUT_MS, stop);
-  if (body === null) throw new Error(`${url} is empty`);
-  await pipeline(body, createWriteStream(file));
-}
-
 /** The SHA-256 digest of a file, in hexadecimal. */
 export async function sha256Of(file: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(file), hash);
   return hash.digest('hex');
-}
-
-/** Which files to extract, and to where. */
-interface Extraction {
-  archive: string;
-  /** The folder that receives the files. */
-  folder: string;
-  names: readonly string[];
-  env: NodeJS.ProcessEnv;
-  signal?: AbortSignal | undefined;
-}
-
-/**
- * Extracts the named files from a `.tar.gz`.
- *
- * @throws when the archive is damaged or lacks one of them.
- */
-async function extractFiles({ archive, folder, names, env, signal }: Extraction): Promise<void> {
-  const args = ['-xzf', archive, '-C', folder, '--', ...names];
-  const { succeeded, output } = await runCommand('tar', args, { env, signal });
-  if (!succeeded) throw new Error(`tar failed: ${output.trim()}`);
 }
 
 /** A GitHub release with an archive for each platform, and their checksums. */
@@ -102,7 +61,8 @@ export interface DownloadOptions {
  * Downloads the archive of a release for this platform, verifies its published checksum, and extracts
  * the programs into a folder.
  *
- * @throws Error when there is no answer within 5 s, or the checksum is missing or wrong
+ * @throws Error when there is no answer within 5 s, the download takes longer than five minutes, the checksum
+ *   is missing or wrong, or the archive lacks a program
  */
 export async function downloadRelease(
   folder: string,
@@ -112,20 +72,24 @@ export async function downloadRelease(
   const releaseUrl = `${downloadBaseUrl}/${repository}/releases/download/v${version}`;
   const arch = ARCHITECTURES[process.arch] ?? process.arch;
   const file = `${archiveName}_${version}_${process.platform}_${arch}.tar.gz`;
-  const checksums = await fetchText(`${releaseUrl}/${checksumsFile}`, signal);
-  const expected = checksums
+  const checksums = await get(`${releaseUrl}/${checksumsFile}`, ANSWER_TIMEOUT_MS, signal);
+  const expected = (await checksums.text())
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
     .find(([, name]) => name === file)?.[0];
   if (expected === undefined) throw new Error(`no checksum of ${file} is published`);
   const archive = join(folder, file);
   try {
-    await downloadFile(`${releaseUrl}/${file}`, archive, signal);
+    const { body } = await get(`${releaseUrl}/${file}`, ARCHIVE_TIMEOUT_MS, signal);
+    if (body === null) throw new Error(`${file} is empty`);
+    await pipeline(body, createWriteStream(archive));
     const actual = await sha256Of(archive);
     if (actual !== expected) {
       throw new Error(`${file} has the checksum ${actual} instead of ${expected}`);
     }
-    await extractFiles({ archive, folder, names: programs, env, signal });
+    const args = ['-xzf', archive, '-C', folder, '--', ...programs];
+    const { succeeded, output } = await runCommand('tar', args, { env, signal });
+    if (!succeeded) throw new Error(`tar failed: ${output.trim()}`);
   } finally {
     // Also a refused one: the folder is filled in another way then, and kept.
     await rm(archive, { force: true });

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { tryLock, waitForLock } from './file-lock.ts';
 import { withProgress } from '../processes/progress.ts';
@@ -8,8 +9,8 @@ import { withProgress } from '../processes/progress.ts';
 export const CACHE_NAME = 'merchant-payment-order-service';
 
 /** The folder for built and downloaded programs, shared by all checkouts of a user. */
-export function cacheRoot(cacheHome: string): string {
-  return join(cacheHome, CACHE_NAME);
+export function cacheRoot(): string {
+  return join(homedir(), '.cache', CACHE_NAME);
 }
 
 /** Whether a folder of the cache exists, which means that it is complete. */

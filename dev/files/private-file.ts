@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { SetupError } from '../../src/setup-error.ts';
 
@@ -28,21 +28,25 @@ export function writePrivateFile(file: string, text: string | Uint8Array): void 
 }
 
 /**
- * Reads a JSON file that {@link writePrivateFile} wrote.
+ * A JSON file of a data directory that only its owner can read.
  *
  * @param remedy what the developer can do about a damaged file
- * @returns undefined when there is no such file
- * @throws SetupError in one line when it cannot be read or does not match `schema`
  */
-export function readPrivateJson<Content>(
-  file: string,
-  schema: z.ZodType<Content>,
-  remedy: string,
-): Content | undefined {
-  if (!existsSync(file)) return undefined;
-  try {
-    return schema.parse(JSON.parse(readFileSync(file, 'utf8')));
-  } catch (error) {
-    throw new SetupError(`${file} is damaged: ${remedy}`, { cause: error });
-  }
+export function privateJson<Content>(name: string, schema: z.ZodType<Content>, remedy: string) {
+  const fileIn = (dataDir: string) => join(dataDir, name);
+  return {
+    /** @returns undefined when there is no such file. @throws SetupError in one line when it is damaged */
+    read(dataDir: string): Content | undefined {
+      const file = fileIn(dataDir);
+      if (!existsSync(file)) return undefined;
+      try {
+        return schema.parse(JSON.parse(readFileSync(file, 'utf8')));
+      } catch (error) {
+        throw new SetupError(`${file} is damaged: ${remedy}`, { cause: error });
+      }
+    },
+    write: (dataDir: string, content: Content) =>
+      writePrivateFile(fileIn(dataDir), `${JSON.stringify(content, undefined, 2)}\n`),
+    remove: (dataDir: string) => rmSync(fileIn(dataDir), { force: true }),
+  };
 }

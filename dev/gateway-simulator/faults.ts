@@ -2,60 +2,9 @@ import type { Context, Middleware, Next } from 'koa';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { badRequest, serverError } from './state/entities.ts';
-import { type SimulatedGateway, requireRow, publish } from './gateway.ts';
+import { durationMs } from './callbacks/callbacks.ts';
+import { serverError } from './state/entities.ts';
 import { type Random, newId } from './random.ts';
-import type { Refusal } from './state/store.ts';
-
-/** Permanent refusals, with the gateway's descriptions. */
-const REFUSAL_CAUSES = {
-  account_closed: { operation: 'transfer', description: 'The linked account is closed' },
-  refund_window_over: {
-    operation: 'refund',
-    // payments/refunds/errors, word for word.
-    description:
-      'Refund is not supported by the bank because the payment is more than 6 months old',
-  },
-} as const;
-
-/** The cause of a permanent refusal. */
-export type RefusalCause = keyof typeof REFUSAL_CAUSES;
-
-/** Refuses refunds or transfers of the subject (a payment, a linked account, null for all). */
-export function addRefusal(
-  gateway: SimulatedGateway,
-  cause: RefusalCause,
-  subjectId: string | null,
-): Refusal {
-  const id = newId('refusal_');
-  const refusal = { id, subjectId, isActive: true, ...REFUSAL_CAUSES[cause] };
-  publish(gateway, { refusals: { [id]: refusal } });
-  return refusal;
-}
-
-/** Lifts a refusal. @throws RazorpayError 400 for an unknown id */
-export function liftRefusal(gateway: SimulatedGateway, id: string): void {
-  const refusal = requireRow(gateway, 'refusals', id);
-  publish(gateway, { refusals: { [id]: { ...refusal, isActive: false } } });
-}
-
-/** @throws RazorpayError 400 while a refusal applies to one of the subjects */
-export function assertNotRefused(
-  gateway: SimulatedGateway,
-  operation: Refusal['operation'],
-  subjectIds: readonly string[],
-): void {
-  const applies = ({ subjectId }: Refusal) => subjectId === null || subjectIds.includes(subjectId);
-  const refusal = gateway.store
-    .all('refusals')
-    .find(
-      (candidate) => candidate.isActive && candidate.operation === operation && applies(candidate),
-    );
-  if (refusal !== undefined) throw badRequest(refusal.description);
-}
-
-/** A duration in a control call. */
-export const durationMs = z.number().int().min(0).max(3_600_000);
 
 /** A fault of the API. */
 export const faultSpec = z.strictObject({

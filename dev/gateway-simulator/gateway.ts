@@ -1,12 +1,6 @@
 import type { NewEvent, Callbacks } from './callbacks/callbacks.ts';
-import { badRequest } from './state/entities.ts';
-import type { Store, Changes, Row, Table } from './state/store.ts';
-
-/** The simulator's logger; pino implements it. */
-export interface SimulatorLog {
-  info(details: object, message: string): void;
-  warn(details: object, message: string): void;
-}
+import type { SimulatorLog } from './callbacks/sender.ts';
+import type { Store, Changes } from './state/store.ts';
 
 /** How to run a simulator. */
 export interface GatewaySimulatorOptions {
@@ -54,15 +48,4 @@ export function publish(
   const events = Object.fromEntries(plans.map(({ event }) => [event.id, event]));
   gateway.store.commit({ ...changes, events });
   for (const plan of plans) gateway.callbacks.dispatch(plan);
-}
-
-/** The row with this id. @throws RazorpayError 400 when there is none */
-export function requireRow<Name extends Table>(
-  gateway: SimulatedGateway,
-  table: Name,
-  id: string,
-): Row<Name> {
-  const row = gateway.store.get(table, id);
-  if (row === undefined) throw badRequest('The id provided does not exist');
-  return row;
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
 /** A server that can stop and resume listening. */
 export interface Listener {
@@ -9,8 +10,6 @@ export interface Listener {
   open: () => Promise<void>;
   /** Stops listening and closes all connections. */
   close: () => Promise<void>;
-  /** Closes, and opens again after this duration unless `open` or `close` is called before. */
-  refuseConnectionsFor: (durationMs: number) => void;
 }
 
 /** Creates a listener, which always uses the same port. */
@@ -19,47 +18,22 @@ export function createListener(
   { host, port }: { host: string; port: number },
 ): Listener {
   let actualPort = port;
-  let reopening: NodeJS.Timeout | undefined;
-  /** Counts the calls: a later call cancels a planned reopening. */
-  let calls = 0;
-
-  async function listenNow(): Promise<void> {
-    clearTimeout(reopening);
-    if (server.listening) return;
-    server.listen({ host, port: actualPort });
-    await once(server, 'listening');
-    const address = server.address();
-    if (typeof address === 'object' && address !== null) actualPort = address.port;
-  }
-
-  async function closeNow(): Promise<void> {
-    clearTimeout(reopening);
-    if (!server.listening) return;
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  }
-
-  async function closeFor(durationMs: number): Promise<void> {
-    calls += 1;
-    const call = calls;
-    await closeNow();
-    if (call === calls) reopening = setTimeout(() => void listenNow(), durationMs);
-  }
-
   const urlHost = host.includes(':') ? `[${host}]` : host;
   return {
     server,
     url: () => `http://${urlHost}:${actualPort}`,
-    open() {
-      calls += 1;
-      return listenNow();
+    async open() {
+      if (server.listening) return;
+      server.listen({ host, port: actualPort });
+      await once(server, 'listening');
+      ({ port: actualPort } = server.address() as AddressInfo);
     },
-    close() {
-      calls += 1;
-      return closeNow();
+    async close() {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
     },
-    refuseConnectionsFor: (durationMs) => void closeFor(durationMs),
   };
 }

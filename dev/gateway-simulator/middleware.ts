@@ -3,7 +3,7 @@ import type { Middleware } from 'koa';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { RazorpayError, badRequest, serverError } from './state/entities.ts';
-import type { SimulatorLog } from './gateway.ts';
+import type { SimulatorLog } from './callbacks/sender.ts';
 
 function isHttpError(error: unknown): error is Error & { status: number; expose: boolean } {
   return error instanceof Error && 'status' in error && 'expose' in error;
@@ -53,6 +53,32 @@ export function createRouter(guards: readonly Middleware[]): Router {
   const router = new Router({ sensitive: true, strict: true });
   for (const guard of guards) router.use(guard);
   return router;
+}
+
+/** What a call brings. */
+interface Call {
+  /** The id in the path, if it has one. */
+  readonly id: string;
+  readonly body: unknown;
+  readonly query: unknown;
+  /** A header of the request; empty if it is absent. */
+  readonly header: (name: string) => string;
+}
+
+/** Does what a route asks, by method and path. Each returns the body of the answer. */
+export type Routes = Readonly<Record<string, (call: Call) => unknown>>;
+
+/** Adds routes. Of two that match, the first one answers. @param prefix of all paths */
+export function addRoutes(router: Router, routes: Routes, prefix = ''): void {
+  for (const [route, answer] of Object.entries(routes)) {
+    const [method = '', path = ''] = route.split(' ');
+    router.register(`${prefix}${path}`, [method], async (ctx) => {
+      const { params, query } = ctx;
+      const body = ctx.request.body ?? {};
+      const header = (name: string) => ctx.get(name);
+      ctx.body = (await answer({ id: params['id'] ?? '', body, query, header })) ?? {};
+    });
+  }
 }
 
 /** Answers the container's health check, without a line of the log for each. */

@@ -31,6 +31,9 @@ export const WITHOUT_SESSIONS: readonly MoodName[] = ['refusedSessions', 'sessio
 export const WITHOUT_MOOD = {
   honourIdempotencyKeys:
     'Razorpay documents that it honours them; test/payments shows what holds without them',
+  refundsRefused:
+    'the service retries what was refused after an hour, which is longer than the run',
+  transfersRefused: 'the same',
   newAccountsWait:
     'accounts that are made in a run receive nothing for 24 hours, which is longer than the run',
   settlements: 'a transfer is settled two days after it was made, which is longer than the run',

@@ -5,7 +5,8 @@ import { createApiRouter } from './api/routes.ts';
 import { createCallbacks } from './callbacks/callbacks.ts';
 import { type ControlDeps, createControlRouter } from './control/routes.ts';
 import { createFaults } from './faults.ts';
-import type { GatewaySimulatorOptions, SimulatorLog, SimulatedGateway } from './gateway.ts';
+import type { SimulatorLog } from './callbacks/sender.ts';
+import type { GatewaySimulatorOptions, SimulatedGateway } from './gateway.ts';
 import { createListener } from './listener.ts';
 import {
   answerHealth,
@@ -40,7 +41,7 @@ export function createApp(
   return app;
 }
 
-export type { GatewaySimulatorOptions, SimulatorLog } from './gateway.ts';
+export type { GatewaySimulatorOptions } from './gateway.ts';
 
 /** A running simulator. */
 export interface GatewaySimulator {
@@ -96,8 +97,7 @@ export async function createGatewaySimulator(
     publicUrl: () => options.publicUrl ?? listener.url(),
   };
   const faults = createFaults(random);
-  const { refuseConnectionsFor } = listener;
-  const app = createApp({ gateway, faults, random, refuseConnectionsFor }, options, log);
+  const app = createApp({ gateway, faults, random }, options, log);
   listener.server.on('request', app.callback());
   await listener.open();
   gateway.callbacks.resume();

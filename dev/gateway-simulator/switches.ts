@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { type Transfer, badRequest } from './state/entities.ts';
-import { type SimulatedGateway, publish, requireRow } from './gateway.ts';
-import type { Row } from './state/store.ts';
+import { requireRow, type Row, type Store } from './state/store.ts';
+
+/** What has the switches. */
+interface Stored {
+  readonly store: Store;
+}
 
 /** What a switch can be set for, beside everything: the tables of payments, accounts and QR codes. */
 const SUBJECT_TABLES = ['payments', 'accounts', 'qrCodes'] as const;
@@ -29,12 +33,16 @@ const isOn = (byDefault: boolean, tables?: readonly SubjectTable[]) =>
 const SWITCHES = {
   /** Refunds stay pending until a control call ends them. api/refunds/entity */
   refundsStartPending: isOn(false),
+  /** Refunds are refused as those of a payment that is too old. payments/refunds/errors */
+  refundsRefused: isOn(false),
   /** When false, `X-Refund-Idempotency` is ignored. api/refunds/normal-refunds-idempotent */
   honourIdempotencyKeys: isOn(true),
   /** How many POSTs with one idempotency key answer 409 first. api/refunds/normal-refunds-idempotent */
   refundsInProgress: define(z.number().int().min(0), 0),
   /** The status that a transfer has after the response. payments/route/transfer-funds-to-linked-accounts */
   transfersStay: define(z.enum(['processed', 'pending', 'failed']), 'processed'),
+  /** Transfers are refused, also their release, as those to a closed account. No page has the description. */
+  transfersRefused: isOn(false),
   /** The name of a transfer's status: the entity's page has another one. api/payments/route/transfers-entity */
   transferStatusField: define(z.enum(['status', 'transfer_status']), 'status'),
   /** Fees of captures and transfers. api/payments/entity, payments/route/transfer-fees-example */
@@ -77,7 +85,7 @@ const change = z.strictObject(
   ),
 );
 
-function assertHasEffect({ store }: SimulatedGateway, subject: string, names: string[]): void {
+function assertHasEffect({ store }: Stored, subject: string, names: string[]): void {
   if (subject === ALL) return;
   const table = SUBJECT_TABLES.find((candidate) => store.get(candidate, subject) !== undefined);
   if (table === undefined) throw badRequest('The id provided does not exist');
@@ -92,21 +100,17 @@ function assertHasEffect({ store }: SimulatedGateway, subject: string, names: st
  * @returns the switches that are now set for the subject
  * @throws RazorpayError 400 for an unknown subject, and for a switch that has no effect on it alone
  */
-export function setSwitches(
-  gateway: SimulatedGateway,
-  subject: string,
-  input: unknown,
-): SwitchSettings {
+export function setSwitches(stored: Stored, subject: string, input: unknown): SwitchSettings {
   const changes = change.parse(input);
-  assertHasEffect(gateway, subject, Object.keys(changes));
-  const all = { ...gateway.store.get('switches', subject)?.settings, ...changes };
+  assertHasEffect(stored, subject, Object.keys(changes));
+  const all = { ...stored.store.get('switches', subject)?.settings, ...changes };
   const settings = Object.fromEntries(Object.entries(all).filter(([, value]) => value != null));
-  publish(gateway, { switches: { [subject]: { subject, settings } } });
+  stored.store.commit({ switches: { [subject]: { subject, settings } } });
   return settings;
 }
 
 /** What is set, by subject. */
-export function switchesBySubject({ store }: SimulatedGateway): Record<string, SwitchSettings> {
+export function switchesBySubject({ store }: Stored): Record<string, SwitchSettings> {
   const set = store.all('switches').filter(({ settings }) => Object.keys(settings).length > 0);
   return Object.fromEntries(set.map(({ subject, settings }) => [subject, settings]));
 }
@@ -118,12 +122,13 @@ export const SWITCH_DEFAULTS = Object.fromEntries(
 
 /** The value of a switch for the given subjects, the most specific one first. */
 export function switchOf<Name extends SwitchName>(
-  { store }: Pick<SimulatedGateway, 'store'>,
+  { store }: Stored,
   name: Name,
   subjects: readonly string[] = [],
 ): SwitchValues[Name] {
   for (const subject of [...subjects, ALL]) {
-    const value: SwitchValues[Name] | undefined = store.get('switches', subject)?.settings[name];
+    const settings: SwitchSettings | undefined = store.get('switches', subject)?.settings;
+    const value = settings?.[name];
     if (value !== undefined) return value;
   }
   return SWITCH_DEFAULTS[name];
@@ -131,17 +136,17 @@ export function switchOf<Name extends SwitchName>(
 
 /** The subjects of a payment: itself, the accounts of its transfers, and its QR code. */
 export function subjectsOfPayment(
-  gateway: SimulatedGateway,
+  stored: Stored,
   { entity, transferIds, qrCodeId }: Row<'payments'>,
 ): string[] {
-  const transfers = transferIds.map((id) => requireRow(gateway, 'transfers', id).entity);
+  const transfers = transferIds.map((id) => requireRow(stored, 'transfers', id).entity);
   return [entity.id, ...transfers.map(({ recipient }) => recipient), qrCodeId];
 }
 
 /** The subjects of a transfer: its payment, its account, and the QR code of the payment. */
 export function subjectsOfTransfer(
-  gateway: SimulatedGateway,
+  stored: Stored,
   { source, recipient }: Pick<Transfer, 'source' | 'recipient'>,
 ): string[] {
-  return [source, recipient, requireRow(gateway, 'payments', source).qrCodeId];
+  return [source, recipient, requireRow(stored, 'payments', source).qrCodeId];
 }

@@ -54,8 +54,7 @@ export interface MerchantRequest {
   /** Below the base path of its environment. */
   readonly path: string;
   readonly idempotencyKey?: string;
-  readonly body?: object | string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: object;
 }
 
 /** An order, or a payment session. */
@@ -124,7 +123,7 @@ export function createMerchantClient(
     repeatedForMs = REPEATED_FOR_MS,
     whileSuspended = 'repeats',
     connections,
-    headers: added,
+    headers,
   }: ClientOptions = {},
 ): MerchantClient {
   const answers: SeenAnswer[] = [];
@@ -132,7 +131,7 @@ export function createMerchantClient(
   const again = whileSuspended === 'repeats' ? [403, 429] : [429];
 
   async function send<Data>(request: MerchantRequest): Promise<Answer<Data>> {
-    const { method, path, idempotencyKey, body, headers } = request;
+    const { method, path, idempotencyKey, body } = request;
     const atMs = Date.now();
     const startedAt = performance.now();
     const sent = {
@@ -142,10 +141,9 @@ export function createMerchantClient(
         'X-API-Secret': apiSecret,
         ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        ...added?.(),
-        ...headers,
+        ...headers?.(),
       },
-      body: typeof body === 'object' ? JSON.stringify(body) : body,
+      body: body && JSON.stringify(body),
     };
     const answer = await exchange(`${origin}${BASE_PATHS[environment]}${path}`, sent, dispatcher);
     const { data, ...said } = contentOf(answer);

@@ -1,11 +1,5 @@
 import type { Timeline } from '../../src/orders/steps/timeline.ts';
-import {
-  askSimulator,
-  chargebacksAtGateway,
-  controlSimulator,
-  refundsAtGateway,
-  untilAnswered,
-} from './simulator.ts';
+import { askSimulator, controlSimulator, listAtGateway, untilDone } from './simulator.ts';
 import type { LoadOrder } from './order.ts';
 import { marked, readOrder, surprise, untilFound } from './order.ts';
 
@@ -94,7 +88,7 @@ async function untilPayments(order: LoadOrder): Promise<string[]> {
   if (order.qrCodeId === '') return [];
   const path = `/v1/payments/qr_codes/${order.qrCodeId}/payments`;
   const ids = await untilFound(order, 'payment at the gateway', async () => {
-    const { items } = await untilAnswered(() =>
+    const { items } = await untilDone(() =>
       askSimulator<{ items: { id: string }[] }>(order.deps.simulator, 'GET', path),
     );
     return items.length > 0 ? items.map(({ id }) => id) : undefined;
@@ -131,6 +125,13 @@ async function setRefundsPending(order: LoadOrder, isPending: boolean): Promise<
   await controlSimulator(order.deps.simulator, 'PATCH', path, { refundsStartPending: isPending });
 }
 
+/** A refund or a chargeback, as the gateway shows it. */
+interface Ended {
+  readonly id: string;
+  readonly payment_id: string;
+  readonly status: string;
+}
+
 /** The id of the payment's refund that the service has made. */
 async function untilRefund(
   order: LoadOrder,
@@ -140,7 +141,9 @@ async function untilRefund(
   const { simulator } = order.deps;
   if (paymentId === undefined) return undefined;
   return untilFound(order, `refund that is ${wanted}`, async () => {
-    const refunds = await untilAnswered(() => refundsAtGateway(simulator, paymentId));
+    const refunds = await untilDone(() =>
+      listAtGateway<Ended>(simulator, `/v1/payments/${paymentId}/refunds`),
+    );
     return refunds.find(({ status }) => status === wanted)?.id;
   });
 }
@@ -157,7 +160,7 @@ async function endRefund(
 async function endChargebacks(order: LoadOrder, status: 'won' | 'lost'): Promise<void> {
   const paymentId = await paymentOf(order);
   const opened = await untilFound(order, 'chargeback at the gateway', async () => {
-    const all = await untilAnswered(() => chargebacksAtGateway(order.deps.simulator));
+    const all = await untilDone(() => listAtGateway<Ended>(order.deps.simulator, '/v1/disputes'));
     const own = all.filter(({ payment_id: of }) => of === paymentId);
     return own.length > 0 ? own : undefined;
   });

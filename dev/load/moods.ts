@@ -1,10 +1,5 @@
 import { type MoodName, MOODS } from '../gateway-simulator/moods.ts';
-import {
-  askSimulator,
-  controlSimulator,
-  type SimulatorAccess,
-  untilAnswered,
-} from './simulator.ts';
+import { askSimulator, controlSimulator, type SimulatorAccess, untilDone } from './simulator.ts';
 
 /** How a pending refund or transfer ends. */
 type Outcome = 'processed' | 'failed';
@@ -33,7 +28,7 @@ export async function endMoods(
   const switches = names.flatMap((name) => Object.keys(MOODS[name]));
   const removal = Object.fromEntries(switches.map((name) => [name, null]));
   await controlSimulator(access, 'PATCH', '/switches/all', removal);
-  const pending = await untilAnswered(() =>
+  const pending = await untilDone(() =>
     askSimulator<Record<'refunds' | 'transfers' | 'payments', string[]>>(
       access,
       'GET',

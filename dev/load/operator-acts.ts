@@ -36,36 +36,26 @@ export const OPERATOR_ACTS = {
   },
 } as const satisfies Record<string, (order: LoadOrder) => Promise<void>>;
 
-type OrderNow = Awaited<ReturnType<typeof readOrder>>;
-
-/** Runs a command until it succeeds, or an earlier try is seen to have succeeded. */
-async function untilDone(
-  order: LoadOrder,
-  command: readonly string[],
-  isDone: (now: OrderNow) => boolean,
-): Promise<void> {
-  await untilFound(order, `success of ${command.slice(0, 2).join(' ')}`, async () => {
-    const { exitCode } = await runAdmin(command, () => order.deps.environment);
-    return exitCode === 0 || isDone(await readOrder(order)) ? true : undefined;
-  });
-}
-
+/** Decides a dispute: with the command line, or with two operators above the amount that needs them. */
 async function decide(order: LoadOrder, winner: 'merchant' | 'buyer'): Promise<void> {
-  const reason = marked(order.deps, 'reason of a decision', 'The evidence decides it');
-  const isDecided = (now: OrderNow) =>
-    now?.status !== 'DISPUTE_UNDER_REVIEW' || now.refund !== null;
-  const { orderNumber, amountPaise } = order;
-  if (amountPaise > loadConfig(order.deps.environment).proposalAbovePaise) {
-    const parameters = { winner };
-    const proposed = { kind: 'dispute.decide', subject: orderNumber, parameters, reason } as const;
-    const decideByTwo = actOfTwo(order.deps.environment, proposed);
-    await untilFound(order, 'success of a decision by two', async () =>
-      (await decideByTwo()) === 'done' || isDecided(await readOrder(order)) ? true : undefined,
-    );
-    return;
-  }
-  const args = ['--order', orderNumber, '--for', winner, '--reason', reason, '--yes'];
-  await untilDone(order, ['dispute', 'decide', ...args], isDecided);
+  const { deps, orderNumber, amountPaise } = order;
+  const reason = marked(deps, 'reason of a decision', 'The evidence decides it');
+  const command = ['dispute', 'decide', '--order', orderNumber, '--for', winner, '--yes'];
+  const proposed = { subject: orderNumber, parameters: { winner }, reason };
+  const tryOnce =
+    amountPaise > loadConfig(deps.environment).proposalAbovePaise
+      ? actOfTwo(deps.environment, { kind: 'dispute.decide', ...proposed })
+      : async () => {
+          const args = [...command, '--reason', reason];
+          const { exitCode } = await runAdmin(args, () => deps.environment);
+          return exitCode === 0 ? 'done' : 'again';
+        };
+  await untilFound(order, 'success of a decision', async () => {
+    if ((await tryOnce()) === 'done') return true;
+    const now = await readOrder(order);
+    const isDecided = now?.status !== 'DISPUTE_UNDER_REVIEW' || now.refund !== null;
+    return isDecided ? true : undefined;
+  });
 }
 
 interface Listed {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { newTotpSecret, sealTotpSecret } from '../../src/accounts/two-factor/second-factor.ts';
 import { DomainError } from '../../src/domain/index.ts';
 import { runAdmin } from '../../src/main/admin/run.ts';
@@ -10,29 +9,13 @@ import type { ProposalDeps, Proposer } from '../../src/proposals/context.ts';
 import type { Proposed } from '../../src/proposals/proposals.ts';
 import { approveProposal, propose, withdrawProposal } from '../../src/proposals/proposals.ts';
 import { listOpenProposals, requireProposal } from '../../src/proposals/queries.ts';
+import { untilDone } from './simulator.ts';
 
 /** The settings of a service, by which its operators act. */
 type Settings = Readonly<Record<string, string>>;
 
 /** What came of a try. `again`: it is not known yet, or nothing was done. */
 type Attempt = 'done' | 'again' | 'refused';
-
-const REPEAT_AFTER_MS = 500;
-/** Longer than any outage of a run. */
-const REPEATED_FOR_MS = 300_000;
-
-/** Repeats an act while it fails. @throws Error that of the act after five minutes */
-export async function untilDone<Result>(act: () => Promise<Result>): Promise<Result> {
-  const endsAt = performance.now() + REPEATED_FOR_MS;
-  for (;;) {
-    try {
-      return await act();
-    } catch (error) {
-      if (performance.now() > endsAt) throw error;
-      await delay(REPEAT_AFTER_MS);
-    }
-  }
-}
 
 /**
  * Runs a command of the operators' command line once.
@@ -58,6 +41,18 @@ export async function byTwo(environment: Settings, proposed: Proposed): Promise<
   await untilDone(async () => {
     if ((await act()) === 'again') throw new Error(`${proposed.kind} is not carried out`);
   });
+}
+
+/** Suspends a merchant, as an operator does. */
+export async function suspendMerchant(environment: Settings, merchantId: string): Promise<void> {
+  const command = ['merchant', 'suspend', '--merchant', merchantId, '--reason', 'A complaint'];
+  await untilDone(() => byCommand(environment, command));
+}
+
+/** Activates a merchant again, as two operators do. */
+export function activateMerchant(environment: Settings, subject: string): Promise<void> {
+  const reason = 'The complaint is resolved';
+  return byTwo(environment, { kind: 'merchant.activate', subject, parameters: {}, reason });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -37,11 +37,7 @@ export interface Receiver {
    *
    * @throws AbortError when `signal` aborts before
    */
-  until(
-    orderNumber: string,
-    wanted: string | ((events: readonly ReceivedEvent[]) => boolean),
-    signal?: AbortSignal,
-  ): Promise<void>;
+  until(orderNumber: string, wanted: Wanted, signal?: AbortSignal): Promise<void>;
   stop(): void;
 }
 
@@ -109,53 +105,34 @@ interface WebhookBody {
   readonly data: { readonly order_number: string; readonly status: string };
 }
 
-/** Remembers the events of orders, and resolves who waits for them. */
-function createArrivals(received: Map<string, ReceivedEvent>) {
-  const ofOrders = new Map<string, ReceivedEvent[]>();
-  const waiting = new Map<string, Set<() => void>>();
-  return {
-    add(body: WebhookBody, rawBody: Buffer): ReceivedEvent {
-      const { event: type, event_id: eventId, sequence, data } = body;
-      const { order_number: orderNumber, status } = data;
-      let event = received.get(eventId);
-      if (event === undefined) {
-        const counts = {
-          bodyHashes: new Set<string>(),
-          atMs: Date.now(),
-          attempts: 0,
-          accepted: 0,
-        };
-        event = { orderNumber, type, sequence, status, ...counts };
-        received.set(eventId, event);
-        const known = ofOrders.get(orderNumber) ?? [];
-        ofOrders.set(orderNumber, [...known, event]);
-      }
-      event.attempts += 1;
-      event.bodyHashes.add(createHash('sha256').update(rawBody).digest('hex'));
-      return event;
-    },
-    wake(orderNumber: string) {
-      for (const look of waiting.get(orderNumber) ?? []) look();
-    },
-    async until(...[orderNumber, wanted, signal]: Parameters<Receiver['until']>): Promise<void> {
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const isEnough =
-        typeof wanted === 'function'
-          ? wanted
-          : (events: readonly ReceivedEvent[]) => events.some(({ type }) => type === wanted);
-      const look = () => void (isEnough(ofOrders.get(orderNumber) ?? []) && resolve());
-      const abort = () => reject(signal?.reason as Error);
-      const looks = waiting.get(orderNumber) ?? new Set();
-      waiting.set(orderNumber, looks.add(look));
-      signal?.addEventListener('abort', abort);
-      look();
-      await promise.finally(() => {
-        looks.delete(look);
-        signal?.removeEventListener('abort', abort);
-      });
-    },
+/** Remembers a webhook in `received`. @returns its event */
+function remember(
+  received: Map<string, ReceivedEvent>,
+  { event: type, event_id: eventId, sequence, data }: WebhookBody,
+  rawBody: Buffer,
+): ReceivedEvent {
+  const { order_number: orderNumber, status } = data;
+  const event = received.get(eventId) ?? {
+    orderNumber,
+    type,
+    sequence,
+    status,
+    bodyHashes: new Set<string>(),
+    atMs: Date.now(),
+    attempts: 0,
+    accepted: 0,
   };
+  received.set(eventId, event);
+  event.attempts += 1;
+  event.bodyHashes.add(createHash('sha256').update(rawBody).digest('hex'));
+  return event;
 }
+
+/** What {@link Receiver.until} waits for: an event of this type, or enough events. */
+type Wanted = string | ((events: readonly ReceivedEvent[]) => boolean);
+
+const isEnough = (events: readonly ReceivedEvent[], wanted: Wanted): boolean =>
+  typeof wanted === 'function' ? wanted(events) : events.some(({ type }) => type === wanted);
 
 /** Starts an endpoint on a free port of the loopback interface. */
 export async function startReceiver({
@@ -168,7 +145,9 @@ export async function startReceiver({
   let behaviour = first;
   const hanging = new Set<ServerResponse>();
   const troubled = new AbortController();
-  const arrivals = createArrivals(memory.received);
+  const ofOrders = new Map<string, Set<ReceivedEvent>>();
+  /** Emits the number of an order when one of its events has arrived. */
+  const arrivals = new EventEmitter().setMaxListeners(0);
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const rawBody = await bodyOf(request);
@@ -178,14 +157,15 @@ export async function startReceiver({
       memory.surprises.push({ subject, fault: `the signature of ${body.event_id} is wrong` });
       return void response.writeHead(401).end();
     }
-    const event = arrivals.add(body, rawBody);
+    const event = remember(memory.received, body, rawBody);
+    ofOrders.set(subject, (ofOrders.get(subject) ?? new Set()).add(event));
     const status = answerOf(behaviour, random);
     if (status === 200) event.accepted += 1;
     // Without an answer the sender closes the connection once it has waited long enough.
     if (status === undefined) hanging.add(response);
     else response.writeHead(status).end();
     onWebhook(event);
-    arrivals.wake(subject);
+    arrivals.emit(subject);
   }
 
   const server = createServer((request, response) => {
@@ -198,7 +178,11 @@ export async function startReceiver({
   return {
     url: `http://${HOST}:${port}/webhooks`,
     received: memory.received,
-    until: arrivals.until,
+    async until(orderNumber, wanted, signal) {
+      while (!isEnough([...(ofOrders.get(orderNumber) ?? [])], wanted)) {
+        await once(arrivals, orderNumber, signal && { signal });
+      }
+    },
     useSecret(webhookSecret) {
       secret = webhookSecret;
     },

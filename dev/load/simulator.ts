@@ -34,7 +34,7 @@ export const simulatorsOf = (service: ServiceWithGateway): SimulatorAccess[] =>
 
 const ANSWER_TIMEOUT_MS = 10_000;
 const PAGE = 100;
-const PAYMENTS_AT_ONCE = 8;
+const CODES_AT_ONCE = 8;
 
 /** An answer of 4xx: the simulator refuses the call. */
 class SimulatorRefused extends Error {}
@@ -60,127 +60,64 @@ export async function askSimulator<Answer>(
   throw response.status < 500 ? new SimulatorRefused(text) : new Error(text);
 }
 
-/** A refund as the gateway shows it; `created_at` in Unix seconds. */
-export interface GatewayRefund {
-  readonly id: string;
-  readonly amount: number;
-  readonly status: string;
-  readonly notes: { readonly idempotency_key?: string };
-  readonly created_at: number;
-}
-
-/** A chargeback as the gateway shows it. */
-interface GatewayChargeback {
-  readonly id: string;
-  readonly payment_id: string;
-  readonly amount: number;
-  readonly status: string;
-}
-
-/** A captured payment, with what the gateway has made of it. */
-export interface GatewayMoney {
-  readonly paymentId: string;
-  readonly orderNumber: string | undefined;
-  readonly amountPaise: number;
-  readonly refunds: readonly GatewayRefund[];
-  readonly transfers: readonly {
-    /** The linked account. */
-    readonly recipient: string;
-    readonly status: string;
-    readonly amount: number;
-    readonly amount_reversed: number;
-    /** In Unix seconds. */
-    readonly created_at: number;
-    readonly on_hold: boolean;
-  }[];
-  readonly chargebacks: readonly GatewayChargeback[];
-}
-
-interface Listed<Item> {
-  readonly items: readonly Item[];
-}
-
-/** A payment as the gateway shows it. */
-interface GatewayCapture {
-  readonly id: string;
-  readonly amount: number;
-  readonly captured: boolean;
-  readonly notes: { readonly order_number?: string };
-}
-
-/** Every payment that was captured at the gateway, whether the service has it or not. */
-async function capturedAtGateway(access: SimulatorAccess): Promise<GatewayCapture[]> {
-  const captured: GatewayCapture[] = [];
-  for (let skip = 0; ; skip += PAGE) {
-    const { items } = await askSimulator<Listed<{ id: string; payments_count_received: number }>>(
-      access,
-      'GET',
-      `/v1/payments/qr_codes?count=${PAGE}&skip=${skip}`,
-    );
-    for (const { id } of items.filter((code) => code.payments_count_received > 0)) {
-      const path = `/v1/payments/qr_codes/${id}/payments?count=${PAGE}`;
-      const payments = await askSimulator<Listed<GatewayCapture>>(access, 'GET', path);
-      captured.push(...payments.items.filter((payment) => payment.captured));
-    }
-    if (items.length < PAGE) return captured;
+/** Everything of a list of Razorpay's API, page by page. @param path without a query */
+export async function listAtGateway<Item>(access: SimulatorAccess, path: string): Promise<Item[]> {
+  const all: Item[] = [];
+  for (;;) {
+    const page = `${path}?count=${PAGE}&skip=${all.length}`;
+    const { items } = await askSimulator<{ items: readonly Item[] }>(access, 'GET', page);
+    all.push(...items);
+    if (items.length < PAGE) return all;
   }
 }
 
-/** What buyers' banks have taken of a payment, in paise. */
-export const lostPaise = ({ chargebacks }: Pick<GatewayMoney, 'chargebacks'>): number =>
-  chargebacks
-    .filter(({ status }) => status === 'lost')
-    .reduce((sum, { amount }) => sum + amount, 0);
+/** What the gateway has of all captured payments, whether the service has them or not: its own JSON. */
+export interface GatewayMoney {
+  readonly captures: object[];
+  readonly refunds: object[];
+  readonly transfers: object[];
+  readonly chargebacks: object[];
+}
 
-/** Every captured payment with its refunds, transfers and chargebacks. */
-export async function moneyAtGateway(access: SimulatorAccess): Promise<GatewayMoney[]> {
-  const chargebacks = Map.groupBy(await chargebacksAtGateway(access), (one) => one.payment_id);
-  const money: GatewayMoney[] = [];
-  const captured = await capturedAtGateway(access);
-  await inParallel(captured, PAYMENTS_AT_ONCE, async ({ id, amount, notes }) => {
-    const path = `/v1/payments/${id}/transfers`;
-    type Transfers = Listed<GatewayMoney['transfers'][number]>;
-    money.push({
-      paymentId: id,
-      orderNumber: notes.order_number,
-      amountPaise: amount,
-      refunds: await refundsAtGateway(access, id),
-      transfers: (await askSimulator<Transfers>(access, 'GET', path)).items,
-      chargebacks: chargebacks.get(id) ?? [],
-    });
+interface Payment {
+  readonly id: string;
+  readonly captured: boolean;
+}
+
+/** Reads all captured payments, with their refunds, transfers and chargebacks. */
+export async function moneyAtGateway(access: SimulatorAccess): Promise<GatewayMoney> {
+  const codes = await listAtGateway<{ id: string; payments_count_received: number }>(
+    access,
+    '/v1/payments/qr_codes',
+  );
+  const chargebacks = await listAtGateway<object>(access, '/v1/disputes');
+  const money: GatewayMoney = { captures: [], refunds: [], transfers: [], chargebacks };
+  const paid = codes.filter((code) => code.payments_count_received > 0);
+  await inParallel(paid, CODES_AT_ONCE, async ({ id: codeId }) => {
+    const path = `/v1/payments/qr_codes/${codeId}/payments`;
+    const payments = await listAtGateway<Payment>(access, path);
+    for (const payment of payments.filter(({ captured }) => captured)) {
+      money.captures.push(payment);
+      for (const what of ['refunds', 'transfers'] as const) {
+        money[what].push(
+          ...(await listAtGateway<object>(access, `/v1/payments/${payment.id}/${what}`)),
+        );
+      }
+    }
   });
   return money;
 }
 
-/** Every chargeback. */
-export async function chargebacksAtGateway(access: SimulatorAccess): Promise<GatewayChargeback[]> {
-  const chargebacks: GatewayChargeback[] = [];
-  for (;;) {
-    const path = `/v1/disputes?count=${PAGE}&skip=${chargebacks.length}`;
-    const { items } = await askSimulator<Listed<GatewayChargeback>>(access, 'GET', path);
-    chargebacks.push(...items);
-    if (items.length < PAGE) return chargebacks;
-  }
-}
-
-/** The refunds of a payment. */
-export async function refundsAtGateway(
-  access: SimulatorAccess,
-  paymentId: string,
-): Promise<readonly GatewayRefund[]> {
-  const path = `/v1/payments/${paymentId}/refunds?count=${PAGE}`;
-  return (await askSimulator<Listed<GatewayRefund>>(access, 'GET', path)).items;
-}
-
 const REPEAT_AFTER_MS = 500;
-const REPEATED_FOR_MS = 180_000;
+/** Longer than any outage of a run. */
+const REPEATED_FOR_MS = 300_000;
 
-/** Repeats calls of the simulator while they get no answer. @throws SimulatorRefused */
-export async function untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+/** Repeats an act while it fails, unless the simulator refuses it. @throws Error that of the act after five minutes */
+export async function untilDone<Result>(act: () => Promise<Result>): Promise<Result> {
   const endsAt = performance.now() + REPEATED_FOR_MS;
   for (;;) {
     try {
-      return await ask();
+      return await act();
     } catch (error) {
       if (error instanceof SimulatorRefused || performance.now() > endsAt) throw error;
       await delay(REPEAT_AFTER_MS);
@@ -196,7 +133,7 @@ export async function controlSimulator(
   body: object,
 ): Promise<void> {
   try {
-    await untilAnswered(() => askSimulator(access, method, `/simulator${path}`, body));
+    await untilDone(() => askSimulator(access, method, `/simulator${path}`, body));
   } catch (error) {
     if (!(error instanceof SimulatorRefused)) throw error;
   }

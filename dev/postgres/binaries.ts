@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { chmod, cp, mkdir, readFile, readdir, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
 import { CACHE_NAME, cachedFolder } from '../files/cache.ts';
@@ -13,7 +12,7 @@ export interface PostgresBinaries {
   readonly initdb: string;
 }
 
-/** Used under root, whose cache folder is usually not readable by other accounts. */
+/** Used under root, whose own cache folder is usually not readable by other accounts. */
 const SYSTEM_CACHE_ROOT = `/var/cache/${CACHE_NAME}`;
 
 /** Needed to link programs against PostgreSQL, not to run it. */
@@ -69,19 +68,6 @@ async function isUsableInPlace(nativeFolder: string, account: PostgresAccount): 
   return (await tryToRun(binariesIn(nativeFolder), account)).succeeded;
 }
 
-/** Makes a copy readable by every account, independent of npm's umask. */
-async function makeReadableByAll(folder: string): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) {
-      await makeReadableByAll(path);
-    } else if (!entry.isSymbolicLink()) {
-      await chmod(path, basename(folder) === 'bin' ? 0o755 : 0o644);
-    }
-  }
-  await chmod(folder, 0o755);
-}
-
 async function copyTo(
   root: string,
   name: string,
@@ -96,27 +82,10 @@ async function copyTo(
       filter: (path) => !BUILD_FILE_EXTENSIONS.includes(extname(path)),
     });
     await linkLibraries(native);
-    await makeReadableByAll(native);
+    // Whatever npm's umask was.
+    await runCommand('/bin/chmod', ['-R', 'a+rX', native], { env: {} });
   };
   return join(await cachedFolder({ root, name, fill, log }), 'native');
-}
-
-/** Whether the account may enter a folder and all its parents. */
-async function canEnter(folder: string, account: PostgresAccount): Promise<boolean> {
-  if (account.uid === undefined) return true;
-  const options = { ...account, env: {}, cwd: '/' };
-  return (await runCommand('/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder], options)).succeeded;
-}
-
-/** The given cache if the account can enter it, else the system's, which only root may write to. */
-async function reachableCache(cacheRoot: string, account: PostgresAccount): Promise<string> {
-  await mkdir(cacheRoot, { recursive: true });
-  if (await canEnter(cacheRoot, account)) return cacheRoot;
-  if (!existsSync(SYSTEM_CACHE_ROOT)) {
-    await mkdir(SYSTEM_CACHE_ROOT, { recursive: true });
-    await chmod(SYSTEM_CACHE_ROOT, 0o755);
-  }
-  return SYSTEM_CACHE_ROOT;
 }
 
 /**
@@ -137,7 +106,9 @@ export async function preparePostgresBinaries(
     version: string;
   };
   const name = `postgres-${version}-${process.platform}-${process.arch}`;
-  const root = await reachableCache(cacheRoot, account);
+  const root = account.uid === undefined ? cacheRoot : SYSTEM_CACHE_ROOT;
+  await mkdir(root, { recursive: true });
+  if (account.uid !== undefined) await chmod(root, 0o755);
   const copy = binariesIn(await copyTo(root, name, native, log));
   const { succeeded, output } = await tryToRun(copy, account);
   if (succeeded) return copy;

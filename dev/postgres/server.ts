@@ -3,8 +3,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   describeProcess,
-  endProcess,
-  findProcesses,
+  endOrphans,
   isZombie,
   type StopStep,
 } from '../processes/process-table.ts';
@@ -52,15 +51,8 @@ export interface EmbeddedPostgres extends Pick<ServerProcess, 'pid' | 'exited' |
 const marker = (dataDir: string) => `--embedded.data_dir=${dataDir}`;
 
 /** Stops a server that a killed run left on this data directory. */
-export async function stopOrphanedPostgres(
-  dataDir: string,
-  log: (line: string) => void,
-): Promise<void> {
-  for (const pid of findProcesses('-D', marker(resolve(dataDir)))) {
-    log(`PostgreSQL of an earlier run (process ${pid}) is still there: stopping it`);
-    await endProcess(pid, STOP_STEPS);
-  }
-}
+export const stopOrphanedPostgres = (dataDir: string, log: (line: string) => void) =>
+  endOrphans('PostgreSQL', ['-D', marker(resolve(dataDir))], STOP_STEPS, log);
 
 /**
  * Removes a `postmaster.pid` whose process id now belongs to another program, as after a restart of
@@ -164,9 +156,7 @@ export async function startEmbeddedPostgres(
     }),
   );
   return {
+    ...server,
     adminUrl: `postgres://${EMBEDDED_USER}:${password}@127.0.0.1:${port}/postgres`,
-    pid: server.pid,
-    exited: server.exited,
-    stop: server.stop,
   };
 }

@@ -5,6 +5,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { listenErrorMessage, type ListenAddress } from '../../src/main/process/listen.ts';
 import { SetupError } from '../../src/setup-error.ts';
+import { portsAfter } from '../config.ts';
 
 /** Where the servers of a run listen, wherever the API does. */
 export const LOOPBACK = '127.0.0.1';
@@ -72,32 +73,32 @@ async function reserve(port: number): Promise<void> {
 export async function freePort(from = 20_000, to = 32_000): Promise<number> {
   for (;;) {
     const port = randomInt(from, to);
-    try {
-      await reserve(port);
-      await bind(LOOPBACK, port);
-      return port;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    }
+    if (await take(port)) return port;
   }
 }
 
-const PORT_SETTINGS = [
-  'PORT',
-  'POSTGRES_PORT',
-  'TEMPORAL_PORT',
-  'TEMPORAL_UI_PORT',
-  'GATEWAY_SIMULATOR_PORT',
-  'MAILBOX_PORT',
-  'MAILBOX_SMTP_PORT',
-] as const;
+/** Whether a port was free, and is reserved now. */
+async function take(port: number): Promise<boolean> {
+  try {
+    await reserve(port);
+    await bind(LOOPBACK, port);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false;
+    throw error;
+  }
+}
 
-type PortSettings = Record<(typeof PORT_SETTINGS)[number], string>;
-
-/** Settings that move every port of `npm start` to a free one. */
-export async function freePortSettings(): Promise<PortSettings> {
-  const settings = PORT_SETTINGS.map(async (name) => [name, String(await freePort())]);
-  return Object.fromEntries(await Promise.all(settings)) as PortSettings;
+/** Settings that move every port of `npm start` to a free one, reserved as by {@link freePort}. */
+export async function freePortSettings(): Promise<{ PORT: string; PORT_OFFSET: string }> {
+  for (;;) {
+    // The highest of the ports, PostgreSQL's, stays below the ephemeral ones.
+    const offset = randomInt(2000, 16_000);
+    const taken = await Promise.all(Object.values(portsAfter(offset)).map(take));
+    if (taken.every(Boolean)) {
+      return { PORT: String(await freePort()), PORT_OFFSET: String(offset) };
+    }
+  }
 }
 
 /** Whether a server accepts connections there. */

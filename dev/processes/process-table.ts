@@ -154,7 +154,7 @@ export function signalTree(
  *
  * @throws Error when it has not ended five seconds after SIGKILL
  */
-export async function endProcess(pid: number, steps: readonly StopStep[]): Promise<void> {
+async function endProcess(pid: number, steps: readonly StopStep[]): Promise<void> {
   for (const { signal, waitMs } of [...steps, { signal: 'SIGKILL' as const, waitMs: 5000 }]) {
     sendSignal(pid, signal);
     const deadline = Date.now() + waitMs;
@@ -162,4 +162,24 @@ export async function endProcess(pid: number, steps: readonly StopStep[]): Promi
     if (!isRunning(pid)) return;
   }
   throw new Error(`Process ${pid} does not end`);
+}
+
+/**
+ * Ends the processes that a killed run has left.
+ *
+ * @param name of the program, in the log
+ * @param marker arguments of its command line, by which they are found
+ */
+export async function endOrphans(
+  name: string,
+  marker: readonly string[],
+  steps: readonly StopStep[],
+  log: (line: string) => void,
+): Promise<void> {
+  await Promise.all(
+    findProcesses(...marker).map(async (pid) => {
+      log(`${name} of an earlier run (process ${pid}) is still there: stopping it`);
+      await endProcess(pid, steps);
+    }),
+  );
 }

@@ -149,7 +149,8 @@ export async function untilReady(
       signal?.throwIfAborted();
       if (hasEnded) return false;
       if (Date.now() > deadline) {
-        throw new SetupError(`${name} is not ready after a minute; its log: ${logFile}`);
+        const waited = `${timeoutMs / 1000} s`;
+        throw new SetupError(`${name} is not ready after ${waited}; its log: ${logFile}`);
       }
       await delay(POLL_MS);
     }

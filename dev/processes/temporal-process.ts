@@ -1,7 +1,7 @@
 import { Connection, type ConnectionOptions } from '@temporalio/client';
 import { SetupError } from '../../src/setup-error.ts';
 import { acceptsConnections } from './ports.ts';
-import { endProcess, findProcesses, type StopStep } from './process-table.ts';
+import { endOrphans, type StopStep } from './process-table.ts';
 import type { ServerProcess } from './server-process.ts';
 
 /** Temporal listens only on the loopback interface. */
@@ -27,23 +27,9 @@ export function withoutTemporalSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessE
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 }
 
-/**
- * Stops a server or Web UI that a killed run left.
- *
- * @param marker arguments of its command line, by which it is found
- */
-export async function stopOrphanedTemporal(
-  marker: readonly string[],
-  log: (line: string) => void,
-): Promise<void> {
-  const orphans = findProcesses(...marker);
-  await Promise.all(
-    orphans.map(async (pid) => {
-      log(`Temporal of an earlier run (process ${pid}) is still there: stopping it`);
-      await endProcess(pid, TEMPORAL_STOP_STEPS);
-    }),
-  );
-}
+/** Stops a server or Web UI that a killed run left. @param marker arguments of its command line */
+export const stopOrphanedTemporal = (marker: readonly string[], log: (line: string) => void) =>
+  endOrphans('Temporal', marker, TEMPORAL_STOP_STEPS, log);
 
 /** Whether the server on a port of this machine responds to the first call of a client. */
 export async function isTemporalServing(port: number, tls?: TemporalClientTls): Promise<boolean> {

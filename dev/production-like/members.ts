@@ -51,11 +51,10 @@ export const temporalMarker = (dataDir: string) => markerOf(temporalFolder(dataD
 
 /** What the options of Temporal's two processes have in common. */
 function temporalOptions({ config, env, log, supervisor }: ShapeRun, name: MemberName) {
-  const { temporalProgramsDir, cacheHome, dataDir } = config;
+  const { dataDir } = config;
   const { signal, guard } = supervisor;
   return {
-    temporalProgramsDir,
-    cacheRoot: cacheRoot(cacheHome),
+    cacheRoot: cacheRoot(),
     env,
     log,
     signal,
@@ -118,9 +117,6 @@ export function entriesOf(
   links: Links,
   shared: Record<string, string>,
 ): Entry<MemberName>[] {
-  const logFile = (name: MemberName) => logFileOf(config.dataDir, name);
-  const port = (ports: ReadonlyMap<MemberName, number>, name: MemberName) => ports.get(name) ?? 0;
-  const readyUrl = (at: number) => `${localUrl(LOOPBACK, at)}/readyz`;
   const linked = (name: MemberName) => {
     const { DATABASE_URL = '', SANDBOX_RAZORPAY_BASE_URL = '' } = shared;
     const gateway = links.link(name, 'gateway-simulator');
@@ -128,29 +124,22 @@ export function entriesOf(
       DATABASE_URL: throughProxy(DATABASE_URL, links.link(name, 'postgres')),
       SANDBOX_RAZORPAY_BASE_URL: throughProxy(SANDBOX_RAZORPAY_BASE_URL, gateway),
       TEMPORAL_ADDRESS: links.link(name, 'temporal').address,
-      METRICS_PORT: String(port(metricsPorts, name)),
     };
   };
-  const names = [...metricsPorts.keys()];
+  const services = [...metricsPorts].map(([name, metricsPort]): Entry<MemberName> => {
+    const apiPort = apiPorts.get(name);
+    const place = apiPort !== undefined && { HOST: LOOPBACK, PORT: String(apiPort) };
+    return {
+      name,
+      entry: place ? 'src/main/api.ts' : 'src/main/worker.ts',
+      logFile: logFileOf(config.dataDir, name),
+      env: { ...linked(name), METRICS_PORT: String(metricsPort), ...place },
+      readyUrl: `${localUrl(LOOPBACK, apiPort ?? metricsPort)}/readyz`,
+    };
+  });
   return [
-    ...names.map((name) =>
-      apiPorts.has(name)
-        ? {
-            name,
-            entry: 'src/main/api.ts',
-            logFile: logFile(name),
-            env: { ...linked(name), HOST: LOOPBACK, PORT: String(port(apiPorts, name)) },
-            readyUrl: readyUrl(port(apiPorts, name)),
-          }
-        : {
-            name,
-            entry: 'src/main/worker.ts',
-            logFile: logFile(name),
-            env: linked(name),
-            readyUrl: readyUrl(port(metricsPorts, name)),
-          },
-    ),
+    ...services,
     { name: 'gateway-simulator', entry: 'dev/gateway-simulator.ts' },
-    { name: 'mailbox', entry: 'dev/mailbox.ts' },
+    { name: 'mailbox', entry: 'dev/mailbox.ts', env: { HOST: LOOPBACK } },
   ];
 }

@@ -17,14 +17,6 @@ export type MemberName =
 /** What every API and worker has, unless the settings say otherwise. */
 const SHAPE_SETTINGS = { RATE_LIMIT_STORE: 'postgres' };
 
-/** Settings that describe this machine. */
-const MACHINE_SETTINGS: readonly string[] = [
-  'XDG_CACHE_HOME',
-  'TEMPORAL_CLI_PATH',
-  'TEMPORAL_PROGRAMS_DIR',
-  'TEMPORAL_TEST_SERVER_PATH',
-];
-
 /** The addresses of servers that the shape starts itself. */
 const OWN_SERVERS: readonly string[] = [
   'DATA_DIR',
@@ -66,9 +58,7 @@ export interface Plan {
 function machineEnvironment(): NodeJS.ProcessEnv {
   const settings = new Set(serviceSettingNames().flatMap((name) => [name, fileVariable(name)]));
   return Object.fromEntries(
-    Object.entries(inheritedEnvironment()).filter(
-      ([name]) => MACHINE_SETTINGS.includes(name) || !settings.has(name),
-    ),
+    Object.entries(inheritedEnvironment()).filter(([name]) => !settings.has(name)),
   );
 }
 
@@ -99,7 +89,7 @@ export async function makePlan(options: {
   const config = loadDevConfig(env);
   return {
     config,
-    env: { ...compileCache(config), ...env },
+    env: { ...compileCache(), ...env },
     apiPorts: await portEach(apis),
     metricsPorts: await portEach([...apis, ...workers]),
   };

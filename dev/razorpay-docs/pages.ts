@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { SetupError } from '../../src/setup-error.ts';
 
 /** The pages about what the adapter calls and receives, and about what is close to it. */
 const PAGES = [
@@ -18,21 +17,17 @@ export interface Page {
 /**
  * The pages of a checkout or a bare repository of `razorpay/markdown-docs`, at its current commit.
  *
- * @throws SetupError if it is no such repository
+ * @throws Error if it is no such repository
  */
-export function readPages(repository: string): { commit: string; pages: Page[] } {
+export function readPages(repository: string): Page[] {
   const git = (...args: string[]) => {
-    try {
-      const output = { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, stdio: 'pipe' } as const;
-      return execFileSync('git', ['-C', repository, ...args], output);
-    } catch (error) {
-      throw new SetupError(`git cannot read ${repository}: ${(error as Error).message}`);
-    }
+    const output = { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024, stdio: 'pipe' } as const;
+    return execFileSync('git', ['-C', repository, ...args], output);
   };
   const paths = git('ls-tree', '-r', '--name-only', '--full-tree', 'HEAD').split('\n');
   const pages = paths
     .filter((path) => path.endsWith('.md') && PAGES.some((pattern) => pattern.test(path)))
     .map((path) => ({ path, text: git('show', `HEAD:${path}`) }));
-  if (pages.length === 0) throw new SetupError(`${repository} has no pages of Razorpay's API`);
-  return { commit: git('rev-parse', 'HEAD').trim(), pages };
+  if (pages.length === 0) throw new Error(`${repository} has no pages of Razorpay's API`);
+  return pages;
 }

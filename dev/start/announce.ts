@@ -67,7 +67,7 @@ export function logins({ demoUsers, mailboxUrl }: DevFacts) {
   return [
     ['merchant', `${merchant.email}    ${merchant.password}`],
     rowOf('operator', operator),
-    ...(secondOperator ? [rowOf('second operator', secondOperator)] : []),
+    rowOf('second operator', secondOperator),
   ];
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { stopOrphanedPostgres } from '../postgres/server.ts';
 import { tryLock, type FileLock } from '../files/file-lock.ts';
 import { makePrivateFolder, writePrivateFile } from '../files/private-file.ts';
-import { endProcess, findProcesses } from '../processes/process-table.ts';
+import { endOrphans } from '../processes/process-table.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { stopOrphanedTemporal } from '../processes/temporal-process.ts';
 import { runMarker } from './entries.ts';
@@ -111,9 +111,7 @@ export async function stopOrphans(
   temporalMarker: readonly string[],
   log: (line: string) => void,
 ): Promise<void> {
-  const parts = findProcesses(runMarker(dataDir));
-  if (parts.length > 0) log(`Parts of an earlier run (${parts.join(', ')}) are still there`);
-  await Promise.all(parts.map((pid) => endProcess(pid, [{ signal: 'SIGTERM', waitMs: 3000 }])));
+  await endOrphans('A part', [runMarker(dataDir)], [{ signal: 'SIGTERM', waitMs: 3000 }], log);
   await stopOrphanedTemporal(temporalMarker, log);
   await stopOrphanedPostgres(postgresFolder(dataDir), log);
 }

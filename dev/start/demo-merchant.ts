@@ -1,16 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { required, type Config } from '../../src/config.ts';
+import { required } from '../../src/config.ts';
 import type { Sql } from '../../src/db/client.ts';
 import type { Environment } from '../../src/domain/index.ts';
 import type { DevConfig } from '../config.ts';
-import {
-  readDemoMerchant,
-  readDemoUsers,
-  writeDemoMerchant,
-  writeDemoUsers,
-  type DemoMerchant,
-  type DemoUsers,
-} from '../dev-facts.ts';
+import { keptMerchant, keptUsers, type DemoMerchant, type DemoUsers } from '../dev-facts.ts';
 import { submitDemoApplication } from './demo-application.ts';
 import { ensureMerchantUser, ensureOperator, OPERATOR_EMAILS } from './demo-users.ts';
 import { findUserByEmail } from '../../src/accounts/people/users.ts';
@@ -19,8 +12,7 @@ import { verifySecret, type KeyPair } from '../../src/merchants/credentials.ts';
 import { createKeyPair, rotateSecret, type KeyDeps } from '../../src/merchants/keys.ts';
 import { findKeyHolders, findMerchant, requireMerchant } from '../../src/merchants/queries.ts';
 import type { OnboardingDeps } from '../../src/onboarding/public.ts';
-import { webhookSecretContext } from '../../src/webhooks/schedule/attempts.ts';
-import { createSecretBox, type SecretBox } from '../../src/secret-box.ts';
+import { createSecretBox } from '../../src/secret-box.ts';
 
 /** The database may have a demo merchant of another data directory: an address has one user. */
 async function freeEmail({ sql }: KeyDeps): Promise<string> {
@@ -59,45 +51,13 @@ async function withValidSecret(
  * rotation or another pepper has invalidated is replaced.
  */
 async function findDemoMerchant(deps: KeyDeps, dataDir: string): Promise<DemoMerchant | undefined> {
-  const known = readDemoMerchant(dataDir);
+  const known = keptMerchant.read(dataDir);
   if (known === undefined) return undefined;
   const { merchantId } = known;
   if (!(await findMerchant(deps.sql, merchantId))) return undefined;
   const sandbox = await withValidSecret(deps, merchantId, 'sandbox', known.sandbox);
   const production = await withValidSecret(deps, merchantId, 'production', known.production);
   return { merchantId, sandbox, production };
-}
-
-/** Adds the current webhook secrets, where a URL is set. */
-async function withWebhookSecrets(
-  { sql }: KeyDeps,
-  config: Config,
-  { merchantId, sandbox, production }: DemoMerchant,
-): Promise<DemoMerchant> {
-  const keys = required(config, 'WEBHOOK_SECRET_KEYS');
-  const deps = { sql, secretBox: createSecretBox(keys) };
-  const [ofSandbox, ofProduction] = await Promise.all([
-    webhookSecretOf(deps, merchantId, 'sandbox'),
-    webhookSecretOf(deps, merchantId, 'production'),
-  ]);
-  return {
-    merchantId,
-    sandbox: { ...sandbox, webhookSecret: ofSandbox },
-    production: { ...production, webhookSecret: ofProduction },
-  };
-}
-
-/** The webhook secret in clear text; undefined where no URL is set. */
-async function webhookSecretOf(
-  { sql, secretBox }: Pick<KeyDeps, 'sql'> & { secretBox: SecretBox },
-  merchantId: string,
-  environment: Environment,
-): Promise<string | undefined> {
-  const [row] = await sql<{ sealed: string }[]>`
-    SELECT webhook_secret_sealed AS sealed FROM merchant_environments
-    WHERE merchant_id = ${merchantId} AND environment = ${environment}
-      AND webhook_url IS NOT NULL AND webhook_secret_sealed IS NOT NULL`;
-  return row && secretBox.open(row.sealed, webhookSecretContext(merchantId, environment));
 }
 
 /** The users of the demo merchant and of two operators, who can log in to the dashboard. */
@@ -109,7 +69,7 @@ async function ensureDemoUsers(
   const { dataDir, publicBaseUrl } = config;
   const deps = { sql, actor, dataBox, publicBaseUrl, nowMs: Date.now };
   const merchant = await requireMerchant(sql, merchantId);
-  const known = readDemoUsers(dataDir);
+  const known = keptUsers.read(dataDir);
   const [first, second] = OPERATOR_EMAILS;
   return {
     merchant: await ensureMerchantUser(deps, merchant, known?.merchant),
@@ -136,6 +96,6 @@ export function demoMerchantDeps(sql: Sql, config: DevConfig): DemoMerchantDeps 
 export async function ensureDemoMerchant(sql: Sql, config: DevConfig): Promise<void> {
   const deps = demoMerchantDeps(sql, config);
   const merchant = (await findDemoMerchant(deps, config.dataDir)) ?? (await registerMerchant(deps));
-  writeDemoMerchant(config.dataDir, await withWebhookSecrets(deps, config, merchant));
-  writeDemoUsers(config.dataDir, await ensureDemoUsers(deps, config, merchant.merchantId));
+  keptMerchant.write(config.dataDir, merchant);
+  keptUsers.write(config.dataDir, await ensureDemoUsers(deps, config, merchant.merchantId));
 }

@@ -1,4 +1,4 @@
-import { requireTemporalCliPath, findTemporalCli } from '../temporal/command-line.ts';
+import { findTemporalCli } from '../temporal/command-line.ts';
 import { developmentServerMarker, startDevelopmentServer } from '../temporal/development-server.ts';
 import { cacheRoot } from '../files/cache.ts';
 import { localUrl, LOOPBACK } from '../processes/ports.ts';
@@ -17,6 +17,12 @@ import {
   type Run,
 } from './run-service.ts';
 
+/** Wherever the API listens: the page of the mailbox shows every mail to its visitors. */
+const MAILBOX = {
+  entry: 'dev/mailbox.ts',
+  env: { HOST: LOOPBACK },
+} as const;
+
 /** The processes beside the servers. */
 function entriesOf(config: DevConfig): Entry<string>[] {
   const readyUrl = `${localUrl(config.host, config.port)}/readyz`;
@@ -26,7 +32,7 @@ function entriesOf(config: DevConfig): Entry<string>[] {
     ...(simulatesGateway(config)
       ? [{ name: 'Gateway simulator', entry: 'dev/gateway-simulator.ts', showsOrders: true }]
       : []),
-    ...(keepsMails(config) ? [{ name: 'Mailbox', entry: 'dev/mailbox.ts' }] : []),
+    ...(keepsMails(config) ? [{ name: 'Mailbox', ...MAILBOX }] : []),
   ];
 }
 
@@ -39,17 +45,13 @@ async function database(run: PreparedRun) {
 
 /** Temporal's development server, which is also the Web UI, unless the settings give a server. */
 async function temporal({ config, env, supervisor, log, whenItEnds }: PreparedRun) {
-  const { temporalAddress, temporalCliPath, temporalPort: port, temporalUiPort: uiPort } = config;
+  const { temporalAddress, temporalPort: port, temporalUiPort: uiPort } = config;
   if (temporalAddress !== undefined) return { temporalAddress, temporalUiUrl: undefined };
   const { guard, signal } = supervisor;
   const logFile = logFileOf(config.dataDir, 'temporal');
   const databaseFile = temporalDatabase(config.dataDir);
   const shared = { env, log, guard, signal };
-  const cli = await findTemporalCli({
-    ...shared,
-    temporalCliPath,
-    cacheRoot: cacheRoot(config.cacheHome),
-  });
+  const cli = await findTemporalCli({ ...shared, cacheRoot: cacheRoot() });
   const launch = (_: unknown, onSpawn: Parameters<typeof startDevelopmentServer>[0]['onSpawn']) =>
     startDevelopmentServer({ ...shared, cli, databaseFile, port, uiPort, logFile, onSpawn });
   await supervisor.start([{ name: 'Temporal', logFile, whenItEnds, launch }]);
@@ -68,10 +70,7 @@ async function temporal({ config, env, supervisor, log, whenItEnds }: PreparedRu
 export async function startAll(options: Omit<Run, 'whenItEnds'>): Promise<void> {
   const startedAt = performance.now();
   const { config, log } = options;
-  if (config.temporalAddress === undefined) {
-    requireTemporalCliPath(config.temporalCliPath);
-    requireCurrentDataDir(config.dataDir);
-  }
+  if (config.temporalAddress === undefined) requireCurrentDataDir(config.dataDir);
   const marker = developmentServerMarker(temporalDatabase(config.dataDir));
   const run = await prepareRun({ ...options, whenItEnds: 'the run ends' }, marker);
   log('Starting …');

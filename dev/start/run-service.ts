@@ -3,8 +3,7 @@ import { SetupError } from '../../src/setup-error.ts';
 import { overridden } from '../../src/settings.ts';
 import type { DevConfig } from '../config.ts';
 import { isFirstRun } from '../demo-orders/unfinished.ts';
-import { readDemoMerchant, readDemoUsers, removeDevFacts, writeDevFacts } from '../dev-facts.ts';
-import type { DevFacts } from '../dev-facts.ts';
+import { keptMerchant, keptUsers, publishedFacts, type DevFacts } from '../dev-facts.ts';
 import { ensureServiceDatabase } from '../postgres/databases.ts';
 import { startEmbeddedPostgres } from '../postgres/server.ts';
 import { localUrl, LOOPBACK, requireFreePorts } from '../processes/ports.ts';
@@ -43,18 +42,15 @@ export interface PreparedRun<Name extends string = string> extends Run<Name> {
 /** Where a run listens; servers that the settings give are not its own. */
 function portsOf(config: DevConfig): ListenAddress[] {
   const { host } = config;
-  const own = (port: number, variable: string) => ({ host: LOOPBACK, port, variable });
+  const variable = 'PORT_OFFSET';
+  const own = (port: number) => ({ host: LOOPBACK, port, variable });
   return [
     { host, port: config.port, variable: 'PORT' },
-    ...(simulatesGateway(config)
-      ? [{ host, port: config.gatewaySimulatorPort, variable: 'GATEWAY_SIMULATOR_PORT' }]
-      : []),
-    ...(keepsMails(config)
-      ? [own(config.mailboxPort, 'MAILBOX_PORT'), own(config.mailboxSmtpPort, 'MAILBOX_SMTP_PORT')]
-      : []),
-    ...(config.databaseUrl === undefined ? [own(config.postgresPort, 'POSTGRES_PORT')] : []),
+    ...(simulatesGateway(config) ? [{ host, port: config.gatewaySimulatorPort, variable }] : []),
+    ...(keepsMails(config) ? [own(config.mailboxPort), own(config.mailboxSmtpPort)] : []),
+    ...(config.databaseUrl === undefined ? [own(config.postgresPort)] : []),
     ...(config.temporalAddress === undefined
-      ? [own(config.temporalPort, 'TEMPORAL_PORT'), own(config.temporalUiPort, 'TEMPORAL_UI_PORT')]
+      ? [own(config.temporalPort), own(config.temporalUiPort)]
       : []),
   ];
 }
@@ -73,14 +69,14 @@ export async function prepareRun<Name extends string>(
   const { dataDir } = config;
   const claim = await claimDataDir(dataDir, log, supervisor.signal);
   await supervisor.defer(async () => claim.release());
-  supervisor.signal.addEventListener('abort', () => removeDevFacts(dataDir));
-  removeDevFacts(dataDir);
+  supervisor.signal.addEventListener('abort', () => publishedFacts.remove(dataDir));
+  publishedFacts.remove(dataDir);
   await stopOrphans(dataDir, temporalMarker, log);
   await requireFreePorts(portsOf(config));
   const secrets = loadOrCreateSecrets(dataDir);
   // Report a damaged file before the servers take minutes to start.
-  readDemoMerchant(dataDir);
-  readDemoUsers(dataDir);
+  keptMerchant.read(dataDir);
+  keptUsers.read(dataDir);
   return { ...run, secrets };
 }
 
@@ -110,7 +106,7 @@ export async function startPostgres<Name extends string>(
         guard: supervisor.guard,
         dataDir: postgresFolder(config.dataDir),
         port: config.postgresPort,
-        cacheRoot: cacheRoot(config.cacheHome),
+        cacheRoot: cacheRoot(),
         logFile,
         continueLog: whenItEnds === 'start again',
         // Terse: PostgreSQL's own log would show the whole row that a constraint refuses.
@@ -151,7 +147,7 @@ export async function startService<Name extends string>(
   const { guard, signal } = supervisor;
   const launcher = {
     dataDir: config.dataDir,
-    env: overridden({ ...compileCache(config), ...env }, shared),
+    env: overridden({ ...compileCache(), ...env }, shared),
     guard,
     signal,
   };
@@ -185,8 +181,8 @@ export function publishFacts(
   servers: Servers,
   environment: Record<string, string>,
 ): DevFacts {
-  const demoMerchant = readDemoMerchant(config.dataDir);
-  const demoUsers = readDemoUsers(config.dataDir);
+  const demoMerchant = keptMerchant.read(config.dataDir);
+  const demoUsers = keptUsers.read(config.dataDir);
   if (demoMerchant === undefined || demoUsers === undefined) {
     throw new SetupError('The demo merchant was not saved');
   }
@@ -202,6 +198,6 @@ export function publishFacts(
     demoUsers,
     environment,
   };
-  writeDevFacts(config.dataDir, facts);
+  publishedFacts.write(config.dataDir, facts);
   return facts;
 }

@@ -1,21 +1,20 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ServiceFacts } from '../dev-facts.ts';
-import { readServiceFacts } from '../dev-facts.ts';
+import { publishedFacts, readDevFacts, type DevFacts } from '../dev-facts.ts';
 import { startGuard } from '../processes/guard.ts';
 import { freePortSettings } from '../processes/ports.ts';
 import { findProcesses } from '../processes/process-table.ts';
-import { lastLines, startServerProcess } from '../processes/server-process.ts';
+import { lastLines, startServerProcess, untilReady } from '../processes/server-process.ts';
 import { inheritedEnvironment, overridden } from '../../src/settings.ts';
 
-/** The first start on a machine builds Temporal. */
+/** The first start on a machine downloads Temporal's command line. */
 const START_TIMEOUT_MS = 15 * 60_000;
 const REPOSITORY = join(import.meta.dirname, '../..');
 
 /** The whole service as `npm start` runs it, with temporary data. */
 export interface WholeService {
-  readonly facts: ServiceFacts;
+  readonly facts: DevFacts;
   readonly dataDir: string;
   /** The id of the API process. */
   readonly apiPid: number;
@@ -56,7 +55,10 @@ export async function startWholeService(
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const facts = await untilReady(dataDir, service.exited);
+    const isReady = () => publishedFacts.read(dataDir) !== undefined;
+    const name = 'The service';
+    await untilReady(service, { name, logFile, isReady, timeoutMs: START_TIMEOUT_MS });
+    const facts = readDevFacts(dataDir);
     const [apiPid] = findProcesses(join(repository, 'src/main/api.ts'), `--run-of=${dataDir}`);
     if (apiPid === undefined) throw new Error('The API process is not to be found');
     const log = (entry: string) => join(dataDir, 'logs', `${entry}.log`);
@@ -65,19 +67,5 @@ export async function startWholeService(
     const lines = lastLines(logFile, 10).join('\n');
     await stop();
     throw new Error(`The service did not start:\n${lines}`, { cause: error });
-  }
-}
-
-async function untilReady(dataDir: string, exited: Promise<unknown>): Promise<ServiceFacts> {
-  let ended = false;
-  void exited.then(() => (ended = true));
-  const deadline = Date.now() + START_TIMEOUT_MS;
-  for (;;) {
-    try {
-      return readServiceFacts(dataDir);
-    } catch (error) {
-      if (ended || Date.now() > deadline) throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -1,59 +1,31 @@
-/** One program of Temporal. */
-interface Program {
-  /** The name of its file, also in the official archives. */
-  readonly name: string;
-  /** The Go package of its source. */
-  readonly goPackage: string;
-}
+import type { GithubRelease } from '../files/archives.ts';
 
-/** A version, and the folder in `dev/temporal/go` whose Go module pins its dependencies. */
-interface Release {
-  readonly version: string;
-  readonly goModule: string;
-}
-
-/** Programs in one archive of a GitHub release. */
-export interface Artifact {
+/** Programs of Temporal, in one archive of a GitHub release. */
+export interface Artifact extends GithubRelease {
   /** The name in messages. */
   readonly title: string;
-  /** GitHub's owner/name. */
-  readonly repository: string;
-  /** NAME in the archive's file name, `NAME_VERSION_OS_ARCH.tar.gz`. */
-  readonly archiveName: string;
-  readonly checksumsFile: (version: string) => string;
-  readonly programs: readonly Program[];
-  /**
-   * The current version and an older fallback, which shares few module versions with it: where a
-   * module proxy lacks a dependency of one, the other can often still be built.
-   */
-  readonly releases: readonly [Release, ...Release[]];
+  /** The package of each program's source. The module in `go` pins the same version. */
+  readonly goPackages: readonly string[];
 }
 
 /** The server, and the tool that creates its database schema. */
 export const SERVER_ARTIFACT: Artifact = {
   title: 'Temporal server',
   repository: 'temporalio/temporal',
+  version: '1.32.2',
   archiveName: 'temporal',
-  checksumsFile: () => 'checksums.txt',
-  programs: [
-    { name: 'temporal-server', goPackage: 'go.temporal.io/server/cmd/server' },
-    { name: 'temporal-sql-tool', goPackage: 'go.temporal.io/server/cmd/tools/sql' },
-  ],
-  releases: [
-    { version: '1.32.2', goModule: 'current' },
-    { version: '1.29.1', goModule: 'older' },
-  ],
+  checksumsFile: 'checksums.txt',
+  programs: ['temporal-server', 'temporal-sql-tool'],
+  goPackages: ['go.temporal.io/server/cmd/server', 'go.temporal.io/server/cmd/tools/sql'],
 };
 
 /** The Web UI, which is a separate server. */
 export const UI_ARTIFACT: Artifact = {
   title: 'Temporal Web UI',
   repository: 'temporalio/ui-server',
+  version: '2.58.0',
   archiveName: 'ui-server',
-  checksumsFile: (version) => `ui-server_${version}_checksums.txt`,
-  programs: [{ name: 'ui-server', goPackage: 'github.com/temporalio/ui-server/v2/cmd/server' }],
-  releases: [
-    { version: '2.58.0', goModule: 'current' },
-    { version: '2.42.1', goModule: 'older' },
-  ],
+  checksumsFile: 'ui-server_2.58.0_checksums.txt',
+  programs: ['ui-server'],
+  goPackages: ['github.com/temporalio/ui-server/v2/cmd/server'],
 };

@@ -1,16 +1,11 @@
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { downloadRelease, reasonOf } from '../files/archives.ts';
 import { installed, type InstallOptions, type Way } from '../files/install.ts';
-import { findOnPath, isExecutable } from '../processes/executables.ts';
+import { findOnPath } from '../processes/executables.ts';
 import { runCommand } from '../processes/run-command.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { SERVER_ARTIFACT, UI_ARTIFACT, type Artifact } from './artifacts.ts';
-
-/** Where to search for Temporal's programs and how to install them. */
-export interface TemporalProgramsOptions extends InstallOptions {
-  /** The setting TEMPORAL_PROGRAMS_DIR. */
-  readonly temporalProgramsDir: string | undefined;
-}
 
 /** The paths of the server and of the tool that creates its schema. */
 export interface TemporalServerPrograms {
@@ -20,113 +15,73 @@ export interface TemporalServerPrograms {
 
 const REMEDIES = [
   'put `temporal-server` and `temporal-sql-tool` on the PATH (https://github.com/temporalio/temporal/releases)',
-  'set TEMPORAL_PROGRAMS_DIR to their folder',
   'install Go, to have them built',
   'or set TEMPORAL_ADDRESS to a running Temporal server',
 ].join(', ');
 
-/** The paths of an artifact's programs in one folder, or undefined when one is missing. */
-function inFolder(folder: string, { programs }: Artifact): string[] | undefined {
-  const paths = programs.map(({ name }) => join(folder, name));
-  return paths.every(isExecutable) ? paths : undefined;
-}
-
 function onPath({ programs }: Artifact, env: NodeJS.ProcessEnv): string[] | undefined {
-  const paths = programs.map(({ name }) => findOnPath(name, env));
+  const paths = programs.map((name) => findOnPath(name, env));
   return paths.every((path) => path !== undefined) ? paths : undefined;
 }
 
-/** Builds the programs of a pinned Go module. @throws SetupError with the end of what Go printed */
+/** Builds the programs of the pinned Go module. @throws SetupError with the end of what Go printed */
 async function build(
   folder: string,
-  artifact: Artifact,
-  goModule: string,
-  options: InstallOptions,
-) {
-  const { env, signal, guard } = options;
+  { programs, goPackages }: Artifact,
+  { env, signal, guard }: InstallOptions,
+): Promise<void> {
   const go = findOnPath('go', env);
   if (go === undefined) throw new SetupError('Go is not on this machine');
-  for (const { name, goPackage } of artifact.programs) {
-    const flags = ['-trimpath', '-buildvcs=false', '-ldflags=-s -w'];
-    const args = ['build', ...flags, '-o', join(folder, name), goPackage];
-    const { succeeded, output } = await runCommand(go, args, {
+  const module = join(folder, 'module');
+  await cp(join(import.meta.dirname, 'go'), module, { recursive: true });
+  for (const [index, goPackage] of goPackages.entries()) {
+    const program = join(folder, programs[index] ?? '');
+    const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags=-s -w', '-o', program];
+    const { succeeded, output } = await runCommand(go, [...args, goPackage], {
       // The flags of the official builds. Go downloads the toolchain that the module requires.
-      env: {
-        ...env,
-        GOFLAGS: '-mod=readonly',
-        GOTOOLCHAIN: 'auto',
-        GOWORK: 'off',
-        CGO_ENABLED: '0',
-      },
-      cwd: join(import.meta.dirname, 'go', goModule),
+      env: { ...env, GOFLAGS: '-mod=mod', GOTOOLCHAIN: 'auto', GOWORK: 'off', CGO_ENABLED: '0' },
+      cwd: module,
       signal,
       guard,
     });
     if (!succeeded) throw new SetupError(output.trim().split('\n').slice(-3).join(' '));
   }
+  await rm(module, { recursive: true });
 }
 
-/** The ways to a release: the official archive, then a build, which takes some minutes. */
-function waysTo(
-  artifact: Artifact,
-  { version, goModule }: Artifact['releases'][number],
-  options: InstallOptions,
-): Way[] {
-  const { repository, archiveName, programs } = artifact;
-  const checksumsFile = artifact.checksumsFile(version);
-  const names = programs.map(({ name }) => name);
-  const archive = { repository, version, archiveName, checksumsFile, programs: names };
-  return [
-    {
-      doing: 'downloading it',
-      failed: 'no download',
-      fill: (folder) => downloadRelease(folder, archive, options),
-    },
-    {
-      doing: 'building it with Go, some minutes, once for this machine',
-      failed: 'no build',
-      fill: (folder) => build(folder, artifact, goModule, options),
-    },
-  ];
-}
+/** The ways to the programs: the official archive, then a build, which takes some minutes. */
+const waysTo = (artifact: Artifact, options: InstallOptions): Way[] => [
+  {
+    doing: 'downloading it',
+    failed: 'no download',
+    fill: (folder) => downloadRelease(folder, artifact, options),
+  },
+  {
+    doing: 'building it with Go, some minutes, once for this machine',
+    failed: 'no build',
+    fill: (folder) => build(folder, artifact, options),
+  },
+];
 
 /** The programs in the project's cache. @throws Error */
-async function inCache(artifact: Artifact, options: TemporalProgramsOptions): Promise<string[]> {
-  const { title, archiveName: name, releases, programs } = artifact;
-  const ways = (release: Artifact['releases'][number]) => waysTo(artifact, release, options);
-  const folder = await installed({ title, name, releases, waysTo: ways }, options);
-  return programs.map((program) => join(folder, program.name));
+async function inCache(artifact: Artifact, options: InstallOptions): Promise<string[]> {
+  const { title, archiveName: name, programs } = artifact;
+  const ways = () => waysTo(artifact, options);
+  const folder = await installed({ title, name, releases: [artifact], waysTo: ways }, options);
+  return programs.map((program) => join(folder, program));
+}
+
+async function find(artifact: Artifact, options: InstallOptions): Promise<string[]> {
+  return onPath(artifact, options.env) ?? (await inCache(artifact, options));
 }
 
 /**
- * Checks the setting TEMPORAL_PROGRAMS_DIR.
- *
- * @throws SetupError when its folder lacks a program of the server
- */
-function requireTemporalProgramsDir(temporalProgramsDir: string | undefined): void {
-  if (temporalProgramsDir === undefined) return;
-  if (inFolder(temporalProgramsDir, SERVER_ARTIFACT) !== undefined) return;
-  throw new SetupError(
-    `TEMPORAL_PROGRAMS_DIR is wrong: it accepts a folder with temporal-server and temporal-sql-tool in it, and ${temporalProgramsDir} has not both`,
-  );
-}
-
-async function find(artifact: Artifact, options: TemporalProgramsOptions): Promise<string[]> {
-  const { temporalProgramsDir: folder, env } = options;
-  const given = folder === undefined ? undefined : inFolder(folder, artifact);
-  return given ?? onPath(artifact, env) ?? (await inCache(artifact, options));
-}
-
-/**
- * Finds the Temporal server: in TEMPORAL_PROGRAMS_DIR, else on the PATH, else in the project's cache,
- * which is filled by a download or a build.
+ * Finds the Temporal server: on the PATH, else in the project's cache, which is filled by a download
+ * or a build.
  *
  * @throws SetupError with the possible remedies when all of that fails.
  */
-export async function findTemporalServer(
-  options: TemporalProgramsOptions,
-): Promise<TemporalServerPrograms> {
-  requireTemporalProgramsDir(options.temporalProgramsDir);
+export async function findTemporalServer(options: InstallOptions): Promise<TemporalServerPrograms> {
   try {
     const [server = '', sqlTool = ''] = await find(SERVER_ARTIFACT, options);
     return { server, sqlTool };
@@ -143,9 +98,7 @@ export async function findTemporalServer(
  *
  * @returns undefined, with a warning in the log, when it cannot be installed: it is optional.
  */
-export async function findTemporalUi(
-  options: TemporalProgramsOptions,
-): Promise<string | undefined> {
+export async function findTemporalUi(options: InstallOptions): Promise<string | undefined> {
   try {
     const [ui] = await find(UI_ARTIFACT, options);
     return ui;

@@ -116,8 +116,7 @@ export async function launchTemporalServer(
     options,
     () => isTemporalServing(port, asClient),
   );
-  const { pid, exited, stop } = server;
-  return { address: `${TEMPORAL_HOST}:${port}`, pid, exited, stop };
+  return { ...server, address: `${TEMPORAL_HOST}:${port}` };
 }
 
 /** Prepares and starts the Temporal server: see the two functions above. */

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { inheritedEnvironment } from '../../src/settings.ts';
-import { loadDevConfig } from '../config.ts';
 import { cacheRoot } from '../files/cache.ts';
 import { ensureServiceDatabase } from '../postgres/databases.ts';
 import { startEmbeddedPostgres } from '../postgres/server.ts';
@@ -35,8 +34,7 @@ export interface ServersOptions {
 /** Starts both on free ports. @throws SetupError */
 export async function startServers(options: ServersOptions): Promise<Servers> {
   const { folder, guard, log, settings, pprofPort } = options;
-  const { temporalProgramsDir, cacheHome } = loadDevConfig();
-  const shared = { env: inheritedEnvironment(), log, guard, cacheRoot: cacheRoot(cacheHome) };
+  const shared = { env: inheritedEnvironment(), log, guard, cacheRoot: cacheRoot() };
   const postgres = await startEmbeddedPostgres({
     ...shared,
     dataDir: join(folder, 'postgres'),
@@ -48,7 +46,7 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
   const databases = await ensureServiceDatabase(adminUrl, { owner: 'owner', service: 'service' });
   const temporal = await startTemporalServer({
     ...shared,
-    programs: await findTemporalServer({ ...shared, temporalProgramsDir }),
+    programs: await findTemporalServer(shared),
     adminUrl,
     login: { name: 'temporal', password: 'temporal' },
     folder: join(folder, 'temporal'),

@@ -74,6 +74,5 @@ export async function startTemporalUi(options: TemporalUiOptions): Promise<Tempo
     options,
     () => acceptsConnections(TEMPORAL_HOST, port),
   );
-  const { pid, exited, stop } = server;
-  return { url: `http://${TEMPORAL_HOST}:${port}`, pid, exited, stop };
+  return { ...server, url: `http://${TEMPORAL_HOST}:${port}` };
 }

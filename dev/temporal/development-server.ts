@@ -77,6 +77,5 @@ export async function startDevelopmentServer(
     options,
     () => isTemporalServing(port),
   );
-  const { pid, exited, stop } = server;
-  return { address: `${TEMPORAL_HOST}:${port}`, pid, exited, stop };
+  return { ...server, address: `${TEMPORAL_HOST}:${port}` };
 }

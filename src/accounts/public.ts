@@ -1,4 +1,3 @@
-/** What the dashboard may use of the accounts. */
 export type { AccountDeps, Client } from './context.ts';
 export { noticeMail } from './mails.ts';
 export { EXPIRED_ACCESS } from './expired.ts';

@@ -2,14 +2,13 @@ import { createHash, randomBytes } from 'node:crypto';
 
 const TOKEN_BYTES = 32;
 
-/** A new token of 256 random bits, in characters that fit in a cookie and in a URL. */
+/** Makes a token of 256 random bits, in characters that fit in a cookie and in a URL. */
 export function newToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }
 
 /**
- * What the database stores of a token. A fast hash is enough, because 256 random
- * bits cannot be guessed.
+ * The hash of a token, which the database stores. A fast hash is enough, because 256 random bits cannot be guessed.
  */
 export function hashOfToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();

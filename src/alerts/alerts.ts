@@ -6,16 +6,14 @@ import type { Sql } from '../db/client.ts';
 import type { AlertKind } from './kinds.ts';
 import { ALERT_KINDS } from './kinds.ts';
 
-/** What raising an alert needs. */
 export interface AlertDeps {
   sql: Sql;
   log: Logger;
 }
 
-/** A condition that an operator must know about. */
 export interface NewAlert {
   kind: AlertKind;
-  /** An order number, a gateway payment id, … */
+  /** What the alert is about: an order number, a gateway payment id, … */
   subject: string;
   /** What has happened, in one sentence. */
   message: string;
@@ -24,7 +22,7 @@ export interface NewAlert {
   error?: unknown;
 }
 
-/** Publishes the kind of each alert that this process raises, for metrics. */
+/** Reports the kind of each alert that this process raises, for metrics. */
 const RAISED = createReports<AlertKind>('alert-raised');
 
 /** Calls `listener` for each alert that this process raises. @returns a function that unsubscribes */
@@ -55,11 +53,11 @@ export async function raiseAlert(
   }
 }
 
-/** Who clears an alert that no operator clears. */
+/** The `cleared_by` of alerts that no operator clears. */
 const SERVICE = 'service';
 
 /**
- * Clears the open alerts of some kinds about a subject, if there are any, because their cause is resolved.
+ * Clears the open alerts of some kinds about a subject, because their cause is resolved.
  *
  * @param reason how the cause was resolved, as a clause: `the order was released`
  * @param clearedBy the operator who resolved it; otherwise the service
@@ -77,7 +75,7 @@ export async function clearAlert(
     WHERE kind = ANY(${[kinds].flat()}) AND subject = ${subject} AND cleared_at IS NULL`;
 }
 
-/** Clears the alerts of one kind about a range of subjects, in the order of their bytes, except some of them. */
+/** Clears the alerts of one kind whose subjects lie in a range, ordered by bytes, with exceptions. */
 export async function clearAlertsOfRange(
   sql: Sql,
   kind: AlertKind,
@@ -105,7 +103,6 @@ export async function clearResolvedAlerts(sql: Sql): Promise<number> {
   return count;
 }
 
-/** An alert as operators see it. */
 export interface Alert {
   alertId: number;
   kind: string;
@@ -115,26 +112,25 @@ export interface Alert {
   lastAt: Date;
   message: string;
   details: Record<string, unknown>;
-  /** What an operator does about it. */
+  /** What an operator does about it: see {@link ALERT_KINDS}. */
   remedy: string;
   clearedAt: Date | null;
-  /** `service`, or the operator. */
+  /** `service`, or the operator's name. */
   clearedBy: string | null;
   clearedReason: string | null;
 }
 
-/** Which alerts to list; an absent field matches all. */
 export interface AlertFilter {
   alertId?: number | undefined;
   kind?: string | undefined;
   subject?: string | undefined;
-  /** Open ones, if absent. */
+  /** Open ones if absent. */
   show?: 'open' | 'cleared' | 'all';
-  /** The id of the last alert of the page before. */
+  /** The id of the last alert of the previous page. */
   before?: number | undefined;
 }
 
-/** Alerts, latest first. @returns at most `limit`, and whether there are more */
+/** Lists alerts, the latest first. @returns at most `limit`, and whether there are more */
 export async function listAlerts(
   sql: Sql,
   { alertId, kind, subject, show = 'open', before }: AlertFilter,
@@ -154,7 +150,6 @@ export async function listAlerts(
   return { alerts, hasMore: rows.length > limit };
 }
 
-/** The number of open alerts of each kind that has any. */
 export async function countOpenAlerts(sql: Sql): Promise<{ kind: string; count: number }[]> {
   return sql<{ kind: string; count: number }[]>`
     SELECT kind, count(*)::integer AS count FROM alerts WHERE cleared_at IS NULL GROUP BY kind`;

@@ -62,5 +62,4 @@ export const ALERT_KINDS = {
   wrong_amount: 'None: the capture is refunded, and the alert is cleared when it has been.',
 } as const satisfies Record<string, string>;
 
-/** The name of a kind of alert. */
 export type AlertKind = keyof typeof ALERT_KINDS;

@@ -17,16 +17,18 @@ import { languageInput, languageOf } from './language.ts';
 import type { Checkout } from './queries.ts';
 import { findCheckout } from './queries.ts';
 
-/** The dependencies of the buyer's pages; operations of other features are passed as functions. */
+/** The dependencies of the buyer's pages. Operations of other features are passed as functions. */
 export interface CheckoutDeps {
   sql: Sql;
   /** The URL under which buyers reach the service; it may have a path. */
   publicBaseUrl: string;
   /** Named on the error pages; undefined if none is set. */
   supportEmail: string | undefined;
-  /** The rate limit of the buyer's pages, which is higher: many buyers may share one IP address. */
+  /**
+   * The rate limit of the buyer's pages. It is higher than the API's, because many buyers may share one IP address.
+   */
   rateLimiter: RateLimiter;
-  /** Whether the order's gateway is configured, so that it can be paid; an operator learns if it is not. */
+  /** Whether the order's gateway is configured, so that it can be paid. If it is not, an alert is raised. */
   hasGateway(order: OrderRow): Promise<boolean>;
   /**
    * Opens a payment session, or returns the open one.
@@ -69,28 +71,22 @@ const PAGE_HEADERS = {
   ].join('; '),
 };
 
-/** What every route of the buyer's page needs. */
 export interface CheckoutContext extends CheckoutDeps {
   files: Files;
   basePath: string;
 }
 
-/** The declaration of a response with a page. */
 export const html = {
   description: 'The page',
   contentType: 'text/html',
   schema: z.string(),
 } as const;
-/** The declaration of the redirect to the page after a form was accepted. */
 export const seeOther = { ...html, description: 'Back to the page' } as const;
 
-/** The part of a declaration that all routes of one order share. */
+/** The part of a declaration that all routes of one order share: for the buyer who has the payment link. */
 export function buyerRoute({ rateLimiter }: CheckoutContext) {
   return {
     base: 'root',
-    caller: 'public',
-    tags: ['Buyer pages'],
-    description: 'For the buyer who has the payment link.',
     params: z.object({ token: z.string() }),
     errors: ['NOT_FOUND'],
     rateLimiter,
@@ -101,7 +97,7 @@ const typedReason = z.object({ reason: z.string().catch('') }).catch({ reason: '
 
 type PageInput = Parameters<typeof languageOf>[0];
 
-/** The same for a route whose errors are shown to the buyer as a page. */
+/** The same, for routes whose errors are shown to the buyer as a page. */
 export function htmlRoute(context: CheckoutContext) {
   const { supportEmail } = context;
   return {
@@ -125,7 +121,7 @@ export function htmlRoute(context: CheckoutContext) {
   };
 }
 
-/** The same for a form of the page. Its handler calls `assertSameOrigin`. */
+/** The same, for forms of the page. The handler calls `assertSameOrigin`. */
 export function formRoute(context: CheckoutContext) {
   return {
     ...htmlRoute(context),

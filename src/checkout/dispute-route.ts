@@ -13,9 +13,7 @@ import { keepBuyerLanguage } from './queries.ts';
 import { assertSameOrigin } from '../pages/same-origin.ts';
 import { canDispute, stateOf } from './state.ts';
 
-/**
- * Longer than an Update of the order may take, so that an error page can contain the buyer's text.
- */
+/** Longer than an Update of the order may take, so that the buyer gets an error page that contains their text. */
 const RESPONSE_TIMEOUT_MS = 8_000;
 
 /** Declares the form with which a buyer raises a dispute. */
@@ -24,7 +22,6 @@ export function disputeRoute(context: CheckoutContext): Route {
     ...formRoute(context),
     path: '/pay/{token}/dispute',
     operationId: 'raiseCheckoutDispute',
-    summary: 'Raise a dispute, as the buyer',
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     // The handler validates the text, so that the error page contains it.
     body: z.object({ reason: z.string().default('') }),
@@ -77,14 +74,12 @@ function refusalOf(checkout: Checkout, reason: string): FormFeedback | undefined
   return success ? undefined : { draft: { reason, isInvalid: true } };
 }
 
-/** Why the buyer can raise no dispute. */
+/** Returns why the buyer can raise no dispute. */
 function problemOf({ disputeLimit }: Checkout) {
   return disputeLimit === null ? 'dispute_refused' : (`dispute_${disputeLimit}` as const);
 }
 
-/**
- * Equal for the same text in the same dispute, so that concurrent submissions raise one dispute.
- */
+/** The same text in the same dispute has the same id, so that concurrent submissions raise one dispute. */
 function disputeIdOf({ order }: Checkout, reason: string): string {
   const hash = createHash('sha256').update(reason).digest('base64url').slice(0, 16);
   return `page-dispute:${order.disputeCount + 1}:${hash}`;

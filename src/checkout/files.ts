@@ -10,7 +10,7 @@ const read = (name: string) => readFileSync(new URL(`./browser/${name}`, import.
 /**
  * Declares the routes of the style sheet and the script of the buyer's pages.
  *
- * @param pathPrefix the path of the service's public URL; '' at the root
+ * @param pathPrefix the path of the service's public URL, or '' if it has none
  */
 export function createFiles(pathPrefix: string): { files: Files; routes: Route[] } {
   const asset = (name: string, before = '') => createAsset('/pay/files', name, before + read(name));

@@ -7,25 +7,22 @@ import type { Texts } from './texts/en.ts';
 import { EN } from './texts/en.ts';
 import { HI } from './texts/hi.ts';
 
-/** The texts of the buyer's pages in each language. */
 export const TEXTS: Readonly<Record<Language, Texts>> = { en: EN, hi: HI };
 
-/** The part of a request that decides the language of its answer. */
 export const languageInput = {
   query: z.object({ language: z.enum(LANGUAGES).optional().catch(undefined) }),
   headers: z.object({ 'Accept-Language': z.string().optional() }),
 };
 
-/** The language of an answer. */
 export interface PageLanguage {
   readonly texts: Texts;
-  /** What every link, form and redirect of the page has after its path: the language that the buyer chose. */
+  /** The query that links, forms and redirects of the page repeat, if the buyer chose a language. */
   readonly query: '' | `?language=${Language}`;
 }
 
 /**
- * Finds the language that a buyer has chosen with the page's switch; else the one that the browser asks for,
- * and English if we have none of those.
+ * Chooses the language of an answer: the one chosen with the page's switch, else the first supported one that the
+ * browser accepts, else English.
  *
  * @param request its query and headers, which need not be valid
  */

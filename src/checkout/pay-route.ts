@@ -11,7 +11,7 @@ import { keepBuyerLanguage } from './queries.ts';
 import type { CheckoutState } from './state.ts';
 import { stateOf } from './state.ts';
 
-/** States in which the button of an outdated page may still open a session. */
+/** The states in which the button of an outdated page may still open a session. */
 const PAYABLE: readonly CheckoutState[] = ['payable', 'waiting', 'session_expired'];
 
 /** Opening a session at the gateway takes up to 10 s, and may wait for another request doing so. */
@@ -23,7 +23,6 @@ export function payRoute(context: CheckoutContext): Route {
     ...formRoute(context),
     path: '/pay/{token}/sessions',
     operationId: 'openCheckoutSession',
-    summary: 'Open a payment session, as the buyer',
     responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     responses: { 303: seeOther, 400: html, 403: html, 502: html },
   }).handledBy(async ({ params, ...request }) => {
@@ -50,9 +49,7 @@ const EXPECTED: readonly ErrorCode[] = [
   'MERCHANT_NOT_ACTIVE',
 ];
 
-/**
- * Renders why no session was opened: gateway, number of sessions, merchant, or the order's state.
- */
+/** Renders why no session was opened: the gateway, the number of sessions, the merchant or the order's state. */
 async function showOpenFailure(
   context: CheckoutContext,
   token: string,

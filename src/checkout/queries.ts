@@ -29,29 +29,31 @@ const PROGRESS_KINDS = [
   'REFUND_PROCESSED',
 ] as const satisfies readonly ProgressKind[];
 
-/** The latest ones that the page shows: an operator may raise any number of disputes, and a sandbox pay again. */
+/**
+ * The page shows the latest ones: an operator may raise any number of disputes, and a sandbox order can be paid
+ * again.
+ */
 const MOST_STEPS = 50;
 const MOST_SURPLUS = 20;
 
-/** The buyer's latest payment session. */
 export interface CheckoutSession {
   sessionId: string;
   state: SessionState;
   upiIntent: string | null;
   pageUrl: string | null;
-  /** ISO-8601, as all times in JSON columns. */
+  /** ISO 8601, like all times in JSON columns. */
   expiresAt: string;
   isExpired: boolean;
 }
 
-/** One recorded step, with an ISO-8601 time. */
+/** A recorded step. Its time is ISO 8601. */
 export interface CheckoutStep {
   kind: ProgressKind;
   at: string;
   trackingId: string | null;
-  /** The start of a refund that an operator made for the merchant. */
+  /** True for the start of a refund that an operator made for the merchant. */
   isForMerchant: boolean;
-  /** Of the end of a dispute that an operator decided. */
+  /** Set at the end of a dispute that an operator decided for the merchant. */
   decidedFor: 'merchant' | null;
 }
 
@@ -63,7 +65,6 @@ export interface CheckoutSurplus {
   processedAt: string | null;
 }
 
-/** A settlement outside the gateway. */
 export interface CheckoutSettlement {
   /**
    * The bank transfer's reference; null if no money was moved, because the gateway had refunded it.
@@ -72,36 +73,35 @@ export interface CheckoutSettlement {
   reason: string;
 }
 
-/** Everything that the page of one order shows. */
 export interface Checkout {
   order: OrderRow;
   merchantName: string;
-  /** Where the buyer asks about the order. */
+  /** The address for questions about the order. */
   merchantEmail: string;
   /** Whether the merchant is active and ready, and its gateway configured. */
   takesPayments: boolean;
   session: CheckoutSession | null;
-  /** A capture that the order has not applied; null if there is none. */
+  /** A capture that the order has not applied. */
   unapplied: UnappliedCapture | null;
   /** The kind of the latest step; PAYMENT_FAILED after a failed payment attempt. */
   lastStep: StepKind | null;
   steps: CheckoutStep[];
   surplus: CheckoutSurplus[];
-  /** The oldest first. */
+  /** Oldest first. */
   disputes: DisputeRecord[];
   /** Set if a settlement outside the gateway ended the order. */
   settlement: CheckoutSettlement | null;
-  /** Why the buyer can raise no other dispute; null if the limits are not reached. */
+  /** Why the buyer can raise no other dispute. Null if no limit is reached. */
   disputeLimit: DisputeLimit | null;
-  /** The time of the database's clock, by which deadlines are decided. */
+  /** The database's clock, which decides deadlines. */
   now: Date;
 }
 
 type CheckoutRow = OrderRow & Omit<Checkout, 'order' | 'disputes'>;
 
 /**
- * The payments that an order `o` cannot take. The workflow that refunds one writes its row of surplus_refunds,
- * perhaps only later.
+ * The payments that order `o` cannot take. Their rows in `surplus_refunds` are written by the workflow that refunds
+ * them, and may come later.
  */
 const surplusOf = (sql: Sql) => sql`
   (SELECT coalesce(jsonb_agg(jsonb_build_object('sessionId', p.session_id,
@@ -117,8 +117,8 @@ const surplusOf = (sql: Sql) => sql`
       AND (p.amount_paise <> o.amount_paise OR o.status <> 'ACCEPTED')))`;
 
 /**
- * Reads the order of a payment link in one statement, so that everything is of one moment. Its disputes come
- * after it: a page that shows one too new has an old version, and is soon replaced.
+ * Reads the order of a payment link in one statement, so that everything is of one moment. Its disputes are read
+ * after it; if they are newer than the page, the page's version is old and the browser soon reloads it.
  *
  * @param token the unguessable part of the link
  * @returns undefined for an unknown token, and for an order whose buyer's data was erased
@@ -131,7 +131,7 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
       ${disputeLimitOf(sql, sql`o`)} AS dispute_limit,
       unapplied_capture_of(o.order_number) AS unapplied,
       (SELECT jsonb_build_object('sessionId', s.session_id,
-          -- All of its payment was refunded since, unless it is still being looked at.
+          -- The whole payment was refunded since, or is still being examined.
           'state', CASE WHEN s.state = 'PAID' AND EXISTS (SELECT FROM payments p
             WHERE p.session_id = s.session_id AND NOT p.is_whole) THEN 'CLOSED' ELSE s.state END,
           'upiIntent', s.upi_intent, 'pageUrl', s.page_url, 'expiresAt', s.expires_at,
@@ -178,8 +178,8 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
 }
 
 /**
- * Keeps the language in which the buyer reads the page, before a payment or a dispute: mails to the buyer are
- * written in it. Most buyers read what the row has already.
+ * Stores the language in which the buyer reads the page, before a payment or a dispute. Mails to the buyer are
+ * written in it. The row is written only if the language differs.
  */
 export async function keepBuyerLanguage(
   sql: Sql,

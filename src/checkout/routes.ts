@@ -40,7 +40,6 @@ function pageRoute(context: CheckoutContext): Route {
     method: 'GET',
     path: '/pay/{token}',
     operationId: 'showCheckout',
-    summary: "The buyer's page",
     responses: { 200: html, 408: { ...html, description: 'The payment session has expired' } },
   }).handledBy(async ({ params, ...request }) => {
     const checkout = await refreshOpenSession(context, await checkoutOf(context, params.token));
@@ -58,7 +57,7 @@ async function refreshOpenSession(context: CheckoutContext, checkout: Checkout):
   try {
     await context.refreshSession(order, session.sessionId);
   } catch (error) {
-    // The page then shows what is recorded, and asks again later.
+    // The page then shows the recorded state, and the browser asks again later.
     if (!(error instanceof DomainError) || error.code !== 'TOO_MANY_REQUESTS') throw error;
   }
   return checkoutOf(context, order.paymentToken);
@@ -70,7 +69,6 @@ function statusRoute(context: CheckoutContext): Route {
     method: 'GET',
     path: '/pay/{token}/status',
     operationId: 'getCheckoutStatus',
-    summary: 'Whether the page has changed',
     responses: {
       200: {
         description: 'Its state',
@@ -90,7 +88,6 @@ function redirectRoute(context: CheckoutContext, form: string): Route {
     method: 'GET',
     path: `/pay/{token}/${form}`,
     operationId: `backTo ${form}`,
-    summary: 'Back to the page',
     responses: { 303: seeOther },
   }).handledBy(async ({ params, ...request }) =>
     redirectToPage(context, params.token, languageOf(request)),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { OrderStatus, PendingOperation } from '../domain/index.ts';
 import type { Checkout } from './queries.ts';
 
-/** The states of the page in which the payment of an ACCEPTED order decides what it says. */
+/** The states of the page for an ACCEPTED order, by the state of its payment. */
 export type PaymentState =
   | 'waiting'
   | 'session_expired'
@@ -11,9 +11,7 @@ export type PaymentState =
   | 'link_expired'
   | 'merchant_unavailable';
 
-/**
- * The state of the page: the order's status, its pending operation, or the state of its payment.
- */
+/** The state of the page: the order's status, its pending operation, or the state of its payment. */
 export type CheckoutState =
   | PaymentState
   | PendingOperation['kind']
@@ -36,7 +34,6 @@ const STATE_OF_STATUS = {
   CANCELLED: () => 'cancelled',
 } as const satisfies Record<OrderStatus, (checkout: Checkout) => CheckoutState>;
 
-/** The current state of the page, which determines what the buyer sees and may do. */
 export function stateOf(checkout: Checkout): CheckoutState {
   const { status, pendingOperation } = checkout.order;
   if (pendingOperation?.kind === 'releasing' || pendingOperation?.kind === 'refunding')
@@ -47,7 +44,7 @@ export function stateOf(checkout: Checkout): CheckoutState {
 function paymentState(checkout: Checkout): CheckoutState {
   const { order, takesPayments, session, unapplied, surplus, now } = checkout;
   if (unapplied === 'looked_at') return 'looked_at';
-  // The payment is captured and its order will be notified. A surplus payment never makes it PAID.
+  // The payment is captured and its order will be notified. A surplus payment never makes the order PAID.
   const isSurplus = surplus.some(({ sessionId }) => sessionId === session?.sessionId);
   if (unapplied !== null || (session?.state === 'PAID' && !isSurplus)) return 'confirming';
   if (order.pendingOperation !== null) return 'closing';
@@ -58,15 +55,14 @@ function paymentState(checkout: Checkout): CheckoutState {
   return wasOpen && session.isExpired ? 'session_expired' : 'payable';
 }
 
-/** Whether the buyer may raise a dispute. */
 export function canDispute(checkout: Checkout): boolean {
   const state = stateOf(checkout);
   return (state === 'paid' || state === 'delivered') && checkout.disputeLimit === null;
 }
 
 /**
- * After how many seconds an open page asks whether it has changed: the first time, and at most. The script
- * waits a tenth longer each time, so that ten thousand pages that stay open cause few requests.
+ * How often an open page asks whether it has changed: the first interval and the longest one, in seconds. Each
+ * interval is a tenth longer than the one before, so that ten thousand open pages cause few requests.
  */
 export interface Polling {
   readonly firstSeconds: number;
@@ -76,7 +72,7 @@ export interface Polling {
 const FOR_SECONDS: Polling = { firstSeconds: 3, mostSeconds: 15 };
 const FOR_MINUTES: Polling = { firstSeconds: 15, mostSeconds: 120 };
 const FOR_HOURS: Polling = { firstSeconds: 60, mostSeconds: 900 };
-/** Only a payment that the order cannot take, or its refund, changes the page. */
+/** Only a surplus payment or its refund can still change the page. */
 const FINAL: Polling = { firstSeconds: 60, mostSeconds: 3600 };
 
 const POLLING = {
@@ -98,7 +94,7 @@ const POLLING = {
   cancelled: FINAL,
 } as const satisfies Record<CheckoutState, Polling>;
 
-/** How often an open page asks for changes; undefined once the buyer has the money back. */
+/** How often an open page asks for changes. Undefined once the buyer has the money back. */
 export function pollingOf(state: CheckoutState, { order, surplus }: Checkout): Polling | undefined {
   const isOver = state === 'refunded' && order.refundProcessedAt !== null;
   const isSurplusOver = surplus.every(({ processedAt }) => processedAt !== null);

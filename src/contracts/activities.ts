@@ -8,11 +8,11 @@ export interface RecordStepInput {
   orderNumber: string;
   step: Step;
   commandId?: string;
-  /** PAID: refused unless this payment is recorded as captured for this order and amount. */
+  /** Required for PAID: refused unless this payment is recorded as captured for this order and amount. */
   payment?: PaymentRef;
-  /** CLOSING_PAYMENT: the step recorded instead when no payment session is open. */
+  /** For CLOSING_PAYMENT: the step that is recorded instead when no payment session is open. */
   ifNoSessionOpen?: Step;
-  /** A restored database has lost this step, and with it the command's texts. */
+  /** True if a restored database has lost this step and the texts of its command. */
   isRewritten?: boolean;
   /**
    * `deadline_on_time`: refused when the deadline passed more than 15 minutes ago and is handled first.
@@ -28,11 +28,10 @@ export interface RecordStepInput {
   requires?: readonly Requirement[];
 }
 
-/** The result of recording a step. */
 export type RecordStepResult =
-  /** The step that the database has under this number: this one, or another recorded earlier. */
+  /** The step that the database has under this number: the given one, or another that was recorded earlier. */
   | { outcome: 'recorded'; recorded: KnownStep }
-  /** The database has lost steps that the workflow has: its latest one has this number. */
+  /** The database has lost steps that the workflow has. `stepNumber` is its latest. */
   | { outcome: 'row_behind'; stepNumber: number }
   /** An earlier step has recorded this command. */
   | { outcome: 'repeated' }
@@ -43,14 +42,13 @@ export type RecordStepResult =
   | { outcome: 'chargeback_open' }
   | { outcome: 'disputed'; dispute: WaitingDispute }
   | { outcome: 'answered'; answer: WaitingAnswer }
-  /** The deadline is first handled too late: it is extended. */
+  /** The deadline is handled for the first time, and too late: the workflow extends it. */
   | { outcome: 'deadline_late' }
-  /** The window is still open by the database's clock. */
+  /** The dispute window is still open by the database's clock. */
   | { outcome: 'too_early' }
   /** The release waits until an operator or the gateway has removed the cause. */
   | { outcome: 'release_waits'; cause: 'merchant_not_active' | 'reversed_at_gateway' };
 
-/** A dispute that the API has recorded for the order. */
 export interface WaitingDispute {
   commandId: string;
   receivedAtMs: number;
@@ -62,27 +60,24 @@ export interface WaitingAnswer {
   name: 'submitEvidence' | 'resolve' | 'accept';
 }
 
-/** An order whose money is to be moved. */
 export interface MoveFundsInput {
   orderNumber: string;
-  /** The workflow's state: releasing or refunding. */
+  /** Its pending operation is `releasing` or `refunding`. */
   state: OrderState;
 }
-/** The result of moving an order's money. */
 export type MoveFundsResult =
   | { outcome: 'recorded'; recorded: KnownStep }
   /** Database and workflow have different steps: no step was recorded. */
   | { outcome: 'diverged' };
 
-/** What the database has of an order. */
 export interface OrderRecord {
-  /** The number of its latest step. */
+  /** The number of the latest step in the database. */
   stepNumber: number;
   /** The step at the latest number that both sides have; null when the workflow has none. */
   common: Step | null;
   /** The steps beyond those that the workflow has. */
   steps: KnownStep[];
-  /** The webhooks that the workflow sends. */
+  /** The deliveries that the workflow has to send. */
   deliveries: { deliveryId: string; kind: StepKind }[];
   /** A dispute that the order has not recorded yet. */
   dispute: WaitingDispute | null;
@@ -90,12 +85,12 @@ export interface OrderRecord {
   settlement: { commandId: string; outcome: Settlement } | null;
 }
 
-/** Local activities: one SQL statement, idempotent by (order, step number). */
+/** Local activities. Each is one SQL statement, and idempotent by order and step number. */
 export interface RecordActivities {
   /**
-   * Reads what the database has of an order: the first read begins it.
+   * Reads what the database has of an order. The first read records the start of the order.
    *
-   * @returns null when the order has no row, after an alert was raised
+   * @returns null when the order has no row; an alert is then raised
    */
   readOrder(input: {
     orderNumber: string;
@@ -107,52 +102,47 @@ export interface RecordActivities {
 
 /** A normal activity, because it also calls the gateway. */
 export interface RecoveryActivities {
-  /** Writes steps again that a restored database has lost; their webhooks are sent again. */
+  /** Writes steps again that a restored database has lost. Their webhooks are sent again. */
   rewriteSteps(input: { orderNumber: string; steps: KnownStep[] }): Promise<void>;
 }
 
-/** The result of a manual retry. */
 export type ManualAttemptResult =
   | { outcome: 'accepted' }
-  /** The endpoint did not accept it: the delivery's state is unchanged. */
+  /** The endpoint did not accept it. The delivery's state is unchanged. */
   | { outcome: 'refused'; reason: string }
   /** No attempt was made, because another attempt of this delivery is running. */
   | { outcome: 'running' }
   /** No attempt was made, because no webhook URL is configured. */
   | { outcome: 'no_url' };
 
-/** The next deliveries of a resend. */
 export interface ResendPage {
-  /** Their places in the list of the resend: from this one up to but without the other. */
+  /** The first place of the page in the resend's list, and the first place after the page. */
   from: number;
   through: number;
-  /** Those that are to be sent. */
   deliveryIds: string[];
 }
 
-/** The results of a page of a resend. */
 export interface ResendPageResult extends Omit<ResendPage, 'deliveryIds'> {
   accepted: number;
   refused: number;
-  /** False when the webhook URL was removed meanwhile. */
+  /** False if the webhook URL was removed meanwhile. */
   hasUrl: boolean;
 }
 
-/** Webhooks; `activities/webhooks.ts` keeps the specification's schedule. */
+/** The webhook activities keep the specification's schedule of attempts. */
 export interface WebhookActivities {
-  /** Makes one attempt immediately, in any state of the delivery, beside the schedule's five. */
+  /** Makes one attempt immediately, whatever the delivery's state, in addition to the schedule's five. */
   attemptManually(input: { deliveryId: string }): Promise<ManualAttemptResult>;
   /**
    * Records the results of a page of a resend, and reads the next page.
    *
-   * @returns null when the resend is finished
+   * @returns null when the resend has ended
    */
   continueResend(input: { resendId: string; done?: ResendPageResult }): Promise<ResendPage | null>;
   /** @throws ApplicationFailure `WEBHOOK_FAILED` (not retryable) after the fifth attempt */
   sendWebhook(input: { deliveryId: string }): Promise<void>;
 }
 
-/** Mails. */
 export interface MailActivities {
   /**
    * Makes one attempt to send a mail.
@@ -162,16 +152,15 @@ export interface MailActivities {
   sendMail(input: { mailId: string }): Promise<void>;
 }
 
-/** Calls that move money; the workflow retries each until the gateway has done it. */
+/** Activities that move money. The workflow retries each until the gateway has done it. */
 export interface MoneyActivities {
   releaseFunds(input: MoveFundsInput): Promise<MoveFundsResult>;
   refundPayment(input: MoveFundsInput): Promise<MoveFundsResult>;
 }
 
-/** The result of closing a payment session. */
 export type ClosingResult =
   | { outcome: 'closed' }
-  /** The buyer paid first: the payment is recorded as captured for this order and amount. */
+  /** The buyer paid first. The payment is recorded as captured for this order and amount. */
   | { outcome: 'paid'; payment: PaymentRef };
 
 /** Closes the open payment session at the gateway, so that the order can be cancelled. */
@@ -179,13 +168,11 @@ export interface PaymentSessionActivities {
   closePaymentSession(input: { orderNumber: string }): Promise<ClosingResult>;
 }
 
-/** Refunds of captures that no order can take. */
 export interface SurplusActivities {
   /** Refunds a capture unless its order has taken it. */
   refundSurplus(payment: PaymentRef): Promise<void>;
 }
 
-/** The comparison of payments with the gateway. */
 export interface ReconcileActivities {
   /** Reconciles one of `count` equal parts of the payment sessions with the gateway. */
   reconcilePayments(part: {
@@ -194,7 +181,7 @@ export interface ReconcileActivities {
   }): Promise<{ sessions: number; captures: number }>;
 }
 
-/** The Schedules that find what a dead process or a restored backup has left behind. */
+/** What the sweep's Schedule runs: it finds what a dead process or a restored backup left unfinished. */
 export interface SweepActivities {
   /** Wakes the orders that their workflow should have looked at. */
   wakeDueOrders(): Promise<{ woken: number }>;
@@ -212,34 +199,26 @@ export interface SweepActivities {
   compareOrders(): Promise<{ compared: number; woken: number }>;
 }
 
-/** The upkeep of order lists and of merchants' sums. */
 export interface ListingActivities {
-  /**
-   * Seals full blocks of orders, whose counts make up the totals of lists, and adds the lines of the
-   * ledger up by day.
-   */
+  /** Seals full blocks of orders, whose counts make up the totals of lists, and adds up the ledger's lines by day. */
   sealOrderBlocks(): Promise<{ sealed: number }>;
 }
 
-/** The proof of the ledger. */
 export interface LedgerActivities {
-  /** Verifies the whole ledger and records the result; a fault raises an alert. */
+  /** Verifies the whole ledger and records the result. A fault raises an alert. */
   verifyLedger(): Promise<{ ok: boolean; faultCount: number }>;
 }
 
-/** The comparison of the ledger with the gateway's own figures. */
 export interface CompareGatewayActivities {
-  /** Compares each payment of an open or recently ended order; a difference raises an alert. */
+  /** Compares each payment of an open or recently ended order with the gateway. A difference raises an alert. */
   compareWithGateway(): Promise<{ differing: number }>;
 }
 
-/** The retention of data. */
 export interface RetentionActivities {
-  /** Deletes what has expired, in batches. @returns how many rows, by what they are */
+  /** Deletes expired data, in batches. @returns the number of deleted rows by kind */
   deleteExpiredData(): Promise<Record<string, number>>;
 }
 
-/** Every activity that workflows call. */
 export type Activities = RecordActivities &
   RecoveryActivities &
   WebhookActivities &

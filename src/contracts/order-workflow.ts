@@ -14,11 +14,11 @@ export interface OrderInput {
   earlier?: EarlierRun;
 }
 
-/** A step in a workflow's memory, with everything that is needed to write its row again. */
+/** A step in a workflow's memory, with all that is needed to write its row again. */
 export interface KnownStep {
   step: Step;
   commandId: string | null;
-  /** Of PAYMENT_SUCCESS. */
+  /** Set for PAYMENT_SUCCESS. */
   payment: PaymentRef | null;
 }
 
@@ -33,23 +33,21 @@ export interface EarlierRun {
 /** How many steps a workflow keeps, to write them again after a restore from a backup. */
 export const MAX_KNOWN_STEPS = 200;
 
-/** The workflow's result. */
 export interface OrderResult {
   status: OrderState['status'];
   disputeCount: number;
   webhookEvents: number;
-  /** Used to recover the row when the database is restored to a time before the order's end. */
+  /** Recovers the row if the database is restored to a time before the order's end. */
   run: EarlierRun;
 }
 
-/** Fields of every message. A message of a person is refused unless the row of its command exists. */
+/** The fields of every message. A message of a person is refused unless its command has a row. */
 export interface OrderMessage {
-  /** Id of the API request: names its texts in the database, and answers a repeat of it. */
+  /** The id of the API request. It names the command's row, and identifies a repeated request. */
   commandId?: string;
 }
-/** A captured payment of the order that the database has. */
+/** A captured payment of the order, which the database has recorded. */
 export interface PayMessage extends OrderMessage, PaymentRef {}
-/** A buyer's dispute. */
 export interface DisputeMessage extends OrderMessage {
   /** When the dispute was recorded, by the database's clock, Unix milliseconds. */
   receivedAtMs?: number;
@@ -62,12 +60,11 @@ export interface DecideMessage extends OrderMessage {
 export interface SettleMessage extends OrderMessage {
   outcome: Settlement;
 }
-/** A move of the sandbox clock. */
 export interface AdvanceMessage extends OrderMessage {
   seconds: number;
 }
 
-/** Each is both a Signal and an Update: an Update returns the result, a Signal needs no worker. */
+/** Each message is both a Signal and an Update: an Update returns the result, a Signal needs no worker. */
 export interface OrderMessages {
   pay: PayMessage;
   failPayment: OrderMessage;
@@ -80,13 +77,11 @@ export interface OrderMessages {
   accept: OrderMessage;
   decide: DecideMessage;
   advance: AdvanceMessage;
-  /** An operator has recorded a settlement outside the gateway. */
   settle: SettleMessage;
 }
-/** The name of a message: that of its Signal and its Update. */
 export type OrderMessageName = keyof OrderMessages;
 
-/** A message before it is checked: an operator may have typed it, so every field may be missing. */
+/** A message before it is checked. An operator may have typed it, so every field may be missing. */
 export type IncomingMessage = Partial<
   PayMessage & DisputeMessage & DecideMessage & SettleMessage & AdvanceMessage
 >;

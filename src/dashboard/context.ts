@@ -4,7 +4,10 @@ import type { KeptForms, SignedInUser } from '../accounts/public.ts';
 import type { Actor } from '../db/actor.ts';
 import type { Alongside } from '../db/alongside.ts';
 import type { Environment } from '../domain/index.ts';
+import { DomainError } from '../domain/index.ts';
+import type { Route } from '../http/define-route.ts';
 import type { RateLimiter } from '../http/limits/rate-limit.ts';
+import { ValidationError } from '../http/responses/errors.ts';
 import type { MerchantAct, NoticeDeps } from '../merchants/public.ts';
 import { withNotice } from '../merchants/public.ts';
 import type { Files } from './view/layout.ts';
@@ -36,6 +39,8 @@ export interface PageContext extends PageDeps {
   readonly files: Files;
   /** The path of the service's public URL; '' at the root. */
   readonly pathPrefix: string;
+  /** The pages that are read with GET, by their declared paths: a refused form is shown in its page. */
+  readonly pages: Map<string, Route>;
 }
 
 /**
@@ -58,6 +63,19 @@ export function readCookie(header: string | undefined, name: string): string | u
 export function cookieText(name: string, value: string, maxAgeSeconds?: number): string {
   const age = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`;
   return `${name}=${value}; Path=/; Secure; HttpOnly; SameSite=Strict${age}`;
+}
+
+/** Carries out a form. What it refuses as a bad request is what is wrong with one field. @throws ValidationError */
+export async function refusedAt<Result>(
+  field: string,
+  carryOut: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await carryOut();
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== 'BAD_REQUEST') throw error;
+    throw new ValidationError({ [field]: error.message });
+  }
 }
 
 /**

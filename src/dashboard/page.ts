@@ -3,11 +3,12 @@ import { z } from 'zod';
 import type { OperatorAction, SignedInUser } from '../accounts/public.ts';
 import { SESSION_COOKIE } from '../accounts/public.ts';
 import type { Actor } from '../db/actor.ts';
+import type { ErrorCode } from '../domain/index.ts';
 import type { RawInput, Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { createFileSlots } from '../http/limits/slots.ts';
 import { addRequestFields } from '../http/request-context.ts';
-import { logError } from '../http/responses/errors.ts';
+import { ERRORS, logError } from '../http/responses/errors.ts';
 import { assertOwnForm, formHeaders } from '../pages/same-origin.ts';
 import type { PageContext } from './context.ts';
 import { readCookie } from './context.ts';
@@ -15,14 +16,7 @@ import { actRuleOf, applies } from './merchant-acts.ts';
 import { typedFields } from './refusal.ts';
 import type { PageReply, PageResponse } from './reply.ts';
 import { redirectTo, RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
-import {
-  answerRefused,
-  dropTyped,
-  findTyped,
-  pagesOf,
-  senderOf,
-  withoutForm,
-} from './typed-forms.ts';
+import { answerRefused, dropTyped, findTyped, senderOf, withoutForm } from './typed-forms.ts';
 import type { AccessRule, Audience, Place, Viewers } from './viewer.ts';
 import { actorOf, confirmPath, needsSession, placesOf, RedirectFirst, viewerOf } from './viewer.ts';
 
@@ -52,6 +46,13 @@ type AsksAgain<A extends Audience, P, Q, B> =
   | boolean
   | ((request: PageRequest<A, P, Q, B>) => boolean | Promise<boolean>);
 
+/** All refusals but some, for the page of a form that says them itself. */
+export const refusalsExcept = (...others: ErrorCode[]): ErrorCode[] =>
+  (Object.keys(ERRORS) as ErrorCode[]).filter((code) => !others.includes(code));
+
+/** What is wrong with a form that has fields. */
+const OF_WHAT_WAS_TYPED = ['VALIDATION_FAILED', 'BAD_REQUEST'] as const satisfies ErrorCode[];
+
 type PagePath = '' | `/${string}`;
 
 /** What a page or one of its forms takes, and who may use it beside its audience. */
@@ -75,6 +76,11 @@ interface PageOptions<A extends Audience, P, Q, B> {
   readonly asksFirst?: true;
   /** Whether an act is `large` in the sense of `MERCHANT_ACTS`. */
   readonly isLarge?: (request: PageRequest<A, P, Q, B>) => Promise<boolean>;
+  /**
+   * The refusals that the page of the form says in a place of its own, at the form or its fields: those of what was
+   * typed, if nothing else is given. Of all others, a notice above the page says that nothing was done.
+   */
+  readonly refusals?: readonly ErrorCode[];
   /** The page of the form, where it has another path than the form. */
   readonly formPath?: PagePath;
   /** Also for an operator who has not set up two-factor authentication yet. */
@@ -86,6 +92,7 @@ interface PageDeclaration<A extends Audience, P, Q, B> extends PageOptions<A, P,
   readonly audience: A;
   readonly method: 'GET' | 'POST';
   readonly path: PagePath;
+  readonly refusals: readonly ErrorCode[];
 }
 
 const headers = formHeaders.extend({
@@ -116,12 +123,13 @@ export function definePage<
 ) {
   const method = at.startsWith('GET ') ? 'GET' : 'POST';
   const path = at.slice(method.length + 1).replace(/^\/$/, '') as PagePath;
-  const page = { ...options, audience, method, path } as const;
+  const refusals = options.body ? OF_WHAT_WAS_TYPED : [];
+  const page = { refusals, ...options, audience, method, path } as const;
   return {
     handledBy: (handler: (request: PageRequest<A, P, Q, B>) => Promise<PageReply>): Route[] =>
       placesOf(page.audience, page.path).map((place) => {
         const route = routeOf(context, page, place, handler);
-        if (page.method === 'GET') pagesOf(context).set(place.path, route);
+        if (page.method === 'GET') context.pages.set(place.path, route);
         return route;
       }),
   };
@@ -135,12 +143,8 @@ function routeFacts(
 ) {
   return {
     base: 'root',
-    caller: 'public',
     path: place.path,
     operationId: `${method} ${place.path}`,
-    summary: place.path,
-    description: 'A page of the dashboard.',
-    tags: ['Dashboard'],
     headers,
     rateLimiter: context.rateLimiter,
     responses: RESPONSES,
@@ -224,7 +228,7 @@ function routeOf<
       if (!(error instanceof RedirectFirst)) logError(log, error);
       const form = { action: pathOf(place, sent), fields: typedFields(sent.body) };
       const refused = { rendering, error, requestId, form, formPath };
-      return answerRefused(refused, { sender, asked, pagePath: formPlace.path, method });
+      return answerRefused(refused, { ...page, sender, asked, pagePath: formPlace.path });
     }
   });
 }

@@ -6,6 +6,7 @@ import { CONFIRMED_FIELD } from './view/confirmation.ts';
 import { hidden, submit } from './view/fields.ts';
 import type { View } from './view/layout.ts';
 import { hint, notice, section, wordsOf, written } from './view/parts.ts';
+import { ownName } from './view/typed.ts';
 import { form, link } from './view/url.ts';
 
 const TITLES: Readonly<Record<number, string>> = {
@@ -47,9 +48,8 @@ export function refusalView({
   /** Where it can be sent again as it is. */
   action?: string | undefined;
 }): View {
-  const isForm = Object.keys(typed).length > 0;
-  const text = TEXTS[status];
-  const said = text !== undefined && isForm ? notDone(text, status) : (text ?? message);
+  const text = TEXTS[status] ?? message;
+  const said = Object.keys(typed).length > 0 ? notDone(text, status) : text;
   return {
     title: TITLES[status] ?? 'Something went wrong',
     content: [
@@ -62,8 +62,8 @@ export function refusalView({
   };
 }
 
-/** Passwords and codes are never kept or shown: `codesCode` is one, `pinCode` is none. */
-const SECRET = /password$|^(codesC|c)ode$/i;
+/** Passwords and codes are never kept or shown: `codes-code` is one, `pinCode` is none. */
+const SECRET = /password$|^(codes-)?code$/i;
 
 /** The fields of a form that can be shown again: no secrets, no files, and not the answer to a question. */
 export function typedFields(body: unknown): TypedForm['fields'] {
@@ -92,7 +92,7 @@ export function typedTexts(fields: TypedForm['fields']) {
 }
 
 /** Without the order and action that the names of some fields begin with. */
-const labelPart = (name: string): string => name.slice(name.lastIndexOf('-') + 1).replace('[]', '');
+const labelPart = (name: string): string => ownName(name).replace('[]', '');
 
 function sendAgain(action: string, fields: TypedForm['fields']) {
   const entries = Object.entries(fields).flatMap(([name, value]) =>

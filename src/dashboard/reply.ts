@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import type { SignedInUser } from '../accounts/public.ts';
+import type { SignedInUser, TypedForm } from '../accounts/public.ts';
 import { DomainError } from '../domain/index.ts';
 import type { Page, RefusedInput, Route } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/responses/errors.ts';
@@ -9,37 +9,27 @@ import { ERRORS, HttpRefusal, ValidationError } from '../http/responses/errors.t
 import type { FileSlots } from '../http/limits/slots.ts';
 import { formHeaders, isOwnForm } from '../pages/same-origin.ts';
 import type { PageContext } from './context.ts';
-import type { TypedForm } from '../accounts/public.ts';
-import { notDone, refusalView, typedFields, typedTexts } from './refusal.ts';
-import type { View } from './view/layout.ts';
+import { refusalView, typedFields, typedTexts } from './refusal.ts';
+import type { Layout, View } from './view/layout.ts';
 import type { ShownAgain } from './view/typed.ts';
-import type { Layout } from './view/layout.ts';
 import { renderView } from './view/layout.ts';
 import type { Place } from './viewer.ts';
 import { frameOf, RedirectFirst } from './viewer.ts';
 
 const html = { description: 'A page', contentType: 'text/html', schema: z.unknown() } as const;
 
+const STATUSES = [200, 303, 400, 401, 403, 404, 405, 408, 413, 429, 431, 500, 502] as const;
+type Status = (typeof STATUSES)[number];
+
 /** Every status that a page may answer with: its own, and those of all errors. */
-export const RESPONSES = {
-  200: html,
-  303: html,
-  400: html,
-  401: html,
-  403: html,
-  404: html,
-  405: html,
-  408: html,
-  413: html,
-  429: html,
-  431: html,
-  500: html,
-  502: html,
-};
+export const RESPONSES = Object.fromEntries(STATUSES.map((status) => [status, html])) as Record<
+  Status,
+  typeof html
+>;
 
 /** A response of a page. */
 export interface PageResponse {
-  readonly status: keyof typeof RESPONSES;
+  readonly status: Status;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly contentType?: string;
@@ -52,7 +42,7 @@ export type PageReply = {
 } & (
   | {
       readonly view: View;
-      readonly status?: 200 | 400 | 403 | 404 | 429 | 502;
+      readonly status?: 200 | 400 | 404;
       /** The page has files of this service inside it. */
       readonly embedsFiles?: boolean;
     }
@@ -113,11 +103,18 @@ async function renderReply(
   return { status, body, headers: securityHeaders(nonce, embedsFiles) };
 }
 
-/** A page that has no such form any more shows its texts instead. */
+/**
+ * A page that does not say why its form was refused has a notice above it, and one that has no such form any more shows
+ * its texts instead.
+ */
 function renderWithTyped(view: View, layout: Layout): string {
   const body = renderView(view, layout);
   const { again } = layout;
-  if (!again || again.isShown) return body;
+  if (again?.refusal && !again.isSaid) {
+    const noticed = { ...again, refusal: undefined, isShown: false };
+    return renderWithTyped(view, { ...layout, again: noticed });
+  }
+  if (!again || again.isShown || again.refusal) return body;
   const content = [typedTexts(again.form.fields), view.content];
   return renderView({ ...view, content }, layout);
 }
@@ -188,8 +185,7 @@ export async function refusalOf({
   if (!(error instanceof DomainError)) throw error;
   const { status } = ERRORS[error.code];
   const reference = { requestId, supportEmail: rendering.context.supportEmail };
-  const isForm = Object.keys(typed).length > 0;
-  const message = isForm ? notDone(messageOf(error), status) : messageOf(error);
+  const message = messageOf(error);
   const view = refusalView({ status, message, reference, start: '/dashboard', typed });
   const rendered = await renderReply(rendering, view, { status });
   const more = error instanceof HttpRefusal ? error.headers : {};
@@ -215,11 +211,9 @@ export function signedOutRefusal(
 ): Page {
   const nonce = randomBytes(16).toString('base64');
   // The body of a 429 has the message as its error: see src/http/responses/errors.ts.
-  const text = String(body['message'] ?? body['error']);
+  const message = String(body['message'] ?? body['error']);
   const reference = { requestId, supportEmail };
   const typed = typedFields(form);
-  const isForm = Object.keys(typed).length > 0;
-  const message = isForm ? notDone(text, status) : text;
   // A form of another site is shown without a button: one press would send it as a form of this site.
   // One with a file cannot be sent again without it.
   const isOwn = bodyType !== 'multipart' && isOwnForm(formHeaders.parse(sent ?? {}), publicBaseUrl);

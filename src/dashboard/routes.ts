@@ -98,7 +98,7 @@ const PAGES = {
 export function createDashboard(deps: DashboardDeps): Dashboard {
   const pathPrefix = new URL(deps.pages.publicBaseUrl).pathname.replace(/\/$/, '');
   const { files, routes } = createFiles(pathPrefix);
-  const context: PageContext = { ...deps.pages, files, pathPrefix };
+  const context: PageContext = { ...deps.pages, files, pathPrefix, pages: new Map() };
   const all = [
     ...landingPage(context, deps.site),
     ...startPage(context),

@@ -1,25 +1,17 @@
 import type { FormSender, SignedInUser } from '../accounts/public.ts';
 import { FORM_COOKIE, KEPT_FORM_SECONDS, newToken, SESSION_COOKIE } from '../accounts/public.ts';
+import type { ErrorCode } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
 import type { RawInput, RequestContext, Route } from '../http/define-route.ts';
-import { errorOf, ERRORS, HttpRefusal } from '../http/responses/errors.ts';
+import { errorOf, ERRORS, HttpRefusal, ValidationError } from '../http/responses/errors.ts';
 import type { PageContext } from './context.ts';
 import { cookieText } from './context.ts';
 import { notDone } from './refusal.ts';
 import type { PageReply, PageResponse, RefusedForm } from './reply.ts';
 import { messageOf, redirectTo, refusalOf, responseOf } from './reply.ts';
 import { pathWith } from './view/url.ts';
-import type { ShownAgain } from './view/typed.ts';
+import type { Refusal, ShownAgain } from './view/typed.ts';
 import { LOG_IN, RedirectFirst } from './viewer.ts';
-
-const pages = new WeakMap<PageContext, Map<string, Route>>();
-
-/** The pages that are read with GET, by their declared paths: a refused form is shown in its page. */
-export function pagesOf(context: PageContext): Map<string, Route> {
-  const known = pages.get(context) ?? new Map<string, Route>();
-  pages.set(context, known);
-  return known;
-}
 
 /** Who sends a form, and whether something may be kept for them. */
 interface KnownSender extends FormSender {
@@ -77,6 +69,8 @@ interface RefusedRequest {
   /** The declared path of the page that has the form. */
   readonly pagePath: string;
   readonly method: Route['method'];
+  /** What the page of the form says in a place of its own. */
+  readonly refusals: readonly ErrorCode[];
 }
 
 /**
@@ -86,16 +80,23 @@ interface RefusedRequest {
  */
 export async function answerRefused(
   refused: RefusedForm,
-  { sender, asked, pagePath, method }: RefusedRequest,
+  { sender, asked, pagePath, method, refusals }: RefusedRequest,
 ): Promise<PageResponse> {
-  if (Object.keys(refused.form.fields).length === 0) {
+  const refusal = refusalFor(refused.error, refusals);
+  if (!refusal && Object.keys(refused.form.fields).length === 0) {
     const { error, formPath, rendering } = refused;
     if (method === 'GET' || !(error instanceof RedirectFirst)) return refusalOf(refused);
     return redirectTo(rendering.context, withoutForm(error, formPath));
   }
   if (refused.error instanceof RedirectFirst) return redirectAndKeep(refused, sender);
-  const page = pagesOf(refused.rendering.context).get(pagePath);
-  return (await showAgain(refused, page, asked)) ?? refusalOf(refused);
+  const page = refused.rendering.context.pages.get(pagePath);
+  return (await showAgain(refused, { page, asked, refusal })) ?? refusalOf(refused);
+}
+
+function refusalFor(error: unknown, refusals: readonly ErrorCode[]): Refusal | undefined {
+  if (!(error instanceof DomainError) || !refusals.includes(error.code)) return undefined;
+  const violations = error instanceof ValidationError ? error.validationErrors : {};
+  return { code: error.code, message: error.message, violations };
 }
 
 /** Where the sender of a form goes of which nothing is kept: a button, or a file. @param formPath the path of its page */
@@ -131,20 +132,20 @@ async function redirectAndKeep(
  */
 async function showAgain(
   { error, form }: RefusedForm,
-  page: Route | undefined,
-  asked: Asked,
+  { page, asked, refusal }: { page: Route | undefined; asked: Asked; refusal: Refusal | undefined },
 ): Promise<PageResponse | undefined> {
   if (!(error instanceof DomainError) || page === undefined) return undefined;
   const { status } = ERRORS[error.code];
-  const again = { form, notice: notDone(messageOf(error), status), isShown: false };
-  const sent: SentAgain = { ...asked.sent, query: {}, body: undefined, again };
+  const notice = notDone(messageOf(error), status);
+  const again = { form, notice, refusal, isShown: false };
+  // The page to return to is in the form, and in the query of its page.
+  const query = { next: form.fields['next'] };
+  const sent: SentAgain = { ...asked.sent, query, body: undefined, again };
   const response = await page.handle(sent, asked);
   if (response.status !== 200) return undefined;
   const more = error instanceof HttpRefusal ? error.headers : {};
-  // The page is one that `responseOf` has made.
-  return {
-    ...(response as PageResponse),
-    status,
-    headers: { ...(response.headers as {}), ...more },
-  };
+  // The page is one that `responseOf` has made. Its cookies are of the page itself, and no answer to the form.
+  const { headers, ...shown } = response as PageResponse;
+  const { 'Set-Cookie': _, ...own } = headers ?? {};
+  return { ...shown, status, headers: { ...own, ...more } };
 }

@@ -1,31 +1,28 @@
 /**
- * The rows of a list up to which it is counted and has page numbers, where no counts are stored: to number
- * more of them, each page would read more of them. Beyond, a list is read by keys.
+ * Lists without stored counts are counted, and have page numbers, up to this many rows: each page reads all of them.
+ * Longer lists are read by keys.
  */
 export const MOST_NUMBERED = 1000;
 
-/** Which rows of a list to read. */
 export interface ListPart {
-  /** The rows before the part; 0 with `after`. */
+  /** The number of rows before the part; 0 with `after`. */
   skip: number;
   limit: number;
   /** The key of the row before the part, in a list that is longer than {@link MOST_NUMBERED}. */
   after?: string | undefined;
 }
 
-/** How many rows a list has. */
 export interface ListTotal {
   count: number;
-  /** There are more than `count`, but they are not counted. */
+  /** True if there are more than `count`, which are not counted. */
   isMore: boolean;
 }
 
-/** A part of a list. */
 export interface ListPage<Row> {
   rows: Row[];
   /** Undefined if the part was read by its key. */
   total: ListTotal | undefined;
-  /** The list has rows after the part. */
+  /** True if the list has rows after the part. */
   hasMore: boolean;
 }
 

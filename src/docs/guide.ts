@@ -41,6 +41,6 @@ export function guide(publicBaseUrl: string): Chapter[] {
     readFileSync(new URL(`../../docs/guides/${name}.md`, import.meta.url), 'utf8').trim();
   return CHAPTERS.map(([title, name]) => {
     const text = name === 'errors' ? `${read(name)}\n\n${errorCatalogue()}` : read(name);
-    return { title, name, text: text.replaceAll('{base_url}', publicBaseUrl.replace(/\/$/, '')) };
+    return { title, name, text: text.replaceAll('{base_url}', publicBaseUrl) };
   });
 }

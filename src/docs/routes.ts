@@ -24,23 +24,12 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The URLs are relative, so that the page also works behind a path prefix. */
-const FILES = {
-  style: 'docs/reference.css',
-  script: 'docs/reference.js',
-  openapi: 'openapi.json',
-  postman: 'postman.json',
-  openCollection: 'opencollection.json',
-  markdown: 'docs.md',
-};
-
 /** Cached for an hour only: the content changes with a release, the URL does not. */
 const ASSET_HEADERS = { 'Cache-Control': 'public, max-age=3600' };
 
 function docsRoute(path: `/${string}`, contentType: string, content: string, headers = {}): Route {
   const file = { content, contentType, headers: { ...ASSET_HEADERS, ...headers } };
-  const description = 'Part of the documentation.';
-  return fileRoute(path, file, { summary: path, description, tags: ['Documentation'] });
+  return fileRoute(path, file);
 }
 
 const MARKDOWN = 'text/markdown';
@@ -89,7 +78,7 @@ export function docsRoutes(
   const json = JSON.stringify(document);
   // Parsed from the JSON, so that the page renders what clients get: no `undefined` values.
   const parsed = JSON.parse(json) as Document;
-  const page = renderReference(parsed, chapters, FILES);
+  const page = renderReference(parsed, chapters);
   const read = (name: string) =>
     readFileSync(new URL(`./reference/${name}`, import.meta.url), 'utf8');
   const style = [baseStyle('..'), BRAND_STYLE, read('reference.css')].join('\n');

@@ -21,18 +21,16 @@ export const BUSINESS_KINDS = {
   juridical_person: { label: 'Artificial juridical person', panLetters: 'J' },
 } as const satisfies Record<string, { label: string; panLetters: string }>;
 
-/** One of {@link BUSINESS_KINDS}. */
 export type BusinessKind = keyof typeof BUSINESS_KINDS;
 
-/** True for the name of a kind of business. */
 export function isBusinessKind(text: string): text is BusinessKind {
   return Object.hasOwn(BUSINESS_KINDS, text);
 }
 
-/** The first digit of Devanagari; the blocks of the other Indian scripts follow it, 128 characters each. */
+/** The first digit of Devanagari. The digits of the other Indian scripts follow at distances of 128. */
 const DEVANAGARI_ZERO = 0x09_66;
 
-/** A text with the digits that a keyboard of an Indian script types as 0 to 9, and without invisible characters. */
+/** Converts the digits of Indian scripts to 0 to 9, and removes invisible characters. */
 function plain(text: string): string {
   return text
     .normalize('NFKC')
@@ -42,7 +40,7 @@ function plain(text: string): string {
     .replaceAll(/\p{Cf}/gu, '');
 }
 
-/** An identifier as it is stored: without blanks and hyphens, in upper case. */
+/** Normalises an identifier to the form that is stored: upper case, without blanks and hyphens. */
 export function normalizeIdentifier(text: string): string {
   return plain(text)
     .replaceAll(/[\s\p{Pd}]/gu, '')
@@ -52,10 +50,10 @@ export function normalizeIdentifier(text: string): string {
 const PAN = /^[A-Z]{5}[0-9]{4}[A-Z]$/;
 
 /**
- * Checks a PAN against its format and the kind of business. The last letter is a check letter whose
- * rule is not public, so a mistyped digit cannot be found.
+ * Checks a PAN against its format and the kind of business. The rule of the check letter at its end is not public,
+ * so a mistyped digit cannot be found.
  *
- * @param kind null if it is not known yet: then only the format is checked
+ * @param kind null if it is not known yet; then only the format is checked
  */
 export function panViolation(pan: string, kind: BusinessKind | null): string | undefined {
   if (!PAN.test(pan)) {
@@ -73,8 +71,8 @@ const STATE_CODE = /^(0[1-9]|[12][0-9]|3[0-8]|97|99)/;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
 /**
- * The last character of a GSTIN, from the 14 before it: base 36, every second value doubled, the two
- * digits of each product added. Source: the GST Network's check digit, which is Luhn mod 36.
+ * Computes the last character of a GSTIN from the 14 before it: base 36, every second value doubled, the two digits
+ * of each product added. Source: the GST Network's check digit, which is Luhn mod 36.
  */
 export function gstinCheckDigit(first14: string): string {
   const sum = [...first14].reduce((total, character, index) => {
@@ -88,19 +86,20 @@ export function gstinCheckDigit(first14: string): string {
 const TAN = /^[A-Z]{4}[0-9]{5}[A-Z]$/;
 
 /**
- * What follows the state code for those who have no Indian tax number: year, country, number, and NR of a non-resident
- * taxable person, OS of a foreign online service, UN or ON of an embassy or a body of the United Nations.
+ * The part after the state code for holders without an Indian tax number: year, country, number, and NR for a
+ * non-resident taxable person, OS for a foreign online service, UN or ON for an embassy or a body of the United
+ * Nations.
  */
 const FOREIGN = /^[0-9]{2}[A-Z]{3}[0-9]{5}(NR|OS|UN|ON)[0-9A-Z]$/;
 
 const isForeign = (gstin: string) => FOREIGN.test(gstin.slice(2));
 
 /**
- * Checks a GSTIN or UIN: state code, tax number, number of the registration, kind and check digit. Source: the formats of
- * the GST Network. The tax number is a PAN; that of a tax deductor may be a TAN, a department of the government has
- * one, too, and a foreigner has none.
+ * Checks a GSTIN or UIN: state code, tax number, number of the registration, kind and check digit. Source: the
+ * formats of the GST Network. The tax number is a PAN. A tax deductor or a government department may have a TAN
+ * instead, and a foreigner has none.
  *
- * @param pan the PAN of the business, which the GSTIN must contain if it contains one; null if it is not known yet
+ * @param pan the PAN of the business, null if it is not known yet. A GSTIN that contains a PAN must contain this one
  */
 export function gstinViolation(gstin: string, pan: string | null): string | undefined {
   if (!/^[0-9A-Z]{15}$/.test(gstin)) {
@@ -122,7 +121,7 @@ export function gstinViolation(gstin: string, pan: string | null): string | unde
   return undefined;
 }
 
-/** Checks the 3rd to 14th characters of a GSTIN that is not a foreigner's. @param isMatched its check digit is right */
+/** Checks the 3rd to 14th characters of an Indian holder's GSTIN. @param isMatched true if its check digit is right */
 function kindViolation(gstin: string, isMatched: boolean): string | undefined {
   const number = gstin.slice(2, 12);
   const kind = gstin.charAt(13);
@@ -132,7 +131,7 @@ function kindViolation(gstin: string, isMatched: boolean): string | undefined {
       'a non-resident or an international body has one such as 9922JPN29001OSU'
     );
   }
-  // With a wrong check digit, a digit in the place of a letter of a PAN is more likely than a department.
+  // If the check digit is wrong, a mistyped PAN is more likely than a department's TAN.
   if (TAN.test(number) && kind !== 'D' && !(kind === 'Z' && isMatched)) {
     return 'The 3rd to 12th characters of the GSTIN are not a PAN, and the rest is not that of a TAN';
   }
@@ -158,21 +157,19 @@ export function accountNumberViolation(accountNumber: string): string | undefine
     : 'The bank account number must have 9 to 18 digits';
 }
 
-/** Checks a PIN code of India Post. */
 export function pinCodeViolation(pinCode: string): string | undefined {
   return /^[1-9][0-9]{5}$/.test(pinCode)
     ? undefined
     : 'The PIN code must have six digits and not begin with 0';
 }
 
-/** An Indian phone number as it is stored: ten digits, without the code of the country or a leading 0. */
+/** Normalises an Indian phone number to ten digits, without the country code or a leading 0. */
 export function normalizePhone(text: string): string {
   return plain(text)
     .replaceAll(/[\s().\p{Pd}]/gu, '')
     .replace(/^((\+|00)?91)?0?(?=[0-9]{10}$)/, '');
 }
 
-/** Checks a normalized phone number. */
 export function phoneViolation(phone: string): string | undefined {
   return /^[1-9][0-9]{9}$/.test(phone)
     ? undefined

@@ -1,6 +1,6 @@
 /**
- * The one error vocabulary: an `ErrorCode` is the `code` of a `DomainError`, the `type` of a
- * Temporal `ApplicationFailure`, and the key of its HTTP status and body in `src/http/responses/errors.ts`.
+ * An `ErrorCode` is the `code` of a `DomainError`, the `type` of a Temporal `ApplicationFailure`, and the key of its
+ * HTTP status and body in `src/http/responses/errors.ts`.
  */
 export const ERROR_CODES = [
   'VALIDATION_FAILED',
@@ -27,7 +27,6 @@ export const ERROR_CODES = [
   'GATEWAY_UNAVAILABLE',
   'PAYMENTS_NOT_AVAILABLE',
 ] as const;
-/** One of {@link ERROR_CODES}. */
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /** The message of GATEWAY_UNAVAILABLE, in the API and in the workflow. */

@@ -18,18 +18,17 @@ export type Command =
   | { type: 'cancel' }
   /** The merchant cannot fulfil the order and refunds the whole amount. */
   | { type: 'refund' }
-  /** `receivedAtMs`: when the API recorded the dispute, by the database's clock. */
+  /** `receivedAtMs`: when the API recorded the dispute, by the database's clock, in Unix milliseconds. */
   | { type: 'dispute'; receivedAtMs: number }
   | { type: 'submitEvidence' }
   | { type: 'resolve' }
   | { type: 'accept' }
   | { type: 'decideForMerchant' }
   | { type: 'decideForBuyer' }
-  /** The order's deadline has passed. */
   | { type: 'expire' }
   /** The deadline was first handled late: people get one more hour. */
   | { type: 'extend' }
-  /** The sandbox clock moves this order's deadline forward. */
+  /** The sandbox clock brings this order's deadline forward. */
   | { type: 'advance'; seconds: number }
   /** The money was moved outside this service; an operator has recorded where it is now. */
   | { type: 'settleReleased' }
@@ -39,12 +38,10 @@ export type Command =
   | { type: 'closeFailed' }
   | { type: 'released' }
   | { type: 'refunded' };
-/** The name of a command. */
 export type CommandType = Command['type'];
 
-/** How an operator settles an order: who has its money now. */
+/** How an operator settles an order: the money went to the merchant or back to the buyer. */
 export type Settlement = 'released' | 'refunded';
-/** The command of each settlement. */
 export const SETTLE_COMMANDS = {
   released: 'settleReleased',
   refunded: 'settleRefunded',
@@ -52,10 +49,10 @@ export const SETTLE_COMMANDS = {
 
 /** What the database checks when it records the step; otherwise the command is refused. */
 export type Requirement =
-  /** The deadline is handled within 15 minutes, or was handled before: see `is_deadline_late`. */
+  /** The deadline is handled within 15 minutes, or for the second time: see `is_deadline_late`. */
   | 'deadline_on_time'
   | 'no_dispute_waiting'
-  /** No evidence, resolution or acceptance that was received before the dispute's deadline. */
+  /** No evidence, resolution or acceptance that was received before the dispute's deadline is waiting. */
   | 'no_answer_waiting'
   | 'settlement_recorded'
   /** The merchant is active, and no refund or chargeback at the gateway has reduced the payment. */
@@ -64,19 +61,19 @@ export type Requirement =
   | 'payment_not_gone'
   /** The buyer's bank has not opened a chargeback that is undecided. */
   | 'no_chargeback_open'
-  /** A person asks for it: the command's row names the person and the reason. */
+  /** The command's row names a person and a reason. */
   | 'command_recorded';
 
 /**
- * What a command does: the order changes `to` a status, or `begins` an operation at the gateway,
- * during which its status stays. With neither, both stay as they are. `step` is the entry in the
- * timeline; a step that has the name of a webhook event sends that event.
+ * What a command does. The order changes `to` a status, or `begins` an operation at the gateway during which its
+ * status stays; with neither, both stay. `step` is the entry in the timeline. A step with the name of a webhook
+ * event sends that event.
  */
 export type Transition = { step: StepKind; requires?: readonly Requirement[] } &
-  /** `ifOperatorDecides`: of a dispute, instead of `to`, see `OPERATOR_DECIDES_FROM`. */
+  /** `ifOperatorDecides` replaces `to` in a dispute that an operator decides: see `OPERATOR_DECIDES_FROM`. */
   ({ to: OrderStatus; ifOperatorDecides?: DisputeStatus } | { begins: PendingOperation } | object);
 
-/** What a person asks for needs a row: a bare message from the Temporal UI moves no order. */
+/** A command of a person needs its row: a message sent from the Temporal UI moves no order. */
 const BY_A_PERSON = { requires: ['command_recorded'] } as const;
 const EXTEND = { step: 'DEADLINE_EXTENDED' } as const;
 const ADVANCE = { step: 'CLOCK_ADVANCED', ...BY_A_PERSON } as const;
@@ -97,7 +94,6 @@ const ACCEPT = {
   step: 'REFUND_STARTED',
   requires: ['command_recorded', 'no_chargeback_open'],
 } as const;
-/** Decisions of an operator. */
 const DECISIONS = {
   decideForMerchant: {
     to: 'DELIVERED',
@@ -122,7 +118,7 @@ const SETTLE_REFUNDED = {
 } as const;
 /** Commands of an operator; they also apply when the gateway itself has refunded the payment. */
 const SETTLED = { settleReleased: SETTLE_RELEASED, settleRefunded: SETTLE_REFUNDED } as const;
-/** What every dispute takes. */
+/** The commands that every disputed status takes. */
 const DISPUTED = {
   ...DECISIONS,
   accept: ACCEPT,
@@ -137,8 +133,8 @@ const DISPUTED = {
 } as const;
 
 /**
- * Every legal transition: a command that a row does not name is refused. Source: the
- * specification's "States and transitions" and the contract's "States".
+ * Every legal transition. A command that a row does not name is refused. Source: the specification's "States and
+ * transitions" and the contract's "States".
  */
 const LIFECYCLE = {
   ACCEPTED: {
@@ -214,14 +210,14 @@ const LIFECYCLE = {
   },
 } as const satisfies Record<Phase, Partial<Record<CommandType, Transition>>>;
 
-/** The commands in the table. The compiler rejects any other command below. */
+/** The commands in the table, to check the names in the lists below. */
 type NamedCommand = { [P in Phase]: keyof (typeof LIFECYCLE)[P] }[Phase];
 const TRANSITIONS: Record<Phase, Partial<Record<NamedCommand, Transition>>> = LIFECYCLE;
 
 const CANNOT_SETTLE =
   'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway';
 
-/** The message of each refused command; the first two are the specification's, word for word. */
+/** The message of each refused command. The first two are the specification's, word for word. */
 export const REFUSALS = {
   deliver: 'Cannot mark as delivered; order must be in PAID status',
   cancel: 'Cannot cancel; order must be in ACCEPTED status',
@@ -264,8 +260,8 @@ export function isFinal(status: OrderStatus): boolean {
 const OPERATOR_DECIDES = 'Cannot resolve; an operator decides this dispute';
 
 /**
- * The refusal of an illegal command: it names the status that the command requires and, if only a
- * pending operation is in the way, that operation.
+ * The refusal of an illegal command. It names the status that the command requires and, if only a pending operation
+ * prevents it, that operation.
  */
 export function refusalOf(order: PhaseFacts, command: CommandType): DomainError {
   const { pendingOperation, operatorReview } = order;

@@ -1,6 +1,5 @@
 /** Only production moves real money. */
 export const ENVIRONMENTS = ['sandbox', 'production'] as const;
-/** One of {@link ENVIRONMENTS}. */
 export type Environment = (typeof ENVIRONMENTS)[number];
 
 /** Every status of an order. Source: the specification's "States and transitions". */
@@ -14,10 +13,9 @@ export const ORDER_STATUSES = [
   'REFUNDED',
   'CANCELLED',
 ] as const;
-/** One of {@link ORDER_STATUSES}. */
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
-/** Where an order's money is. `none`: the order has not been paid. */
+/** `none`: the order has not been paid. */
 export type Funds = 'none' | 'held' | 'released' | 'refunded';
 
 /**
@@ -40,21 +38,17 @@ export const HOLDING_STATUSES = ORDER_STATUSES.filter(
   (status) => STATUSES[status].funds === 'held',
 );
 
-/** The statuses of an order that was paid, whether its money is held, released or refunded. */
 export const PAID_STATUSES = ORDER_STATUSES.filter((status) => STATUSES[status].funds !== 'none');
 
-/** A status with an unanswered or undecided dispute. */
 export type DisputeStatus = {
   [Status in OrderStatus]: (typeof STATUSES)[Status]['deadline'] extends 'dispute_answer'
     ? Status
     : never;
 }[OrderStatus];
 
-/** True while a dispute waits to be answered or decided. */
 export function isDisputed(status: OrderStatus): status is DisputeStatus {
   return STATUSES[status].deadline === 'dispute_answer';
 }
-/** The statuses with an unanswered or undecided dispute. */
 export const DISPUTE_STATUSES = ORDER_STATUSES.filter(isDisputed);
 
 /** The nine webhook events of the specification, in its order. */
@@ -69,10 +63,9 @@ export const EVENT_TYPES = [
   'REFUND_PROCESSED',
   'ORDER_CANCELLED',
 ] as const;
-/** One of {@link EVENT_TYPES}. */
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Why the buyer is refunded; merchants see it as `refund.reason`. */
+/** Merchants see it as `refund.reason`. */
 export type RefundReason =
   | 'merchant_refund'
   | 'dispute_not_resolved_in_time'
@@ -92,41 +85,40 @@ export type PendingOperation =
   | { kind: 'refunding'; reason: RefundReason };
 
 /**
- * From this dispute of an order on, only an operator decides it for the merchant: a merchant that poses as
- * its buyer, whose link it knows, could otherwise use up the buyer's disputes.
+ * From this dispute of an order on, an operator decides instead of the merchant. Without this limit, a merchant
+ * could pose as the buyer, whose link it knows, and use up the buyer's disputes.
  */
 export const OPERATOR_DECIDES_FROM = 5;
 
 /**
- * A dispute that is DISPUTE_UNDER_REVIEW from its beginning, because an operator decides it: before and after the
- * merchant's evidence. See {@link OPERATOR_DECIDES_FROM}.
+ * A dispute that an operator decides is DISPUTE_UNDER_REVIEW from its beginning. This says whether the merchant has
+ * submitted evidence. See {@link OPERATOR_DECIDES_FROM}.
  */
 export type OperatorReview = 'reviewedWithoutEvidence' | 'reviewedWithEvidence';
 
-/** A status, the operation that is pending at the gateway between two statuses, or an operator's review. */
 export type Phase = OrderStatus | PendingOperation['kind'] | OperatorReview;
 
-/** What decides the phase of an order, of its state or its row. */
+/** The fields, of an order's state or its row, that decide its phase. */
 export interface PhaseFacts {
   status: OrderStatus;
   pendingOperation: PendingOperation | null;
   operatorReview?: OperatorReview | null | undefined;
 }
 
-/** The pending operation of an order; if there is none, its operator's review or its status. */
+/** The pending operation of an order, else its operator's review, else its status. */
 export function phaseOf({ status, pendingOperation, operatorReview }: PhaseFacts): Phase {
   return pendingOperation?.kind ?? operatorReview ?? status;
 }
 
-/** When the order changes without a command: an absolute time, which the sandbox clock can move. */
+/** When the order changes without a command. The sandbox clock can move it. */
 export interface Deadline {
   kind: 'payment_link' | 'completion' | 'dispute_answer';
   atMs: number;
-  /** It was first handled late, and has been extended: the next time it takes effect. */
+  /** True if it was first handled late and has been extended. The next time, it takes effect. */
   isExtended?: true;
 }
 
-/** How much longer people can act when a deadline was first handled late. */
+/** How long a deadline that was first handled late is extended, so that people can still act. */
 export const EXTENSION_MS = 3_600_000;
 
 /** The durations of one order's deadlines, fixed when it is created. */
@@ -136,22 +128,21 @@ export interface OrderTerms {
   disputeAnswerMs: number;
 }
 
-/** Everything that decides an order's transitions: JSON without personal data. */
+/** Everything that decides an order's transitions. It is JSON and contains no personal data. */
 export interface OrderState {
   terms: OrderTerms;
   status: OrderStatus;
   pendingOperation: PendingOperation | null;
   deadline: Deadline | null;
   disputeCount: number;
-  /** Of a dispute that an operator decides; it follows from the steps. */
+  /** Set while an operator decides the dispute. It follows from the steps. */
   operatorReview?: OperatorReview | undefined;
-  /** Steps recorded so far: 1 is the creation. */
+  /** The number of recorded steps: 1 after the creation. */
   stepNumber: number;
-  /** Webhook events so far: `sequence` of the latest one. */
+  /** The number of webhook events: the `sequence` of the latest one. */
   eventSequence: number;
 }
 
-/** The kinds of steps in an order's timeline. */
 export const STEP_KINDS = [
   ...EVENT_TYPES,
   'EVIDENCE_SUBMITTED',
@@ -162,18 +153,17 @@ export const STEP_KINDS = [
   'DEADLINE_EXTENDED',
   'CLOCK_ADVANCED',
 ] as const;
-/** One of {@link STEP_KINDS}. */
 export type StepKind = (typeof STEP_KINDS)[number];
 
-/** Details of a step. They pass through Temporal, so they hold no personal data. */
+/** Details of a step. They pass through Temporal, so they contain no personal data. */
 export interface StepDetails {
-  /** Of CLOCK_ADVANCED: how far the deadline was moved. */
+  /** For CLOCK_ADVANCED: how far the deadline was moved. */
   seconds?: number;
-  /** Of DEADLINE_EXTENDED: the new deadline, in ISO-8601. */
+  /** For DEADLINE_EXTENDED: the new deadline, in ISO 8601. */
   until?: string;
-  /** Of ORDER_CANCELLED: the merchant, or the payment link's expiry. */
+  /** For ORDER_CANCELLED: the merchant cancelled it, or the payment link expired. */
   by?: 'merchant' | 'expiry';
-  /** Of a dispute that an operator decided: in whose favour. */
+  /** For a dispute that an operator decided: in whose favour. */
   for?: 'merchant' | 'buyer';
 }
 

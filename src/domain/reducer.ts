@@ -56,7 +56,6 @@ export function decide(state: OrderState, command: Command, nowMs: number): Deci
   return { outcome: 'changed', ...changeBy(state, transition, command, nowMs) };
 }
 
-/** The state after a recorded step. */
 export function stateAfter(before: OrderState, step: Step): OrderState {
   const { status, pendingOperation, deadline, disputeCount, number, event } = step;
   const eventSequence = event?.sequence ?? before.eventSequence;
@@ -72,7 +71,10 @@ export function stateAfter(before: OrderState, step: Step): OrderState {
   };
 }
 
-/** It follows from the recorded steps, so that a dispute keeps the rules under which it was raised. */
+/**
+ * The operator's review follows from the recorded steps, so that a dispute keeps the rules under which it was
+ * raised.
+ */
 function operatorReviewAfter(
   { operatorReview }: OrderState,
   { status, kind }: Step,
@@ -128,7 +130,7 @@ function statusAfter({ status, disputeCount }: OrderState, transition: Transitio
   return disputeCount + 1 >= OPERATOR_DECIDES_FROM ? ifOperatorDecides : to;
 }
 
-/** A deadline is extended once. */
+/** A deadline is extended only once. */
 function requirementsOf({ deadline }: OrderState, { requires }: Transition) {
   if (!deadline?.isExtended) return requires;
   return requires?.filter((requirement) => requirement !== 'deadline_on_time');
@@ -154,7 +156,7 @@ function deadlineAfter(
   if (command?.type === 'extend') {
     return deadline && { ...deadline, atMs: atMs + EXTENSION_MS, isExtended: true };
   }
-  // Evidence gives new time, also where the dispute was under review before it.
+  // Evidence gives a new deadline, also if the dispute was under review before it.
   if (status === before && command?.type !== 'submitEvidence') return deadline;
   const { deadline: kind } = STATUSES[status];
   switch (kind) {
@@ -168,7 +170,6 @@ function deadlineAfter(
   }
 }
 
-/** The details of a command's step in the timeline. */
 function detailsOf(
   { pendingOperation }: OrderState,
   command: Command | undefined,

@@ -1,9 +1,8 @@
-/** A part of a sentence: a text, or a value that each page writes in its own form. */
+/** A part of a sentence: a text, or a value that each page formats itself. */
 export type SentencePart = string | { readonly at: Date } | { readonly amountPaise: number };
-/** A sentence, as its parts in their order. */
 export type Sentence = readonly SentencePart[];
 
-/** Tags a template: its texts and its values become the parts of a sentence. */
+/** Tags a template. Its texts and its values become the parts of a sentence. */
 export function sentence(
   texts: TemplateStringsArray,
   ...values: readonly SentencePart[]

@@ -8,7 +8,6 @@ import type {
 import type { Sentence } from './sentence.ts';
 import { durationText, sentence } from './sentence.ts';
 
-/** The columns of an order that its sentences name. */
 export interface WaitingOrder {
   terms: OrderTerms;
   amountPaise: number;
@@ -22,33 +21,32 @@ export interface WaitingOrder {
 }
 
 /**
- * A capture that is recorded and that its order has not applied. `reported`: only a callback has told of it.
- * `confirmed`: it makes the order PAID. `looked_at`: it is in another currency or was refunded in part, so people
- * decide what becomes of it.
+ * A recorded capture that its order has not applied. `reported`: only a callback names it. `confirmed`: it makes the
+ * order PAID. `looked_at`: it is in another currency or was refunded in part, so an operator decides about it.
  */
 export type UnappliedCapture = 'reported' | 'confirmed' | 'looked_at';
 
-/** What decides a merchant's sentence beside the order. */
+/** The facts besides the order that decide the merchant's sentence. */
 export interface MerchantCircumstances {
-  /** The database's clock, by which deadlines are decided. */
+  /** The database's clock, which decides deadlines. */
   now: Date;
-  /** The merchant is suspended: nothing is released meanwhile. */
+  /** While the merchant is suspended, nothing is released. */
   isSuspended: boolean;
-  /** A capture that the order has not applied; null or absent if there is none. */
+  /** A capture that the order has not applied. */
   unapplied?: UnappliedCapture | null;
 }
 
-/** What an order waits for, as each of its readers reads it. */
+/** The sentences about what an order waits for, by reader. */
 interface Waiting {
-  /** Operators, in the Temporal UI and in `admin order show`. */
+  /** For operators, in the Temporal UI and in `admin order show`. */
   operator: string;
-  /** The merchant, in the dashboard: what it waits for, until when, and what follows. */
+  /** For the merchant, in the dashboard: what the order waits for, until when, and what follows. */
   merchant: (order: WaitingOrder, circumstances: MerchantCircumstances) => Sentence;
 }
 
 /**
- * What an order waits for in each status, and while an operation is pending at the gateway. `client` is
- * what clients of the API read of an operation: in the timeline, and when a command is refused meanwhile.
+ * What an order waits for in each status, and while an operation is pending at the gateway. `client` is the text for
+ * clients of the API about an operation, in the timeline and in refusals.
  */
 export const WAITING = {
   ACCEPTED: {
@@ -122,7 +120,7 @@ export const WAITING = {
 } as const satisfies Record<OrderStatus | OperatorReview, Waiting> &
   Record<PendingOperation['kind'], Waiting & { client: string }>;
 
-/** What clients of the API read of a capture that its order has not applied, after "; ". */
+/** The text for clients of the API about a capture that its order has not applied. It follows "; ". */
 export const UNAPPLIED = {
   reported: 'its payment is being confirmed',
   confirmed: 'its payment is being confirmed',
@@ -145,7 +143,7 @@ export const AT_DEADLINE = {
   },
 } as const satisfies Record<Deadline['kind'], { client: string; operator: string }>;
 
-/** What the merchant reads while a dispute is received, but not yet a step of the order. */
+/** The merchant's sentence while a dispute is received but is not yet a step of the order. */
 export const DISPUTE_RECEIVED: Sentence = [
   'The buyer has raised a dispute. It is being recorded; then the order waits for your answer.',
 ];
@@ -155,7 +153,7 @@ const refundOf = ({ refundAmountPaise, amountPaise }: WaitingOrder) => ({
   amountPaise: refundAmountPaise ?? amountPaise,
 });
 const linkEndOf = (order: WaitingOrder) => ({ at: order.paymentLinkExpiresAt });
-// In the status with the deadline, the column has a value.
+// The column has a value in the status with this deadline.
 const completionOf = (order: WaitingOrder) => ({ at: order.completesAt ?? order.updatedAt });
 const answerEndOf = (order: WaitingOrder) => ({ at: order.disputeRespondBy ?? order.updatedAt });
 

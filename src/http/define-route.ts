@@ -10,10 +10,10 @@ import type { RateLimiter } from './limits/rate-limit.ts';
 import type { LimiterByEnvironment } from './limits/slots.ts';
 import { checkPart } from './input/validation.ts';
 
-/** Who may call a route: merchants with their two credential headers, or everyone. */
-export type Caller = 'merchant' | 'public';
-
-/** The base paths under which a route exists; only `root` routes are public. */
+/**
+ * The base paths under which a route exists. Everyone may call `root` routes; the others are for merchants,
+ * with their two credential headers.
+ */
 export type Base = 'merchant' | 'sandbox' | 'root';
 
 /** The merchant that the credentials of a request belong to. */
@@ -77,13 +77,13 @@ export interface RefusedInput extends Pick<RawInput, 'query' | 'headers' | 'body
 }
 
 /** What a handler gets: the input, parsed and typed by the route's schemas, and the context. */
-export interface RouteRequest<C extends Caller, P, Q, H, B> {
+export interface RouteRequest<In extends Base, P, Q, H, B> {
   readonly params: Parsed<P>;
   readonly query: Parsed<Q>;
   readonly headers: Parsed<H>;
   readonly body: Parsed<B>;
-  readonly environment: C extends 'merchant' ? Environment : undefined;
-  readonly merchant: C extends 'merchant' ? Merchant : undefined;
+  readonly environment: In extends 'root' ? undefined : Environment;
+  readonly merchant: In extends 'root' ? undefined : Merchant;
   readonly requestId: string;
   readonly clientIp: string;
   readonly log: Logger;
@@ -125,15 +125,22 @@ type OtherFormOf<R extends Record<number, ResponseDeclaration>> = {
     : never;
 }[keyof R & number];
 
+/** What the OpenAPI document says of an operation. */
+interface OperationTexts {
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+}
+
+/** Only routes of merchants have texts, because the document has no others. */
+type TextsOf<In extends Base> = In extends 'root' ? unknown : OperationTexts;
+
 /** The part of a declaration that does not depend on its schemas. */
 interface RouteFacts {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below the base, with parameters in braces: `/orders/{id}`. */
   readonly path: `/${string}`;
   readonly operationId: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly tags: readonly string[];
   /** The errors of this route beyond those that every route of its kind can return. */
   readonly errors?: readonly ErrorCode[];
   /** `json` if absent. */
@@ -162,23 +169,22 @@ interface RouteFacts {
 }
 
 /** Whether an address may call a route only so often in a second; merchant routes are limited by base path. */
-export function isLimited({ caller, isHealthCheck, isCallback }: Route): boolean {
-  return caller === 'public' && !isHealthCheck && !isCallback;
+export function isLimited({ base, isHealthCheck, isCallback }: Route): boolean {
+  return base === 'root' && !isHealthCheck && !isCallback;
 }
 
 /** Declares a route. Validation, OpenAPI and the response check in tests are derived from it. */
-export interface RouteDeclaration<
-  C extends Caller,
+interface RouteDeclaration<
+  In extends Base,
   R extends Record<number, ResponseDeclaration>,
   P,
   Q,
   H,
   B,
 > extends RouteFacts {
-  readonly caller: C;
-  readonly base: C extends 'merchant' ? 'merchant' | 'sandbox' : 'root';
+  readonly base: In;
   /** For a handler that waits for another service: it runs in one of the merchant's slots, and takes no turn. */
-  readonly slots?: C extends 'merchant' ? LimiterByEnvironment : never;
+  readonly slots?: In extends 'root' ? never : LimiterByEnvironment;
   readonly params?: P;
   readonly query?: Q;
   readonly headers?: H;
@@ -188,8 +194,7 @@ export interface RouteDeclaration<
 }
 
 /** A route as the application and the OpenAPI document see it. */
-export interface Route extends RouteFacts {
-  readonly caller: Caller;
+export interface Route extends RouteFacts, Partial<OperationTexts> {
   readonly base: Base;
   readonly slots?: LimiterByEnvironment;
   readonly params: ObjectSchema | undefined;
@@ -245,7 +250,7 @@ const OPTIONAL_BODY = z.object({}).optional();
  * The second step of a declaration. A separate call lets TypeScript infer the literal types first.
  */
 interface DeclaredRoute<
-  C extends Caller,
+  In extends Base,
   R extends Record<number, ResponseDeclaration>,
   P,
   Q,
@@ -253,7 +258,7 @@ interface DeclaredRoute<
   B,
 > {
   handledBy(
-    handler: (request: RouteRequest<C, P, Q, H, B>) => Promise<ReplyOf<R> | OtherFormOf<R>>,
+    handler: (request: RouteRequest<In, P, Q, H, B>) => Promise<ReplyOf<R> | OtherFormOf<R>>,
   ): Route;
   /**
    * For a handler that checks who asks before it validates the input, so that refused input tells a
@@ -264,7 +269,7 @@ interface DeclaredRoute<
   handledUnvalidated(
     handler: (
       request: RequestContext & { readonly sent: RawInput },
-      validate: () => Pick<RouteRequest<C, P, Q, H, B>, keyof RawInput>,
+      validate: () => Pick<RouteRequest<In, P, Q, H, B>, keyof RawInput>,
     ) => Promise<ReplyOf<R>>,
   ): Route;
 }
@@ -275,13 +280,13 @@ interface DeclaredRoute<
  * @throws Error if the parameters of the path and of the params schema differ.
  */
 export function defineRoute<
-  C extends Caller,
+  In extends Base,
   R extends Record<number, ResponseDeclaration>,
   P extends ObjectSchema | undefined = undefined,
   Q extends ObjectSchema | undefined = undefined,
   H extends ObjectSchema | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
->(route: RouteDeclaration<C, R, P, Q, H, B>): DeclaredRoute<C, R, P, Q, H, B> {
+>(route: RouteDeclaration<In, R, P, Q, H, B> & TextsOf<In>): DeclaredRoute<In, R, P, Q, H, B> {
   assertParamsMatchPath(route.path, route.params);
   const { params, query, headers } = route;
   const body = route.body ?? (route.method === 'POST' ? OPTIONAL_BODY : undefined);
@@ -293,7 +298,7 @@ export function defineRoute<
       ...schemas,
       handle: async (input, context) => {
         const request = { ...context, ...parseInput(schemas, input) };
-        return handler(request as RouteRequest<C, P, Q, H, B>);
+        return handler(request as RouteRequest<In, P, Q, H, B>);
       },
     }),
     handledUnvalidated: (handler) => ({
@@ -302,7 +307,7 @@ export function defineRoute<
       handle: async (sent, context) =>
         handler(
           { ...context, sent },
-          () => parseInput(schemas, sent) as RouteRequest<C, P, Q, H, B>,
+          () => parseInput(schemas, sent) as RouteRequest<In, P, Q, H, B>,
         ),
     }),
   };

@@ -2,22 +2,22 @@ import type { Sql } from '../db/client.ts';
 import type { MoneyOwner } from './statement.ts';
 import { heldChange } from './statement.ts';
 
-/** The money of one day of a merchant, in paise. */
+/** A merchant's money on one day, in paise. */
 export interface MoneyDay {
-  /** Of the booking, in Indian time: 2026-11-22. */
+  /** The day of the booking in Indian time, such as 2026-11-22. */
   day: string;
   paidPaise: number;
   releasedPaise: number;
-  /** Returned to buyers, also by the gateway or the bank, less the refunds that failed. */
+  /** Returned to buyers, also by the gateway or the bank, minus the refunds that failed. */
   refundedPaise: number;
-  /** What the day has added to the money that is held. */
   heldChangePaise: number;
 }
 
 /**
- * Reads a merchant's money from the ledger, in one statement: the sealed days, and the lines since then one by one.
+ * Reads a merchant's money from the ledger, in one statement: the sums of sealed days, and the lines that came
+ * later.
  *
- * @returns every day that had any, the oldest first
+ * @returns every day that has lines, the oldest first
  */
 export async function readMoneyDays(
   sql: Sql,

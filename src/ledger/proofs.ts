@@ -8,22 +8,22 @@ import { verifyLedger } from './verify.ts';
 
 const KEPT_DAYS = 30;
 
-/** The one subject of `ledger_fault`: a proof is of the whole ledger. */
+/** The subject of every `ledger_fault`, because a proof covers the whole ledger. */
 const ALERT_SUBJECT = 'ledger';
 
-/** A recorded proof of the whole ledger, without its faults. */
 export interface ProofSummary {
   proofId: number;
-  /** When the ledger had been read. */
   at: Date;
   durationMs: number;
   ok: boolean;
   faultCount: number;
-  /** What was checked: the balances, their sums, and the number of lines, orders and captures. */
   figures: ProofFigures;
 }
 
-/** What a proof keeps of a verification. */
+/**
+ * The figures of a verification that a proof stores: the balances, their sums, and the number of lines, orders and
+ * captures.
+ */
 export type ProofFigures = Pick<
   Verification,
   'accounts' | 'sums' | 'lineCount' | 'orderCount' | 'captureCount' | 'capturesUnderWay'
@@ -73,7 +73,6 @@ async function writeProof(sql: Sql, result: Verification, durationMs: number): P
       ${result.faultCount}, ${sql.json(faults)})`;
 }
 
-/** The latest proof with its faults; undefined before the first one. */
 export async function findLatestProof(sql: Sql): Promise<LedgerProof | undefined> {
   const [proof] = await sql<LedgerProof[]>`
     SELECT proof_id, at, duration_ms, ok, fault_count, figures, faults
@@ -82,9 +81,9 @@ export async function findLatestProof(sql: Sql): Promise<LedgerProof | undefined
 }
 
 /**
- * Recorded proofs, the latest first.
+ * Lists proofs, the latest first.
  *
- * @param olderThan the id of the last proof of the page before
+ * @param olderThan the id of the last proof of the previous page
  * @returns at most `limit`, and whether there are more
  */
 export async function listProofs(

@@ -1,4 +1,3 @@
-/** What other features may import from the ledger. */
 export type { MoneyDay } from './merchant-money.ts';
 export { readMoneyDays } from './merchant-money.ts';
 export type { RunningLine } from './running-ledger.ts';

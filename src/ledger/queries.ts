@@ -2,19 +2,19 @@ import type { Sql } from '../db/client.ts';
 import type { Environment, OrderStatus } from '../domain/index.ts';
 import * as rules from './rules.ts';
 
-/** The accounts of the double-entry ledger; each environment has its own set. */
+/** The accounts of the double-entry ledger. Each environment has its own set. */
 export type LedgerAccount =
   | 'gateway_clearing'
   | 'merchant_held'
   | 'merchant_available'
   | 'surplus'
   | 'refunds'
-  /** What the platform has paid for lost chargebacks. */
+  /** What the platform paid for lost chargebacks. */
   | 'platform_losses'
-  /** What the gateway has charged the platform. */
+  /** What the gateway charged the platform. */
   | 'gateway_fees';
 
-/** The balance of an account, and the balance that orders, surplus and reversals require. */
+/** The balance of an account, and the balance that follows from orders, surplus and reversals. */
 export interface AccountBalance {
   environment: Environment;
   account: LedgerAccount;
@@ -22,13 +22,10 @@ export interface AccountBalance {
   expectedPaise: number;
 }
 
-/** One contradiction between the ledger and the other tables. */
+/** A contradiction between the ledger and the other tables. */
 export interface LedgerFault {
   rule: string;
-  /**
-   * An order number, the id of a payment or reversal after its gateway and a colon, or a merchant's
-   * day.
-   */
+  /** An order number, `<gateway>:<id>` of a payment or reversal, or a merchant's day. */
   subject: string;
   fault: string;
 }
@@ -39,7 +36,7 @@ export interface LedgerSnapshot {
   lineCount: number;
   orderCount: number;
   captureCount: number;
-  /** Recent captures without a line, which are not faults yet. */
+  /** Recent captures without a line. They are not faults yet. */
   capturesUnderWay: number;
   /** Captures without a line: in another currency, or refunded before an order applied them. */
   unfitCaptureCount: number;
@@ -48,13 +45,12 @@ export interface LedgerSnapshot {
   reversalCount: number;
   outsideSettlementCount: number;
   faultCount: number;
-  /** The first `maxFaults` of them. */
   faults: LedgerFault[];
 }
 
 /**
- * Reads the ledger and the tables that it is checked against in one statement, so in one database
- * snapshot: with several, an order that is paid between two of them would look like a fault.
+ * Reads the ledger and the tables that it is checked against in one statement, so in one database snapshot. With
+ * several statements, an order paid between two of them would look like a fault.
  */
 export async function readLedgerSnapshot(sql: Sql, maxFaults: number): Promise<LedgerSnapshot> {
   const [snapshot] = await sql<LedgerSnapshot[]>`
@@ -86,8 +82,8 @@ export async function readLedgerSnapshot(sql: Sql, maxFaults: number): Promise<L
 }
 
 /**
- * The balances of both environments; the money that came in equals the sum of the other accounts.
- * The caller reads them as JSON, whose keys are not renamed: hence the two quoted names.
+ * The balances of both environments. The money that came in equals the sum of the other accounts. Two names are
+ * quoted because the caller reads JSON, whose keys are not converted to camel case.
  */
 function balances(sql: Sql) {
   return sql`
@@ -127,7 +123,6 @@ export interface LedgerLine {
   gatewayPaymentId: string;
 }
 
-/** The fields of an order that concern its money. */
 export interface LedgerOrder {
   orderNumber: string;
   merchantId: string;
@@ -138,7 +133,6 @@ export interface LedgerOrder {
   outsideReference: string | null;
 }
 
-/** @returns undefined when there is no such order */
 export async function findLedgerOrder(
   sql: Sql,
   orderNumber: string,
@@ -151,7 +145,7 @@ export async function findLedgerOrder(
   return row;
 }
 
-/** The lines of an order, including its surplus, oldest first. */
+/** Lists the lines of an order, including its surplus, oldest first. */
 export async function listLines(sql: Sql, orderNumber: string): Promise<LedgerLine[]> {
   return sql<LedgerLine[]>`
     SELECT at, operation, debit_account AS from, credit_account AS to, amount_paise,

@@ -3,7 +3,7 @@ import type { Sql } from '../db/client.ts';
 import type { Funds } from '../domain/index.ts';
 import { ORDER_STATUSES, PAID_STATUSES, STATUSES } from '../domain/index.ts';
 
-/** How long a capture may have no line before it counts as a fault. */
+/** A capture without a line is a fault after this time. */
 const CAPTURE_UNDER_WAY_MINUTES = 10;
 
 /** The account that contains an order's money, by the funds of its status. */
@@ -14,7 +14,6 @@ const ACCOUNTS = {
   refunded: 'refunds',
 } as const satisfies Record<Funds, string | null>;
 
-/** The statuses of orders with these funds. */
 const statusesWith = (funds: Funds) =>
   ORDER_STATUSES.filter((status) => STATUSES[status].funds === funds);
 
@@ -23,13 +22,13 @@ export function isUnderWay(sql: Sql) {
   return sql`p.is_whole AND p.captured_at > service_now() - ${CAPTURE_UNDER_WAY_MINUTES} * interval '1 minute'`;
 }
 
-/** The lines of each payment but those of fees, aggregated into one row, which the rules below check. */
+/** The lines of each payment except its fees, aggregated into one row. The rules below check these rows. */
 export function linesOfPayments(sql: Sql) {
   return sql`
     SELECT gateway, gateway_payment_id,
       count(*) FILTER (WHERE operation = 'capture') AS captures,
       count(*) FILTER (WHERE operation = 'release') AS releases,
-      -- Those that have not failed.
+      -- The refunds that have not failed.
       count(*) FILTER (WHERE operation = 'refund')
         - count(*) FILTER (WHERE operation = 'refund_failed') AS refunds,
       bool_or(operation = 'refund_failed') AS has_failed,
@@ -44,7 +43,7 @@ export function linesOfPayments(sql: Sql) {
     GROUP BY gateway, gateway_payment_id`;
 }
 
-/** How a fault names a payment: ids are unique at one gateway only. */
+/** A fault names a payment by gateway and id, because ids are unique at one gateway only. */
 const paymentIn = (sql: Sql, table: Fragment) =>
   sql`gateway_subject(${table}.gateway, ${table}.gateway_payment_id)`;
 
@@ -56,8 +55,8 @@ const reversedFrom = (sql: Sql, account: string) => sql`
     AND debit_account = ${account}::ledger_account), 0)`;
 
 /**
- * A payment that was captured in full and in INR has exactly one capture line, of its amount. Any
- * other payment has no line, because neither an order nor an account has its money.
+ * A payment that was captured in full and in INR has exactly one capture line, of its amount. Any other payment has
+ * no line, because its money belongs to no order and no account.
  */
 export function captureFaults(sql: Sql) {
   return sql`
@@ -107,9 +106,9 @@ export function lineFaults(sql: Sql) {
 }
 
 /**
- * The status of an order determines the lines of its payment: none, held, released or refunded. A
- * release or refund moves everything that the gateway has not reversed; nothing stays held. A refund that
- * has failed is held again until it is made again.
+ * The status of an order determines the lines of its payment: none, held, released or refunded. A release or refund
+ * moves everything that the gateway has not reversed, so nothing stays held. After a failed refund the money is held
+ * until the refund is repeated.
  */
 export function orderFaults(sql: Sql) {
   return sql`
@@ -164,8 +163,8 @@ export function surplusFaults(sql: Sql) {
 }
 
 /**
- * Each reversal that has taken money has one line, of its amount or of the rest of the payment. The
- * platform pays the rest of a lost chargeback. Any other reversal has no line.
+ * Each reversal that took money has one line, of its amount or of the rest of the payment. The platform pays the
+ * rest of a lost chargeback. Any other reversal has no line.
  */
 export function reversalFaults(sql: Sql) {
   return sql`
@@ -192,7 +191,7 @@ export function reversalFaults(sql: Sql) {
         AND l.held_paise + l.available_paise + l.surplus_paise > 0)`;
 }
 
-/** Each payment has one line for its fee and one for that of its transfer, if the gateway has charged them. */
+/** Each payment has one line for its fee and one for its transfer's fee, if the gateway has charged them. */
 export function feeFaults(sql: Sql) {
   return sql`
     SELECT 'fee', gateway_subject(gateway, gateway_payment_id),
@@ -209,7 +208,7 @@ export function feeFaults(sql: Sql) {
       OR coalesce(p.transfer_fee_paise, 0) <> coalesce(l.transfer_paise, 0)`;
 }
 
-/** The sums of a merchant's days are those of the lines that have been added up. */
+/** The stored sums of a merchant's days equal the sums of their sealed lines. */
 export function dayFaults(sql: Sql) {
   return sql`
     SELECT 'day', format('%s %s %s', merchant_id, environment, day),
@@ -224,7 +223,7 @@ export function dayFaults(sql: Sql) {
     WHERE d.amount_paise IS DISTINCT FROM l.amount_paise`;
 }
 
-/** The expected balance of each account, from the orders, the surplus, the reversals and the fees only. */
+/** The expected balance of each account, computed from the orders, the surplus, the reversals and the fees only. */
 export function expectedBalances(sql: Sql) {
   const accounts = Object.fromEntries(
     PAID_STATUSES.map((status) => [status, ACCOUNTS[STATUSES[status].funds]]),

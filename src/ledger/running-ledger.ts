@@ -1,6 +1,6 @@
 import type { LedgerAccount, LedgerLine } from './queries.ts';
 
-/** Where an order's money is after a line, in paise. */
+/** The balances of an order's money after a line, in paise. */
 export interface RunningBalances {
   heldPaise: number;
   releasedPaise: number;
@@ -9,16 +9,15 @@ export interface RunningBalances {
   surplusPaise: number;
 }
 
-/** The platform's own money. */
+/** Operations on the platform's own money. */
 type FeeOperation = 'payment_fee' | 'transfer_fee';
 
-/** A line of an order's money, as its merchant sees it. */
+/** A line of an order's money that its merchant sees. */
 type MoneyLine = LedgerLine & { operation: Exclude<LedgerLine['operation'], FeeOperation> };
 
-/** A line of an order's ledger with the balances after it. */
 export type RunningLine = MoneyLine & RunningBalances;
 
-/** The balance that each account shows; money that is not this order's has none. */
+/** The balance to which each account belongs. Accounts that are absent hold no money of the order. */
 const BALANCES = {
   gateway_clearing: null,
   merchant_held: 'heldPaise',
@@ -39,7 +38,7 @@ const EMPTY: RunningBalances = {
 const isMoneyLine = (line: LedgerLine): line is MoneyLine =>
   line.operation !== 'payment_fee' && line.operation !== 'transfer_fee';
 
-/** Adds to each line of an order, oldest first, the balances after it. Leaves out the platform's fees. */
+/** Adds to each line of an order, oldest first, the balances after it. Omits the platform's fees. */
 export function runningLedger(lines: readonly LedgerLine[]): RunningLine[] {
   let balances = EMPTY;
   return lines.filter(isMoneyLine).map((line) => {

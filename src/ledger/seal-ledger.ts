@@ -1,13 +1,13 @@
 import type { Sql } from '../db/client.ts';
 
-/** The lines that one statement adds up: far below its time limit. */
+/** The most lines that one statement adds up. It stays far below the time limit of a statement. */
 const LINES_PER_STATEMENT = 100_000;
 
 /**
- * Adds the lines of the ledger up to sums of a merchant's day, which {@link readMoneyDays} reads. The
- * newest lines stay outside until the run after the next: see the SQL function `seal_ledger_lines`.
+ * Adds up the ledger's lines by merchant and day; {@link readMoneyDays} reads the sums. The newest lines are left
+ * for the run after the next: see the SQL function `seal_ledger_lines`.
  *
- * @returns the number of lines that are sealed now
+ * @returns the number of lines that this call sealed
  */
 export async function sealLedgerLines(
   sql: Sql,

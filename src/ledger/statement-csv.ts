@@ -10,16 +10,16 @@ import { readStatement } from './statement.ts';
 
 const LINES_PER_PART = 1000;
 
-/** What a program reads has the values of the JSON; a person's file has the times and references of the page. */
+/** `program`: the values of the JSON. `person`: the times and references that the page shows. */
 export type StatementReader = 'program' | 'person';
 
 const TIMES = new Set(['booked_at', 'happened_at']);
 const REFERENCES = new Set(['merchant_order_id', 'utr', 'payout_utr']);
 
 /**
- * A day's statement as CSV, with the fields of the JSON as columns: the opening balance, every line, and the
- * closing balance, which of a day that is not closed is called `balance_for_now`. It reads a thousand lines
- * at a time, each when the reader asks for more.
+ * A day's statement as CSV. Its columns are the fields of the JSON. It has the opening balance, every line and the
+ * closing balance, which is called `balance_for_now` if the day is not closed. It reads a thousand lines at a time,
+ * each when the reader asks for more.
  *
  * @throws DomainError `NOT_FOUND` for a day that has not begun, before the first text
  */
@@ -46,7 +46,7 @@ async function* csvParts(
     (isForPerson ? UTF_8_MARK : '') +
       csvOf([names, balanceRow('opening_balance', first.openingPaise)])
   );
-  // Of a day that is not closed, lines may be added between two parts.
+  // On a day that is not closed, lines may be added between two parts.
   let balancePaise = first.openingPaise;
   for (let page = first; ;) {
     if (page.lines.length > 0) yield csvOf(page.lines.map((line) => cellsOf(presentLine(line))));
@@ -58,13 +58,12 @@ async function* csvParts(
   yield csvOf([balanceRow(name, balancePaise)]);
 }
 
-/** As wide as the lines are. */
+/** A balance as a row with all columns of a line. */
 function balanceRow(type: string, paise: number): CsvCell[] {
   const cells: Record<string, CsvCell> = { type, amount: rupeesFromPaise(paise) };
   return LINE_FIELDS.map((name) => cells[name] ?? '');
 }
 
-/** An absent value is empty. */
 const cellsForProgram = (line: PresentedLine): CsvCell[] =>
   Object.values(line).map((value) => value ?? '');
 

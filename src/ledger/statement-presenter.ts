@@ -5,7 +5,7 @@ import { LINE_TYPES } from './statement.ts';
 
 const dateTime = z.iso.datetime();
 
-/** One line of a statement. Its fields are the columns of the CSV, too. */
+/** One line of a statement. Its fields are also the columns of the CSV. */
 export const statementLineSchema = z
   .object({
     type: z.enum(LINE_TYPES).meta({
@@ -49,13 +49,10 @@ export const statementLineSchema = z
     }),
   })
   .meta({ id: 'StatementLine' });
-/** A line as JSON. */
 export type PresentedLine = z.infer<typeof statementLineSchema>;
 
-/** The names of the fields, in their one order. */
 export const LINE_FIELDS = Object.keys(statementLineSchema.shape);
 
-/** The line as JSON. */
 export function presentLine(line: StatementLine): PresentedLine {
   return {
     type: line.type,

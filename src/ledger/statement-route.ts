@@ -18,7 +18,6 @@ export const daySchema = z.iso
   .date({ error: NO_DAY })
   .refine((day) => day >= '0001', { error: NO_DAY });
 
-/** The place after a page. */
 const statementCursor = cursorInQuery(z.tuple([z.int().min(0)]));
 
 const statementSchema = z
@@ -40,11 +39,9 @@ const statementSchema = z
   })
   .meta({ id: 'Statement' });
 
-/** The statement of a merchant's money, day by day. */
 export function statementRoute(sql: Sql): Route {
   return defineRoute({
     base: 'merchant',
-    caller: 'merchant',
     tags: ['Statements'],
     method: 'GET',
     path: '/statements/{date}',

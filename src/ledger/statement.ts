@@ -3,13 +3,12 @@ import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
 
-/** A merchant in one environment. */
 export interface MoneyOwner {
   merchantId: string;
   environment: Environment;
 }
 
-/** What a line of a statement says, in the order in which a payment can have them. */
+/** The types of lines, in the order in which a payment can have them. */
 export const LINE_TYPES = [
   'paid',
   'released',
@@ -19,85 +18,85 @@ export const LINE_TYPES = [
   'reversed',
   'charged_back',
 ] as const;
-/** One of {@link LINE_TYPES}. */
 export type LineType = (typeof LINE_TYPES)[number];
 
-/** One movement of a merchant's money, or what the gateway has said of it since. */
+/** A movement of a merchant's money, or a later report of the gateway about one. */
 export interface StatementLine {
   type: LineType;
   amountPaise: number;
-  /** What it adds to the held balance; 0 if the money had been released before, and of a payout. */
+  /** The change of the held balance. 0 for a payout, and for money that had been released before. */
   balanceChangePaise: number;
   bookedAt: Date;
-  /** The time of the step, which may have been recorded late; of a payout, when the service learned it. */
+  /** The time of the step, which may have been recorded late. For a payout, when the service learned of it. */
   at: Date;
   orderNumber: string;
   merchantOrderId: string | null;
   gatewayPaymentId: string;
-  /** Of a release, and of its payout. */
+  /** Set for a release and its payout. */
   gatewayTransferId: string | null;
-  /** Of every kind of refund. */
+  /** Set for every kind of refund. */
   gatewayRefundId: string | null;
   gatewayChargebackId: string | null;
-  /** Of the payment, where the gateway reports it. */
+  /** The payment's UTR, if the gateway reports it. */
   utr: string | null;
-  /** With which payout to the merchant's bank a released transfer was settled. */
+  /** The payout to the merchant's bank that settled a released transfer. */
   gatewayPayoutId: string | null;
   payoutUtr: string | null;
 }
 
-/** The day of a merchant: its balances, and a part of its lines in the order of their booking. */
+/** A merchant's day: its balances, and a part of its lines in the order of booking. */
 export interface StatementPage {
   lines: StatementLine[];
-  /** The place after the last line; null if that is the last one of the day for now. */
+  /** The place after the last line. Null if the day has no more lines now. */
   next: StatementPlace | null;
-  /** Held at the beginning and at the end of the day. */
+  /** The held balance at the beginning of the day; `closingPaise` is that at its end. */
   openingPaise: number;
   closingPaise: number;
-  /** No line will be added to the day. */
+  /** True if no line will be added to the day. */
   isClosed: boolean;
 }
 
-/** The last line that a client has read. */
 export type StatementPlace = readonly [lineId: number];
 
-/** Which lines of a day to read. */
 export interface StatementPart {
   after?: StatementPlace | undefined;
   skip?: number;
   size: number;
 }
 
-/** The lines of a merchant's day, for the index of the same expressions. */
+/** The condition for the lines of a merchant's day. It repeats the expressions of the index. */
 const linesOfDay = (sql: Sql, { merchantId, environment }: MoneyOwner, day: string) => sql`
   t.merchant_id = ${merchantId} AND t.environment = ${environment}
     AND indian_day(t.booked_at) = ${day}::date
     AND is_merchants_money(t.debit_account, t.credit_account)`;
 
-/** The payouts that the service learned on a merchant's day, for the index of the same expressions. */
+/**
+ * The condition for the payouts that the service learned of on a merchant's day. It repeats the expressions of the
+ * index.
+ */
 const payoutsOfDay = (sql: Sql, { merchantId, environment }: MoneyOwner, day: string) => sql`
   s.merchant_id = ${merchantId} AND s.environment = ${environment}
     AND indian_day(s.booked_at) = ${day}::date`;
 
-/** The type of a line `t`. @param reversalKind of its reversal */
+/** SQL: the type of line `t`. @param reversalKind the kind of the line's reversal */
 const typeOf = (sql: Sql, reversalKind: Fragment) => sql`
   CASE t.operation WHEN 'capture' THEN 'paid' WHEN 'release' THEN 'released'
     WHEN 'refund' THEN 'refunded' WHEN 'reversal' THEN
       CASE ${reversalKind} WHEN 'chargeback' THEN 'charged_back' ELSE 'reversed' END
     ELSE t.operation END`;
 
-/** What a line `t`, or a sum of lines, adds to what is held for the merchant. */
+/** SQL: the change of the merchant's held balance by line `t`, or by a sum of lines. */
 export const heldChange = (sql: Sql) => sql`
   CASE 'merchant_held'::ledger_account WHEN t.credit_account THEN t.amount_paise
     WHEN t.debit_account THEN -t.amount_paise ELSE 0 END`;
 
 /**
- * Reads a part of a merchant's day, with its balances, in one statement, so at one moment: the balances are
- * those of the sealed days and of the lines since then.
+ * Reads a part of a merchant's day, with its balances, in one statement. The balances are the sums of the sealed
+ * days and the lines that came later.
  *
- * @param day in Indian time, as `2026-11-20`
+ * @param day in Indian time, such as `2026-11-20`
  * @param page.after undefined begins with the first line
- * @param page.skip the lines between that place and the page
+ * @param page.skip the number of lines between that place and the page
  * @throws DomainError `NOT_FOUND` for a day that has not begun
  */
 export async function readStatement(
@@ -130,8 +129,8 @@ interface Part {
 }
 
 /**
- * The id of the last line that is skipped, or one after all of the day. Only the ids are read: a day's
- * totals, which are on the same page, read as many lines.
+ * The id of the last skipped line, or an id after all lines of the day. It reads only ids; the day's totals, on the
+ * same page, read as many lines.
  */
 async function placeAfter(
   sql: Sql,
@@ -150,7 +149,7 @@ async function placeAfter(
   return row?.lineId ?? Number.MAX_SAFE_INTEGER;
 }
 
-/** The first lines of the ledger after a place, in the columns of a {@link LineRow}. */
+/** The next lines of the ledger after a place, in the columns of a {@link LineRow}. */
 const ledgerLines = (sql: Sql, owner: MoneyOwner, day: string, { after, limit }: Part) => sql`
   SELECT t.transfer_id AS line_id, ${typeOf(sql, sql`r.kind`)} AS type, t.amount_paise,
     ${heldChange(sql)} AS balance_change_paise, t.booked_at, t.at, t.order_number,
@@ -168,7 +167,7 @@ const ledgerLines = (sql: Sql, owner: MoneyOwner, day: string, { after, limit }:
   WHERE ${linesOfDay(sql, owner, day)} AND t.transfer_id > ${after}
   ORDER BY t.transfer_id LIMIT ${limit}`;
 
-/** The same of payouts, whose ids are from the sequence of the ledger's lines. */
+/** The same for payouts, whose ids come from the sequence of the ledger's lines. */
 const payoutLines = (sql: Sql, owner: MoneyOwner, day: string, { after, limit }: Part) => sql`
   SELECT s.line_id, 'paid_out', t.amount_paise, 0, s.booked_at, s.booked_at, s.order_number,
     o.merchant_order_id, t.gateway_payment_id, t.movement_id, NULL, NULL, NULL, s.payout_id, s.utr
@@ -178,7 +177,6 @@ const payoutLines = (sql: Sql, owner: MoneyOwner, day: string, { after, limit }:
   WHERE ${payoutsOfDay(sql, owner, day)} AND s.line_id > ${after}
   ORDER BY s.line_id LIMIT ${limit}`;
 
-/** The balances of a merchant's day, whether it has begun, and whether it is closed. */
 function dayHead(sql: Sql, { merchantId, environment }: MoneyOwner, day: string) {
   const own = sql`merchant_id = ${merchantId} AND environment = ${environment}`;
   return sql`
@@ -198,27 +196,27 @@ function dayHead(sql: Sql, { merchantId, environment }: MoneyOwner, day: string)
 
 type LineRow = StatementLine & { lineId: number };
 
-/** The one row of a day without lines has no line. */
+/** A day without lines has one row, without a line. */
 type PageRow = Pick<StatementPage, 'openingPaise' | 'closingPaise' | 'isClosed'> & {
   hasBegun: boolean;
 } & (LineRow | { [Field in keyof LineRow]: null });
 
 const isLine = (row: PageRow): row is PageRow & LineRow => row.lineId !== null;
 
-/** The lines of one type in a merchant's day. */
+/** The sum of a merchant's lines of one type in a day. */
 export interface LineTotal {
   type: LineType;
   lineCount: number;
   amountPaise: number;
 }
 
-/** The lines of a merchant's day by their type; a type without lines is absent. */
+/** Sums a merchant's lines of a day by type. A type without lines is absent. */
 export async function readStatementTotals(
   sql: Sql,
   owner: MoneyOwner,
   day: string,
 ): Promise<LineTotal[]> {
-  // As a subquery, which is evaluated for the few reversals alone: a join took half of the time.
+  // A subquery is evaluated only for the few reversals. A join took half of the time.
   const reversalKind = sql`(SELECT r.kind FROM gateway_reversals r
     WHERE r.gateway = t.gateway AND r.reversal_id = t.reversal_id)`;
   return sql<LineTotal[]>`

@@ -10,12 +10,10 @@ import type {
 } from './queries.ts';
 import { findLedgerOrder, listLines, readLedgerSnapshot } from './queries.ts';
 
-/** A broken ledger can have as many faults as orders; these are enough to find the cause. */
+/** A broken ledger can have as many faults as orders. This many are enough to find the cause. */
 const MAX_FAULTS = 100;
 
-/** The result of {@link verifyLedger}. */
 export interface Verification extends Omit<LedgerSnapshot, 'faultCount'> {
-  /** True without any fault. */
   ok: boolean;
   /** The sum over all accounts, which must be zero. */
   sums: { environment: Environment; sumPaise: number }[];
@@ -23,8 +21,8 @@ export interface Verification extends Omit<LedgerSnapshot, 'faultCount'> {
 }
 
 /**
- * Verifies the whole ledger: each account against the orders, and payments, lines, orders, surplus
- * refunds and reversals against each other. It relies on no constraint of the database.
+ * Verifies the whole ledger: each account against the orders, and payments, lines, orders, surplus refunds and
+ * reversals against each other. It relies on no constraint of the database.
  */
 export async function verifyLedger(sql: Sql): Promise<Verification> {
   const snapshot = await readLedgerSnapshot(sql, MAX_FAULTS);
@@ -41,14 +39,13 @@ export async function verifyLedger(sql: Sql): Promise<Verification> {
   return { ok: faultCount === 0, ...snapshot, sums, faultCount, faults };
 }
 
-/** An order with its lines and balances. */
 export interface OrderLedger extends LedgerOrder {
   lines: LedgerLine[];
   /** The sum of the order's lines in each account. */
   balances: { account: string; balancePaise: number }[];
 }
 
-/** The ledger of one order. @throws DomainError `ORDER_NOT_FOUND` */
+/** Reads the ledger of one order. @throws DomainError `ORDER_NOT_FOUND` */
 export async function showLedger(sql: Sql, orderNumber: string): Promise<OrderLedger> {
   const order = await findLedgerOrder(sql, orderNumber);
   if (!order) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);

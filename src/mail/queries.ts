@@ -81,7 +81,7 @@ export interface OrderMailRecord {
 
 const MOST_MAILS = 100;
 
-/** The latest mails about an order, the oldest first. Records are kept for MAIL_RETENTION_DAYS. */
+/** The latest mails about an order, the oldest first. Records are kept for 30 days. */
 export async function listOrderMails(sql: Sql, orderNumber: string): Promise<OrderMailRecord[]> {
   const mails = await sql<OrderMailRecord[]>`
     SELECT kind, created_at, sent_at, failure FROM mails

@@ -5,7 +5,7 @@ import { tableTimeText } from '../pages/format.ts';
 import type { AuditEntry, AuditFilter } from './audit-log.ts';
 import { auditPages } from './audit-log.ts';
 
-/** The columns of the file, in their order. An absent value is empty. */
+/** The columns of the file, in order. An absent value is empty. */
 const COLUMNS = {
   id: (entry) => entry.id,
   at: (entry) => entry.at.toISOString(),
@@ -22,8 +22,8 @@ const COLUMNS = {
 } as const satisfies Record<string, (entry: AuditEntry) => CsvCell>;
 
 /**
- * Writes the lines that match as a CSV file for people, the latest first. It reads a thousand rows at a time, each
- * when the reader asks for more, so neither memory nor a connection is held.
+ * Writes the matching lines as a CSV file for people, the latest first. It reads a thousand rows at a time, each
+ * when the reader asks for more, so it holds neither much memory nor a connection.
  */
 export async function* auditCsv(sql: Sql, filter: AuditFilter): AsyncGenerator<string> {
   yield UTF_8_MARK + csvOf([Object.keys(COLUMNS)]);

@@ -5,13 +5,12 @@ import type { HelperName } from '../orders/public.ts';
 import type { StepKind } from '../domain/index.ts';
 import { STEP_KINDS } from '../domain/index.ts';
 
-/** The rows of each statement of {@link auditPages}. */
 const ROWS_PER_PAGE = 1000;
 
-/** The actor of the steps that no person has caused: payments, deadlines, the gateway's results. */
+/** The actor of steps that no person caused: payments, deadlines, the gateway's results. */
 const NO_PERSON = 'service';
 
-/** How the list names the commands on orders. A step without a command has its kind as its action. */
+/** The action that the list shows for each command on orders. A step without a command has its kind as its action. */
 const COMMAND_ACTIONS = {
   deliver: 'order.deliver',
   cancel: 'order.cancel',
@@ -30,40 +29,38 @@ const COMMAND_ACTIONS = {
   chargeback: 'order.test_chargeback',
   failRefund: 'order.test_fail_refund',
 } as const satisfies Record<OrderMessageName | HelperName, string>;
-/** The action of a command on an order. */
 export type CommandAction = (typeof COMMAND_ACTIONS)[keyof typeof COMMAND_ACTIONS];
 
-/** Which lines to list; an absent field matches all. */
+/** Which lines to list. An absent field matches all. */
 export interface AuditFilter {
   /** Lines about this order, its webhook deliveries or its surplus payments. */
   orderNumber?: string | undefined;
-  /** Lines about exactly this: an order number, a delivery id, an API key, … */
+  /** Lines with exactly this subject: an order number, a delivery id, an API key, … */
   subject?: string | undefined;
   merchantId?: string | undefined;
   actor?: string | undefined;
   action?: string | undefined;
   since?: Date | undefined;
-  /** Lines before this time. */
   until?: Date | undefined;
-  /** Lines older than the one with this id: the next page. */
+  /** Only lines after the one with this id in the list, which is the last line of the previous page. */
   olderThan?: string | undefined;
 }
 
-/** One line: who did what, why, when and from where, and what came of it. */
+/** One line: who did what, why, when and from where, and the outcome. */
 export interface AuditEntry {
-  /** Unique, and in the order of the list: it begins with the time in microseconds. */
+  /** Unique, and sorted like the list: it begins with the time in microseconds. */
   id: string;
   at: Date;
   actor: string;
-  /** The client's IP address; null on the command line, and empty once it is erased. */
+  /** The client's IP address. Null for acts on the command line, and empty once it is erased. */
   address: string | null;
-  /** The request of a command; null of any other line. */
+  /** The id of the request that gave the command. Null for other lines. */
   requestId: string | null;
   action: string;
-  /** The outcome of a command; null of a line whose row was written with the change itself. */
+  /** The outcome of a command. Null for other lines, which are written with the change itself. */
   outcome: 'WAITING' | 'DONE' | 'REFUSED' | null;
   merchantId: string | null;
-  /** The order number, delivery id, gateway and its payment id, … */
+  /** An order number, a delivery id, `<gateway>:<payment id>`, … */
   subject: string | null;
   reason: string | null;
   details: Record<string, unknown>;
@@ -73,8 +70,8 @@ export interface AuditEntry {
 export const AUDIT_ID = /^\d{1,17}\.[\x21-\x7e]{1,600}$/;
 
 /**
- * Lists what was done, latest first: the commands on orders (`order_commands`), the steps that no person
- * has caused (`order_steps`), and everything else (`audit_log`).
+ * Lists what was done, latest first: commands on orders (`order_commands`), steps that no person caused
+ * (`order_steps`), and everything else (`audit_log`).
  *
  * @returns at most `limit`, and whether there are more
  */
@@ -95,15 +92,15 @@ export async function listAudit(
   return { entries: rows.slice(0, limit).map(withAction), hasMore: rows.length > limit };
 }
 
-/** Names the action of a command. */
+/** Adds the action to a line of a command. */
 const withAction = (entry: AuditEntry): AuditEntry =>
   entry.outcome === null
     ? entry
     : { ...entry, action: COMMAND_ACTIONS[entry.action as keyof typeof COMMAND_ACTIONS] };
 
 /**
- * Yields all lines that match, latest first, in pages of 1,000: each page is one statement, which
- * begins after the last line of the page before it.
+ * Yields all matching lines, latest first, in pages of 1,000. Each page is one statement, which begins after the
+ * last line of the previous page.
  */
 export async function* auditPages(sql: Sql, filter: AuditFilter): AsyncGenerator<AuditEntry[]> {
   let page = await listAudit(sql, filter, ROWS_PER_PAGE);
@@ -115,7 +112,6 @@ export async function* auditPages(sql: Sql, filter: AuditFilter): AsyncGenerator
   }
 }
 
-/** The rows of `audit_log`. */
 function logLines(sql: Sql, filter: AuditFilter) {
   const { orderNumber, subject, actor, action } = filter;
   const id = lineId(sql, sql`at`, sql`lpad(audit_id::text, 19, '0')`);
@@ -130,7 +126,7 @@ function logLines(sql: Sql, filter: AuditFilter) {
       ${action ? sql`AND action = ${action}` : sql``}`;
 }
 
-/** The commands on orders; undefined if the filter's action is none. */
+/** The commands on orders. Undefined if the filter's action is not one of them. */
 function commandLines(sql: Sql, filter: AuditFilter) {
   const { orderNumber, subject, actor, action } = filter;
   const names = Object.entries(COMMAND_ACTIONS);
@@ -153,7 +149,7 @@ function commandLines(sql: Sql, filter: AuditFilter) {
       ${name ? sql`AND name = ${name}` : sql``}`;
 }
 
-/** The steps that no person has caused; undefined if the filter excludes them all. */
+/** The steps that no person caused. Undefined if the filter excludes them all. */
 function stepLines(sql: Sql, filter: AuditFilter) {
   const { orderNumber, subject, actor, action } = filter;
   if (actor && actor !== NO_PERSON) return undefined;
@@ -174,18 +170,18 @@ function stepLines(sql: Sql, filter: AuditFilter) {
       ${action ? sql`AND kind = ${action}` : sql``}`;
 }
 
-/** The id of a line: its time in microseconds, and what tells it from others of the same time. */
+/** SQL: the id of a line. It has the time in microseconds, and a key that distinguishes lines of the same time. */
 const lineId = (sql: Sql, at: Fragment, key: Fragment) =>
   sql`((extract(epoch FROM ${at}) * 1000000)::bigint || '.' || ${key})`;
 
-/** The conditions that every source has, in the terms of its columns. */
+/** The conditions that all sources share, with each source's columns. */
 function commonConditions(
   sql: Sql,
   { merchantId, since, until, olderThan }: AuditFilter,
   { at, id }: { at: Fragment; id: Fragment },
 ) {
   const micros = olderThan?.split('.')[0] ?? '0';
-  // The first of the two conditions is one of the index.
+  // The index serves the first of the two conditions.
   const isOlder = sql`AND ${at} <= timestamptz 'epoch' + ${micros}::bigint * interval '1 microsecond'
     AND ${id} COLLATE "C" < ${olderThan ?? ''}`;
   return sql`true

@@ -14,7 +14,7 @@ import { accountChange, givingAccount, prepareAccountChange } from './linked-acc
 import type { MerchantRow, MerchantStatus } from './queries.ts';
 import { merchantNotFound, requireMerchant } from './queries.ts';
 
-/** `actor` is recorded in the audit log by the statement that makes the change. */
+/** `actor` is the name that the audit log records for the change. */
 export interface MerchantAdminDeps {
   sql: Sql;
   actor: Actor;
@@ -22,12 +22,12 @@ export interface MerchantAdminDeps {
 }
 
 /**
- * Characters that no name on one line has: control and format characters, the separators of lines and
+ * Characters that a name on one line must not contain: control and format characters, separators of lines and
  * paragraphs, and unpaired surrogates. Scripts of India need the two joiners.
  */
 const NOT_IN_A_NAME = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]|[^\P{Cf}\u200C\u200D]/u;
 
-/** What a merchant is registered with. The name is in the subjects of mails. */
+/** The name appears in the subjects of mails. */
 export const newMerchantSchema = z.object({
   name: z
     .string()
@@ -47,15 +47,14 @@ export const newMerchantSchema = z.object({
 
 /** The new status of each decision, and the statuses in which it is allowed. */
 const STATUS_CHANGES = {
-  /** For an approved merchant it only adds a linked account. */
+  /** For an approved merchant, it only adds a linked account. */
   approve: { to: 'APPROVED', from: ['PENDING', 'REJECTED', 'APPROVED'] },
-  /** Also revokes an approval: then the merchant is treated like a suspended one, see `access_status_of`. */
+  /** Also revokes an approval: the merchant is then treated like a suspended one, see `access_status_of`. */
   reject: { to: 'REJECTED', from: ['PENDING', 'REJECTED', 'APPROVED', 'SUSPENDED'] },
   suspend: { to: 'SUSPENDED', from: ['APPROVED', 'SUSPENDED'] },
   activate: { to: 'APPROVED', from: ['SUSPENDED', 'APPROVED'] },
 } as const satisfies Record<string, { to: MerchantStatus; from: readonly MerchantStatus[] }>;
 
-/** An operator's decision about a merchant. */
 export type StatusChange = keyof typeof STATUS_CHANGES;
 
 /**
@@ -86,30 +85,29 @@ export async function createMerchant(
   return row;
 }
 
-/** What an operator says with the decision. */
 export interface StatusDetails {
-  /** For the audit log. */
+  /** Recorded in the audit log. */
   reason?: string | undefined;
-  /** Where the merchant's gateway pays out to in production, by `prepareAccountChange`. */
+  /** The account that the merchant's gateway pays out to in production, from `prepareAccountChange`. */
   linkedAccount?: AccountChange | undefined;
-  /** The payment gateway of the merchant's orders from now on. */
+  /** The payment gateway of the merchant's new orders. */
   gateway?: string | undefined;
-  /** What the operator has seen: if the merchant is no longer like this, the change is refused. */
+  /** The state that the operator has seen. If the merchant has changed since, the decision is refused. */
   seen?: Pick<MerchantRow, 'status' | 'submissions'> | undefined;
-  /** The mail about the change, written by the same statement. */
+  /** The mail about the decision, written by the same statement. */
   mail?: SealedMail | undefined;
 }
 
 /**
  * Approves, rejects, suspends or activates a merchant.
  *
- * In production, the merchant's gateway pays out to the linked account. Approval does not require it,
- * because the sandbox creates its own; but without one that receives transfers no production order can be
- * created or paid (`is_merchant_ready`). Orders keep the gateway that they were created with, so the linked
- * account there is kept when the merchant gets another gateway.
+ * In production, the merchant's gateway pays out to the linked account. Approval does not require it, because the
+ * sandbox creates its own; but without one that receives transfers no production order can be created or paid
+ * (`is_merchant_ready`). Orders keep the gateway that they were created with, so the linked account there is kept
+ * when the merchant gets another gateway.
  *
- * The first account of a merchant at a gateway is active at once, another one after
- * LINKED_ACCOUNT_CHANGE_SECONDS. The statement also writes the mail about the account, which the sweep sends.
+ * A merchant's first account at a gateway is active immediately, a later one after LINKED_ACCOUNT_CHANGE_SECONDS.
+ * The statement also writes the mail about the account, which the sweep sends.
  *
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE`, `BAD_REQUEST` if another merchant has the linked account
  */
@@ -149,7 +147,7 @@ export async function changeMerchantStatus(
   return requireMerchant(sql, merchantId);
 }
 
-/** Nothing of a merchant that is not active is released: orders whose window is over wait. */
+/** Wakes the orders whose release waited until the merchant was active. */
 function wakeWaitingReleases(sql: Sql) {
   return sql`
     INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
@@ -176,20 +174,19 @@ async function refuseChange(
   throw new DomainError('INVALID_STATE', message);
 }
 
-/** What {@link setLinkedAccount} needs. */
 export interface LinkedAccountDeps
   extends MerchantAdminDeps, AccountChangeDeps, Pick<MailDeps, 'mails'> {}
 
 /**
- * Sets where a gateway pays out to in production, whatever the merchant's status. The merchant's first account
- * there is active at once. Another one waits for LINKED_ACCOUNT_CHANGE_SECONDS, and replaces one that
- * waits; to set the active one again withdraws it. The merchant gets a mail about each change.
+ * Sets the account that a gateway pays out to in production, whatever the merchant's status. The merchant's first
+ * account there is active immediately. A later one waits for LINKED_ACCOUNT_CHANGE_SECONDS, and replaces one that
+ * waits. Setting the active account again withdraws the one that waits. Each change is mailed to the merchant.
  *
- * @param account by `checkLinkedAccount`, which asks the gateway
- * @param seen as `prepareAccountChange`
- * @returns when the account becomes active, or since when it is
- * @throws DomainError `NOT_FOUND`, `BAD_REQUEST` if another merchant has the account, `INVALID_STATE` if
- *   the merchant's account was changed at the same moment
+ * @param account from `checkLinkedAccount`, which asks the gateway
+ * @param seen as in `prepareAccountChange`
+ * @returns when the account becomes or became active
+ * @throws DomainError `NOT_FOUND`, `BAD_REQUEST` if another merchant has the account, `INVALID_STATE` if the
+ * merchant's account was changed at the same moment
  */
 export async function setLinkedAccount(
   deps: LinkedAccountDeps,

@@ -6,7 +6,7 @@ import { generateToken } from '../tokens.ts';
 const KEY_PREFIX = { sandbox: 'mk_test_', production: 'mk_live_' } as const;
 const SECRET_PREFIX = { sandbox: 'sk_test_', production: 'sk_live_' } as const;
 
-/** What a text is by its prefix: a key or a secret, and of which environment; else undefined. */
+/** Recognises a key or a secret, and its environment, by the prefix. */
 function formOf(text: string): { kind: 'key' | 'secret'; environment: Environment } | undefined {
   for (const environment of ENVIRONMENTS) {
     if (text.startsWith(KEY_PREFIX[environment])) return { kind: 'key', environment };
@@ -16,10 +16,10 @@ function formOf(text: string): { kind: 'key' | 'secret'; environment: Environmen
 }
 
 /**
- * The message of a 401. It depends on the form of the credentials alone, never on what the database has, so
- * it tells a stranger nothing.
+ * The message of a 401. It depends only on the form of the credentials, never on the database, so it tells a
+ * stranger nothing.
  *
- * @param environment that of the request's base path
+ * @param environment the environment of the request's base path
  */
 export function explainRefusal(
   environment: Environment,
@@ -40,7 +40,7 @@ export function explainRefusal(
   return `X-API-Secret is a ${other} secret; this is the ${environment}`;
 }
 
-/** A merchant's key pair for one environment; the only place with the secret in clear text. */
+/** A merchant's key pair for one environment. Nothing else has the secret in clear text. */
 export interface KeyPair {
   apiKey: string;
   apiSecret: string;
@@ -57,31 +57,30 @@ export function generateKeyPair(environment: Environment): KeyPair {
 /** What the database stores instead of a secret. */
 export interface StoredSecret {
   secretHmac: Buffer;
-  /** Names the pepper of the HMAC: {@link pepperIdOf}. */
+  /** Identifies the pepper of the HMAC: see {@link pepperIdOf}. */
   pepperId: string;
 }
 
-/** The peppers of API_SECRET_PEPPER, the newest first. */
 const peppersOf = (setting: string): string[] => setting.split(',');
 
 const hmacWith = (pepper: string, apiSecret: string) =>
   createHmac('sha256', pepper).update(apiSecret).digest();
 
-/** A name of a pepper that does not tell the pepper: 8 hexadecimal digits of an HMAC with it. */
+/** The id of a pepper: 8 hexadecimal digits of an HMAC, from which the pepper cannot be computed. */
 const pepperIdOf = (pepper: string) => hmacWith(pepper, 'id of this pepper').toString('hex', 0, 4);
 
 /** The ids of the configured peppers, the newest first. @param setting API_SECRET_PEPPER */
 export const pepperIdsOf = (setting: string): string[] => peppersOf(setting).map(pepperIdOf);
 
-/** What to store of a secret: its HMAC with the newest pepper. @param setting API_SECRET_PEPPER */
+/** The HMAC of a secret with the newest pepper. @param setting API_SECRET_PEPPER */
 export function storedSecretOf(setting: string, apiSecret: string): StoredSecret {
   const [newest = ''] = peppersOf(setting);
   return { secretHmac: hmacWith(newest, apiSecret), pepperId: pepperIdOf(newest) };
 }
 
 /**
- * Whether the secret has the stored HMAC, with any of the peppers. Every pepper is tried and compared
- * in constant time, so the time tells neither which one fits nor whether one does.
+ * Checks a secret against a stored HMAC with each pepper. It tries all of them and compares in constant time, so the
+ * time does not tell which one fits.
  *
  * @param setting API_SECRET_PEPPER
  */

@@ -6,13 +6,13 @@ import { createLimiter } from '../limiter.ts';
 export type RecordKeyUse = (apiKey: string) => void;
 
 /**
- * Creates the record of when keys were last used, for keys whose use is due to be recorded: see `KeyHolder`.
- * No request waits for it, and of one key a process has one write under way. An error is logged.
+ * Records when keys were last used. No request waits for it. A process has at most one write under way for each key.
+ * Errors are logged.
  */
 export function createKeyUse({ sql, log }: { sql: Sql; log: Logger }): RecordKeyUse {
   const underWay = new Error('The use of this key is being written');
   const writes = createLimiter({ ofOne: 1, maxWaitMs: 0 }, () => underWay);
-  // Others may have written it since the key was read: the statement keeps the interval.
+  // Another process may have written since the key was read, so the statement checks the interval again.
   const write = async (apiKey: string) => sql`
     UPDATE api_keys k SET last_used_at = clock_timestamp()
     WHERE api_key = ${apiKey} AND ${isUseDue(sql)}`;
@@ -25,6 +25,6 @@ export function createKeyUse({ sql, log }: { sql: Sql; log: Logger }): RecordKey
   };
 }
 
-/** Whether the last recorded use of a key `k` is a minute ago. */
+/** SQL: the last recorded use of key `k` is at least a minute ago. */
 export const isUseDue = (sql: Sql) => sql`
   coalesce(k.last_used_at <= clock_timestamp() - interval '1 minute', true)`;

@@ -9,26 +9,24 @@ import type { KeyPair } from './credentials.ts';
 import { generateKeyPair, storedSecretOf } from './credentials.ts';
 import { requireMerchant } from './queries.ts';
 
-/** What changes of API keys need. */
 export interface KeyDeps extends MerchantAdminDeps {
-  /** API_SECRET_PEPPER: the keys of the HMACs of secrets, the newest first. */
+  /** API_SECRET_PEPPER: the HMAC keys for secrets, the newest first. */
   pepper: string;
   alongside?: Alongside | undefined;
 }
 
-/** A key without its secret, which is not stored. */
 export interface ListedKey {
   apiKey: string;
   environment: Environment;
   createdAt: Date;
   rotatedAt: Date | null;
-  /** Of any request with the right secret, to the minute; null if there was none yet. */
+  /** The time of the last request with the right secret, to the minute. Null before the first. */
   lastUsedAt: Date | null;
 }
 
 /**
- * Creates the key pair of a merchant in one environment, and returns its secret, which is never
- * returned again. Source: the specification's "Authentication" 3, keys come after the approval.
+ * Creates the key pair of a merchant in one environment, and returns its secret, which is never returned again.
+ * Source: the specification's "Authentication" 3: a merchant gets keys after its approval.
  *
  * @throws DomainError `NOT_FOUND`, `MERCHANT_NOT_APPROVED`, `INVALID_STATE` when a key exists
  */
@@ -61,7 +59,7 @@ export async function createKeyPair(
 }
 
 /**
- * Replaces the secret of a key: the old one gets 401 from the next request on. The key itself stays,
+ * Replaces the secret of a key. The old secret is refused with 401 from the next request on. The key itself stays,
  * because it identifies the merchant. Source: the specification's "Authentication" 4.
  *
  * @returns the key with its new secret, which is never returned again
@@ -91,7 +89,7 @@ export async function rotateSecret(
   throw new DomainError('INVALID_STATE', message);
 }
 
-/** A merchant's keys. @throws DomainError `NOT_FOUND` */
+/** Lists a merchant's keys. @throws DomainError `NOT_FOUND` */
 export async function listKeys(sql: Sql, merchantId: string): Promise<ListedKey[]> {
   await requireMerchant(sql, merchantId);
   return sql<ListedKey[]>`

@@ -7,16 +7,15 @@ import type { CheckedAccount } from '../payments/public.ts';
 import { accountMail } from './mails.ts';
 import { merchantNotFound } from './queries.ts';
 
-/** What a change of a merchant's account in production needs. */
 export interface AccountChangeDeps extends Pick<MailDeps, 'mailBox'> {
   sql: Sql;
-  /** Where the merchant reaches its dashboard, for the mail. */
+  /** The base URL of the dashboard, for the mail. */
   publicBaseUrl: string;
-  /** After this time a changed account is active: LINKED_ACCOUNT_CHANGE_SECONDS. */
+  /** LINKED_ACCOUNT_CHANGE_SECONDS: how long a changed account waits before it is active. */
   linkedAccountChangeMs: number;
 }
 
-/** What a merchant has at a gateway in production, before a change. */
+/** A merchant's accounts at a gateway in production, before a change. */
 export interface PresentAccounts {
   activeId: string | null;
   waitingId: string | null;
@@ -28,22 +27,22 @@ interface Facts extends PresentAccounts {
   now: Date;
 }
 
-/** A change that is ready to be made: see {@link prepareAccountChange}. */
+/** A prepared change: see {@link prepareAccountChange}. */
 export interface AccountChange {
   account: CheckedAccount;
   delayMs: number;
-  /** If the merchant has other accounts by now, the change is refused. */
+  /** If the merchant's accounts have changed since, the change is refused. */
   seen: PresentAccounts;
-  /** To the merchant, written with the change; null if nothing changes. */
+  /** Written with the change. Null if nothing changes. */
   mail: SealedMail | null;
 }
 
 /**
- * Reads what a change of a merchant's account depends on, and seals the mail about it. The statement that makes
- * the change has {@link accountChange} and runs in {@link givingAccount}.
+ * Reads what a change of a merchant's account depends on, and seals the mail about it. {@link accountChange} is the
+ * part of the statement that makes the change; {@link givingAccount} runs the statement.
  *
- * @param account by `checkLinkedAccount`, which asks the gateway
- * @param seen the accounts with which the change was decided; by default those of this moment
+ * @param account from `checkLinkedAccount`, which asks the gateway
+ * @param seen the accounts that the operator saw; by default the present ones
  * @throws DomainError `NOT_FOUND`
  */
 export async function prepareAccountChange(
@@ -71,9 +70,8 @@ export async function prepareAccountChange(
 }
 
 /**
- * The queries that make a change for each merchant of the table `of`, and write the mail about it: neither happens
- * without the other. They follow other queries of a WITH, and `linked` has the time `active_from`; the statement
- * must read it.
+ * The common table expressions that make the change for each merchant of the table `of`, and write the mail about
+ * it. They follow other expressions of a WITH. `linked` has the time `active_from`, and the statement must read it.
  */
 export function accountChange(sql: Sql, change: AccountChange, of: 'changed' | 'merchant') {
   const { account, delayMs, seen, mail } = change;
@@ -85,7 +83,7 @@ export function accountChange(sql: Sql, change: AccountChange, of: 'changed' | '
 }
 
 /**
- * Refuses an account that another merchant has. The index decides when the account is set.
+ * Refuses an account that another merchant has. If two merchants get it at once, the index decides.
  *
  * @throws DomainError `BAD_REQUEST`
  */
@@ -101,9 +99,9 @@ export async function assertAccountIsFree(
   if (taken.length > 0) throw ofAnotherMerchant(account);
 }
 
-/** The index by which an account of production belongs to one merchant. */
+/** The index that allows each account of production for one merchant only. */
 const ONE_MERCHANT = 'linked_accounts_of_one_merchant';
-/** How `set_linked_account` refuses a change of accounts that the caller has not seen. */
+/** The SQLSTATE with which `set_linked_account` refuses a change based on outdated accounts. */
 const SERIALIZATION_FAILURE = '40001';
 
 /**
@@ -127,7 +125,7 @@ function ofAnotherMerchant(
   { gateway, linkedAccountId }: CheckedAccount,
   cause?: unknown,
 ): DomainError {
-  // It does not name the other merchant: a DomainError may be shown to a merchant.
+  // The message does not name the other merchant, because a DomainError may be shown to a merchant.
   const message = `The linked account ${linkedAccountId} belongs to another merchant: copy the id of this merchant's account from the dashboard of ${gateway}`;
   return new DomainError('BAD_REQUEST', message, { cause });
 }

@@ -1,17 +1,17 @@
 import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
 
-/** That a person has seen or saved data: a line of the audit log, which holds no buyer's data itself. */
+/** A person has seen or saved data. The audit log records that, without the buyer's data. */
 export interface Look {
   actor: Actor;
   action: 'audit.export' | 'buyer.search' | 'buyer.view' | 'orders.export';
   merchantId?: string;
-  /** The order, if it is one. */
+  /** The order number, if it was one order. */
   subject?: string;
   details?: Record<string, string | string[]>;
 }
 
-/** Writes the line, before the data is sent. */
+/** Writes the audit row. Call it before the data is sent. */
 export async function writeLook(sql: Sql, look: Look): Promise<void> {
   await sql`
     INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
@@ -19,8 +19,8 @@ export async function writeLook(sql: Sql, look: Look): Promise<void> {
 }
 
 /**
- * Writes that an operator sees the buyer of an order, once an hour for each order, operator and address: the
- * page may be loaded again and again.
+ * Records that an operator sees the buyer of an order. It writes at most one row an hour for each order, operator
+ * and address, because the page may be loaded repeatedly.
  */
 export async function writeBuyerView(
   sql: Sql,

@@ -1,26 +1,22 @@
 import type { Letter } from '../mail/public.ts';
 import { rupeesText, timeText } from '../pages/format.ts';
 
-/** What changes, in one sentence or two. */
 interface Change {
   subject: string;
   text: string;
 }
 
-/** A change of the account that a merchant is paid out to in production. */
 export interface AccountNotice {
   merchantName: string;
   gateway: string;
-  /** The account that is set. */
   linkedAccountId: string;
   activeId: string | null;
-  /** The account that was to become active. */
+  /** The account that was waiting to become active. */
   waitingId: string | null;
-  /** When the account that is set becomes active. */
   activeFrom: Date;
 }
 
-/** Enough to recognise an account, and nothing to a stranger who reads the mail. */
+/** The last four characters are enough to recognise an account, and of no use to a stranger. */
 const lastFour = (linkedAccountId: string) => `•••• ${linkedAccountId.slice(-4)}`;
 
 function firstAccount({ gateway, linkedAccountId }: AccountNotice): Change {
@@ -60,7 +56,7 @@ function contentOf(notice: AccountNotice): Change | null {
 /**
  * The mail to a merchant about the account that it is paid out to.
  *
- * @param publicBaseUrl where the merchant reaches its dashboard
+ * @param publicBaseUrl the base URL of the dashboard
  * @returns null if nothing changes
  */
 export function accountMail(notice: AccountNotice, publicBaseUrl: string): Letter | null {
@@ -76,7 +72,7 @@ export function accountMail(notice: AccountNotice, publicBaseUrl: string): Lette
   return { subject: content.subject, paragraphs };
 }
 
-/** Something that a merchant's user has done on the dashboard, of which the merchant gets a mail. */
+/** What a merchant's user did on the dashboard and the merchant is mailed about. */
 export type MerchantAct =
   | { kind: 'key.create' | 'key.rotate' | 'domains.set' }
   | { kind: 'webhook.remove' | 'webhook.rotate_secret' }
@@ -84,7 +80,7 @@ export type MerchantAct =
   | { kind: 'webhook.set'; url: string }
   | { kind: 'refund'; orderNumber: string; environment: string; amountPaise: number };
 
-/** What a user did, as the subject of the mail and as the end of the sentence "… has …". */
+/** The act as the subject of the mail, and as the end of the sentence "… has …". */
 function deedOf(act: MerchantAct): { subject: string; did: string } {
   switch (act.kind) {
     case 'key.create':
@@ -120,7 +116,7 @@ function deedOf(act: MerchantAct): { subject: string; did: string } {
     case 'webhook.set':
       return {
         subject: 'Your production webhook URL was changed',
-        // The path of a URL may contain a secret.
+        // The path of a URL may contain a secret, so the mail names the host only.
         did: `changed the webhook URL for production. It is at ${URL.parse(act.url)?.host ?? 'another host'} now`,
       };
     case 'webhook.remove':
@@ -137,7 +133,7 @@ function deedOf(act: MerchantAct): { subject: string; did: string } {
 }
 
 /**
- * The mail to a merchant about what one of its users has done.
+ * The mail to a merchant about an act of one of its users.
  *
  * @param by the user's e-mail address, the client's address, and when
  */

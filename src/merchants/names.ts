@@ -1,12 +1,11 @@
 import type { Sql } from '../db/client.ts';
 
-/** A row with the name of its merchant, for lists that people read. */
 export type WithMerchantName<Row> = Row & {
-  /** Null of a row without a merchant. */
+  /** Null if the row has no merchant. */
   merchantName: string | null;
 };
 
-/** Adds the names of their merchants to the rows of a page, with one statement. */
+/** Adds the merchants' names to the rows of a page, with one statement. */
 export async function withMerchantNames<Row extends { merchantId: string | null }>(
   sql: Sql,
   rows: readonly Row[],

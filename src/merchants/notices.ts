@@ -7,26 +7,22 @@ import { actMail } from './mails.ts';
 import { merchantNotFound } from './queries.ts';
 import { admitSend } from './send-limits.ts';
 
-/** What mails to merchants about the acts of their users need. */
 export interface NoticeDeps extends MailDeps {
-  /** Where the merchant reaches its dashboard. */
+  /** The base URL of the dashboard. */
   publicBaseUrl: string;
 }
 
-/** Who does what, of which the merchant gets a mail. */
 export interface NoticedAct {
   merchantId: string;
   act: MerchantAct;
-  /** The user's e-mail address. */
   email: string;
   actor: Actor;
 }
 
 /**
- * Carries out an act of a merchant's user with the mail to the merchant about it: its row is written by the
- * statement of the act, so neither happens without the other.
+ * Carries out an act of a merchant's user and writes the mail about it to the merchant, in one statement.
  *
- * @param carryOut gets the query of the mail, for that statement
+ * @param carryOut gets the query that writes the mail, to include in its statement
  * @throws DomainError `NOT_FOUND`, HttpRefusal TOO_MANY_REQUESTS, and what `carryOut` throws
  */
 export async function withNotice<Result>(

@@ -10,7 +10,7 @@ const MAX_ORIGINS = 100;
 /**
  * Sets the origins from which browsers may call an environment's API; an empty list allows all.
  *
- * @param origins `https://shop.example.com`, or only the domain, which means https
+ * @param origins such as `https://shop.example.com`; a domain alone means https
  * @returns the origins as the API compares them, without duplicates
  * @throws DomainError `BAD_REQUEST`, `NOT_FOUND`
  */
@@ -43,7 +43,6 @@ export async function setOrigins(
   return normalized;
 }
 
-/** The allowed origins of one environment. @throws DomainError `NOT_FOUND` */
 export async function findOrigins(
   sql: Sql,
   merchantId: string,
@@ -59,7 +58,7 @@ export async function findOrigins(
 }
 
 /**
- * An origin as browsers send it: lower case, Punycode, no default port, nothing after the host.
+ * Converts an origin to the form that browsers send: lower case, Punycode, no default port, nothing after the host.
  *
  * @throws DomainError `BAD_REQUEST`
  */

@@ -1,4 +1,3 @@
-/** What other features may use of the merchants. */
 export { auditCsv } from './audit-csv.ts';
 export type { AuditEntry, AuditFilter, CommandAction } from './audit-log.ts';
 export { AUDIT_ID, listAudit } from './audit-log.ts';

@@ -7,20 +7,19 @@ import type { Readiness } from './readiness.ts';
 /** Only an APPROVED merchant may call the API. */
 export type MerchantStatus = 'PENDING' | 'APPROVED' | 'REJECTED' | 'SUSPENDED';
 
-/** A row of `merchants`. */
 export interface MerchantRow extends Readiness {
   merchantId: string;
   name: string;
   email: string;
   status: MerchantStatus;
-  /** It was approved before, so it is treated like a suspended one: see `access_status_of`. */
+  /** True if it was approved before; it is then treated like a suspended merchant, see `access_status_of`. */
   approvalRevoked: boolean;
   statusReason: string | null;
-  /** How often the merchant has submitted its application for review. */
+  /** How often the merchant has submitted its application. */
   submissions: number;
-  /** Where that gateway pays out to now. */
+  /** The accounts that the gateway pays out to now. */
   linkedAccounts: Partial<Record<Environment, string>>;
-  /** The account to which production will pay out, and from when; null if no change waits. */
+  /** The account that production will pay out to, and from when. Null if no change waits. */
   waitingAccountId: string | null;
   waitingUntil: Date | null;
   createdAt: Date;
@@ -31,28 +30,26 @@ export interface KeyHolder {
   isKnown: boolean;
   merchantId: string;
   name: string;
-  /** By which its access is decided: see `access_status_of`. */
+  /** Decides what the merchant may do: see `access_status_of`. */
   status: MerchantStatus;
   secretHmac: Uint8Array;
-  /** The pepper of the HMAC; zeros if it is not known. */
+  /** The pepper of the HMAC. Zeros if it is not known. */
   pepperId: string;
   allowedOrigins: string[];
-  /** Whether the merchant can take payments in the environment of the key. */
   isReady: boolean;
-  /** The next POST in the sandbox answers 500 after its work. */
+  /** True if the next POST in the sandbox answers 500 after its work. */
   failsAfterWork: boolean;
-  /** Whether its last recorded use is a minute ago. */
+  /** True if its last recorded use is at least a minute ago. */
   isUseDue: boolean;
 }
 
-/** The placeholder for the merchant of an unknown key. */
 const UNKNOWN_MERCHANT_ID = 'mer_00000000000000000000000000';
 
 /**
  * Reads keys from the database, without a cache: a rotation takes effect on the next request.
  *
- * An unknown key takes the same look-ups and returns a row of the same size, so that it cannot be
- * told from a wrong secret by its time: an empty result was measurably faster (4 %).
+ * An unknown key takes the same look-ups and returns a row of the same size, so that the time does not distinguish
+ * it from a wrong secret: an empty result was measurably faster (4 %).
  *
  * The keys are JSON: postgres.js writes arrays only once a connection has read the types of the database.
  *
@@ -82,12 +79,12 @@ export const findKeyHolders = async (
     ON e.merchant_id = coalesce(k.merchant_id, ${UNKNOWN_MERCHANT_ID}) AND e.environment = given.environment
   ORDER BY given.place`;
 
-/** The columns of {@link Readiness} but the gateway, of a merchant `m` with {@link readinessJoin}. */
+/** SQL: the columns of {@link Readiness} except the gateway, for merchant `m` with {@link readinessJoin}. */
 export const readinessColumns = (sql: Sql) => sql`
   is_merchant_ready(m.merchant_id, 'production', m.gateway) AS is_ready,
   paid_to.state AS linked_account_state, paid_to.transfers_from`;
 
-/** Joins the linked account that the present gateway of a merchant `m` pays out to in production. */
+/** SQL: joins the linked account that merchant `m`'s present gateway pays out to in production. */
 export const readinessJoin = (sql: Sql) => sql`
   LEFT JOIN LATERAL active_linked_account(m.merchant_id, 'production', m.gateway) paid_to ON true`;
 
@@ -101,28 +98,24 @@ const merchantRows = (sql: Sql) => sql`
   FROM merchants m ${readinessJoin(sql)}
   LEFT JOIN LATERAL waiting_linked_account(m.merchant_id, 'production', m.gateway) waiting ON true`;
 
-/** @returns undefined when no merchant has this id */
 export async function findMerchant(sql: Sql, merchantId: string): Promise<MerchantRow | undefined> {
   const [row] = await sql<MerchantRow[]>`
     ${merchantRows(sql)} WHERE m.merchant_id = ${merchantId}`;
   return row;
 }
 
-/** The merchant with this id. @throws DomainError `NOT_FOUND` */
 export async function requireMerchant(sql: Sql, merchantId: string): Promise<MerchantRow> {
   const merchant = await findMerchant(sql, merchantId);
   if (!merchant) throw merchantNotFound(merchantId);
   return merchant;
 }
 
-/** Merchants, newest first, of one status or of all. */
 export async function listMerchants(sql: Sql, status?: MerchantStatus): Promise<MerchantRow[]> {
   return sql<MerchantRow[]>`
     ${merchantRows(sql)} ${status ? sql`WHERE m.status = ${status}` : sql``}
     ORDER BY m.created_at DESC, m.merchant_id DESC`;
 }
 
-/** The error for an unknown merchant id. */
 export function merchantNotFound(merchantId: string): DomainError {
   return new DomainError('NOT_FOUND', `Merchant not found: ${merchantId}`);
 }

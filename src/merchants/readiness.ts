@@ -1,10 +1,10 @@
 import type { LinkedAccountState } from '../payments/public.ts';
 
-/** What decides whether a merchant can take payments in production: its account at its present gateway. */
+/** The facts that decide whether a merchant can take payments in production: its account at its present gateway. */
 export interface Readiness {
   gateway: string;
   isReady: boolean;
-  /** What the gateway reports of the linked account; null if the merchant has none. */
+  /** The state that the gateway reports for the linked account. Null if the merchant has none. */
   linkedAccountState: LinkedAccountState | null;
   /** The gateway makes no transfers to the account before this time. */
   transfersFrom: Date | null;
@@ -19,7 +19,7 @@ const REASONS = {
 /**
  * Why a merchant cannot take payments in production, as a clause about the merchant.
  *
- * @returns null if it can; `until`: the time at which the reason ends by itself, null if none is known
+ * @returns null if it can. `until`: when the reason ends by itself, if that is known
  */
 export function whyNotReady({
   gateway,

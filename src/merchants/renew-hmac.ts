@@ -14,9 +14,9 @@ export type RenewHmac = (
 ) => void;
 
 /**
- * Creates the renewal of HMACs: a secret is only known while a request has it, so each moves to the
- * newest pepper when it is used. No request waits for it; an error is logged, and the next use tries
- * again. Of two concurrent changes of a key the other one counts, such as a rotation.
+ * Moves HMACs to the newest pepper. A secret is known only while a request has it, so each HMAC is renewed when its
+ * key is used. No request waits for it. An error is logged, and the next use tries again. If the key changes at the
+ * same time, such as by a rotation, the other change is kept.
  *
  * @param deps.pepper API_SECRET_PEPPER
  */

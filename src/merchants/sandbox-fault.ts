@@ -1,7 +1,7 @@
 import type { Sql } from '../db/client.ts';
 import { errorOf } from '../http/responses/errors.ts';
 
-/** Has the merchant's next POST in the sandbox answer 500 after it has taken effect. */
+/** Makes the merchant's next POST in the sandbox answer 500 after it has taken effect. */
 export async function armSandboxFault(sql: Sql, merchantId: string): Promise<void> {
   await sql`
     INSERT INTO merchant_environments (merchant_id, environment, fails_after_work)
@@ -9,7 +9,7 @@ export async function armSandboxFault(sql: Sql, merchantId: string): Promise<voi
     ON CONFLICT (merchant_id, environment) DO UPDATE SET fails_after_work = true`;
 }
 
-/** @throws DomainError `INTERNAL` once after each {@link armSandboxFault}, also of requests that run at the same time */
+/** @throws DomainError `INTERNAL` once after each {@link armSandboxFault}, even for concurrent requests */
 export async function failIfArmed(sql: Sql, merchantId: string): Promise<void> {
   const taken = await sql`
     UPDATE merchant_environments SET fails_after_work = false

@@ -5,12 +5,12 @@ const TEN_MINUTES_SECONDS = 600;
 const HOUR_SECONDS = 3600;
 
 /**
- * How often a merchant's users and keys can have the service send something, in both environments together. The webhook
- * schedule has limits of its own, and operators have none. A merchant that sends back what an outage has
- * lost does so with one resend of up to 10,000 webhooks, which counts once.
+ * How often a merchant's users and keys can make the service send something, in both environments together. The
+ * webhook schedule has its own limits, and operators have none. To resend what an outage has lost, a merchant needs
+ * one resend of up to 10,000 webhooks, which counts once.
  */
 const LIMITS = {
-  /** A test event calls the webhook URL for nothing that has happened. */
+  /** A test event calls the webhook URL. */
   test_event: { most: 30, seconds: HOUR_SECONDS, what: 'test events' },
   /** One attempt of one webhook, by a page or the API. */
   webhook_retry: {
@@ -18,19 +18,17 @@ const LIMITS = {
     seconds: TEN_MINUTES_SECONDS,
     what: 'webhooks sent again one by one',
   },
-  /** Many webhooks at once. */
   webhook_resend: { most: 20, seconds: HOUR_SECONDS, what: 'times that webhooks are sent again' },
-  /** The host of a webhook URL is looked up when it is saved. */
+  /** Saving a webhook URL looks up its host. */
   webhook_url: { most: 60, seconds: HOUR_SECONDS, what: 'webhook URLs' },
-  /** An act of a user of which the merchant gets a mail. */
+  /** An act of a user that is mailed to the merchant. */
   noticed_act: { most: 300, seconds: HOUR_SECONDS, what: 'changes that a mail reports' },
 } as const;
 
-/** What a merchant can have the service send. */
 export type SendKind = keyof typeof LIMITS;
 
 /**
- * Counts something that a merchant has the service send, before it is sent.
+ * Counts something that a merchant makes the service send. Call it before sending.
  *
  * @throws HttpRefusal TOO_MANY_REQUESTS with `Retry-After`, beyond the limit of the kind
  */

@@ -1,12 +1,9 @@
 import type { OrderRow } from './rows.ts';
 
-/** What pages, files and the command line show where a buyer's data was. */
+/** Pages, files and the command line show this in place of an erased buyer's data. */
 export const ERASED = 'Erased';
 
-/**
- * An order for people to read, with a mark in place of the buyer's data if it was erased. The API's
- * order has empty texts there.
- */
+/** Replaces the buyer's data of an erased order by a mark, for people. The API's order has empty texts there. */
 export function markErased<Row extends Pick<OrderRow, 'erasedAt'>>(row: Row): Row {
   if (row.erasedAt === null) return row;
   const marks = { description: ERASED, buyerName: ERASED, buyerEmail: ERASED, buyerPhone: ERASED };

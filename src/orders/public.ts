@@ -1,4 +1,3 @@
-/** What other features may import from the orders. */
 export { authorizeOrder, orderErrors } from './commands/authorize-order.ts';
 export { curlOfFirstOrder, curlOfPost } from './routes/curl.ts';
 export { exampleEventBody, unusualTestBody } from './routes/example-event.ts';

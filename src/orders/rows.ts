@@ -8,10 +8,10 @@ import type {
 } from '../domain/index.ts';
 import type { Language } from '../pages/language.ts';
 
-/** The texts and numbers of a command, as its row in `order_commands` stores them. */
+/** The texts and numbers of a command that its row in `order_commands` stores. */
 export type CommandBody = Readonly<Record<string, string | number>>;
 
-/** The test helpers of the sandbox that have a row in `order_commands` and no message to the workflow. */
+/** The test helpers of the sandbox that have a row in `order_commands` but send no message to the workflow. */
 export type HelperName = 'latePayment' | 'secondPayment' | 'chargeback' | 'failRefund';
 
 /** A row of `orders_with_dispute`: an order with its latest dispute. The migrations describe each column. */
@@ -28,10 +28,10 @@ export interface OrderRow {
   description: string;
   buyerEmail: string;
   buyerPhone: string;
-  /** In which the buyer has read the order's page when paying; English until then. */
+  /** The language in which the buyer last read the order's page; English before that. */
   buyerLanguage: Language;
   buyerName: string;
-  /** Where the buyer's pages lead back to. */
+  /** The URL that the buyer's pages link back to. */
   returnUrl: string | null;
   paymentToken: string;
   status: OrderStatus;
@@ -54,7 +54,7 @@ export interface OrderRow {
   disputeDecisionReason: string | null;
   disputeDecidedAt: Date | null;
   disputeEndedAt: Date | null;
-  /** Of a dispute that an operator decides. */
+  /** Set for a dispute that an operator decides. */
   operatorReview: OperatorReview | null;
   refundAmountPaise: number | null;
   refundReason: RefundReason | null;
@@ -66,7 +66,6 @@ export interface OrderRow {
   waitingDisputeReceivedAt: Date | null;
   openSessionId: string | null;
   terms: OrderTerms;
-  /** When the buyer's data was erased. */
   erasedAt: Date | null;
   createdAt: Date;
   updatedAt: Date;

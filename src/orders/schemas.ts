@@ -101,7 +101,6 @@ export const orderSchema = z
     updated_at: dateTime,
   })
   .meta({ id: 'Order' });
-/** The Order object as JSON. */
 export type Order = z.infer<typeof orderSchema>;
 
 const optionalText = (maxLength: number) =>
@@ -132,7 +131,7 @@ const amount = z
 const NO_RETURN_URL =
   'must be an http or https URL of at most 2048 visible ASCII characters, without a user name or password';
 
-/** A link on a page, never requested by the service: any host is allowed. */
+/** A link on a page. The service never requests it, so any host is allowed. */
 const returnUrl = z
   .string({ error: NO_RETURN_URL })
   .max(2048, NO_RETURN_URL)
@@ -158,7 +157,7 @@ export const createOrderSchema = z
         description: 'Country code +91, then exactly 10 digits, with nothing between them.',
         example: '+919876543210',
       }),
-    // The specification names no length, so only the body's own limit bounds it.
+    // The specification names no length, so only the limit of the body applies.
     description: text({ error: 'must not be blank', notBlank: true }).meta({
       description: 'What is paid for. White space and invisible characters alone are blank.',
       example: 'Blue kurta, size M',
@@ -185,7 +184,6 @@ export const createOrderSchema = z
     currency: z.literal('INR', { error: 'must be "INR"' }).nullish(),
   })
   .meta({ id: 'CreateOrder' });
-/** The parsed body of POST /orders. */
 export type CreateOrder = z.infer<typeof createOrderSchema>;
 
 /** Body of POST /orders/{id}/deliver. */
@@ -200,9 +198,9 @@ export const evidenceSchema = z.object({ text: requiredText(1, 5000) });
 export const resolveSchema = z.object({ resolution: requiredText(1, 1000) });
 /** Body of POST /orders/{id}/dispute/accept, which has no fields. */
 export const acceptSchema = z.object({});
-/** A dispute of a buyer, whether the buyer, an operator or a test helper raises it. */
+/** A buyer's dispute, raised by the buyer, an operator or a test helper. */
 export const disputeSchema = z.object({ reason: requiredText(10, 2000) });
-/** An operator's decision, whose reason merchant and buyer can read. */
+/** An operator's decision. Merchant and buyer can read the reason. */
 export const decisionSchema = z.object({ reason: requiredText(1, 2000) });
 /** Body of the test helper that decides a dispute as an operator would. */
 export const decideSchema = z.object({
@@ -266,7 +264,7 @@ export const listOrdersSchema = z.object({
   created_to: spelledAs(filters.createdTo, 'createdTo'),
 });
 
-/** Makes the filter from either spelling of its names. */
+/** Accepts either spelling of the filters' names. */
 export function filterOf(query: z.output<typeof listOrdersSchema>) {
   return {
     status: query.status,

@@ -20,7 +20,7 @@ const COLUMNS = {
   dispute_answer: 'disputeRespondBy',
 } as const satisfies Record<Deadline['kind'], keyof OrderRow>;
 
-/** The next deadline of an order and the action that it causes, or its operation at the gateway. */
+/** The next deadline of an order and its effect, or the pending operation at the gateway. */
 export function nextActionOf(
   order: OrderRow,
   unapplied: UnappliedCapture | null = null,
@@ -34,14 +34,14 @@ export function nextActionOf(
   return at && { at, action: AT_DEADLINE[deadline].client + meanwhile };
 }
 
-/** The next deadline of an order; null without one, and while an operation is pending at the gateway. */
+/** The next deadline of an order. Null while an operation is pending at the gateway. */
 export const deadlineOf = (order: OrderRow): Date | null =>
   order.pendingOperation ? null : (nextActionOf(order)?.at ?? null);
 
 /**
  * What an order waits for, as its merchant reads it, and until when.
  *
- * @returns `until` is null without a deadline
+ * @returns `until` is null if there is no deadline
  */
 export function waitingOf(
   order: OrderRow,

@@ -4,8 +4,8 @@ import { fontFaces } from './fonts.ts';
 const BASE = readFileSync(new URL('./base.css', import.meta.url), 'utf8');
 
 /**
- * What each style sheet of a page begins with: the fonts, the design tokens, plain elements.
+ * The beginning of every page's style sheet: fonts, design tokens, plain elements.
  *
- * @param toRoot the way from the folder of the style sheet to the root of the service, such as `../..`
+ * @param toRoot the path from the style sheet's folder to the root of the service, such as `../..`
  */
 export const baseStyle = (toRoot: string): string => fontFaces(toRoot) + BASE;

@@ -5,30 +5,28 @@ import { createAsset } from '../http/responses/asset.ts';
 import type { IconName } from './icons.ts';
 import { ICONS } from './icons.ts';
 
-/** What the product is called, to merchants and developers. */
 export const PRODUCT = { name: 'Merchant payments', below: 'Paid by UPI, held until delivered' };
 
-/** The mark of the product, for the tabs of a browser. */
 export const FAVICON = createAsset(
   '/files',
   'icon.svg',
   readFileSync(new URL('./icon.svg', import.meta.url), 'utf8'),
 );
 
-/** The rules of what {@link iconAt} and {@link brandOf} make, and of panels with code. */
+/** The style rules for {@link iconAt}, {@link brandOf} and panels with code. */
 export const BRAND_STYLE = readFileSync(new URL('./brand.css', import.meta.url), 'utf8');
 
 /**
- * An icon beside a text that says the same; screen readers skip it.
+ * An icon beside a text with the same meaning; screen readers skip it.
  *
- * @param root the way to the root of the service: the path of its public URL, or `.`
+ * @param root the path to the root of the service: that of its public URL, or `.`
  */
 export function iconAt(root: string, name: IconName) {
   const href = `${root}${ICONS.path}#${name}`;
   return h('svg', { class: 'icon', 'aria-hidden': 'true' }, h('use', { href }));
 }
 
-/** The mark of the product beside a name. */
+/** The product's mark beside a name. */
 export function brandOf(mark: ComponentChildren, { name, below }: { name: string; below: string }) {
   return [
     h('span', { class: 'mark' }, mark),

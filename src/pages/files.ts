@@ -2,5 +2,4 @@ import { FAVICON } from './brand.ts';
 import { FONT_ROUTES } from './fonts.ts';
 import { ICONS } from './icons.ts';
 
-/** The routes of the files that all pages share. */
 export const PAGE_FILES = [...FONT_ROUTES, ICONS.route, FAVICON.route];

@@ -22,17 +22,17 @@ const INDIAN_TIMES: Record<Language, Intl.DateTimeFormat> = {
 /** India is five and a half hours ahead of UTC all year. */
 export const INDIA_OFFSET_MS = 5.5 * 3_600_000;
 
-/** An amount in paise as rupees, with Indian grouping and a true minus sign: ₹1,00,000.00. */
+/** ₹1,00,000.00, with Indian grouping and a true minus sign. */
 export function rupeesText(amountPaise: number): string {
   return rupees.format(rupeesFromPaise(amountPaise)).replace('-', '−');
 }
 
 const numbers = new Intl.NumberFormat('en-IN');
 
-/** A number of things, with Indian grouping: 1,00,000. */
+/** 1,00,000 */
 export const numberText = (count: number): string => numbers.format(count);
 
-/** A number of things with their name: "1 order", "1,00,000 orders". @param name of one of them */
+/** "1 order", "1,00,000 orders". @param name the singular */
 export const countText = (count: number, name: string): string =>
   `${numberText(count)} ${count === 1 ? name : `${name}s`}`;
 
@@ -51,7 +51,7 @@ const WHOLE_INDIAN_TIME = new Intl.DateTimeFormat('en-IN', {
   timeStyle: 'medium',
 });
 
-/** "21 Nov, 3:42 pm"; with its year if that is not the year of `now`: "21 Nov 2025, 3:42 pm". */
+/** "21 Nov, 3:42 pm". The year is added if it is not that of `now`: "21 Nov 2025, 3:42 pm". */
 export function shortTimeText(at: Date, now: Date): string {
   const [year, text] = [INDIAN_YEAR.format(at), INDIAN_DAY_AND_TIME.format(at)];
   return year === INDIAN_YEAR.format(now) ? text : text.replace(',', ` ${year},`);
@@ -62,7 +62,7 @@ export function wholeTimeText(at: Date): string {
   return `${WHOLE_INDIAN_TIME.format(at)}\u00A0IST`;
 }
 
-/** "2026-11-22 15:30:00", Indian time as spreadsheets read it; "" for null. */
+/** "2026-11-22 15:30:00" in Indian time, which spreadsheets can read. "" for null. */
 export function tableTimeText(at: Date | null): string {
   if (at === null) return '';
   return new Date(at.getTime() + INDIA_OFFSET_MS).toISOString().slice(0, 19).replace('T', ' ');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createAsset } from '../http/responses/asset.ts';
 
-/** The icons of Lucide (https://lucide.dev) that pages show; `npm run generate -- icons` writes their file. */
+/** The icons of Lucide (https://lucide.dev) in use. `npm run generate -- icons` writes their file. */
 export const ICON_NAMES = [
   'badge-indian-rupee',
   'ban',
@@ -41,10 +41,9 @@ export const ICON_NAMES = [
   'webhook',
 ] as const;
 
-/** See {@link ICON_NAMES}. */
 export type IconName = (typeof ICON_NAMES)[number];
 
-/** All icons in one file, which browsers keep: a page names the icon with `<use href="…#name">`. */
+/** All icons in one file, which browsers cache. A page shows one with `<use href="…#name">`. */
 export const ICONS = createAsset(
   '/files',
   'icons.svg',

@@ -1,5 +1,4 @@
-/** The languages of buyers' pages and of their mails. The merchants' and operators' pages are English. */
+/** The languages of buyers' pages and mails. Pages of merchants and operators are English. Codes of ISO 639-1. */
 export const LANGUAGES = ['en', 'hi'] as const;
 
-/** English or Hindi, by its code of ISO 639-1. */
 export type Language = (typeof LANGUAGES)[number];

@@ -16,7 +16,7 @@ export function qrPath(text: string): { path: string; side: number } {
   return { path, side: size + 2 * QUIET_ZONE };
 }
 
-/** After the first, the moves of a row are relative, so that most are a single digit. */
+/** The moves after the first are relative, so that most have a single digit. */
 function rowPath(row: readonly boolean[], y: number): string {
   let path = '';
   let penX = 0;
@@ -33,7 +33,7 @@ function rowPath(row: readonly boolean[], y: number): string {
   return path;
 }
 
-/** A QR code that any UPI app can scan; black on white in the dark colour scheme too. */
+/** A QR code for UPI apps. It is black on white in the dark colour scheme, too. */
 export function qrCode({ text, label }: { text: string; label: string }) {
   const { path, side } = qrPath(text);
   return h(

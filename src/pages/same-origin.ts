@@ -9,11 +9,11 @@ export const formHeaders = z.object({
 });
 
 /**
- * Refuses form submissions from other sites. This is a second line of defence: the pages use no
- * cookies, and a form's URL contains the unguessable token.
+ * Refuses form submissions from other sites. It is a second protection: the pages use no cookies, and a form's URL
+ * contains the unguessable token.
  *
- * A browser without Sec-Fetch-Site sends `Origin: null` with the page's own forms, because the
- * pages forbid the referrer. Clients that are not browsers may send neither header.
+ * A browser without Sec-Fetch-Site sends `Origin: null` with the page's own forms, because the pages forbid the
+ * referrer. Clients that are not browsers may send neither header.
  *
  * @throws DomainError `ORIGIN_NOT_ALLOWED`
  */
@@ -27,8 +27,8 @@ export function assertSameOrigin(headers: z.output<typeof formHeaders>): void {
 }
 
 /**
- * Refuses a form submission that does not come from a page of this service. For pages whose session
- * is in a cookie: unlike {@link assertSameOrigin}, it also refuses a request without either header.
+ * Refuses a form submission that does not come from a page of this service. It is for pages with a session cookie,
+ * so unlike {@link assertSameOrigin} it also refuses a request without either header.
  *
  * @param publicBaseUrl the URL under which browsers reach the service
  * @throws DomainError `ORIGIN_NOT_ALLOWED`
@@ -37,7 +37,7 @@ export function assertOwnForm(given: z.output<typeof formHeaders>, publicBaseUrl
   if (!isOwnForm(given, publicBaseUrl)) throw errorOf('ORIGIN_NOT_ALLOWED');
 }
 
-/** Whether a form submission comes from a page of this service: see {@link assertOwnForm}. */
+/** False if {@link assertOwnForm} would refuse the submission. */
 export function isOwnForm(
   { 'Sec-Fetch-Site': site, Origin: origin }: z.output<typeof formHeaders>,
   publicBaseUrl: string,

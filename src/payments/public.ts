@@ -1,4 +1,3 @@
-/** The exports of payments that other features may import. */
 export type { SessionState } from './sessions/session-queries.ts';
 export { isExpired } from './sessions/session-queries.ts';
 export {

@@ -1,4 +1,3 @@
-/** The SQL statements of payments, in one file for each subject. */
 export * from './sessions/session-queries.ts';
 export * from './captures/capture-queries.ts';
 export * from './funds/surplus-queries.ts';

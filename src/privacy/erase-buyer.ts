@@ -3,7 +3,7 @@ import type { Sql } from '../db/client.ts';
 import type { Erasure, ErasureDeps } from './erase-order.ts';
 import { checkReason, eraseOrder } from './erase-order.ts';
 
-/** How a buyer is known. Orders with either are the buyer's. */
+/** Identifies a buyer. Orders with either value are the buyer's. */
 export interface Buyer {
   email: string;
   /** With or without its country code, spaces and dashes. */
@@ -11,9 +11,9 @@ export interface Buyer {
 }
 
 /**
- * The orders of a buyer at all merchants, in both environments, the oldest first.
+ * Finds the orders of a buyer at all merchants, in both environments, the oldest first.
  *
- * @throws DomainError `BAD_REQUEST` for an e-mail or a phone number that no order can have
+ * @throws DomainError `BAD_REQUEST` for an e-mail address or a phone number that no order can have
  */
 export async function findOrdersOfBuyer(sql: Sql, buyer: Buyer): Promise<string[]> {
   const { email, phone } = keysOf(buyer);
@@ -29,8 +29,8 @@ export async function findOrdersOfBuyer(sql: Sql, buyer: Buyer): Promise<string[
 }
 
 /**
- * Erases the data of a buyer in all orders that are final and wait for nothing. The others are refused, each
- * with its reasons; a repeat finds those alone.
+ * Erases the data of a buyer in all orders that are final and wait for nothing. The others are refused, each with
+ * its reasons; a repeat then finds only those.
  *
  * @throws DomainError `BAD_REQUEST`
  */
@@ -48,7 +48,7 @@ export async function eraseBuyer(
   return erasures;
 }
 
-/** The e-mail and the phone number as orders store them. */
+/** The e-mail address and the phone number in the form in which orders store them. */
 function keysOf({ email, phone }: Buyer): { email: string; phone: string | null } {
   if (!/^[^\s@]+@[^\s@]+$/.test(email))
     throw new DomainError('BAD_REQUEST', '--email is no e-mail address');

@@ -3,13 +3,13 @@ import type { Sql } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import { findOrderAnywhere } from '../orders/public.ts';
 
-/** What an erasure needs; `actor` is recorded in the audit log. */
+/** `actor` is the name that the audit log records. */
 export interface ErasureDeps {
   sql: Sql;
   actor: Actor;
 }
 
-/** What became of one order. */
+/** The result for one order. */
 export interface Erasure {
   orderNumber: string;
   /** `erased_before`: nothing was left to erase. `refused`: the data is still needed. */
@@ -38,16 +38,16 @@ const REASONS = {
 } as const satisfies Record<string, (subject: string) => string>;
 
 const MAX_REASON_LENGTH = 1000;
-/** A shorter name, such as Om, is also a part of other words. */
+/** Shorter names, such as Om, also occur in other words, and are not searched for. */
 const MIN_NAME_LENGTH = 5;
-/** Before the digits of a phone number. */
+/** The country code before a phone number's digits. */
 const COUNTRY_CODE = '+91';
 
 /**
- * Erases the buyer's data of an order, in one statement that refuses it while the data is needed, with
- * an audit row. Ids, amounts, times, the ledger and the audit log stay. A repeat changes nothing.
+ * Erases the buyer's data of an order, in one statement that refuses it while the data is needed, with an audit row.
+ * Ids, amounts, times, the ledger and the audit log stay. A repeat changes nothing.
  *
- * @param reason of the operator, such as the number of the buyer's request
+ * @param reason the operator's, such as the number of the buyer's request
  * @throws DomainError `ORDER_NOT_FOUND`; `BAD_REQUEST` for a reason that contains the buyer's data
  */
 export async function eraseOrder(

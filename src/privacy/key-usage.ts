@@ -6,15 +6,14 @@ import { SEALED_COLUMNS } from './sealed-columns.ts';
 /** The ids of the configured keys of each setting, the newest first. */
 export type ConfiguredKeys = Readonly<Record<KeySetting | 'API_SECRET_PEPPER', readonly string[]>>;
 
-/** How much depends on one key. */
+/** The number of values that need one key. */
 export interface KeyUsage {
   setting: keyof ConfiguredKeys;
   keyId: string;
-  /** `missing`: rows need it, and the setting does not have it. */
+  /** `missing`: rows need it, but the setting does not have it. */
   role: 'newest' | 'older' | 'missing';
-  /** The number of rows that need it. */
   rows: number;
-  /** The same by what they are, such as `webhook secrets`. */
+  /** The same number by kind, such as `webhook secrets`. */
   of: Record<string, number>;
 }
 
@@ -25,23 +24,22 @@ export interface UnusedApiKey {
   lastUsedAt: Date | null;
 }
 
-/** The state of all keys. */
 export interface KeyReport {
   keys: KeyUsage[];
-  /** Of the API keys that need an older pepper, those that were used longest ago; at most 100. */
+  /** The API keys that still need an older pepper, those that were used longest ago first; at most 100. */
   unusedApiKeys: UnusedApiKey[];
 }
 
 const MOST_UNUSED = 100;
 
-/** The part of a sealed value that names its key. A key's id has no point. */
+/** SQL: the id of the key in a sealed value, which is the part before the point. */
 export function keyIdOf(sql: Sql, { column, isBinary }: SealedColumn): Fragment {
   return isBinary
     ? sql`split_part(encode(substring(${sql(column)} FROM 1 FOR 200), 'escape'), '.', 1)`
     : sql`split_part(${sql(column)}, '.', 1)`;
 }
 
-/** Counts what depends on each key, those that no setting has included. */
+/** Counts the values that need each key, including keys that are missing from the settings. */
 export async function reportKeys(sql: Sql, configured: ConfiguredKeys): Promise<KeyReport> {
   const counted = await countRows(sql);
   const keys: KeyUsage[] = [];

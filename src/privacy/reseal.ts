@@ -6,33 +6,31 @@ import { keyIdOf } from './key-usage.ts';
 import type { KeySetting, SealedColumn } from './sealed-columns.ts';
 import { SEALED_COLUMNS } from './sealed-columns.ts';
 
-/** What sealing again needs. */
 export interface ResealDeps {
   sql: Sql;
   actor: Actor;
   boxes: Readonly<Record<KeySetting, SecretBox>>;
 }
 
-/** A value that no configured key opens; it stays as it is. */
+/** A value that no configured key opens. It stays as it is. */
 export interface UnreadableValue {
   what: string;
   row: string;
   reason: string;
 }
 
-/** What {@link resealAll} has done. */
 export interface Resealing {
   resealed: number;
   unreadable: UnreadableValue[];
 }
 
-/** The values of the columns that name a row. */
+/** The values of the key columns of a row. */
 type Key = Record<string, string>;
 
 /**
- * Seals every value again that an older key has sealed, with the newest key of its setting. Each row
- * changes by itself, and only if it is still as it was read: an interrupted run or a concurrent change
- * loses nothing, and the next run does the rest. A run that changes anything has an audit row.
+ * Seals every value that an older key has sealed again, with the newest key of its setting. Each row is changed
+ * separately, and only if it is still as it was read, so an interrupted run or a concurrent change loses nothing,
+ * and the next run continues. A run that changes anything writes an audit row.
  */
 export async function resealAll(deps: ResealDeps): Promise<Resealing> {
   const result: Resealing = { resealed: 0, unreadable: [] };
@@ -46,7 +44,7 @@ export async function resealAll(deps: ResealDeps): Promise<Resealing> {
   return result;
 }
 
-/** The rows that an older key has sealed. */
+/** Finds the rows that an older key has sealed. */
 function findOlder({ sql, boxes }: ResealDeps, column: SealedColumn): Promise<Key[]> {
   const { table, column: name, key, setting } = column;
   const [newest = ''] = boxes[setting].keyIds;
@@ -68,7 +66,7 @@ async function resealRow(
   );
   const [row] = await sql<{ sealed: string | Buffer }[]>`
     SELECT ${sql(column)} AS sealed FROM ${sql(table)} WHERE ${isRow}`;
-  // It was deleted meanwhile, such as a mail that was sent.
+  // It was deleted in the meantime, such as a mail that was sent.
   if (!row) return;
   try {
     const resealed = resealedOf(boxes[setting], row.sealed, contextOf(key));

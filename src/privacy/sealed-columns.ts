@@ -3,25 +3,25 @@ import { mailContext } from '../mail/public.ts';
 import { accountNumberContext, documentContext } from '../onboarding/public.ts';
 import { webhookSecretContext } from '../webhooks/public.ts';
 
-/** The settings with the keys of secret boxes. */
+/** The settings that contain keys of secret boxes. */
 export type KeySetting = 'WEBHOOK_SECRET_KEYS' | 'DATA_ENCRYPTION_KEYS';
 
-/** A column that a secret box has sealed. */
+/** A column whose values a secret box has sealed. */
 export interface SealedColumn {
-  /** What it has, in the plural. */
+  /** The name of its values, in the plural. */
   name: string;
   setting: KeySetting;
   table: string;
   column: string;
-  /** Sealed as bytes, not as text. */
+  /** True if its values are sealed as bytes, not as text. */
   isBinary: boolean;
-  /** The columns that name a row. */
+  /** The columns that identify a row. */
   key: readonly string[];
-  /** What a value belongs to, from the values of the key. */
+  /** The context that a value is bound to, from the values of the key columns. */
   contextOf(key: Readonly<Record<string, string>>): string[];
 }
 
-/** Every sealed column. A test compares the list with the schema. */
+/** Every sealed column. A test compares this list with the schema. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   {
     name: 'webhook secrets',

@@ -10,23 +10,22 @@ import type { ProposalDeps, ProposalKind } from './context.ts';
 import { rulesOf } from './kinds.ts';
 import { breakGlassMail } from './mails.ts';
 
-/** An act that one operator does alone. */
 export interface ActAlone {
   kind: ProposalKind;
   /** An order number, a merchant's id, or an operator's address. */
   subject: string;
-  /** The merchant concerned, who gets a mail, too. */
+  /** The merchant concerned, who also gets a mail. */
   merchantId?: string | undefined;
   reason: string;
-  /** Who runs the command line, such as `cli:asha`. */
+  /** The person at the command line, such as `cli:asha`. */
   terminal: string;
 }
 
 /**
- * Lets one operator act alone, in an emergency. What is returned belongs to the act's statement: with the act it writes
- * a line of the audit list, an alert, and a mail to every operator and the merchant, which the sweep sends.
+ * Lets one operator act alone, in an emergency. The returned query belongs in the act's statement: it writes a row
+ * of the audit log, an alert, and a mail to every operator and the merchant, which the sweep sends.
  *
- * @param operator by `proveOperator`
+ * @param operator from `proveOperator`
  * @throws DomainError `NOT_PERMITTED`, `BAD_REQUEST`
  */
 export async function breakGlass(

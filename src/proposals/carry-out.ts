@@ -13,15 +13,15 @@ import {
   requireProposal,
 } from './queries.ts';
 
-/** What came of an approved proposal. `waiting`: the sweep tries again. */
+/** The result of an approved proposal. `waiting`: the sweep tries again. */
 export type CarriedOut =
   | { outcome: 'done' }
   | { outcome: 'waiting'; reason: string }
   | { outcome: 'refused'; reason: string };
 
 /**
- * Does what an approved proposal says, once: the statement of the change records that it is carried out, and a
- * command of an order has the proposal's id. So a repeat, after a process has died, does nothing twice.
+ * Carries out an approved proposal once: the statement of the change records it, and a command of an order has the
+ * proposal's id. So a repeat after a process has died does nothing twice.
  *
  * @param actor the operator who approved it
  */
@@ -51,7 +51,7 @@ export async function carryOut(
   }
 }
 
-/** Whether a repeat cannot succeed: unlike a gateway that is away, or a payment that another process moves. */
+/** True if a repeat cannot succeed. False for an unavailable gateway, or a payment that another process moves. */
 function isFinalRefusal(error: unknown): error is DomainError {
   return (
     error instanceof DomainError &&
@@ -63,9 +63,9 @@ function isFinalRefusal(error: unknown): error is DomainError {
 const NOT_CARRIED_OUT = 'proposal_not_carried_out';
 
 /**
- * Carries out what was approved and is not done, because a process has died or the gateway was away.
+ * Carries out approved proposals that are not done, because a process has died or the gateway was unavailable.
  *
- * @param olderThanMs after the approval: until then the API is at work
+ * @param olderThanMs the minimum time since the approval, during which the API may still be working
  */
 export async function carryOutUnfinished(
   deps: ProposalDeps,

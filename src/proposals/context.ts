@@ -7,14 +7,13 @@ import type { OrderCommands } from '../orders/public.ts';
 import type { Gateways } from '../payments/public.ts';
 import type { OrderWorkflows } from '../temporal/order-workflows.ts';
 
-/** What proposals need to be read, decided and carried out. */
 export interface ProposalDeps extends AlertDeps, MailDeps, AccountChangeDeps {
   commands: OrderCommands;
   workflows: OrderWorkflows;
   gateways: Gateways;
 }
 
-/** What a proposal is about, and how it is done: each is an action that may need a second person. */
+/** Each kind is an action that may need a second person. */
 export type ProposalKind = ProposedAction;
 
 /** The operator who proposes or decides. */
@@ -24,10 +23,10 @@ export interface Proposer {
   actor: Actor;
 }
 
-/** What was true when a proposal was made, by the names of its facts. */
+/** The facts that held when a proposal was made, by name. */
 export type Before = Readonly<Record<string, string | number | null>>;
 
-/** The parameters of a proposal: its kind has a schema for them. */
+/** The parameters of a proposal. Its kind has a schema for them. */
 export type Parameters = Readonly<Record<string, string | boolean | null>>;
 
 /** A proposal with the addresses of those who made and decided it. */
@@ -37,7 +36,7 @@ export interface Proposal {
   orderNumber: string | null;
   merchantId: string | null;
   operatorEmail: string | null;
-  /** The order number, the merchant's id or the operator's address. */
+  /** An order number, a merchant's id or an operator's address. */
   subject: string;
   parameters: Parameters;
   before: Before;
@@ -46,17 +45,17 @@ export interface Proposal {
   proposedByEmail: string;
   proposedAt: Date;
   expiresAt: Date;
-  /** One whose time is over is EXPIRED, whether its row says so yet or not. */
+  /** `expired` when its time is over, whether its row says so yet or not. */
   status: 'open' | 'approved' | 'rejected' | 'withdrawn' | 'expired';
   decidedBy: string | null;
   decidedByEmail: string | null;
   decidedAt: Date | null;
   carriedOutAt: Date | null;
-  /** Of an approved one: `done`, or why it could not be carried out; null while it is not carried out. */
+  /** For an approved proposal: `done`, or why it could not be carried out. Null until it is carried out. */
   outcome: string | null;
 }
 
-/** One line of what will change. */
+/** One line of what a proposal will change. */
 export interface Change {
   what: string;
   before: string | null;

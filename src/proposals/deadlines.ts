@@ -9,12 +9,11 @@ import { findUnwarned, findWarnedAndEnded, markWarned, readClock } from './queri
 
 const NEAR_MS = 24 * 3_600_000;
 
-/** What the warnings need. */
 export type WarningDeps = Pick<ProposalDeps, 'sql' | 'log' | 'mailBox' | 'mails' | 'publicBaseUrl'>;
 
 /**
- * Warns once of each open proposal whose order has a deadline within 24 hours: an alert, and a mail to everyone who
- * may approve it. A proposal stops no deadline.
+ * Warns once about each open proposal whose order has a deadline within 24 hours, by an alert and by mails to
+ * everyone who may approve it. A proposal stops no deadline.
  */
 export async function warnOfDeadlines(deps: WarningDeps): Promise<{ warned: number }> {
   const { sql } = deps;
@@ -32,7 +31,7 @@ export async function warnOfDeadlines(deps: WarningDeps): Promise<{ warned: numb
   return { warned };
 }
 
-/** The deadline of a proposal's order; null without an order or a deadline. */
+/** The deadline of a proposal's order. Null without an order or a deadline. */
 export async function deadlineOfProposal(
   { sql }: Pick<ProposalDeps, 'sql'>,
   { orderNumber }: Pick<Proposal, 'orderNumber'>,
@@ -40,7 +39,10 @@ export async function deadlineOfProposal(
   return orderNumber === null ? null : deadlineOf(await findOrderAnywhere(sql, orderNumber));
 }
 
-/** A repeat, after a process has died, writes no mail again: each has the id of its proposal and its reader. */
+/**
+ * A repeat after a process has died writes no mail again, because a mail's id follows from its proposal and its
+ * reader.
+ */
 async function warn(deps: WarningDeps, proposal: Proposal, deadline: Date): Promise<void> {
   const { proposalId, kind, orderNumber, proposedBy } = proposal;
   const { sql, publicBaseUrl } = deps;

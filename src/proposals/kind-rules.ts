@@ -3,15 +3,14 @@ import type { Actor } from '../db/actor.ts';
 import type { Alongside } from '../db/alongside.ts';
 import type { Before, Change, Parameters, Proposal, ProposalDeps } from './context.ts';
 
-/** What carrying a proposal out needs. */
 export interface CarryOutDeps extends ProposalDeps {
   /** The operator who approved it. */
   actor: Actor;
-  /** Records in the statement of the change that the proposal is carried out. */
+  /** Part of the statement that makes the change: records that the proposal is carried out. */
   alongside: Alongside;
 }
 
-/** What a proposal of a kind is about, what it does, and when it may be done. */
+/** The rules of a kind of proposal. */
 export interface KindRules<Given extends Parameters = Parameters> {
   /** The act, as the title of its proposal. */
   readonly title: string;
@@ -19,7 +18,7 @@ export interface KindRules<Given extends Parameters = Parameters> {
   readonly parameters: z.ZodType<Given>;
   readonly maxReasonLength: number;
   /**
-   * Reads what the approver has to see. The approval, and later the act, is refused if it is no longer the same.
+   * Reads the facts that the approver has to see. If they have changed, the approval, and later the act, is refused.
    *
    * @throws DomainError if the act is not possible now
    */
@@ -28,9 +27,8 @@ export interface KindRules<Given extends Parameters = Parameters> {
     proposal: Pick<Proposal, 'subject' | 'reason'>,
     parameters: Given,
   ) => Promise<Before>;
-  /** Whether a process has begun the act before: then a repeat ends it, and nothing is compared any more. */
+  /** True if a process has begun the act before. A repeat then finishes it, without comparing the facts. */
   readonly hasBegun?: (deps: ProposalDeps, proposal: Proposal) => Promise<boolean>;
-  /** What will be different. */
   readonly changes: (before: Before, parameters: Given) => readonly Change[];
   /** @throws DomainError if it is not possible any more */
   readonly carryOut: (
@@ -40,7 +38,7 @@ export interface KindRules<Given extends Parameters = Parameters> {
   ) => Promise<unknown>;
 }
 
-/** Declares a kind: its functions get what its schema has parsed. */
+/** Declares a kind. Its functions get the parameters as its schema has parsed them. */
 export function defineKind<Given extends Parameters>(rules: KindRules<Given>): KindRules {
   const { parameters } = rules;
   return {

@@ -14,7 +14,7 @@ import { defineKind } from './kind-rules.ts';
 
 const REASON = 1000;
 
-/** Asks the gateway for an account, and whether another merchant has it. @throws DomainError */
+/** Checks an account at the gateway, and that no other merchant has it. @throws DomainError */
 async function checkAccount(deps: ProposalDeps, merchantId: string, linkedAccountId: string) {
   const { gateway } = await requireMerchant(deps.sql, merchantId);
   const account = await checkLinkedAccount(deps.gateways, gateway, linkedAccountId);
@@ -30,13 +30,13 @@ async function accountsBefore({ sql }: ProposalDeps, merchantId: string) {
   return { name, gateway, activeAccount: linkedAccounts.production ?? null, waitingAccountId };
 }
 
-/** The accounts that both persons have seen: the statement of the change compares them once more. */
+/** The accounts that both operators have seen. The statement of the change compares them again. */
 const seenIn = ({ activeAccount, waitingAccountId }: Before) => ({
   activeId: activeAccount === null ? null : String(activeAccount),
   waitingId: waitingAccountId === null ? null : String(waitingAccountId),
 });
 
-/** Sets the account that production pays a merchant out to, or changes it. */
+/** Sets or changes the account that production pays a merchant out to. */
 export const linkedAccount = defineKind({
   title: 'Set a linked account',
   about: 'merchant',
@@ -143,7 +143,6 @@ export const approve = defineKind({
   },
 });
 
-/** Ends a suspension. */
 export const activate = defineKind({
   title: "End a merchant's suspension",
   about: 'merchant',

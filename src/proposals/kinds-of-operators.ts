@@ -16,7 +16,7 @@ import { defineKind } from './kind-rules.ts';
 const REASON = 1000;
 const roleParameters = z.strictObject({ role: z.enum(['support', 'finance', 'admin']) });
 
-/** Reads an operator, who has to be in one of these states. @throws DomainError */
+/** Reads an operator and checks the state. @throws DomainError */
 async function operatorBefore(
   { sql }: ProposalDeps,
   email: string,
@@ -47,7 +47,6 @@ const stateChange = ({ state }: Before, after: string): Change => ({
   after,
 });
 
-/** Invites an operator under an address. */
 async function invite(
   deps: CarryOutDeps,
   { subject: email }: Proposal,
@@ -57,7 +56,7 @@ async function invite(
   if (mail) startMail(deps, mail);
 }
 
-/** Makes an operator, or invites one again who has not accepted the invitation. */
+/** Creates an operator, or invites an operator again who has not accepted the invitation. */
 export const create = defineKind({
   title: 'Invite an operator',
   about: 'operator',
@@ -68,7 +67,6 @@ export const create = defineKind({
   carryOut: (deps, proposal, parameters) => invite(deps, proposal, parameters.role),
 });
 
-/** Invites a disabled operator again. */
 export const reactivate = defineKind({
   title: 'Invite a disabled operator again',
   about: 'operator',
@@ -79,7 +77,6 @@ export const reactivate = defineKind({
   carryOut: (deps, proposal, parameters) => invite(deps, proposal, parameters.role),
 });
 
-/** Changes an operator's role. */
 export const role = defineKind({
   title: "Change an operator's role",
   about: 'operator',

@@ -19,14 +19,13 @@ import type { Before, Change, Proposal, ProposalDeps } from './context.ts';
 import { defineKind } from './kind-rules.ts';
 import { isSurplusSettled } from './queries.ts';
 
-/** The command of a proposal about an order: a repeat of it is the same command. */
+/** The id of the command of a proposal about an order. A repeat has the same id. */
 const commandIdOf = ({ proposalId }: Proposal) => `proposal:${proposalId}`;
 
-/** Whether the command of an act is recorded. */
 const isCommandRecorded = ({ sql }: ProposalDeps, { subject }: Proposal, commandId: string) =>
   isRecorded(sql, { orderNumber: subject, commandId });
 
-/** What an order's proposal depends on; `sentence` says what will happen, with the amounts. */
+/** The facts that an order's proposal depends on. `sentence` says what will happen, with the amounts. */
 async function orderBefore(
   { sql }: ProposalDeps,
   orderNumber: string,
@@ -47,7 +46,7 @@ const changesOfOrder = ({ status, sentence }: Before): Change[] => [
   { what: 'Order', before: String(status), after: String(sentence) },
 ];
 
-/** A refund for a merchant, as `refundForMerchant`. */
+/** A refund for a merchant, by `refundForMerchant`. */
 export const refund = defineKind({
   title: 'Refund an order for its merchant',
   about: 'order',
@@ -72,7 +71,6 @@ export const refund = defineKind({
     ),
 });
 
-/** A decision of a dispute. */
 export const decide = defineKind({
   title: 'Decide a dispute',
   about: 'order',
@@ -116,7 +114,6 @@ function settlementOf(
   };
 }
 
-/** A settlement outside the gateway. */
 export const settle = defineKind({
   title: 'Settle an order outside the gateway',
   about: 'order',

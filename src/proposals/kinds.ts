@@ -4,7 +4,6 @@ import { activate, approve, linkedAccount } from './kinds-of-merchants.ts';
 import { create, disable, reactivate, resetSecondFactor, role } from './kinds-of-operators.ts';
 import { decide, refund, settle } from './kinds-of-orders.ts';
 
-/** The rules of each kind of proposal. */
 export const KINDS = {
   'merchant.linkedAccount': linkedAccount,
   'merchant.approve': approve,
@@ -19,5 +18,4 @@ export const KINDS = {
   'operator.disable': disable,
 } as const satisfies Record<ProposalKind, KindRules>;
 
-/** The rules of a kind. */
 export const rulesOf = (kind: ProposalKind): KindRules => KINDS[kind];

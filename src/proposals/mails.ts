@@ -2,7 +2,7 @@ import type { Mail } from '../mail/public.ts';
 import { timeText } from '../pages/format.ts';
 import type { Proposal } from './context.ts';
 
-/** To each operator who may approve a proposal of an order whose deadline is near. */
+/** Sent to each operator who may approve a proposal about an order whose deadline is near. */
 export function deadlineMail(
   to: string,
   { proposalId, orderNumber }: Proposal,
@@ -19,7 +19,7 @@ export function deadlineMail(
   };
 }
 
-/** To every operator and the merchant concerned, about an act of one operator alone. */
+/** Sent to every operator and the merchant concerned, about an act of one operator alone. */
 export function breakGlassMail(
   to: string,
   { by, title, subject, reason }: { by: string; title: string; subject: string; reason: string },

@@ -10,14 +10,13 @@ import type { Decider } from './queries.ts';
 import { insertProposal, requireProposal, writeApproval, writeEnd } from './queries.ts';
 import { assertMayApprove, CHANGED } from './still-true.ts';
 
-/** What an operator proposes. */
 export interface Proposed {
   kind: ProposalKind;
-  /** An order number, a merchant's id, or the address of an operator. */
+  /** An order number, a merchant's id, or an operator's address. */
   subject: string;
   parameters: Parameters;
   reason: string;
-  /** Facts that the operator has seen: if they are no longer so, the proposal is refused. */
+  /** Facts that the operator has seen. If they have changed, the proposal is refused. */
   seen?: Before;
 }
 
@@ -31,7 +30,7 @@ function assertMayDo({ role }: Proposer, kind: ProposalKind): void {
   throw new DomainError('NOT_PERMITTED', `Your role, ${role}, does not allow this`);
 }
 
-/** The columns that say what a proposal is about. @throws DomainError `ORDER_NOT_FOUND` */
+/** The columns that name the subject of a proposal. @throws DomainError `ORDER_NOT_FOUND` */
 async function aboutOf({ sql }: ProposalDeps, { kind, subject }: Proposed) {
   switch (rulesOf(kind).about) {
     case 'order': {
@@ -48,9 +47,9 @@ async function aboutOf({ sql }: ProposalDeps, { kind, subject }: Proposed) {
 /**
  * Proposes an act, which another operator has to approve within 24 hours.
  *
- * @returns the id of the proposal
- * @throws DomainError `BAD_REQUEST`, `NOT_PERMITTED`, `INVALID_STATE` if it is not possible now or is proposed already,
- *   `NOT_FOUND`, `ORDER_NOT_FOUND`, `GATEWAY_UNAVAILABLE`
+ * @returns the proposal's id
+ * @throws DomainError `BAD_REQUEST`, `NOT_PERMITTED`, `INVALID_STATE` if it is not possible now or is proposed
+ * already, `NOT_FOUND`, `ORDER_NOT_FOUND`, `GATEWAY_UNAVAILABLE`
  */
 export async function propose(
   deps: ProposalDeps,
@@ -85,10 +84,10 @@ function reasonOf(typed: string, maxLength: number): string {
 }
 
 /**
- * Approves a proposal of another operator, and carries it out. It is refused, and stays open, if what the proposer
- * and the approver saw is no longer true.
+ * Approves another operator's proposal, and carries it out. If the facts that proposer and approver saw have
+ * changed, the approval is refused and the proposal stays open.
  *
- * @returns what came of the act; one that is `waiting` is carried out by the sweep
+ * @returns the result of the act; one that is `waiting` is carried out by the sweep
  * @throws DomainError `NOT_FOUND`, `NOT_PERMITTED`, `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
  */
 export async function approveProposal(
@@ -108,7 +107,7 @@ export async function approveProposal(
   return carryOut(deps, await requireProposal(sql, proposalId), approver.actor);
 }
 
-/** Nothing has to be decided before the order's deadline any more. */
+/** Clears the warning about the order's deadline, because nothing has to be decided any more. */
 async function endWarning({ sql }: ProposalDeps, proposalId: string, { actor }: Proposer) {
   await clearAlert(
     sql,
@@ -119,7 +118,7 @@ async function endWarning({ sql }: ProposalDeps, proposalId: string, { actor }: 
   );
 }
 
-/** Rejects a proposal of another operator. @throws DomainError `NOT_FOUND`, `NOT_PERMITTED`, `INVALID_STATE` */
+/** Rejects another operator's proposal. @throws DomainError `NOT_FOUND`, `NOT_PERMITTED`, `INVALID_STATE` */
 export async function rejectProposal(
   deps: ProposalDeps,
   operator: Proposer,
@@ -131,7 +130,7 @@ export async function rejectProposal(
   await endWarning(deps, proposalId, operator);
 }
 
-/** Withdraws a proposal of one's own. @throws DomainError `NOT_FOUND`, `INVALID_STATE` */
+/** Withdraws one's own proposal. @throws DomainError `NOT_FOUND`, `INVALID_STATE` */
 export async function withdrawProposal(
   deps: ProposalDeps,
   operator: Proposer,

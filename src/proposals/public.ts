@@ -1,4 +1,3 @@
-/** What the dashboard may use of the proposals. */
 export type { CarriedOut } from './carry-out.ts';
 export type { Parameters, Proposal, ProposalDeps, ProposalKind, Proposer } from './context.ts';
 export { deadlineOfProposal } from './deadlines.ts';

@@ -7,19 +7,17 @@ import { jsonRow } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { Proposal, ProposalKind } from './context.ts';
 
-/** How long a proposal can be approved. */
 const VALID_MS = 24 * 3_600_000;
 
-/** The code with which the functions of the database refuse; the message is a sentence. */
+/** The SQLSTATE with which functions of the database refuse. The message is a sentence. */
 export const REFUSED = 'PR001';
-/** The index by which a subject has one open proposal of a kind. */
+/** The index that allows one open proposal of a kind for each subject. */
 const ONE_OPEN = 'proposals_one_open';
 
-/** A proposal to write. */
 export type NewProposal = Pick<Proposal, 'kind' | 'parameters' | 'before' | 'reason'> &
   Partial<Pick<Proposal, 'orderNumber' | 'merchantId' | 'operatorEmail'>> & { proposedBy: string };
 
-/** Who opens or decides a proposal: the roles are those that may. */
+/** The operator who opens or decides a proposal, and the roles that may. */
 export interface Decider {
   userId: string;
   roles: readonly OperatorRole[];
@@ -41,7 +39,7 @@ export async function orRefusal<Result>(run: () => Promise<Result>): Promise<Res
   }
 }
 
-/** Writes a proposal. @returns its id. @throws DomainError `INVALID_STATE` */
+/** Inserts a proposal and returns its id. @throws DomainError `INVALID_STATE` */
 export async function insertProposal(
   sql: Sql,
   proposal: NewProposal,
@@ -83,13 +81,13 @@ export async function writeEnd(
   );
 }
 
-/** Records in the statement of the act that the proposal is carried out: so the act is done once. */
+/** Records in the statement of the act that the proposal is carried out, so that the act is done once. */
 export const finishing =
   (proposalId: string): Alongside =>
   (sql, changed) =>
     sql`SELECT finish_proposal(${proposalId}, 'done') FROM ${sql(changed)}`;
 
-/** Records how an approved proposal has ended, unless that is recorded. @param outcome `done`, or why it was not */
+/** Records the end of an approved proposal, unless it is recorded. @param outcome `done`, or why it was not done */
 export async function finishProposal(sql: Sql, proposalId: string, outcome: string): Promise<void> {
   await sql`
     SELECT finish_proposal(proposal_id, ${outcome}) FROM proposals
@@ -111,7 +109,7 @@ export async function requireProposal(sql: Sql, proposalId: string): Promise<Pro
   return proposal;
 }
 
-/** The open proposals of these kinds, the one that expires first at the beginning. */
+/** Lists the open proposals of these kinds, the one that expires first at the beginning. */
 export async function listOpenProposals(
   sql: Sql,
   kinds: readonly ProposalKind[],
@@ -122,7 +120,7 @@ export async function listOpenProposals(
     ORDER BY p.expires_at, p.proposal_id LIMIT ${limit}`;
 }
 
-/** The open proposals about a merchant or one of its orders, an order, or an operator's address. */
+/** Lists the open proposals about a merchant or one of its orders, an order, or an operator's address. */
 export async function listOpenAbout(sql: Sql, about: string): Promise<Proposal[]> {
   return sql<Proposal[]>`
     ${rows(sql)} WHERE p.status = 'open' AND p.expires_at > service_now()
@@ -130,7 +128,11 @@ export async function listOpenAbout(sql: Sql, about: string): Promise<Proposal[]
     ORDER BY p.expires_at, p.proposal_id LIMIT 20`;
 }
 
-/** The proposals that are decided or have expired, the latest first. @param before the last id of the page before */
+/**
+ * Lists the proposals that are decided or expired, the latest first.
+ *
+ * @param before the last id of the previous page
+ */
 export async function listPastProposals(
   sql: Sql,
   before: string | undefined,
@@ -144,7 +146,7 @@ export async function listPastProposals(
 }
 
 /**
- * Whether a later proposal of the same kind and subject, or about the account of the same merchant, was approved and
+ * True if a later proposal of the same kind and subject, or about the account of the same merchant, was approved and
  * not refused.
  */
 export async function isSuperseded(sql: Sql, proposalId: string): Promise<boolean> {
@@ -157,7 +159,7 @@ export async function isSuperseded(sql: Sql, proposalId: string): Promise<boolea
   return later.length > 0;
 }
 
-/** The approved proposals that no process has carried out in time, the oldest first. */
+/** Finds the approved proposals that no process has carried out in time, the oldest first. */
 export async function findUnfinished(sql: Sql, olderThanMs: number): Promise<Proposal[]> {
   return sql<Proposal[]>`
     ${rows(sql)} WHERE p.status = 'approved' AND p.outcome IS NULL
@@ -165,7 +167,7 @@ export async function findUnfinished(sql: Sql, olderThanMs: number): Promise<Pro
     ORDER BY p.decided_at LIMIT 100`;
 }
 
-/** The open proposals about orders whose deadline was not warned of. */
+/** Finds the open proposals about orders whose deadline was not warned of. */
 export async function findUnwarned(sql: Sql): Promise<Proposal[]> {
   return sql<Proposal[]>`
     ${rows(sql)} WHERE p.status = 'open' AND p.expires_at > service_now()
@@ -173,7 +175,7 @@ export async function findUnwarned(sql: Sql): Promise<Proposal[]> {
     ORDER BY p.proposal_id LIMIT 500`;
 }
 
-/** The proposals with an open alert of a kind that are no longer open. */
+/** Finds the proposals with an open alert of a kind that are no longer open. */
 export async function findWarnedAndEnded(sql: Sql): Promise<string[]> {
   const found = await sql<{ proposalId: string }[]>`
     SELECT p.proposal_id FROM alerts a JOIN proposals p ON p.proposal_id = a.subject
@@ -182,13 +184,13 @@ export async function findWarnedAndEnded(sql: Sql): Promise<string[]> {
   return found.map(({ proposalId }) => proposalId);
 }
 
-/** Records that those who may approve a proposal were warned of its order's deadline. */
 export async function markWarned(sql: Sql, proposalId: string): Promise<void> {
   await sql`SELECT mark_proposal_warned(${proposalId})`;
 }
 
 /**
- * Whether captures that an order could not take are settled with this reference: the order has no other record of it.
+ * True if captures that an order could not take are settled with this reference. The order has no other record of
+ * it.
  */
 export async function isSurplusSettled(
   sql: Sql,
@@ -203,18 +205,18 @@ export async function isSurplusSettled(
   return row.isSettled;
 }
 
-/** The database's clock, by which deadlines are decided. */
+/** The database's clock, which decides deadlines. */
 export async function readClock(sql: Sql): Promise<Date> {
   const [row] = await sql<[{ now: Date }]>`SELECT service_now() AS now`;
   return row.now;
 }
 
-/** Whether two admins have ever confirmed a second factor: then every operator is made by two. */
+/** True if two admins have ever confirmed a second factor. From then on, every operator is created by two persons. */
 export async function hasTwoAdmins(sql: Sql): Promise<boolean> {
   const [row] = await sql<[{ isSo: boolean }]>`SELECT has_two_admins() AS is_so`;
   return row.isSo;
 }
 
-/** Refuses, in the statement that makes an operator, one who is not among the first ones. */
+/** Part of the statement that creates an operator: refuses it once two admins have confirmed a second factor. */
 export const onlyFirstOperators: Alongside = (sql, changed) =>
   sql`SELECT assert_first_operators() FROM ${sql(changed)}`;

@@ -15,22 +15,17 @@ import { orRefusal } from './queries.ts';
 
 const ALL_KINDS = Object.keys(KINDS) as ProposalKind[];
 
-/** The kinds of proposals that an operator with this role may make and decide. */
+/** The kinds of proposals that a role may make and decide. */
 export const kindsFor = (role: OperatorRole): ProposalKind[] =>
   ALL_KINDS.filter((kind) => mayDo(role, kind));
 
-/** What decides whether an act on an order needs a second person. */
 export interface AmountRule {
   sql: Sql;
   /** PROPOSAL_ABOVE_PAISE */
   proposalAbovePaise: number;
 }
 
-/**
- * Whether an act on an order is carried out only as a proposal.
- *
- * @throws DomainError `ORDER_NOT_FOUND`
- */
+/** Decides whether an act on an order needs a proposal. @throws DomainError `ORDER_NOT_FOUND` */
 export async function needsProposal(
   { sql, proposalAbovePaise }: AmountRule,
   kind: ProposalKind,
@@ -41,7 +36,7 @@ export async function needsProposal(
   return secondPerson === 'always' || amountPaise > proposalAbovePaise;
 }
 
-/** Whether an operator is an active admin, and no other one would remain beside the one who asks. */
+/** True if the operator is an active admin, and no other would remain besides the one who asks. */
 export async function isLastOtherAdmin(sql: Sql, email: string, byEmail: string): Promise<boolean> {
   const admins = (await listActiveOperators(sql, ['admin'])).map((admin) => admin.email);
   const key = emailKeyOf(email);
@@ -49,7 +44,8 @@ export async function isLastOtherAdmin(sql: Sql, email: string, byEmail: string)
 }
 
 /**
- * Disables an operator at once, which one admin may do alone; the end of the last other active admin is proposed.
+ * Disables an operator immediately, which one admin may do alone. For the last other active admin, it makes a
+ * proposal instead.
  *
  * @returns the id of the proposal; null if the operator is disabled
  * @throws DomainError `BAD_REQUEST`, `NOT_FOUND`, `INVALID_STATE`
@@ -64,7 +60,7 @@ export async function disableOrPropose(
     const proposed = { kind: 'operator.disable', subject: email, parameters: {}, reason } as const;
     return propose(deps, proposer, proposed);
   }
-  // Two admins who disable each other, or two others, at the same moment.
+  // Two admins may disable each other, or two others, at the same moment.
   const by = proposer.user.userId;
   await orRefusal(() =>
     disableOperator(

@@ -4,12 +4,12 @@ import type { Proposal, ProposalDeps } from './context.ts';
 import { rulesOf } from './kinds.ts';
 import { isSuperseded } from './queries.ts';
 
-/** The refusal of what has changed since it was proposed. */
+/** The refusal when something has changed since the proposal. */
 export const CHANGED = 'What was proposed has changed since: look at it again, and propose it anew';
 const SUPERSEDED = 'A later proposal of the same was approved: that one counts';
 
 /**
- * Whether what the proposer has seen is true now.
+ * True if the facts that the proposer saw still hold.
  *
  * @throws DomainError that of the act if it is not possible now
  */
@@ -19,30 +19,33 @@ async function isStillTrue(deps: ProposalDeps, proposal: Proposal): Promise<bool
   return isDeepStrictEqual({ ...now }, { ...before });
 }
 
-/** @throws DomainError `INVALID_STATE` if a proposal may not be approved, or that of the act if it is not possible now */
+/**
+ * @throws DomainError `INVALID_STATE` if a proposal may not be approved, or that of the act if it is not possible
+ * now
+ */
 export async function assertMayApprove(deps: ProposalDeps, proposal: Proposal): Promise<void> {
   if (await isStillTrue(deps, proposal)) return;
   throw new DomainError('INVALID_STATE', `${CHANGED}. This proposal can be rejected or withdrawn`);
 }
 
 /**
- * Compares an approved proposal with the present once more when it is carried out: it may have waited for the gateway,
- * or for a process that has died, while another one was carried out or the act was done on the command line. An act
- * that has begun is not compared, because a repeat ends it.
+ * Compares the facts of an approved proposal once more when it is carried out. While it waited for the gateway, or
+ * after a process had died, another proposal may have been carried out, or the act done on the command line. An act
+ * that has begun is not compared, because a repeat finishes it.
  *
- * @throws DomainError `INVALID_STATE` if something differs, or if a later proposal of the same was approved;
- *   `GATEWAY_UNAVAILABLE`
+ * @throws DomainError `INVALID_STATE` if something differs, or if a later proposal about the same was approved;
+ * `GATEWAY_UNAVAILABLE`
  */
 export async function assertMayBegin(deps: ProposalDeps, proposal: Proposal): Promise<void> {
   const refusal = await refusalOf(deps, proposal);
-  // Asked afterwards: another process may have begun it since.
+  // Asked afterwards, because another process may have begun it in the meantime.
   if (!refusal || (await rulesOf(proposal.kind).hasBegun?.(deps, proposal))) return;
   throw new DomainError('INVALID_STATE', refusal);
 }
 
 async function refusalOf(deps: ProposalDeps, proposal: Proposal): Promise<string | undefined> {
   if (await isSuperseded(deps.sql, proposal.proposalId)) return SUPERSEDED;
-  // What is not possible any more is refused by the act, in its own words.
+  // If it is no longer possible, the act refuses it with its own message.
   const isTrue = await isStillTrue(deps, proposal).catch((error: unknown) => {
     if (error instanceof DomainError && error.code !== 'GATEWAY_UNAVAILABLE') return true;
     throw error;

@@ -1,18 +1,16 @@
 import { Client, Connection, type ClientOptions, type ConnectionOptions } from '@temporalio/client';
 
-/** How a connection to Temporal is encrypted and authenticated; without either it is plain. */
+/** The encryption and authentication of a connection to Temporal. Without either, it is plain. */
 export interface TemporalSecurity {
   readonly tls?: NonNullable<ConnectionOptions['tls']>;
   readonly apiKey?: string;
 }
 
-/** A Temporal server. */
 export interface TemporalServer extends TemporalSecurity {
   /** host:port */
   readonly address: string;
 }
 
-/** A Temporal server and namespace. */
 export interface TemporalTarget extends TemporalServer {
   readonly namespace: string;
 }
@@ -21,15 +19,15 @@ const CHANNEL = {
   // gRPC's default is up to two minutes between attempts, also after Temporal is reachable again.
   'grpc.initial_reconnect_backoff_ms': 200,
   'grpc.max_reconnect_backoff_ms': 1000,
-  // Otherwise gRPC asks DNS for a TXT record with its settings. In a network without a way out no answer comes,
-  // and the question keeps a process alive for 24 s after its work.
+  // Otherwise gRPC asks DNS for a TXT record with its settings. In a network without internet access no answer
+  // comes, and the request keeps a process alive for 24 s after its work.
   'grpc.service_config_disable_resolution': 1,
 };
 
 /**
- * A client that connects on first use, and reconnects within about a second of the server's return.
+ * Makes a client that connects on first use, and reconnects within about a second of the server's return.
  *
- * @param options interceptors, such as those of traces
+ * @param options interceptors, such as those for traces
  */
 export function connectTemporal(
   { namespace, ...server }: TemporalTarget,
@@ -39,7 +37,7 @@ export function connectTemporal(
   return new Client({ connection, namespace, ...options });
 }
 
-/** Whether the connection is encrypted: an API key alone implies it, as in the SDK. */
+/** True if the connection is encrypted. An API key alone implies it, as in the SDK. */
 export function usesTls({ tls, apiKey }: TemporalSecurity): boolean {
   return tls === undefined ? apiKey !== undefined : tls !== false;
 }

@@ -9,9 +9,9 @@ const PEM_FILE = 'the path of a PEM file';
 const SWITCH = ['true', 'false', '1', '0'] as const;
 
 /**
- * The security of the connection to Temporal, with the names and the meaning that Temporal's own
- * programs and SDKs give them (envconfig). Those that are not here have no effect: certificates are files, so that a
- * replaced one has the same settings, and the certificate of the server is always verified.
+ * The settings for the security of the connection, with the names and the meaning that Temporal's own programs and
+ * SDKs give them (envconfig). Their other settings have no effect here: certificates are files, so that a replaced
+ * one has the same settings, and the server's certificate is always verified.
  */
 export const CONNECTION_SETTINGS = {
   TEMPORAL_API_KEY: text(undefined, {
@@ -61,7 +61,7 @@ function requireWhole(values: Values): void {
   throw faulty(missing, CONNECTION_SETTINGS[missing], 'missing');
 }
 
-/** Refuses what `parse` cannot use. */
+/** Refuses settings that `parse` cannot use. */
 function requireUsable(names: readonly Name[], parse: () => unknown): void {
   try {
     parse();
@@ -94,7 +94,7 @@ function load(values: Values): TemporalSecurity {
 }
 
 /**
- * Reads the security of the connection to Temporal, and the files that it names.
+ * Reads the security of the connection to Temporal, including the files that the settings name.
  *
  * @throws ConfigError in one line when a setting is wrong, half of a pair, or names an unusable file
  */
@@ -107,7 +107,7 @@ export function readTemporalSecurity(env: NodeJS.ProcessEnv): TemporalSecurity {
   const { clientCertPair: pair, serverRootCACertificate: authorities } = tls;
   if (pair) {
     const [cert, key] = [Buffer.from(pair.crt), Buffer.from(pair.key)];
-    // It also compares the key with the certificate's.
+    // Also checks that the key belongs to the certificate.
     requireUsable([CERTIFICATE, KEY], () => createSecureContext({ cert, key }));
   }
   if (authorities) {

@@ -17,15 +17,13 @@ export interface DeliveryRetries {
   /**
    * Retries a delivery and waits for the result.
    *
-   * @returns `running` also while an earlier retry of this delivery runs; `started` when the attempt
-   *   has not ended within `waitMs`, and continues
+   * @returns `running` also while an earlier retry of this delivery runs; `started` when the attempt has not ended
+   * within `waitMs`, and continues
    */
   retry(deliveryId: string, waitMs: number): Promise<ManualAttemptResult | { outcome: 'started' }>;
-  /** Starts the workflow of a resend, unless it runs already. */
   startResend(resendId: string): Promise<void>;
 }
 
-/** Creates {@link DeliveryRetries} on a Temporal client. */
 export function createDeliveryRetries(client: Client): DeliveryRetries {
   return {
     async retry(deliveryId, waitMs) {

@@ -7,13 +7,11 @@ const ALREADY_EXISTS = 6;
 
 const hasCode = (error: unknown, code: number) => isGrpcServiceError(error) && error.code === code;
 
-/** True for NOT_FOUND. */
 export const isGrpcNotFound = (error: unknown) => hasCode(error, NOT_FOUND);
 
-/** True for ALREADY_EXISTS. */
 export const isGrpcAlreadyExists = (error: unknown) => hasCode(error, ALREADY_EXISTS);
 
-/** True when a call reached its deadline; the server may end a long poll as CANCELLED just before. */
+/** True when a call reached its deadline. The server may end a long poll as CANCELLED shortly before. */
 export const isDeadlineExceeded = (error: unknown) =>
   isGrpcDeadlineError(error) ||
   hasCode(error, CANCELLED) ||

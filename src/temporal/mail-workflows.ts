@@ -3,13 +3,11 @@ import { mailWorkflowId, SEND_MAIL_WORKFLOW, TASK_QUEUE } from '../contracts/ids
 
 const START_TIMEOUT_MS = 4500;
 
-/** Starts the `sendMail` workflow. */
 export interface MailWorkflows {
-  /** Starts the workflow of a mail unless it runs. For one that was sent or given up it ends immediately. */
+  /** Starts the workflow of a mail unless it runs. If the mail was sent or given up, the workflow ends immediately. */
   start(mailId: string): Promise<void>;
 }
 
-/** Creates {@link MailWorkflows} on a Temporal client. */
 export function createMailWorkflows(client: Client): MailWorkflows {
   return {
     async start(mailId) {

@@ -4,7 +4,7 @@ import { isGrpcAlreadyExists, isGrpcNotFound } from './grpc-errors.ts';
 
 const DAY_SECONDS = 24 * 3600;
 
-/** A server refreshes its namespaces every ten seconds by default. */
+/** By default, a server refreshes its namespaces every ten seconds. */
 const USABLE_TIMEOUT_MS = 30_000;
 
 /** @returns false when the call fails with NOT_FOUND */
@@ -19,8 +19,7 @@ async function exists(call: () => Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Registers a namespace unless it exists, and waits until it is usable. An existing one is not
- * changed.
+ * Registers a namespace unless it exists, and waits until it is usable. It does not change an existing one.
  *
  * @param retentionDays how long closed workflows can be inspected; the service does not need them
  * @throws Error when it cannot be registered, or is not usable within half a minute
@@ -38,10 +37,10 @@ export async function ensureNamespace(
       workflowExecutionRetentionPeriod: { seconds: (retentionDays * DAY_SECONDS) as never },
     });
   } catch (error) {
-    // Another process has registered it meanwhile.
+    // Another process has registered it in the meantime.
     if (!isGrpcAlreadyExists(error)) throw error;
   }
-  // The server's cache has it a moment after the database.
+  // The server's cache has it a moment later than its database.
   const deadline = Date.now() + USABLE_TIMEOUT_MS;
   while (!(await exists(() => workflowService.countWorkflowExecutions({ namespace })))) {
     if (Date.now() > deadline) throw new Error(`Namespace ${namespace} is not usable`);

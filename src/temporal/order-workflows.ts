@@ -26,45 +26,42 @@ import { createLimiter } from '../limiter.ts';
 import { isGrpcNotFound } from './grpc-errors.ts';
 import { secondsOf } from './timestamps.ts';
 
-/** The deadline of a call to Temporal; after it the API responds with 500. */
+/** The deadline of a call to Temporal. After it the API responds with 500. */
 const TEMPORAL_TIMEOUT_MS = 4500;
 
 /** Longer, because a list may have thousands of entries and no API client waits for it. */
 const LIST_TIMEOUT_MS = 20_000;
 
 /**
- * Concurrent Updates of one order in this process. The server accepts ten; it refuses one more and
- * drops the current workflow task with it (docs/adr/0001).
+ * Limits the concurrent Updates of one order in this process. The server accepts ten. It refuses one more, and drops
+ * the current workflow task (docs/adr/0001).
  */
 const MAX_CONCURRENT_UPDATES = 4;
 
-/** Shown with each order in the Temporal UI, for operators. */
 const DETAILS_FOR_OPERATORS = `One payment order. It waits for the buyer's payment, the merchant's delivery
 and 24 hours without a dispute, then releases the funds. **Current details** say what it waits for now.
 
 No Signal or Update from here moves the order: what a person asks for needs a name and a reason. Use the
 order's page in the operators' dashboard, or \`admin dispute decide\` and \`admin order settle\`.`;
 
-/** The workflows of orders. */
 export interface OrderWorkflows {
   /**
-   * Starts the workflow of an order unless it runs. Only for an order whose row is not final or
-   * that has pending webhooks.
+   * Starts the workflow of an order unless it runs. Call it only for an order whose row is not final or that has
+   * pending webhooks.
    */
   start(input: OrderInput): Promise<void>;
-  /** The current state of an order's workflow in Temporal. */
   find(orderNumber: string): Promise<FoundWorkflow>;
-  /** When the latest event of an order's workflow was recorded; undefined without a workflow. */
+  /** When the latest event of an order's workflow was recorded. Undefined without a workflow. */
   lastChangedAt(orderNumber: string): Promise<Date | undefined>;
-  /** The running workflows with `after` < order number <= `upTo`, each with its order's status. */
+  /** Lists the running workflows with `after` < order number <= `upTo`, each with its order's status. */
   listRunning(after: string, upTo: string): Promise<Map<string, OrderStatus | undefined>>;
-  /** The order numbers of the workflows that have ended since then. */
+  /** Lists the order numbers of the workflows that have ended since then. */
   listEnded(since: Date): AsyncIterable<string>;
   /**
    * Sends an Update and waits until its step is recorded.
    *
    * @param updateId a repeated Update with the same id returns the first one's result
-   * @returns `gone` when no such workflow runs: then the order's row decides
+   * @returns `gone` when no such workflow runs; the order's row then decides
    * @throws DomainError when the workflow refuses
    */
   update<Name extends OrderMessageName>(
@@ -73,34 +70,28 @@ export interface OrderWorkflows {
     message: OrderMessages[Name] & { commandId: string },
     updateId?: string,
   ): Promise<'done' | 'gone'>;
-  /** Sends a Signal, which Temporal keeps when no worker runs. */
+  /** Sends a Signal. Temporal keeps it while no worker runs. */
   signal<Name extends OrderMessageName>(
     orderNumber: string,
     name: Name,
     message: OrderMessages[Name],
   ): Promise<'sent' | 'gone'>;
-  /** Sends the Signal that makes the workflow read the order's row. */
   wake(orderNumber: string): Promise<'sent' | 'gone'>;
   /**
-   * Starts the workflow that refunds a surplus payment, or a payment whose refund has failed. If it runs
-   * already, it looks at the payment once more. Idempotent.
+   * Starts the workflow that refunds a surplus payment, or a payment whose refund has failed. If it runs already, it
+   * checks the payment once more. Idempotent.
    */
   refundSurplus(payment: PaymentRef): Promise<void>;
 }
 
-/** An order's workflow as Temporal has it. */
 export type FoundWorkflow =
-  /** `status` is the workflow's search attribute; `hasBegun` is false while its first task waits for a worker. */
+  /** `status` is the workflow's search attribute. `hasBegun` is false while its first task waits for a worker. */
   | { state: 'running'; status: OrderStatus | undefined; hasBegun: boolean }
   /** `result` is undefined when the workflow was terminated or has failed. */
   | { state: 'closed'; result: OrderResult | undefined }
   | { state: 'missing' };
 
-/**
- * Creates {@link OrderWorkflows} on a Temporal client.
- *
- * @param timeoutMs the deadline of each call except `listRunning` and `listEnded`
- */
+/** @param timeoutMs the deadline of each call except `listRunning` and `listEnded` */
 export function createOrderWorkflows(
   client: Client,
   timeoutMs = TEMPORAL_TIMEOUT_MS,
@@ -184,7 +175,7 @@ async function startOrder(client: Client, input: OrderInput): Promise<void> {
     taskQueue: TASK_QUEUE,
     args: [input],
     workflowIdConflictPolicy: 'USE_EXISTING',
-    // A run first reads the order's row, so another run of a final order ends immediately.
+    // A run first reads the order's row, so a new run of a final order ends immediately.
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     staticSummary: `INR ${rupeesFromPaise(input.amountPaise).toFixed(2)} · ${input.terms.environment} · ${input.merchantId}`,
     staticDetails: DETAILS_FOR_OPERATORS,
@@ -257,13 +248,13 @@ function statusOf(attributes: TypedSearchAttributes): OrderStatus | undefined {
   return ORDER_STATUSES.find((status) => status === value);
 }
 
-/** True when the server dropped a workflow task with several Updates: this one was not processed. */
+/** True when the server dropped a workflow task with several Updates. This Update was not processed. */
 function isUnprocessed(error: unknown): boolean {
   const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
   return cause instanceof ApplicationFailure && cause.type === 'UnprocessedUpdate';
 }
 
-/** Restores the DomainError: its code is the type of the workflow's failure. */
+/** Restores the DomainError, whose code is the type of the workflow's failure. */
 function domainErrorOf(error: unknown): unknown {
   if (!(error instanceof WorkflowUpdateFailedError)) return error;
   const { cause } = error;

@@ -9,13 +9,12 @@ const { PendingActivityState } = proto.temporal.api.enums.v1;
 const TEMPORAL_TIMEOUT_MS = 4500;
 const POLL_INTERVAL_MS = 200;
 
-/** An activity that has not completed. */
 export interface PendingActivity {
   workflowId: string;
   runId: string;
   activityId: string;
   activityType: string;
-  /** `running`: on a worker. `due`: for the next free worker. `waiting`: until `nextTryAt`. */
+  /** `running`: on a worker. `due`: waits for the next free worker. `waiting`: until `nextTryAt`. */
   state: 'running' | 'due' | 'waiting' | 'paused';
   /** The number of the current or next attempt, from 1. */
   attempt: number;
@@ -25,7 +24,6 @@ export interface PendingActivity {
   nextTryAt: Date | null;
 }
 
-/** A workflow as Temporal describes it. */
 export interface WorkflowView {
   workflowId: string;
   runId: string;
@@ -34,13 +32,12 @@ export interface WorkflowView {
   pending: PendingActivity[];
 }
 
-/** The result of {@link WorkflowInspector.tryNow}; `started` when the attempt has not ended in time. */
+/** The result of {@link WorkflowInspector.tryNow}. `started`: the attempt has not ended in time. */
 export type TryOutcome =
   | { outcome: 'done' }
   | { outcome: 'failed'; error: string | null; nextTryAt: Date | null }
   | { outcome: 'started' };
 
-/** Shows workflows to operators and retries their activities. */
 export interface WorkflowInspector {
   /**
    * @param timeoutMs the deadline of the call; 4.5 s if absent
@@ -51,7 +48,6 @@ export interface WorkflowInspector {
   tryNow(activity: PendingActivity, waitMs: number): Promise<TryOutcome>;
 }
 
-/** Creates a {@link WorkflowInspector} on a Temporal client. */
 export function createWorkflowInspector(client: Client): WorkflowInspector {
   return {
     inspect: (workflowId, timeoutMs) => inspect(client, workflowId, timeoutMs),
@@ -107,11 +103,11 @@ function stateOf(
 }
 
 /**
- * Resets an activity: Temporal counts its attempts from 1 again and schedules the first one now. The
- * history of the workflow is not changed, and a running attempt is not started again.
- * Newer servers call this ResetActivityExecution; all servers from 1.28 on accept this name.
+ * Resets an activity: Temporal counts its attempts from 1 again and schedules the first one now. The history of the
+ * workflow does not change, and a running attempt is not started again. Newer servers call this
+ * ResetActivityExecution; all servers from 1.28 on accept this name.
  *
- * @returns false when the activity has completed meanwhile
+ * @returns false when the activity has completed in the meantime
  */
 async function reset(client: Client, activity: PendingActivity): Promise<boolean> {
   const { workflowId, runId, activityId } = activity;
@@ -133,9 +129,8 @@ async function reset(client: Client, activity: PendingActivity): Promise<boolean
 }
 
 /**
- * Polls until the attempt has ended: the activity is no longer pending, or its last attempt is later
- * than before. A failure is returned only when the next attempt comes after the wait: a gateway may
- * need only a second.
+ * Polls until the attempt has ended: the activity is no longer pending, or its last attempt is later than before. A
+ * failure is returned only if the next attempt comes after the wait, because a gateway may need only a second.
  */
 async function outcomeWithin(
   client: Client,

@@ -12,39 +12,43 @@ import {
   VERIFY_LEDGER_WORKFLOW,
 } from '../contracts/ids.ts';
 
-/** A merchant with ten orders per second fills one and a half blocks in this time. */
+/** In this time, a merchant with ten orders per second fills one and a half blocks. */
 const SEAL_BLOCKS_MS = 5 * 60_000;
 
 /** A proof of the whole ledger reads every order. */
 const VERIFY_LEDGER_MS = 60 * 60_000;
 
-/** The data that passes its time in an hour is deleted in some seconds. */
+/** The data that expires within an hour is deleted in some seconds. */
 const RETENTION_MS = 60 * 60_000;
 
-/** Among 10,000 open orders a missing workflow must be found within a minute; the comparison takes up to half of it. */
+/**
+ * Among 10,000 open orders a missing workflow must be found within a minute. The comparison takes up to half of it.
+ */
 const COMPARE_MS = 30_000;
 
-/** Two calls to the gateway for each payment of an order that is open or ended within a week. */
+/** The comparison makes two calls to the gateway for each payment of an order that is open or ended within a week. */
 const COMPARE_GATEWAY_MS = 24 * 60 * 60_000;
 
 const RUN_TIMEOUT_MS = 10 * 60_000;
-/** A comparison of millions of open orders or payments takes long: the former works a quarter of its time: see activities/sweep.ts. */
+/**
+ * Comparing millions of open orders or payments takes long. The comparison of orders works a quarter of its time:
+ * see activities/sweep.ts.
+ */
 const COMPARE_TIMEOUT_MS = 24 * 60 * 60_000;
 
 /**
  * Creates or updates the service's Schedules.
  *
- * @param intervals.sweepAfterMs the interval of the sweep
- * @param intervals.reconcileMs the interval of the reconciliation with the gateway
+ * @param intervals.sweepAfterMs the interval of the sweep, and half of that of the reconciliation with
+ *   the gateway
  */
 export async function ensureSchedules(
   client: Client,
-  intervals: { sweepAfterMs: number; reconcileMs: number },
+  { sweepAfterMs }: { sweepAfterMs: number },
 ): Promise<void> {
-  const { sweepAfterMs, reconcileMs } = intervals;
   await ensureSchedule(client, SWEEP_WORKFLOW, sweepAfterMs);
   await ensureSchedule(client, COMPARE_WORKFLOW, COMPARE_MS, COMPARE_TIMEOUT_MS);
-  await ensureSchedule(client, RECONCILE_WORKFLOW, reconcileMs);
+  await ensureSchedule(client, RECONCILE_WORKFLOW, 2 * sweepAfterMs);
   await ensureSchedule(client, SEAL_BLOCKS_WORKFLOW, SEAL_BLOCKS_MS);
   await ensureSchedule(client, VERIFY_LEDGER_WORKFLOW, VERIFY_LEDGER_MS);
   await ensureSchedule(client, COMPARE_GATEWAY_WORKFLOW, COMPARE_GATEWAY_MS, COMPARE_TIMEOUT_MS);

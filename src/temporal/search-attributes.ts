@@ -9,7 +9,7 @@ const INDEXED_VALUE_TYPE = {
   INT: IndexedValueType.INDEXED_VALUE_TYPE_INT,
 };
 
-/** Registers the search attributes of orders. Idempotent; a namespace keeps them permanently. */
+/** Registers the search attributes of orders. Idempotent. A namespace keeps them permanently. */
 export async function registerSearchAttributes(client: Client, namespace: string): Promise<void> {
   for (const [name, type] of Object.entries(SEARCH_ATTRIBUTES)) {
     const searchAttributes = { [name]: INDEXED_VALUE_TYPE[type] };

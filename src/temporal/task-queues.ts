@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../contracts/ids.ts';
 import { secondsOf } from './timestamps.ts';
 
-/** The kinds of tasks that the workers poll. The money queue has only activities. */
+/** The kinds of tasks that workers poll for. The money queue has only activities. */
 const POLLED = [
   { taskQueue: TASK_QUEUE, type: 'workflow', taskQueueType: 1 },
   { taskQueue: TASK_QUEUE, type: 'activity', taskQueueType: 2 },
@@ -12,22 +12,25 @@ const POLLED = [
 /** A poll takes up to 70 s when there is no task. */
 const POLLED_WITHIN_MS = 120_000;
 
-/** What Temporal knows of one kind of tasks of a task queue. */
+/** The state of one kind of tasks in a task queue. */
 export interface TaskQueueState {
   taskQueue: string;
   type: 'workflow' | 'activity';
-  /** Tasks that no worker has taken; an estimate. Tasks for the worker that has the workflow cached are not counted. */
+  /**
+   * An estimate of the tasks that no worker has taken. Tasks for the worker that has the workflow cached are not
+   * counted.
+   */
   backlog: number;
-  /** How long the first of them has waited; 0 without one. */
+  /** How long the oldest of them has waited; 0 without one. */
   oldestAgeSeconds: number;
   /** Worker processes that have polled within the last two minutes. */
   pollers: number;
 }
 
 /**
- * Reads the task queues of the orders at Temporal.
+ * Reads the state of the orders' task queues.
  *
- * @param timeoutMs of the calls together
+ * @param timeoutMs the limit for all calls together
  * @throws Error if Temporal does not answer
  */
 export async function readTaskQueues(client: Client, timeoutMs: number): Promise<TaskQueueState[]> {

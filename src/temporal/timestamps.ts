@@ -1,4 +1,4 @@
-/** A protobuf Duration or Timestamp in seconds. */
+/** Converts a protobuf Duration or Timestamp to seconds. */
 export function secondsOf(
   time: { seconds?: unknown; nanos?: number | null } | null | undefined,
 ): number {

@@ -2,7 +2,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { isGrpcNotFound } from './grpc-errors.ts';
 
-/** A Worker Deployment Version. */
 export interface WorkerVersion {
   deploymentName: string;
   buildId: string;
@@ -13,11 +12,11 @@ const POLL_INTERVAL_MS = 200;
 const TEMPORAL_TIMEOUT_MS = 15_000;
 
 /**
- * Makes a worker version current: it receives every new workflow task. First waits until the version
- * has a worker on each of the task queues, because tasks of a queue without one would not run.
+ * Makes a worker version current: it then receives every new workflow task. It first waits until the version has a
+ * worker on each of the task queues, because tasks of a queue without one would not run.
  *
- * @returns the build that was current before, null when there was none; or the task queues without
- *   a worker of the version after `waitMs`: then nothing was changed
+ * @returns the build that was current before (null if there was none), or the task queues without a worker of the
+ * version after `waitMs`; nothing was changed then
  */
 export async function makeVersionCurrent(
   client: Client,
@@ -32,8 +31,8 @@ export async function makeVersionCurrent(
     if (Date.now() > endsAtMs) return { unserved };
     await wait(POLL_INTERVAL_MS);
   }
-  // Temporal's response to the change names the version before too, but of a change that is repeated
-  // after a lost response that is the new version itself.
+  // Temporal's response to the change also names the previous version. But if the change is repeated after a lost
+  // response, that is the new version itself.
   const previousBuildId = await currentBuildId(client, version);
   const { namespace, identity } = client.options;
   const request = { namespace, identity, ...version };
@@ -51,7 +50,7 @@ async function currentBuildId(client: Client, { deploymentName }: WorkerVersion)
   return workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? null;
 }
 
-/** The task queues that workers of a version have polled; empty for an unknown version. */
+/** The task queues that workers of a version have polled. Empty for an unknown version. */
 export async function taskQueuesOf(client: Client, version: WorkerVersion): Promise<Set<string>> {
   const { namespace } = client.options;
   try {

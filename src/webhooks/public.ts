@@ -1,4 +1,3 @@
-/** What other features may import from the webhooks. */
 export { ATTEMPT_LEASE_MS, DELIVERY_STATES } from './schedule/attempt-log.ts';
 export { webhookSecretContext } from './schedule/attempts.ts';
 export type { CheckUrl, Endpoint } from './endpoints/endpoints.ts';

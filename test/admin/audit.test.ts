@@ -3,8 +3,8 @@ import type { Sql } from '../../src/db/client.ts';
 import type { AuditEntry, AuditFilter } from '../../src/merchants/audit-log.ts';
 import { auditPages, listAudit } from '../../src/merchants/audit-log.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
-import type { AdminCli } from '../support/admin-cli.ts';
 import { adminCli } from '../support/admin-cli.ts';
+import type { TestDatabase } from '../support/database.ts';
 import { databaseTest } from '../support/fixtures.ts';
 
 const CLI = { name: 'cli:asha', address: null };
@@ -22,15 +22,15 @@ const test = databaseTest()
   });
 test.beforeAll(({ merchantId }) => void merchantId);
 
-const audit = async (cli: AdminCli, ...options: string[]) =>
-  cli.json<{ entries: AuditEntry[]; hasMore: boolean }>('audit', 'list', ...options);
+const audit = ({ serviceSql }: TestDatabase, filter: AuditFilter = {}, limit = 50) =>
+  listAudit(serviceSql, filter, limit);
 const actionsOf = ({ entries }: { entries: AuditEntry[] }) => entries.map(({ action }) => action);
 
 test('the list shows the actor, action, reason and time, latest first', async ({
-  cli,
+  database,
   merchantId,
 }) => {
-  const { entries, hasMore } = await audit(cli, '--merchant', merchantId);
+  const { entries, hasMore } = await audit(database, { merchantId });
   expect(hasMore).toBe(false);
   expect(actionsOf({ entries })).toEqual([
     'merchant.suspend',
@@ -39,7 +39,7 @@ test('the list shows the actor, action, reason and time, latest first', async ({
   ]);
   expect(entries[0]).toEqual({
     id: expect.stringMatching(/^\d{16}\.\d{19}$/),
-    at: expect.stringMatching(/^20.*Z$/),
+    at: expect.any(Date),
     actor: expect.stringMatching(/^cli:/),
     address: null,
     requestId: null,
@@ -50,30 +50,20 @@ test('the list shows the actor, action, reason and time, latest first', async ({
     reason: 'Too many disputes',
     details: expect.objectContaining({ reason: 'Too many disputes' }),
   });
-  const { stdout } = await cli.run('audit', 'list');
-  expect(stdout.split('\n')[0]).toMatch(
-    /^AT +ACTOR +ACTION +OUTCOME +MERCHANT ID +SUBJECT +REASON$/,
-  );
-  expect(stdout).toMatch(/Z +cli:\S+ +merchant\.suspend +- +mer_\S+ +- +Too many disputes$/m);
 });
 
-test('the list can be filtered by actor, action and time, and limited', async ({ cli }) => {
-  const [latest] = (await audit(cli)).entries;
-  expect(actionsOf(await audit(cli, '--action', 'merchant.approve'))).toEqual(['merchant.approve']);
-  expect((await audit(cli, '--actor', latest?.actor ?? '')).entries).toHaveLength(2);
-  expect((await audit(cli, '--actor', 'cli:nobody')).entries).toEqual([]);
-  expect(actionsOf(await audit(cli, '--since', String(latest?.at)))).toEqual(['merchant.suspend']);
-  expect(await audit(cli, '--limit', '1')).toEqual({ entries: [latest], hasMore: true });
-  const { stdout } = await cli.run('audit', 'list', '--limit', '1');
-  expect(stdout).toContain('There are more');
-  expect(await cli.misuse('audit', 'list', '--since', 'yesterday')).toContain(
-    '--since must be a time like 2026-11-20T08:00:00Z',
-  );
+test('the list can be filtered by actor, action and time, and limited', async ({ database }) => {
+  const [latest] = (await audit(database)).entries;
+  const approvals = await audit(database, { action: 'merchant.approve' });
+  expect(actionsOf(approvals)).toEqual(['merchant.approve']);
+  expect((await audit(database, { actor: latest?.actor })).entries).toHaveLength(2);
+  expect((await audit(database, { actor: 'cli:nobody' })).entries).toEqual([]);
+  expect(actionsOf(await audit(database, { since: latest?.at }))).toEqual(['merchant.suspend']);
+  expect(await audit(database, {}, 1)).toEqual({ entries: [latest], hasMore: true });
 });
 
 test('the list of an order has the actions on its deliveries and the texts of its disputes', async ({
   database,
-  cli,
   merchantId,
 }) => {
   const { sql } = database;
@@ -96,7 +86,7 @@ test('the list of an order has the actions on its deliveries and the texts of it
     INSERT INTO audit_log (actor, action, merchant_id, subject, details) VALUES
       ('cli:asha', 'delivery.retry', ${merchantId}, 'dlv_1', '{}'),
       ('cli:asha', 'order.retry', ${merchantId}, 'ORD2', '{"reason": "Another order"}')`;
-  const { entries } = await audit(cli, '--order', 'ORD1');
+  const { entries } = await audit(database, { orderNumber: 'ORD1' });
   expect(entries.map(({ action, reason }) => [action, reason])).toEqual([
     ['delivery.retry', null],
     ['dispute.raise', 'It never arrived'],

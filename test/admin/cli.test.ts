@@ -39,10 +39,10 @@ describe('the help', () => {
     for (const command of ['delivery retry-failed', 'dispute decide', 'order settle']) {
       expect(stdout).toContain(`  ${command} `);
     }
-    for (const command of ['order show', 'order find', 'order retry', 'order recover']) {
+    for (const command of ['order show', 'order retry', 'order recover']) {
       expect(stdout).toContain(`  ${command} `);
     }
-    for (const command of ['operator create', 'audit list', 'ledger verify', 'gateway check']) {
+    for (const command of ['operator create', 'alert list', 'ledger verify', 'gateway check']) {
       expect(stdout).toContain(`  ${command} `);
     }
     const lines = stdout.split('\n');

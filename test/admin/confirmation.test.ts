@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
-import { simulator } from '../support/gateway.ts';
+import { setSwitches } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { PART_ENVIRONMENT } from '../support/part-environment.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -134,8 +134,7 @@ describe('order settle asks for confirmation on a terminal', () => {
     const order = await orderUnderReview(merchant);
     const [row] = await service.sql<{ id: string }[]>`
       SELECT gateway_payment_id AS id FROM orders WHERE order_number = ${order.order_number}`;
-    const refusal = { cause: 'refund_window_over', subjectId: row?.id };
-    await simulator(service, 'POST', '/refusals', refusal);
+    await setSwitches(service, row?.id ?? '', { refundsRefused: true });
     const two = await onTerminal(service, '', ...settle(order));
     expect(two).toMatchObject({ code: 1, isAnswered: false });
     expect(two.shown).toContain('order settle needs two operators');

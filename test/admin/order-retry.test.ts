@@ -12,7 +12,7 @@ import {
   madeAtGateway,
   payAtGateway,
   sessionOf,
-  simulator,
+  setSwitches,
 } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -87,15 +87,10 @@ async function paidOrder(service: TestService, merchant: Merchant) {
   return { order, gatewayPaymentId: row?.id ?? '' };
 }
 
-/** Makes the gateway refuse permanently, until the fault ends. */
-async function refuse(
-  service: TestService,
-  cause: 'account_closed' | 'refund_window_over',
-  subjectId: string | null,
-) {
-  const refusal = { cause, subjectId };
-  const { id } = await simulator<{ id: string }>(service, 'POST', '/refusals', refusal);
-  return () => simulator(service, 'DELETE', `/refusals/${id}`);
+/** Makes the gateway refuse refunds permanently. @returns how to end that */
+async function refuseRefunds(service: TestService, subject: string) {
+  await setSwitches(service, subject, { refundsRefused: true });
+  return () => setSwitches(service, subject, { refundsRefused: null });
 }
 
 /** Waits until the call waits for an attempt that is too far away for a test. */
@@ -111,7 +106,7 @@ async function untilWaiting(service: TestService, workflowId: string): Promise<v
 /** An order whose refund the gateway has refused: its next attempt is an hour away. */
 async function refusedRefund(service: TestService, merchant: Merchant) {
   const { order, gatewayPaymentId } = await paidOrder(service, merchant);
-  const lift = await refuse(service, 'refund_window_over', gatewayPaymentId);
+  const lift = await refuseRefunds(service, gatewayPaymentId);
   await merchant.sandbox.help(order, 'dispute', { reason: 'It never arrived at my door' });
   await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
   await untilWaiting(service, order.order_number);
@@ -221,7 +216,7 @@ describe('a stuck gateway call is retried now', () => {
     const { gatewaySessionId: sessionId } = await sessionOf(service, order);
     await payAtGateway(service, sessionId);
     await merchant.sandbox.untilStatus(order, 'PAID');
-    const lift = await refuse(service, 'refund_window_over', null);
+    const lift = await refuseRefunds(service, 'all');
     const surplusId = await payAtGateway(service, sessionId, { late: true });
     const workflowId = refundWorkflowId(atRazorpay(surplusId));
     const refund = service.temporal.client.workflow.getHandle(workflowId);

@@ -2,7 +2,6 @@ import { describe, expect } from 'vitest';
 import { raiseDisputeForBuyer } from '../../src/orders/commands/operator-commands.ts';
 import type { DisputeRecord } from '../../src/orders/steps/disputes.ts';
 import { listRunningDisputes } from '../../src/orders/steps/disputes.ts';
-import type { FoundOrder } from '../../src/orders/lists/find-orders.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -72,9 +71,6 @@ describe('order show', () => {
       gatewayCalls: [],
       temporalProblem: null,
     });
-    const [{ utr } = { utr: '' }] = shown.payments;
-    const found = await cli.json<{ orders: FoundOrder[] }>('order', 'find', '--utr', utr);
-    expect(found.orders).toMatchObject([{ orderNumber: order.order_number }]);
   });
 
   test('prints it for reading, and escapes text of others for the terminal', async ({

@@ -13,7 +13,7 @@ import { TEST_ACTOR } from '../support/actor.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import type { AuditEntry } from '../../src/merchants/audit-log.ts';
 import { auditOf } from '../support/audit.ts';
-import { alerts, simulator } from '../support/gateway.ts';
+import { alerts, setSwitches } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { operatorOf } from '../support/operator-of.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -243,8 +243,7 @@ describe('a settlement made outside the gateway', () => {
     const order = await orderUnderReview(merchant);
     const [row] = await service.sql<{ id: string }[]>`
       SELECT gateway_payment_id AS id FROM orders WHERE order_number = ${order.order_number}`;
-    const refusal = { cause: 'refund_window_over', subjectId: row?.id };
-    await simulator(service, 'POST', '/refusals', refusal);
+    await setSwitches(service, row?.id ?? '', { refundsRefused: true });
     await merchant.sandbox.post(`/orders/${order.order_number}/dispute/accept`);
     await until(() => alerts(service, 'gateway_refused', order.order_number).length > 0);
     return order;
@@ -312,8 +311,7 @@ describe('a settlement made outside the gateway', () => {
     const order = await deliveredOrder(merchant);
     const [paid] = await service.sql<{ id: string }[]>`
       SELECT gateway_payment_id AS id FROM orders WHERE order_number = ${order.order_number}`;
-    const refusal = { cause: 'account_closed', subjectId: paid?.id };
-    await simulator(service, 'POST', '/refusals', refusal);
+    await setSwitches(service, paid?.id ?? '', { transfersRefused: true });
     await merchant.sandbox.help(order, 'advance', { seconds: DAY_SECONDS });
     await until(() => alerts(service, 'gateway_refused', order.order_number).length > 0);
     expect(await cli.alone.json(...settle(order))).toMatchObject({

@@ -1,7 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import { orderSchema } from '../../src/orders/schemas.ts';
-import { findEndpoint, removeWebhookUrl } from '../../src/webhooks/public.ts';
+import {
+  findEndpoint,
+  removeWebhookUrl,
+  rotateWebhookSecret,
+  sendTestEvent,
+} from '../../src/webhooks/public.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import { auditOf } from '../support/audit.ts';
@@ -14,12 +19,6 @@ interface Endpoint {
   secret: string | null;
   warning: string | null;
 }
-interface TestResult {
-  delivered: boolean;
-  statusCode: number | null;
-  error: string | null;
-  eventId: string;
-}
 
 const test = serviceTest({ time: 'real', worker: false });
 
@@ -30,17 +29,19 @@ async function aMerchant(
   return service.newMerchant({ webhooks: false });
 }
 
-const webhook = <Data = Endpoint>(
-  cli: AdminCli,
-  verb: string,
-  merchantId: string,
-  ...options: string[]
-) => cli.json<Data>('webhook', verb, '--merchant', merchantId, ...options);
+const set = (cli: AdminCli, merchantId: string, ...options: string[]) =>
+  cli.json<Endpoint>('webhook', 'set', '--merchant', merchantId, ...options);
+
+const depsOf = ({ deps }: TestService) => ({ ...deps, actor: TEST_ACTOR });
+const rotate = (service: TestService, merchantId: string) =>
+  rotateWebhookSecret(depsOf(service), merchantId, 'sandbox');
+const sendTest = (service: TestService, merchantId: string) =>
+  sendTestEvent(depsOf(service), merchantId, 'sandbox');
 
 /** The same with the URL set, and the secret that the command has shown. */
 async function aMerchantWithUrl(service: TestService, cli: AdminCli) {
   const merchant = await aMerchant(service);
-  const { secret } = await webhook(cli, 'set', merchant.merchantId, '--url', merchant.receiver.url);
+  const { secret } = await set(cli, merchant.merchantId, '--url', merchant.receiver.url);
   return { ...merchant, secret };
 }
 
@@ -79,16 +80,16 @@ describe('the webhook URL', () => {
     cli,
   }) => {
     const { merchantId, receiver } = await aMerchant(service);
-    const first = await webhook(cli, 'set', merchantId, '--url', receiver.url);
+    const first = await set(cli, merchantId, '--url', receiver.url);
     expect(first).toMatchObject({ url: receiver.url, warning: null });
     expect(first.secret).toMatch(/^whsec_[0-9A-Za-z]{36}$/);
-    const second = await webhook(cli, 'set', merchantId, '--url', `${receiver.url}/2`);
+    const second = await set(cli, merchantId, '--url', `${receiver.url}/2`);
     expect(second.secret).toBeNull();
     const shown = await findEndpoint(service.sql, merchantId, 'sandbox');
     expect(shown).toMatchObject({ url: `${receiver.url}/2`, hasSecret: true });
     expect(JSON.stringify(shown)).not.toContain('whsec_');
     const production = ['--environment', 'production', '--url', 'https://example.com/hooks'];
-    const other = await webhook(cli, 'set', merchantId, ...production);
+    const other = await set(cli, merchantId, ...production);
     expect(other.secret).toMatch(/^whsec_/);
     expect(other.secret).not.toBe(first.secret);
     expect(await actionsOf(service, merchantId)).toEqual([
@@ -121,7 +122,7 @@ describe('the webhook URL', () => {
   test('whose name does not resolve is saved with a warning', async ({ service, cli }) => {
     const { merchantId } = await aMerchant(service);
     const url = 'https://no-such-host.invalid/hooks';
-    const saved = await webhook(cli, 'set', merchantId, '--url', url);
+    const saved = await set(cli, merchantId, '--url', url);
     expect(saved.warning).toContain('cannot be resolved now');
     expect(await findEndpoint(service.sql, merchantId, 'sandbox')).toMatchObject({ url });
   });
@@ -143,8 +144,8 @@ describe('the webhook URL', () => {
     const removed = await findEndpoint(sql, merchantId, 'sandbox');
     expect(removed).toMatchObject({ url: null, hasSecret: true });
     await expect(remove()).rejects.toThrow('No webhook URL is configured in sandbox');
-    expect((await webhook(cli, 'set', merchantId, '--url', receiver.url)).secret).toBeNull();
-    await webhook(cli, 'test', merchantId);
+    expect((await set(cli, merchantId, '--url', receiver.url)).secret).toBeNull();
+    await sendTest(service, merchantId);
     const sent = onlyWebhook(receiver);
     expect(sent.headers['x-service-signature']).toBe(signatureWith(secret, sent));
     expect(await actionsOf(service, merchantId)).toEqual([
@@ -159,25 +160,25 @@ describe('the webhook URL', () => {
 describe('the webhook secret', () => {
   test('is rotated: the next webhook is signed with the new one only', async ({ service, cli }) => {
     const { merchantId, receiver, secret } = await aMerchantWithUrl(service, cli);
-    const after = await webhook(cli, 'rotate-secret', merchantId);
+    const after = await rotate(service, merchantId);
     expect(after.secret).toMatch(/^whsec_/);
-    await webhook(cli, 'test', merchantId);
+    await sendTest(service, merchantId);
     const sent = onlyWebhook(receiver);
     expect(sent.headers['x-service-signature']).toBe(signatureWith(after.secret, sent));
     expect(sent.headers['x-service-signature']).not.toBe(signatureWith(secret, sent));
     expect(await actionsOf(service, merchantId)).toContain('webhook.rotate_secret');
   });
 
-  test('cannot be rotated before a URL was saved', async ({ service, cli }) => {
+  test('cannot be rotated before a URL was saved', async ({ service }) => {
     const { merchantId } = await aMerchant(service);
-    expect(await cli.refusal('webhook', 'rotate-secret', '--merchant', merchantId)).toBe(
+    await expect(rotate(service, merchantId)).rejects.toThrow(
       'No webhook URL is configured in sandbox',
     );
   });
 
   test('is nowhere in the database in plain text', async ({ service, cli }) => {
     const { merchantId, secret } = await aMerchantWithUrl(service, cli);
-    const { secret: rotated } = await webhook(cli, 'rotate-secret', merchantId);
+    const { secret: rotated } = await rotate(service, merchantId);
     const text = await dump(service);
     expect(text).toContain(merchantId);
     expect(text).not.toContain('whsec_');
@@ -192,7 +193,7 @@ describe('the test event', () => {
     cli,
   }) => {
     const { merchantId, receiver } = await aMerchantWithUrl(service, cli);
-    const result = await webhook<TestResult>(cli, 'test', merchantId);
+    const result = await sendTest(service, merchantId);
     expect(result).toMatchObject({ delivered: true, statusCode: 200, error: null });
     const { headers, body } = onlyWebhook(receiver);
     expect(headers).toMatchObject({
@@ -209,27 +210,15 @@ describe('the test event', () => {
     expect(orderSchema.safeParse(body.data).error).toBeUndefined();
   });
 
-  test('that is refused is exit code 1 with the reason, and no delivery', async ({
-    service,
-    cli,
-  }) => {
+  test('that is refused says why, and is no delivery', async ({ service, cli }) => {
     const { merchantId, receiver } = await aMerchantWithUrl(service, cli);
     receiver.answerWith(() => 500);
-    const { code, stdout } = await cli.run('webhook', 'test', '--merchant', merchantId, '--json');
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({
+    expect(await sendTest(service, merchantId)).toMatchObject({
       delivered: false,
       statusCode: 500,
       error: 'answered 500',
     });
     expect(receiver.received).toHaveLength(1);
     expect(await cli.json('delivery', 'list', '--merchant', merchantId)).toEqual([]);
-  });
-
-  test('needs a URL', async ({ service, cli }) => {
-    const { merchantId } = await aMerchant(service);
-    expect(await cli.refusal('webhook', 'test', '--merchant', merchantId)).toBe(
-      'No webhook URL is configured in sandbox',
-    );
   });
 });

@@ -1,5 +1,3 @@
-import { Agent, request } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, onTestFinished } from 'vitest';
 import type { Environment } from '../../src/domain/index.ts';
 import { createAuthenticate } from '../../src/merchants/authenticate.ts';
@@ -26,34 +24,11 @@ const newMerchant = (service: TestService) => service.newMerchant({ webhooks: fa
 const admin = (service: TestService) => ({ sql: service.sql, actor: TEST_ACTOR });
 const ORDERS = '/sandbox/api/merchant/v1/orders';
 
-/** One keep-alive connection, and headers that `fetch` would not send. */
-function createRawClient(service: TestService) {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const { port } = new URL(service.origin);
-  return {
-    get(headers: Record<string, string>) {
-      const { promise, resolve, reject } = Promise.withResolvers<{
-        status: number;
-        headers: IncomingHttpHeaders;
-        body: string;
-      }>();
-      const options = { agent, port, host: '127.0.0.1', path: ORDERS, headers };
-      const sending = request(options, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: Buffer.concat(chunks).toString(),
-          }),
-        );
-      });
-      sending.on('error', reject).end();
-      return promise;
-    },
-    close: () => agent.destroy(),
-  };
+/** The answer to a list of orders that is asked for with these headers. */
+async function listWith({ origin }: TestService, headers: Record<string, string>) {
+  const response = await fetch(origin + ORDERS, { headers });
+  const body = (await response.json()) as Record<string, unknown>;
+  return { status: response.status, headers: Object.fromEntries(response.headers), body };
 }
 
 const keyOf = (apiKey: string, apiSecret: string) => ({
@@ -87,11 +62,10 @@ describe('who may call', () => {
   }) => {
     const unknown = { sandbox: `mk_test_${'a'.repeat(36)}`, secret: `sk_test_${'a'.repeat(36)}` };
     const { sandbox, production } = keys;
-    const client = createRawClient(service);
     const messageFor = async (headers: Record<string, string>) => {
-      const { status, headers: answered, body } = await client.get(headers);
+      const { status, headers: answered, body } = await listWith(service, headers);
       expect([status, answered['x-error-code']]).toEqual([401, 'UNAUTHORIZED']);
-      return (JSON.parse(body) as { message: string }).message;
+      return body['message'];
     };
     for (const [headers, message] of [
       [{}, 'The X-API-Key and X-API-Secret headers are missing'],
@@ -113,7 +87,6 @@ describe('who may call', () => {
     ] as const) {
       expect(await messageFor(headers)).toBe(message);
     }
-    client.close();
   });
 
   test('every kind of invalid credentials gets the same 401, headers included', async ({
@@ -121,16 +94,14 @@ describe('who may call', () => {
     merchant,
     other,
   }) => {
-    const client = createRawClient(service);
     const answers = [];
     for (const [what, headers] of Object.entries(nobodies(merchant, other))) {
-      const answer = await client.get(headers);
-      const { timestamp, ...body } = JSON.parse(answer.body) as Record<string, unknown>;
+      const answer = await listWith(service, headers);
+      const { timestamp, ...body } = answer.body;
       expect([what, answer.status, timestamp]).toEqual([what, 401, expect.any(String)]);
       const { date: _date, 'x-request-id': _requestId, ...sameHeaders } = answer.headers;
       answers.push({ body, headers: sameHeaders });
     }
-    client.close();
     expect(answers[0]?.body).toEqual({
       success: false,
       message: 'Invalid API key or secret',

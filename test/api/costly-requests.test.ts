@@ -38,11 +38,10 @@ test('a preference of more than a thousand characters is ignored', async () => {
   expect(await typeFor(`text/html,${'a/b;",;,'.repeat(1900)}`)).toContain('application/json');
 });
 
-const facts = { summary: '', description: '', tags: [] };
 const style = { content: 'a{color:red}'.repeat(1000), contentType: 'text/css', headers: {} };
 
 test('a file is compressed once, however often it is asked for', async () => {
-  await using server = await serve({ routes: [fileRoute('/style.css', style, facts)] });
+  await using server = await serve({ routes: [fileRoute('/style.css', style)] });
   const head =
     'GET /style.css HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAccept-Encoding: br\r\n\r\n';
   const ask = () => sendRaw(server.port, head);
@@ -77,7 +76,7 @@ test('database and Temporal are asked once, however many ask whether the process
 
 test('public paths have a limit for each address, also those that do not exist; probes have none', async () => {
   const publicRateLimiter = createMemoryRateLimiter({ limitPerSecond: 2, nowMs: () => 0 });
-  const routes = [fileRoute('/style.css', style, facts)];
+  const routes = [fileRoute('/style.css', style)];
   await using server = await serve({ routes, publicRateLimiter });
   const statusOf = async (path: string) => (await server.call(path)).status;
   expect(await statusOf('/style.css')).toBe(200);

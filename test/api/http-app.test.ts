@@ -19,7 +19,6 @@ import {
 } from './http-support.ts';
 
 const facts = {
-  caller: 'merchant',
   base: 'merchant',
   method: 'GET',
   path: '/odd',
@@ -72,10 +71,7 @@ test('a test helper does not exist under the production path', async () => {
 test('checks run in the order of the contract: each row has all the later faults too', async () => {
   const stages = { admitted: false };
   const rateLimiter = {
-    admit: async () =>
-      stages.admitted
-        ? ({ admitted: true } as const)
-        : ({ admitted: false, retryAfterSeconds: 1 } as const),
+    admit: async () => stages.admitted,
   };
   await using server = await serve({ rateLimiter });
   const send = async (headers: Record<string, string>, path = '/things/none', body = '{') =>
@@ -228,7 +224,6 @@ test('with checkResponses a refusal that the route does not list is a 500', asyn
 test('a page is sent as it is, and its errors are JSON like all others', async () => {
   const page = defineRoute({
     ...facts,
-    caller: 'public',
     base: 'root',
     path: '/page/{name}',
     params: z.object({ name: z.string() }),

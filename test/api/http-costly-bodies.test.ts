@@ -6,10 +6,6 @@ import { serve } from './http-support.ts';
 const routeFor = (bodyType: BodyType) =>
   defineRoute({
     base: 'root',
-    caller: 'public',
-    summary: '',
-    description: '',
-    tags: [],
     method: 'POST',
     path: '/echo',
     operationId: 'echo',

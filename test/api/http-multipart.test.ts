@@ -14,10 +14,6 @@ const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 /** Returns what it was sent: the text, and the file's name, declared type and hash. */
 const upload = defineRoute({
   base: 'root',
-  caller: 'public',
-  summary: '',
-  description: '',
-  tags: [],
   method: 'POST',
   path: '/upload',
   operationId: 'upload',

@@ -11,7 +11,6 @@ import { cancelThing, createThing, getThing, sandboxOnly, serve, thing } from '.
 const listThings = defineRoute({
   method: 'GET',
   base: 'merchant',
-  caller: 'merchant',
   path: '/things',
   operationId: 'listThings',
   summary: 'List things',
@@ -63,11 +62,6 @@ test('the servers are the two base paths and the paths are relative to them', ()
     '/things/{id}/cancel',
     '/test-helpers/pay',
   ]);
-});
-
-test('servers are absolute when the public address is known', () => {
-  const { servers } = documentOf({ publicBaseUrl: 'https://pay.example/' });
-  expect(servers[1].url).toBe('https://pay.example/api/merchant/v1');
 });
 
 test('a path of the sandbox only says so', () => {

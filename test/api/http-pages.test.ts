@@ -6,7 +6,7 @@ import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import { SANDBOX, serve } from './http-support.ts';
 
 const FORM_TYPE = { 'Content-Type': 'application/x-www-form-urlencoded' };
-const facts = { base: 'root', caller: 'public', summary: '', description: '', tags: [] } as const;
+const facts = { base: 'root' } as const;
 const html = { description: '', contentType: 'text/html', schema: z.string() };
 
 /** Returns the fields that it was sent. */

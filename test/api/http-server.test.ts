@@ -16,12 +16,8 @@ function slowRoute() {
   const route = defineRoute({
     method: 'GET',
     base: 'root',
-    caller: 'public',
     path: '/slow',
     operationId: 'slow',
-    summary: '',
-    description: '',
-    tags: [],
     responses: { 200: { description: '', schema: z.object({ done: z.literal(true) }) } },
   }).handledBy(async () => {
     entered.resolve();

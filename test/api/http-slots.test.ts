@@ -7,7 +7,7 @@ import { defineRoute } from '../../src/http/define-route.ts';
 import { createSlots } from '../../src/http/limits/slots.ts';
 import { serve } from './http-support.ts';
 
-const facts = { base: 'root', caller: 'public', summary: '', description: '', tags: [] } as const;
+const facts = { base: 'root' } as const;
 
 /** Answers once the whole form has arrived. */
 const upload = defineRoute({

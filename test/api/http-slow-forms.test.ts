@@ -6,7 +6,7 @@ import { defineRoute } from '../../src/http/define-route.ts';
 import { drip } from '../support/drip.ts';
 import { serve } from './http-support.ts';
 
-const facts = { base: 'root', caller: 'public', summary: '', description: '', tags: [] } as const;
+const facts = { base: 'root' } as const;
 const html = { description: '', contentType: 'text/html', schema: z.string() };
 
 /** A page whose refusal shows the fields that have arrived. */

@@ -12,12 +12,8 @@ const routeOf = (stream: () => Readable) =>
   defineRoute({
     method: 'GET',
     base: 'root',
-    caller: 'public',
     path: '/stream',
     operationId: 'stream',
-    summary: '',
-    description: '',
-    tags: [],
     responses: {
       200: { description: '', contentType: 'text/csv', schema: z.instanceof(Readable) },
     },

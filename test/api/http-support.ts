@@ -25,7 +25,7 @@ export const thing = z
   .object({ id: z.string(), amount: z.number(), environment: z.string() })
   .meta({ id: 'Thing' });
 const amountRule = { error: 'must be greater than or equal to 5.0' };
-const facts = { caller: 'merchant', base: 'merchant', description: '', tags: ['Things'] } as const;
+const facts = { base: 'merchant', description: '', tags: ['Things'] } as const;
 const idParams = z.object({ id: z.string() });
 
 /** POST /things: like POST /orders, with fewer fields. */

@@ -13,7 +13,6 @@ function slowRoutes() {
   const begun: unknown[] = [];
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
   const facts = {
-    caller: 'merchant',
     base: 'merchant',
     path: '/slow',
     summary: '',

@@ -157,51 +157,41 @@ function readerOf(document: OpenApi, schema: Schema) {
   return z.fromJSONSchema(JSON.parse(local));
 }
 
-describe('amounts', () => {
-  /** JSON Schema as validators implement it: `multipleOf` divides in floating point. */
-  const accepts = (schema: Schema, amount: number) =>
-    Object.entries(schema).every(([keyword, limit]) => {
-      switch (keyword) {
-        case 'type':
-          return limit === 'number';
-        case 'minimum':
-          return amount >= Number(limit);
-        case 'maximum':
-          return amount <= Number(limit);
-        case 'multipleOf':
-          return Number.isInteger(amount / Number(limit));
-        case 'description':
-        case 'example':
-        case 'format':
-          return true;
-        default:
-          throw new Error(`This test does not know ${keyword}`);
-      }
-    });
-
-  test('every amount from 5.00 to 10000.00 with two decimals is valid by the document and for the service', ({
-    document,
-  }) => {
-    const schema = document.components.schemas['CreateOrder']?.properties['amount'] ?? {};
-    const refused: string[] = [];
-    for (let paise = 500; paise <= 1_000_000; paise += 1) {
-      const written = `${Math.floor(paise / 100)}.${String(paise % 100).padStart(2, '0')}`;
-      const amount = Number(written);
-      if (!accepts(schema, amount) || paiseFromRupees(amount) !== paise) refused.push(written);
-    }
-    expect(refused).toEqual([]);
-    expect(createOrderSchema.shape.amount.safeParse(8.29).success).toBe(true);
-    for (const amount of [4.99, 10_000.01]) expect(accepts(schema, amount)).toBe(false);
-    expect(schema['description']).toContain('at most two decimals');
-  });
-
-  test('amounts that floating point cannot represent exactly are taken as they were written', async ({
-    merchant,
-  }) => {
-    for (const amount of [5.1, 8.29, 19.99, 64.1, 1001.1, 4096.03, 9999.99]) {
-      expect((await merchant.sandbox.create({ amount })).amount).toBe(amount);
+/** JSON Schema as validators implement it: `multipleOf` divides in floating point. */
+const accepts = (schema: Schema, amount: number) =>
+  Object.entries(schema).every(([keyword, limit]) => {
+    switch (keyword) {
+      case 'type':
+        return limit === 'number';
+      case 'minimum':
+        return amount >= Number(limit);
+      case 'maximum':
+        return amount <= Number(limit);
+      case 'multipleOf':
+        return Number.isInteger(amount / Number(limit));
+      case 'description':
+      case 'example':
+      case 'format':
+        return true;
+      default:
+        throw new Error(`This test does not know ${keyword}`);
     }
   });
+
+test('every amount from 5.00 to 10000.00 with two decimals is valid by the document and for the service', ({
+  document,
+}) => {
+  const schema = document.components.schemas['CreateOrder']?.properties['amount'] ?? {};
+  const refused: string[] = [];
+  for (let paise = 500; paise <= 1_000_000; paise += 1) {
+    const written = `${Math.floor(paise / 100)}.${String(paise % 100).padStart(2, '0')}`;
+    const amount = Number(written);
+    if (!accepts(schema, amount) || paiseFromRupees(amount) !== paise) refused.push(written);
+  }
+  expect(refused).toEqual([]);
+  expect(createOrderSchema.shape.amount.safeParse(8.29).success).toBe(true);
+  for (const amount of [4.99, 10_000.01]) expect(accepts(schema, amount)).toBe(false);
+  expect(schema['description']).toContain('at most two decimals');
 });
 
 test('only amounts of money are numbers with a fraction; everything that is counted is an integer', ({
@@ -268,26 +258,13 @@ describe('examples', () => {
     }
   });
 
-  test('all describe one order, whose status fits the event, with times in their order', ({
-    document,
-  }) => {
-    const STATUS_AFTER: Record<string, string> = {
-      ORDER_CREATED: 'ACCEPTED',
-      PAYMENT_SUCCESS: 'PAID',
-      PAYMENT_FAILED: 'ACCEPTED',
-      DELIVERY_CONFIRMED: 'DELIVERED',
-      DISPUTE_RAISED: 'DISPUTE_OPEN',
-      DISPUTE_RESOLVED: 'DELIVERED',
-      ORDER_COMPLETED: 'COMPLETED',
-      REFUND_PROCESSED: 'REFUNDED',
-      ORDER_CANCELLED: 'CANCELLED',
-    };
+  test('all describe one order, with times in their order', ({ document }) => {
     const numbers = new Set<string>();
     for (const [event, { post: webhook }] of Object.entries(document.webhooks)) {
       const { schema, example } = webhook.requestBody!.content['application/json'];
       const body = example as { event: string; timestamp: string; data: Order };
       expect(readerOf(document, schema).parse(body)).toEqual(body);
-      expect([event, body.event, body.data.status]).toEqual([event, event, STATUS_AFTER[event]]);
+      expect(body.event).toBe(event);
       expect(body.timestamp).toBe(body.data.updated_at);
       expect(body.data.created_at <= body.data.updated_at).toBe(true);
       numbers.add(body.data.order_number);

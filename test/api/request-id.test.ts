@@ -11,7 +11,6 @@ import { everyKindOfAnswer, MALFORMED_REQUESTS, SANDBOX, sendRaw, serve } from '
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const facts = {
-  caller: 'merchant',
   base: 'merchant',
   method: 'GET',
   summary: '',

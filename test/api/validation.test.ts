@@ -49,6 +49,7 @@ describe('amounts', () => {
     ['10.10', 1010],
     ['1.15e1', 1150],
     ['19.99', 1999],
+    ['64.1', 6410],
     ['1e3', 100_000],
     ['1E+3', 100_000],
     ['1001.1', 100_110],
@@ -367,14 +368,10 @@ describe('every other operation validates its input too', () => {
     ['created_to', WRONG_MOMENT, ['1795147200']],
     [
       'createdFrom',
-      'must be an ISO-8601 time such as 2026-11-20T09:30:00Z',
+      WRONG_MOMENT,
       ['yesterday', '', '2026-11-20', '2026-02-30T00:00:00Z', '2026-11-20T25:00:00Z'],
     ],
-    [
-      'createdTo',
-      'must be an ISO-8601 time such as 2026-11-20T09:30:00Z',
-      ['1795147200', '2026-11-20T09:30:00', '%2B275760-09-13T00:00:00Z'],
-    ],
+    ['createdTo', WRONG_MOMENT, ['1795147200', '2026-11-20T09:30:00', '%2B275760-09-13T00:00:00Z']],
   ] as const)('GET /orders?%s: %s', async ([name, message, values], { api }) => {
     for (const value of values) {
       expectViolations(await api.get(`/orders?${name}=${value}`), { [name]: message });

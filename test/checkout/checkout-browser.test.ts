@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import { stopClock, violationsOf } from '../support/browser.ts';
 import { checkoutBrowserTest } from './checkout-browser.ts';
 import type { PageState } from './states.ts';
-import { advance, untilStatus } from './states.ts';
+import { advance } from './states.ts';
 
 /** Options of a phone that opens the page of a new order. */
 interface Visit extends BrowserContextOptions {
@@ -41,34 +41,6 @@ async function payThrough(page: Page, context: BrowserContext): Promise<void> {
 
 describe('without JavaScript', () => {
   const WITHOUT_JAVASCRIPT = { javaScriptEnabled: false };
-
-  test('a buyer pays, follows the order and raises a dispute', async ({ merchant, visit }) => {
-    const { context, page, complaints, checkout } = await visit('payable', WITHOUT_JAVASCRIPT);
-    await payThrough(page, context);
-    await untilStatus(checkout, 'PAID');
-    await page.getByRole('link', { name: 'Check again' }).click();
-    await titled(page, 'Payment successful').waitFor();
-
-    await merchant.sandbox.post(`/orders/${checkout.order.order_number}/deliver`);
-    await page.getByRole('link', { name: 'Check again' }).click();
-    await titled(page, 'Delivered').waitFor();
-
-    await page.getByText('Something is wrong with my order').click();
-    await page.getByLabel('What is wrong?').fill(' '.repeat(12));
-    await buttonOf(page, 'Raise a dispute').click();
-    const problem = page.getByRole('alert');
-    await expect.poll(() => problem.textContent()).toContain('must be 10 to 2000 characters');
-    expect(await page.getByLabel('What is wrong?').inputValue()).toBe(' '.repeat(12));
-
-    await page.getByLabel('What is wrong?').fill('The kurta has a hole.\nA big one.');
-    await buttonOf(page, 'Raise a dispute').click();
-    await titled(page, 'You raised a dispute').waitFor();
-    expect(page.url()).toBe(checkout.order.payment_url);
-    const { body } = await merchant.sandbox.get(`/orders/${checkout.order.order_number}`);
-    expect(body.data.dispute?.reason).toBe('The kurta has a hole.\nA big one.');
-    // The only console error is about the form that was returned with 400.
-    expect(complaints.filter((complaint) => !complaint.includes('status of 400'))).toEqual([]);
-  });
 
   test('the page of an expired session says so, and the buyer starts again', async ({ visit }) => {
     const { page, checkout } = await visit('waiting', WITHOUT_JAVASCRIPT);
@@ -250,4 +222,22 @@ describe('for every buyer', () => {
     expect(await page.title()).toBe('Pay ₹499.50 by UPI · Asha Textiles');
     expect(complaints.filter((text) => text.includes('Content Security Policy'))).toHaveLength(2);
   });
+});
+
+test('the page does not reload while the page of a link is on its way', async ({
+  merchant,
+  visit,
+}) => {
+  const { page, checkout } = await visit('payable');
+  const { promise: isChecked, resolve } = Promise.withResolvers<void>();
+  await page.route('**/*language=hi', async (route) => {
+    await isChecked;
+    await route.continue();
+  });
+  await page.locator('a[hreflang=hi]').click({ noWaitAfter: true });
+  await merchant.sandbox.help(checkout.order, 'pay');
+  const check = await page.waitForRequest('**/status');
+  await (await check.response())?.finished();
+  resolve();
+  await page.locator('html[lang^=hi]').waitFor();
 });

@@ -165,15 +165,6 @@ describe('the page of an order', () => {
     expect(text).toContain('Answer from the merchant It left our shop without a hole');
   });
 
-  test('distinguishes an expired link from an order that the merchant cancelled', async ({
-    checkouts,
-  }) => {
-    const { order } = await checkouts.in('link_expired_and_cancelled');
-    expect(textOf((await open(order.payment_url)).html)).toContain(
-      'The order was not paid in time and is cancelled. Nothing was charged.',
-    );
-  });
-
   test('shows the refund of money that the order could not take', async ({
     service,
     checkouts,

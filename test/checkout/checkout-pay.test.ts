@@ -7,7 +7,7 @@ import { simulator } from '../support/gateway.ts';
 import { open, post, textOf } from './buyer.ts';
 import { checkoutTest } from './checkout-test.ts';
 import type { Checkout } from './states.ts';
-import { checkoutIn, gatewaySessionOf, untilStatus, WAYS } from './states.ts';
+import { checkoutIn, gatewaySessionOf, WAYS } from './states.ts';
 
 const test = checkoutTest();
 
@@ -19,18 +19,6 @@ const countSessions = async ({ service, order }: Checkout) => {
     WHERE order_number = ${order.order_number}`;
   return rows.length;
 };
-
-test('a buyer pays with only forms and links, and sees the payment on the page', async ({
-  checkouts,
-}) => {
-  const checkout = await checkouts.in();
-  const waiting = await pressPay(checkout);
-  expect(waiting.url).toBe(checkout.order.payment_url);
-  const [, upiApp = ''] = /href="(http[^"]*\/upi\/[^"]+)"/.exec(waiting.html) ?? [];
-  await post(upiApp, { action: 'pay', vpa: 'success@razorpay' });
-  await untilStatus(checkout, 'PAID');
-  expect(textOf((await open(checkout.order.payment_url)).html)).toContain('Payment successful');
-});
 
 test('the form responds 303, so that a reload does not send it again', async ({ checkouts }) => {
   const checkout = await checkouts.in();

@@ -1,4 +1,5 @@
 import { checkoutBrowserTest } from './checkout-browser.ts';
-import { everyState } from './every-state.ts';
+import { readableIn } from './every-state.ts';
+import { PAGE_STATES } from './states.ts';
 
-everyState(checkoutBrowserTest(), 'light');
+readableIn(PAGE_STATES, checkoutBrowserTest());

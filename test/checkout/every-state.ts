@@ -5,7 +5,7 @@ import { violationsOf } from '../support/browser.ts';
 import { open, textOf } from './buyer.ts';
 import type { checkoutBrowserTest } from './checkout-browser.ts';
 import { isTooWide } from './checkout-browser.ts';
-import type { PageState } from './states.ts';
+import type { Checkout, PageState } from './states.ts';
 import { checkoutIn, PAGE_STATES } from './states.ts';
 
 /** What the buyer reads in each state and variant of it, in English and in Hindi. */
@@ -112,31 +112,53 @@ const LATIN = /\b(?:UPI|QR|ID|IST|am|pm|PhonePe|Google Pay|Paytm|Asha Textiles|O
 const englishIn = async (page: Page) =>
   (await page.evaluate<string>(OWN_TEXTS)).replaceAll(LATIN, '').match(/[A-Za-z]+/g) ?? [];
 
-/** A test of the page in each of its states: what it says in both languages, and that everyone can read it. */
-export function everyState(
-  test: ReturnType<typeof checkoutBrowserTest>,
-  colorScheme: 'light' | 'dark',
-): void {
+type CheckoutBrowserTest = ReturnType<typeof checkoutBrowserTest>;
+
+/** A new order whose page is in the state, with texts that may be too long for a phone. */
+async function orderIn(
+  state: PageState,
+  { service, merchant }: Pick<Checkout, 'service' | 'merchant'>,
+) {
+  const own = state === 'merchant_unavailable' ? await service.newMerchant() : merchant;
+  const { order } = await checkoutIn(service, own, state, {
+    description: `Kurta ${'x'.repeat(200)}`,
+    merchantOrderId: 'S-1',
+    returnUrl: 'https://shop.example.com/orders/of/last/week',
+  });
+  return LANGUAGES.map((language, index) => ({
+    language,
+    url: `${order.payment_url}?language=${language}`,
+    says: SAYS[state][index],
+  }));
+}
+
+/** A test of what the page says in each of its states, all of which is there without the script. */
+export function trueInEveryState(test: CheckoutBrowserTest): void {
   test.for(PAGE_STATES)(
-    'the page is true, accessible, fits a small phone and breaks no rule of its Content-Security-Policy, in English and Hindi: %s',
+    'the page is true, in English and Hindi: %s',
+    async (state, { service, merchant }) => {
+      for (const { url, says } of await orderIn(state, { service, merchant })) {
+        expect(textOf((await open(url)).html)).toContain(says);
+      }
+    },
+  );
+}
+
+/** A test that everyone can read the page in these states. */
+export function readableIn(states: readonly PageState[], test: CheckoutBrowserTest): void {
+  test.for(states)(
+    'the page is accessible, fits a small phone and breaks no rule of its Content-Security-Policy, light and dark, in English and Hindi: %s',
     async (state, { service, merchant, newPhone }) => {
-      const own = state === 'merchant_unavailable' ? await service.newMerchant() : merchant;
-      const { order } = await checkoutIn(service, own, state, {
-        description: `Kurta ${'x'.repeat(200)}`,
-        merchantOrderId: 'S-1',
-        returnUrl: 'https://shop.example.com/orders/of/last/week',
-      });
-      const viewport = { width: 320, height: 568 };
-      const { page, complaints } = await newPhone({ colorScheme, viewport });
-      for (const [index, language] of LANGUAGES.entries()) {
-        const url = `${order.payment_url}?language=${language}`;
-        // All of it is there without the script.
-        expect(textOf((await open(url)).html)).toContain(SAYS[state][index]);
+      const { page, complaints } = await newPhone({ viewport: { width: 320, height: 568 } });
+      for (const { language, url } of await orderIn(state, { service, merchant })) {
         await page.goto(url);
         for (const details of await page.locator('summary').all()) await details.click();
         if (language === 'hi') expect(await englishIn(page)).toEqual([]);
         else expect(await englishIn(page)).toContain('Reference');
-        expect(await violationsOf(page)).toEqual([]);
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme });
+          expect(await violationsOf(page)).toEqual([]);
+        }
         expect(await isTooWide(page)).toBe(false);
       }
       expect(complaints.filter((complaint) => !complaint.includes('status of 408'))).toEqual([]);

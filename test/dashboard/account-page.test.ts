@@ -120,15 +120,18 @@ test('recovery codes are made anew, and two-factor is switched off, with the pas
   const path = `${ACCOUNT}/two-factor`;
   const secret = secretIn((await browser.follow(await browser.post(`${path}/start`))).body);
   const on = await browser.post(`${path}/confirm`, { password: PASSWORD, code: codeOf(secret) });
-  const [codesCode = ''] = recoveryCodesIn(on.body);
-  const wrong = await browser.post(`${path}/recovery-codes`, { codesPassword: 'wrong', codesCode });
+  const [used = ''] = recoveryCodesIn(on.body);
+  const wrong = await browser.post(`${path}/recovery-codes`, {
+    'codes-password': 'wrong',
+    'codes-code': used,
+  });
   expect(wrong.status).toBe(400);
-  expect(wrong.body).toContain('id="codesPassword-violation">This is not your password');
-  const codesPassword = PASSWORD;
-  const alone = await browser.post(`${path}/recovery-codes`, { codesPassword });
+  expect(wrong.body).toContain('id="codes-password-violation">This is not your password');
+  const password = { 'codes-password': PASSWORD };
+  const alone = await browser.post(`${path}/recovery-codes`, password);
   expect(alone.status).toBe(400);
-  expect(alone.body).toContain('id="codesCode-violation">The code is wrong');
-  const renewed = await browser.post(`${path}/recovery-codes`, { codesPassword, codesCode });
+  expect(alone.body).toContain('id="codes-code-violation">The code is wrong');
+  const renewed = await browser.post(`${path}/recovery-codes`, { ...password, 'codes-code': used });
   const [code = ''] = recoveryCodesIn(renewed.body);
 
   const refused = await browser.post(`${path}/off`, { password: PASSWORD, code: 'wrong' });

@@ -14,7 +14,7 @@ export const QUERY_NAMES = `
 /** Every name of a field of a form. */
 const FORM_NAMES = `
   accountHolder accountNumber accountNumberAgain businessKind businessName change city
-  code codesCode codesPassword confirmed deliveries[] domains email gstin idempotencyKey ifsc kind
+  code codes-code codes-password confirmed deliveries[] domains email gstin idempotencyKey ifsc kind
   legalName linkedAccountId newPassword outcome pan password phone pinCode reason
   reference region role resend-since sessionId street url version winner`
   .trim()

@@ -9,18 +9,16 @@ import { dataTable } from '../../src/dashboard/view/table.ts';
 
 /** Filters and tabs. */
 export function navigation(path: string) {
-  const list = { path, filters: {}, name: 'status', chosen: '' };
+  const counts = { paid: 12, disputed: 0 };
+  const list = { path, filters: {}, name: 'status', chosen: '', counts };
   return section(
     'navigation',
     'Filters and tabs',
     tabs('Tabs', { [path]: 'Current', [`${path}#tables`]: 'Other' }, path),
-    chips('Quick filters', list, [
-      { value: '', title: 'All' },
-      { value: 'paid', title: 'Paid', count: 12 },
-      { value: 'disputed', title: 'Disputed', count: 0 },
-    ]),
+    chips('Quick filters', list, { '': 'All', paid: 'Paid', disputed: 'Disputed' }),
     filterForm(
       path,
+      { values: {} },
       textField({ name: 'filter-q', label: 'Search', type: 'search' }),
       textField({ name: 'filter-from', label: 'From', type: 'date' }),
     ),

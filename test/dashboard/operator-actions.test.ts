@@ -272,7 +272,7 @@ test('a settlement that the gateway cannot be asked about needs a second confirm
   expect((await operators.finance.get(path)).body).not.toContain('name="notChecked"');
   const refused = await until(async () => {
     const { status, body } = await operators.finance.post(path, { ...fields, confirmed: 'yes' });
-    expect(status).toBe(400);
+    expect(status).toBe(502);
     return body.includes('cannot be read') && body;
   });
   expect(refused).toContain('name="notChecked"');

@@ -41,6 +41,50 @@ test('the page of an order does not reload while a form is open', async ({
   await page.locator('h1 .tag[title=DELIVERED]').waitFor();
 });
 
+test('the page of an order does not reload while the page of a link is on its way', async ({
+  service,
+  merchant,
+  newPhone,
+}) => {
+  const order = await merchant.sandbox.create();
+  const { page } = await newPhone();
+  await page.goto(`${service.origin}/dashboard/sandbox/orders/${order.order_number}`);
+  const { promise: isChecked, resolve } = Promise.withResolvers<void>();
+  await page.route('**/sandbox/disputes', async (route) => {
+    await isChecked;
+    await route.continue();
+  });
+  await page.getByRole('link', { name: 'Disputes', exact: true }).click({ noWaitAfter: true });
+  await merchant.sandbox.help(order, 'pay');
+  const check = await page.waitForRequest('**/version');
+  await (await check.response())?.finished();
+  resolve();
+  await page.getByRole('heading', { level: 1, name: 'Disputes' }).waitFor();
+});
+
+test('a form whose question is not asked shows its refusal, or the page that asks for the password', async ({
+  service,
+  merchant,
+  newPhone,
+}) => {
+  const order = await merchant.sandbox.create();
+  const number = order.order_number;
+  await merchant.sandbox.help(order, 'pay');
+  const { page } = await newPhone();
+  await page.goto(`${service.origin}/dashboard/sandbox/orders/${number}`);
+  await page.locator('summary', { hasText: 'Refund the buyer' }).click();
+  const send = async (reason: string) => {
+    await page.locator('textarea[name$=refundOrder-reason]').fill(reason);
+    await page.getByRole('button', { name: 'Continue' }).click();
+  };
+  await send(' ');
+  await page.getByRole('alert').waitFor();
+  await service.sql`UPDATE orders SET amount_paise = 500001 WHERE order_number = ${number}`;
+  await service.sql`UPDATE dashboard_sessions SET confirmed_at = NULL`;
+  await send('It is sold out');
+  await page.getByText('Nothing was done yet').waitFor();
+});
+
 test('without JavaScript an order is marked as delivered by the keyboard alone', async ({
   service,
   merchant,

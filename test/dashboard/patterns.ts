@@ -1,7 +1,6 @@
 import { h } from 'preact';
 import { createFiles } from '../../src/dashboard/routes.ts';
-import { confirmation } from '../../src/dashboard/view/confirmation.ts';
-import type { FormState } from '../../src/dashboard/view/fields.ts';
+import { confirmationView } from '../../src/dashboard/view/confirmation.ts';
 import {
   checkBox,
   choice,
@@ -28,6 +27,8 @@ import {
   written,
 } from '../../src/dashboard/view/parts.ts';
 import { codePanel, copyable } from '../../src/dashboard/view/texts.ts';
+import type { FormState } from '../../src/dashboard/view/typed.ts';
+import { withState } from '../../src/dashboard/view/typed.ts';
 import { form, icon } from '../../src/dashboard/view/url.ts';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
 import { ICON_NAMES } from '../../src/pages/icons.ts';
@@ -42,7 +43,8 @@ const AT = new Date('2026-11-22T12:30:00Z');
 /** The page of the design language: every component in every state. */
 export const patternsHtml = (): string =>
   renderView(
-    { title: 'Patterns', content: patterns(), isWide: true },
+    // The question has the heading.
+    { title: 'Patterns', content: patterns(), isWide: true, hasOwnHeading: true },
     {
       frame: { kind: 'signedOut' },
       files: createFiles('').files,
@@ -64,19 +66,16 @@ function patterns() {
     tables(PATTERNS_PATH),
     plots(),
     texts(),
-    confirmation(
-      {
-        title: 'Refund the buyer?',
-        amountPaise: 49_950,
-        to: 'Asha Menon, who paid by UPI',
-        consequence: 'The whole amount of order DB-1001 goes back to the buyer.',
-        button: 'Refund the buyer',
-        action: PATTERNS_PATH,
-        values: {},
-        back: PATTERNS_PATH,
-      },
-      'h2',
-    ),
+    confirmationView({
+      title: 'Refund the buyer?',
+      amountPaise: 49_950,
+      to: 'Asha Menon, who paid by UPI',
+      consequence: 'The whole amount of order DB-1001 goes back to the buyer.',
+      button: 'Refund the buyer',
+      action: PATTERNS_PATH,
+      values: {},
+      back: PATTERNS_PATH,
+    }).content,
     icons(),
   ];
 }
@@ -129,27 +128,26 @@ function fieldsOf(id: string, state: FormState) {
   return form(
     PATTERNS_PATH,
     { method: 'get', 'aria-label': `Fields: ${id}` },
-    textField({ name: name('text'), label: 'A text', hint: 'What belongs here.' }, state),
-    textField({ name: name('day'), label: 'A day', type: 'date', required: true }, state),
-    choice(
-      { name: name('choice'), label: 'A choice', choices: { a: 'First', b: 'Second' } },
+    withState(
       state,
+      textField({ name: name('text'), label: 'A text', hint: 'What belongs here.' }),
+      textField({ name: name('day'), label: 'A day', type: 'date', required: true }),
+      choice({ name: name('choice'), label: 'A choice', choices: { a: 'First', b: 'Second' } }),
+      textArea({ name: name('area'), label: 'A longer text' }),
+      fileField({ name: name('file'), label: 'A file', accept: '.pdf' }),
+      checkBox({ name: name('check'), label: 'A box', hint: 'What it means.' }),
     ),
-    textArea({ name: name('area'), label: 'A longer text', rows: 2 }, state),
-    fileField({ name: name('file'), label: 'A file', accept: '.pdf' }, state),
-    checkBox({ name: name('check'), label: 'A box', hint: 'What it means.' }, state),
     submit('Save'),
   );
 }
 
-const fields = () => section('fields', 'Fields', fieldsOf('field', {}));
+const fields = () => section('fields', 'Fields', fieldsOf('field', { values: {} }));
 
 function fieldsThatAreWrong() {
-  const names = ['text', 'day', 'choice', 'area', 'file', 'check'];
-  const violations = Object.fromEntries(
-    names.map((name) => [`wrong-${name}`, 'must be something else']),
-  );
-  return section('wrong-fields', 'Fields with a violation', fieldsOf('wrong', { violations }));
+  const names = ['text', 'day', 'choice', 'area', 'file'];
+  const violations = Object.fromEntries(names.map((name) => [name, 'must be something else']));
+  const content = fieldsOf('wrong', { values: {}, violations });
+  return section('wrong-fields', 'Fields with a violation', content);
 }
 
 function buttons() {

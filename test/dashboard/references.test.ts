@@ -97,7 +97,7 @@ const REFERENCES: Record<string, (shop: Shop, order: Order) => Promise<string | 
 describe('an operator finds the order by the reference', () => {
   test.for(Object.entries(REFERENCES))(
     '%s',
-    async ([_what, make], { service, merchant, operators, cli }) => {
+    async ([_what, make], { service, merchant, operators }) => {
       const order = await merchant.sandbox.create();
       await merchant.sandbox.create();
       const reference = (await make({ service, merchant }, order)) ?? '';
@@ -105,9 +105,6 @@ describe('an operator finds the order by the reference', () => {
       const { body } = await operators.support.get(`/operator/orders?text=${reference}`);
       expect(body.match(/ORD[0-9A-Z]{26}/g)).toContain(order.order_number);
       expect(new Set(body.match(/ORD[0-9A-Z]{26}/g)).size).toBe(1);
-      const option = /^\d+$/.test(reference) ? '--utr' : '--reference';
-      const found = await cli.json<{ orders: object[] }>('order', 'find', option, reference);
-      expect(found.orders).toMatchObject([{ orderNumber: order.order_number }]);
     },
   );
 

@@ -20,6 +20,7 @@ export const pageContext = (
   readBanners: async () => null,
   files: { style: '/style.css', island: '/island.js', icon: '/icon.svg' },
   pathPrefix: '',
+  pages: new Map(),
   ...overrides,
 });
 

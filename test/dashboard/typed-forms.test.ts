@@ -120,7 +120,7 @@ describe('what was typed is not lost', () => {
       password: 'a-secret',
       newPassword: 'a-secret',
       code: 'a-secret',
-      codesCode: 'a-secret',
+      'codes-code': 'a-secret',
     };
     await visitor.post('/operator/account/two-factor/off', { ...secrets, pinCode: '560001' });
     await visitor.post('/dashboard/sandbox/account/password', secrets);
@@ -138,13 +138,13 @@ function namesOf({ body }: Route): string[] {
   const shape = body instanceof z.ZodObject ? Object.keys(body.shape) : [];
   return shape.filter(
     (name) =>
-      !/password$|^(codesC|c)ode$|^(file|confirmed|sessionId|version|event|mails)$|\[\]$/i.test(
+      !/password$|^(codes-)?code$|^(file|confirmed|sessionId|version|event|mails)$|\[\]$/i.test(
         name,
       ),
   );
 }
 
-test('of every form, what was typed comes back after a log-in, and after a refusal of its origin', async ({
+test('of every form, what was typed comes back after a log-in, and after each refusal', async ({
   service,
   person,
   pages,
@@ -179,6 +179,9 @@ test('of every form, what was typed comes back after a log-in, and after a refus
       });
       const isHidden = names.every((one) => ['version', 'idempotencyKey', 'next'].includes(one));
       if (!isHidden && !isThere(foreign.body)) lost.push(`${name}: origin`);
+      const { status, body } = await browserOf(service.origin, { cookie }).post(url, fields);
+      const isSaid = /role="alert"|class="violation"/.test(body) && isThere(body);
+      if (status >= 400 && !isHidden && !isSaid) lost.push(`${name}: ${status}`);
     }
   }
   // The page of these has no form for an approved merchant, or the form has boxes or nothing to type in: `disable` asks for a reason only of the last admin.

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { freePortSettings } from '../../dev/processes/ports.ts';
+import { loadDevConfig } from '../../dev/config.ts';
+import { freePort, freePortSettings } from '../../dev/processes/ports.ts';
 import { runPart } from '../support/run-part.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -19,28 +20,27 @@ const SETTINGS = {
   LOG_LEVEL: 'silent',
 };
 
-async function busyPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
+async function occupy(port: number): Promise<void> {
+  const server = createServer().listen(port, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
 }
 
 test.each([
-  ['src/main/api.ts', 'PORT'],
-  ['dev/gateway-simulator.ts', 'GATEWAY_SIMULATOR_PORT'],
-  ['dev/mailbox.ts', 'MAILBOX_PORT'],
-  ['dev/mailbox.ts', 'MAILBOX_SMTP_PORT'],
-  ['src/main/worker.ts', 'METRICS_PORT'],
-])(
-  '%s alone reports in one line that its port is busy and which variable changes it: %s',
-  async (part, variable) => {
-    const port = await busyPort();
-    // Another port of the part may be busy too, while `npm start` runs on this machine.
+  ['src/main/api.ts', 'port', 'PORT'],
+  ['dev/gateway-simulator.ts', 'gatewaySimulatorPort', 'PORT_OFFSET'],
+  ['dev/mailbox.ts', 'mailboxPort', 'PORT_OFFSET'],
+  ['dev/mailbox.ts', 'mailboxSmtpPort', 'PORT_OFFSET'],
+  ['src/main/worker.ts', 'metricsPort', 'METRICS_PORT'],
+] as const)(
+  '%s alone reports in one line that its %s is busy and which variable changes it: %s',
+  async (part, name, variable) => {
     const WORKFLOW_BUNDLE = inject('workflowBundlePath');
-    const settings = { ...SETTINGS, WORKFLOW_BUNDLE, ...(await freePortSettings()) };
-    const env = { ...settings, DATA_DIR: temporaryFolder(), [variable]: String(port) };
-    const stderr = `Port ${port} is already in use: stop what uses it, or set ${variable} to another port\n`;
+    const ports = { ...(await freePortSettings()), METRICS_PORT: String(await freePort()) };
+    const env = { ...SETTINGS, WORKFLOW_BUNDLE, ...ports, DATA_DIR: temporaryFolder() };
+    const port = loadDevConfig(env)[name] ?? 0;
+    await occupy(port);
+    const stderr = `Port ${port} is already in use: stop what uses it, or set ${variable} to another number\n`;
     expect(await runPart(part, env)).toEqual({ code: 1, stdout: '', stderr });
   },
 );

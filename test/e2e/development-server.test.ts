@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { loadDevConfig } from '../../dev/config.ts';
 import { cacheRoot } from '../../dev/files/cache.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { isRunning, sendSignal } from '../../dev/processes/process-table.ts';
@@ -19,13 +18,12 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const env = inheritedEnvironment();
-const { temporalCliPath, cacheHome } = loadDevConfig();
 
 async function newPlace() {
   const folder = temporaryFolder();
   const log = () => undefined;
   return {
-    cli: await findTemporalCli({ temporalCliPath, cacheRoot: cacheRoot(cacheHome), env, log }),
+    cli: await findTemporalCli({ cacheRoot: cacheRoot(), env, log }),
     databaseFile: join(folder, 'temporal', 'temporal.db'),
     port: await freePort(),
     uiPort: await freePort(),

@@ -5,7 +5,6 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { loadDevConfig } from '../../dev/config.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../dev/postgres/server.ts';
 import { cacheRoot } from '../../dev/files/cache.ts';
 import { freePort } from '../../dev/processes/ports.ts';
@@ -27,7 +26,7 @@ async function newPlace(): Promise<Place> {
 async function start(place: Place, signal?: AbortSignal): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({
     ...place,
-    cacheRoot: cacheRoot(loadDevConfig().cacheHome),
+    cacheRoot: cacheRoot(),
     logFile: join(place.dataDir, '..', 'postgres.log'),
     log: () => undefined,
     settings: { fsync: 'off' },

@@ -58,8 +58,6 @@ test('with DATABASE_URL and TEMPORAL_ADDRESS, npm start uses those, and Ctrl-C s
 
 test.for([
   ['api', 'DATABASE_URL is missing: it accepts a postgres:// address'],
-  ['worker', 'DATABASE_URL is missing: it accepts a postgres:// address'],
-  ['migrate', 'DATABASE_URL is missing: it accepts a postgres:// address'],
   ['demo', 'start it with npm start'],
 ])(
   'npm run %s alone reports in one line what it is missing, and exits with 1',
@@ -70,11 +68,8 @@ test.for([
   },
 );
 
-test.for([
-  ['worker', 'Temporal cannot be reached at 127.0.0.1:1 (TEMPORAL_ADDRESS)'],
-  ['migrate', 'ECONNREFUSED 127.0.0.1:1: check DATABASE_URL and TEMPORAL_ADDRESS'],
-])('npm run %s says in one line that a server is away, and exit 1', async ([part = '', line]) => {
-  const alone = runNpm(['run', part], {
+test('npm run worker says in one line that Temporal is away, and exit 1', async () => {
+  const alone = runNpm(['run', 'worker'], {
     DATABASE_URL: 'postgres://127.0.0.1:1/orders',
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     WORKFLOW_BUNDLE: inject('workflowBundlePath'),
@@ -82,5 +77,6 @@ test.for([
     DATA_ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
   });
   expect(await alone.ended).toEqual([1, null]);
-  expect(alone.errorLines()).toEqual([expect.stringContaining(line ?? '')]);
+  const line = 'Temporal cannot be reached at 127.0.0.1:1 (TEMPORAL_ADDRESS)';
+  expect(alone.errorLines()).toEqual([expect.stringContaining(line)]);
 });

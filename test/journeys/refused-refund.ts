@@ -1,4 +1,4 @@
-import { simulator } from '../support/gateway.ts';
+import { setSwitches } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -8,13 +8,13 @@ export async function refusedRefund(service: TestService, { sandbox }: Merchant)
   const order = await sandbox.create();
   await sandbox.help(order, 'pay');
   const { payment } = await sandbox.read(order);
-  const refusal = { cause: 'refund_window_over', subjectId: payment?.gateway_payment_id };
-  const { id } = await simulator<{ id: string }>(service, 'POST', '/refusals', refusal);
+  const paymentId = payment?.gateway_payment_id ?? '';
+  await setSwitches(service, paymentId, { refundsRefused: true });
   await sandbox.command(order, 'refund', { reason: 'It is sold out' });
   await until(async () => {
     const alerts = await service.sql`SELECT FROM alerts
       WHERE kind = 'gateway_refused' AND subject = ${order.order_number}`;
     return alerts.length > 0;
   });
-  return { order, allowRefund: () => simulator(service, 'DELETE', `/refusals/${id}`) };
+  return { order, allowRefund: () => setSwitches(service, paymentId, { refundsRefused: null }) };
 }

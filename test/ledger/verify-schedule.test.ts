@@ -13,7 +13,7 @@ test('a Schedule verifies the ledger every hour, with its own statement timeout'
 }) => {
   await orders.in('PAID');
   const { client } = service.temporal;
-  await ensureSchedules(client, { sweepAfterMs: 3_600_000, reconcileMs: 3_600_000 });
+  await ensureSchedules(client, { sweepAfterMs: 3_600_000 });
   onTestFinished(async () => {
     for (const id of Object.values(SCHEDULE_IDS)) await client.schedule.getHandle(id).delete();
   });

@@ -6,8 +6,6 @@ const HOUR_MS = 3_600_000;
 
 /** Tests of the other suites in these sizes: `npm run test:load`. */
 const SIZES = {
-  LOAD_DEAD_ORDERS: '25',
-  LOAD_SESSIONS: '10000',
   LOAD_UPDATES: '12500',
   LOAD_SIGNALS: '12500',
   RANDOM_SEEDS: '100',
@@ -21,8 +19,6 @@ export default mergeConfig(
     test: {
       root: '.',
       include: [
-        'test/payments/questions.test.ts',
-        'test/webhooks/dead-endpoints.long.test.ts',
         'test/workflows/long-orders.long.test.ts',
         'test/randomised/randomised.long.test.ts',
       ],

@@ -9,11 +9,10 @@ import { findUnstartedMails } from '../../src/mail/queries.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
 import { createMailWorkflows } from '../../src/temporal/mail-workflows.ts';
 import { serviceTest } from '../support/service-test.ts';
-import { headerOf, startSmtpReceiver } from '../support/smtp-receiver.ts';
+import { startSmtpReceiver } from '../support/smtp-receiver.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { startWorkerProcess } from '../support/worker-process.ts';
-import { alertsOf, FROM, mailDepsOf, rowOf, untilDone, untilPostponed } from './mail-test.ts';
+import { alertsOf, FROM, mailDepsOf, untilDone, untilPostponed } from './mail-test.ts';
 
 const HOUR_MS = 3_600_000;
 /** A second longer than the wait after the first attempt. */
@@ -146,25 +145,4 @@ test('a mail is not given up because its last attempt had to wait for those of o
   await Promise.all(others);
   expect(await attemptMail(deps, 'last')).toEqual({ outcome: 'done' });
   expect(await smtp.received(to)).toHaveLength(1);
-});
-
-// The last one: an activity whose worker is dead stops the skipping of time.
-test('a mail of a worker that is killed after the server has it is recognisably the same mail', async ({
-  service,
-  worker,
-}) => {
-  await worker.stop();
-  const doomed = await startWorkerProcess(service);
-  const acceptAtOnce = smtp.holdEach(() => doomed.kill());
-  const to = 'killed@example.com';
-  await sendMail(mailDepsOf(service), { mailId: 'killed', to, ...SUBJECT_AND_TEXT });
-  await doomed.exited;
-  acceptAtOnce();
-  expect(await rowOf(service, 'killed')).toMatchObject({ sentAt: null, failedAt: null });
-  await worker.start();
-  const [first, second, ...others] = await smtp.received(to, 2);
-  expect(others).toEqual([]);
-  expect(headerOf(first!, 'Message-ID')).toBe('<killed@payments.example>');
-  expect(second).toEqual(first);
-  expect(await untilDone(service, 'killed')).toMatchObject({ sentAt: expect.any(Date) });
 });

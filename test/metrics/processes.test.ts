@@ -1,7 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import { raiseAlert } from '../../src/alerts/alerts.ts';
 import { proveLedger } from '../../src/ledger/proofs.ts';
-import { SetupError } from '../../src/setup-error.ts';
 import { acceptsConnections, freePort } from '../../dev/processes/ports.ts';
 import { createCallbackKit } from '../payments/callback-kit.ts';
 import { startApiProcess } from '../support/api-process.ts';
@@ -10,7 +9,6 @@ import { serviceTest } from '../support/service-test.ts';
 import { startWorkerProcess } from '../support/worker-process.ts';
 import { expressions, metricsOf } from './monitoring-files.ts';
 import { samplesOf } from './scraping.ts';
-import { serveMetrics } from './served-metrics.ts';
 
 const test = serviceTest({ time: 'real', worker: false })
   .extend('ports', { scope: 'file' }, async () => ({
@@ -138,15 +136,4 @@ test('a worker that stops is alive and not ready until its last attempt has ende
   answer.resolve(200);
   expect(await stopped).toBe(0);
   expect(await acceptsConnections('127.0.0.1', ports.worker)).toBe(false);
-});
-
-test('a port that another process uses is reported in one line that names METRICS_PORT', async ({
-  service,
-}) => {
-  const port = Number(new URL(service.origin).port);
-  const refused = serveMetrics(service, { metricsPort: port });
-  await expect(refused).rejects.toThrow(
-    `Port ${port} is already in use: stop what uses it, or set METRICS_PORT to another port`,
-  );
-  await expect(refused).rejects.toBeInstanceOf(SetupError);
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import type { OrderBeingPaid } from '../support/gateway.ts';
 import { simulator } from '../support/gateway.ts';
@@ -15,41 +15,6 @@ async function cancelUntilAnswered({ cancel }: Pick<OrderBeingPaid, 'cancel'>) {
   const headers = { 'Idempotency-Key': randomUUID() };
   return repeated(() => cancel(headers));
 }
-
-describe('closing the payment before a cancel', () => {
-  test('the open session is closed at the gateway first and can no longer be paid', async ({
-    orders,
-  }) => {
-    const order = await orders.beingPaid();
-    const answer = await cancelUntilAnswered(order);
-    expect([answer.status, answer.body.data.status]).toEqual([200, 'CANCELLED']);
-    await expect(order.pay()).rejects.toThrow('400');
-  });
-
-  test('if the gateway reports a payment, the order is PAID and the cancel responds 400', async ({
-    service,
-    orders,
-  }) => {
-    const { pay, cancel, read } = await orders.beingPaid();
-    await simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
-    await pay();
-    const answer = await cancelUntilAnswered({ cancel });
-    await simulator(service, 'PATCH', '/callbacks', { dropProbability: 0 });
-    expect([answer.status, answer.body.message]).toEqual([
-      400,
-      'Cannot cancel; order must be in ACCEPTED status',
-    ]);
-    expect((await read()).status).toBe('PAID');
-  });
-
-  test('a cancel without an open session makes no gateway call', async ({ merchant, gateway }) => {
-    const order = await merchant.sandbox.create();
-    await gateway.addFault({ kind: 'error' });
-    const answer = await merchant.sandbox.command(order, 'cancel');
-    await gateway.endFaults();
-    expect([answer.status, answer.body.data.status]).toEqual([200, 'CANCELLED']);
-  });
-});
 
 test('of 1,000 cancels that race a payment, each has one winner and no money is lost', async ({
   service,

@@ -10,10 +10,10 @@ import {
   ledgerOf,
   madeAtGateway,
   orderBeingPaid,
+  setSwitches,
   simulator,
   withCallbacks,
   withoutCallbacks,
-  setSwitches,
 } from '../support/gateway.ts';
 import { cancelPatiently } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -125,8 +125,7 @@ test('the daily comparison finds a failed refund whose callback was lost', async
 test('an operator settles a refund that fails again and again', async ({ service, orders }) => {
   const order = await orders.in('REFUNDED');
   const [first] = await order.made('refunds');
-  const refusal = { cause: 'refund_window_over', subjectId: await order.paymentId() };
-  await simulator(service, 'POST', '/refusals', refusal);
+  await setSwitches(service, await order.paymentId(), { refundsRefused: true });
   await failRefund(service, first!.id);
   await until(async () => (await order.row()).refundProcessedAt === null);
   const settlement = {

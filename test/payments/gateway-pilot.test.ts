@@ -182,10 +182,8 @@ describe('what is missing ends the pilot, and the remedy says where the money is
   });
 
   test('a hold that is refused', async ({ harness }) => {
-    const cause = { cause: 'account_closed' };
-    const { body } = await harness.call('POST', '/simulator/refusals', cause);
+    await harness.setSwitches('all', { transfersRefused: true });
     const { last, linkedAccountId } = await pilot(harness);
-    await harness.call('DELETE', `/simulator/refusals/${body.id}`);
     expect(last).toEqual({
       what: `the hold for ${linkedAccountId}`,
       isOk: false,
@@ -226,10 +224,8 @@ describe('what is missing ends the pilot, and the remedy says where the money is
   });
 
   test('the refund', async ({ harness }) => {
-    const cause = { cause: 'refund_window_over' };
-    const { body } = await harness.call('POST', '/simulator/refusals', cause);
+    await harness.setSwitches('all', { refundsRefused: true });
     const { last, linkedAccountId } = await pilot(harness);
-    await harness.call('DELETE', `/simulator/refusals/${body.id}`);
     expect(last).toMatchObject({
       what: 'the refund',
       isOk: false,

@@ -83,14 +83,6 @@ describe('callbacks', () => {
     expect(await events()).toMatchObject([{ state: 'accepted', attempts: 4 }]);
   });
 
-  test('can be dropped', async () => {
-    await settings({ dropProbability: 1 });
-    await harness.pay(qrCodeId);
-    await harness.simulator.callbacksIdle();
-    expect(receiver.received).toEqual([]);
-    expect((await events()).map(({ state }) => state)).toEqual(['dropped', 'dropped']);
-  });
-
   test('can be duplicated', async () => {
     await settings({ duplicateProbability: 1 });
     await oneEvent();
@@ -104,18 +96,6 @@ describe('callbacks', () => {
     await oneEvent();
     await receiver.until(1);
     expect(Date.now() - startedAtMs).toBeGreaterThanOrEqual(19);
-  });
-
-  test('can be held until they are released, in the requested order', async () => {
-    await settings({ hold: true });
-    await oneEvent();
-    await harness.pay(qrCodeId);
-    expect(receiver.received).toEqual([]);
-    expect((await release('reversed')).body).toMatchObject({ released: 3 });
-    await harness.simulator.callbacksIdle();
-    const expected = ['qr_code.credited', 'payment.captured', 'payment.failed'];
-    expect(receiver.names()).toEqual(expected);
-    expect((await release('shuffled')).body).toMatchObject({ released: 0 });
   });
 
   test('can be lost in 30 of 100 cases, in the same ones for the same seed', async () => {
@@ -135,13 +115,6 @@ describe('callbacks', () => {
     await harness.gateway.closeSession(closing.gatewaySessionId);
     await harness.simulator.callbacksIdle();
     expect(receiver.names()).toEqual(['qr_code.closed']);
-  });
-
-  test('are sent for late payments like for any other', async () => {
-    await harness.gateway.closeSession(qrCodeId);
-    await harness.pay(qrCodeId, { late: true });
-    await harness.simulator.callbacksIdle();
-    expect(receiver.names()).toContain('qr_code.credited');
   });
 
   test('are sent for QR codes, refunds and transfers, with their entities', async () => {

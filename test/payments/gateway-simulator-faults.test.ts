@@ -1,28 +1,9 @@
 import { describe, expect } from 'vitest';
-import { harnessTest, startHarness } from './gateway-harness.ts';
+import { harnessTest } from './gateway-harness.ts';
 
 const test = harnessTest();
 
 describe('a fault', () => {
-  test('affects only its route, as often as requested, and counts its hits', async ({
-    harness,
-  }) => {
-    const id = await harness.fault({ kind: 'error', path: '/v1/payments/*/refund', count: 2 });
-    const path = `/v1/payments/${await harness.capture()}/refund`;
-    const answers = [];
-    for (let tries = 0; tries < 3; tries += 1) answers.push(await harness.call('POST', path));
-    expect(answers.map(({ status }) => status)).toEqual([503, 503, 200]);
-    const { body } = await harness.call('GET', '/simulator/faults');
-    expect(body['faults']).toMatchObject([{ id, hits: 2 }]);
-  });
-
-  test('ends when it is switched off', async ({ harness }) => {
-    await harness.fault({ kind: 'reset' });
-    await expect(harness.call('GET', '/v1/payments/qr_codes')).rejects.toThrow('fetch failed');
-    await harness.clearFaults();
-    expect((await harness.call('GET', '/v1/payments/qr_codes')).status).toBe(200);
-  });
-
   test.for(['before', 'after'])(
     'holds a call until it ends, and does the work %s that',
     async (work, { harness }) => {
@@ -55,18 +36,5 @@ describe('a fault', () => {
     const statuses = await run();
     expect(await run()).toEqual(statuses);
     expect(new Set(statuses)).toEqual(new Set([200, 503]));
-  });
-
-  test('of the whole server refuses connections until it ends', async () => {
-    const outage = await startHarness();
-    await outage.call('POST', '/simulator/outage', { durationMs: 3_600_000 });
-    await expect
-      .poll(() => outage.call('GET', '/simulator/totals').catch(() => 'away'))
-      .toBe('away');
-    await outage.simulator.acceptConnections();
-    expect(await outage.totals()).toMatchObject({ capturedPaise: 0 });
-    await outage.call('POST', '/simulator/outage', { durationMs: 1 });
-    await expect.poll(() => outage.totals().catch(() => null)).toMatchObject({ refunds: 0 });
-    await outage.close();
   });
 });

@@ -12,16 +12,7 @@ const test = harnessTest();
 const DOCUMENT = new URL('../../docs/running-locally.md', import.meta.url);
 const DAY_SECONDS = 24 * 3600;
 
-const unixSeconds = () => Math.floor(Date.now() / 1000);
 const openQrCode = async (harness: Harness) => (await harness.openSession()).gatewaySessionId;
-const qrCode = (harness: Harness, change: object = {}) =>
-  harness.call('POST', '/v1/payments/qr_codes', {
-    type: 'upi_qr',
-    usage: 'single_use',
-    fixed_amount: true,
-    payment_amount: 300,
-    ...change,
-  });
 
 function descriptionOf({ body }: { body: Json }): unknown {
   return z.object({ description: z.string() }).parse(body['error']).description;
@@ -168,57 +159,6 @@ describe('transfers', () => {
     });
   });
 
-  test('transfersStay: pending ones end by a control call, and may fail later', async ({
-    harness,
-  }) => {
-    const paymentId = await harness.capture();
-    const before = await harness.totals();
-    await harness.setSwitches(paymentId, { transfersStay: 'pending' });
-    await transfer(harness, paymentId, await harness.linkedAccount());
-    const { id, status } = await firstTransfer(harness, paymentId);
-    expect(status).toBe('pending');
-    const end = (body: object) => harness.call('POST', `/simulator/transfers/${id}/end`, body);
-    expect((await end({ status: 'processed' })).body['status']).toBe('processed');
-    expect(descriptionOf(await end({ status: 'processed' }))).toContain('processed already');
-    const failed = await end({ status: 'failed', reason: 'transfer_amount_higher_than_balance' });
-    expect(failed.body['error']).toMatchObject({
-      code: 'BAD_REQUEST_PAYMENT_FEES_GREATER_THAN_AMOUNT',
-      reason: 'transfer_amount_higher_than_balance',
-    });
-    expect((await end({ status: 'processed' })).status).toBe(400);
-    expect(await harness.totals()).toMatchObject({
-      heldPaise: before['heldPaise'],
-      platformPaise: before['platformPaise'],
-      isBalanced: true,
-    });
-  });
-
-  test('transfersStay: failed ones return their amount, which can be transferred again', async ({
-    harness,
-  }) => {
-    const paymentId = await harness.capture();
-    const account = await harness.linkedAccount();
-    await harness.setSwitches(account, { transfersStay: 'failed' });
-    const { body } = await transfer(harness, paymentId, account, 10_000);
-    expect(body['items']).toMatchObject([{ status: 'pending', error: { code: null } }]);
-    expect(await firstTransfer(harness, paymentId)).toMatchObject({
-      status: 'failed',
-      settlement_status: null,
-      error: {
-        code: 'BAD_REQUEST_TRANSFER_INSUFFICIENT_BALANCE',
-        description: 'Transfer failed due to insufficient balance',
-        field: null,
-        source: 'transfer',
-        step: 'balance_check',
-        reason: 'insufficient_balance',
-      },
-    });
-    await harness.setSwitches(account, { transfersStay: null });
-    await transfer(harness, paymentId, account, 10_000);
-    const statuses = (await harness.made(paymentId, 'transfers')).map(({ status }) => status);
-    expect(statuses).toEqual(['processed', 'failed']);
-  });
-
   test('transferStatusField: the name of the entity’s page', async ({ harness }) => {
     const paymentId = await harness.capture();
     await harness.setSwitches(paymentId, { transferStatusField: 'transfer_status' });
@@ -245,49 +185,9 @@ describe('transfers', () => {
     await harness.setSwitches(account, { newAccountsWait: false });
     expect((await transfer(harness, paymentId, account)).status).toBe(200);
   });
-
-  test('settlements: released ones are settled two days after they were made', async ({
-    harness,
-  }) => {
-    const paymentId = await harness.capture();
-    await harness.setSwitches(paymentId, { settlements: 't_plus_2' });
-    await transfer(harness, paymentId, await harness.linkedAccount());
-    const { id } = await firstTransfer(harness, paymentId);
-    const path = `/v1/transfers/${id}`;
-    await harness.call('PATCH', path, { on_hold: false });
-    await advance(harness, 2 * DAY_SECONDS - 3600);
-    expect((await harness.call('GET', path)).body['settlement_status']).toBe('pending');
-    await harness.call('PATCH', path, { on_hold: true });
-    await advance(harness, 3600);
-    expect((await harness.call('GET', path)).body['settlement_status']).toBe('on_hold');
-    await harness.call('PATCH', path, { on_hold: false });
-    const settled = await harness.call('GET', path);
-    expect(settled.body).toMatchObject({
-      settlement_status: 'settled',
-      recipient_settlement_id: expect.stringMatching(/^setl_/),
-    });
-    expect((await harness.call('PATCH', path, { on_hold: true })).status).toBe(400);
-    expect(await harness.call('GET', path)).toEqual(settled);
-  });
 });
 
 describe('fees', () => {
-  test('are those of the documents’ example', async () => {
-    const alone = await startHarness();
-    await alone.setSwitches('all', { fees: true });
-    const paymentId = await alone.capture(100_000);
-    const payment = await alone.call('GET', `/v1/payments/${paymentId}`);
-    expect(payment.body).toMatchObject({ fee: 2_360, tax: 360 });
-    await transfer(alone, paymentId, await alone.linkedAccount(), 90_000);
-    expect(await firstTransfer(alone, paymentId)).toMatchObject({ fees: 266, tax: 41 });
-    expect(await alone.totals()).toMatchObject({
-      feesPaise: 2_626,
-      platformPaise: 7_374,
-      isBalanced: true,
-    });
-    await alone.close();
-  });
-
   test('refuse or fail a transfer that the platform’s balance does not cover', async () => {
     const alone = await startHarness();
     await alone.setSwitches('all', { fees: true });
@@ -333,27 +233,6 @@ describe('payments', () => {
     ]);
   });
 
-  test('paymentsStartAuthorized: they wait for a capture', async ({ harness }) => {
-    const before = await harness.total('platformPaise');
-    const qrCodeId = await openQrCode(harness);
-    await harness.setSwitches(qrCodeId, { paymentsStartAuthorized: true });
-    const { body } = await harness.pay(qrCodeId);
-    expect(body).toMatchObject({ status: 'authorized', captured: false, fee: null });
-    expect(descriptionOf(await harness.pay(qrCodeId))).toBe('The QR Code is closed');
-    expect((await refund(harness, body.id)).status).toBe(400);
-    expect(await harness.total('platformPaise')).toBe(before);
-    const capture = `/simulator/payments/${body.id}/capture`;
-    const captured = await harness.call('POST', capture);
-    expect(captured.body).toMatchObject({ status: 'captured', captured: true });
-    expect(await inCallbacks(harness, body.id)).toEqual([
-      ['payment.authorized', body],
-      ['payment.captured', captured.body],
-      ['qr_code.credited', captured.body],
-    ]);
-    expect(await harness.total('platformPaise')).toBe(before + 10_000);
-    expect(descriptionOf(await harness.call('POST', capture))).toContain('captured already');
-  });
-
   test('paymentsStartAuthorized: they are refunded without a capture', async ({ harness }) => {
     const qrCodeId = await openQrCode(harness);
     await harness.setSwitches('all', { paymentsStartAuthorized: true });
@@ -363,35 +242,6 @@ describe('payments', () => {
     expect(payment).toMatchObject({ status: 'refunded', captured: false, amount_refunded: 10_000 });
     expect((await harness.call('POST', `/simulator/payments/${body.id}/capture`)).status).toBe(400);
     expect(await harness.made(body.id, 'refunds')).toEqual([]);
-  });
-});
-
-describe('QR codes', () => {
-  test('closeByMinutes: they last at least 15 minutes', async ({ harness }) => {
-    const short = { close_by: unixSeconds() + 600 };
-    expect((await qrCode(harness, short)).status).toBe(200);
-    await harness.setSwitches('all', { closeByMinutes: 15 });
-    expect(descriptionOf(await qrCode(harness, short))).toContain('at least 15 minutes');
-    expect((await qrCode(harness, { close_by: unixSeconds() + 3600 })).status).toBe(200);
-  });
-
-  test('qrCodesRefused: every new one, with this description', async ({ harness }) => {
-    const description = 'The feature is not enabled';
-    await harness.setSwitches('all', { qrCodesRefused: description });
-    const refused = await qrCode(harness);
-    expect([refused.status, descriptionOf(refused)]).toEqual([400, description]);
-    await harness.setSwitches('all', { qrCodesRefused: null });
-    expect((await qrCode(harness)).status).toBe(200);
-  });
-
-  test('imageContent: false leaves it out', async ({ harness }) => {
-    const id = await openQrCode(harness);
-    const shown = async () => (await harness.call('GET', `/v1/payments/qr_codes/${id}`)).body;
-    expect(await shown()).toHaveProperty('image_content');
-    await harness.setSwitches(id, { imageContent: false });
-    expect(await shown()).not.toHaveProperty('image_content');
-    await harness.setSwitches('all', { imageContent: false });
-    expect((await qrCode(harness)).body).not.toHaveProperty('image_content');
   });
 });
 

@@ -67,22 +67,6 @@ describe('a QR code', () => {
     }
   });
 
-  test('accepts one payment and closes with it', async ({ harness }) => {
-    const id = await openQrCode(harness);
-    expect((await harness.pay(id)).body).toMatchObject({ status: 'captured', captured: true });
-    expect(descriptionOf(await harness.pay(id))).toBe('The QR Code is closed');
-    const { body } = await harness.call('GET', `/v1/payments/qr_codes/${id}`);
-    expect(body).toMatchObject({ status: 'closed', close_reason: 'paid' });
-    expect(body['payments_amount_received']).toBe(10_000);
-  });
-
-  test('stays open after a failed attempt', async ({ harness }) => {
-    const id = await openQrCode(harness);
-    const failed = await harness.pay(id, { vpa: 'failure@razorpay' });
-    expect(failed.body).toMatchObject({ status: 'failed', error_reason: 'payment_declined' });
-    expect((await harness.pay(id, { vpa: 'success@razorpay' })).body['status']).toBe('captured');
-  });
-
   test('that is closed accepts a late payment if configured, and stays closed', async ({
     harness,
   }) => {
@@ -105,14 +89,14 @@ describe('a QR code', () => {
 });
 
 describe('money', () => {
-  test('is refunded at most up to the captured amount', async ({ harness }) => {
+  test('is not refunded with an idempotency key of another form than the documented', async ({
+    harness,
+  }) => {
     const path = `/v1/payments/${await harness.capture()}/refund`;
-    expect((await harness.call('POST', path, { amount: 6_000 })).status).toBe(200);
-    const tooMuch = await harness.call('POST', path, { amount: 4_001 });
-    expect(descriptionOf(tooMuch)).toContain('greater than amount captured');
-    expect((await harness.call('POST', path)).body['amount']).toBe(4_000);
-    const again = await harness.call('POST', path);
-    expect(descriptionOf(again)).toBe('The payment has been fully refunded already.');
+    for (const key of ['too short', 'ten/or more?']) {
+      const wrong = await harness.call('POST', path, {}, { 'x-refund-idempotency': key });
+      expect(descriptionOf(wrong)).toContain('The idempotency key must');
+    }
   });
 
   test('is not refunded after 6 months', async ({ harness }) => {
@@ -120,21 +104,6 @@ describe('money', () => {
     await harness.call('POST', '/simulator/clock', { advanceSeconds: 181 * 24 * 3600 });
     const answer = await harness.call('POST', `/v1/payments/${paymentId}/refund`);
     expect(descriptionOf(answer)).toContain('more than 6 months old');
-  });
-
-  test('is refunded once for one idempotency key, which requires the same body', async ({
-    harness,
-  }) => {
-    const path = `/v1/payments/${await harness.capture()}/refund`;
-    const headers = { 'x-refund-idempotency': 'a-key_of-mine' };
-    const first = await harness.call('POST', path, { amount: 100 }, headers);
-    expect(await harness.call('POST', path, { amount: 100 }, headers)).toEqual(first);
-    const other = await harness.call('POST', path, { amount: 200 }, headers);
-    expect(other.status).toBe(409);
-    for (const key of ['too short', 'ten/or more?']) {
-      const wrong = await harness.call('POST', path, {}, { 'x-refund-idempotency': key });
-      expect(descriptionOf(wrong)).toContain('The idempotency key must');
-    }
   });
 
   test('is transferred after the response, at most the captured amount, and never after a refund', async ({

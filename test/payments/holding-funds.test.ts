@@ -3,7 +3,7 @@ import { releaseFunds } from '../../src/payments/funds/funds.ts';
 import { GatewayRefused } from '../../src/payments/gateway/gateway.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import type { OrderRef } from '../support/api-client.ts';
-import { alerts, madeAtGateway, payAtGateway, sessionOf, simulator } from '../support/gateway.ts';
+import { alerts, madeAtGateway, payAtGateway, sessionOf, setSwitches } from '../support/gateway.ts';
 import { giveAccount, loseAccounts } from '../support/linked-accounts.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { startOrder } from '../support/orders.ts';
@@ -36,10 +36,7 @@ describe('a hold that the gateway refuses for good', () => {
     merchant,
   }) => {
     const { order, paymentId, transfers } = await aPaidOrder(service, merchant);
-    const { id } = await simulator<{ id: string }>(service, 'POST', '/refusals', {
-      cause: 'account_closed',
-      subjectId: paymentId,
-    });
+    await setSwitches(service, paymentId, { transfersRefused: true });
     await reconcilePayments(service.deps);
     expect(refusals(service, order)).toHaveLength(1);
     expect(
@@ -49,7 +46,7 @@ describe('a hold that the gateway refuses for good', () => {
     await service.clock.set(50 * MINUTE_MS);
     await reconcilePayments(service.deps);
     expect(refusals(service, order)).toHaveLength(1);
-    await simulator(service, 'DELETE', `/refusals/${id}`);
+    await setSwitches(service, paymentId, { transfersRefused: null });
     await service.clock.set(61 * MINUTE_MS);
     await reconcilePayments(service.deps);
     expect(await transfers()).toMatchObject([{ on_hold: true }]);
@@ -58,10 +55,7 @@ describe('a hold that the gateway refuses for good', () => {
 
   test('leaves no open alert when the buyer is refunded instead', async ({ service, merchant }) => {
     const { order, paymentId } = await aPaidOrder(service, merchant);
-    await simulator(service, 'POST', '/refusals', {
-      cause: 'account_closed',
-      subjectId: paymentId,
-    });
+    await setSwitches(service, paymentId, { transfersRefused: true });
     await reconcilePayments(service.deps);
     const path = `/orders/${order.order_number}`;
     const openAlerts = () => service.sql`

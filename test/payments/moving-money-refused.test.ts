@@ -5,7 +5,7 @@ import type { Timeline } from '../../src/orders/steps/timeline.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
-import { alerts, madeAtGateway, simulator, sweep } from '../support/gateway.ts';
+import { alerts, madeAtGateway, setSwitches, sweep } from '../support/gateway.ts';
 import { eventNames } from '../../dev/orders/history.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
@@ -137,7 +137,7 @@ describe('a suspended merchant', () => {
 interface Refused {
   from: OrderStatus;
   begin(order: DirectOrder, service: TestService): Promise<unknown>;
-  cause: 'account_closed' | 'refund_window_over';
+  refusal: 'transfersRefused' | 'refundsRefused';
   doing: 'releasing' | 'refunding';
   ends: OrderStatus;
   made: 'transfers' | 'refunds';
@@ -149,7 +149,7 @@ const REFUSED: [string, Refused][] = [
     {
       from: 'DELIVERED',
       begin: (_order, service) => windowEnds(service),
-      cause: 'account_closed',
+      refusal: 'transfersRefused',
       doing: 'releasing',
       ends: 'COMPLETED',
       made: 'transfers',
@@ -161,7 +161,7 @@ const REFUSED: [string, Refused][] = [
     {
       from: 'DISPUTE_OPEN',
       begin: (order) => order.update('accept'),
-      cause: 'refund_window_over',
+      refusal: 'refundsRefused',
       doing: 'refunding',
       ends: 'REFUNDED',
       made: 'refunds',
@@ -171,7 +171,7 @@ const REFUSED: [string, Refused][] = [
 ];
 
 describe.each(REFUSED)('%s that the gateway refuses permanently', (_what, refused) => {
-  const { from, begin, cause, doing, ends, made, line } = refused;
+  const { from, begin, refusal, doing, ends, made, line } = refused;
   const outcome = ends === 'COMPLETED' ? 'released' : 'refunded';
   const alertsOf = (service: TestService, { orderNumber }: DirectOrder) =>
     alerts(service, 'gateway_refused', orderNumber).length;
@@ -191,13 +191,11 @@ describe.each(REFUSED)('%s that the gateway refuses permanently', (_what, refuse
   /** An order whose money the gateway has refused to move, once. */
   async function aRefusedOrder(service: TestService, orders: Orders) {
     const order = await orders.in(from);
-    const { id } = await simulator<{ id: string }>(service, 'POST', '/refusals', {
-      cause,
-      subjectId: await order.paymentId(),
-    });
+    const paymentId = await order.paymentId();
+    await setSwitches(service, paymentId, { [refusal]: true });
     await begin(order, service);
     await untilRefused(service, order, 1);
-    return { order, lift: () => simulator(service, 'DELETE', `/refusals/${id}`) };
+    return { order, lift: () => setSwitches(service, paymentId, { [refusal]: null }) };
   }
 
   /** What an operator records after moving the money by other means. */

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
 import type { Gateway } from '../support/gateway.ts';
-import { alerts, sessionOf } from '../support/gateway.ts';
+import { alerts } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import { startOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
@@ -103,24 +103,6 @@ describe('a payment session', () => {
       (await merchant.sandbox.openSession(unknown)).status,
       (await merchant.sandbox.session(unknown, session_id)).status,
     ]).toEqual([404, 404]);
-  });
-
-  test("is 403 for another merchant's order", async ({ service, merchant }) => {
-    const stranger = await service.newMerchant({ webhooks: false });
-    const order = await merchant.sandbox.create();
-    const { session_id } = (await merchant.sandbox.openSession(order)).body.data;
-    expect((await stranger.sandbox.openSession(order)).status).toBe(403);
-    expect((await stranger.sandbox.session(order, session_id)).status).toBe(403);
-  });
-
-  test('is 403 for a suspended merchant and is not opened', async ({ service }) => {
-    const suspended = await service.newMerchant({ webhooks: false });
-    const order = await suspended.sandbox.create();
-    await service.sql`
-      UPDATE merchants SET status = 'SUSPENDED' WHERE merchant_id = ${suspended.merchantId}`;
-    const answer = await suspended.sandbox.openSession(order);
-    expect([answer.status, answer.body.message]).toEqual([403, 'Merchant account is not active']);
-    await expect(sessionOf(service, order)).rejects.toThrow('has no session');
   });
 
   test('is 403 for a merchant that is suspended after its credentials were checked', async ({

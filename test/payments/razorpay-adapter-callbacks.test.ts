@@ -113,31 +113,6 @@ async function credited() {
 }
 
 describe('a callback is refused', () => {
-  test('without a signature', async () => {
-    const { rawBody } = await credited();
-    expect(harness.gateway.parseCallback(rawBody, {})).toEqual({
-      verified: false,
-      reason: 'signature_missing',
-    });
-  });
-
-  test('with one byte changed', async () => {
-    const { rawBody, headers } = await credited();
-    const tampered = Buffer.from(rawBody.toString().replace('"amount":10000', '"amount":10001'));
-    expect(harness.gateway.parseCallback(tampered, headers)).toEqual({
-      verified: false,
-      reason: 'signature_wrong',
-    });
-  });
-
-  test('when its body was parsed and serialised again', async () => {
-    const { rawBody, headers } = await credited();
-    const rewritten = Buffer.from(JSON.stringify(JSON.parse(rawBody.toString()), null, 1));
-    expect(harness.gateway.parseCallback(rewritten, headers)).toMatchObject({
-      reason: 'signature_wrong',
-    });
-  });
-
   test.each(['', 'zz', 'f'.repeat(63), 'g'.repeat(64), 'f'.repeat(64), 'f'.repeat(128)])(
     'with the signature "%s"',
     async (signature) => {
@@ -149,14 +124,6 @@ describe('a callback is refused', () => {
       });
     },
   );
-
-  test('when it is signed with the secret of another environment', async () => {
-    const { rawBody } = await credited();
-    const [body, headers] = signed(rawBody, 'the secret of production');
-    expect(harness.gateway.parseCallback(body, headers)).toMatchObject({
-      reason: 'signature_wrong',
-    });
-  });
 
   test.each([
     ['no JSON', 'not json'],

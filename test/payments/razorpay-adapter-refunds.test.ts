@@ -2,8 +2,8 @@ import { describe, expect } from 'vitest';
 import { GatewayRefused, GatewayUnavailable } from '../../src/payments/gateway/gateway.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
 import { inParallel } from '../support/in-parallel.ts';
+import type { Harness } from './gateway-harness.ts';
 import { harnessTest, KEYS, untilDone } from './gateway-harness.ts';
-import { refundWithLostResponses } from './lost-refunds.ts';
 
 const test = harnessTest().extend(
   'withShortTimeout',
@@ -17,6 +17,39 @@ const test = harnessTest().extend(
 );
 
 const REFUND = '/v1/payments/*/refund';
+
+// A third of each payment, so that the amount alone does not prevent a second and a third refund.
+const REFUNDED_PAISE = 3_000;
+
+/**
+ * Refunds a part of so many payments, each twice, at a gateway that loses the responses.
+ *
+ * @returns the refunds that the gateway made, and their amount
+ */
+async function refundWithLostResponses(harness: Harness, count: number) {
+  const refundsBefore = await harness.total('refunds');
+  const refundedBeforePaise = await harness.total('refundedPaise');
+  const numbers = Array.from({ length: count }, (_, index) => index);
+  const paymentIds: string[] = [];
+  await inParallel(numbers, 16, async () => {
+    paymentIds.push(await harness.capture());
+  });
+  await harness.fault({ kind: 'drop_answer', path: '/v1/payments/*/refund' });
+  await inParallel(paymentIds, 16, async (paymentId) => {
+    const input = harness.refundInput(paymentId, REFUNDED_PAISE);
+    const first = await untilDone(() => harness.gateway.refund(input));
+    const again = await untilDone(() => harness.gateway.refund(input));
+    expect(again).toEqual(first);
+    const refunds = await harness.made(paymentId, 'refunds');
+    expect(refunds.map(({ id, amount }) => [id, amount])).toEqual([
+      [first.reversalId, REFUNDED_PAISE],
+    ]);
+  });
+  return {
+    refunds: (await harness.total('refunds')) - refundsBefore,
+    refundedPaise: (await harness.total('refundedPaise')) - refundedBeforePaise,
+  };
+}
 
 describe('refunds whose responses are lost after they were made', () => {
   test('are 100 for 100 payments', async ({ harness }) => {
@@ -98,17 +131,14 @@ describe('a refund', () => {
     harness,
   }) => {
     const paymentId = await harness.capture();
-    const { body } = await harness.call('POST', '/simulator/refusals', {
-      cause: 'refund_window_over',
-      subjectId: paymentId,
-    });
+    await harness.setSwitches(paymentId, { refundsRefused: true });
     const input = harness.refundInput(paymentId);
     await expect(harness.gateway.refund(input)).rejects.toMatchObject({
       name: 'GatewayRefused',
       code: 'BAD_REQUEST_ERROR',
       description: expect.stringContaining('more than 6 months old'),
     });
-    await harness.call('DELETE', `/simulator/refusals/${body.id}`);
+    await harness.setSwitches(paymentId, { refundsRefused: null });
     expect((await harness.gateway.refund(input)).state).toBe('processed');
   });
 

@@ -76,14 +76,11 @@ describe('held funds', () => {
     harness,
   }) => {
     const linkedAccountId = await harness.linkedAccount('closed@example.com');
-    const { body } = await harness.call('POST', '/simulator/refusals', {
-      cause: 'account_closed',
-      subjectId: linkedAccountId,
-    });
+    await harness.setSwitches(linkedAccountId, { transfersRefused: true });
     const paymentId = await harness.capture();
     const input = harness.transferInput(paymentId, linkedAccountId);
     await expect(harness.gateway.releaseFunds(input)).rejects.toThrow(GatewayRefused);
-    await harness.call('DELETE', `/simulator/refusals/${body.id}`);
+    await harness.setSwitches(linkedAccountId, { transfersRefused: null });
     await untilDone(() => harness.gateway.releaseFunds(input));
     expect(await harness.made(paymentId, 'transfers')).toHaveLength(1);
   });

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { RECONCILE_WORKFLOW, SCHEDULE_IDS } from '../../src/contracts/ids.ts';
+import { SCHEDULE_IDS } from '../../src/contracts/ids.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
 import { ensureSchedules } from '../../src/temporal/schedules.ts';
 import type { OrderRef } from '../support/api-client.ts';
@@ -83,9 +83,9 @@ describe('reconciliation finds what a lost callback did not report', () => {
     await pay();
     const { client } = service.temporal;
     await service.clock.advance(121_000);
-    await ensureSchedules(client, { sweepAfterMs: 3_600_000, reconcileMs: 1000 });
+    await ensureSchedules(client, { sweepAfterMs: 1000 });
     await untilStatus('PAID');
-    await client.schedule.getHandle(SCHEDULE_IDS[RECONCILE_WORKFLOW]).delete();
+    for (const id of Object.values(SCHEDULE_IDS)) await client.schedule.getHandle(id).delete();
   });
 
   test('by a later run, if the gateway was unavailable', async ({ service, orders, gateway }) => {

@@ -16,10 +16,10 @@ import {
   askGateway,
   atRazorpay,
   openChargeback,
+  setSwitches,
   simulator,
   withCallbacks,
   withoutCallbacks,
-  setSwitches,
 } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -50,10 +50,8 @@ const settle = ({ deps }: TestService, settlement: Omit<OutsideSettlement, 'reas
 async function unrefundedOrder(service: TestService, orders: Orders) {
   const order = await orders.in('DISPUTE_OPEN');
   await holdFunds(service.deps, order.orderNumber);
-  const { id } = await simulator<{ id: string }>(service, 'POST', '/refusals', {
-    cause: 'refund_window_over',
-    subjectId: await order.paymentId(),
-  });
+  const paymentId = await order.paymentId();
+  await setSwitches(service, paymentId, { refundsRefused: true });
   await order.update('accept');
   await until(async () => (await order.openAlerts()).includes('gateway_refused'));
   const [transfer] = await order.made('transfers');
@@ -61,7 +59,7 @@ async function unrefundedOrder(service: TestService, orders: Orders) {
     order,
     orderNumber: order.orderNumber,
     /** The gateway makes refunds again. */
-    allowRefunds: () => simulator(service, 'DELETE', `/refusals/${id}`),
+    allowRefunds: () => setSwitches(service, paymentId, { refundsRefused: null }),
     /** Lifts the hold, or puts the money on hold again. */
     setOnHold: (on_hold: boolean) =>
       askGateway(service, 'PATCH', `/v1/transfers/${transfer?.id}`, { on_hold }),

@@ -5,7 +5,7 @@ import { compareWithGateway } from '../../src/payments/reconcile/compare-gateway
 import { holdFunds } from '../../src/payments/funds/funds.ts';
 import { settleOutside } from '../../src/payments/settlement/settle-outside.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
-import { openChargeback, simulator, sweep } from '../support/gateway.ts';
+import { openChargeback, setSwitches, sweep } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -133,10 +133,7 @@ describe('an operator ends an order whose money has left at the gateway', () => 
     orders,
   }) => {
     const order = await orders.in('DISPUTE_OPEN');
-    await simulator(service, 'POST', '/refusals', {
-      cause: 'refund_window_over',
-      subjectId: await order.paymentId(),
-    });
+    await setSwitches(service, await order.paymentId(), { refundsRefused: true });
     await order.update('accept');
     await until(async () => (await order.openAlerts()).length === 1);
     const { order: after } = await settle(service, order, 'released');

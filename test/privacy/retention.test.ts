@@ -1,22 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
 import { RETENTION_WORKFLOW, SCHEDULE_IDS, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { Sql } from '../../src/db/client.ts';
+import { KEPT_DAYS } from '../../src/privacy/retention.ts';
 import { ensureSchedules } from '../../src/temporal/schedules.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
-const DAYS = { callbacks: 10, answers: 20, mails: 5 };
-
-const test = serviceTest({
-  time: 'real',
-  settings: {
-    CALLBACK_RETENTION_DAYS: String(DAYS.callbacks),
-    WEBHOOK_ANSWER_RETENTION_DAYS: String(DAYS.answers),
-    MAIL_RETENTION_DAYS: String(DAYS.mails),
-  },
-});
+const test = serviceTest({ time: 'real' });
 
 const run = ({ temporal }: TestService) =>
   temporal.client.workflow.execute<() => Promise<Record<string, number>>>(RETENTION_WORKFLOW, {
@@ -72,11 +63,11 @@ test('what has passed its time is deleted in batches, and what has not stays', a
   merchant,
 }) => {
   const { sql } = service;
-  await writeCallbacks(sql, 2500, DAYS.callbacks + 1);
-  await writeCallbacks(sql, 3, DAYS.callbacks - 1);
-  await writeMail(sql, DAYS.mails + 1, true);
-  await writeMail(sql, DAYS.mails - 1, true);
-  await writeMail(sql, DAYS.mails + 1, false);
+  await writeCallbacks(sql, 2500, KEPT_DAYS.callbacks + 1);
+  await writeCallbacks(sql, 3, KEPT_DAYS.callbacks - 1);
+  await writeMail(sql, KEPT_DAYS.mails + 1, true);
+  await writeMail(sql, KEPT_DAYS.mails - 1, true);
+  await writeMail(sql, KEPT_DAYS.mails + 1, false);
   const userId = `usr_${randomUUID()}`;
   await sql`
     INSERT INTO users (user_id, email, merchant_id)
@@ -97,7 +88,7 @@ test('what has passed its time is deleted in batches, and what has not stays', a
     attempts: 1,
   });
   const left = await sql`SELECT DISTINCT body FROM gateway_callbacks`;
-  expect(left.map(({ body }) => body)).toEqual([`received ${DAYS.callbacks - 1} days ago`]);
+  expect(left.map(({ body }) => body)).toEqual([`received ${KEPT_DAYS.callbacks - 1} days ago`]);
   expect(await countOf(sql, 'mails')).toBe(2);
   for (const table of ['sign_ups', 'one_time_links', 'pending_logins', 'dashboard_sessions']) {
     expect(await countOf(sql, table), table).toBe(1);
@@ -120,7 +111,7 @@ test('the answer to an old webhook is deleted; its attempt stays, and it can be 
   await expect.poll(async () => (await attempts()).length).toBe(1);
   expect(await run(service)).toMatchObject({ webhookAnswers: 0 });
   expect(await attempts()).toMatchObject([{ answer: 'ok' }]);
-  await sql`UPDATE webhook_attempts SET at = ${daysAgo(DAYS.answers + 1)}`;
+  await sql`UPDATE webhook_attempts SET at = ${daysAgo(KEPT_DAYS.webhookAnswers + 1)}`;
   expect(await run(service)).toMatchObject({ webhookAnswers: 1 });
   const [attempt] = await attempts();
   expect(attempt).toMatchObject({ answer: null, statusCode: 200 });
@@ -130,7 +121,7 @@ test('the answer to an old webhook is deleted; its attempt stays, and it can be 
 
 test('a Schedule deletes it every hour', async ({ service, onTestFinished }) => {
   const { client } = service.temporal;
-  await ensureSchedules(client, { sweepAfterMs: 3_600_000, reconcileMs: 3_600_000 });
+  await ensureSchedules(client, { sweepAfterMs: 3_600_000 });
   onTestFinished(async () => {
     for (const id of Object.values(SCHEDULE_IDS)) await client.schedule.getHandle(id).delete();
   });
@@ -141,8 +132,6 @@ test('a Schedule deletes it every hour', async ({ service, onTestFinished }) => 
   expect(action).toMatchObject({ workflowType: 'deleteExpiredData', taskQueue: TASK_QUEUE });
 });
 
-test('callbacks are kept for longer than Temporal keeps closed workflows', () => {
-  expect(() => loadConfig({ CALLBACK_RETENTION_DAYS: '7' })).toThrow(
-    'CALLBACK_RETENTION_DAYS is wrong: it accepts a whole number of days from 8 to 3650',
-  );
+test('callbacks are kept for longer than Temporal keeps closed workflows, 7 days', () => {
+  expect(KEPT_DAYS.callbacks).toBeGreaterThan(7);
 });

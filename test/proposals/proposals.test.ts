@@ -177,23 +177,19 @@ describe('an approval', () => {
   test('whose process dies before it is carried out is carried out by the sweep, once', async ({
     service: { deps, sql },
     account,
-    admin,
+    approveOnly,
+    otherAdmin,
     activeAccount,
   }) => {
     const { merchantId, linkedAccountId, proposalId } = await account();
-    const { user, actor } = admin;
-    await writeApproval(sql, proposalId, {
-      userId: user.userId,
-      roles: ['finance', 'admin'],
-      actor,
-    });
+    await approveOnly(proposalId);
     expect(await activeAccount(merchantId)).toBeUndefined();
     await Promise.all([carryOutUnfinished(deps, 0), carryOutUnfinished(deps, 0)]);
     expect(await activeAccount(merchantId)).toBe(linkedAccountId);
     const acts = (await auditOf(sql, merchantId)).filter(
       ({ action }) => action === 'merchant.linkedAccount',
     );
-    expect(acts).toMatchObject([{ actor: actor.name }]);
+    expect(acts).toMatchObject([{ actor: otherAdmin.actor.name }]);
     expect(await carryOutUnfinished(deps, 0)).toEqual({ carriedOut: 0 });
   });
 
@@ -254,14 +250,12 @@ describe('an approval', () => {
   });
 
   test('of what has become impossible says so, and nothing tries again', async ({
-    service,
+    service: { deps, sql },
     role,
-    otherAdmin,
+    approveOnly,
   }) => {
-    const { deps, sql } = service;
     const { userId, email, proposalId } = await role();
-    const { user, actor } = otherAdmin;
-    await writeApproval(sql, proposalId, { userId: user.userId, roles: ['admin'], actor });
+    await approveOnly(proposalId);
     await sql`UPDATE users SET disabled_at = now() WHERE user_id = ${userId}`;
     await carryOutUnfinished(deps, 0);
     expect(await requireProposal(sql, proposalId)).toMatchObject({

@@ -82,13 +82,14 @@ test('every package of the lock file has an integrity hash', () => {
   expect(unchecked).toEqual([]);
 });
 
-test('docker-compose.yml runs the versions of Temporal that npm start runs', () => {
+test('docker-compose.yml and the Go module have the versions of Temporal that the production-like shape runs', () => {
   const compose = read('docker-compose.yml');
-  const [server] = SERVER_ARTIFACT.releases;
-  const [ui] = UI_ARTIFACT.releases;
-  expect(compose).toContain(`image: temporalio/server:${server.version}\n`);
-  expect(compose).toContain(`image: temporalio/admin-tools:${server.version}\n`);
-  expect(compose).toContain(`image: temporalio/ui:${ui.version}\n`);
+  expect(compose).toContain(`image: temporalio/server:${SERVER_ARTIFACT.version}\n`);
+  expect(compose).toContain(`image: temporalio/admin-tools:${SERVER_ARTIFACT.version}\n`);
+  expect(compose).toContain(`image: temporalio/ui:${UI_ARTIFACT.version}\n`);
+  const goModule = read('dev/temporal-on-postgres/go/go.mod');
+  expect(goModule).toContain(`go.temporal.io/server v${SERVER_ARTIFACT.version}\n`);
+  expect(goModule).toContain(`temporalio/ui-server/v2 v${UI_ARTIFACT.version}\n`);
 });
 
 test('the dashboard has no SQL: its pages call the features', () => {

@@ -67,13 +67,8 @@ test('bench --help names each benchmark that docs/benchmarks.md has figures of, 
   expect(bench('dashboard', '--help').stdout).toContain('--orders');
 });
 
-test.each([
-  [['latency'], 'There is no benchmark latency'],
-  [['get', '--fast'], "Unknown option '--fast'"],
-  [['dashboard', '--orders', 'many'], '--orders must be a whole number'],
-  [['--quick', 'get'], "Unexpected argument 'get'"],
-])('bench %j is refused with one line and 2', (args, text) => {
-  const { stderr, status } = bench(...args);
-  expect(status).toBe(2);
-  expect(stderr.trim().split('\n')).toEqual([expect.stringContaining(text)]);
+test('an unknown benchmark is refused with one line and 2', () => {
+  const { stderr, status } = bench('latency');
+  const line = expect.stringContaining('There is no benchmark latency');
+  expect([status, stderr.trim().split('\n')]).toEqual([2, [line]]);
 });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parseDocument } from 'yaml';
-import { WORDS } from '../../dev/words.ts';
+import { CHECKS } from '../../dev/check.ts';
 import { filesBelow, read, root } from './files.ts';
 
 interface Job {
@@ -31,7 +31,7 @@ test.each(workflows)('%s runs scripts and files that exist', (path) => {
   const named = [...text.matchAll(/\bnpm run (?:-s )?([\w:-]+)/g)].map(([, name = '']) => name);
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
   const checks = Array.from(text.matchAll(/\bnpm run check -- ([\w-]+)/g), ([, word = '']) => word);
-  expect(checks.filter((word) => !(word in WORDS.check))).toEqual([]);
+  expect(checks.filter((word) => !(word in CHECKS))).toEqual([]);
   const programs =
     text.match(/(?<![\w/])(\.ci|[a-z]+)\/([\w./-]+\.(ts|sh|yml)|run|Dockerfile)\b/g) ?? [];
   expect(programs.filter((program) => !existsSync(`${root}${program}`))).toEqual([]);

@@ -4,7 +4,6 @@ import { execPath } from 'node:process';
 import { deepEqual } from 'node:assert/strict';
 import { installPython, type ToolFolder } from '../../dev/processes/tool-folder.ts';
 import { root } from '../repository/files.ts';
-import { STANDARD_WEBHOOKS_CHECKS } from './standard-webhooks-checks.ts';
 
 /** What a check works with: a temporary folder of its own. */
 export interface Scene extends ToolFolder {
@@ -157,7 +156,6 @@ export const CLIENT_CHECKS: readonly ClientCheck[] = [
   { name: 'TypeScript', tool: 'node', check: checkTypeScript },
   { name: 'Python', tool: 'python3', check: checkPython },
   { name: 'Go', tool: 'go', check: checkGo },
-  ...STANDARD_WEBHOOKS_CHECKS,
   snippet('snippet for PHP', 'php', 'verify.php'),
   snippet('snippet for Ruby', 'ruby', 'verify.rb'),
   snippet('snippet for Java', 'java', 'Verify.java'),

@@ -3,8 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { expect, onTestFinished, test as plainTest } from 'vitest';
-import { SCENARIOS_GUIDE, scenariosGuide } from '../../dev/scenarios-guide.ts';
+import { expect, onTestFinished } from 'vitest';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
 
@@ -27,10 +26,6 @@ const PROGRAMS = [
     })),
   ),
 ];
-
-plainTest('docs/guides/scenarios.md has every scenario: npm run generate -- scenarios', () => {
-  expect(readFileSync(SCENARIOS_GUIDE, 'utf8')).toBe(scenariosGuide());
-});
 
 const test = serviceTest({ time: 'real' });
 

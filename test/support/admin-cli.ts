@@ -20,7 +20,10 @@ export function adminCli(env: Settings, io: AdminIo = {}) {
   };
   return {
     ...commandsOf((...args) => runWith(io, ...args)),
-    /** The same, of an admin of its own who acts alone, with --break-glass: each code is accepted once. */
+    /**
+     * The same, by a new admin who acts alone with --break-glass. The admin is new because each code is accepted
+     * once.
+     */
     alone: commandsOf(async (...args) => {
       const email = await anAdmin(env);
       const askSecrets = async () => [PASSWORD, codeOf(TOTP_SECRET)];

@@ -5,7 +5,6 @@ import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/steps/timeline.ts';
 import { until } from './until.ts';
 
-/** A complete response of the API. */
 export interface ApiAnswer<Data = Order> {
   status: number;
   headers: Headers;
@@ -18,7 +17,6 @@ export interface ApiAnswer<Data = Order> {
   };
 }
 
-/** A payment session as the API answers it. */
 export interface PaymentSession {
   session_id: string;
   status: 'open' | 'paid' | 'closed';
@@ -76,7 +74,6 @@ export function createApiClient(origin: string, keys: KeyPair, environment: Envi
     (await call('GET', `/orders/${order_number}`)).body.data;
   return {
     call,
-    /** The order as it is now. */
     read,
     untilStatus: (order: OrderRef, status: OrderStatus) =>
       until(async () => (await read(order)).status === status),

@@ -12,7 +12,6 @@ import type { TestService } from './service.ts';
 import { installStoppedClock } from './stopped-clock.ts';
 import { UNTIL_MS } from './time-limits.ts';
 
-/** Another API beside that of the test's service. */
 export type ApiInstance = Awaited<ReturnType<typeof startApiInstance>>;
 
 /**

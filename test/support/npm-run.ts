@@ -10,16 +10,8 @@ import { HANGS_MS } from './time-limits.ts';
 export const REPOSITORY = join(import.meta.dirname, '../..');
 
 /** The variables of a terminal that matter here, and of the test run only what Node compiled. */
-const TERMINAL = [
-  'PATH',
-  'HOME',
-  'TMPDIR',
-  'XDG_CACHE_HOME',
-  'TEMPORAL_PROGRAMS_DIR',
-  'NODE_COMPILE_CACHE',
-];
+const TERMINAL = ['PATH', 'HOME', 'TMPDIR', 'NODE_COMPILE_CACHE'];
 
-/** A running npm command. */
 export type NpmRun = ReturnType<typeof runNpm>;
 
 /**

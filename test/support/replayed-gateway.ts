@@ -21,7 +21,7 @@ export async function startReplayedGateway(exchanges: readonly RecordedExchange[
     const request = requestOf(message.method, pathname);
     const exchange = left.get(request)?.shift();
     if (!exchange) unknown.push(request);
-    // Of a request that was not answered, the connection ends.
+    // The connection of a request that was not answered ends.
     if (exchange?.status === null) return void response.destroy();
     response.writeHead(exchange?.status ?? 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(exchange?.answer ?? null));

@@ -1,22 +1,16 @@
 import { join } from 'node:path';
-import { loadDevConfig } from '../../dev/config.ts';
 import { cacheRoot } from '../../dev/files/cache.ts';
 import { startEmbeddedPostgres } from '../../dev/postgres/server.ts';
 import type { Guard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
-import {
-  findTemporalServer,
-  type TemporalProgramsOptions,
-} from '../../dev/temporal-on-postgres/programs.ts';
+import type { InstallOptions } from '../../dev/files/install.ts';
+import { findTemporalServer } from '../../dev/temporal-on-postgres/programs.ts';
 import type { TemporalServerOptions } from '../../dev/temporal-on-postgres/server.ts';
 import { inheritedEnvironment } from '../../src/settings.ts';
 
-const { temporalProgramsDir, cacheHome } = loadDevConfig();
-
 /** Where tests find Temporal's programs. */
-export const TEMPORAL_PROGRAMS: TemporalProgramsOptions = {
-  temporalProgramsDir,
-  cacheRoot: cacheRoot(cacheHome),
+export const TEMPORAL_PROGRAMS: InstallOptions = {
+  cacheRoot: cacheRoot(),
   env: inheritedEnvironment(),
   log: () => undefined,
 };

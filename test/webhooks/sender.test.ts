@@ -211,14 +211,6 @@ describe('every kind of receiver failure is logged as the right attempt', () => 
     },
   );
 
-  test('a response that is not HTTP', async () => {
-    const receiver = await startTcpReceiver((socket) =>
-      socket.end('220 smtp.example.com ESMTP\r\n'),
-    );
-    const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-    expect(result).toMatchObject(refusedWith('the answer is not valid HTTP'));
-  });
-
   test('a port without a listener', async () => {
     const { port } = await startTcpReceiver(() => {}, '127.0.0.1');
     const sender = makeSender({ allowedCidrs: ['127.0.0.0/8'] });

@@ -4,7 +4,7 @@ import { sweep } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { assertCreatedOnce, isUnknown, pathOf, waitsForItsWorkflow } from './created-orders.ts';
+import { isUnknown, pathOf, waitsForItsWorkflow } from './created-orders.ts';
 
 const FORGOTTEN_KEY = 'of-an-order-long-ago';
 const CANNOT_CANCEL = 'Cannot cancel; order must be in ACCEPTED status';
@@ -32,12 +32,6 @@ const test = serviceTest({
 });
 // Started early, because Temporal needs some time for it.
 test.beforeAll(({ forgotten }) => void forgotten);
-
-test('100 keys, each posted 20 times concurrently, make 100 orders and 100 workflows', async ({
-  service,
-}) => {
-  await assertCreatedOnce(service, { keys: 100, times: 20 });
-});
 
 describe('an order whose workflow Temporal has deleted', () => {
   // Temporal needs half a minute for the deletion, and longer on a busy machine.

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { WorkerOptions } from '@temporalio/worker';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { atRazorpay } from '../support/gateway.ts';
+import { linesIn } from '../support/log-lines.ts';
 import { eventNames } from '../../dev/orders/history.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { startWorkerProcess, startWorkerThatDiesAfter } from '../support/worker-process.ts';
 
@@ -21,8 +24,8 @@ const test = serviceTest({
 });
 
 /** A worker of this process, stopped at the end of its test. */
-async function runWorker(service: TestService, options: Partial<WorkerOptions> = {}) {
-  const worker = await service.startWorker({}, options);
+async function runWorker(service: TestService) {
+  const worker = await service.startWorker();
   let stopping: Promise<void> | undefined;
   const stop = () => (stopping ??= worker.stop());
   onTestFinished(stop);
@@ -74,13 +77,20 @@ test('a killed worker loses no order: another worker continues every one', async
   for (const { order, from } of started) await assertWhole(order, from);
 });
 
-test('a worker whose cache holds two orders serves six in turn, replaying each', async ({
+test('a worker whose settings let it keep six orders in memory serves ten in turn, replaying each', async ({
   service,
   orders,
 }) => {
-  await runWorker(service, { maxCachedWorkflows: 2 });
+  const logFile = join(temporaryFolder(), 'worker.log');
+  const output = openSync(logFile, 'a');
+  const settings = { LOG_LEVEL: 'info', WORKER_MAX_CACHED_WORKFLOWS: '6' };
+  const worker = await startWorkerProcess(service, { output, settings });
+  onTestFinished(async () => {
+    await worker.kill();
+    closeSync(output);
+  });
   const started: DirectOrder[] = [];
-  for (let index = 0; index < 6; index += 1) {
+  for (let index = 0; index < 10; index += 1) {
     started.push(await orders.in('ACCEPTED'));
   }
   for (const order of started) await order.pay();
@@ -88,6 +98,8 @@ test('a worker whose cache holds two orders serves six in turn, replaying each',
   for (const order of started) await order.update('advance', { seconds: DAY_SECONDS });
   for (const order of started) await order.untilStatus('COMPLETED');
   for (const order of started) await assertWhole(order, 'ACCEPTED');
+  const polling = linesIn(logFile).find(({ msg }) => msg === 'The worker polls for tasks');
+  expect(polling).toMatchObject({ maxCachedWorkflows: 6 });
 });
 
 test('an order that waits for its first worker is not signalled to compare itself with its row', async ({

@@ -15,12 +15,6 @@ const test = serviceTest({ time: 'skipping', callbacks: false });
 
 // First what skips time, because each skip brings the deadlines of all open orders of the file.
 describe('each transition that time causes', () => {
-  test('(none) · create → ACCEPTED, ORDER_CREATED', async ({ orders }) => {
-    const order = await orders.in('ACCEPTED');
-    expect(await order.row()).toMatchObject({ status: 'ACCEPTED', stepNumber: 1 });
-    expect(await order.events()).toEqual(['1 ORDER_CREATED']);
-  });
-
   test.for(rowsOf(['expire']))(
     '$from · its deadline passes, and not before: $to, $step',
     async ({ from, to, step, pending }, { service, orders }) => {
@@ -63,14 +57,15 @@ describe('the exact message of each refusal, which leaves no history event', () 
 /** Settlements and the sandbox clock have tests of their own: the first need the record of an operator. */
 const ROWS = rowsWithout('settle', 'advance');
 
-describe.each(['update', 'signal'] as const)('each row of the transition table, by %s', (way) => {
+// The API sends commands as Updates: order-over-http.test.ts has each row.
+describe('each row of the transition table, by a Signal', () => {
   test.for(ROWS)('$from · $type → $to, $step', async (row, { orders }) => {
     const { name, message } = row;
     const order = await orders.in(row.from);
     const before = await order.kinds();
     const isPayment = name === 'pay';
     const paymentId = isPayment ? await order.capture() : '';
-    await order[way](name, isPayment ? atRazorpay(paymentId) : message);
+    await order.signal(name, isPayment ? atRazorpay(paymentId) : message);
     await order.untilStep(row.step);
     const { status, pendingOperation, gatewayPaymentId, disputeCount } = await order.row();
     expect([status, pendingOperation]).toEqual([row.to, null]);

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { reconcile, simulator } from '../support/gateway.ts';
+import { reconcile, setSwitches } from '../support/gateway.ts';
 import type { PartLine } from '../support/log-lines.ts';
 import { linesIn } from '../support/log-lines.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -78,9 +78,7 @@ test('a gateway call and an alert of an order are logged with its number', async
 }) => {
   const order = await merchant.sandbox.create();
   await merchant.sandbox.help(order, 'pay');
-  const { id } = await simulator<{ id: string }>(service, 'POST', '/refusals', {
-    cause: 'account_closed',
-  });
+  await setSwitches(service, 'all', { transfersRefused: true });
   await reconcile(service);
   const orderNumber = order.order_number;
   expect(
@@ -96,7 +94,7 @@ test('a gateway call and an alert of an order are logged with its number', async
     durationMs: expect.any(Number),
     outcome: 'refused',
   });
-  await simulator(service, 'DELETE', `/refusals/${id}`);
+  await setSwitches(service, 'all', { transfersRefused: null });
   const refund = { reason: 'It never came' };
   await merchant.sandbox.help(order, 'dispute', refund);
   await merchant.sandbox.post(`/orders/${orderNumber}/dispute/accept`);

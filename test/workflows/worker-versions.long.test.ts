@@ -15,10 +15,7 @@ const AUTO_UPGRADE = 2;
 const deploymentName = 'orders';
 const test = serviceTest({ time: 'real', worker: false, callbacks: false });
 
-const settingsOf = (buildId: string) => ({
-  TEMPORAL_DEPLOYMENT_NAME: deploymentName,
-  TEMPORAL_WORKER_BUILD_ID: buildId,
-});
+const settingsOf = (buildId: string) => ({ TEMPORAL_WORKER_BUILD_ID: buildId });
 
 /** A worker of a build in this process, as `npm run worker` creates it from the settings. */
 async function runBuild(
@@ -119,6 +116,6 @@ test('without a version in the settings the command has nothing to make current'
   service,
 }) => {
   expect(await adminProcess(service.env).refusal('worker', 'promote')).toBe(
-    'TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID are not set',
+    'TEMPORAL_WORKER_BUILD_ID is not set',
   );
 });

@@ -7,7 +7,7 @@ import type {
 import type { KnownStep } from '../../src/contracts/order-workflow.ts';
 import { recordSoon, recordEventually, rewriteSteps } from '../activities.ts';
 
-/** One order's rows, which its workflow reads and writes through activities. */
+/** Reads and writes the rows of one order through activities. */
 export class OrderDatabase {
   private readonly orderNumber: string;
   private readonly onBlocked: (isBlocked: boolean) => void;
@@ -18,7 +18,7 @@ export class OrderDatabase {
     this.onBlocked = onBlocked;
   }
 
-  /** @returns null when the order has no row, after an alert was raised */
+  /** @returns null when the order has no row; an alert is then raised */
   read(afterStep: number): Promise<OrderRecord | null> {
     const { orderNumber } = this;
     return this.call(({ readOrder }) =>
@@ -43,15 +43,15 @@ export class OrderDatabase {
     this.onBlocked(false);
   }
 
-  /** A lasting failure must not keep the workflow task, which holds one of the worker's slots. */
+  /** A lasting failure must not keep the workflow task, which is one of the worker's slots. */
   private async call<Result>(
     activity: (activities: Pick<typeof recordSoon, keyof RecordActivities>) => Promise<Result>,
   ): Promise<Result> {
     try {
       return await activity(recordSoon);
     } catch {
-      // Every error: rethrown, it would end the workflow, and a local activity's failure is not
-      // always an ActivityFailure.
+      // Catches every error: rethrown, it would end the workflow, and a local activity's failure is not always an
+      // ActivityFailure.
       this.onBlocked(true);
       const result = await activity(recordEventually);
       this.onBlocked(false);

@@ -3,7 +3,7 @@ import type { RecordStepResult } from '../../src/contracts/activities.ts';
 import type { Deadline, OrderState } from '../../src/domain/index.ts';
 import { AT_DEADLINE, phaseOf, WAITING } from '../../src/domain/index.ts';
 
-/** What the order waits for and until when, in Markdown, as the Temporal UI shows it. */
+/** What the order waits for and until when, in Markdown, for the Temporal UI. */
 export function currentDetails(state: OrderState): string {
   const { status, pendingOperation, deadline, disputeCount } = state;
   const lines = [`**${status}** · ${WAITING[phaseOf(state)].operator}`];
@@ -29,7 +29,7 @@ export function showBlocked(state: OrderState): void {
 
 type ReleaseCause = Extract<RecordStepResult, { outcome: 'release_waits' }>['cause'];
 
-/** Why a release waits after its window has ended, as operators read it. */
+/** Why a release waits after its window has ended, for operators. */
 const RELEASE_WAITS = {
   merchant_not_active: 'the merchant is not active',
   reversed_at_gateway: 'the gateway has reversed some of the payment, or may do so',
@@ -45,7 +45,7 @@ export function showState(state: OrderState): void {
   setCurrentDetails(currentDetails(state));
 }
 
-/** The same, and the search attributes that have changed: each upsert is billed. */
+/** The same, and updates only the search attributes that have changed, because each upsert is billed. */
 export function showChange(state: OrderState, before: OrderState): void {
   showState(state);
   const { status, disputeCount } = state;

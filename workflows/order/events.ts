@@ -7,12 +7,12 @@ export type GatewayResult =
   | { kind: 'recorded'; recorded: KnownStep }
   | { kind: 'wake' };
 
-/** What an order applies, one event at a time. */
+/** An event that an order applies. One is applied at a time. */
 export type OrderEvent =
   /** The command of a message, or of a deadline that has passed. */
   | { kind: 'command'; queued: QueuedCommand }
   | { kind: 'gateway'; result: GatewayResult }
-  /** The order reads its row: something waits there, or the two may differ. */
+  /** The order reads its row: something waits there, or row and workflow may differ. */
   | { kind: 'wake' }
-  /** A webhook of a final order was accepted, or has FAILED after its fifth attempt. */
+  /** A webhook of a final order was accepted, or is FAILED after its fifth attempt. */
   | { kind: 'webhookEnded' };

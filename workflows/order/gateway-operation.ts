@@ -6,11 +6,11 @@ import { closeOnce, closeEventually, refundPayment, releaseFunds } from '../acti
 import type { GatewayResult } from './events.ts';
 
 /**
- * The one gateway call that an order has pending: closing its payment session, releasing or
- * refunding its money. It runs concurrently, and the order applies its result as an event.
+ * The one gateway call that an order has pending: closing its payment session, releasing or refunding its money. It
+ * runs concurrently, and the order applies its result as an event.
  *
- * A call that is no longer needed is not cancelled: each try reads the database first, and
- * cancelling an activity that has just ended fails the workflow task.
+ * A call that is no longer needed is not cancelled, because each try reads the database first, and cancelling an
+ * activity that has just ended fails the workflow task.
  */
 export class GatewayOperation {
   private readonly orderNumber: string;
@@ -22,7 +22,7 @@ export class GatewayOperation {
     this.onResult = onResult;
   }
 
-  /** Starts the operation that the order's state requires, and drops one that it does not. */
+  /** Starts the operation that the order's state requires, and drops an operation that it does not require. */
   follow(state: OrderState): void {
     const { pendingOperation } = state;
     if (pendingOperation === null) return this.end();
@@ -34,7 +34,7 @@ export class GatewayOperation {
     });
   }
 
-  /** Drops the operation: its result was applied, or is no longer needed. */
+  /** Drops the operation, because its result was applied or is no longer needed. */
   end(): void {
     this.running = undefined;
   }
@@ -74,7 +74,7 @@ export class GatewayOperation {
   }
 }
 
-/** The order reads its row when the database has other steps. A repeated call moves nothing twice. */
+/** If the database has other steps, the order reads its row. A repeated call moves nothing twice. */
 function resultOf(result: MoveFundsResult): GatewayResult {
   if (result.outcome === 'diverged') return { kind: 'wake' };
   return { kind: 'recorded', recorded: result.recorded };

@@ -27,7 +27,7 @@ export class Inbox {
     this.events.push(event);
   }
 
-  /** Queues a command that waits in the row; a repeat of a recorded one changes nothing. */
+  /** Queues a command that waits in the row. A repeat of a recorded command changes nothing. */
   command(command: Command, { commandId }: { commandId: string }): void {
     this.push({ kind: 'command', queued: { command, message: { commandId } } });
   }
@@ -36,10 +36,7 @@ export class Inbox {
     this.command({ type: 'dispute', receivedAtMs }, { commandId });
   }
 
-  /**
-   * Queues a Signal. A malformed one is dropped here; an illegal one is refused after the events
-   * before it.
-   */
+  /** Queues a Signal. A malformed one is dropped here. An illegal one is refused after the events before it. */
   signal(name: OrderMessageName, message: IncomingMessage = {}): void {
     this.messageCount += 1;
     try {
@@ -49,7 +46,7 @@ export class Inbox {
     }
   }
 
-  /** Returns when the message's step is recorded, so that a GET right after reads it. */
+  /** Returns when the message's step is recorded, so that a GET directly afterwards reads it. */
   async update(name: OrderMessageName, message: IncomingMessage = {}): Promise<void> {
     this.messageCount += 1;
     // Handlers run in the root scope, which an operator's cancellation request cancels.
@@ -61,7 +58,7 @@ export class Inbox {
     });
   }
 
-  /** Comes first: an order may refuse a command only when it has every recorded step. */
+  /** Comes first, because an order may refuse a command only when it has every recorded step. */
   wake(): void {
     this.messageCount += 1;
     this.events.unshift({ kind: 'wake' });
@@ -71,7 +68,7 @@ export class Inbox {
     return this.events.some(({ kind }) => kind === 'wake');
   }
 
-  /** How many Signals and Updates this run has received. */
+  /** The number of Signals and Updates that this run has received. */
   messages(): number {
     return this.messageCount;
   }
@@ -99,7 +96,7 @@ export class Inbox {
     if (place >= 0) this.events.splice(place, 1);
   }
 
-  /** @returns false when the deadline passed before anything came */
+  /** @returns false when the deadline passed before anything arrived */
   private async arrives(deadline: Deadline | null): Promise<boolean> {
     const hasEvent = () => !this.isEmpty();
     if (deadline === null) {
@@ -107,14 +104,14 @@ export class Inbox {
       return true;
     }
     const timeoutMs = deadline.atMs - Date.now();
-    // Without a timer, which would take an event, a workflow task and up to a second.
+    // No timer, which would take an event, a workflow task and up to a second.
     if (timeoutMs <= 0) return this.arrivesNow();
     return condition(hasEvent, timeoutMs, { summary: deadlineSummary(deadline) });
   }
 
   /**
-   * An Update that was answered just now completes first: interceptors would otherwise change the order
-   * of the commands, and traces could not be switched on or off while orders run.
+   * An Update that was answered just now completes first. Otherwise interceptors would change the order of the
+   * commands, and traces could not be switched on or off while orders run.
    */
   private async arrivesNow(): Promise<boolean> {
     await condition(() => allHandlersFinished() || !this.isEmpty());

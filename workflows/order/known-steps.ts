@@ -7,13 +7,13 @@ import { createOrder, stateAfter } from '../../src/domain/index.ts';
 import type { QueuedCommand } from './messages.ts';
 import { paymentOf } from './messages.ts';
 
-/** The steps that a workflow has of its order, and the state after them. */
+/** The steps of its order that a workflow knows, and the state after them. */
 export class KnownSteps {
   state: OrderState;
-  /** The latest ones, to write them again if the database loses them. */
+  /** The latest steps, to write them again if the database loses them. */
   private steps: KnownStep[];
   private readonly commandIds = new Set<string>();
-  /** The capture that made the order PAID: a repeat of its message is no surplus. */
+  /** The capture that made the order PAID. A repeat of its message is not a surplus. */
   private paidBy: PaymentRef | null;
 
   constructor({ terms, createdAtMs, paymentLinkExpiresAtMs, earlier }: OrderInput) {
@@ -24,7 +24,7 @@ export class KnownSteps {
     for (const { commandId } of this.steps) if (commandId !== null) this.commandIds.add(commandId);
   }
 
-  /** Adds steps that the database has; those that are known already change nothing. */
+  /** Adds steps that the database has. Known steps change nothing. */
   add(recorded: readonly KnownStep[]): void {
     for (const known of recorded) {
       const { step, commandId, payment } = known;
@@ -36,13 +36,13 @@ export class KnownSteps {
     }
   }
 
-  /** True when the order has the same step, or no longer keeps the one of this number. */
+  /** True if the order has the same step, or no longer keeps the step of this number. */
   agreesWith(step: Step): boolean {
     const own = this.steps.find((known) => known.step.number === step.number)?.step;
     return own === undefined || (own.kind === step.kind && own.atMs === step.atMs);
   }
 
-  /** Drops all steps, to take those of the database. */
+  /** Drops all steps, before those of the database are taken over. */
   clear(): void {
     this.state = { ...this.state, stepNumber: 0, eventSequence: 0 };
     this.steps = [];
@@ -54,21 +54,21 @@ export class KnownSteps {
     return this.steps.filter(({ step }) => step.number > stepNumber);
   }
 
-  /** True when the command's step, or its payment's, is recorded: a repeat changes nothing. */
+  /** True if the command's step, or its payment's, is recorded, so that a repeat changes nothing. */
   has(queued: QueuedCommand): boolean {
     const { commandId } = queued.message;
     if (queued.command.type === 'pay') return isSamePayment(paymentOf(queued), this.paidBy);
     return commandId !== undefined && this.commandIds.has(commandId);
   }
 
-  /** For the next run, and for a workflow that continues after this one has ended. */
+  /** The state for the next run, and for a workflow that continues after this one has ended. */
   toRun(): EarlierRun {
     const { state, steps, paidBy } = this;
     return { state, steps, paidBy };
   }
 }
 
-/** True when the recorded step is the one that was asked for, apart from its time. */
+/** True if the recorded step is the requested one, apart from its time. */
 export function isStepOf(asked: RecordStepInput, { step, commandId, payment }: KnownStep): boolean {
   const isClosing = step.kind === 'CLOSING_PAYMENT';
   const kinds = [asked.step.kind, asked.ifNoSessionOpen?.kind];

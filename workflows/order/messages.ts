@@ -7,17 +7,17 @@ import type { IncomingMessage, OrderMessageName } from '../../src/contracts/orde
 import type { Command } from '../../src/domain/index.ts';
 import { DomainError, REFUSALS, SETTLE_COMMANDS } from '../../src/domain/index.ts';
 
-/** A command in the inbox: of a message, of the gateway's result, or of a deadline. */
+/** A command in the inbox, from a message, the gateway's result, or a deadline. */
 export interface QueuedCommand {
   command: Command;
   message: IncomingMessage;
-  /** Completes the Update; absent for a Signal, a deadline and the gateway. */
+  /** Completes the Update. Absent for a Signal, a deadline and the gateway. */
   answer?: Trigger<void>;
 }
 
-/** The longest id in a message: Temporal's limit for workflow ids, less our prefixes. */
+/** The longest id in a message: Temporal's limit for workflow ids, minus the service's prefixes. */
 const MAX_ID_LENGTH = 500;
-/** The contract's bound for the sandbox clock: 30 days. */
+/** The contract's limit for the sandbox clock: 30 days. */
 const MAX_ADVANCE_SECONDS = 2_592_000;
 /** The latest time that a Date can hold. */
 const MAX_TIME_MS = 8.64e15;
@@ -25,7 +25,6 @@ const MAX_TIME_MS = 8.64e15;
 /** The refusal of a settlement that `admin order settle` has not recorded first. */
 const SETTLE_ELSEWHERE = 'Cannot settle from here; use admin order settle';
 
-/** The command of each message. */
 const COMMANDS = {
   pay(message) {
     assertPayment(message);
@@ -51,12 +50,11 @@ const COMMANDS = {
   },
 } as const satisfies Record<OrderMessageName, (message: IncomingMessage) => Command>;
 
-/** The names of the Signals and Updates that an order handles. */
 export const MESSAGE_NAMES = Object.keys(COMMANDS) as OrderMessageName[];
 
 /**
- * The domain's command for a message. Operators can send messages from the Temporal UI, so every
- * field is checked: one that the database can never record would block the order.
+ * The domain's command for a message. Operators can send messages from the Temporal UI, so every field is checked: a
+ * field that the database can never record would block the order.
  *
  * @throws ApplicationFailure `BAD_REQUEST` when a field is missing or wrong
  */
@@ -68,7 +66,7 @@ export function commandOf(name: OrderMessageName, message: IncomingMessage): Com
   return COMMANDS[name](message);
 }
 
-/** The payment of a `pay` message; undefined of any other message. */
+/** The payment of a `pay` message. Undefined for any other message. */
 export function paymentOf({ command, message }: QueuedCommand): PaymentRef | undefined {
   const { gateway, gatewayPaymentId } = message;
   if (command.type !== 'pay' || gateway === undefined || gatewayPaymentId === undefined) {
@@ -112,13 +110,13 @@ export function recordedWith(
   };
 }
 
-/** Fails an Update with the refusal; the refusal of a Signal is only logged. */
+/** Fails an Update with the refusal. The refusal of a Signal is only logged. */
 export function refuse({ command, answer }: QueuedCommand, error: DomainError): void {
   if (answer) answer.reject(failureOf(error));
   else log.warn('Refused', { command: command.type, reason: error.message });
 }
 
-/** What an operator who sends a bare message from the Temporal UI should use instead. */
+/** What an operator should use instead of a bare message from the Temporal UI. */
 function elsewhere(type: Command['type']): string {
   switch (type) {
     case 'accept':
@@ -133,7 +131,7 @@ function elsewhere(type: Command['type']): string {
   }
 }
 
-/** Why the database did not record a step. */
+/** The refusal if the database did not record a step. */
 export function notRecorded({ command }: QueuedCommand, { outcome }: NotRecorded): DomainError {
   const reasons = {
     payment_not_captured: 'The payment is not recorded as captured for this order',
@@ -153,7 +151,7 @@ type NotRecorded = Exclude<
   { outcome: 'recorded' | 'row_behind' | 'repeated' | 'deadline_late' }
 >;
 
-/** The failure as the client receives it: its type is the `ErrorCode`. */
+/** The failure for the client. Its type is the `ErrorCode`. */
 export function failureOf(error: DomainError): ApplicationFailure {
   return ApplicationFailure.nonRetryable(error.message, error.code);
 }

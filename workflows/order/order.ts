@@ -23,17 +23,16 @@ import { refusalAfter } from './validation.ts';
 import { gatewayAway, WaitingCancel } from './waiting-cancel.ts';
 import { Webhooks } from './webhooks.ts';
 
-/** How many Signals and Updates one run takes: half of the server's limit. */
+/** The number of Signals and Updates after which a run continues as new: half of the server's limit. */
 const MAX_MESSAGES = 1000;
 
 /**
- * Applies one order's events, one at a time. The state changes only when a step is recorded: a
- * payment that turns out not to be captured never has to be undone, and two messages in one
- * activation cannot see half a change.
+ * Applies one order's events, one at a time. The state changes only when a step is recorded, so a payment that turns
+ * out not to be captured never has to be undone, and two messages in one activation cannot see half a change.
  *
- * A workflow task can be lost after its local activity has recorded a step, and the next task may
- * begin with another event. The step that the database has under a number counts: the order takes
- * it over. A database that was restored from a backup may have lost steps: the order writes them again.
+ * A workflow task can be lost after its local activity has recorded a step, and the next task may begin with another
+ * event. The order then takes over the step that the database has under a number. A database that was restored from
+ * a backup may have lost steps, which the order writes again.
  */
 export class Order {
   readonly inbox = new Inbox();
@@ -44,7 +43,7 @@ export class Order {
   private readonly releaseWait = new ReleaseWait();
   private readonly cancel = new WaitingCancel();
   private readonly orderNumber: string;
-  /** False until the row was read: it may have more steps. */
+  /** False until the row was read, which may have more steps. */
   private hasBegun = false;
 
   constructor(input: OrderInput) {
@@ -56,7 +55,7 @@ export class Order {
     this.gateway = new GatewayOperation(input.orderNumber, (result) =>
       this.inbox.push({ kind: 'gateway', result }),
     );
-    // Only a final order waits for its webhooks; earlier, an event would restart the deadline's timer.
+    // Only a final order waits for its webhooks. Earlier, an event would restart the deadline's timer.
     this.webhooks = new Webhooks(() => {
       if (isFinal(this.state.status)) this.inbox.push({ kind: 'webhookEnded' });
     });
@@ -85,8 +84,8 @@ export class Order {
   }
 
   /**
-   * True when the order should continue as new and nothing is pending that the next run would miss.
-   * The server accepts 2,000 Updates in one run and refuses every further one.
+   * True when the order should continue as new and nothing is pending that the next run would miss. The server
+   * accepts 2,000 Updates in one run and refuses further ones.
    */
   async isRunFull(): Promise<boolean> {
     const isFull = this.inbox.messages() >= MAX_MESSAGES || workflowInfo().continueAsNewSuggested;
@@ -144,7 +143,7 @@ export class Order {
     }
   }
 
-  /** Carries out a command. While the database turns out to have another step, it decides again. */
+  /** Carries out a command. If the database turns out to have another step, it decides again. */
   private async carryOut(queued: QueuedCommand): Promise<void> {
     for (;;) {
       if (this.known.has(queued)) return queued.answer?.resolve();
@@ -190,7 +189,7 @@ export class Order {
     }
   }
 
-  /** A condition that the database checks is not met: the command is refused, or the release waits. */
+  /** The database's condition is not met: the command is refused, or the release waits. */
   private notAllowed(queued: QueuedCommand, result: NotRecorded): void {
     if (result.outcome === 'disputed') this.inbox.dispute(result.dispute);
     if (result.outcome === 'answered') {
@@ -213,8 +212,8 @@ export class Order {
   }
 
   /**
-   * Reads the row. At a number that both sides have, the database's step counts; the side with fewer
-   * steps takes over the rest. A dispute and webhooks may wait for the order there.
+   * Reads the row. For a number that both have, the database's step is valid. The side with fewer steps takes over
+   * the rest. A dispute and webhooks may wait in the row.
    */
   private async read(): Promise<void> {
     let row = await this.database.read(this.state.stepNumber);

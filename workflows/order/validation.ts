@@ -3,8 +3,8 @@ import { decide } from '../../src/domain/index.ts';
 import type { QueuedCommand } from './messages.ts';
 
 /**
- * The refusal of a command after the commands that are queued before it; undefined when it is legal then.
- * A queued payment may turn out not to be captured: it counts only if the command is legal with it.
+ * The refusal of a command after the commands that are queued before it. Undefined when it is legal then. A queued
+ * payment may turn out not to be captured, so it counts only if the command is legal with it.
  */
 export function refusalAfter(
   queued: readonly QueuedCommand[],
@@ -21,7 +21,9 @@ function refusalIn(state: OrderState, command: Command): DomainError | undefined
   return decision.outcome === 'refused' ? decision.error : undefined;
 }
 
-/** Leaves out what the database may still refuse: a settlement, or a command without an id that needs a row. */
+/**
+ * Leaves out commands that the database may still refuse: a settlement, or a command without an id that needs a row.
+ */
 function stateAfterAll(queued: readonly QueuedCommand[], before: OrderState): OrderState {
   return queued.reduce((state, { command, message }) => {
     const decision = decide(state, command, Date.now());

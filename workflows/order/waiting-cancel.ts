@@ -3,15 +3,13 @@ import { DomainError, GATEWAY_AWAY, REFUSALS } from '../../src/domain/index.ts';
 import type { QueuedCommand } from './messages.ts';
 import { refuse } from './messages.ts';
 
-/** How long after a cancel has failed at the gateway further cancels are refused like it. */
+/** After a cancel has failed at the gateway, further cancels are refused in the same way for this time. */
 const AFTER_FAILURE_MS = 5000;
 
-/** The cancel that is answered once the payment session is closed, or cannot be closed. */
+/** The cancel that is answered when the payment session is closed or cannot be closed. */
 export class WaitingCancel {
   private queued: QueuedCommand | undefined;
   private failedAtMs = Number.NEGATIVE_INFINITY;
-
-  /** The cancel that waits. */
   get(): QueuedCommand | undefined {
     return this.queued;
   }

@@ -2,14 +2,14 @@ import type { OrderRecord } from '../../src/contracts/activities.ts';
 import { sendWebhook } from '../activities.ts';
 
 /**
- * The webhooks that were handed to the order's workflow, because their first attempt has not ended
- * them. They are sent beside the order's lifecycle.
+ * Sends the webhooks that were handed to the order's workflow, because their first attempt has not ended them. It
+ * does so independently of the order's lifecycle.
  */
 export class Webhooks {
   private readonly underWay = new Set<string>();
   private readonly onEnd: () => void;
 
-  /** @param onEnd called when a webhook was accepted, or has FAILED after its fifth attempt */
+  /** @param onEnd called when a webhook was accepted, or is FAILED after its fifth attempt */
   constructor(onEnd: () => void) {
     this.onEnd = onEnd;
   }

@@ -16,16 +16,16 @@ import { MESSAGE_NAMES } from './messages.ts';
 import { Order } from './order.ts';
 
 /**
- * The lifecycle of one order, and the only writer of its state. It ends when the status is final
- * and every webhook that it sends was accepted or has FAILED.
+ * The lifecycle of one order, and the only writer of its state. It ends when the status is final and every webhook
+ * that it sends was accepted or is FAILED.
  */
 export async function orderWorkflow(input: OrderInput): Promise<OrderResult> {
-  // Before the handlers: setHandler runs the Signals that arrived before the first task.
+  // Created before the handlers, because setHandler runs the Signals that arrived before the first task.
   const order = new Order(input);
   for (const name of MESSAGE_NAMES) receive(order, name);
   setHandler(defineSignal(WAKE_SIGNAL), () => order.inbox.wake());
 
-  // The order holds money: cancelling the workflow must not end it. Operators cancel the order.
+  // The order holds money, so cancelling the workflow must not end it. Operators cancel the order instead.
   await CancellationScope.nonCancellable(async () => {
     await order.begin();
     while (!order.isComplete()) {
@@ -36,7 +36,7 @@ export async function orderWorkflow(input: OrderInput): Promise<OrderResult> {
   return order.result();
 }
 
-/** A refused Update leaves no event in the history; a refused Signal is dropped. */
+/** A refused Update leaves no event in the history. A refused Signal is dropped. */
 function receive(order: Order, name: OrderMessageName): void {
   setHandler(defineSignal<[IncomingMessage | undefined]>(name), (message) =>
     order.inbox.signal(name, message),

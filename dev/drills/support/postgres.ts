@@ -1,6 +1,5 @@
 import { appendFile, chown, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadDevConfig } from '../../config.ts';
 import { dataDirIn, type Run } from '../../faults/run.ts';
 import { cacheRoot } from '../../files/cache.ts';
 import { postgresAccount } from '../../postgres/account.ts';
@@ -142,7 +141,7 @@ export async function startOtherPostgres({ guard, ends }: Drill, dataDir: string
     port,
     guard,
     logFile: `${dataDir}.log`,
-    cacheRoot: cacheRoot(loadDevConfig().cacheHome),
+    cacheRoot: cacheRoot(),
     log: report,
     settings: { max_connections: MAX_CONNECTIONS },
   });

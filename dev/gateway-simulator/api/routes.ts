@@ -3,14 +3,14 @@ import type { Middleware } from 'koa';
 import { z } from 'zod';
 import { betaAccount, createAccount, newAccount } from '../operations/accounts.ts';
 import { type Transfer, notes } from '../state/entities.ts';
-import { type SimulatedGateway, requireRow } from '../gateway.ts';
+import type { SimulatedGateway } from '../gateway.ts';
 import { WHOLE_LIST, listOf, page, refuseUnknownQuery } from './lists.ts';
-import { createRouter } from '../middleware.ts';
+import { addRoutes, createRouter, type Routes } from '../middleware.ts';
 import { paymentsOf, qrCodesOfPayment } from '../operations/payments.ts';
 import { closeQrCode, createQrCode, currentQrCode, newQrCode } from '../operations/qr-codes.ts';
 import { newRefund, refundPayment, refundsOf } from '../operations/refunds.ts';
 import { shownPayment, shownQrCode, shownSettledTransfer, shownTransfer } from './shown.ts';
-import type { Row } from '../state/store.ts';
+import { type Row, requireRow } from '../state/store.ts';
 import { subjectsOfPayment, subjectsOfTransfer } from '../switches.ts';
 import {
   createTransfers,
@@ -31,128 +31,99 @@ const transferPage = page.extend({
   'expand[]': z.literal('recipient_settlement').optional(),
 });
 
-type Params = Record<string, string>;
-const param = (params: Params, name: string) => params[name] ?? '';
+const qrCodeRoutes = (gateway: SimulatedGateway): Routes => {
+  const show = ({ entity }: Row<'qrCodes'>) => shownQrCode(gateway, entity);
+  const subjects = ({ entity }: Row<'qrCodes'>) => [entity.id];
+  return {
+    'POST /v1/payments/qr_codes': ({ body }) =>
+      shownQrCode(gateway, createQrCode(gateway, newQrCode.parse(body))),
+    'GET /v1/payments/qr_codes': ({ query }) => {
+      const { payment_id: paymentId, ...slice } = qrCodePage.parse(query);
+      const all = () =>
+        gateway.store
+          .all('qrCodes')
+          .filter(({ entity }) => entity.created_at >= slice.from)
+          .map(({ entity }) => currentQrCode(gateway, entity.id));
+      const found = paymentId === undefined ? all() : qrCodesOfPayment(gateway, paymentId);
+      return listOf(gateway, found, { subjects, show, page: slice });
+    },
+    'GET /v1/payments/qr_codes/:id': ({ id }) => show(currentQrCode(gateway, id)),
+    'POST /v1/payments/qr_codes/:id/close': ({ id }) =>
+      shownQrCode(gateway, closeQrCode(gateway, id)),
+    'GET /v1/payments/qr_codes/:id/payments': ({ id, query }) =>
+      listOf(gateway, paymentsOf(gateway, id), {
+        subjects: (row) => subjectsOfPayment(gateway, row),
+        show: (row) => shownPayment(gateway, row),
+        page: page.parse(query),
+      }),
+  };
+};
 
-function addQrCodeRoutes(router: Router, gateway: SimulatedGateway): void {
-  const showQrCode = ({ entity }: Row<'qrCodes'>) => shownQrCode(gateway, entity);
-  router.post('/v1/payments/qr_codes', (ctx) => {
-    const qrCode = createQrCode(gateway, newQrCode.parse(ctx.request.body));
-    ctx.body = shownQrCode(gateway, qrCode);
-  });
-  router.get('/v1/payments/qr_codes', (ctx) => {
-    const { payment_id: paymentId, ...slice } = qrCodePage.parse(ctx.query);
-    const all = () =>
-      gateway.store
-        .all('qrCodes')
-        .filter(({ entity }) => entity.created_at >= slice.from)
-        .map(({ entity }) => currentQrCode(gateway, entity.id));
-    const found = paymentId === undefined ? all() : qrCodesOfPayment(gateway, paymentId);
-    const subjects = ({ entity }: Row<'qrCodes'>) => [entity.id];
-    ctx.body = listOf(gateway, found, { subjects, show: showQrCode, page: slice });
-  });
-  router.get('/v1/payments/qr_codes/:id', (ctx) => {
-    ctx.body = showQrCode(currentQrCode(gateway, param(ctx.params, 'id')));
-  });
-  router.post('/v1/payments/qr_codes/:id/close', (ctx) => {
-    ctx.body = shownQrCode(gateway, closeQrCode(gateway, param(ctx.params, 'id')));
-  });
-  router.get('/v1/payments/qr_codes/:id/payments', (ctx) => {
-    ctx.body = listOf(gateway, paymentsOf(gateway, param(ctx.params, 'id')), {
-      subjects: (row) => subjectsOfPayment(gateway, row),
-      show: (row) => shownPayment(gateway, row),
-      page: page.parse(ctx.query),
-    });
-  });
-}
-
-function addPaymentRoutes(router: Router, gateway: SimulatedGateway): void {
+const paymentRoutes = (gateway: SimulatedGateway): Routes => {
   /** The subjects of what belongs to a payment. */
   const subjects = ({ entity }: Row<'refunds' | 'disputes'>) =>
     subjectsOfPayment(gateway, requireRow(gateway, 'payments', entity.payment_id));
   const show = ({ entity }: Row<'refunds' | 'disputes'>) => entity;
-  router.get('/v1/payments/:id', (ctx) => {
-    ctx.body = shownPayment(gateway, requireRow(gateway, 'payments', param(ctx.params, 'id')));
-  });
-  router.post('/v1/payments/:id/refund', (ctx) => {
-    const key = ctx.get('x-refund-idempotency') || undefined;
-    const input = newRefund.parse(ctx.request.body ?? {});
-    ctx.body = refundPayment(gateway, param(ctx.params, 'id'), input, key);
-  });
-  router.get('/v1/payments/:id/refunds', (ctx) => {
-    const refunds = refundsOf(gateway, param(ctx.params, 'id'));
-    ctx.body = listOf(gateway, refunds, { subjects, show, page: page.parse(ctx.query) });
-  });
-  router.get('/v1/disputes', (ctx) => {
-    const disputes = gateway.store.all('disputes');
-    ctx.body = listOf(gateway, disputes, { subjects, show, page: page.parse(ctx.query) });
-  });
-  router.get('/v1/disputes/:id', (ctx) => {
-    ctx.body = requireRow(gateway, 'disputes', param(ctx.params, 'id')).entity;
-  });
-  router.get('/v1/refunds/:id', (ctx) => {
-    ctx.body = requireRow(gateway, 'refunds', param(ctx.params, 'id')).entity;
-  });
-}
+  const pageOf = (rows: readonly Row<'refunds' | 'disputes'>[], query: unknown) =>
+    listOf(gateway, rows, { subjects, show, page: page.parse(query) });
+  return {
+    'GET /v1/payments/:id': ({ id }) => shownPayment(gateway, requireRow(gateway, 'payments', id)),
+    'POST /v1/payments/:id/refund': ({ id, body, header }) => {
+      const key = header('x-refund-idempotency') || undefined;
+      return refundPayment(gateway, id, newRefund.parse(body), key);
+    },
+    'GET /v1/payments/:id/refunds': ({ id, query }) => pageOf(refundsOf(gateway, id), query),
+    'GET /v1/disputes': ({ query }) => pageOf(gateway.store.all('disputes'), query),
+    'GET /v1/disputes/:id': ({ id }) => requireRow(gateway, 'disputes', id).entity,
+    'GET /v1/refunds/:id': ({ id }) => requireRow(gateway, 'refunds', id).entity,
+  };
+};
 
-function addRouteRoutes(router: Router, gateway: SimulatedGateway): void {
+const transferRoutes = (gateway: SimulatedGateway): Routes => {
   const show = (transfer: Transfer) => shownTransfer(gateway, transfer);
-  router.post('/v1/payments/:id/transfers', (ctx) => {
-    const { transfers } = newTransfers.parse(ctx.request.body);
-    const made = createTransfers(gateway, param(ctx.params, 'id'), transfers);
-    ctx.body = { entity: 'collection', count: made.length, items: made.map(show) };
-  });
-  router.get('/v1/payments/:id/transfers', (ctx) => {
-    const transfers = transfersOf(gateway, param(ctx.params, 'id'));
-    ctx.body = listOf(
-      gateway,
-      transfers.map((entity) => ({ entity })),
-      {
-        subjects: ({ entity }) => subjectsOfTransfer(gateway, entity),
+  const subjects = ({ entity }: Row<'transfers'>) => subjectsOfTransfer(gateway, entity);
+  return {
+    'POST /v1/payments/:id/transfers': ({ id, body }) => {
+      const made = createTransfers(gateway, id, newTransfers.parse(body).transfers);
+      return { entity: 'collection', count: made.length, items: made.map(show) };
+    },
+    'GET /v1/payments/:id/transfers': ({ id }) => {
+      const rows = transfersOf(gateway, id).map((entity) => ({ entity }));
+      return listOf(gateway, rows, {
+        subjects,
         show: ({ entity }) => show(entity),
         page: WHOLE_LIST,
-      },
-    );
-  });
-  router.get('/v1/transfers', (ctx) => {
-    const {
-      recipient_settlement_id: settlementId,
-      'expand[]': expanded,
-      ...slice
-    } = transferPage.parse(ctx.query);
-    const all = gateway.store
-      .all('transfers')
-      .map(({ entity: { id } }) => ({ entity: currentTransfer(gateway, id) }));
-    const ofSettlement = all.filter(
-      ({ entity }) => settlementId === undefined || entity.recipient_settlement_id === settlementId,
-    );
-    ctx.body = listOf(gateway, ofSettlement, {
-      subjects: ({ entity }) => subjectsOfTransfer(gateway, entity),
-      show: ({ entity }) => (expanded ? shownSettledTransfer(gateway, entity) : show(entity)),
-      page: slice,
-    });
-  });
-  router.get('/v1/transfers/:id', (ctx) => {
-    ctx.body = show(currentTransfer(gateway, param(ctx.params, 'id')));
-  });
-  router.post('/v1/transfers/:id/reversals', (ctx) => {
-    const { amount } = newReversal.parse(ctx.request.body ?? {});
-    ctx.body = takeBackTransfer(gateway, param(ctx.params, 'id'), amount);
-  });
-  router.patch('/v1/transfers/:id', (ctx) => {
-    const { on_hold: onHold } = hold.parse(ctx.request.body);
-    ctx.body = show(holdTransfer(gateway, param(ctx.params, 'id'), onHold));
-  });
-  router.post('/v2/accounts', (ctx) => {
-    ctx.body = createAccount(gateway, newAccount.parse(ctx.request.body));
-  });
-  router.get('/v2/accounts/:id', (ctx) => {
-    ctx.body = requireRow(gateway, 'accounts', param(ctx.params, 'id')).entity;
-  });
-  router.get('/v1/beta/accounts/:id', (ctx) => {
-    ctx.body = betaAccount(gateway, param(ctx.params, 'id'));
-  });
-}
+      });
+    },
+    'GET /v1/transfers': ({ query }) => {
+      const {
+        recipient_settlement_id: settlementId,
+        'expand[]': expanded,
+        ...slice
+      } = transferPage.parse(query);
+      const all = gateway.store
+        .all('transfers')
+        .map(({ entity: { id } }) => ({ entity: currentTransfer(gateway, id) }));
+      const ofSettlement = all.filter(
+        ({ entity }) =>
+          settlementId === undefined || entity.recipient_settlement_id === settlementId,
+      );
+      return listOf(gateway, ofSettlement, {
+        subjects,
+        show: ({ entity }) => (expanded ? shownSettledTransfer(gateway, entity) : show(entity)),
+        page: slice,
+      });
+    },
+    'GET /v1/transfers/:id': ({ id }) => show(currentTransfer(gateway, id)),
+    'POST /v1/transfers/:id/reversals': ({ id, body }) =>
+      takeBackTransfer(gateway, id, newReversal.parse(body).amount),
+    'PATCH /v1/transfers/:id': ({ id, body }) =>
+      show(holdTransfer(gateway, id, hold.parse(body).on_hold)),
+    'POST /v2/accounts': ({ body }) => createAccount(gateway, newAccount.parse(body)),
+    'GET /v2/accounts/:id': ({ id }) => requireRow(gateway, 'accounts', id).entity,
+    'GET /v1/beta/accounts/:id': ({ id }) => betaAccount(gateway, id),
+  };
+};
 
 /**
  * The simulated part of Razorpay's API, with the same paths and shapes.
@@ -161,8 +132,8 @@ function addRouteRoutes(router: Router, gateway: SimulatedGateway): void {
  */
 export function createApiRouter(gateway: SimulatedGateway, guards: readonly Middleware[]): Router {
   const router = createRouter([...guards, refuseUnknownQuery(gateway)]);
-  addQrCodeRoutes(router, gateway);
-  addPaymentRoutes(router, gateway);
-  addRouteRoutes(router, gateway);
+  for (const routes of [qrCodeRoutes, paymentRoutes, transferRoutes]) {
+    addRoutes(router, routes(gateway));
+  }
   return router;
 }

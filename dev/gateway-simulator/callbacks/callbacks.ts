@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { durationMs } from '../faults.ts';
 import { type SenderOptions, createCallbackSender } from './sender.ts';
 import { type Random, newId, shuffled } from '../random.ts';
 import type { CallbackEvent } from '../state/store.ts';
 
 const probability = z.number().min(0).max(1);
+/** A duration in a control call. */
+export const durationMs = z.number().int().min(0).max(3_600_000);
 
 const disturbances = z.strictObject({
   dropProbability: probability,
@@ -73,32 +74,6 @@ function planCallback(
   return { event, copies, delayMs: min + late * (max - min) };
 }
 
-/** Tracks work under way. */
-interface PendingWork {
-  track(work: Promise<void>): Promise<void>;
-  /** Resolves when no work is under way. */
-  idle(): Promise<void>;
-}
-
-function createPendingWork(): PendingWork {
-  let running = 0;
-  let waiting: (() => void)[] = [];
-  return {
-    async track(work) {
-      running += 1;
-      await work.finally(() => (running -= 1));
-      if (running > 0) return;
-      for (const resolve of waiting) resolve();
-      waiting = [];
-    },
-    idle: () =>
-      new Promise((resolve) => {
-        if (running === 0) resolve();
-        else waiting.push(resolve);
-      }),
-  };
-}
-
 /** The order in which held events are released. */
 export type ReleaseOrder = 'as_created' | 'reversed' | 'shuffled';
 
@@ -131,8 +106,15 @@ export function createCallbacks(
   const { store, random, callbackEvents } = options;
   const settings: CallbackSettings = { ...RELIABLE };
   const sender = createCallbackSender(options);
-  const pending = createPendingWork();
-  const start = (eventId: string, delayMs = 0) => void pending.track(sender.send(eventId, delayMs));
+  const running = new Set<Promise<void>>();
+  const track = (work: Promise<void>) => {
+    const tracked = work.finally(() => running.delete(tracked));
+    running.add(tracked);
+  };
+  const start = (eventId: string, delayMs = 0) => track(sender.send(eventId, delayMs));
+  async function idle(): Promise<void> {
+    while (running.size > 0) await Promise.all(running);
+  }
 
   async function sendInOrder(events: CallbackEvent[]): Promise<void> {
     for (const { id } of events) await sender.send(id, 0);
@@ -158,7 +140,7 @@ export function createCallbacks(
         reversed: () => held.toReversed(),
         shuffled: () => shuffled(held, random),
       };
-      void pending.track(sendInOrder(orders[order]()));
+      track(sendInOrder(orders[order]()));
       return held.length;
     },
 
@@ -168,11 +150,11 @@ export function createCallbacks(
     resume() {
       for (const { id, state } of store.all('events')) if (state === 'waiting') start(id);
     },
-    idle: () => pending.idle(),
+    idle,
 
     async close() {
       await sender.close();
-      await pending.idle();
+      await idle();
     },
   };
 }

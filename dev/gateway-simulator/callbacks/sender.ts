@@ -1,9 +1,14 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import type { SimulatorLog } from '../gateway.ts';
 import type { Store, CallbackEvent } from '../state/store.ts';
 import { switchOf } from '../switches.ts';
+
+/** The simulator's logger; pino implements it. */
+export interface SimulatorLog {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+}
 
 /** How callbacks are sent. */
 export interface SenderOptions {

@@ -1,22 +1,12 @@
 import type { SimulatedGateway } from '../gateway.ts';
 
-const idsOf = (entities: readonly { id: string; status: string }[], wanted: string) =>
-  entities.filter(({ status }) => status === wanted).map(({ id }) => id);
-
 /** The ids of what control calls can end: pending refunds and transfers, and authorized payments. */
 export function pendingIds({ store }: SimulatedGateway) {
+  const idsOf = (table: 'refunds' | 'transfers' | 'payments', status: string) =>
+    store.all(table).flatMap(({ entity }) => (entity.status === status ? [entity.id] : []));
   return {
-    refunds: idsOf(
-      store.all('refunds').map(({ entity }) => entity),
-      'pending',
-    ),
-    transfers: idsOf(
-      store.all('transfers').map(({ entity }) => entity),
-      'pending',
-    ),
-    payments: idsOf(
-      store.all('payments').map(({ entity }) => entity),
-      'authorized',
-    ),
+    refunds: idsOf('refunds', 'pending'),
+    transfers: idsOf('transfers', 'pending'),
+    payments: idsOf('payments', 'authorized'),
   };
 }

@@ -5,10 +5,10 @@ import { accountChange, changeAccount } from '../operations/accounts.ts';
 import { addToBalance, totals } from '../operations/balance.ts';
 import { ageEntities } from './clock.ts';
 import { openDispute, updateDisputeStatus } from '../operations/disputes.ts';
-import { type Faults, addRefusal, durationMs, faultSpec, liftRefusal } from '../faults.ts';
+import { type Faults, faultSpec } from '../faults.ts';
 import { callbackSettings } from '../callbacks/callbacks.ts';
 import type { SimulatedGateway } from '../gateway.ts';
-import { createRouter } from '../middleware.ts';
+import { addRoutes, createRouter, type Routes } from '../middleware.ts';
 import {
   capturePayment,
   failQrCode,
@@ -30,14 +30,8 @@ export interface ControlDeps {
   gateway: SimulatedGateway;
   faults: Faults;
   random: Random;
-  /** Refuses connections for this duration. */
-  refuseConnectionsFor: (durationMs: number) => void;
 }
 
-const refusal = z.strictObject({
-  cause: z.enum(['account_closed', 'refund_window_over']),
-  subjectId: z.string().nullable().default(null),
-});
 const transferEnd = z.strictObject({
   status: z.enum(['processed', 'failed']),
   reason: z.enum(FAILURE_REASONS).default('insufficient_balance'),
@@ -59,114 +53,93 @@ const disputeStatus = z.strictObject({
   status: z.enum(['under_review', 'won', 'lost', 'closed']),
 });
 
-/** Does what a route asks. @param id of the path, if it has one @returns the body of the answer */
-type Control = (id: string, body: unknown) => unknown;
-/** Controls by method and path. */
-type Controls = Readonly<Record<string, Control>>;
-
-const buyerControls = ({ gateway }: ControlDeps): Controls => ({
-  'POST /qr_codes/:id/pay': (id, body) =>
+const buyerControls = ({ gateway }: ControlDeps): Routes => ({
+  'POST /qr_codes/:id/pay': ({ id, body }) =>
     shownPayment(gateway, payQrCode(gateway, id, paymentAttempt.parse(body))),
-  'POST /qr_codes/:id/fail': (id, body) =>
+  'POST /qr_codes/:id/fail': ({ id, body }) =>
     shownPayment(gateway, failQrCode(gateway, id, paymentAttempt.parse(body))),
-  'POST /qr_codes/:id/expire': (id) => shownQrCode(gateway, expireQrCode(gateway, id)),
-  'POST /payments/:id/capture': (id) => shownPayment(gateway, capturePayment(gateway, id)),
-  'POST /payments/:id/void': (id) => shownPayment(gateway, voidPayment(gateway, id)),
+  'POST /qr_codes/:id/expire': ({ id }) => shownQrCode(gateway, expireQrCode(gateway, id)),
+  'POST /payments/:id/capture': ({ id }) => shownPayment(gateway, capturePayment(gateway, id)),
+  'POST /payments/:id/void': ({ id }) => shownPayment(gateway, voidPayment(gateway, id)),
 });
 
-const faultControls = ({ faults }: ControlDeps): Controls => ({
+const faultControls = ({ faults }: ControlDeps): Routes => ({
   'GET /faults': () => ({ faults: faults.list() }),
-  'POST /faults': (_, body) => faults.add(faultSpec.parse(body)),
+  'POST /faults': ({ body }) => faults.add(faultSpec.parse(body)),
   'DELETE /faults': () => {
     faults.clear();
     return { faults: [] };
   },
-  'DELETE /faults/:id': (id) => {
+  'DELETE /faults/:id': ({ id }) => {
     faults.remove(id);
     return { faults: faults.list() };
   },
 });
 
-const callbackControls = ({ gateway: { callbacks, store }, random }: ControlDeps): Controls => ({
+const callbackControls = ({ gateway: { callbacks, store }, random }: ControlDeps): Routes => ({
   'GET /callbacks': () => {
     const isDisabled = callbacks.isDisabled();
     return { settings: callbacks.settings, isDisabled, events: store.all('events') };
   },
-  'PATCH /callbacks': (_, body) => {
+  'PATCH /callbacks': ({ body }) => {
     callbacks.update(callbackSettings.parse(body));
     return { settings: callbacks.settings };
   },
-  'POST /callbacks/release': (_, body) => ({
+  'POST /callbacks/release': ({ body }) => ({
     released: callbacks.release(release.parse(body).order),
   }),
   'POST /callbacks/enable': () => callbacks.enable(),
   'POST /callbacks/idle': () => callbacks.idle(),
-  'POST /callbacks/:id/resend': (id) => callbacks.resend(id),
-  'POST /seed': (_, body) => {
+  'POST /callbacks/:id/resend': ({ id }) => callbacks.resend(id),
+  'POST /seed': ({ body }) => {
     const { seed } = z.strictObject({ seed: z.number().int().min(0) }).parse(body);
     random.seed(seed);
     return { seed };
   },
 });
 
-const moneyControls = ({ gateway }: ControlDeps): Controls => ({
+const moneyControls = ({ gateway }: ControlDeps): Routes => ({
   'GET /switches': () => ({ switches: switchesBySubject(gateway), defaults: SWITCH_DEFAULTS }),
-  'PATCH /switches/:id': (id, body) => setSwitches(gateway, id, body),
-  'POST /refusals': (_, body) => {
-    const { cause, subjectId } = refusal.parse(body);
-    return addRefusal(gateway, cause, subjectId);
-  },
-  'DELETE /refusals/:id': (id) => liftRefusal(gateway, id),
-  'POST /refunds/:id/end': (id, body) => endRefund(gateway, id, refundEnd.parse(body).status),
-  'POST /transfers/:id/end': (id, body) => {
+  'PATCH /switches/:id': ({ id, body }) => setSwitches(gateway, id, body),
+  'POST /refunds/:id/end': ({ id, body }) => endRefund(gateway, id, refundEnd.parse(body).status),
+  'POST /transfers/:id/end': ({ id, body }) => {
     const { status, reason } = transferEnd.parse(body);
     return shownTransfer(gateway, endTransfer(gateway, id, status, reason));
   },
-  'PATCH /accounts/:id': (id, body) => changeAccount(gateway, id, accountChange.parse(body)),
-  'POST /balance': (_, body) => {
+  'PATCH /accounts/:id': ({ id, body }) => changeAccount(gateway, id, accountChange.parse(body)),
+  'POST /balance': ({ body }) => {
     addToBalance(gateway, z.strictObject({ amountPaise: atLeastOne }).parse(body).amountPaise);
     return totals(gateway);
   },
-  'POST /clock': (_, body) =>
+  'POST /clock': ({ body }) =>
     ageEntities(gateway, z.strictObject({ advanceSeconds: atLeastOne }).parse(body).advanceSeconds),
   'GET /totals': () => totals(gateway),
   'GET /pending': () => pendingIds(gateway),
 });
 
 /** What the gateway's dashboard and the buyer's bank do without its API. */
-const dashboardControls = ({ gateway }: ControlDeps): Controls => ({
-  'POST /payments/:id/refund': (id, body) => {
+const dashboardControls = ({ gateway }: ControlDeps): Routes => ({
+  'POST /payments/:id/refund': ({ id, body }) => {
     const { amountPaise, reverseTransfers } = dashboardRefund.parse(body);
     const input = { amount: amountPaise, reverse_all: reverseTransfers };
     return refundPayment(gateway, id, input, undefined);
   },
-  'POST /payments/:id/disputes': (id, body) =>
+  'POST /payments/:id/disputes': ({ id, body }) =>
     openDispute(gateway, id, newDispute.parse(body).amountPaise),
-  'POST /disputes/:id/status': (id, body) =>
+  'POST /disputes/:id/status': ({ id, body }) =>
     updateDisputeStatus(gateway, id, disputeStatus.parse(body).status),
 });
 
 /** The control API: buyers' actions, faults, callbacks, switches and reversals, for tests and developers. */
 export function createControlRouter(deps: ControlDeps, guards: readonly Middleware[]): Router {
   const router = createRouter(guards);
-  const controls = {
+  const routes = {
     ...buyerControls(deps),
     ...faultControls(deps),
     ...callbackControls(deps),
     ...moneyControls(deps),
     ...dashboardControls(deps),
   };
-  for (const [route, control] of Object.entries(controls)) {
-    const [method = '', path = ''] = route.split(' ');
-    router.register(`/simulator${path}`, [method], async (ctx) => {
-      ctx.body = (await control(ctx.params['id'] ?? '', ctx.request.body ?? {})) ?? {};
-    });
-  }
-  router.post('/simulator/outage', (ctx) => {
-    const { durationMs: forMs } = z.strictObject({ durationMs }).parse(ctx.request.body);
-    ctx.body = { durationMs: forMs };
-    // The outage begins after this response was sent.
-    ctx.res.once('finish', () => deps.refuseConnectionsFor(forMs));
-  });
+  addRoutes(router, routes, '/simulator');
   return router;
 }

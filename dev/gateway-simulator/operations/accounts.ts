@@ -5,7 +5,8 @@ import {
   type LinkedAccount,
   badRequest,
 } from '../state/entities.ts';
-import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
+import { type SimulatedGateway, publish } from '../gateway.ts';
+import { requireRow } from '../state/store.ts';
 import { newId } from '../random.ts';
 import { switchOf } from '../switches.ts';
 
@@ -69,6 +70,13 @@ export function betaAccount(gateway: SimulatedGateway, id: string) {
   const { entity, activation = 'activated' } = requireRow(gateway, 'accounts', id);
   const { legal_business_name: name, email } = entity;
   return { id, entity: 'account', name, email, activation_details: { status: activation } };
+}
+
+/** @throws RazorpayError 400 while transfers of one of the subjects are refused */
+export function assertTransfersAllowed(gateway: SimulatedGateway, subjects: readonly string[]) {
+  if (switchOf(gateway, 'transfersRefused', subjects)) {
+    throw badRequest('The linked account is closed');
+  }
 }
 
 /** payments/route/transfer-funds-to-linked-accounts: "a cooling period of 24 hours". */

@@ -1,6 +1,7 @@
 import { balanceChange } from './balance.ts';
 import { type Dispute, badRequest } from '../state/entities.ts';
-import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
+import { type SimulatedGateway, publish } from '../gateway.ts';
+import { requireRow } from '../state/store.ts';
 import { newId } from '../random.ts';
 import { shownPayment } from '../api/shown.ts';
 

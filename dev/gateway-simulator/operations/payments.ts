@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { balanceChange } from './balance.ts';
 import { type Payment, type QrCode, badRequest } from '../state/entities.ts';
 import { NO_FEE, feeOfPayment } from './fees.ts';
-import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
+import { type SimulatedGateway, publish } from '../gateway.ts';
 import { currentQrCode } from './qr-codes.ts';
 import { newId } from '../random.ts';
 import { shownPayment, shownQrCode } from '../api/shown.ts';
-import type { Changes, Row } from '../state/store.ts';
+import { type Changes, type Row, requireRow } from '../state/store.ts';
 import { subjectsOfPayment, switchOf } from '../switches.ts';
 
 /** Razorpay's test address from which payments succeed. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { type QrCode, badRequest, notes } from '../state/entities.ts';
-import { type SimulatedGateway, requireRow, publish } from '../gateway.ts';
+import { type SimulatedGateway, publish } from '../gateway.ts';
 import { newId } from '../random.ts';
 import { shownQrCode } from '../api/shown.ts';
-import type { Row } from '../state/store.ts';
+import { type Row, requireRow } from '../state/store.ts';
 import { switchOf } from '../switches.ts';
 
 /** The body of api/qr-codes/create. */

@@ -4,11 +4,10 @@ import { balanceChange, platformBalancePaise, unreversedPaise } from './balance.
 import type { NewEvent } from '../callbacks/callbacks.ts';
 import type { Payment, Refund, Transfer } from '../state/entities.ts';
 import { RazorpayError, badRequest, notes } from '../state/entities.ts';
-import { assertNotRefused } from '../faults.ts';
-import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
+import { type SimulatedGateway, publish } from '../gateway.ts';
 import { newId } from '../random.ts';
 import { shownPayment } from '../api/shown.ts';
-import type { Changes, Row } from '../state/store.ts';
+import { type Changes, type Row, requireRow } from '../state/store.ts';
 import { subjectsOfPayment, switchOf } from '../switches.ts';
 import { reverseTransfer, transfersOf } from './transfers.ts';
 
@@ -26,7 +25,12 @@ type NewRefund = Omit<z.output<typeof newRefund>, 'speed'>;
 const REFUND_WINDOW_SECONDS = 180 * 24 * 3600;
 const SMALLEST_REFUND_PAISE = 100;
 
-function assertRefundable(gateway: SimulatedGateway, payment: Payment, amountPaise: number): void {
+function assertRefundable(
+  gateway: SimulatedGateway,
+  row: Row<'payments'>,
+  amountPaise: number,
+): void {
+  const { entity: payment } = row;
   if (!payment.captured) throw badRequest('The payment status should be captured');
   if (payment.amount_refunded === payment.amount) {
     throw badRequest('The payment has been fully refunded already.');
@@ -35,12 +39,12 @@ function assertRefundable(gateway: SimulatedGateway, payment: Payment, amountPai
   if (amountPaise > payment.amount - payment.amount_refunded) {
     throw badRequest('The refund amount provided is greater than amount captured.');
   }
-  if (gateway.now() - payment.created_at > REFUND_WINDOW_SECONDS) {
+  const isTooOld = gateway.now() - payment.created_at > REFUND_WINDOW_SECONDS;
+  if (isTooOld || switchOf(gateway, 'refundsRefused', subjectsOfPayment(gateway, row))) {
     throw badRequest(
       'Refund is not supported by the bank because the payment is more than 6 months old',
     );
   }
-  assertNotRefused(gateway, 'refund', [payment.id]);
 }
 
 /** The payment with its refunded amount changed. */
@@ -115,7 +119,7 @@ function createRefund(
 ): Refund {
   const payment = row.entity;
   const amountPaise = input.amount ?? payment.amount - payment.amount_refunded;
-  assertRefundable(gateway, payment, amountPaise);
+  assertRefundable(gateway, row, amountPaise);
   const taken = input.reverse_all === true ? reversals(gateway, payment.id, amountPaise) : [];
   const balanceDeltaPaise = reversedPaise(gateway, taken) - amountPaise;
   if (platformBalancePaise(gateway) + balanceDeltaPaise < 0) {

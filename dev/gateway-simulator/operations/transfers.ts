@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { assertReceivesTransfers } from './accounts.ts';
+import { assertReceivesTransfers, assertTransfersAllowed } from './accounts.ts';
 import { balanceChange, platformBalancePaise, unreversedPaise } from './balance.ts';
 import type { NewEvent } from '../callbacks/callbacks.ts';
 import { type Payment, type Transfer, badRequest, notes } from '../state/entities.ts';
-import { assertNotRefused } from '../faults.ts';
 import { NO_FEE, feeOfTransfer } from './fees.ts';
-import { type SimulatedGateway, publish, requireRow } from '../gateway.ts';
+import { type SimulatedGateway, publish } from '../gateway.ts';
+import { requireRow } from '../state/store.ts';
 import { newId } from '../random.ts';
 import { SETTLED_AFTER_SECONDS, shownTransfer } from '../api/shown.ts';
 import { subjectsOfTransfer, switchOf } from '../switches.ts';
@@ -63,9 +63,9 @@ function assertTransferable(
     throw badRequest('Transfer cannot be made on a payment for which a refund was initiated');
   }
   for (const { account } of input) {
-    const parties = { source: payment.id, recipient: account };
-    assertReceivesTransfers(gateway, account, subjectsOfTransfer(gateway, parties));
-    assertNotRefused(gateway, 'transfer', [account, payment.id]);
+    const subjects = subjectsOfTransfer(gateway, { source: payment.id, recipient: account });
+    assertReceivesTransfers(gateway, account, subjects);
+    assertTransfersAllowed(gateway, subjects);
   }
   const askedPaise = input.reduce((sum, { amount }) => sum + amount, 0);
   const made = transfersOf(gateway, payment.id);
@@ -210,7 +210,7 @@ export function endTransfer(
 /** Puts the settlement of a transfer on hold, or lifts the hold. */
 export function holdTransfer(gateway: SimulatedGateway, id: string, onHold: boolean): Transfer {
   const transfer = currentTransfer(gateway, id);
-  assertNotRefused(gateway, 'transfer', [transfer.recipient, transfer.source]);
+  assertTransfersAllowed(gateway, subjectsOfTransfer(gateway, transfer));
   const isOver = transfer.status === 'failed' || transfer.settlement_status === 'settled';
   if (isOver) throw badRequest('The settlement of the transfer cannot be changed');
   const entity: Transfer = {

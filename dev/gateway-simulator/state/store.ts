@@ -7,18 +7,8 @@ import type {
   Refund,
   Transfer,
 } from './entities.ts';
+import { badRequest } from './entities.ts';
 import { openJournal } from './journal.ts';
-import type { SwitchSettings } from '../switches.ts';
-
-/** A permanent refusal, until it is lifted. */
-export interface Refusal {
-  id: string;
-  operation: 'refund' | 'transfer';
-  /** A payment or a linked account; null for every one. */
-  subjectId: string | null;
-  description: string;
-  isActive: boolean;
-}
 
 /** A callback, whose deliveries all send the same bytes. */
 export interface CallbackEvent {
@@ -54,9 +44,8 @@ export interface Tables {
   requestsInProgress: { count: number };
   /** `platform`: captured or added, not refunded, not transferred. `added`: what the platform added. */
   balances: { paise: number };
-  refusals: Refusal;
   /** By subject: the id of a payment, a linked account or a QR code, or `all`. */
-  switches: { subject: string; settings: SwitchSettings };
+  switches: { subject: string; settings: Readonly<Record<string, unknown>> };
   events: CallbackEvent;
   /** One row, `service`: whether callbacks are sent. */
   callbackEndpoints: { isDisabled: boolean };
@@ -92,7 +81,6 @@ function emptyMaps(): Maps {
     idempotencyKeys: new Map(),
     requestsInProgress: new Map(),
     balances: new Map(),
-    refusals: new Map(),
     switches: new Map(),
     events: new Map(),
     callbackEndpoints: new Map(),
@@ -124,4 +112,15 @@ export function openStore(dataFile: string | undefined): Store {
     },
     close: () => journal.close(),
   };
+}
+
+/** The row with this id. @throws RazorpayError 400 when there is none */
+export function requireRow<Name extends Table>(
+  { store }: { readonly store: Store },
+  table: Name,
+  id: string,
+): Row<Name> {
+  const row = store.get(table, id);
+  if (row === undefined) throw badRequest('The id provided does not exist');
+  return row;
 }

@@ -3,6 +3,7 @@ import type {
   Command,
   CommandType,
   OrderState,
+  OrderStatus,
   OrderTerms,
   Settlement,
   Step,
@@ -26,6 +27,14 @@ export interface ReplayedOrder {
   readonly terms: OrderTerms;
   /** How an operator has settled it outside the gateway, if so. */
   readonly settlement: Settlement | null;
+}
+
+/** An order's row, with its steps. */
+export interface ComparedOrder extends ReplayedOrder {
+  readonly orderNumber: string;
+  readonly status: OrderStatus;
+  readonly stepNumber: number;
+  readonly steps: readonly RecordedStep[];
 }
 
 const COMMAND_TYPES = Object.keys(REFUSALS) as CommandType[];

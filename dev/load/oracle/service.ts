@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Sql } from '../../../src/db/client.ts';
 import { connectDatabase } from '../../../src/db/client.ts';
-import type { OrderStatus } from '../../../src/domain/index.ts';
 import { connectTemporal } from '../../../src/temporal/client.ts';
 
 /** A service whose servers run, as far as the checks need it. */
@@ -35,13 +34,9 @@ export interface Allowed {
   readonly laterHolds?: boolean;
   /** The helper `pay` may be refused and pay later: the gateway captures a payment that it only authorized. */
   readonly laterPayments?: boolean;
-  /** The statuses in which an order may rest that is not final; by default all. */
-  readonly restsIn?: readonly OrderStatus[];
+  /** Deadlines pass within the run: an order that is not final must be ACCEPTED or PAID at its end. */
+  readonly isWaitedFor?: boolean;
 }
-
-/** The time was lost, or the clocks of two processes may disagree about that. */
-export const isLost = ({ lost = [] }: Allowed, ms: number, clockMs = 0) =>
-  lost.some(({ fromMs, toMs }) => ms > fromMs - clockMs && ms < toMs);
 
 const STATEMENT_TIMEOUT_MS = 120_000;
 
@@ -51,7 +46,8 @@ export async function withOwner<Result>(
   work: (sql: Sql) => Promise<Result>,
 ): Promise<Result> {
   const sql = connectDatabase(migrationDatabaseUrl, {
-    maxConnections: 4,
+    // The checks have temporary tables.
+    maxConnections: 1,
     name: 'oracle',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { AlertKind } from '../../../src/alerts/kinds.ts';
 import {
   COMPARE_GATEWAY_WORKFLOW,
   ORDER_WORKFLOW,
@@ -7,11 +8,53 @@ import {
 } from '../../../src/contracts/ids.ts';
 import type { Sql } from '../../../src/db/client.ts';
 import { HOLDING_STATUSES } from '../../../src/domain/index.ts';
-import { readAlerts } from './alerts.ts';
 import { subjectOf, violation, type Violation } from './report.ts';
 import { withOwner, withTemporal, type Allowed, type CheckedService } from './service.ts';
 
 const LOOK_EVERY_MS = 2000;
+
+/** Alerts whose cause disappears without an operator: one that is still open at the end is a fault. */
+const HEALED_BY_THE_END: readonly string[] = [
+  'callback_not_understood',
+  'clock_skew',
+  'order_behind',
+  'refund_failed',
+  'step_not_recorded',
+  'surplus_capture',
+  'workflow_missing',
+  'wrong_amount',
+] satisfies AlertKind[];
+
+/** The open alerts. */
+export interface OpenAlerts {
+  /** True if an alert that may stay open names an order or a payment. */
+  isAbout(subject: string): boolean;
+  /** Alerts that may not be open. */
+  readonly violations: readonly Violation[];
+}
+
+/** Reads the open alerts. */
+export async function readAlerts(sql: Sql, { alerts: mayBeOpen }: Allowed): Promise<OpenAlerts> {
+  const alerts = await sql<{ kind: string; subject: string; message: string; names: string[] }[]>`
+    SELECT kind, subject, details->>'message' AS message, ARRAY[subject, details->>'orderNumber',
+      gateway_subject(details->>'gateway', details->>'gatewayPaymentId')] AS names
+    FROM alerts WHERE cleared_at IS NULL`;
+  const isForOperators = ({ kind }: { kind: string }) =>
+    mayBeOpen === true && !HEALED_BY_THE_END.includes(kind);
+  // Without its row no step of an order can be recorded; the gateway may refuse its surplus refund permanently.
+  const explaining = alerts
+    .filter(({ kind }) => kind === 'order_without_row' || kind === 'gateway_refused')
+    .map(({ subject }) => subject);
+  const named = new Set(alerts.filter(isForOperators).flatMap(({ names }) => names));
+  return {
+    isAbout: (subject) => named.has(subject),
+    violations: alerts
+      .filter((one) => !isForOperators(one) && !(mayBeOpen && explaining.includes(one.subject)))
+      .map(({ kind, subject, message }) =>
+        violation('alert', subject, `the alert ${kind} is open: ${message}`),
+      ),
+  };
+}
 
 /**
  * What is still under way, or will be: operations at the gateway, deadlines that have passed, deliveries,

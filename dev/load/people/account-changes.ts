@@ -10,12 +10,7 @@ import {
 } from '../../../src/proposals/proposals.ts';
 import { requireProposal } from '../../../src/proposals/queries.ts';
 import { disableOrPropose } from '../../../src/proposals/second-person.ts';
-import {
-  askSimulator,
-  controlSimulator,
-  untilAnswered,
-  type SimulatorAccess,
-} from '../simulator.ts';
+import { askSimulator, controlSimulator, untilDone, type SimulatorAccess } from '../simulator.ts';
 import type { LoadMerchant } from '../merchant.ts';
 import {
   asTwoOperators,
@@ -25,7 +20,6 @@ import {
   openProposal,
   operator,
   TOTP_SECRET,
-  untilDone,
 } from '../operators.ts';
 import type { LoadDeps } from '../order.ts';
 import type { EndedRights } from './ended-rights.ts';
@@ -51,7 +45,7 @@ const DAY_SECONDS = 86_400;
 
 /** A linked account at a simulator that receives transfers. @returns its id */
 async function newAccount(simulator: SimulatorAccess): Promise<string> {
-  const { id } = await untilAnswered(() =>
+  const { id } = await untilDone(() =>
     askSimulator<{ id: string }>(simulator, 'POST', '/v2/accounts', {
       type: 'route',
       email: `${ulid().toLowerCase()}@example.com`,

@@ -8,14 +8,15 @@ import { create, openSession, send } from '../commands.ts';
 import { GATEWAY_ACTS } from '../gateway-acts.ts';
 import { startMerchant, type UsedService } from '../merchant.ts';
 import { newLoadOrder, readOrder, type LoadDeps } from '../order.ts';
-import { simulatorAccessOf } from '../simulator.ts';
+import { simulatorAccessOf, untilDone } from '../simulator.ts';
 import {
+  activateMerchant,
   asTwoOperators,
   byCommand,
   byTwo,
   openProposal,
   operator,
-  untilDone,
+  suspendMerchant,
 } from '../operators.ts';
 import {
   changeAccount,
@@ -108,19 +109,14 @@ async function rotateKey(scene: Scene): Promise<void> {
 
 /** The merchant is suspended, and its client continues until two operators end that. */
 async function suspend(scene: Scene): Promise<void> {
-  const { merchantId: subject, client } = scene.merchant;
-  const command = ['merchant', 'suspend', '--merchant', subject, '--reason', 'A complaint'];
-  await untilDone(() => byCommand(scene.deps.environment, command));
-  const end = scene.ended.use(`the key of ${subject}, which is suspended`, creatingAnOrder(client));
+  const { merchantId, client } = scene.merchant;
+  const { environment } = scene.deps;
+  await suspendMerchant(environment, merchantId);
+  const right = `the key of ${merchantId}, which is suspended`;
+  const end = scene.ended.use(right, creatingAnOrder(client));
   await delay(SUSPENDED_MS);
   await end();
-  const reason = 'The complaint is resolved';
-  await byTwo(scene.deps.environment, {
-    kind: 'merchant.activate',
-    subject,
-    parameters: {},
-    reason,
-  });
+  await activateMerchant(environment, merchantId);
 }
 
 /** An admin becomes a supporter and continues; the proposal to end that stays open. */

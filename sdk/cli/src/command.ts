@@ -8,16 +8,14 @@ export const EXIT = {
   failed: 1,
   /** The command line is wrong, or a variable of the environment is missing or malformed. */
   usage: 2,
-  /** The service did not answer, or only that it cannot now. */
+  /** The service did not answer, or is temporarily unavailable. */
   unreachable: 3,
 } as const;
-/** One of {@link EXIT}. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** A wrong command line. */
 export class UsageError extends Error {}
 
-/** The variables of the environment and what a command prints to. */
 export interface Context {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Prints a line for people, or with `--json` the data alone. */
@@ -35,10 +33,9 @@ export interface Given {
   readonly words: readonly string[];
 }
 
-/** A command. */
 export interface Command {
   readonly name: string;
-  /** What stands after the name. */
+  /** The arguments after the name. */
   readonly usage: string;
   readonly does: string;
   readonly options?: ParseArgsOptionsConfig;

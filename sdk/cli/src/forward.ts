@@ -1,6 +1,5 @@
 import type { SignedEvent } from '../../typescript/src/index.ts';
 
-/** What an endpoint did with a request. */
 export interface Answer {
   /** Null if it did not answer. */
   readonly status: number | null;
@@ -47,11 +46,11 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-/** Whether the service would count the attempt as delivered. */
+/** True if the service would count the attempt as delivered. */
 export const isDelivered = ({ status }: Answer): boolean =>
   status !== null && status >= 200 && status < 300;
 
-/** Whether no server is there: it does not answer, or a proxy answers in its place. */
+/** True if no server is there: it does not answer, or a proxy answers in its place. */
 export const isAway = ({ status }: Answer): boolean =>
   status === null || [502, 503, 504].includes(status);
 

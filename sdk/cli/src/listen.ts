@@ -15,15 +15,15 @@ const PAGE_SIZE = 100;
 const IDLE_MS = 1000;
 /** The waits between the attempts of an event that is refused, as the service's, but short. */
 const RETRY_MS = [1000, 2000, 4000, 8000];
-/** An own server that was away gets its events soon after it is back. */
+/** An own server that was unavailable gets its events soon after it is back. */
 const MOST_AWAY_MS = 8000;
-/** The service may be away for long, and many programs wait for it. */
+/** Longer, because the service may be unavailable for long, and many programs wait for it. */
 const MOST_SERVICE_MS = 30_000;
 
 /** 1, 2, 4 s and so on. */
 const waitMs = (failures: number, mostMs: number) => Math.min(mostMs, 1000 * 2 ** (failures - 1));
 
-/** Where the cursor is kept: it outlives the program. */
+/** The file with the cursor, which is kept when the program ends. */
 function stateFileOf({ env }: Context, given: string | undefined): string {
   const name = `listen-${env['PAYORDERS_API_KEY'] ?? ''}.json`;
   return given ?? join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local/state'), 'payorders', name);
@@ -32,7 +32,10 @@ function stateFileOf({ env }: Context, given: string | undefined): string {
 /** The place in the events: behind a cursor, or from a time on until there is one. */
 type Place = { readonly after: string } | { readonly createdFrom: string };
 
-/** @returns undefined without a file. @throws UsageError for a file without a place: to begin anew would lose events */
+/**
+ * @returns undefined without a file. @throws UsageError for a file without a place, because starting again would
+ * lose events
+ */
 async function readPlace(file: string): Promise<Place | undefined> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -44,12 +47,12 @@ async function readPlace(file: string): Promise<Place | undefined> {
     if (typeof next === 'string') return { after: next };
     if (typeof from === 'string') return { createdFrom: from };
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new UsageError(`The state file ${file} has no place in it: delete it, or use --from`);
 }
 
-/** Written beside the file and renamed, so that a kill leaves the old place or the new one. */
+/** Written to another file and renamed, so that a kill leaves the old place or the new one. */
 async function writePlace(file: string, place: Place): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const beside = `${file}.${process.pid}`;
@@ -58,7 +61,10 @@ async function writePlace(file: string, place: Place): Promise<void> {
   await rename(beside, file);
 }
 
-/** Where to begin. It is written at once: a kill before the first cursor loses nothing. @throws UsageError */
+/**
+ * Finds where to begin, and writes that immediately, so that a kill before the first cursor loses nothing. @throws
+ * UsageError
+ */
 async function firstPlace(file: string, from: unknown): Promise<Place> {
   if (typeof from === 'string' && Number.isNaN(Date.parse(from))) {
     throw new UsageError('--from must be a time such as 2026-11-20T09:30:00Z');
@@ -119,7 +125,7 @@ interface Forwarding {
   awayCount: number;
 }
 
-/** Says once that the own server is away, and once that it is back. @returns whether to wait for it */
+/** Prints once that the own server is unavailable, and once that it is back. @returns whether to wait for it */
 function isWaitedFor(context: Context, forwarding: Forwarding, answer: Answer): boolean {
   if (forwarding.isOnce) return false;
   if (isAway(answer)) {

@@ -18,7 +18,7 @@ interface EventOf {
   readonly secret?: string;
 }
 
-/** What is sent, and what a right receiver does. */
+/** What is sent, and what a correct receiver does. */
 interface Probe {
   readonly name: string;
   /** Why it matters. */
@@ -168,7 +168,7 @@ async function run(url: string, secret: string, probe: Probe, slowMs: number): P
   return { probe: probe.name, rule: probe.rule, passed, answers };
 }
 
-/** Of all answers: the service gives up after 15 s, and a receiver that works first is slow one day. */
+/** Checks the time of all answers. The service waits 15 s, which a receiver that works first will exceed one day. */
 function slowFinding(findings: readonly Finding[], slowMs: number): Finding {
   const answers = findings.flatMap((finding) => finding.answers);
   const slow = answers.filter(({ durationMs }) => durationMs >= slowMs);

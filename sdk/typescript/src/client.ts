@@ -31,8 +31,8 @@ export interface List<Item> extends AsyncIterable<Item> {
 }
 
 /**
- * The cursor of the page behind this one; undefined at the end of a list. A page of a filtered list can be empty before
- * the end, and its cursor stays there.
+ * The cursor of the page after this one. Undefined at the end of a list. A page of a filtered list can be empty
+ * before the end. At the end, the cursor stays the same.
  *
  * @param after the cursor with which the page was read
  */
@@ -66,21 +66,21 @@ function ordersOf(send: Send) {
   const command = post(send);
   return {
     /**
-     * Creates an order. With the key of an earlier call, it returns that call's order as it stands, and `replayed` is
-     * true: one that is CANCELLED or REFUNDED takes no payment, so create another with a new key.
+     * Creates an order. With the key of an earlier call, it returns that call's order as it is now, and `replayed`
+     * is true. If that order is CANCELLED or REFUNDED, it takes no payment, so create another one with a new key.
      */
     async create(order: CreateOrder, options: CallOptions = {}): Promise<CreatedOrder> {
       const body = { ...order, amount: toPaise(order.amount) / 100 };
       return send({ method: 'POST', path: '/orders', body, showsReplay: true, ...options });
     },
     get: (orderNumber: string) => send<Order>({ method: 'GET', path: pathOf(orderNumber) }),
-    /** Orders, newest first, without drift: an order that is created meanwhile moves nothing. */
+    /** Lists orders, newest first. Orders that are created in the meantime do not move the pages. */
     list: (filter: OrderFilter = {}): List<Order> =>
       listOf(
         (query) => send<Page<Order>>({ method: 'GET', path: '/orders', query: { ...query } }),
         filter,
       ),
-    /** The latest entries; with the `earlier` of a timeline as `before`, those before them. */
+    /** The latest entries. To read earlier ones, give the `earlier` of a timeline as `before`. */
     timeline: (orderNumber: string, { before }: { before?: string } = {}) =>
       send<Timeline>({
         method: 'GET',
@@ -94,7 +94,7 @@ function ordersOf(send: Send) {
     ) => command(pathOf(orderNumber, '/deliver'), body, options),
     cancel: (orderNumber: string, body: { reason?: string } = {}, options?: CallOptions) =>
       command(pathOf(orderNumber, '/cancel'), body, options),
-    /** Gives the whole amount of a PAID or DELIVERED order back. */
+    /** Refunds the whole amount of a PAID or DELIVERED order. */
     refund: (orderNumber: string, body: { reason: string }, options?: CallOptions) =>
       command(pathOf(orderNumber, '/refund'), body, options),
     openPaymentSession: (orderNumber: string, options?: CallOptions) =>
@@ -114,7 +114,7 @@ function disputesOf(send: Send) {
       command(pathOf(orderNumber, '/dispute/evidence'), body, options),
     resolve: (orderNumber: string, body: { resolution: string }, options?: CallOptions) =>
       command(pathOf(orderNumber, '/dispute/resolve'), body, options),
-    /** Gives in: the buyer is refunded. */
+    /** Accepts the dispute: the buyer is refunded. */
     accept: (orderNumber: string, options?: CallOptions) =>
       command(pathOf(orderNumber, '/dispute/accept'), {}, options),
   };
@@ -122,17 +122,17 @@ function disputesOf(send: Send) {
 
 function eventsOf(send: Send) {
   return {
-    /** Events, oldest first. Keep the `next` of the last page: nothing ever appears before it. */
+    /** Lists events, oldest first. Keep the `next` of the last page: no event is ever inserted before it. */
     list: (filter: EventFilter = {}): List<WebhookEvent> =>
       listOf(
         (query) =>
           send<Page<WebhookEvent>>({ method: 'GET', path: '/events', query: { ...query } }),
         filter,
       ),
-    /** One event, with the state of its delivery and its attempts. */
+    /** Reads one event, with the state of its delivery and its attempts. */
     get: (eventId: string) =>
       send<EventDetails>({ method: 'GET', path: `/events/${encodeURIComponent(eventId)}` }),
-    /** Sends the webhook once more. */
+    /** Sends the webhook again. */
     resend: (eventId: string, options?: CallOptions) =>
       post(send)<unknown>(`/events/${encodeURIComponent(eventId)}/resend`, undefined, options),
   };
@@ -154,7 +154,7 @@ function statementsOf(send: Send) {
   };
 }
 
-/** What plays the buyer, the bank and an operator, and moves an order's clock. */
+/** Acts as the buyer, the bank and an operator, and moves an order's clock. */
 function sandboxOf(send: Send) {
   const command = post(send);
   const help = (orderNumber: string, helper: string, body?: object) =>
@@ -171,9 +171,9 @@ function sandboxOf(send: Send) {
       help(orderNumber, 'chargeback', body),
     latePayment: (orderNumber: string) => help(orderNumber, 'late-payment'),
     secondPayment: (orderNumber: string) => help(orderNumber, 'second-payment'),
-    /** The refund of a REFUNDED order fails at the bank, and is made again. */
+    /** Makes the refund of a REFUNDED order fail at the bank. The service then refunds again. */
     failRefund: (orderNumber: string) => help(orderNumber, 'fail-refund'),
-    /** The next POST answers 500 after it has taken effect, once: this client then retries it. */
+    /** Makes the next POST answer 500 after it has taken effect, once. This client then retries it. */
     failAfterWork: () => command<unknown>('/test-helpers/fail-after-work', undefined),
   };
 }

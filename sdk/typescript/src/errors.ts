@@ -1,4 +1,3 @@
-/** What is known of a request that failed. */
 export interface ErrorFacts {
   /** The HTTP status; 0 if there was no response. */
   readonly status: number;
@@ -22,9 +21,9 @@ export class PayordersError extends Error {
   readonly code: string;
   /** The violation of each invalid field. */
   readonly fields: Readonly<Record<string, string>>;
-  /** For the operator of the service. */
+  /** The id of the request, to quote to the operator of the service. */
   readonly requestId: string | undefined;
-  /** Whether the same request may succeed later. This client has already retried it. */
+  /** True if the same request may succeed later. This client has already retried it. */
   readonly isRetryable: boolean;
 
   constructor(message: string, facts: ErrorFacts) {
@@ -48,7 +47,7 @@ type Json = Readonly<Record<string, unknown>>;
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined;
 
-/** The error of a response, whose body may be any of the three that the service has, or none. */
+/** The error for a response. Its body may have any of the service's three forms, or be absent. */
 export function errorOf(status: number, headers: Headers, body: unknown): PayordersError {
   const json: Json = typeof body === 'object' && body !== null ? (body as Json) : {};
   const { message, error, validationErrors } = json;

@@ -1,7 +1,7 @@
 import type { WebhookEvent } from './types.ts';
 import { verify, WebhookVerificationError } from './webhooks.ts';
 
-/** Remembers which events were handled. Keep it where the effects of the events are kept. */
+/** Remembers which events were handled. Keep it where you keep the effects of the events. */
 export interface DedupeStore {
   has(eventId: string): Promise<boolean> | boolean;
   /** Called after `onEvent` has succeeded. */
@@ -21,9 +21,8 @@ export function memoryStore(mostEvents = 10_000): DedupeStore {
   };
 }
 
-/** How webhooks are handled. */
 export interface HandlerOptions {
-  /** Of this endpoint and environment; during a rotation the new and the old one. */
+  /** The secrets of this endpoint and environment. During a rotation: the new and the old one. */
   readonly secrets: string | readonly string[];
   /**
    * Handles an event. If it fails, the answer is 500 and the service sends the event again. It may be called
@@ -31,7 +30,7 @@ export interface HandlerOptions {
    */
   readonly onEvent: (event: WebhookEvent) => Promise<void> | void;
   readonly store: DedupeStore;
-  /** Learns why a webhook was not accepted. */
+  /** Called when a webhook was not accepted. */
   readonly onError?: (error: unknown) => void;
 }
 

@@ -2,7 +2,6 @@ import { errorOf, PayordersError } from './errors.ts';
 import { assertIdempotencyKey, assertKeys, baseOf } from './settings.ts';
 import type { Environment } from './types.ts';
 
-/** How a client reaches the service. */
 export interface ClientOptions {
   /** `mk_test_…` or `mk_live_…`. */
   readonly apiKey: string;
@@ -22,16 +21,16 @@ export interface ClientOptions {
   readonly sleep?: (ms: number) => Promise<void>;
 }
 
-/** What a caller may choose for one call that changes something. */
+/** Options of a call that changes something. */
 export interface CallOptions {
-  /** Two calls with one key are one command. A new key for each call if absent. */
+  /** Two calls with one key are one command. By default, each call gets a new key. */
   readonly idempotencyKey?: string;
 }
 
 /** One call of the API. */
 export interface Call {
   readonly method: 'GET' | 'POST';
-  /** Below the base path. */
+  /** The path below the base path. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: object;
@@ -43,7 +42,7 @@ export interface Call {
 /** Sends a call and returns the `data` of its response. @throws PayordersError */
 export type Send = <Data>(call: Call) => Promise<Data>;
 
-/** A wait is never longer, whatever a proxy asks for: the caller waits, too. */
+/** No wait is longer, whatever a proxy asks for, because the caller waits, too. */
 const MOST_DELAY_MS = 60_000;
 
 /** What `Retry-After` asks for, in milliseconds: seconds or a date; 0 without it. */
@@ -87,7 +86,7 @@ function requestOf(
       ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
     },
     ...(call.body && { body: JSON.stringify(call.body) }),
-    // A redirect is an answer of its own: credentials go to no other address.
+    // Redirects are not followed, so that credentials go to no other address.
     redirect: 'manual',
     signal: AbortSignal.timeout(timeoutMs),
   });

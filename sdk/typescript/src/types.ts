@@ -1,4 +1,4 @@
-/** A value of an enum that may get more values: an unknown one must not break a program. */
+/** A value of an enum that may get more values. A program must accept unknown ones. */
 type Open<Known extends string> = Known | (string & Record<never, never>);
 
 /** Where a request belongs. The prefix of the key says the same. */
@@ -16,7 +16,7 @@ export type OrderStatus = Open<
   | 'CANCELLED'
 >;
 
-/** Why a buyer is refunded. The last three are of a CANCELLED order, which cannot take a payment. */
+/** Why a buyer is refunded. The last three occur only with a CANCELLED order, which cannot take a payment. */
 export type RefundReason = Open<
   | 'merchant_refund'
   | 'dispute_not_resolved_in_time'
@@ -82,13 +82,11 @@ export interface Order {
   readonly updated_at: string;
 }
 
-/** An order that `create` returns. */
 export interface CreatedOrder extends Order {
   /** Whether an earlier call with the same idempotency key created it. */
   readonly replayed: boolean;
 }
 
-/** The body of `orders.create`. */
 export interface CreateOrder {
   /** Rupees: 499.5 or '499.50'. More than two decimals are refused before the request is sent. */
   readonly amount: number | string;
@@ -103,7 +101,7 @@ export interface CreateOrder {
   readonly currency?: 'INR';
 }
 
-/** The filters of `orders.list`; an absent one matches all. */
+/** The filters of `orders.list`. An absent filter matches all. */
 export interface OrderFilter {
   readonly status?: OrderStatus;
   readonly merchantOrderId?: string;
@@ -112,7 +110,7 @@ export interface OrderFilter {
   readonly createdFrom?: string;
   /** Exclusive, ISO-8601. */
   readonly createdTo?: string;
-  /** Orders that one request returns: 1 to 100, 20 if absent. */
+  /** The number of orders in a page: 1 to 100. Default: 20. */
   readonly size?: number;
   /** The `next` of an earlier page. */
   readonly after?: string;
@@ -174,23 +172,23 @@ export type EventType = Open<
 /** The body of a webhook, and an item of `events.list`. */
 export interface WebhookEvent {
   readonly event: EventType;
-  /** Unique: by this a receiver finds a repeat. */
+  /** Unique. A receiver recognises a repeat by it. */
   readonly event_id: string;
-  /** 1, 2, 3… over the events of the order; 0 of a TEST event. */
+  /** 1, 2, 3… over the events of the order. 0 for a TEST event. */
   readonly sequence: number;
   readonly timestamp: string;
   readonly environment: Environment;
-  /** PAYMENT_FAILED alone has `payment_failure`. */
+  /** Only PAYMENT_FAILED has `payment_failure`. */
   readonly data: Order & { readonly payment_failure?: { readonly reason: string } };
 }
 
-/** The filters of `events.list`; an absent one matches all. */
+/** The filters of `events.list`. An absent filter matches all. */
 export interface EventFilter {
   readonly type?: EventType;
   readonly orderNumber?: string;
   /** Inclusive, ISO-8601; events are kept for 90 days. */
   readonly createdFrom?: string;
-  /** Events that one request returns: 1 to 100. */
+  /** The number of events in a page: 1 to 100. */
   readonly size?: number;
   /** The `next` of an earlier page. */
   readonly after?: string;
@@ -222,10 +220,10 @@ export interface StatementLine {
     'paid' | 'released' | 'paid_out' | 'refunded' | 'refund_failed' | 'reversed' | 'charged_back'
   >;
   readonly amount: number;
-  /** What it adds to the money that is held for you, and takes from it. */
+  /** Added to the money that is held for you; `debit` is taken from it. */
   readonly credit: number;
   readonly debit: number;
-  /** Its day is that of this. */
+  /** The line belongs to the day of this time. */
   readonly booked_at: string;
   readonly happened_at: string;
   readonly order_number: string;
@@ -235,7 +233,7 @@ export interface StatementLine {
   readonly gateway_refund_id: string | null;
   readonly gateway_chargeback_id: string | null;
   readonly utr: string | null;
-  /** With which payout a released transfer reached your bank. */
+  /** The payout by which a released transfer reached your bank. */
   readonly gateway_payout_id: string | null;
   readonly payout_utr: string | null;
 }
@@ -243,16 +241,15 @@ export interface StatementLine {
 /** A day in India: a page of its lines, and its balances. */
 export interface Statement extends Page<StatementLine> {
   readonly opening_balance: number;
-  /** Of a day that is not closed, for now. */
+  /** For a day that is not closed, the balance so far. */
   readonly closing_balance: number;
   /** Nothing will be added to the day. */
   readonly closed: boolean;
 }
 
-/** Which page of a statement. */
 export interface StatementQuery {
-  /** Lines that one request returns: 1 to 100. */
+  /** The number of lines in a page: 1 to 100. */
   readonly size?: number;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string;
 }

@@ -13,9 +13,9 @@ export type WebhookMistake =
   | 'malformed_secret'
   /** The secret is used without its `whsec_`. */
   | 'prefix_stripped'
-  /** No secret fits: it is another endpoint's or environment's, or the request is forged. */
+  /** No secret fits: it belongs to another endpoint or environment, or the request is forged. */
   | 'wrong_secret'
-  /** The signature is right and the time is more than 300 s away: a replay, or a clock that is wrong. */
+  /** The signature is right, but the time differs by more than 300 s: a replay, or a wrong clock. */
   | 'clock';
 
 /** A webhook that must not be believed. Answer it with 401. */

@@ -1,14 +1,13 @@
 import type { Sql } from '../../db/client.ts';
 import { networksOf } from '../../http/limits/client-ip.ts';
 
-/** From where, and with which standing, something is attempted at an account. */
+/** The client that tries a password or a code, and how it relates to the account. */
 export interface Attempter {
-  /** The client's IP address. */
   address: string;
   /**
-   * `known`: the account was logged in to from the same IPv4 address or IPv6 /64 within 30 days. `operator`: and it
-   * is an operator's. `unknown`: any other address, also for an account that does not exist. So the
-   * answers to a flood of guesses do not show which accounts exist or are operators'.
+   * `known`: the account was logged in to from the same IPv4 address or IPv6 /64 within 30 days. `operator`: the
+   * same, for an operator's account. `unknown`: any other address, also for an account that does not exist, so that
+   * the answers to a flood of guesses do not show which accounts exist or are operators'.
    */
   standing: 'unknown' | 'known' | 'operator';
 }
@@ -16,7 +15,7 @@ export interface Attempter {
 const KNOWN_FOR = '30 days';
 
 /**
- * Who attempts something at the account of an e-mail address.
+ * Finds how the client at an address relates to the account of an e-mail address.
  *
  * @param email as it is stored: see `emailKeyOf`
  */

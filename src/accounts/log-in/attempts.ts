@@ -8,11 +8,11 @@ const QUARTER_HOUR_SECONDS = 15 * 60;
 const DAY_SECONDS = 24 * 3600;
 
 /**
- * How many attempts of a purpose are free within how many seconds. After them, `admit_attempt` makes the
- * next ones wait.
+ * For each purpose: how many attempts are free within how many seconds. After them, `admit_attempt` makes the next
+ * ones wait.
  */
 const FREE = {
-  /** Passwords for one account from one address: others, such as the owner's, are not affected. */
+  /** Passwords for one account from one address. Other addresses, such as the owner's, are not affected. */
   password: { free: 5, windowSeconds: QUARTER_HOUR_SECONDS },
   /** Passwords for any account from one address. */
   passwordOfAddress: { free: 50, windowSeconds: QUARTER_HOUR_SECONDS },
@@ -35,18 +35,17 @@ const FREE = {
   mailOfAll: { free: 50, windowSeconds: QUARTER_HOUR_SECONDS },
 } as const;
 
-/** What an attempt counts against. */
 export interface AttemptLimit {
   purpose: keyof typeof FREE;
   /** What is guessed at; '' counts for all of them. Only its hash is stored. */
   subject: string;
-  /** The client's IP address, whose wider networks count, too; '' counts for all of them. */
+  /** The client's IP address; its wider networks are counted, too. '' counts attempts from all addresses. */
   address: string;
 }
 
 /**
- * The limits of a password that is offered for the account of an e-mail address. The ceiling of the account
- * counts unknown networks only, so that guesses do not keep its owner out.
+ * The limits for trying a password of the account with this e-mail address. The limit of the whole account counts
+ * unknown networks only, so that guesses do not lock out its owner.
  */
 export function passwordLimits(email: string, { address, standing }: Attempter): AttemptLimit[] {
   const own: AttemptLimit = { purpose: 'password', subject: email, address };
@@ -57,23 +56,22 @@ export function passwordLimits(email: string, { address, standing }: Attempter):
   return [own, ofAddress, { purpose: 'passwordOfAccount', subject: email, address: '' }];
 }
 
-/** The limits of a two-factor code that is offered for a user, with a ceiling as that of {@link passwordLimits}. */
+/** The limits for trying a user's two-factor code. The limit of the whole account is as in {@link passwordLimits}. */
 export function codeLimits(userId: string, { address, standing }: Attempter): AttemptLimit[] {
   const own: AttemptLimit = { purpose: 'code', subject: userId, address };
   if (standing !== 'unknown') return [own];
   return [own, { purpose: 'codeOfAccount', subject: userId, address: '' }];
 }
 
-/** The limits of opening or requesting links of mails. */
 export const linkLimits = (address: string): AttemptLimit[] => [
   { purpose: 'link', subject: '', address },
 ];
 
 /**
- * The limits of a mail that a client has sent to an address: its owner cannot be flooded, and other
- * clients do not use up the owner's own requests.
+ * The limits for mails that a client has sent to an address. They protect its owner from a flood, and other clients
+ * do not use up the owner's own requests.
  *
- * @param kind of the mail: sign-ups do not use up resets of the password
+ * @param kind the kind of mail: sign-ups do not use up password resets
  */
 export const mailLimits = (
   kind: 'sign_up' | 'reset',
@@ -84,7 +82,7 @@ export const mailLimits = (
   { purpose: 'mailOfAll', subject: email, address: '' },
 ];
 
-/** The rows of `account_attempts` of a limit: an IPv6 client has one for each of its networks. */
+/** The rows of `account_attempts` that a limit uses: an IPv6 client has one for each of its networks. */
 function countsOf({ purpose, subject, address }: AttemptLimit) {
   const networks = address === '' ? [{ key: '', limitFactor: 1 }] : networksOf(address);
   const hash = createHash('sha256').update(subject).digest('hex');
@@ -94,7 +92,7 @@ function countsOf({ purpose, subject, address }: AttemptLimit) {
     address: key,
     free: FREE[purpose].free * limitFactor,
     windowSeconds: FREE[purpose].windowSeconds,
-    /** Of one subject and one client, so a success of this client forgets it. */
+    /** The row is for one subject and one client, so a success of this client deletes it. */
     isOfOne: subject !== '' && address !== '' && limitFactor === 1,
   }));
 }
@@ -118,14 +116,15 @@ export async function admitAttempt(sql: Sql, limits: readonly AttemptLimit[]): P
   throw tooManyRequests(seconds, `Too many attempts: try again in ${wait}`);
 }
 
-/** Whether one more mail may be sent, which anyone can request. @param limits {@link mailLimits} */
+/** Counts a mail that anyone can request, and returns whether it may be sent. @param limits {@link mailLimits} */
 export async function admitMail(sql: Sql, limits: readonly AttemptLimit[]): Promise<boolean> {
   return (await secondsToWait(sql, limits)) === 0;
 }
 
 /**
- * After a success: the attempts of this client at this subject are forgotten. Those of a wider network or of
- * all clients, and those at any subject, are one fewer, so that a login does not admit guesses of others, or at others.
+ * Call after a success: deletes the attempts of this client at this subject. The counts of a wider network, of all
+ * clients and of all subjects fall by one only, so that a login does not admit guesses by others or at other
+ * accounts.
  */
 export async function forgetAttempts(sql: Sql, limits: readonly AttemptLimit[]): Promise<void> {
   const counts = limits.flatMap(countsOf);
@@ -143,7 +142,7 @@ export async function forgetAttempts(sql: Sql, limits: readonly AttemptLimit[]):
     WHERE (a.purpose, a.subject, a.address) = (k.purpose, k.subject, k.address) AND NOT k.is_of_one`;
 }
 
-/** After a new password was set by mail: no address has to wait because of earlier failures. */
+/** Call after a new password was set by mail: no address has to wait because of earlier failures. */
 export async function forgetAllAttempts(
   sql: Sql,
   { userId, email }: { userId: string; email: string },

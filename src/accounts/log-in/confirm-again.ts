@@ -7,8 +7,8 @@ import { requireBoth } from '../two-factor/two-factor.ts';
 import type { SignedInUser } from './sessions.ts';
 
 /**
- * Confirms the session of a signed-in user with the password and, if set up, the second factor: what asks
- * again for both does not ask within the next ten minutes.
+ * Confirms the session of a signed-in user with the password and, if set up, the second factor. For ten minutes, no
+ * page asks for both again.
  *
  * @throws ValidationError for a wrong password or code
  * @throws DomainError INVALID_STATE if the session has ended meanwhile

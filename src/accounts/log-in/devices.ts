@@ -3,16 +3,16 @@ import { newDeviceMail } from '../mails.ts';
 import { hashOfToken } from '../tokens.ts';
 import type { UserRow } from '../people/users.ts';
 
-/** The cookie by which a browser is known again. It replaces no password. */
+/** Identifies a browser that has logged in before. It replaces no password. */
 export const DEVICE_COOKIE = '__Host-device';
 
-/** Browsers keep no cookie for longer. */
+/** The longest time for which browsers keep a cookie. */
 export const DEVICE_COOKIE_DAYS = 400;
 
 /**
- * Tells a user of a log-in from a browser that the user has not logged in with before, and remembers it. The first
- * browser of all is no news. Called before the session is made: a process that dies between the two has told of a
- * log-in that can be repeated, and never the other way round.
+ * Mails a user about a log-in from a browser that the user has not logged in with before, and remembers the browser.
+ * The first browser of a user is not mailed. Call it before the session is made: if the process dies between the
+ * two, the user has a mail about a log-in that did not happen, but never a log-in without a mail.
  */
 export async function noticeDevice(
   deps: AccountDeps,

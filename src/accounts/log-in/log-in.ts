@@ -13,19 +13,18 @@ import { hashOfToken, newToken } from '../tokens.ts';
 import type { UserRow } from '../people/users.ts';
 import { emailKeyOf, findUserByEmail } from '../people/users.ts';
 
-/** The cookie between the password and the two-factor code. */
+/** Holds the token between the password and the two-factor code. */
 export const LOGIN_COOKIE = '__Host-login';
 
 const CODE_AWAITED_FOR = '10 minutes';
 
-/** The same for every reason: it must not tell whether an account exists. */
+/** The message is the same for every reason, so that it does not tell whether an account exists. */
 const REFUSAL =
   'The e-mail address or the password is wrong, or the address is not confirmed yet: then open the link in our mail';
 
-/** How a login continues: with a session, or with the page that asks for the two-factor code. */
 export interface LogInResult {
   next: 'session' | 'code';
-  /** For the cookie of the session, or for {@link LOGIN_COOKIE}. */
+  /** The value of {@link SESSION_COOKIE} or of {@link LOGIN_COOKIE}. */
   token: string;
 }
 
@@ -66,7 +65,6 @@ export async function logIn(
   return { next: 'code', token: await awaitCode(sql, user.userId, passwordHash) };
 }
 
-/** Records a failed login; without a user, if there is none. */
 async function auditRefusal(
   sql: Sql,
   email: string,
@@ -80,7 +78,7 @@ async function auditRefusal(
     FROM (SELECT) AS one LEFT JOIN users u ON u.email = ${email}`;
 }
 
-/** Replaces a hash that was made with parameters from before. @returns the hash from now on */
+/** Replaces a hash that was made with earlier parameters. @returns the current hash */
 async function renewHash(
   sql: Sql,
   { userId, passwordHash }: UserRow,
@@ -108,7 +106,7 @@ async function awaitCode(sql: Sql, userId: string, passwordHash: string | null):
   throw new DomainError('INVALID_STATE', 'This account cannot be used now: log in again');
 }
 
-/** The user of a login that waits for its code; undefined if it has expired or there is none. */
+/** Finds the user of a login that waits for its code. Returns undefined if it has expired or does not exist. */
 async function findPending(sql: Sql, token: string): Promise<UserRow | undefined> {
   const [user] = await sql<UserRow[]>`
     SELECT u.* FROM pending_logins p JOIN users u USING (user_id)
@@ -117,7 +115,6 @@ async function findPending(sql: Sql, token: string): Promise<UserRow | undefined
   return user;
 }
 
-/** Whether a login waits for its two-factor code. */
 export async function isCodeAwaited({ sql }: AccountDeps, token: string): Promise<boolean> {
   return (await findPending(sql, token)) !== undefined;
 }
@@ -125,7 +122,7 @@ export async function isCodeAwaited({ sql }: AccountDeps, token: string): Promis
 /**
  * Finishes a login with a two-factor code or a recovery code.
  *
- * @param token of {@link LOGIN_COOKIE}
+ * @param token the value of {@link LOGIN_COOKIE}
  * @returns the token for the session's cookie
  * @throws DomainError NOT_FOUND when the login has expired
  * @throws ValidationError for a wrong code

@@ -8,48 +8,46 @@ import { hashOfToken, newToken } from '../tokens.ts';
 import { auditNameOf } from '../people/users.ts';
 
 /**
- * The cookie that has the token of a session. The prefix makes browsers accept it only from this
- * host, with Secure, and for every path.
+ * Holds the token of a session. With this prefix, browsers accept it only from this host, with Secure, and for every
+ * path.
  */
 export const SESSION_COOKIE = '__Host-session';
 
-/** After how long a session ends: without a request, and in any case. */
+/** When a session ends: after this time without a request, and after this time in any case. */
 const LIMITS = {
   merchant: { idle: '12 hours', absolute: '30 days' },
   operator: { idle: '15 minutes', absolute: '12 hours' },
 } as const;
 
-/** For so long after both were given, an act that asks again for password and second factor does not ask. */
+/** How long a confirmed password and second factor suffice for acts that ask for both again. */
 const CONFIRMED_FOR = '10 minutes';
 
-/** A page with several requests writes the time of the last one at most this often. */
+/** The time of the last request is written at most this often, for pages that make several. */
 const SEEN_EVERY = '1 minute';
 
-/** A longer one is cut: what a client sends must not fill the database. */
+/** Longer texts are cut, so that no client fills the database. */
 const USER_AGENT_LENGTH = 300;
 
-/** The user whose browser sent a request. */
 export interface SignedInUser {
   userId: string;
   email: string;
-  /** Not the token. */
+  /** The id of the session's row; it is not the token. */
   sessionId: string;
-  /** Of a merchant's user; null for an operator. */
+  /** Null for an operator. */
   merchantId: string | null;
   merchantName: string | null;
-  /** By which its access is decided: see `access_status_of`. */
+  /** Decides what the user may do: see `access_status_of`. */
   merchantStatus: MerchantStatus | null;
-  /** Of an operator; null for a merchant's user. */
+  /** Null for a merchant's user. */
   role: OperatorRole | null;
   /** Whether two-factor is set up. An operator without it sees only the page that sets it up. */
   hasTwoFactor: boolean;
-  /** Password and, if set up, second factor were given within the last ten minutes: see `confirmAgain`. */
+  /** True if password and, if set up, second factor were given within the last ten minutes: see `confirmAgain`. */
   isConfirmed: boolean;
-  /** What was typed into a form is kept for this user: see `createKeptForms`. */
+  /** True if a form that the user sent is kept: see `createKeptForms`. */
   hasKeptForm?: boolean;
 }
 
-/** A session as its user sees it. */
 export interface ListedSession {
   sessionId: string;
   createdAt: Date;
@@ -62,12 +60,12 @@ interface SessionDeps {
   sql: Sql;
 }
 
-/** A limit, which depends on who the user `u` is. */
+/** The limit in {@link LIMITS} that holds for user `u`: operators have shorter ones. */
 const limitOf = (sql: Sql, limit: 'idle' | 'absolute') => sql`
   (CASE WHEN u.operator_role IS NULL THEN ${LIMITS.merchant[limit]}::interval
     ELSE ${LIMITS.operator[limit]}::interval END)`;
 
-/** The condition that session `s` of user `u` has not ended. */
+/** SQL condition: session `s` of user `u` has not ended. */
 export const isLive = (sql: Sql) => sql`
   s.expires_at > service_now() AND s.last_seen_at > service_now() - ${limitOf(sql, 'idle')}
   AND u.disabled_at IS NULL`;
@@ -75,21 +73,22 @@ export const isLive = (sql: Sql) => sql`
 /** How a user proved to be the user, beside the password. */
 export type SecondFactor = 'totp' | 'recovery_code';
 
-/** What a login has checked. */
 export interface LoginProof {
   secondFactor?: SecondFactor;
-  /** The hash that the password was verified with: after a change of the password it is worth nothing. */
+  /** The hash that the password was verified with. If the password has changed since, no session is made. */
   passwordHash?: string | null;
-  /** The user has just given the password. With the second factor, or if a merchant's user has none, that confirms. */
+  /**
+   * True if the user has just given the password. Together with the second factor, or alone for a merchant's user
+   * who has none, it makes the session a confirmed one.
+   */
   hasPassword?: boolean;
 }
 
-/** Of the sessions of one user, the latest used ones stay. */
+/** A user with more sessions than this keeps the ones used last. */
 const MOST_SESSIONS = 20;
 
 /**
- * Starts a session, and ends the one that the browser had: a token from before the login is of no
- * use afterwards.
+ * Starts a session, and ends the one that the browser had: a token from before the login is not valid after it.
  *
  * @returns the token for the browser's cookie
  * @throws DomainError INVALID_STATE if the user may not sign in
@@ -133,10 +132,9 @@ export async function createSession(
 }
 
 /**
- * The user of a session. One statement, which also moves the end of its idle time, at most once a
- * minute.
+ * Finds the user of a session. The same statement records the time of the request, at most once a minute.
  *
- * @param isActivity false for a request that no person has made: it does not move the idle time
+ * @param isActivity false for a request that no person made: it does not extend the session
  * @returns undefined if the session does not exist, has ended, or its user is disabled
  */
 export async function readSession(
@@ -164,7 +162,7 @@ export async function readSession(
   return hasKeptForm ? { ...user, hasKeptForm } : user;
 }
 
-/** The live sessions of a user, the last used first. */
+/** Lists the live sessions of a user, the last used first. */
 export async function listSessions({ sql }: SessionDeps, userId: string): Promise<ListedSession[]> {
   return sql<ListedSession[]>`
     SELECT s.session_id, s.created_at, s.last_seen_at, s.address, s.user_agent
@@ -176,7 +174,7 @@ export async function listSessions({ sql }: SessionDeps, userId: string): Promis
 /**
  * Ends one session of a user.
  *
- * @param address of the client, for the audit log
+ * @param address the client's IP address, for the audit log
  * @returns false if the user has no such session
  */
 export async function endSession(
@@ -215,7 +213,6 @@ export async function endOtherSessions(
   return ended.length > 0;
 }
 
-/** One audit row for each session that the statement has ended. */
 const auditEnded = (sql: Sql, address: string) => sql`
   INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
   SELECT ${auditNameOf(sql)}, ${address}, 'session.end', u.merchant_id, u.user_id,

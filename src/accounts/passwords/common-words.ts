@@ -1,4 +1,4 @@
-/** Runs of characters that are typed without thinking: digits, the alphabet, rows of a keyboard. */
+/** Sequences that are easy to type: digits, the alphabet, rows of a keyboard. */
 const RUNS = [
   '01234567890',
   'abcdefghijklmnopqrstuvwxyz',
@@ -16,7 +16,6 @@ const RUNS = [
   '159357',
 ];
 
-/** The runs, forwards and backwards. */
 export const SEQUENCES: readonly string[] = RUNS.flatMap((run) => [
   run,
   [...run].toReversed().join(''),

@@ -6,10 +6,10 @@ import { COMMON_WORDS, SEQUENCES } from './common-words.ts';
  * slowed down, the hashes are slow, common passwords are refused, and operators need a second factor.
  */
 export const MIN_PASSWORD_LENGTH = 12;
-/** Long enough for any passphrase, and a bound for the work of a hash. */
+/** No passphrase is longer; the length limits the work of a hash. */
 export const MAX_PASSWORD_LENGTH = 128;
 
-/** As many characters as ASVS requires of a password must be left besides what is easy to guess. */
+/** A password must have this many characters besides those that are easy to guess. ASVS requires 8. */
 const MIN_UNGUESSABLE = 8;
 /** A shorter run, such as "ab" or "12", also occurs in good passwords. */
 const MIN_SEQUENCE = 3;
@@ -28,22 +28,22 @@ const LETTER_OF: Readonly<Record<string, string>> = {
   '!': 'i',
 };
 
-/** p@ssw0rd as password. */
+/** Replaces digits and signs that stand for letters: p@ssw0rd becomes password. */
 const withLetters = (text: string) =>
   text.replaceAll(/[013457@$!]/g, (sign) => LETTER_OF[sign] ?? sign);
 
 /**
- * Normalising puts the marks of a character into their order, in a time that grows with the square of
- * their number: 0.2 s for the 32 KiB of a form. No password of 128 characters is so long in any form.
+ * Normalising a text takes a time that grows with the square of the number of its combining marks: 0.2 s for the 32
+ * KiB of a form. No password of 128 characters is longer than this in any Unicode form.
  */
 export const isTooLongToNormalise = (text: string) => text.length > 8 * MAX_PASSWORD_LENGTH;
 
-/** The words of a longer name do not fit in a password. */
+/** Longer names are ignored: their words do not fit in a password. */
 const MAX_NAME_LENGTH = 254;
 
 const plain = (text: string) => text.normalize('NFKC').toLowerCase();
 
-/** The words of an e-mail address or a name. */
+/** The words of an e-mail address or a name, in lower case. */
 const wordsOf = (text: string) =>
   plain(text.slice(0, MAX_NAME_LENGTH))
     .split(/[^\p{L}\p{N}]+/u)
@@ -59,7 +59,7 @@ function sequenceLength(text: string): number {
   return length - 1;
 }
 
-/** Without parts of sequences, such as 12345 or qwert. */
+/** Removes parts of sequences, such as 12345 or qwert. */
 function withoutSequences(text: string): string {
   let rest = '';
   for (let at = 0; at < text.length;) {
@@ -71,9 +71,9 @@ function withoutSequences(text: string): string {
 }
 
 /**
- * How many characters are left without words, years, sequences and repetitions.
+ * Counts the characters that are left without words, years, sequences and repetitions.
  *
- * @param words longer ones first: common passwords and words in lower case
+ * @param words common passwords and words in lower case, the longest first
  */
 function countUnguessable(text: string, words: readonly string[]): number {
   let rest = text;
@@ -86,10 +86,10 @@ function countUnguessable(text: string, words: readonly string[]): number {
 }
 
 /**
- * Checks a new password: its length and whether it is easy to guess. Any characters are allowed, and
- * none are required. Source: OWASP ASVS 5.0, 6.2.
+ * Checks a new password: its length and whether it is easy to guess. Any characters are allowed, and none are
+ * required. Source: OWASP ASVS 5.0, 6.2.
  *
- * @param names what belongs to the account: its e-mail address, the name of the business
+ * @param names names of the account that a password must not be built from: its e-mail address, the business
  * @returns why it is refused; undefined if it is not
  */
 export function refusalOfPassword(password: string, names: readonly string[]): string | undefined {

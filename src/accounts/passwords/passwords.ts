@@ -5,9 +5,8 @@ import { createLimiter } from '../../limiter.ts';
 import type { Attempter } from '../log-in/attempter.ts';
 import { isTooLongToNormalise } from './password-rules.ts';
 
-/** The cost of one hash. */
 interface Argon2Cost {
-  /** In KiB. */
+  /** KiB. */
   memory: number;
   passes: number;
   parallelism: number;
@@ -24,12 +23,13 @@ const HASH_BYTES = 32;
 const PHC_TEXT =
   /^\$argon2id\$v=19\$m=(?<memory>\d+),t=(?<passes>\d+),p=(?<parallelism>\d+)\$(?<salt>[^$]+)\$(?<hash>[^$]+)$/;
 
-/** About 12 hashes are made in a second: more would wait longer than a response may take. */
+/** The most hashes that may wait. About 12 are made in a second: more would wait longer than a response may take. */
 const MAX_WAITING = 40;
 const RETRY_AFTER_SECONDS = 5;
 /**
- * How many hashes are made at the same time: a hash takes 19 MiB and one of the four threads that Node also
- * reads files with. Operators who log in from where they did before do not wait behind the others.
+ * Limits the hashes that are made at the same time: a hash takes 19 MiB and one of the four threads with which Node
+ * also reads files. Operators who log in from a known address have a lane of their own, so they do not wait behind
+ * others.
  */
 const laneOf = (ofOne: number) =>
   createLimiter({ ofOne, maxWaiting: MAX_WAITING }, () => tooManyRequests(RETRY_AFTER_SECONDS));
@@ -64,15 +64,14 @@ export async function hashPassword(password: string): Promise<string> {
   return `${prefixOf(COST)}${base64(salt)}$${base64(hash)}`;
 }
 
-/** Whether a hash was made with today's parameters. */
 export const isCurrentHash = (stored: string) => stored.startsWith(prefixOf(COST));
 
-/** No password has this hash: comparing with it costs what comparing with a user's hash costs. */
+/** No password has this hash. It is compared when there is no account, so that the answer takes the same time. */
 const NO_HASH = `${prefixOf(COST)}${base64(Buffer.alloc(SALT_BYTES))}$${base64(Buffer.alloc(HASH_BYTES))}`;
 
 /**
- * Whether a password has the stored hash. Without a stored hash the answer is false, and takes the
- * same work: an account that does not exist must not answer faster.
+ * Checks a password against a stored hash. Without a stored hash it returns false after the same work: an account
+ * that does not exist must not answer faster.
  *
  * @throws HttpRefusal `TOO_MANY_REQUESTS` when 40 hashes wait already
  */

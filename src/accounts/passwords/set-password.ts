@@ -19,7 +19,7 @@ export function assertNewPassword(newPassword: string, names: readonly (string |
 }
 
 /**
- * The signed-in user, who has to know the password for a change of how the account is protected.
+ * Checks the password of the signed-in user, before a change of how the account is protected.
  *
  * @throws ValidationError for a wrong password
  * @throws HttpRefusal TOO_MANY_REQUESTS
@@ -42,8 +42,8 @@ export async function requirePassword(
 }
 
 /**
- * The statements after a password was set or a second factor added: every session and every login that
- * waits for its code ends.
+ * The statements that end every session of a user, and every login that waits for its code. They run after a
+ * password was set or a second factor added.
  */
 export const endingAccess = (sql: Sql) => sql`
   sessions AS (DELETE FROM dashboard_sessions s USING changed WHERE s.user_id = changed.user_id),

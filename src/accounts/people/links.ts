@@ -17,15 +17,13 @@ import { assertNewPassword, endingAccess } from '../passwords/set-password.ts';
 import { hashOfToken, newToken } from '../tokens.ts';
 import { auditNameOf, emailKeyOf } from './users.ts';
 
-/** What a link is for. */
 export type LinkPurpose = 'reset_password' | 'invitation';
 
 const RESET_VALID_FOR = '30 minutes';
 
-/** A link that its owner has not used yet. */
 export interface OpenLink {
   email: string;
-  /** Of a merchant's user. */
+  /** Null for an operator. */
   merchantName: string | null;
 }
 
@@ -34,8 +32,8 @@ interface LinkRow extends OpenLink {
 }
 
 /**
- * Sends a link that sets a new password. An address without an account gets another mail; the answer
- * and the work are the same, so that they do not tell.
+ * Sends a link that sets a new password. An address without an account gets another mail; answer and work are the
+ * same, so that they do not show which addresses have accounts.
  *
  * @throws ValidationError for a text that is no address
  * @throws HttpRefusal TOO_MANY_REQUESTS
@@ -72,7 +70,7 @@ export async function requestReset(
   if (await admitMail(sql, mailLimits('reset', email, client.address))) await deps.sendMail(mail);
 }
 
-/** The user of a link. @throws DomainError NOT_FOUND */
+/** Finds the user of a link. @throws DomainError NOT_FOUND */
 async function requireLink(sql: Sql, token: string, purpose: LinkPurpose): Promise<LinkRow> {
   const [link] = await sql<LinkRow[]>`
     SELECT u.user_id, u.email, m.name AS merchant_name
@@ -86,7 +84,11 @@ function refuseLink(): never {
   throw new DomainError('NOT_FOUND', 'This link has expired or was already used');
 }
 
-/** Who an open link is for. Reading changes nothing: mail scanners open links. @throws DomainError NOT_FOUND */
+/**
+ * Finds whom an open link is for. It does not use the link up, because mail scanners open links.
+ *
+ * @throws DomainError NOT_FOUND
+ */
 export async function findLink(
   { sql }: AccountDeps,
   token: string,
@@ -96,7 +98,7 @@ export async function findLink(
   return { email, merchantName };
 }
 
-/** Uses up a link, in one statement with what it does. @throws DomainError NOT_FOUND */
+/** Sets a password and uses the link up, in one statement. @throws DomainError NOT_FOUND */
 async function setPasswordByLink(
   { sql }: AccountDeps,
   { token, purpose, newPassword }: { token: string; purpose: LinkPurpose; newPassword: string },
@@ -113,7 +115,8 @@ async function setPasswordByLink(
       WHERE token_hash = ${hashOfToken(token)} AND purpose = ${purpose}
         AND expires_at > service_now()
     ), ended AS (
-      -- With the other links of the user, in one order: concurrent uses wait, and find nothing.
+      -- The user's other links are deleted, too. Concurrent uses lock them in the same order, so one waits and finds
+      -- none.
       DELETE FROM one_time_links l USING given WHERE l.user_id = given.user_id
       RETURNING l.token_hash, l.user_id
     ), used AS (

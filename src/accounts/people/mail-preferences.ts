@@ -3,7 +3,6 @@ import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
 import type { AccountDeps } from '../context.ts';
 import { auditNameOf } from './users.ts';
 
-/** Reads the kinds of mails that a user has switched off. */
 export async function readMutedMails(
   { sql }: Pick<AccountDeps, 'sql'>,
   userId: string,
@@ -14,9 +13,9 @@ export async function readMutedMails(
 }
 
 /**
- * Replaces them.
+ * Replaces the kinds of mails that a user has switched off.
  *
- * @param alongside of the statement of the change
+ * @param alongside a statement that runs in the same one
  * @param kinds never those about money or security
  */
 export async function writeMutedMails(

@@ -13,54 +13,52 @@ import { hashOfToken, newToken } from '../tokens.ts';
 import { withoutTwoFactor } from '../two-factor/two-factor.ts';
 import { emailKeyOf, findUserByEmail } from './users.ts';
 
-/** How long an invitation can be accepted. */
 const INVITATION_VALID_FOR = '24 hours';
 
-/** What changes of users by an operator need. `actor` is recorded in the audit log. */
+/** Dependencies of changes to users by an operator. `actor` is the name in the audit log. */
 export interface UserAdminDeps {
   sql: Sql;
-  /** The origin of the links of invitations. */
   publicBaseUrl: string;
   actor: Actor;
   alongside?: Alongside | undefined;
 }
 
-/** What a change needs whose mail is written by its statement. */
+/** Dependencies of changes whose statement also writes a mail. */
 export interface MailedAdminDeps extends UserAdminDeps, Pick<MailDeps, 'mailBox'> {}
 
-/** An operator who is invited. */
 export interface InvitedOperator {
   userId: string;
   email: string;
-  /** The link that sets the password, while no admin has ever confirmed a second factor; null once it is mailed. */
+  /**
+   * The link that sets the password. It is returned while no admin has ever confirmed a second factor; later it is
+   * mailed, and this is null.
+   */
   link: string | null;
-  /** The mail with the link. The caller may start it; otherwise the sweep does. */
+  /** The mail with the link. The caller may start its workflow; otherwise the sweep does. */
   mail: SealedMail | null;
 }
 
-/** A link with which a new user sets a password. It works once. */
 export interface Invitation {
   userId: string;
   email: string;
   link: string;
 }
 
-/** An operator as the list of operators shows it. */
 export interface ListedOperator {
   userId: string;
   email: string;
   role: OperatorRole;
-  /** INVITED until the password is set; the two-factor code comes after it. */
+  /** INVITED until the password is set, then WITHOUT_TWO_FACTOR until a code is confirmed. */
   state: 'INVITED' | 'WITHOUT_TWO_FACTOR' | 'ACTIVE' | 'DISABLED';
   createdAt: Date;
-  /** To the minute; null without a session. */
+  /** Rounded to the minute; null if the operator has no session. */
   lastSeenAt: Date | null;
 }
 
 const linkOf = ({ publicBaseUrl }: UserAdminDeps, token: string) =>
   `${publicBaseUrl}/dashboard/invitation/${token}`;
 
-/** Replaces the links of the user of `invited` by a new invitation. */
+/** Replaces the links of the user in `invited` by a new invitation. */
 const inviting = (sql: Sql, token: string) => sql`
   old_links AS (
     DELETE FROM one_time_links l USING invited WHERE l.user_id = invited.user_id
@@ -72,13 +70,13 @@ const inviting = (sql: Sql, token: string) => sql`
   )`;
 
 /**
- * Invites an operator by a mail, which the statement writes. Until an admin has ever confirmed a second factor the
- * link is returned instead: the first operator may be made before the service can send mails.
+ * Invites an operator by a mail. While no admin has ever confirmed a second factor, the link is returned instead,
+ * because the first operator may be made before the service can send mails.
  *
- * An operator who has not accepted an invitation yet, or is disabled, is invited again. A disabled one keeps the id,
- * and with it the lines of the audit list; password, second factor and sessions are new.
+ * An operator who has not accepted an invitation yet, or is disabled, is invited again. A disabled operator keeps
+ * the id and the audit log's rows; password, second factor and sessions are new.
  *
- * @throws DomainError BAD_REQUEST for what is no address, INVALID_STATE when it is a user's
+ * @throws DomainError BAD_REQUEST for an invalid address, INVALID_STATE when a user has it
  */
 export async function createOperator(
   deps: MailedAdminDeps,
@@ -129,10 +127,10 @@ export async function createOperator(
 }
 
 /**
- * Invites the user of a merchant that was registered without one, under the merchant's e-mail
- * address. An invitation that was not accepted is replaced.
+ * Invites the user of a merchant that was registered without one, under the merchant's e-mail address. It replaces
+ * an invitation that was not accepted.
  *
- * @throws DomainError NOT_FOUND, INVALID_STATE when the merchant has a user or the address is one's
+ * @throws DomainError NOT_FOUND, INVALID_STATE when the merchant has a user or another user has the address
  */
 export async function inviteMerchant(deps: UserAdminDeps, merchantId: string): Promise<Invitation> {
   const { sql, actor } = deps;
@@ -158,7 +156,6 @@ export async function inviteMerchant(deps: UserAdminDeps, merchantId: string): P
   throw new DomainError('INVALID_STATE', message);
 }
 
-/** All operators, by their e-mail addresses. */
 export async function listOperators({
   sql,
 }: Pick<UserAdminDeps, 'sql'>): Promise<ListedOperator[]> {
@@ -174,7 +171,7 @@ function operatorNotFound(email: string): never {
   throw new DomainError('NOT_FOUND', `There is no active operator ${email}`);
 }
 
-/** Changes what an operator may do, from the next request on. @throws DomainError NOT_FOUND */
+/** Changes an operator's role; it takes effect with the next request. @throws DomainError NOT_FOUND */
 export async function changeOperatorRole(
   { sql, actor, alongside }: UserAdminDeps,
   email: string,
@@ -195,7 +192,7 @@ export async function changeOperatorRole(
   if (changed.length === 0) operatorNotFound(email);
 }
 
-/** Ends an operator's sessions, and refuses every login. @throws DomainError NOT_FOUND */
+/** Ends an operator's sessions and refuses further logins. @throws DomainError NOT_FOUND */
 export async function disableOperator(
   { sql, actor, alongside }: UserAdminDeps,
   email: string,
@@ -222,10 +219,10 @@ export async function disableOperator(
 }
 
 /**
- * Removes the two-factor secret and the recovery codes of a user who has lost the device, and ends
- * the user's sessions. An operator has to set two-factor up again before anything else.
+ * Removes the two-factor secret and the recovery codes of a user who has lost the device, and ends the user's
+ * sessions. An operator has to set two-factor up again before anything else.
  *
- * @returns the mail that reports it, written by the same statement: the caller may start it
+ * @returns the mail that reports it; the caller may start its workflow
  * @throws DomainError NOT_FOUND
  */
 export async function resetTwoFactor(deps: MailedAdminDeps, typed: string): Promise<SealedMail> {
@@ -251,13 +248,12 @@ export async function resetTwoFactor(deps: MailedAdminDeps, typed: string): Prom
 const userNotFound = (email: string) =>
   new DomainError('NOT_FOUND', `There is no active user ${email}`);
 
-/** What an e-mail address is, to those who manage operators. */
+/** Which kind of user has an e-mail address. */
 export interface OperatorState {
   state: 'NONE' | 'MERCHANT' | ListedOperator['state'];
   role: OperatorRole | null;
 }
 
-/** Whose an address is. */
 export async function readOperatorState(sql: Sql, email: string): Promise<OperatorState> {
   const key = emailKeyOf(email);
   const known = (await listOperators({ sql })).find((one) => one.email === key);
@@ -278,7 +274,7 @@ export async function listActiveOperators(
     ORDER BY email`;
 }
 
-/** The addresses that learn of an act alone: all operators, also those disabled within 30 days. */
+/** The addresses that are warned when one operator acts alone: all operators, and those disabled within 30 days. */
 export async function listWarnedOperators(sql: Sql): Promise<string[]> {
   const rows = await sql<{ email: string }[]>`
     SELECT email FROM users WHERE operator_role IS NOT NULL

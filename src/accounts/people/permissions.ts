@@ -1,34 +1,32 @@
-/** What an operator may do, each role with all that the one before it may do. */
+/** The roles of operators. Each may do all that the one before it may do. */
 export type OperatorRole = 'support' | 'finance' | 'admin';
 
 const EVERY_ROLE = ['support', 'finance', 'admin'] as const;
 const MONEY_ROLES = ['finance', 'admin'] as const;
 const ADMIN_ONLY = ['admin'] as const;
 
-/** How many disputes an operator may raise for buyers in 24 hours; any number where it is absent. */
+/** How many disputes an operator may raise for buyers in 24 hours. Roles that are absent have no limit. */
 export const DISPUTES_PER_DAY: Partial<Record<OperatorRole, number>> = { support: 10 };
 
 /**
- * When an action is carried out only once a second operator has approved it: a proposal (src/proposals).
+ * When an action needs the approval of a second operator: it then becomes a proposal (src/proposals).
  *
- * - `above`: of an order whose amount is above PROPOSAL_ABOVE_PAISE
- * - `last_admin`: if no other active admin would remain beside the one who asks
+ * - `above`: for orders of more than PROPOSAL_ABOVE_PAISE
+ * - `last_admin`: if no active admin would remain besides the one who asks
  */
 export type SecondPerson = 'never' | 'above' | 'last_admin' | 'always';
 
-/** The rule of one action. */
 interface ActionRule {
   readonly roles: readonly OperatorRole[];
   readonly secondPerson: SecondPerson;
   /** What it does, for docs/security/who-may-do-what.md. */
   readonly does: string;
-  /** Who gets a mail when it is done. */
   readonly mail?: string;
 }
 
 /**
- * The rule of each action of an operator. Pages and commands ask it before they act. Who proposes or approves what
- * needs a second person is asked again for password and second factor.
+ * The rule of each action of an operator. Pages and commands ask it before they act. To propose or approve an
+ * action that needs a second person, an operator confirms password and second factor first.
  */
 export const ACTION_RULES = {
   read: {
@@ -124,21 +122,19 @@ export const ACTION_RULES = {
   },
 } as const satisfies Record<string, ActionRule>;
 
-/** Something that only some operators may do. */
 export type OperatorAction = keyof typeof ACTION_RULES;
 
-/** The actions that may need a proposal: each is a kind of proposal. */
+/** The actions that may need a proposal. Each is a kind of proposal. */
 export type ProposedAction = {
   [Action in OperatorAction]: (typeof ACTION_RULES)[Action]['secondPerson'] extends 'never'
     ? never
     : Action;
 }[OperatorAction];
 
-/** The roles that may do an action. */
 export const rolesFor = (action: OperatorAction): readonly OperatorRole[] =>
   ACTION_RULES[action].roles;
 
-/** Whether an operator with this role may do it. A merchant's user, who has no role, may not. */
+/** Whether an operator with this role may do it. False for a merchant's user, whose role is null. */
 export function mayDo(role: OperatorRole | null, action: OperatorAction): boolean {
   return role !== null && rolesFor(action).includes(role);
 }

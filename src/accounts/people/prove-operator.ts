@@ -8,10 +8,9 @@ import { acceptSecondFactor } from '../two-factor/second-factor.ts';
 import type { OperatorRole } from './permissions.ts';
 import { emailKeyOf, findUserByEmail } from './users.ts';
 
-/** Attempts on the command line count as those of one address that operators log in from. */
+/** All attempts on the command line share the limits of one address that operators log in from. */
 const COMMAND_LINE: Attempter = { address: 'command line', standing: 'operator' };
 
-/** An operator who has proved to be the one. */
 export interface ProvenOperator {
   userId: string;
   email: string;
@@ -19,11 +18,11 @@ export interface ProvenOperator {
 }
 
 /**
- * Checks the password and the second factor of an operator who acts on the command line. A refusal is a line of the
- * audit list.
+ * Checks the password and the second factor of an operator who acts on the command line. A refusal is recorded in
+ * the audit log.
  *
- * @param actor who runs the command line
- * @throws DomainError `BAD_REQUEST` if any of the three is wrong
+ * @param actor the person at the command line, as the audit log names them
+ * @throws DomainError `BAD_REQUEST` if address, password or code is wrong
  * @throws HttpRefusal TOO_MANY_REQUESTS
  */
 export async function proveOperator(

@@ -22,11 +22,10 @@ import { emailKeyOf } from './users.ts';
 
 const LINK_VALID_FOR = '24 hours';
 
-/** What a merchant signs up with. */
 export interface SignUp {
   email: string;
   password: string;
-  /** What buyers see. */
+  /** The name that buyers see. */
   businessName: string;
 }
 
@@ -51,8 +50,8 @@ function parseSignUp(given: SignUp): SignUp {
 }
 
 /**
- * Signs a merchant up: sends a link that confirms the e-mail address. An address that has an account
- * gets another mail; the answer and the work are the same, so that they do not tell.
+ * Signs a merchant up: sends a link that confirms the e-mail address. An address that has an account gets another
+ * mail; answer and work are the same, so that they do not show which addresses have accounts.
  *
  * @throws ValidationError for what is wrong with the form
  * @throws HttpRefusal TOO_MANY_REQUESTS
@@ -72,14 +71,13 @@ export async function signUp(deps: AccountDeps, given: SignUp, client: Client): 
         service_now() + ${LINK_VALID_FOR}::interval)
     )
     SELECT EXISTS (SELECT FROM users WHERE email = ${email}) AS has_account`;
-  // The link of an address that has an account is never sent.
+  // For an address that has an account, the link is not sent.
   const mail = row.hasAccount
     ? accountExistsMail(deps, email)
     : confirmationMail(deps, email, token);
   if (await admitMail(sql, mailLimits('sign_up', email, client.address))) await deps.sendMail(mail);
 }
 
-/** A sign-up that waits for its confirmation. */
 export interface WaitingSignUp {
   email: string;
   businessName: string;
@@ -89,7 +87,7 @@ interface SignUpRow extends WaitingSignUp {
   passwordHash: string;
 }
 
-/** The sign-up of a link. @throws DomainError NOT_FOUND */
+/** Finds the sign-up of a link. @throws DomainError NOT_FOUND */
 async function requireSignUp(sql: Sql, token: string): Promise<SignUpRow> {
   const [row] = await sql<SignUpRow[]>`
     SELECT email, business_name, password_hash FROM sign_ups
@@ -100,7 +98,7 @@ async function requireSignUp(sql: Sql, token: string): Promise<SignUpRow> {
 }
 
 /**
- * The sign-up that a link confirms. Reading changes nothing: mail scanners open links.
+ * Finds the sign-up that a link confirms. It does not use the link up, because mail scanners open links.
  *
  * @throws DomainError NOT_FOUND
  */
@@ -110,12 +108,12 @@ export async function findSignUp({ sql }: AccountDeps, token: string): Promise<W
 }
 
 /**
- * Confirms the e-mail address of a sign-up, creates the merchant with its user, and signs the user
- * in. It requires the password: otherwise the owner of an address could confirm, by mistake, an
- * account whose password a stranger has chosen.
+ * Confirms the e-mail address of a sign-up, creates the merchant with its user, and signs the user in. It requires
+ * the password: otherwise the owner of an address could confirm, by mistake, an account whose password a stranger
+ * has chosen.
  *
  * @returns the token for the session's cookie
- * @throws DomainError NOT_FOUND, INVALID_STATE when the address got an account meanwhile
+ * @throws DomainError NOT_FOUND, INVALID_STATE when the address has got an account meanwhile
  * @throws ValidationError for a wrong password
  * @throws HttpRefusal TOO_MANY_REQUESTS
  */
@@ -138,9 +136,8 @@ export async function confirmSignUp(
 }
 
 /**
- * The merchant, its user and the end of the link are one statement. Other sign-ups of the address
- * stay until they expire, and are refused: deleting them here could deadlock with their own
- * confirmation.
+ * Creates the merchant and its user and uses up the link, in one statement. Other sign-ups of the same address stay
+ * until they expire, and are refused: deleting them here could deadlock with their own confirmation.
  */
 async function createMerchantUser(sql: Sql, token: string, client: Client): Promise<string> {
   const merchantId = `mer_${ulid()}`;

@@ -1,7 +1,6 @@
 import type { Sql } from '../../db/client.ts';
 import type { OperatorRole } from './permissions.ts';
 
-/** A user as the accounts themselves read it. */
 export interface UserRow {
   userId: string;
   email: string;
@@ -13,21 +12,21 @@ export interface UserRow {
 }
 
 /**
- * An e-mail address as it is stored and compared. PostgreSQL text cannot contain NUL, and no address
- * has one.
+ * Normalises an e-mail address to the form that is stored and compared. It removes NUL, which PostgreSQL's text
+ * cannot contain and no address has.
  */
 export function emailKeyOf(typed: string): string {
   return typed.trim().toLowerCase().replaceAll('\0', '\uFFFD').toWellFormed();
 }
 
-/** The user with this e-mail address, if there is one who may sign in. */
+/** Finds the user with this e-mail address who may sign in. */
 export async function findUserByEmail(sql: Sql, email: string): Promise<UserRow | undefined> {
   const [user] = await sql<UserRow[]>`
     SELECT * FROM users WHERE email = ${emailKeyOf(email)} AND disabled_at IS NULL`;
   return user;
 }
 
-/** The user with this id. @throws Error if there is none who may sign in */
+/** Finds the user with this id. @throws Error if there is none who may sign in */
 export async function requireUser(sql: Sql, userId: string): Promise<UserRow> {
   const [user] = await sql<UserRow[]>`
     SELECT * FROM users WHERE user_id = ${userId} AND disabled_at IS NULL`;
@@ -35,18 +34,17 @@ export async function requireUser(sql: Sql, userId: string): Promise<UserRow> {
   return user;
 }
 
-/** How the audit log names user `u`. */
+/** SQL for the name of user `u` in the audit log. */
 export const auditNameOf = (sql: Sql) => sql`
   (CASE WHEN u.operator_role IS NULL THEN 'merchant:' ELSE 'operator:' END || u.email)`;
 
-/** A user as a list names it. */
 export interface NamedUser {
   userId: string;
   email: string;
   isOperator: boolean;
 }
 
-/** The users with these ids, also those who may no longer sign in. */
+/** Finds the users with these ids, also those who may no longer sign in. */
 export async function findNamedUsers(sql: Sql, userIds: readonly string[]): Promise<NamedUser[]> {
   if (userIds.length === 0) return [];
   return sql<NamedUser[]>`
@@ -54,7 +52,7 @@ export async function findNamedUsers(sql: Sql, userIds: readonly string[]): Prom
     WHERE user_id = ANY (${[...userIds]})`;
 }
 
-/** How the audit log names the user with this address; as that of an operator, if there is none. */
+/** The audit log's name for the user with this address. An address without a user is named like an operator. */
 export async function auditNameOfEmail(sql: Sql, email: string): Promise<string> {
   const [user] = await sql<{ name: string }[]>`
     SELECT ${auditNameOf(sql)} AS name FROM users u WHERE u.email = ${emailKeyOf(email)}`;

@@ -4,32 +4,28 @@ import { hashOfRecoveryCode } from './recovery-codes.ts';
 import type { SecondFactor } from '../log-in/sessions.ts';
 import type { UserRow } from '../people/users.ts';
 
-/** The name that an authenticator shows above the codes. */
+/** The name that an authenticator app shows above the codes. */
 const ISSUER = 'Merchant Payments';
 const PERIOD_MS = 30_000;
-/** The code before and the one after are accepted, too: clocks differ, and typing takes time. */
+/** The previous and the next code are accepted, too, because clocks differ and typing takes time. */
 const WINDOW = 1;
 /** Source: RFC 4226, section 4, which recommends 160 bits. */
 const SECRET_BYTES = 20;
 
-/** A new secret of two-factor codes, as text. */
 export const newTotpSecret = () => new Secret({ size: SECRET_BYTES }).base32;
 
-/** The generator of a user's codes. */
 export const totpOf = (secret: string, email: string) =>
   new TOTP({ issuer: ISSUER, label: email, secret: Secret.fromBase32(secret) });
 
-/** What a sealed secret belongs to. */
+/** The context that a sealed secret is bound to. */
 export const totpContext = (userId: string) => [userId, 'totp_secret'];
 
-/** Encrypts the secret of a user's two-factor codes. */
 export const sealTotpSecret = (
   { dataBox }: Pick<AccountDeps, 'dataBox'>,
   userId: string,
   secret: string,
 ) => dataBox.seal(secret, totpContext(userId));
 
-/** Decrypts the secret of a user's two-factor codes. */
 export const openTotpSecret = (
   { dataBox }: Pick<AccountDeps, 'dataBox'>,
   userId: string,
@@ -37,9 +33,9 @@ export const openTotpSecret = (
 ) => dataBox.open(sealed, totpContext(userId));
 
 /**
- * The 30-second step that a code belongs to.
+ * Finds the 30-second step that a code belongs to.
  *
- * @returns undefined if the code is wrong or from another time
+ * @returns undefined if the code is wrong or outside the accepted window
  */
 export function stepOfCode(
   { nowMs }: Pick<AccountDeps, 'nowMs'>,
@@ -54,8 +50,8 @@ export function stepOfCode(
 type FactorDeps = Pick<AccountDeps, 'sql' | 'dataBox' | 'nowMs'>;
 
 /**
- * Accepts a code, and none of its step or of an earlier one afterwards. A secret that was sealed with
- * an older key is sealed again.
+ * Accepts a code, and afterwards refuses codes of its step and of earlier steps. A secret that was sealed with an
+ * older key is sealed again.
  */
 async function acceptTotp(deps: FactorDeps, user: UserRow, code: string): Promise<boolean> {
   const { userId, email, totpSecretSealed: sealed } = user;
@@ -72,7 +68,6 @@ async function acceptTotp(deps: FactorDeps, user: UserRow, code: string): Promis
   return accepted.length > 0;
 }
 
-/** Accepts a recovery code, once. */
 async function acceptRecoveryCode(
   { sql }: FactorDeps,
   { userId }: UserRow,
@@ -86,10 +81,10 @@ async function acceptRecoveryCode(
 }
 
 /**
- * Accepts the two-factor code or a recovery code of a user who has set up two-factor, once.
+ * Accepts the two-factor code or a recovery code of a user who has set up two-factor. Each code works once.
  *
  * @param typed may have spaces and hyphens
- * @returns what it was; undefined if it is wrong or was used before
+ * @returns the kind of code; undefined if it is wrong or was used before
  */
 export async function acceptSecondFactor(
   deps: FactorDeps,

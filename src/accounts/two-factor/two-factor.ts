@@ -20,22 +20,19 @@ import { endingAccess, requirePassword } from '../passwords/set-password.ts';
 import type { UserRow } from '../people/users.ts';
 import { auditNameOf, requireUser } from '../people/users.ts';
 
-/** What the user puts into an authenticator. */
 export interface TwoFactorSetUp {
-  /** Base32, to type. */
+  /** Base32. */
   secret: string;
   /** `otpauth://…`, for a QR code. */
   uri: string;
 }
 
-/** What a signed-in user gives again. */
 export interface GivenAgain {
   password: string;
-  /** A code of the authenticator or a recovery code; not looked at if two-factor is not set up. */
+  /** A code of the authenticator or a recovery code. Ignored if two-factor is not set up. */
   code: string;
 }
 
-/** Whether two-factor is set up, and how many recovery codes are left. */
 export interface TwoFactorState {
   since: Date | null;
   recoveryCodesLeft: number;
@@ -47,7 +44,7 @@ function refuseSetUp(): never {
 }
 
 /**
- * The password and, if the user has set it up, the second factor, counted as those of a login.
+ * Checks the password and, if set up, the second factor of a signed-in user. Failures count as those of a login.
  *
  * @throws ValidationError for a wrong password or code
  * @throws HttpRefusal TOO_MANY_REQUESTS
@@ -71,7 +68,6 @@ export async function requireBoth(
   return { row, factor };
 }
 
-/** The state of the signed-in user's two-factor authentication. */
 export async function readTwoFactor(
   { sql }: AccountDeps,
   { userId }: SignedInUser,
@@ -85,7 +81,7 @@ export async function readTwoFactor(
 }
 
 /**
- * Makes a secret that counts once a code has confirmed it; another one each time.
+ * Makes a new secret, which takes effect when a code has confirmed it.
  *
  * @throws DomainError INVALID_STATE when two-factor is set up
  */
@@ -97,7 +93,7 @@ export async function startTwoFactor(deps: AccountDeps, { userId }: SignedInUser
   if (started.length === 0) refuseSetUp();
 }
 
-/** The secret that waits for its first code; undefined if none does. */
+/** The secret that waits for its first code, if there is one. */
 export async function readTwoFactorSetUp(
   deps: AccountDeps,
   { userId }: SignedInUser,
@@ -114,14 +110,14 @@ function setUpOf(
   return { secret, uri: totpOf(secret, email).toString() };
 }
 
-/** What a change of two-factor returns: both are shown once. */
+/** The result of a change of two-factor. Its values are shown once. */
 export interface TwoFactorChange {
   recoveryCodes: string[];
-  /** For the session's cookie: the others end. */
+  /** The value of the session's cookie. The user's other sessions have ended. */
   sessionToken: string;
 }
 
-/** Stores the hashes of new codes for the user of `changed`, instead of those from before. */
+/** Stores the hashes of new codes for the user in `changed`, instead of the earlier ones. */
 const replacingCodes = (sql: Sql, codes: readonly string[]) => sql`
   old_codes AS (
     DELETE FROM recovery_codes c USING changed WHERE c.user_id = changed.user_id
@@ -175,8 +171,8 @@ export async function confirmTwoFactor(
 }
 
 /**
- * Makes new recovery codes; the old ones no longer work. It always takes the password and a code: recovery codes stand for
- * the second factor.
+ * Makes new recovery codes; the old ones no longer work. It always takes the password and a code, because a recovery
+ * code replaces the second factor.
  *
  * @throws ValidationError for a wrong password or code
  * @throws DomainError INVALID_STATE when two-factor is not set up
@@ -236,7 +232,6 @@ export const withoutTwoFactor = (sql: Sql, userId: string) => sql`
     DELETE FROM pending_logins p USING changed WHERE p.user_id = changed.user_id
   )`;
 
-/** The audit row of the user of `changed`. */
 const auditing = (sql: Sql, action: string, { address }: Client) => sql`
   INSERT INTO audit_log (actor, address, action, merchant_id, subject)
   SELECT ${auditNameOf(sql)}, ${address}, ${action}, u.merchant_id, u.user_id FROM changed u`;

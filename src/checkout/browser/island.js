@@ -4,6 +4,10 @@ const firstMs = Number(main?.dataset.firstSeconds) * 1000;
 const mostMs = Number(main?.dataset.mostSeconds) * 1000;
 let waitMs = firstMs;
 let timer;
+/** So long after a link or a button was used, its page may still come: a reload would stop it. */
+const ANSWER_MS = 30000;
+let leftAtMs = -Infinity;
+addEventListener('beforeunload', () => (leftAtMs = Date.now()));
 
 /** Reloads the page. If the buyer has typed something, shows a message instead. */
 function showChange() {
@@ -21,7 +25,7 @@ async function checkStatus() {
     const response = await fetch(main.dataset.status, { cache: 'no-store' });
     if (!response.ok) throw new Error(String(response.status));
     const { version } = await response.json();
-    if (version !== main.dataset.version) {
+    if (version !== main.dataset.version && Date.now() - leftAtMs >= ANSWER_MS) {
       showChange();
       return;
     }
@@ -38,10 +42,15 @@ function scheduleCheck() {
   timer = setTimeout(checkStatus, waitMs);
 }
 
-/** The buyer comes back, perhaps from the UPI app, where the payment was just made. */
 function checkAtOnce() {
   waitMs = firstMs;
   void checkStatus();
+}
+
+/** The buyer comes back, perhaps from the UPI app, where the payment was just made. */
+function comeBack() {
+  leftAtMs = -Infinity;
+  checkAtOnce();
 }
 
 /** Counts from the page load, so that the result does not depend on the phone's clock. */
@@ -100,8 +109,8 @@ if (notOpened) watchOpening(notOpened);
 
 if (main) {
   scheduleCheck();
-  document.addEventListener('visibilitychange', checkAtOnce);
-  addEventListener('pageshow', (event) => event.persisted && checkAtOnce());
+  document.addEventListener('visibilitychange', comeBack);
+  addEventListener('pageshow', (event) => event.persisted && comeBack());
   const clock = document.querySelector('[data-seconds-left]');
   if (clock) runClock(clock);
 }

@@ -15,12 +15,11 @@ import { logo } from './logo.ts';
 import { paymentSection } from './payment.ts';
 import { progressSection } from './progress.ts';
 
-/** A description may be 32 KiB long; the page must stay small. */
+/** A description may be 32 KiB long; the page shows this many characters of it. */
 const MAX_DESCRIPTION = 400;
 
-/** The paths of one order's page, its forms and its status. */
 export interface CheckoutLinks {
-  /** Without the language. */
+  /** The path without the query of the language. */
   readonly path: string;
   readonly page: string;
   readonly sessions: string;
@@ -28,15 +27,13 @@ export interface CheckoutLinks {
   readonly status: string;
 }
 
-/** The result of the form that the buyer just submitted, when it was not accepted. */
+/** Why the form that the buyer just submitted was not accepted. */
 export interface FormFeedback {
   readonly problem?: keyof Texts['problems'];
-  /** Of the request that failed. */
   readonly reference?: Reference | undefined;
   readonly draft?: DisputeDraft;
 }
 
-/** Renders the buyer's page of one order as an HTML document. */
 export function checkoutPage(
   checkout: Checkout,
   links: CheckoutLinks,
@@ -66,7 +63,7 @@ export function checkoutPage(
   ]);
 }
 
-/** The data attributes of the script: what it polls, how often, and which page it reloads. */
+/** The data attributes for the script: what it polls, how often, and which page it reloads. */
 function islandOf(state: CheckoutState, checkout: Checkout, links: CheckoutLinks) {
   const polling = pollingOf(state, checkout);
   if (polling === undefined) return undefined;
@@ -114,7 +111,6 @@ function surplusNotice(
     : notice('good', payment + surplus.refunded(timeText(new Date(processedAt), language)));
 }
 
-/** Shows the operator's explanation of a settlement outside the gateway. */
 function settlementSection({ settlement, order }: Checkout, { settlement: texts }: Texts) {
   if (settlement === null) return null;
   const { reference } = settlement;
@@ -128,11 +124,12 @@ function settlementSection({ settlement, order }: Checkout, { settlement: texts 
   );
 }
 
-/** States that last for seconds, or in which a payment may arrive. */
+/** The page also has a button for checking again in these states: they last for seconds, or a payment may arrive. */
 const URGENT: readonly CheckoutState[] = ['waiting', 'session_expired', 'confirming', 'closing'];
 
 /**
- * The script reloads the page by itself; while the buyer types, it shows a message here instead.
+ * A link that loads the page again, and the place for the script's message. The script reloads the page by itself,
+ * but not while the buyer types.
  */
 function checkAgain(state: CheckoutState, { page }: CheckoutLinks, texts: Texts) {
   const isUrgent = URGENT.includes(state);
@@ -145,14 +142,14 @@ function checkAgain(state: CheckoutState, { page }: CheckoutLinks, texts: Texts)
 }
 
 /**
- * A link to the merchant's own page. It is never followed by itself: the buyer reads where it leads, and
- * the merchant must not take it for a proof of the payment.
+ * A link to the merchant's own page. The page never redirects there: the buyer should see where it leads, and the
+ * merchant must not take it for a proof of payment.
  */
 function wayBack({ order }: Checkout, texts: Texts) {
   const url = order.returnUrl === null ? null : URL.parse(order.returnUrl);
   if (url === null) return null;
   const { orderNumber, status } = order;
-  // Appended, because a parser would write the merchant's own query in another way.
+  // The query is appended as text, because a URL parser would rewrite the merchant's own query.
   url.search += `${url.search === '' ? '?' : '&'}order_number=${orderNumber}&status=${status}`;
   return h(
     'p',
@@ -161,7 +158,7 @@ function wayBack({ order }: Checkout, texts: Texts) {
   );
 }
 
-/** Where to ask about the order, and the ids to quote there; contains no personal data of the buyer. */
+/** Where to ask about the order, and the ids to quote. It contains no personal data of the buyer. */
 function contact({ order, merchantEmail }: Checkout, texts: Texts) {
   const { orderNumber, merchantOrderId } = order;
   const address = merchantEmail.split('@').map(encodeURIComponent).join('@');

@@ -4,14 +4,14 @@ import type { Checkout } from '../queries.ts';
 import { canDispute } from '../state.ts';
 import type { Texts } from '../texts/en.ts';
 
-/** The text that the buyer submitted and the service did not accept. */
+/** A text that the buyer submitted and that was not accepted. */
 export interface DisputeDraft {
   readonly reason: string;
-  /** It breaks the rule for a reason; else it was refused because of the order. */
+  /** True if the text breaks the rule for a reason; false if the order's state refuses a dispute. */
   readonly isInvalid?: boolean;
 }
 
-/** What was said and decided in the disputes of the order, the latest first, and the form for another one. */
+/** The texts and decisions of the order's disputes, the latest first, and the form for another one. */
 export function disputeSection(
   checkout: Checkout,
   disputePath: string,
@@ -34,7 +34,7 @@ export function disputeSection(
   ];
 }
 
-/** The texts of buyer, merchant and operator, and how the dispute ended. No operator is named. */
+/** The texts of buyer, merchant and operator, and how the dispute ended. It names no operator. */
 function disputeTexts(dispute: DisputeRecord, isOnlyOne: boolean, { disputes }: Texts) {
   const { number, raisedBy, reason, evidence, resolution, decision, ending } = dispute;
   const id = `dispute-${number}`;
@@ -51,12 +51,11 @@ function disputeTexts(dispute: DisputeRecord, isOnlyOne: boolean, { disputes }: 
   );
 }
 
-/** A text that a person has typed, under its title. */
 export function quoted(heading: 'h2' | 'h3', title: string, text: string) {
   return h('section', null, h(heading, null, title), h('blockquote', { dir: 'auto' }, text));
 }
 
-/** With a draft the form is shown open, and an invalid text field has the focus. */
+/** With a draft, the form is open; an invalid text field has the focus. */
 function disputeForm(
   merchantName: string,
   disputePath: string,

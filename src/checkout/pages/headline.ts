@@ -4,7 +4,6 @@ import type { CheckoutState } from '../state.ts';
 import type { HeadlineFacts, HeadlineKind, HeadlineTexts, Texts } from '../texts/en.ts';
 import type { Tone } from './layout.ts';
 
-/** The main message of the page. */
 export interface Headline extends HeadlineTexts {
   tone: Tone;
 }
@@ -38,7 +37,7 @@ const TONES = {
   cancelled_by_expiry: 'bad',
 } as const satisfies Record<HeadlineKind, Tone>;
 
-/** States of the page in which more than the state decides the message. */
+/** The states in which more than the state decides the message. */
 const KINDS: Partial<Record<CheckoutState, (checkout: Checkout) => HeadlineKind>> = {
   confirming: ({ unapplied }) => (unapplied === 'reported' ? 'reported' : 'confirming'),
   delivered: deliveredKind,
@@ -54,7 +53,7 @@ const KINDS: Partial<Record<CheckoutState, (checkout: Checkout) => HeadlineKind>
   cancelled: ({ order }) => (order.cancelledBy === 'expiry' ? 'cancelled_by_expiry' : 'cancelled'),
 };
 
-/** An order that was disputed became DELIVERED by the end of the dispute, and not by the delivery. */
+/** An order that had a dispute became DELIVERED when the dispute ended, not when it was delivered. */
 function deliveredKind({ disputes, disputeLimit }: Checkout): HeadlineKind {
   const latest = disputes.at(-1);
   if (latest === undefined) return 'delivered';
@@ -62,7 +61,6 @@ function deliveredKind({ disputes, disputeLimit }: Checkout): HeadlineKind {
   return disputeLimit === null ? 'resolved' : 'resolved_last';
 }
 
-/** The main message of the page in a state. */
 export function headlineOf(state: CheckoutState, checkout: Checkout, texts: Texts): Headline {
   const kind = KINDS[state]?.(checkout) ?? state;
   return { tone: TONES[kind], ...texts.headlines[kind](factsOf(checkout, texts)) };
@@ -72,7 +70,7 @@ function factsOf(
   { order, merchantName, surplus, unapplied }: Checkout,
   texts: Texts,
 ): HeadlineFacts {
-  // In the states that name a deadline, its column has a value.
+  // The column of a deadline has a value in the states that name it.
   const time = (at: Date | null) => timeText(at ?? order.updatedAt, texts.language);
   return {
     merchant: merchantName,

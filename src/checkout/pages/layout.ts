@@ -5,27 +5,25 @@ import type { Reference } from '../../pages/reference.ts';
 import { referenceText } from '../../pages/reference.ts';
 import type { Texts } from '../texts/en.ts';
 
-/** The URLs of the pages' files. */
 export interface Files {
   readonly style: string;
   readonly island: string;
   readonly icon: string;
 }
 
-/** What {@link renderPage} puts around the content of a page. */
 export interface Layout {
   readonly title: string;
   readonly files: Files;
   readonly texts: Texts;
-  /** Shows the notice that no real money moves. */
+  /** True: the page says that no real money moves. */
   readonly isSandbox: boolean;
-  /** The page's path, to which the switch of the language leads; '' for the path of the request. */
+  /** The page's path for the link that switches the language; '' for the path of the request. */
   readonly path: string;
-  /** The data attributes of the script; absent where nothing can change. */
+  /** The data attributes for the script. Absent on pages that do not change. */
   readonly island?: Readonly<Record<`data-${string}`, string>> | undefined;
 }
 
-/** One glyph for each tone; the text beside it says the same. */
+/** The icon of each tone. The text beside it says the same. */
 const GLYPHS = {
   act: 'M6 4h12v16H6zM10 17h4',
   wait: 'M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z',
@@ -33,10 +31,9 @@ const GLYPHS = {
   bad: 'M12 6v8M12 17v1',
 } as const;
 
-/** The look of a message: an action, a wait, a success or a problem. */
 export type Tone = keyof typeof GLYPHS;
 
-/** The icon of a tone; decorative, so hidden from screen readers. */
+/** The icon of a tone, hidden from screen readers. */
 export function glyph(tone: Tone) {
   return h(
     'svg',
@@ -45,17 +42,17 @@ export function glyph(tone: Tone) {
   );
 }
 
-/** A message beside the main one; `alert` where it is the result of the buyer's last action. */
+/** A message beside the main one. `role` is `alert` for the result of the buyer's last action. */
 export function notice(tone: Tone, text: ComponentChildren, role?: 'alert' | 'status') {
   return h('p', { class: `notice ${tone}`, role }, text);
 }
 
-/** What a buyer whose request failed tells support. */
+/** The reference that a buyer quotes to support after a failed request. */
 export function referenceLine(reference: Reference, texts: Texts) {
   return h('p', { class: 'reference' }, referenceText(reference, texts.reference));
 }
 
-/** A link to the same page in the other language, which works without the script. */
+/** A link to the same page in the other language. It works without the script. */
 function languageSwitch(path: string, { languages, other: { language, name } }: Texts) {
   const href = `${path}?language=${language}`;
   return h(
@@ -65,7 +62,6 @@ function languageSwitch(path: string, { languages, other: { language, name } }: 
   );
 }
 
-/** Renders a whole HTML document. */
 export function renderPage(
   { title, files, texts, isSandbox, path, island }: Layout,
   content: ComponentChildren,

@@ -6,7 +6,7 @@ import type { CheckoutState } from '../state.ts';
 import type { Texts } from '../texts/en.ts';
 import { notice } from './layout.ts';
 
-/** The section for paying: opens a session or shows the open one; null in other states. */
+/** The section for paying: a button that opens a session, or the open session. Null in other states. */
 export function paymentSection(
   state: CheckoutState,
   checkout: Checkout,
@@ -69,14 +69,14 @@ function openSession(checkout: Checkout, session: CheckoutSession, texts: Texts)
 
 const ANY_APP = 'upi://pay?';
 
-/** What well-known apps answer to in the place of {@link ANY_APP}, with the same query. */
+/** The URL schemes of well-known apps. They take the same query as {@link ANY_APP}. */
 const APPS = [
   ['PhonePe', 'phonepe://pay?'],
   ['Google Pay', 'tez://upi/pay?'],
   ['Paytm', 'paytmmp://pay?'],
 ] as const;
 
-/** Links that open an app of the buyer's phone; the style sheet hides them where there is no touch screen. */
+/** Links that open a UPI app on the buyer's phone. The style sheet hides them on devices without a touch screen. */
 function upiApps(upiUrl: string, firstClass: string, { payment }: Texts) {
   return h(
     'div',
@@ -95,7 +95,7 @@ function upiApps(upiUrl: string, firstClass: string, { payment }: Texts) {
   );
 }
 
-/** The address that the link pays to, for a browser that opens no app; the script shows the button that copies it. */
+/** The address that the link pays to, for browsers that open no app. The script shows the button that copies it. */
 function upiAddress(upiUrl: string, { order }: Checkout, { payment }: Texts) {
   const address = new URL(upiUrl).searchParams.get('pa');
   if (address === null) return null;
@@ -113,7 +113,7 @@ function upiAddress(upiUrl: string, { order }: Checkout, { payment }: Texts) {
   );
 }
 
-/** The gateway's URL if it has one of these schemes, else null: `javascript:` would be unsafe. */
+/** Returns the gateway's URL if it has one of these schemes, else null: a `javascript:` URL would be unsafe. */
 function linkTo(url: string | null, ...schemes: readonly string[]): string | null {
   return url !== null && URL.canParse(url) && schemes.includes(new URL(url).protocol) ? url : null;
 }

@@ -5,7 +5,7 @@ import type { Checkout, CheckoutStep } from '../queries.ts';
 import type { CheckoutState } from '../state.ts';
 import type { Texts } from '../texts/en.ts';
 
-/** The steps still to come, the next first. */
+/** The steps still to come in each state, the next first. */
 const UPCOMING: Partial<Record<CheckoutState, readonly (keyof Texts['progress']['upcoming'])[]>> = {
   paid: ['delivery', 'completion'],
   delivered: ['completion'],
@@ -14,7 +14,7 @@ const UPCOMING: Partial<Record<CheckoutState, readonly (keyof Texts['progress'][
   refunding: ['refund'],
 };
 
-/** The recorded steps since the payment, and the steps still to come; null before the payment. */
+/** The recorded steps since the payment and the steps still to come. Null before the payment. */
 export function progressSection(state: CheckoutState, { steps, order }: Checkout, texts: Texts) {
   if (steps.length === 0) return null;
   const { title, upcoming } = texts.progress;

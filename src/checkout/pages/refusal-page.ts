@@ -6,7 +6,11 @@ import type { Files } from './layout.ts';
 import { quoted } from './dispute.ts';
 import { glyph, referenceLine, renderPage } from './layout.ts';
 
-/** Renders the error page of a request that shows no order. @param typed the reason of a dispute, which is not lost */
+/**
+ * Renders the error page of a request that shows no order.
+ *
+ * @param typed the reason of a dispute, which the page repeats so that the buyer can copy it
+ */
 export function refusalPage(
   { status }: ErrorReply,
   reference: Reference,

@@ -4,7 +4,7 @@ import { DISPUTE_LIMITS } from '../../orders/public.ts';
 import type { Language } from '../../pages/language.ts';
 import { ENGLISH_REFERENCE } from '../../pages/reference.ts';
 
-/** What a headline can name: amounts and times as the page writes them. */
+/** What headlines can name. Amounts and times are formatted as the page shows them. */
 export interface HeadlineFacts {
   readonly merchant: string;
   readonly amount: string;
@@ -12,11 +12,10 @@ export interface HeadlineFacts {
   readonly payBy: string;
   readonly disputeBy: string;
   readonly answerBy: string;
-  /** A payment came that the order has not taken. */
+  /** True if a payment came that the order has not taken. */
   readonly hasOtherPayment: boolean;
 }
 
-/** The title and the text of the page's main message. */
 export interface HeadlineTexts {
   readonly title: string;
   readonly text: string;
@@ -140,17 +139,13 @@ const HEADLINES = {
   }),
 } as const satisfies Record<string, Headline>;
 
-/** What the main message of the page can be. */
 export type HeadlineKind = keyof typeof HEADLINES;
 
-/** What buyers read in English. */
 export const EN = {
-  /** Which language this is. */
   language: 'en' as Language,
-  /** The `lang` attribute of the page. */
   htmlLang: 'en-IN',
   languages: 'Language',
-  /** The language to which the page's switch leads, by its own name. */
+  /** The language of the page's switch, named in that language. */
   other: { language: 'hi' as Language, name: 'हिन्दी' },
   sandbox: 'Sandbox',
   sandboxNotice: 'no real money moves here.',
@@ -180,10 +175,13 @@ export const EN = {
     sandboxScan: 'A real UPI app reads this code, but cannot pay in the sandbox',
   },
 
-  /** Of a payment that the order could not take and that is not refunded by itself, once the order waits for none. */
+  /**
+   * For a payment that the order could not take and that is not refunded automatically, when the order waits for no
+   * payment.
+   */
   lookedAt: 'Another payment of yours for this order is being looked at.',
 
-  /** What became of a payment that the order could not take. */
+  /** The state of a payment that the order could not take. */
   surplus: {
     reasons: {
       wrong_amount: (amount: string) => `A payment of ${amount} is not the amount of this order. `,
@@ -238,7 +236,7 @@ export const EN = {
       buyer: 'Decided for you, because',
       merchant: 'Decided for the merchant, because',
     },
-    /** How a dispute ended that has no text about it. */
+    /** How a dispute without a text ended. */
     endings: {
       accepted_by_merchant: 'The merchant accepted it: you get your money back.',
       not_resolved_in_time: 'It was not resolved in time: you get your money back.',
@@ -259,7 +257,7 @@ export const EN = {
     submit: 'Raise a dispute',
   },
 
-  /** Why the form that the buyer just sent did not do what it should. */
+  /** Why the form that the buyer submitted was refused. */
   problems: {
     no_more_sessions:
       'No further payment can be started for this order. Ask the merchant for a new link.',
@@ -291,7 +289,7 @@ export const EN = {
   merchantReference: 'Reference ',
   order: 'Order ',
 
-  /** The pages of requests that show no order, by HTTP status. */
+  /** The error pages of requests that show no order, by HTTP status. */
   refusals: {
     400: {
       title: 'That did not work',
@@ -326,5 +324,5 @@ export const EN = {
   },
 };
 
-/** The texts of the buyer's pages: every language has each of them. */
+/** The texts of the buyer's pages, which every language has. */
 export type Texts = typeof EN;

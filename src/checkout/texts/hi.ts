@@ -12,7 +12,7 @@ const NOTHING_CHARGED = 'आपसे कोई पैसा नहीं लि
 const toAnswer = ({ merchant, answerBy }: HeadlineFacts) =>
   `${merchant} के पास जवाब देने के लिए ${answerBy} तक का समय है। ${OR_REFUNDED}`;
 
-/** The same in Hindi, in the words of UPI apps in India. */
+/** The texts in Hindi, in the words that UPI apps in India use. */
 export const HI: Texts = {
   language: 'hi',
   htmlLang: 'hi-IN',

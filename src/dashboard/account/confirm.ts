@@ -9,31 +9,23 @@ import { hidden, submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { form, link, pathWith } from '../view/url.ts';
 import { RedirectFirst } from '../viewer.ts';
-import type { RefusedForm } from './form-reply.ts';
-import { orShowAgain, refusal } from './form-reply.ts';
 import { pageAfterLogin } from './log-in.ts';
-import { clientOf, codeField, passwordField, text } from './parts.ts';
+import { clientOf, codeField, passwordField, refusal, text } from './parts.ts';
 
 /** The page that asks a signed-in user again for password and second factor: see `asksAgain` of a page. */
 export function confirmPages(context: PageContext, accounts: AccountDeps): Route[] {
   const show = definePage(context, 'anyone', 'GET /confirm', {
     query: z.object({ next: z.string().optional() }),
   }).handledBy(async ({ viewer, query: { next } }) => ({
-    view: confirmView(requireUser(viewer.user, next), { values: { next } }),
+    view: confirmView(requireUser(viewer.user, next), pageAfterLogin(next)),
   }));
   const confirm = definePage(context, 'anyone', 'POST /confirm', {
     body: z.object({ password: text, code: text, next: text }),
   }).handledBy(async (request) => {
     const { next, ...given } = request.body;
     const user = requireUser(request.viewer.user, next);
-    return orShowAgain(
-      async () => {
-        await confirmAgain(accounts, user, given, clientOf(request));
-        return { seeOther: pageAfterLogin(next) };
-      },
-      (state) => confirmView(user, state),
-      { next },
-    );
+    await confirmAgain(accounts, user, given, clientOf(request));
+    return { seeOther: pageAfterLogin(next) };
   });
   return [...show, ...confirm];
 }
@@ -47,8 +39,7 @@ function requireUser(user: SignedInUser | undefined, next: string | undefined): 
   return user;
 }
 
-function confirmView({ email, hasTwoFactor }: SignedInUser, state: RefusedForm): View {
-  const next = pageAfterLogin(state.values?.['next']);
+function confirmView({ email, hasTwoFactor }: SignedInUser, next: string): View {
   const content = [
     h(
       'p',
@@ -56,12 +47,12 @@ function confirmView({ email, hasTwoFactor }: SignedInUser, state: RefusedForm):
       `Nothing was done yet: what you want to do needs ${hasTwoFactor ? 'your password and a two-factor code' : 'your password'} again. Then you are back at its form with what you typed, and are not asked for the next ten minutes.`,
     ),
     h('p', null, 'You are logged in as ', h('strong', null, email), '.'),
-    refusal(state),
+    refusal(),
     form(
       '/dashboard/confirm',
       {},
-      passwordField(state, { label: 'Your password' }),
-      hasTwoFactor && codeField(state, 'From the app, or a recovery code.'),
+      passwordField('Your password'),
+      hasTwoFactor && codeField(),
       hidden('next', next),
       submit('Confirm'),
     ),

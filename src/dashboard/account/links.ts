@@ -17,13 +17,13 @@ import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { hint } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
-import type { RefusedForm } from './form-reply.ts';
-import { orDeadLink, orShowAgain, refusal } from './form-reply.ts';
 import {
   clientOf,
   emailField,
   mailSentView,
   newPasswordField,
+  orDeadLink,
+  refusal,
   text,
   tokenParams,
 } from './parts.ts';
@@ -41,28 +41,22 @@ export function linkPages(context: PageContext, accounts: AccountDeps): Route[] 
 
 function forgotPages(context: PageContext, accounts: AccountDeps): Route[] {
   const show = definePage(context, 'anyone', 'GET /forgot-password').handledBy(async () => ({
-    view: forgotView({}),
+    view: forgotView(),
   }));
   const send = definePage(context, 'anyone', 'POST /forgot-password', {
     body: z.object({ email: text }),
-  }).handledBy(async (request) =>
-    orShowAgain(
-      async () => {
-        await requestReset(accounts, request.body.email, clientOf(request));
-        return { view: sentView(request.body.email) };
-      },
-      forgotView,
-      request.body,
-    ),
-  );
+  }).handledBy(async (request) => {
+    await requestReset(accounts, request.body.email, clientOf(request));
+    return { view: sentView(request.body.email) };
+  });
   return [...show, ...send];
 }
 
-function forgotView(state: RefusedForm): View {
+function forgotView(): View {
   const content = [
     h('p', null, 'We send you a link with which you set a new password.'),
-    refusal(state),
-    form(FORGOT, {}, emailField(state), submit('Send the link')),
+    refusal(),
+    form(FORGOT, {}, emailField(), submit('Send the link')),
     h('p', null, link('/dashboard/login', 'Back to the login')),
   ];
   return { title: 'Forgotten password', content };
@@ -122,10 +116,10 @@ function passwordPages(
 ): Route[] {
   const place = `${path}/{token}` as const;
   const dead = [FORGOT, again] as const;
-  const viewOf = async (token: string, state: RefusedForm = {}) => {
+  const viewOf = async (token: string) => {
     const found = await findLink(accounts, token, kind);
     const action = `/dashboard${path}/${token}`;
-    const content = [lead && h('p', null, lead), ...newPasswordForm(action, found, state, button)];
+    const content = [lead && h('p', null, lead), ...newPasswordForm(action, found, button)];
     return { title, content };
   };
   const show = definePage(context, 'anyone', `GET ${place}`, { params: tokenParams }).handledBy(
@@ -136,18 +130,13 @@ function passwordPages(
     body: z.object({ newPassword: text }),
   }).handledBy(async (request) => {
     const { token } = request.params;
-    const setPassword = () => set(token, request.body.newPassword, clientOf(request));
-    return orDeadLink(() => orShowAgain(setPassword, (state) => viewOf(token, state)), dead);
+    const { newPassword } = request.body;
+    return orDeadLink(() => set(token, newPassword, clientOf(request)), dead);
   });
   return [...show, ...change];
 }
 
-function newPasswordForm(
-  action: string,
-  { email, merchantName }: OpenLink,
-  state: RefusedForm,
-  button: string,
-) {
+function newPasswordForm(action: string, { email, merchantName }: OpenLink, button: string) {
   return [
     h(
       'p',
@@ -155,7 +144,7 @@ function newPasswordForm(
       merchantName !== null && [h('strong', { dir: 'auto' }, merchantName), ', '],
       email,
     ),
-    refusal(state),
-    form(action, {}, newPasswordField(state), submit(button)),
+    refusal(),
+    form(action, {}, newPasswordField(), submit(button)),
   ];
 }

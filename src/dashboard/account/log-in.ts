@@ -21,12 +21,10 @@ import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import { hidden, submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { doneNotice } from '../view/parts.ts';
+import { doneNotice, notice } from '../view/parts.ts';
 import { form, link, pathWith } from '../view/url.ts';
 import { LOG_IN } from '../viewer.ts';
-import type { RefusedForm } from './form-reply.ts';
-import { orShowAgain, refusal } from './form-reply.ts';
-import { clientOf, codeField, emailField, passwordField, text } from './parts.ts';
+import { clientOf, codeField, emailField, passwordField, refusal, text } from './parts.ts';
 
 const CODE = '/dashboard/login/code';
 const START = '/dashboard';
@@ -70,7 +68,7 @@ export function logInPages(context: PageContext, accounts: AccountDeps): Route[]
   const show = definePage(context, 'anyone', 'GET /login', { query }).handledBy(
     async ({ viewer, query: { next, done }, cookie }) => {
       if (viewer.user) return { seeOther: pageAfterLogin(next) };
-      const view = logInView({ values: { next } }, done);
+      const view = logInView(next, done);
       return cookie(DEVICE_COOKIE) === undefined ? { view, setCookie: deviceCookie() } : { view };
     },
   );
@@ -78,32 +76,19 @@ export function logInPages(context: PageContext, accounts: AccountDeps): Route[]
     body: z.object({ email: text, password: text, next: text }),
   }).handledBy(async (request) => {
     const { next, ...given } = request.body;
-    return orShowAgain(
-      async () => {
-        const result = await logIn(accounts, given, clientOf(request));
-        if (result.next === 'session') return inSession(result.token, next);
-        const setCookie = cookieText(LOGIN_COOKIE, result.token, LOGIN_COOKIE_SECONDS);
-        return { seeOther: pathWith(CODE, { next }), setCookie };
-      },
-      logInView,
-      request.body,
-    );
+    const result = await logIn(accounts, given, clientOf(request));
+    if (result.next === 'session') return inSession(result.token, next);
+    const setCookie = cookieText(LOGIN_COOKIE, result.token, LOGIN_COOKIE_SECONDS);
+    return { seeOther: pathWith(CODE, { next }), setCookie };
   });
   return [...show, ...check, ...codePages(context, accounts), ...logOutPage(context, accounts)];
 }
 
-function logInView(state: RefusedForm, done?: string): View {
+function logInView(next?: string, done?: string): View {
   const content = [
     doneNotice(DONE, done),
-    refusal(state),
-    form(
-      LOG_IN,
-      {},
-      emailField(state),
-      passwordField(state),
-      hidden('next', state.values?.['next'] ?? ''),
-      submit('Log in'),
-    ),
+    refusal(),
+    form(LOG_IN, {}, emailField(), passwordField(), hidden('next', next ?? ''), submit('Log in')),
     h('p', null, link('/dashboard/forgot-password', 'Forgotten your password?')),
     h('p', null, 'No account yet? ', link('/dashboard/sign-up', 'Sign up')),
   ];
@@ -114,7 +99,7 @@ function codePages(context: PageContext, accounts: AccountDeps): Route[] {
   const show = definePage(context, 'anyone', 'GET /login/code', { query }).handledBy(
     async ({ query: { next }, cookie }) => {
       const isAwaited = await isCodeAwaited(accounts, cookie(LOGIN_COOKIE) ?? '');
-      return isAwaited ? { view: codeView({ values: { next } }) } : { seeOther: LOG_IN };
+      return isAwaited ? { view: codeView(next) } : { seeOther: LOG_IN };
     },
   );
   const check = definePage(context, 'anyone', 'POST /login/code', {
@@ -123,15 +108,14 @@ function codePages(context: PageContext, accounts: AccountDeps): Route[] {
     const { code, next } = request.body;
     const pending = request.cookie(LOGIN_COOKIE) ?? '';
     try {
-      return await orShowAgain(
-        async () =>
-          inSession(await logInWithCode(accounts, pending, code, clientOf(request)), next),
-        codeView,
-        { next },
-      );
+      return inSession(await logInWithCode(accounts, pending, code, clientOf(request)), next);
     } catch (error) {
-      if (isExpired(error)) return { view: logInView({ message: error.message }), status: 400 };
-      throw error;
+      if (!isExpired(error)) throw error;
+      const { title, content } = logInView();
+      return {
+        view: { title, content: [notice('bad', error.message, 'alert'), content] },
+        status: 400,
+      };
     }
   });
   return [...show, ...check];
@@ -140,18 +124,12 @@ function codePages(context: PageContext, accounts: AccountDeps): Route[] {
 const isExpired = (error: unknown): error is DomainError =>
   error instanceof DomainError && !(error instanceof ValidationError) && error.code === 'NOT_FOUND';
 
-function codeView(state: RefusedForm): View {
+function codeView(next: string | undefined): View {
   const hint =
     'The six digits that your authenticator shows. Without the device, enter one of your recovery codes.';
   const content = [
-    refusal(state),
-    form(
-      CODE,
-      {},
-      codeField(state, hint),
-      hidden('next', state.values?.['next'] ?? ''),
-      submit('Log in'),
-    ),
+    refusal(),
+    form(CODE, {}, codeField(hint), hidden('next', next ?? ''), submit('Log in')),
     h('p', null, link(LOG_IN, 'Log in with another account')),
   ];
   return { title: 'Two-factor code', content };

@@ -62,10 +62,7 @@ export function mailPages(
           `${path}/mails`,
           {},
           OPTIONAL_MAILS.map(({ kind, label }) =>
-            checkBox(
-              { name: kind, label },
-              { values: { [kind]: muted.includes(kind) ? '' : 'on' } },
-            ),
+            checkBox({ name: kind, label, value: muted.includes(kind) ? '' : 'on' }),
           ),
           submit('Save'),
         ),

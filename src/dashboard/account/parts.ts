@@ -8,10 +8,13 @@ import {
   MIN_PASSWORD_LENGTH,
   SESSION_COOKIE,
 } from '../../accounts/public.ts';
-import type { FormState } from '../view/fields.ts';
-import { textField } from '../view/fields.ts';
+import { DomainError } from '../../domain/index.ts';
+import { ValidationError } from '../../http/responses/errors.ts';
+import type { PageReply } from '../reply.ts';
+import { refused, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { icon } from '../view/url.ts';
+import { notice } from '../view/parts.ts';
+import { icon, link } from '../view/url.ts';
 import type { MerchantViewer, OperatorViewer } from '../viewer.ts';
 
 /** A field of a form; one that was not sent is empty. */
@@ -21,49 +24,34 @@ export const text = z.string().default('');
 export const tokenParams = z.object({ token: z.string() });
 
 /** The field of the e-mail address with which a user logs in. */
-export const emailField = (state: FormState, hint?: string) =>
-  textField(
-    {
-      name: 'email',
-      label: 'E-mail',
-      type: 'email',
-      hint,
-      required: true,
-      autocomplete: 'username',
-    },
-    state,
-  );
+export const emailField = (hint?: string) =>
+  textField({
+    name: 'email',
+    label: 'E-mail',
+    type: 'email',
+    hint,
+    required: true,
+    autocomplete: 'username',
+  });
 
 /** The field of the password that the user has. @param name where a page has several of them */
-export const passwordField = (
-  state: FormState,
-  { name = 'password', label = 'Password' }: { name?: string; label?: string } = {},
-) =>
-  textField(
-    { name, label, type: 'password', required: true, autocomplete: 'current-password' },
-    state,
-  );
+export const passwordField = (label = 'Password', name = 'password') =>
+  textField({ name, label, type: 'password', required: true, autocomplete: 'current-password' });
 
 /** The field of a password that the user chooses. */
-export const newPasswordField = (
-  state: FormState,
-  { name = 'newPassword', label = 'New password' }: { name?: string; label?: string } = {},
-) =>
-  textField(
-    {
-      name,
-      label,
-      type: 'password',
-      required: true,
-      autocomplete: 'new-password',
-      hint: `${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters of any kind. Several words that have nothing to do with each other are easy to remember and hard to guess.`,
-    },
-    state,
-  );
+export const newPasswordField = (label = 'New password', name = 'newPassword') =>
+  textField({
+    name,
+    label,
+    type: 'password',
+    required: true,
+    autocomplete: 'new-password',
+    hint: `${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters of any kind. Several words that have nothing to do with each other are easy to remember and hard to guess.`,
+  });
 
 /** The field of a two-factor code. @param name where a page has several of them */
-export const codeField = (state: FormState, hint: string, name = 'code') =>
-  textField({ name, label: 'Code', hint, required: true, autocomplete: 'one-time-code' }, state);
+export const codeField = (hint = 'From the app, or a recovery code.', name = 'code') =>
+  textField({ name, label: 'Code', hint, required: true, autocomplete: 'one-time-code' });
 
 /** The browser of a request, as the accounts record it. */
 export function clientOf(request: {
@@ -86,6 +74,32 @@ export type AccountAudience = 'merchant' | 'operator';
 /** The path of the viewer's account page. */
 export function accountPath(viewer: MerchantViewer | OperatorViewer): string {
   return 'environment' in viewer ? `/dashboard/${viewer.environment}/account` : '/operator/account';
+}
+
+/** The place in which the pages of an account say why a form was refused. */
+export const refusal = () => refused({ atFields: 'Something has to be corrected below.' });
+
+/**
+ * Replaces the page "Not found" of a link that has expired or was used by one that says what to do.
+ *
+ * @param next the path where the reader gets another link, and its text
+ */
+export async function orDeadLink(
+  action: () => Promise<PageReply>,
+  next: readonly [path: string, text: string],
+): Promise<PageReply> {
+  try {
+    return await action();
+  } catch (error) {
+    const isDead =
+      error instanceof DomainError &&
+      !(error instanceof ValidationError) &&
+      (error.code === 'NOT_FOUND' || error.code === 'INVALID_STATE');
+    if (!isDead) throw error;
+    const links = h('p', null, link('/dashboard/login', 'Log in'), ' or ', link(...next));
+    const content = [notice('bad', error.message, 'alert'), links];
+    return { status: 404, view: { title: 'This link does not work', content } };
+  }
 }
 
 /** The page after a mail with a link was sent. It does not say whether the address has an account. */

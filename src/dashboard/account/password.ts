@@ -11,8 +11,6 @@ import type { View } from '../view/layout.ts';
 import { setting } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
 import type { MerchantViewer, OperatorViewer } from '../viewer.ts';
-import type { RefusedForm } from './form-reply.ts';
-import { orShowAgain, refusal } from './form-reply.ts';
 import type { AccountAudience } from './parts.ts';
 import {
   accountPath,
@@ -20,6 +18,7 @@ import {
   codeField,
   newPasswordField,
   passwordField,
+  refusal,
   text,
 } from './parts.ts';
 
@@ -38,22 +37,17 @@ export function passwordPages(
     body: z.object({ password: text, code: text, newPassword: text }),
   }).handledBy(async (request) => {
     const { viewer, body } = request;
-    const path = accountPath(viewer);
-    return orShowAgain(
-      async () => {
-        const token = await changePassword(accounts, viewer.user, body, clientOf(request));
-        return { seeOther: `${path}?done=password`, setCookie: cookieText(SESSION_COOKIE, token) };
-      },
-      (state) => passwordView(viewer, state),
-    );
+    const token = await changePassword(accounts, viewer.user, body, clientOf(request));
+    const setCookie = cookieText(SESSION_COOKIE, token);
+    return { seeOther: `${accountPath(viewer)}?done=password`, setCookie };
   });
   return [...show, ...change];
 }
 
-function passwordView(viewer: MerchantViewer | OperatorViewer, state: RefusedForm = {}): View {
+function passwordView(viewer: MerchantViewer | OperatorViewer): View {
   const path = accountPath(viewer);
   const content = [
-    refusal(state),
+    refusal(),
     setting(
       'own-password',
       'Password',
@@ -61,9 +55,9 @@ function passwordView(viewer: MerchantViewer | OperatorViewer, state: RefusedFor
       form(
         `${path}/password`,
         {},
-        passwordField(state, { label: 'Your password' }),
-        viewer.user.hasTwoFactor && codeField(state, 'From the app, or a recovery code.'),
-        newPasswordField(state),
+        passwordField('Your password'),
+        viewer.user.hasTwoFactor && codeField(),
+        newPasswordField(),
         submit('Change the password'),
       ),
     ),

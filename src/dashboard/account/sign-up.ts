@@ -10,14 +10,14 @@ import { submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { hint } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
-import type { RefusedForm } from './form-reply.ts';
-import { orDeadLink, orShowAgain, refusal } from './form-reply.ts';
 import {
   clientOf,
   emailField,
   mailSentView,
   newPasswordField,
+  orDeadLink,
   passwordField,
+  refusal,
   text,
   tokenParams,
 } from './parts.ts';
@@ -27,46 +27,37 @@ const SIGN_UP = '/dashboard/sign-up';
 /** The pages on which a merchant signs up. */
 export function signUpPages(context: PageContext, accounts: AccountDeps): Route[] {
   const show = definePage(context, 'anyone', 'GET /sign-up').handledBy(async ({ viewer }) =>
-    viewer.user ? { seeOther: '/dashboard' } : { view: signUpView({}) },
+    viewer.user ? { seeOther: '/dashboard' } : { view: signUpView() },
   );
   const send = definePage(context, 'anyone', 'POST /sign-up', {
     body: z.object({ email: text, businessName: text, password: text }),
-  }).handledBy(async (request) =>
-    orShowAgain(
-      async () => {
-        await signUp(accounts, request.body, clientOf(request));
-        return { view: sentView(request.body.email) };
-      },
-      signUpView,
-      request.body,
-    ),
-  );
+  }).handledBy(async (request) => {
+    await signUp(accounts, request.body, clientOf(request));
+    return { view: sentView(request.body.email) };
+  });
   return [...show, ...send, ...confirmPages(context, accounts)];
 }
 
-function signUpView(state: RefusedForm): View {
+function signUpView(): View {
   const content = [
     h(
       'p',
       { class: 'lead' },
       'Take payments by UPI. Each is held until the delivery is undisputed, and then yours.',
     ),
-    refusal(state),
+    refusal(),
     form(
       SIGN_UP,
       {},
-      textField(
-        {
-          name: 'businessName',
-          label: 'Name of the business',
-          hint: 'Your buyers see it when they pay.',
-          required: true,
-          autocomplete: 'organization',
-        },
-        state,
-      ),
-      emailField(state, 'Your buyers see it, too, for questions about their orders.'),
-      newPasswordField(state, { name: 'password', label: 'Password' }),
+      textField({
+        name: 'businessName',
+        label: 'Name of the business',
+        hint: 'Your buyers see it when they pay.',
+        required: true,
+        autocomplete: 'organization',
+      }),
+      emailField('Your buyers see it, too, for questions about their orders.'),
+      newPasswordField('Password', 'password'),
       submit('Sign up'),
     ),
     h('p', null, 'You have an account? ', link('/dashboard/login', 'Log in')),
@@ -98,30 +89,23 @@ function confirmPages(context: PageContext, accounts: AccountDeps): Route[] {
     body: z.object({ password: text }),
   }).handledBy(async (request) => {
     const { token } = request.params;
-    return orDeadLink(
-      () =>
-        orShowAgain(
-          async () => {
-            const client = clientOf(request);
-            const session = await confirmSignUp(accounts, token, request.body.password, client);
-            return { seeOther: '/dashboard', setCookie: cookieText(SESSION_COOKIE, session) };
-          },
-          async (state) => confirmView(token, await findSignUp(accounts, token), state),
-        ),
-      [SIGN_UP, 'sign up again'],
-    );
+    return orDeadLink(async () => {
+      const client = clientOf(request);
+      const session = await confirmSignUp(accounts, token, request.body.password, client);
+      return { seeOther: '/dashboard', setCookie: cookieText(SESSION_COOKIE, session) };
+    }, [SIGN_UP, 'sign up again']);
   });
   return [...show, ...confirm];
 }
 
-function confirmView(token: string, waiting: WaitingSignUp, state: RefusedForm = {}): View {
+function confirmView(token: string, waiting: WaitingSignUp): View {
   const content = [
     h('p', null, h('strong', { dir: 'auto' }, waiting.businessName), ', ', waiting.email),
-    refusal(state),
+    refusal(),
     form(
       `/dashboard/confirm-email/${token}`,
       {},
-      passwordField(state, { label: 'The password that you have just chosen' }),
+      passwordField('The password that you have just chosen'),
       submit('Confirm the address'),
     ),
     hint('You did not sign up? Close this page: no account is created without the password.'),

@@ -21,10 +21,8 @@ import { facts, moment, notice, section, setting } from '../view/parts.ts';
 import { copyable, downloadText } from '../view/texts.ts';
 import { form, link } from '../view/url.ts';
 import type { MerchantViewer, OperatorViewer } from '../viewer.ts';
-import type { RefusedForm } from './form-reply.ts';
-import { orShowAgain, refusal } from './form-reply.ts';
 import type { AccountAudience } from './parts.ts';
-import { accountPath, clientOf, codeField, passwordField, text } from './parts.ts';
+import { accountPath, clientOf, codeField, passwordField, refusal, text } from './parts.ts';
 
 type Viewer = MerchantViewer | OperatorViewer;
 
@@ -44,21 +42,16 @@ export function twoFactorPages(
     return { seeOther: `${accountPath(viewer)}/two-factor` };
   });
   const confirm = definePage(context, audience, 'POST /account/two-factor/confirm', {
+    formPath: '/account/two-factor',
     body: z.object({ password: text, code: text }),
     isBeforeTwoFactor: true,
   }).handledBy(async (request) => {
     const { viewer, body } = request;
-    return orShowAgain(
-      async () => {
-        const client = clientOf(request);
-        const change = await confirmTwoFactor(accounts, viewer.user, body, client);
-        return {
-          view: codesView(change.recoveryCodes, viewer, 'Two-factor authentication is on.'),
-          setCookie: cookieText(SESSION_COOKIE, change.sessionToken),
-        };
-      },
-      (state) => twoFactorView(accounts, viewer, state),
-    );
+    const change = await confirmTwoFactor(accounts, viewer.user, body, clientOf(request));
+    return {
+      view: codesView(change.recoveryCodes, viewer, 'Two-factor authentication is on.'),
+      setCookie: cookieText(SESSION_COOKIE, change.sessionToken),
+    };
   });
   return [...show, ...start, ...confirm, ...changePages(context, accounts, audience)];
 }
@@ -70,41 +63,26 @@ function changePages(
   audience: AccountAudience,
 ): Route[] {
   const renew = definePage(context, audience, 'POST /account/two-factor/recovery-codes', {
-    body: z.object({ codesPassword: text, codesCode: text }),
+    formPath: '/account/two-factor',
+    body: z.object({ 'codes-password': text, 'codes-code': text }),
   }).handledBy(async (request) => {
     const { viewer, body } = request;
-    return orShowAgain(
-      async () => {
-        const given = { password: body.codesPassword, code: body.codesCode };
-        const codes = await renewRecoveryCodes(accounts, viewer.user, given, clientOf(request));
-        return { view: codesView(codes, viewer, 'The old recovery codes no longer work.') };
-      },
-      ({ violations = {}, message }) => {
-        const renamed = { codesPassword: violations['password'], codesCode: violations['code'] };
-        return twoFactorView(accounts, viewer, { violations: renamed, message });
-      },
-    );
+    const given = { password: body['codes-password'], code: body['codes-code'] };
+    const codes = await renewRecoveryCodes(accounts, viewer.user, given, clientOf(request));
+    return { view: codesView(codes, viewer, 'The old recovery codes no longer work.') };
   });
   const off = definePage(context, audience, 'POST /account/two-factor/off', {
+    formPath: '/account/two-factor',
     body: z.object({ password: text, code: text }),
   }).handledBy(async (request) => {
     const { viewer, body } = request;
-    return orShowAgain(
-      async () => {
-        await disableTwoFactor(accounts, viewer.user, body, clientOf(request));
-        return { seeOther: `${accountPath(viewer)}?done=two-factor-off` };
-      },
-      (state) => twoFactorView(accounts, viewer, state),
-    );
+    await disableTwoFactor(accounts, viewer.user, body, clientOf(request));
+    return { seeOther: `${accountPath(viewer)}?done=two-factor-off` };
   });
   return [...renew, ...off];
 }
 
-async function twoFactorView(
-  accounts: AccountDeps,
-  viewer: Viewer,
-  state: RefusedForm = {},
-): Promise<View> {
+async function twoFactorView(accounts: AccountDeps, viewer: Viewer): Promise<View> {
   const path = accountPath(viewer);
   const [{ since, recoveryCodesLeft }, setUp] = await Promise.all([
     readTwoFactor(accounts, viewer.user),
@@ -113,7 +91,7 @@ async function twoFactorView(
   const back = h('p', null, link(path, 'Back to the account'));
   if (since !== null) {
     const content = [
-      refusal(state),
+      refusal(),
       section(
         'on',
         'Two-factor is on',
@@ -122,13 +100,13 @@ async function twoFactorView(
           'Recovery codes': `${recoveryCodesLeft} of 10 left`,
         }),
       ),
-      renewSection(path, state),
-      offSection(path, viewer, state),
+      renewSection(path),
+      offSection(path, viewer),
       back,
     ];
     return { title: 'Two-factor authentication', content };
   }
-  const content = setUp ? setUpParts(path, setUp, state) : startParts(path);
+  const content = setUp ? setUpParts(path, setUp) : startParts(path);
   return { title: 'Set up two-factor', content: [...content, back] };
 }
 
@@ -143,9 +121,9 @@ function startParts(path: string) {
   ];
 }
 
-function setUpParts(path: string, { secret, uri }: TwoFactorSetUp, state: RefusedForm) {
+function setUpParts(path: string, { secret, uri }: TwoFactorSetUp) {
   return [
-    refusal(state),
+    refusal(),
     setting(
       'scan',
       '1. Add the account to the app',
@@ -160,8 +138,8 @@ function setUpParts(path: string, { secret, uri }: TwoFactorSetUp, state: Refuse
       form(
         `${path}/two-factor/confirm`,
         {},
-        codeField(state, 'Six digits. They change every 30 seconds.'),
-        passwordField(state, { label: 'Your password' }),
+        codeField('Six digits. They change every 30 seconds.'),
+        passwordField('Your password'),
         submit('Switch on'),
       ),
     ),
@@ -189,7 +167,7 @@ function codesView(codes: readonly string[], viewer: Viewer, done: string): View
   return { title: 'Recovery codes', content };
 }
 
-function renewSection(path: string, state: RefusedForm) {
+function renewSection(path: string) {
   return setting(
     'renew',
     'New recovery codes',
@@ -197,14 +175,14 @@ function renewSection(path: string, state: RefusedForm) {
     form(
       `${path}/two-factor/recovery-codes`,
       {},
-      passwordField(state, { name: 'codesPassword', label: 'Your password' }),
-      codeField(state, 'From the app, or a recovery code.', 'codesCode'),
+      passwordField('Your password', 'codes-password'),
+      codeField(undefined, 'codes-code'),
       submit('Make new codes', 'second'),
     ),
   );
 }
 
-function offSection(path: string, viewer: Viewer, state: RefusedForm) {
+function offSection(path: string, viewer: Viewer) {
   const isOperator = !('environment' in viewer);
   return setting(
     'off',
@@ -215,8 +193,8 @@ function offSection(path: string, viewer: Viewer, state: RefusedForm) {
     form(
       `${path}/two-factor/off`,
       {},
-      passwordField(state, { label: 'Your password' }),
-      codeField(state, 'From the app, or a recovery code.'),
+      passwordField('Your password'),
+      codeField(),
       submit('Switch off', 'danger'),
     ),
   );

@@ -76,7 +76,9 @@ async function ask(form) {
     const body = new URLSearchParams(new FormData(form));
     const response = await fetch(form.action, { method: 'POST', body });
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-    dialog.replaceChildren(page.querySelector('.confirmation'));
+    const question = page.querySelector('.confirmation');
+    if (!question) throw new Error('The form was refused, or the password is asked for first');
+    dialog.replaceChildren(question);
     dialog.showModal();
   } catch {
     form.submit();
@@ -99,16 +101,24 @@ dialog.addEventListener('click', (event) => {
 const main = document.querySelector('main[data-live]');
 const POLL_MS = 5000;
 const MAX_WAIT_MS = 60000;
+/** So long after a link or a button was used, its page may still come: a reload would stop it. */
+const ANSWER_MS = 30000;
 let failures = 0;
+let leftAtMs = -Infinity;
+addEventListener('beforeunload', () => (leftAtMs = Date.now()));
 
 function hasTyped() {
   const isChanged = (field) => field.value !== field.defaultValue;
   return [...main.querySelectorAll('textarea, input:not([type=hidden])')].some(isChanged);
 }
 
-/** Whether a reload would take something away: typed text, an open form, the menu or a question. */
+/**
+ * Whether a reload would take something away: typed text, an open form, the menu, a question, or the
+ * page that a link or a button has just asked for.
+ */
 const isInUse = () =>
   hasTyped() ||
+  Date.now() - leftAtMs < ANSWER_MS ||
   document.querySelector(':popover-open, dialog[open], main details[open] form') !== null;
 
 async function check() {

@@ -4,7 +4,7 @@ import { PAID_STATUSES } from '../../domain/index.ts';
 import type { MoneyDay } from '../../ledger/public.ts';
 import type { DayOfOrders, DueRelease } from '../../orders/public.ts';
 import { countText, numberText, rupeesText } from '../../pages/format.ts';
-import type { FormState } from '../view/fields.ts';
+import type { FormState } from '../view/typed.ts';
 import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
 import {
@@ -100,8 +100,9 @@ function otherDates(path: string, period: Period, state: FormState) {
     h('summary', null, 'Other dates'),
     filterForm(
       path,
-      textField({ name: 'from', label: 'From', type: 'date' }, state),
-      textField({ name: 'to', label: 'To', type: 'date' }, state),
+      state,
+      textField({ name: 'from', label: 'From', type: 'date' }),
+      textField({ name: 'to', label: 'To', type: 'date' }),
     ),
   );
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { daySchema } from '../../ledger/public.ts';
 import { INDIA_OFFSET_MS } from '../../pages/format.ts';
-import type { FormState } from '../view/fields.ts';
+import type { FormState } from '../view/typed.ts';
 
 /** The lengths to choose from; the middle one if nothing is chosen. */
 export const PRESET_DAYS = [7, 30, 90] as const;
@@ -53,12 +53,14 @@ export function readPeriod(
   };
 }
 
+/** What a field says whose text is no day. */
+export const WRONG_DAY = 'must be a day such as 2026-11-22';
+
 const isDay = (text: string) => daySchema.safeParse(text).success;
 
 function violationsOf({ from, to }: { from: string; to: string }, today: string) {
-  const wrong = 'must be a day such as 2026-11-22';
-  if (!isDay(to)) return { to: wrong };
-  if (!isDay(from)) return { from: wrong };
+  if (!isDay(to)) return { to: WRONG_DAY };
+  if (!isDay(from)) return { from: WRONG_DAY };
   if (to > today) return { to: `must not be after today, ${dayText(today)}` };
   if (from > to) return { from: 'must not be after the last day' };
   if (countDays(from, to) > MOST_DAYS) return { from: `must be at most ${MOST_DAYS} days before` };
@@ -99,4 +101,13 @@ function countDays(from: string, to: string): number {
 /** "27 Nov 2026" */
 export function dayText(day: string): string {
   return dayFormat.format(new Date(day));
+}
+
+/** The beginning of a day in India; null if the text is no day, undefined if it is empty. */
+export function startOfDay(text: string | undefined): Date | null | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return null;
+  const at = new Date(`${text}T00:00:00+05:30`);
+  // No row is older than 1970, and PostgreSQL does not read the year 0.
+  return at.getTime() >= 0 ? at : null;
 }

@@ -25,7 +25,7 @@ import { shortId, shortMoment, shortOrder } from '../view/texts.ts';
 import { link, pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
-import { addDays, dayText, todayInIndia } from './period.ts';
+import { addDays, dayText, todayInIndia, WRONG_DAY } from './period.ts';
 
 /** The statement of a merchant's day, and the same as a CSV file. */
 export const statementPages = [statementPage, statementFile];
@@ -67,15 +67,13 @@ const TITLE = 'Statements';
 const dayForm = (viewer: MerchantViewer, day: string, violation?: string) =>
   filterForm(
     pathOf(viewer, '/statements'),
-    textField(
-      { name: 'day', label: 'Day in India', type: 'date' },
-      { values: { day }, violations: violation === undefined ? {} : { day: violation } },
-    ),
+    { values: { day }, violations: { day: violation } },
+    textField({ name: 'day', label: 'Day in India', type: 'date' }),
   );
 
 const wrongDay = (viewer: MerchantViewer, typed: string): View => ({
   title: TITLE,
-  content: dayForm(viewer, typed, 'must be a day such as 2026-11-22'),
+  content: dayForm(viewer, typed, WRONG_DAY),
 });
 
 interface Shown {

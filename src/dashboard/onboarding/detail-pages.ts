@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { BUSINESS_KINDS } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
-import { ValidationError } from '../../http/responses/errors.ts';
 import type { Application } from '../../onboarding/public.ts';
 import {
   mayEdit,
@@ -13,10 +12,9 @@ import {
 import type { PageContext } from '../context.ts';
 import { noticed } from '../context.ts';
 import { definePage } from '../page.ts';
-import type { PageReply } from '../reply.ts';
-import type { FormState } from '../view/fields.ts';
-import { choice, submit, textField } from '../view/fields.ts';
-import { notice, section } from '../view/parts.ts';
+import { choice, refused, submit, textField } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
+import { section } from '../view/parts.ts';
 import { form } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import type { OnboardingPageDeps, ShownStep } from './parts.ts';
@@ -129,13 +127,9 @@ function showStep(context: PageContext, deps: OnboardingPageDeps, step: DetailSt
   }).handledBy(async ({ viewer }) => {
     const application = await readApplication(deps.sql, viewer.merchantId);
     if (!mayEdit(application.state)) return { seeOther: stepPath(viewer, 'review') };
-    const values = withoutNulls(step.valuesOf(application));
-    return stepReply(viewer, application, step, { values });
+    return { view: stepView(viewer, application, step) };
   });
 }
-
-const withoutNulls = (values: Record<string, string | null>) =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? '']));
 
 function saveStep(context: PageContext, deps: OnboardingPageDeps, step: DetailStep): Route[] {
   return definePage(context, 'merchant', `POST /onboarding/${step.step}`, {
@@ -144,49 +138,40 @@ function saveStep(context: PageContext, deps: OnboardingPageDeps, step: DetailSt
     ),
   }).handledBy(async (request) => {
     const { viewer, actor, body: values } = request;
-    try {
-      await noticed(deps, request, { kind: 'application.bank' }, (alongside) =>
-        step.save({ ...deps, actor, alongside }, viewer.merchantId, values),
-      );
-    } catch (error) {
-      if (!(error instanceof ValidationError)) throw error;
-      const application = await readApplication(deps.sql, viewer.merchantId);
-      const violations = error.validationErrors;
-      return { ...stepReply(viewer, application, step, { values, violations }), status: 400 };
-    }
+    await noticed(deps, request, { kind: 'application.bank' }, (alongside) =>
+      step.save({ ...deps, actor, alongside }, viewer.merchantId, values),
+    );
     return { seeOther: stepPath(viewer, step.next) };
   });
 }
 
-function stepReply(
+function stepView(
   viewer: MerchantViewer,
   application: Application,
-  { step, title, lead, fields, hintsOf }: DetailStep,
-  state: FormState,
-): Extract<PageReply, { view: unknown }> {
+  { step, title, lead, fields, hintsOf, valuesOf }: DetailStep,
+): View {
   const hints = hintsOf?.(application) ?? {};
+  const stored = valuesOf(application);
   return {
-    view: {
-      title,
-      content: [
-        applicationSteps(viewer, application, step),
-        state.violations &&
-          notice('bad', 'This was not saved. See what is wrong at each field.', 'alert'),
-        section(
-          'form',
-          lead,
-          form(
-            stepPath(viewer, step),
-            { 'aria-label': title },
-            ...fields.map(({ choices, ...field }) =>
-              choices
-                ? choice({ ...field, choices, placeholder: 'Choose' }, state)
-                : textField({ ...field, hint: hints[field.name] ?? field.hint }, state),
-            ),
-            submit('Save and continue'),
-          ),
+    title,
+    content: [
+      applicationSteps(viewer, application, step),
+      refused({ atFields: 'This was not saved. See what is wrong at each field.' }),
+      section(
+        'form',
+        lead,
+        form(
+          stepPath(viewer, step),
+          { 'aria-label': title },
+          ...fields.map(({ choices, ...given }) => {
+            const field = { ...given, value: stored[given.name] };
+            return choices
+              ? choice({ ...field, choices, placeholder: 'Choose' })
+              : textField({ ...field, hint: hints[field.name] ?? field.hint });
+          }),
+          submit('Save and continue'),
         ),
-      ],
-    },
+      ),
+    ],
   };
 }

@@ -1,7 +1,7 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
+import { ValidationError } from '../../http/responses/errors.ts';
 import type { Application, DocumentFacts, DocumentKind } from '../../onboarding/public.ts';
 import {
   addDocument,
@@ -14,11 +14,11 @@ import {
   removeDocument,
 } from '../../onboarding/public.ts';
 import type { PageContext } from '../context.ts';
+import { refusedAt } from '../context.ts';
 import { definePage } from '../page.ts';
-import type { PageReply } from '../reply.ts';
 import { documentReply, documentTable, missingList } from '../view/application.ts';
-import type { FormState } from '../view/fields.ts';
-import { choice, fileField, submit } from '../view/fields.ts';
+import { choice, fileField, refused, submit } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
 import { doneNotice, notice, section } from '../view/parts.ts';
 import { form, link, pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -41,7 +41,7 @@ function showDocuments(context: PageContext, deps: OnboardingPageDeps): Route[] 
   }).handledBy(async ({ viewer, query: { done } }) => {
     const application = await readApplication(deps.sql, viewer.merchantId);
     if (!mayEdit(application.state)) return { seeOther: stepPath(viewer, 'review') };
-    return documentsReply(viewer, application, doneNotice(DONE, done));
+    return { view: documentsView(viewer, application, done) };
   });
 }
 
@@ -53,24 +53,15 @@ function uploadForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
       file: z.instanceof(File, { error: 'must be a file' }).optional(),
     }),
   }).handledBy(async ({ viewer, actor, body: { kind, file } }) => {
-    try {
-      if (!isDocumentKind(kind)) throw refused('Choose what the document proves');
-      if (file === undefined) throw refused('Choose a file');
-      const upload = { kind, fileName: file.name, content: await file.bytes() };
-      await addDocument({ ...deps, actor }, viewer.merchantId, upload);
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.code !== 'BAD_REQUEST') throw error;
-      const application = await readApplication(deps.sql, viewer.merchantId);
-      const field = isDocumentKind(kind) ? 'file' : 'kind';
-      const state = { values: { kind }, violations: { [field]: error.message } };
-      const message = notice('bad', 'The document was not stored.', 'alert');
-      return { ...documentsReply(viewer, application, message, state), status: 400 };
+    if (!isDocumentKind(kind)) {
+      throw new ValidationError({ kind: 'Choose what the document proves' });
     }
+    if (file === undefined) throw new ValidationError({ file: 'Choose a file' });
+    const upload = { kind, fileName: file.name, content: await file.bytes() };
+    await refusedAt('file', () => addDocument({ ...deps, actor }, viewer.merchantId, upload));
     return { seeOther: pathWith(stepPath(viewer, 'documents'), { done: 'added' }) };
   });
 }
-
-const refused = (message: string) => new DomainError('BAD_REQUEST', message);
 
 const isDocumentKind = (kind: string): kind is DocumentKind => Object.hasOwn(DOCUMENT_KINDS, kind);
 
@@ -91,12 +82,11 @@ function download(context: PageContext, deps: OnboardingPageDeps): Route[] {
   );
 }
 
-function documentsReply(
+function documentsView(
   viewer: MerchantViewer,
   application: Application,
-  message: ReturnType<typeof doneNotice>,
-  state: FormState = {},
-): Extract<PageReply, { view: unknown }> {
+  done: string | undefined,
+): View {
   const missing = missingOf(application).documents;
   const path = stepPath(viewer, 'documents');
   const remove = ({ documentId, fileName }: DocumentFacts) =>
@@ -106,38 +96,37 @@ function documentsReply(
       submit('Remove', 'small'),
     );
   return {
-    view: {
-      title: 'Your documents',
-      content: [
-        applicationSteps(viewer, application, 'documents'),
-        message,
-        section(
-          'stored',
-          'Stored documents',
-          documentTable(application.documents, ({ documentId }) => `${path}/${documentId}`, remove),
-          missingList(missing),
-          missing.length === 0 &&
-            h('p', null, link(stepPath(viewer, 'review'), 'Continue to the review')),
-        ),
-        application.documents.length < MAX_DOCUMENTS
-          ? uploadSection(path, { ...state, values: state.values ?? nextKind(application) })
-          : notice('plain', `You have ${MAX_DOCUMENTS} documents. Remove one to upload another.`),
-      ],
-    },
+    title: 'Your documents',
+    content: [
+      applicationSteps(viewer, application, 'documents'),
+      doneNotice(DONE, done),
+      refused({ atFields: 'The document was not stored.' }),
+      section(
+        'stored',
+        'Stored documents',
+        documentTable(application.documents, ({ documentId }) => `${path}/${documentId}`, remove),
+        missingList(missing),
+        missing.length === 0 &&
+          h('p', null, link(stepPath(viewer, 'review'), 'Continue to the review')),
+      ),
+      application.documents.length < MAX_DOCUMENTS
+        ? uploadSection(path, nextKind(application))
+        : notice('plain', `You have ${MAX_DOCUMENTS} documents. Remove one to upload another.`),
+    ],
   };
 }
 
 /** Suggests what has no document yet. */
-function nextKind({ documents }: Application): NonNullable<FormState['values']> {
+function nextKind({ documents }: Application): string | undefined {
   const given = new Set<string>(documents.map(({ kind }) => kind));
-  return { kind: Object.keys(DOCUMENT_KINDS).find((kind) => !given.has(kind)) };
+  return Object.keys(DOCUMENT_KINDS).find((kind) => !given.has(kind));
 }
 
 const KIND_CHOICES = Object.fromEntries(
   Object.entries(DOCUMENT_KINDS).map(([kind, { label }]) => [kind, label]),
 );
 
-function uploadSection(path: string, state: FormState) {
+function uploadSection(path: string, kind: string | undefined) {
   return section(
     'upload',
     'Upload a document',
@@ -151,26 +140,21 @@ function uploadSection(path: string, state: FormState) {
     form(
       path,
       { enctype: 'multipart/form-data', 'aria-label': 'Upload a document' },
-      choice(
-        {
-          name: 'kind',
-          label: 'What it proves',
-          choices: KIND_CHOICES,
-          placeholder: 'Choose',
-          required: true,
-        },
-        state,
-      ),
-      fileField(
-        {
-          name: 'file',
-          label: 'File',
-          hint: 'PDF, JPEG or PNG, up to 5 MB. It is stored encrypted.',
-          accept: '.pdf,.jpg,.jpeg,.png,application/pdf,image/jpeg,image/png',
-          required: true,
-        },
-        state,
-      ),
+      choice({
+        name: 'kind',
+        label: 'What it proves',
+        choices: KIND_CHOICES,
+        placeholder: 'Choose',
+        required: true,
+        value: kind,
+      }),
+      fileField({
+        name: 'file',
+        label: 'File',
+        hint: 'PDF, JPEG or PNG, up to 5 MB. It is stored encrypted.',
+        accept: '.pdf,.jpg,.jpeg,.png,application/pdf,image/jpeg,image/png',
+        required: true,
+      }),
       submit('Upload'),
     ),
   );

@@ -1,6 +1,5 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { Application } from '../../onboarding/public.ts';
 import {
@@ -13,7 +12,6 @@ import {
 } from '../../onboarding/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import type { PageReply } from '../reply.ts';
 import {
   applicationState,
   bankFacts,
@@ -24,7 +22,8 @@ import {
   notReadyText,
   SUSPENSION_STOPS,
 } from '../view/application.ts';
-import { hidden, submit } from '../view/fields.ts';
+import { hidden, refused, submit } from '../view/fields.ts';
+import type { View } from '../view/layout.ts';
 import { moment, notice, setting, written } from '../view/parts.ts';
 import { form, link, pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -40,48 +39,40 @@ function showReview(context: PageContext, deps: OnboardingPageDeps): Route[] {
     query: z.object({ done: z.literal('submitted').optional().catch(undefined) }),
   }).handledBy(async ({ viewer, query: { done } }) => {
     const application = await readApplication(deps.sql, viewer.merchantId);
-    const message = done && notice('good', 'Your application is submitted.', 'status');
-    return reviewReply(viewer, application, message);
+    return { view: reviewView(viewer, application, done) };
   });
 }
 
 function submitForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
   return definePage(context, 'merchant', 'POST /onboarding/submit', {
     formPath: '/onboarding',
+    refusals: ['INVALID_STATE'],
     body: z.object({ version: z.string().default('') }),
   }).handledBy(async ({ viewer, actor, body: { version } }) => {
-    try {
-      await submitApplication({ ...deps, actor }, viewer.merchantId, version);
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.code !== 'INVALID_STATE') throw error;
-      const application = await readApplication(deps.sql, viewer.merchantId);
-      const message = notice('bad', `${error.message}.`, 'alert');
-      return { ...reviewReply(viewer, application, message), status: 400 };
-    }
+    await submitApplication({ ...deps, actor }, viewer.merchantId, version);
     return { seeOther: pathWith(stepPath(viewer, 'review'), { done: 'submitted' }) };
   });
 }
 
-function reviewReply(
+function reviewView(
   viewer: MerchantViewer,
   application: Application,
-  message: ReturnType<typeof notice> | undefined,
-): Extract<PageReply, { view: unknown }> {
+  done: 'submitted' | undefined,
+): View {
   const isEditable = mayEdit(application.state);
   return {
-    view: {
-      title: 'Your business',
-      hasOwnHeading: true,
-      content: [
-        h('h1', { class: 'named' }, 'Your business ', applicationState(application.state)),
-        message,
-        stateNotice(viewer, application),
-        isEditable && applicationSteps(viewer, application, 'review'),
-        isEditable && changesSection(application),
-        ...detailSections(viewer, application, isEditable),
-        isEditable && submitSection(viewer, application),
-      ],
-    },
+    title: 'Your business',
+    hasOwnHeading: true,
+    content: [
+      h('h1', { class: 'named' }, 'Your business ', applicationState(application.state)),
+      done && notice('good', 'Your application is submitted.', 'status'),
+      refused({ end: '.' }),
+      stateNotice(viewer, application),
+      isEditable && applicationSteps(viewer, application, 'review'),
+      isEditable && changesSection(application),
+      ...detailSections(viewer, application, isEditable),
+      isEditable && submitSection(viewer, application),
+    ],
   };
 }
 

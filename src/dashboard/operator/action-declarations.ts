@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { h } from 'preact';
 import type { OperatorAction, OperatorRole } from '../../accounts/public.ts';
 import { DISPUTES_PER_DAY } from '../../accounts/public.ts';
 import type { Actor } from '../../db/actor.ts';
@@ -20,8 +21,8 @@ import {
   retryGatewayCalls,
 } from '../../payments/public.ts';
 import type { Proposed } from '../../proposals/public.ts';
-import type { FormState } from '../view/fields.ts';
 import { checkBox, choice, textField } from '../view/fields.ts';
+import { useOwnForm } from '../view/typed.ts';
 import type { DoneCode, OperatorPageDeps } from './parts.ts';
 import { reasonField } from './parts.ts';
 
@@ -54,7 +55,7 @@ export interface OrderAction {
   readonly permission: OperatorAction;
   /** Whether it is offered; the action itself decides when it is carried out. */
   readonly fits: (state: ShownState) => boolean;
-  readonly fields: (state: FormState) => ComponentChildren[];
+  readonly fields: () => ComponentChildren[];
   /** What will happen, asked before an action that moves money. @throws DomainError */
   readonly confirmation?: (
     deps: OperatorPageDeps,
@@ -74,10 +75,22 @@ export interface OrderAction {
   ) => Promise<DoneCode>;
 }
 
-const sharedReason = (state: FormState) =>
-  reasonField('Both sides read it.', state, { maxLength: 2000 });
-const timelineReason = (state: FormState) =>
-  reasonField('Both sides read it in the timeline.', state);
+const sharedReason = () => reasonField('Both sides read it.', { maxLength: 2000 });
+const timelineReason = () => reasonField('Both sides read it in the timeline.');
+
+/** Offered once the gateway could not be read. */
+function NotChecked() {
+  const state = useOwnForm();
+  const isOffered =
+    state?.again?.refusal?.code === 'GATEWAY_UNAVAILABLE' ||
+    state?.values['notChecked'] !== undefined;
+  if (!isOffered) return null;
+  return checkBox({
+    name: 'notChecked',
+    label: 'Not checked: record it even if the gateway cannot be read',
+    hint: 'Look into the dashboard of the gateway first.',
+  });
+}
 
 /** The actions on an order, by the last part of their path. */
 export const ORDER_ACTIONS = {
@@ -87,7 +100,7 @@ export const ORDER_ACTIONS = {
     permission: 'order.retry',
     fits: ({ workflows }) =>
       workflows.gatewayCalls.some(({ state }) => state === 'waiting' || state === 'paused'),
-    fields: (state) => [reasonField('For the audit log.', state)],
+    fields: () => [reasonField('For the audit log.')],
     carryOut: async (deps, orderNumber, { reason }) => {
       await retryGatewayCalls(deps, orderNumber, reason, RETRY_WAIT_MS);
       return 'retry';
@@ -109,9 +122,7 @@ export const ORDER_ACTIONS = {
     button: 'Raise the dispute',
     permission: 'dispute.raise',
     fits: ({ order }) => transitionOf(order, 'dispute') !== undefined,
-    fields: (state) => [
-      reasonField("The buyer's reason, 10 to 2000 characters.", state, { maxLength: 2000 }),
-    ],
+    fields: () => [reasonField("The buyer's reason, 10 to 2000 characters.", { maxLength: 2000 })],
     carryOut: async (deps, orderNumber, { reason }) => {
       await raiseDisputeForBuyer(deps, orderNumber, reason, DISPUTES_PER_DAY[deps.role]);
       return 'dispute';
@@ -122,18 +133,15 @@ export const ORDER_ACTIONS = {
     button: 'Decide',
     permission: 'dispute.decide',
     fits: ({ order }) => transitionOf(order, 'decideForBuyer') !== undefined,
-    fields: (state) => [
-      choice(
-        {
-          name: 'winner',
-          label: 'Decide for',
-          required: true,
-          placeholder: 'Choose',
-          choices: { merchant: 'the merchant', buyer: 'the buyer, who is refunded' },
-        },
-        state,
-      ),
-      sharedReason(state),
+    fields: () => [
+      choice({
+        name: 'winner',
+        label: 'Decide for',
+        required: true,
+        placeholder: 'Choose',
+        choices: { merchant: 'the merchant', buyer: 'the buyer, who is refunded' },
+      }),
+      sharedReason(),
     ],
     confirmation: ({ sql }, orderNumber, { winner }) =>
       consequenceOfDecision(sql, rupeesText, orderNumber, winnerOf(winner)),
@@ -151,7 +159,7 @@ export const ORDER_ACTIONS = {
     button: 'Refund the buyer',
     permission: 'order.refund',
     fits: (state) => !state.canMerchantRefund && transitionOf(state.order, 'refund') !== undefined,
-    fields: (state) => [timelineReason(state)],
+    fields: () => [timelineReason()],
     confirmation: ({ sql }, orderNumber) => consequenceOfRefund(sql, rupeesText, orderNumber),
     proposed: { kind: 'order.refund', parametersOf: () => ({}) },
     carryOut: async (deps, orderNumber, { reason }) => {
@@ -170,39 +178,24 @@ export const ORDER_ACTIONS = {
       view.payments.some(
         ({ surplusReason, refundedAt }) => surplusReason !== null && refundedAt === null,
       ),
-    fields: (state) => [
-      choice(
-        {
-          name: 'outcome',
-          label: 'Where the money went',
-          choices: {
-            '': 'as its pending operation says',
-            released: 'to the merchant: COMPLETED',
-            refunded: 'back to the buyer: REFUNDED',
-          },
+    fields: () => [
+      choice({
+        name: 'outcome',
+        label: 'Where the money went',
+        choices: {
+          '': 'as its pending operation says',
+          released: 'to the merchant: COMPLETED',
+          refunded: 'back to the buyer: REFUNDED',
         },
-        state,
-      ),
-      textField(
-        {
-          name: 'reference',
-          label: 'Reference of the bank transfer',
-          hint: 'Such as its UTR, if there was one.',
-          maxLength: 200,
-        },
-        state,
-      ),
-      timelineReason(state),
-      // Offered once the gateway could not be read.
-      state.values?.['notChecked'] !== undefined &&
-        checkBox(
-          {
-            name: 'notChecked',
-            label: 'Not checked: record it even if the gateway cannot be read',
-            hint: 'Look into the dashboard of the gateway first.',
-          },
-          state,
-        ),
+      }),
+      textField({
+        name: 'reference',
+        label: 'Reference of the bank transfer',
+        hint: 'Such as its UTR, if there was one.',
+        maxLength: 200,
+      }),
+      timelineReason(),
+      h(NotChecked, null),
     ],
     confirmation: async ({ sql }, orderNumber, { outcome, notChecked }) => {
       const asked = outcomeOf(outcome);

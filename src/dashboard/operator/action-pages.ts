@@ -2,15 +2,16 @@ import { h } from 'preact';
 import { z } from 'zod';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
+import { ValidationError } from '../../http/responses/errors.ts';
 import type { Consequence } from '../../payments/public.ts';
 import { OrderNotNotifiedError } from '../../payments/public.ts';
 import type { Proposer } from '../../proposals/public.ts';
 import { needsProposal } from '../../proposals/public.ts';
 import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
+import { definePage, refusalsExcept } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import { confirmationView } from '../view/confirmation.ts';
-import type { FormState } from '../view/fields.ts';
+import { refused } from '../view/fields.ts';
 import { hint, notice, objectHead, written } from '../view/parts.ts';
 import type { ActionName, ActionValues, OrderAction } from './action-declarations.ts';
 import { ORDER_ACTIONS } from './action-declarations.ts';
@@ -34,6 +35,9 @@ const body = z.object({
   confirmed: z.literal('yes').optional(),
 });
 
+/** Of an order that does not exist, there is no form. */
+const REFUSALS = refusalsExcept('ORDER_NOT_FOUND');
+
 /** For each action on an order: its form, its confirmation if it moves money, and its execution. */
 export function actionPages(context: PageContext, deps: OperatorPageDeps): Route[] {
   return (Object.keys(ORDER_ACTIONS) as ActionName[]).flatMap((name) => {
@@ -43,11 +47,12 @@ export function actionPages(context: PageContext, deps: OperatorPageDeps): Route
       needsSecondPerson(deps, action, order);
     const page = { permission, params, asksAgain };
     const show = definePage(context, 'operator', `GET /orders/{order}/${name}`, page).handledBy(
-      async ({ params: { order } }) => ({ view: formView(name, order, {}) }),
+      async ({ params: { order } }) => ({ view: formView(name, order) }),
     );
     const carryOut = definePage(context, 'operator', `POST /orders/{order}/${name}`, {
       ...page,
       body,
+      refusals: REFUSALS,
       responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     }).handledBy(async ({ params: { order }, body: values, viewer, actor }) => {
       try {
@@ -60,7 +65,7 @@ export function actionPages(context: PageContext, deps: OperatorPageDeps): Route
         const proposer = proposerOf({ viewer, actor });
         return await perform(deps, { name, orderNumber: order, values, isProposed }, proposer);
       } catch (error) {
-        return refusedForm(name, order, { values, error });
+        throw refusalOf(error);
       }
     });
     return [...show, ...carryOut];
@@ -115,32 +120,20 @@ function assertReason({ confirmation }: OrderAction, { reason }: ActionValues): 
   }
 }
 
-/** The form with what was typed and the refusal. @throws every error that is no refusal */
-function refusedForm(
-  name: ActionName,
-  orderNumber: string,
-  { values: typed, error }: { values: z.output<typeof body>; error: unknown },
-): PageReply {
-  const isUnread = error instanceof DomainError && error.code === 'GATEWAY_UNAVAILABLE';
-  const { confirmed: _, ...given } = typed;
-  const values = isUnread ? { ...given, notChecked: '' } : given;
-  const isRefusal = error instanceof DomainError || error instanceof OrderNotNotifiedError;
-  if (!isRefusal) throw error;
-  if (error instanceof DomainError && error.code === 'ORDER_NOT_FOUND') throw error;
+/** An error as the form shows it: at its field if it is about one. */
+function refusalOf(error: unknown): unknown {
+  if (error instanceof OrderNotNotifiedError) return new DomainError('BAD_REQUEST', error.message);
+  if (!(error instanceof DomainError)) return error;
   const field = ['reason', 'reference'].find((one) => error.message.startsWith(`The ${one} `));
-  const state = field ? { values, violations: { [field]: error.message } } : { values };
-  return {
-    status: 400,
-    view: formView(name, orderNumber, state, field ? undefined : error.message),
-  };
+  return field ? new ValidationError({ [field]: error.message }) : error;
 }
 
-function formView(name: ActionName, orderNumber: string, state: FormState, refusal?: string) {
+function formView(name: ActionName, orderNumber: string) {
   const { title } = ORDER_ACTIONS[name];
   const content = [
     objectHead({ ...ORDERS, one: orderLink(orderNumber) }, title),
-    refusal !== undefined && notice('bad', refusal, 'alert'),
-    actionForm(orderNumber, name, state),
+    refused({ atFields: null }),
+    actionForm(orderNumber, name),
   ];
   return { title, content, hasOwnHeading: true };
 }

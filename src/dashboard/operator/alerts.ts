@@ -7,13 +7,14 @@ import type { Alert } from '../../alerts/alerts.ts';
 import { clearAlertById, listAlerts } from '../../alerts/alerts.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
+import { ValidationError } from '../../http/responses/errors.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import type { FormState } from '../view/fields.ts';
 import { submit } from '../view/fields.ts';
 import { emptyState, hint, moment, objectHead, section, wordsOf } from '../view/parts.ts';
+import { chips } from '../view/pages.ts';
 import { pager } from '../view/table.ts';
-import { form, link, pathWith } from '../view/url.ts';
+import { form, link } from '../view/url.ts';
 import { aboutAlert, remediesOf } from './alert-remedies.ts';
 import type { OperatorPageDeps } from './parts.ts';
 import { actionNotice, reasonField, ROWS_PER_PAGE } from './parts.ts';
@@ -24,20 +25,12 @@ const alertId = z.string().regex(/^\d{1,15}$/);
 const ofAlert = z.object({ alert: alertId });
 
 const TITLES = { open: 'Open alerts', cleared: 'Cleared alerts' } as const;
-type ShownAlerts = keyof typeof TITLES;
-const NONE: Record<ShownAlerts, string> = {
+const CHIPS = { '': TITLES.open, cleared: TITLES.cleared };
+const PATH = '/operator/alerts';
+const NONE = {
   open: 'No alert is open.',
   cleared: 'No alert was cleared.',
-};
-
-const shownLinks = (shown: ShownAlerts) =>
-  (Object.keys(TITLES) as ShownAlerts[]).map((show) =>
-    link(
-      pathWith('/operator/alerts', show === 'open' ? {} : { show }),
-      TITLES[show],
-      show === shown ? { 'aria-current': 'page' } : {},
-    ),
-  );
+} as const;
 
 /** The open alerts and those that are cleared, and the form that clears one. */
 export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Route[] {
@@ -48,34 +41,34 @@ export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Rou
       done: z.string().optional(),
     }),
   }).handledBy(async ({ query: { show, before, done }, viewer }) => {
+    const shown = show === 'open' ? undefined : show;
     const asked = { show, before: before === undefined ? undefined : Number(before) };
     const { alerts, hasMore } = await listAlerts(sql, asked, ROWS_PER_PAGE);
     const next = hasMore ? String(alerts.at(-1)?.alertId) : undefined;
     const content = [
       actionNotice(done),
-      h('nav', { class: 'chips', 'aria-label': 'Which alerts' }, ...shownLinks(show)),
+      chips('Which alerts', { path: PATH, filters: {}, name: 'show', chosen: shown }, CHIPS),
       alerts.length > 0 && h('h2', { class: 'hidden' }, TITLES[show]),
       alertList(alerts, viewer.role, NONE[show]),
-      pager('/operator/alerts', show === 'open' ? {} : { show }, { before, next }),
+      pager(PATH, { show: shown }, { before, next }),
     ];
     return { view: { title: 'Alerts', content } };
   });
   const clearing = { permission: 'alert.clear', params: ofAlert } as const;
   const showOne = definePage(context, 'operator', 'GET /alerts/{alert}/clear', clearing).handledBy(
     async ({ params, viewer }) => ({
-      view: clearView(await findOpen(params.alert), viewer.role, {}),
+      view: clearView(await findOpen(params.alert), viewer.role),
     }),
   );
   const clear = definePage(context, 'operator', 'POST /alerts/{alert}/clear', {
     ...clearing,
     body: z.object({ reason: z.string().default('') }),
-  }).handledBy(async ({ params, body, actor, viewer }) => {
+  }).handledBy(async ({ params, body, actor }) => {
     const alert = await findOpen(params.alert);
     const reason = body.reason.trim();
     if (reason === '' || [...reason].length > MAX_REASON_LENGTH) {
-      const violation = 'The reason must be 1 to 1000 characters and not blank';
-      const state = { values: body, violations: { reason: violation } };
-      return { status: 400, view: clearView(alert, viewer.role, state) };
+      const violation = `The reason must be 1 to ${MAX_REASON_LENGTH} characters and not blank`;
+      throw new ValidationError({ reason: violation });
     }
     if (!(await clearAlertById(sql, alert.alertId, actor, reason))) throw notOpen();
     return { seeOther: '/operator/alerts?done=alert' };
@@ -92,7 +85,7 @@ export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Rou
 const notOpen = () =>
   new DomainError('NOT_FOUND', 'There is no such alert, or it is cleared already');
 
-function clearView(alert: Alert, role: OperatorRole, state: FormState) {
+function clearView(alert: Alert, role: OperatorRole) {
   const title = 'Clear an alert';
   const way = { path: '/operator/alerts', list: 'Alerts', one: `Alert ${alert.alertId}` };
   const content = [
@@ -101,7 +94,7 @@ function clearView(alert: Alert, role: OperatorRole, state: FormState) {
     form(
       `/operator/alerts/${alert.alertId}/clear`,
       {},
-      reasonField('For the audit log.', state, { maxLength: MAX_REASON_LENGTH }),
+      reasonField('For the audit log.', { maxLength: MAX_REASON_LENGTH }),
       submit('Clear the alert'),
     ),
   ];
@@ -109,7 +102,7 @@ function clearView(alert: Alert, role: OperatorRole, state: FormState) {
 }
 
 /** Alerts with what to do about them. */
-export function alertList(alerts: readonly Alert[], role: OperatorRole, empty = NONE.open) {
+export function alertList(alerts: readonly Alert[], role: OperatorRole, empty: string = NONE.open) {
   if (alerts.length === 0) return emptyState(empty, 'circle-check');
   const mayClear = mayDo(role, 'alert.clear');
   return h(

@@ -13,7 +13,7 @@ import {
   writeLook,
 } from '../../merchants/public.ts';
 import type { PageContext } from '../context.ts';
-import { todayInIndia } from '../money/period.ts';
+import { startOfDay, todayInIndia } from '../money/period.ts';
 import { definePage } from '../page.ts';
 import { choice, textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
@@ -86,12 +86,9 @@ async function auditFilterOf(
   };
 }
 
-/** The beginning of a day in Indian time. */
 function dayOf(name: string, text: string | undefined): Date | undefined {
-  if (text === undefined || text === '') return undefined;
-  const day = new Date(`${text}T00:00:00+05:30`);
-  // No row is older than 1970, and PostgreSQL does not read the year 0.
-  if (/^\d{4}-\d\d-\d\d$/.test(text) && day.getTime() >= 0) return day;
+  const day = startOfDay(text);
+  if (day !== null) return day;
   throw new DomainError('BAD_REQUEST', `${name} must be a day like 2026-11-20`);
 }
 
@@ -100,15 +97,15 @@ const ACTION_CHOICES = Object.fromEntries(
 );
 
 function auditForm(filter: Filter) {
-  const state = { values: filter };
   const anything = { choices: ACTION_CHOICES, placeholder: 'Anything' };
   return filterForm(
     '/operator/audit',
-    textField({ name: 'who', label: 'Who' }, state),
-    choice({ name: 'action', label: 'What', ...anything }, state),
-    textField({ name: 'subject', label: 'On' }, state),
-    textField({ name: 'since', label: 'Since', type: 'date' }, state),
-    textField({ name: 'until', label: 'Before', type: 'date' }, state),
+    { values: filter },
+    textField({ name: 'who', label: 'Who' }),
+    choice({ name: 'action', label: 'What', ...anything }),
+    textField({ name: 'subject', label: 'On' }),
+    textField({ name: 'since', label: 'Since', type: 'date' }),
+    textField({ name: 'until', label: 'Before', type: 'date' }),
   );
 }
 

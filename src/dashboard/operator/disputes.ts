@@ -34,7 +34,7 @@ import {
   split,
 } from '../view/parts.ts';
 import { disputeRecords, disputeTable } from './dispute-parts.ts';
-import { decisionForm } from './order-actions.ts';
+import { actionForm } from './order-actions.ts';
 import { timelinePart } from './order-view.ts';
 import type { OperatorPageDeps } from './parts.ts';
 import { actionNotice, jumpTo, merchantIn, moreNote, orderLink } from './parts.ts';
@@ -43,14 +43,11 @@ import { openProposals } from './proposal-tables.ts';
 /** The earlier disputes of a buyer and a merchant that the page shows. */
 const EARLIER_ORDERS = 10;
 
-const STATUS_TITLES = {
+const CHIPS = {
+  '': 'All',
   DISPUTE_UNDER_REVIEW: 'Wait for a decision',
   DISPUTE_OPEN: "Wait for the merchant's answer",
-} as const satisfies Record<DisputeStatus, string>;
-const CHIPS = [
-  { value: '', title: 'All' },
-  ...Object.entries(STATUS_TITLES).map(([value, title]) => ({ value, title })),
-];
+} as const satisfies Record<DisputeStatus | '', string>;
 
 const DISPUTES = { path: '/operator/disputes', list: 'Disputes' };
 
@@ -170,7 +167,7 @@ function factsPart(order: WithMerchantName<OrderRow>) {
 function decisionPart(order: OrderRow, mayDecide: boolean) {
   if (!transitionOf(order, 'decideForBuyer')) return null;
   const content = mayDecide
-    ? decisionForm(order.orderNumber)
+    ? actionForm(order.orderNumber, 'decide')
     : notice('plain', 'An operator with the role finance or admin decides this dispute.');
   return section('decision', 'Decision', content);
 }

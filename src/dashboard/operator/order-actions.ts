@@ -1,8 +1,6 @@
-import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
-import type { FormState } from '../view/fields.ts';
 import { submit } from '../view/fields.ts';
 import { form, link } from '../view/url.ts';
 import type { ActionName, OrderAction, ShownState } from './action-declarations.ts';
@@ -46,19 +44,12 @@ export function actionPath(orderNumber: string, name: ActionName): string {
 }
 
 /** The form of an action. */
-export function actionForm(
-  orderNumber: string,
-  name: ActionName,
-  state: FormState = {},
-): ComponentChildren {
+export function actionForm(orderNumber: string, name: ActionName) {
   const { fields, button, confirmation }: OrderAction = ORDER_ACTIONS[name];
   return form(
     actionPath(orderNumber, name),
     { 'data-asks': confirmation && '' },
-    ...fields(state),
+    ...fields(),
     submit(confirmation ? 'Continue' : button),
   );
 }
-
-/** The form of the decision of a dispute, on the dispute's page. */
-export const decisionForm = (orderNumber: string) => actionForm(orderNumber, 'decide');

@@ -1,12 +1,9 @@
 import { z } from 'zod';
-import type { OperatorRole } from '../../accounts/public.ts';
-import type { Actor } from '../../db/actor.ts';
 import type { Route } from '../../http/define-route.ts';
 import { cursorInQuery } from '../../http/input/cursor.ts';
 import type { OrderMailRecord } from '../../mail/public.ts';
 import { listOrderMails } from '../../mail/public.ts';
 import { withMerchantNames, writeBuyerView } from '../../merchants/public.ts';
-import type { TimelinePlace } from '../../orders/public.ts';
 import { canMerchantRefund, findOrderAnywhere, timelinePlaceSchema } from '../../orders/public.ts';
 import { readOrderView, readOrderWorkflows } from '../../payments/public.ts';
 import { listOpenAbout } from '../../proposals/public.ts';
@@ -38,9 +35,32 @@ export function orderPage(context: PageContext, deps: OperatorPageDeps): Route[]
       done: z.string().optional(),
       before: cursorInQuery(timelinePlaceSchema).optional().catch(undefined),
     }),
-  }).handledBy(async ({ params, query, viewer: { role }, actor }) => ({
-    view: await orderPageView(deps, params.order, { role, actor, ...query }),
-  }));
+  }).handledBy(async ({ params, query, viewer: { role }, actor }) => {
+    const { sql } = deps;
+    const orderNumber = params.order;
+    const order = await findOrderAnywhere(sql, orderNumber);
+    await writeBuyerView(sql, actor, order);
+    const [view, workflows, proposals, canRefund, mails] = await Promise.all([
+      readOrderView(sql, order, query.before),
+      readOrderWorkflows(deps, orderNumber, TEMPORAL_TIMEOUT_MS),
+      listOpenAbout(sql, orderNumber),
+      canMerchantRefund(sql, order),
+      listOrderMails(sql, orderNumber),
+    ]);
+    const [named = { ...view, merchantName: null }] = await withMerchantNames(sql, [view]);
+    const state = { order, view, workflows, canMerchantRefund: canRefund };
+    const content = [
+      orderHead(ORDERS, { kind: 'Order', name: orderNumber, one: orderLink(orderNumber) }, view),
+      actionNotice(query.done),
+      openProposals(proposals),
+      ...orderContent(named, workflows, {
+        actions: actionLinks(state, role),
+        mails: mailsPart(mails),
+        role,
+      }),
+    ];
+    return { view: { title: `Order ${orderNumber}`, content, hasOwnHeading: true } };
+  });
 }
 
 /** Sends one of an order's webhooks again now. */
@@ -56,40 +76,6 @@ export function deliveryRetry(context: PageContext, deps: OperatorPageDeps): Rou
     const { outcome } = await retryDelivery({ sql, retries, actor }, delivery, RETRY_WAIT_MS);
     return { seeOther: `/operator/orders/${encodeURIComponent(order)}?done=${outcome}` };
   });
-}
-
-interface OrderPageQuery {
-  done?: string | undefined;
-  before?: TimelinePlace | undefined;
-}
-
-async function orderPageView(
-  deps: OperatorPageDeps,
-  orderNumber: string,
-  { role, actor, done, before }: OrderPageQuery & { role: OperatorRole; actor: Actor },
-) {
-  const order = await findOrderAnywhere(deps.sql, orderNumber);
-  await writeBuyerView(deps.sql, actor, order);
-  const [view, workflows, proposals, canRefund, mails] = await Promise.all([
-    readOrderView(deps.sql, order, before),
-    readOrderWorkflows(deps, orderNumber, TEMPORAL_TIMEOUT_MS),
-    listOpenAbout(deps.sql, orderNumber),
-    canMerchantRefund(deps.sql, order),
-    listOrderMails(deps.sql, orderNumber),
-  ]);
-  const [named = { ...view, merchantName: null }] = await withMerchantNames(deps.sql, [view]);
-  const state = { order, view, workflows, canMerchantRefund: canRefund };
-  const content = [
-    orderHead(ORDERS, { kind: 'Order', name: orderNumber, one: orderLink(orderNumber) }, view),
-    actionNotice(done),
-    openProposals(proposals),
-    ...orderContent(named, workflows, {
-      actions: actionLinks(state, role),
-      mails: mailsPart(mails),
-      role,
-    }),
-  ];
-  return { title: `Order ${orderNumber}`, content, hasOwnHeading: true };
 }
 
 /** The mails about an order, without what is in them. */

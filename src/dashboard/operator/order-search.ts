@@ -41,15 +41,13 @@ export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps)
     const content = [
       filterForm(
         '/operator/orders',
-        textField(
-          {
-            name: 'text',
-            label: 'Number, own id, e-mail, phone, UTR or any reference',
-            type: 'search',
-          },
-          { values: search },
-        ),
-        textField({ name: 'merchant', label: 'Merchant id' }, { values: search }),
+        { values: search },
+        textField({
+          name: 'text',
+          label: 'Number, own id, e-mail, phone, UTR or any reference',
+          type: 'search',
+        }),
+        textField({ name: 'merchant', label: 'Merchant id' }),
       ),
       orderTable(await withMerchantNames(sql, rows), query),
       pages({

@@ -5,7 +5,6 @@ import type { OnboardingDeps, ReviewDeps } from '../../onboarding/public.ts';
 import type { AmountRule, ProposalDeps } from '../../proposals/public.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
 import type { WorkflowInspector } from '../../temporal/pending-activities.ts';
-import type { FormState } from '../view/fields.ts';
 import { textArea } from '../view/fields.ts';
 import { doneNotice, environmentTag, hint } from '../view/parts.ts';
 import { shortId, shortText } from '../view/texts.ts';
@@ -46,13 +45,16 @@ export function merchantIn({
  */
 export const reasonField = (
   about: string,
-  state: FormState = {},
   field: { name?: string; label?: string; maxLength?: number } = {},
 ) =>
-  textArea(
-    { name: 'reason', label: 'Reason', hint: about, required: true, maxLength: 1000, ...field },
-    state,
-  );
+  textArea({
+    name: 'reason',
+    label: 'Reason',
+    hint: about,
+    required: true,
+    maxLength: 1000,
+    ...field,
+  });
 
 const DONE = {
   retry: 'The call to the gateway is being retried. Its result is below.',

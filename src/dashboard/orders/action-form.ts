@@ -2,11 +2,10 @@ import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { ulid } from 'ulid';
 import type { OrderRow } from '../../orders/public.ts';
-import type { FormState } from '../view/fields.ts';
-import { keptHidden, submit, textArea, textField } from '../view/fields.ts';
-import { details, hint, notice } from '../view/parts.ts';
+import { keptHidden, refused, submit, textArea, textField } from '../view/fields.ts';
+import { details, hint } from '../view/parts.ts';
 import { copyable } from '../view/texts.ts';
-import { useIsShownAgain } from '../view/typed.ts';
+import { ownName, useShownAgain } from '../view/typed.ts';
 import { form } from '../view/url.ts';
 import type { FormValues, OrderAction, OrderActions } from './actions.ts';
 import { orderPath, returnsMoney } from './parts.ts';
@@ -14,58 +13,40 @@ import { orderPath, returnsMoney } from './parts.ts';
 /** The name of the hidden field that makes a double click one command. */
 export const KEY_FIELD = 'idempotencyKey';
 
-/** An action that was submitted and refused, with what was typed. */
-export interface RefusedAction {
-  id: string;
-  message: string;
-  values: FormValues;
-  /** By the names of the action's fields. */
-  violations: FormValues;
-  idempotencyKey: string;
-}
-
-/** An action's values before anything is typed, such as the seconds until the deadline. */
-type Suggested = FormValues;
-
 /**
  * The form of an action, closed until it is opened; open if it was refused. The names of its fields
  * contain order and action, because a page has several forms and each field an id of its own.
+ *
+ * @param suggested values before anything is typed, such as the seconds until the deadline
  */
-export function actionForm(
-  order: OrderRow,
-  action: OrderAction,
-  { refused, suggested = {} }: { refused?: RefusedAction | undefined; suggested?: Suggested } = {},
-) {
-  const own = refused?.id === action.id ? refused : undefined;
-  const values = own?.values ?? suggested;
+export function actionForm(order: OrderRow, action: OrderAction, suggested: FormValues = {}) {
   const nameOf = (name: string) => `${order.orderNumber}-${action.id}-${name}`;
-  const named = (texts: FormValues) =>
-    Object.fromEntries(Object.entries(texts).map(([name, text]) => [nameOf(name), text]));
-  const state = { values: named(values), violations: named(own?.violations ?? {}) };
   const asks = returnsMoney(action.id);
+  const path = orderPath(order, `/${action.id}`);
   return h(
     OpenIfTyped,
     {
       key: action.id,
-      action: orderPath(order, `/${action.id}`),
-      isOpen: own !== undefined,
+      action: path,
       class: asks || kindOf(action) === 'danger' ? 'second' : undefined,
     },
     h('summary', null, action.label),
     h(
       'div',
       { class: 'action' },
-      own && notice('bad', own.message, 'alert'),
+      refused({ isOf: (one) => one === path }),
       hint(action.summary),
       form(
-        orderPath(order, `/${action.id}`),
+        path,
         // A list of disputes has the same form for several orders.
         {
           'aria-label': `${action.label}: ${order.orderNumber}`,
           'data-asks': asks ? '' : undefined,
         },
-        keptHidden(KEY_FIELD, own?.idempotencyKey ?? ulid()),
-        ...action.fields.map((field) => control({ ...field, name: nameOf(field.name) }, state)),
+        keptHidden(KEY_FIELD, ulid()),
+        ...action.fields.map((field) =>
+          control({ ...field, name: nameOf(field.name) }, suggested[field.name]),
+        ),
         submit(asks ? 'Continue' : action.label, asks ? 'second' : kindOf(action)),
       ),
     ),
@@ -75,28 +56,26 @@ export function actionForm(
 /** Opens what has the form that is shown again. */
 function OpenIfTyped({
   action,
-  isOpen,
   children,
   ...rest
 }: {
   action: string;
-  isOpen: boolean;
   class: string | undefined;
   children?: ComponentChildren;
 }) {
-  const open = useIsShownAgain(action) || isOpen;
-  return h('details', { ...rest, open }, children);
+  const again = useShownAgain((one) => one === action);
+  return h('details', { ...rest, open: again !== undefined }, children);
 }
 
 const kindOf = ({ id }: OrderAction) => (id === 'cancelOrder' ? 'danger' : 'main');
 
 function control(
   { name, label, kind, isRequired, maxLength }: OrderAction['fields'][number],
-  state: FormState,
+  value: string | undefined,
 ) {
-  const field = { name, label, required: isRequired, ...(maxLength && { maxLength }) };
-  if (kind === 'long_text') return textArea(field, state);
-  return textField({ ...field, ...(kind === 'number' && { inputMode: 'numeric' }) }, state);
+  const field = { name, label, value, required: isRequired, ...(maxLength && { maxLength }) };
+  if (kind === 'long_text') return textArea(field);
+  return textField({ ...field, ...(kind === 'number' && { inputMode: 'numeric' }) });
 }
 
 /** The same actions by the API: a command line for each. */
@@ -126,7 +105,5 @@ export function valuesOf(body: Readonly<Record<string, unknown>>): FormValues {
   const texts = Object.entries(body).filter(
     (field): field is [string, string] => typeof field[1] === 'string',
   );
-  return Object.fromEntries(
-    texts.map(([name, text]) => [name.slice(name.lastIndexOf('-') + 1), text]),
-  );
+  return Object.fromEntries(texts.map(([name, text]) => [ownName(name), text]));
 }

@@ -70,8 +70,6 @@ export interface ActionField {
   kind: 'text' | 'long_text' | 'number';
   isRequired: boolean;
   maxLength: number | undefined;
-  minimum: number | undefined;
-  maximum: number | undefined;
 }
 
 /** An action as pages offer it. */
@@ -199,8 +197,6 @@ function actionOf(id: OrderActionId, command: DeclaredCommand): OrderAction {
 const fieldSchema = z.object({
   type: z.string().optional(),
   maxLength: z.number().optional(),
-  minimum: z.number().optional(),
-  maximum: z.number().optional(),
 });
 const bodySchema = z.object({
   properties: z.record(z.string(), fieldSchema.extend({ anyOf: z.array(fieldSchema).optional() })),
@@ -217,8 +213,7 @@ function fieldOf(
   if (!body || label === undefined) throw new Error(`${operationId}: no label for ${name}`);
   const { properties, required } = bodySchema.parse(z.toJSONSchema(body, { io: 'input' }));
   // A field that may be null is one of two schemas, the first of which is its own.
-  const { type, maxLength, minimum, maximum } =
-    properties[name]?.anyOf?.[0] ?? properties[name] ?? {};
+  const { type, maxLength } = properties[name]?.anyOf?.[0] ?? properties[name] ?? {};
   const textKind = (maxLength ?? 0) > LONG_TEXT ? 'long_text' : 'text';
   return {
     name,
@@ -226,8 +221,6 @@ function fieldOf(
     kind: type === 'integer' ? 'number' : textKind,
     isRequired: required.includes(name),
     maxLength,
-    minimum,
-    maximum,
   };
 }
 

@@ -23,15 +23,11 @@ const SHOWN_CHARACTERS = 400;
 const SIZES: PageSizes = [10, 25, 50];
 
 const TITLES = {
-  running: 'Not ended',
   unanswered: 'Needs your answer',
   underReview: 'With the operators',
+  running: 'Not ended',
   ended: 'Ended',
 } as const satisfies Record<DisputeList, string>;
-const CHIPS = (['unanswered', 'underReview', 'running', 'ended'] as const).map((value) => ({
-  value,
-  title: TITLES[value],
-}));
 
 const EMPTY = {
   running: 'No buyer disputes an order.',
@@ -62,7 +58,7 @@ export function merchantDisputePages(context: PageContext, deps: OrderPagesDeps)
         view: {
           title: 'Disputes',
           content: [
-            chips('Which disputes', { path, filters: {}, name: 'list', chosen: list }, CHIPS),
+            chips('Which disputes', { path, filters: {}, name: 'list', chosen: list }, TITLES),
             rows.length === 0 && emptyState(emptyText(chosen, EMPTY[list])),
             ...rows.map((order) => disputeCard(deps, viewer, order)),
             pages({

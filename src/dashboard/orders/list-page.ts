@@ -1,27 +1,69 @@
 import { Readable } from 'node:stream';
+import { z } from 'zod';
+import type { OrderStatus } from '../../domain/index.ts';
 import { ORDER_STATUSES } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import type { OrderRow, OrderSort, OrdersPage } from '../../orders/public.ts';
 import { markErased, ORDER_SORTS } from '../../orders/public.ts';
 import { numberText } from '../../pages/format.ts';
 import type { PageContext } from '../context.ts';
-import { todayInIndia } from '../money/period.ts';
+import { startOfDay, todayInIndia, WRONG_DAY } from '../money/period.ts';
 import { definePage } from '../page.ts';
 import { hidden, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import type { Filters } from '../view/pages.ts';
-import { chips, emptyText, pages, partOf } from '../view/pages.ts';
-import { csvLink, money, notice, orderStatus } from '../view/parts.ts';
+import { chips, emptyText, pageFields, pages, partOf } from '../view/pages.ts';
+import { csvLink, money, notice, ORDER_STATUS_LOOKS, orderStatus } from '../view/parts.ts';
 import type { Columns, ColumnSort, TotalsRow } from '../view/table.ts';
 import { dataTable } from '../view/table.ts';
 import { shortMoment, shortOrder, shortText } from '../view/texts.ts';
 import { pathWith } from '../view/url.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
-import type { FilterQuery } from './filter.ts';
-import { filterOf, filterQuery, statusTitle } from './filter.ts';
 import type { OrderPagesDeps } from './parts.ts';
 import { orderPath } from './parts.ts';
+
+/** The query of the list of orders and of its CSV file, as the form sends it. */
+const filterQuery = z.object({
+  q: z.string().optional(),
+  status: z.string().optional(),
+  /** Days in India, both inclusive. */
+  from: z.string().optional(),
+  to: z.string().optional(),
+  sort: z.enum(ORDER_SORTS).catch(ORDER_SORTS[0]),
+  ...pageFields,
+});
+type FilterQuery = z.output<typeof filterQuery>;
+
+/** The orders of a status, as a merchant calls them: a paid order is one to deliver. */
+const statusTitle = (status: OrderStatus): string =>
+  status === 'PAID' ? 'To deliver' : ORDER_STATUS_LOOKS[status].text;
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Reads the filter of a query: what it looks for, and what is wrong with it. An invalid field is named and left out. */
+function filterOf({ q, status, from, to }: FilterQuery) {
+  const isStatus = (text: string | undefined): text is OrderStatus =>
+    ORDER_STATUSES.some((one) => one === text);
+  const createdFrom = startOfDay(from);
+  const lastDay = startOfDay(to);
+  const violations: Readonly<Record<string, string>> = {
+    ...(status && !isStatus(status) && { status: 'must be an order status' }),
+    ...(createdFrom === null && { from: WRONG_DAY }),
+    ...(lastDay === null && { to: WRONG_DAY }),
+  };
+  const createdTo = lastDay && new Date(lastDay.getTime() + DAY_MS);
+  return {
+    search: {
+      text: q,
+      status: isStatus(status) ? status : undefined,
+      createdFrom: createdFrom ?? undefined,
+      createdTo: createdTo ?? undefined,
+    },
+    state: { values: { q, status, from, to }, violations },
+    isValid: Object.keys(violations).length === 0,
+  };
+}
 
 /** Shown with what is wrong with the filter. */
 const NO_ORDERS: OrdersPage = {
@@ -109,20 +151,24 @@ const SORT_TEXTS = {
 
 /** The status is no field of the form, which shows what is wrong with its fields. */
 function statusViolation(query: FilterQuery) {
-  const violation = filterOf(query).state.violations?.['status'];
+  const violation = filterOf(query).state.violations['status'];
   return violation !== undefined && notice('bad', `Status ${violation}`, 'alert');
 }
 
 function statusChips(path: string, filters: Filters, counts: OrdersPage['counts']) {
   const all = counts && Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return chips('Status', { path, filters, name: 'status', chosen: filters['status'] }, [
-    { value: '', title: 'All', count: all },
-    ...ORDER_STATUSES.map((value) => ({
-      value,
-      title: statusTitle(value),
-      count: counts?.[value],
-    })),
-  ]);
+  const titles = ORDER_STATUSES.map((status) => [status, statusTitle(status)]);
+  return chips(
+    'Status',
+    {
+      path,
+      filters,
+      name: 'status',
+      chosen: filters['status'],
+      counts: counts && { '': all ?? 0, ...counts },
+    },
+    { '': 'All', ...(Object.fromEntries(titles) as Record<string, string>) },
+  );
 }
 
 function searchForm(path: string, filters: FilterQuery) {
@@ -131,9 +177,10 @@ function searchForm(path: string, filters: FilterQuery) {
   const placeholder = 'Number, your own id, e-mail, phone, UTR or payment id';
   return filterForm(
     path,
-    textField({ name: 'q', label: 'Search', type: 'search', placeholder }, state),
-    textField({ name: 'from', label: 'Created from', type: 'date' }, state),
-    textField({ name: 'to', label: 'Created to', type: 'date' }, state),
+    state,
+    textField({ name: 'q', label: 'Search', type: 'search', placeholder }),
+    textField({ name: 'from', label: 'Created from', type: 'date' }),
+    textField({ name: 'to', label: 'Created to', type: 'date' }),
     status && hidden('status', status),
     sort !== ORDER_SORTS[0] && hidden('sort', sort),
   );

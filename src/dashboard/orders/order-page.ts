@@ -2,13 +2,13 @@ import { h } from 'preact';
 import type { RunningLine } from '../../ledger/public.ts';
 import type { OrderDetails, OrderRow } from '../../orders/public.ts';
 import { markErased, waitingOf } from '../../orders/public.ts';
+import { refused } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { orderHead } from '../view/order.ts';
 import { facts, hint, moment, money, more, notice, section, split } from '../view/parts.ts';
 import { copyable, copyButton, wholeId } from '../view/texts.ts';
 import { icon } from '../view/url.ts';
 import { pathOf } from '../viewer.ts';
-import type { RefusedAction } from './action-form.ts';
 import { actionForm, apiDrawer } from './action-form.ts';
 import type { OrderAction } from './actions.ts';
 import { disputesSection, ledgerSection, orderTimeline } from './order-parts.ts';
@@ -23,7 +23,6 @@ export interface OrderPageContent {
   actions: OrderAction[];
   isSuspended: boolean;
   isHoldRefused: boolean;
-  refused?: RefusedAction;
   /** The page shows earlier entries of the timeline: then it does not follow what happens. */
   isEarlier?: boolean;
   /** The action that was just carried out. */
@@ -35,7 +34,7 @@ const HOLD_REFUSED =
 
 /** The page of one order. */
 export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View {
-  const { details, lines, isSuspended, refused, done } = content;
+  const { details, lines, isSuspended, done } = content;
   const { order, now, unapplied } = details;
   const name = order.merchantOrderId ?? order.orderNumber;
   return {
@@ -53,7 +52,7 @@ export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View
       done && notice('good', `Done: ${done.label}.`, 'status'),
       waitingSentence(order, { now, isSuspended, unapplied }),
       content.isHoldRefused && notice('wait', HOLD_REFUSED),
-      refusalWithoutForm(content, refused),
+      refusalWithoutForm(content),
       actionList(deps, content),
       split(
         [
@@ -74,9 +73,9 @@ export function orderView(deps: OrderPagesDeps, content: OrderPageContent): View
 }
 
 /** The refusal of an action that the order's state no longer offers, whose form is gone. */
-function refusalWithoutForm({ actions }: OrderPageContent, refused: RefusedAction | undefined) {
-  const isShown = refused && actions.some(({ id }) => id === refused.id);
-  return refused && !isShown && notice('bad', refused.message, 'alert');
+function refusalWithoutForm({ actions, details: { order } }: OrderPageContent) {
+  const forms = actions.map(({ id }) => orderPath(order, `/${id}`));
+  return refused({ isOf: (path) => !forms.includes(path) });
 }
 
 /** Whether the buyer can still pay it. */
@@ -88,11 +87,11 @@ const isPayable = (
 /** What the merchant can do, the likely actions first: each opens its form. */
 function actionList(
   { paymentUrlOf }: OrderPagesDeps,
-  { actions, details: { order, unapplied }, refused }: OrderPageContent,
+  { actions, details: { order, unapplied } }: OrderPageContent,
 ) {
   const forms = actions
     .filter(({ isTestHelper }) => !isTestHelper)
-    .map((action) => actionForm(order, action, { refused }));
+    .map((action) => actionForm(order, action));
   const copy =
     isPayable(order, unapplied) && copyButton('Copy the payment link', paymentUrlOf(order));
   if (forms.length === 0 && !copy) return null;
@@ -104,7 +103,6 @@ function sandboxTools({
   details: { order, now, unapplied },
   actions,
   isSuspended,
-  refused,
 }: OrderPageContent) {
   const tools = actions.filter(({ isTestHelper }) => isTestHelper);
   if (tools.length === 0) return null;
@@ -117,7 +115,7 @@ function sandboxTools({
     { class: 'card tools', 'aria-labelledby': 'tools' },
     h('h2', { id: 'tools' }, icon('flask-conical'), ' Sandbox tools'),
     hint('Act as the buyer, or move the clock of this order.'),
-    ...tools.map((action) => actionForm(order, action, { refused, suggested })),
+    ...tools.map((action) => actionForm(order, action, suggested)),
   );
 }
 

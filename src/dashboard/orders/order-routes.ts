@@ -1,24 +1,20 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import { cursorInQuery } from '../../http/input/cursor.ts';
-import { errorOf, ERRORS, ValidationError } from '../../http/responses/errors.ts';
+import { errorOf } from '../../http/responses/errors.ts';
 import { runningLedger, showLedger } from '../../ledger/public.ts';
 import type { OrderRow, TimelinePlace } from '../../orders/public.ts';
 import { markErased, timelinePlaceSchema } from '../../orders/public.ts';
 import { isHoldRefused } from '../../payments/public.ts';
 import type { PageContext } from '../context.ts';
 import { noticed } from '../context.ts';
-import type { PageRequest } from '../page.ts';
-import { definePage } from '../page.ts';
-import type { PageReply } from '../reply.ts';
+import { definePage, refusalsExcept } from '../page.ts';
 import { confirmationView, CONFIRMED_FIELD } from '../view/confirmation.ts';
 import type { View } from '../view/layout.ts';
 import { pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { ownerOf } from '../viewer.ts';
-import type { RefusedAction } from './action-form.ts';
 import { KEY_FIELD, valuesOf } from './action-form.ts';
 import type { OrderAction, OrderActionId } from './actions.ts';
 import { ORDER_ACTION_IDS } from './actions.ts';
@@ -65,13 +61,20 @@ function versionOf(context: PageContext, { orders }: OrderPagesDeps): Route[] {
   });
 }
 
-type ActionPageRequest = PageRequest<'merchant', typeof orderParams, undefined, typeof actionBody>;
+/** What concerns more than one form: an order or an action that does not exist, and a merchant that may not act. */
+const REFUSALS = refusalsExcept(
+  'NOT_FOUND',
+  'ORDER_NOT_FOUND',
+  'MERCHANT_NOT_ACTIVE',
+  'MERCHANT_NOT_APPROVED',
+);
 
 function actionPage(context: PageContext, deps: OrderPagesDeps, actionId: OrderActionId): Route[] {
   return definePage(context, 'merchant', `POST /orders/{id}/${actionId}`, {
     params: orderParams,
     body: actionBody,
     formPath: '/orders/{id}',
+    refusals: REFUSALS,
     isLarge: async ({ viewer, params: { id } }) => {
       const { amountPaise } = await deps.orders.find(ownerOf(viewer), id);
       return amountPaise > deps.refundAsksAbovePaise;
@@ -87,20 +90,15 @@ function actionPage(context: PageContext, deps: OrderPagesDeps, actionId: OrderA
     const idempotencyKey = values[KEY_FIELD] ?? '';
     const isOffered = deps.actions.of(order).some(({ id }) => id === action.id);
     const isAsked = returnsMoney(action.id) && isOffered && values[CONFIRMED_FIELD] === undefined;
-    try {
-      if (isAsked) {
-        deps.actions.check(action, { values, idempotencyKey });
-        return { view: refundQuestion(order, action, request.body) };
-      }
-      const { orderNumber, environment, amountPaise } = order;
-      const act = { kind: 'refund', orderNumber, environment, amountPaise } as const;
-      await noticed(deps, request, act, (alongside) =>
-        deps.actions.carryOut(action, { order, values, idempotencyKey, actor, alongside }),
-      );
-    } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-      return refusedReply(deps, request, error, { id: actionId, values, idempotencyKey });
+    if (isAsked) {
+      deps.actions.check(action, { values, idempotencyKey });
+      return { view: refundQuestion(order, action, request.body) };
     }
+    const { orderNumber, environment, amountPaise } = order;
+    const act = { kind: 'refund', orderNumber, environment, amountPaise } as const;
+    await noticed(deps, request, act, (alongside) =>
+      deps.actions.carryOut(action, { order, values, idempotencyKey, actor, alongside }),
+    );
     return { seeOther: pathWith(orderPath(order), { done: action.id }) };
   });
 }
@@ -132,24 +130,6 @@ function assertMayAct(viewer: MerchantViewer, actionId: string): void {
   if (mayAct(viewer, actionId)) return;
   const isSuspended = viewer.merchantStatus === 'SUSPENDED';
   throw errorOf(isSuspended ? 'MERCHANT_NOT_ACTIVE' : 'MERCHANT_NOT_APPROVED');
-}
-
-/** Shows the page as it is now, with the refusal and what was typed at the form. */
-async function refusedReply(
-  deps: OrderPagesDeps,
-  { viewer, params }: ActionPageRequest,
-  error: DomainError,
-  typed: Pick<RefusedAction, 'id' | 'values' | 'idempotencyKey'>,
-): Promise<PageReply> {
-  const { message } = error;
-  const violations = error instanceof ValidationError ? error.validationErrors : {};
-  const content = await readContent(deps, viewer, params.id);
-  const refused = { message, violations, ...typed };
-  const { status } = ERRORS[error.code];
-  return {
-    status: status === 502 || status === 429 ? status : 400,
-    view: orderView(deps, { ...content, refused }),
-  };
 }
 
 async function readContent(

@@ -33,7 +33,6 @@ const filterQuery = z.object({
   count: text,
 });
 type FilterQuery = z.output<typeof filterQuery>;
-const NO_FILTER = filterQuery.parse({});
 
 /** The list of a merchant's deliveries in one environment, and the forms that send many again. */
 export const deliveryListPages = [showDeliveries, versionOfResend, resendSelection, resendAllSince];
@@ -60,52 +59,36 @@ function versionOfResend(context: PageContext, { sql }: SettingsDeps): Route[] {
 
 const versionText = (left: number | undefined) => String(left ?? 0);
 
+const RESEND = { formPath: '/deliveries', refusals: ['BAD_REQUEST', 'INVALID_STATE'] } as const;
+
 function resendSelection(context: PageContext, deps: SettingsDeps): Route[] {
   return definePage(context, 'merchant', 'POST /deliveries/resend', {
-    formPath: '/deliveries',
+    ...RESEND,
     body: z.object({ 'deliveries[]': z.array(z.string()).default([]) }),
   }).handledBy(async ({ viewer, body, actor, log }) => {
-    const owner = ownerOf(viewer);
-    return reply(deps, viewer, {}, () =>
-      resendSelected({ ...deps, actor, log }, owner, body['deliveries[]']),
+    const chosen = body['deliveries[]'];
+    return sentAgain(
+      viewer,
+      await resendSelected({ ...deps, actor, log }, ownerOf(viewer), chosen),
     );
   });
 }
 
 function resendAllSince(context: PageContext, deps: SettingsDeps): Route[] {
   return definePage(context, 'merchant', 'POST /deliveries/resend-since', {
-    formPath: '/deliveries',
+    ...RESEND,
     body: z.object({ 'resend-since': z.string().default('') }),
   }).handledBy(async ({ viewer, body, actor, log }) => {
-    const typed = body['resend-since'];
-    return reply(deps, viewer, { 'resend-since': typed }, () => {
-      const since = parseIndianTime(typed);
-      if (since === undefined) throw new DomainError('BAD_REQUEST', `The time ${NO_TIME}`);
-      return resendSince({ ...deps, actor, log }, ownerOf(viewer), since);
-    });
+    const since = parseIndianTime(body['resend-since']);
+    if (since === undefined) throw new DomainError('BAD_REQUEST', `The time ${NO_TIME}`);
+    return sentAgain(viewer, await resendSince({ ...deps, actor, log }, ownerOf(viewer), since));
   });
 }
 
-/** Goes back to the list with the number of deliveries, or shows it with the refusal. */
-async function reply(
-  deps: SettingsDeps,
-  viewer: MerchantViewer,
-  typed: Readonly<Record<string, string>>,
-  resend: () => Promise<number>,
-) {
-  try {
-    const count = await resend();
-    const path = pathOf(viewer, '/deliveries');
-    return { seeOther: pathWith(path, { done: 'resent', count: String(count) }) };
-  } catch (error) {
-    const isShown =
-      error instanceof DomainError && ['BAD_REQUEST', 'INVALID_STATE'].includes(error.code);
-    if (!isShown) throw error;
-    const content = await readContent(deps, viewer, NO_FILTER);
-    const refused = { message: error.message, values: typed };
-    return { status: 400 as const, view: deliveriesView({ ...content, refused }) };
-  }
-}
+/** Goes back to the list with the number of deliveries. */
+const sentAgain = (viewer: MerchantViewer, count: number) => ({
+  seeOther: pathWith(pathOf(viewer, '/deliveries'), { done: 'resent', count: String(count) }),
+});
 
 async function readContent(
   { sql }: SettingsDeps,

@@ -5,7 +5,7 @@ import { EVENT_TYPES } from '../../domain/index.ts';
 import { countText, numberText } from '../../pages/format.ts';
 import type { ListedDelivery, ResendProgress } from '../../webhooks/public.ts';
 import { DELIVERY_STATES } from '../../webhooks/public.ts';
-import { choice, hidden, submit, textField } from '../view/fields.ts';
+import { choice, hidden, refused, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
 import type { PageChoice } from '../view/pages.ts';
@@ -31,23 +31,21 @@ export interface DeliveriesContent {
   version: string;
   /** How many deliveries the form has just sent again. */
   resent: number | undefined;
-  /** A form that was refused, with what was typed. */
-  refused?: { message: string; values: Readonly<Record<string, string>> };
 }
 
 /** The id of the form below the table, which has its boxes. */
 const SELECTION = 'selection';
 
-const CHIPS = [
-  { value: '', title: 'All' },
-  ...DELIVERY_STATES.map((value) => ({ value, title: DELIVERY_STATE_LOOKS[value].text })),
-];
+const CHIPS = {
+  '': 'All',
+  ...Object.fromEntries(DELIVERY_STATES.map((state) => [state, DELIVERY_STATE_LOOKS[state].text])),
+};
 
 const namesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));
 
 /** The list of webhooks. */
 export function deliveriesView(content: DeliveriesContent): View {
-  const { environment, values, violations, chosen, list, resend, version, refused } = content;
+  const { environment, values, violations, chosen, list, resend, version } = content;
   const { rows, total, hasMore } = list;
   const next = hasMore ? rows.at(-1)?.deliveryId : undefined;
   const path = pathOf({ environment }, '/deliveries');
@@ -57,21 +55,24 @@ export function deliveriesView(content: DeliveriesContent): View {
     ...(isRunning && { live: { path: `${path}/version`, version } }),
     content: [
       webhookTabs(environment, '/deliveries'),
-      refused && notice('bad', refused.message, 'alert'),
+      refused(),
       content.resent === 0 &&
         notice('plain', 'Nothing is sent again: everything since then has arrived.', 'status'),
       content.resent !== 0 && resend && resendNotice(resend),
       chips('Status', { path, filters: values, name: 'state', chosen: values['state'] }, CHIPS),
       filterForm(
         path,
+        { values, violations },
         values['state'] && hidden('state', values['state']),
-        choice(
-          { name: 'event', label: 'Event', placeholder: 'All', choices: namesOf(EVENT_TYPES) },
-          { values },
-        ),
-        textField({ name: 'order', label: 'Order number', type: 'search' }, { values }),
-        timeField('since', 'Since (IST)', { values, violations }),
-        timeField('until', 'Until (IST)', { values, violations }),
+        choice({
+          name: 'event',
+          label: 'Event',
+          placeholder: 'All',
+          choices: namesOf(EVENT_TYPES),
+        }),
+        textField({ name: 'order', label: 'Order number', type: 'search' }),
+        textField({ name: 'since', label: 'Since (IST)', type: 'datetime-local' }),
+        textField({ name: 'until', label: 'Until (IST)', type: 'datetime-local' }),
       ),
       rows.length > 0 &&
         form(
@@ -84,14 +85,6 @@ export function deliveriesView(content: DeliveriesContent): View {
       resendSection(content, path),
     ],
   };
-}
-
-function timeField(
-  name: string,
-  label: string,
-  state: Pick<DeliveriesContent, 'values' | 'violations'>,
-) {
-  return textField({ name, label, type: 'datetime-local' }, state);
 }
 
 function Selection(box: { value: string; 'aria-label': string }) {
@@ -138,7 +131,7 @@ function lastAnswer({ attemptCount, lastStatusCode, lastError }: ListedDelivery)
   return resultText({ statusCode: lastStatusCode, error: lastError });
 }
 
-function resendSection({ environment, refused }: DeliveriesContent, path: string) {
+function resendSection({ environment }: DeliveriesContent, path: string) {
   const isProduction = environment === 'production';
   return section(
     'resend',
@@ -156,10 +149,12 @@ function resendSection({ environment, refused }: DeliveriesContent, path: string
     form(
       `${path}/resend-since`,
       {},
-      textField(
-        { name: 'resend-since', label: 'Since (IST)', type: 'datetime-local', required: true },
-        refused ?? {},
-      ),
+      textField({
+        name: 'resend-since',
+        label: 'Since (IST)',
+        type: 'datetime-local',
+        required: true,
+      }),
       submit(`Send them again ${IN_ENVIRONMENT[environment]}`, 'second'),
     ),
   );
@@ -172,14 +167,14 @@ const STOPPED = {
 /** The result of a resend is shown for this time. */
 const SHOWN_MS = 3_600_000;
 
-function resendNotice({ left, delivered, refused, finishedAt, stopCause }: ResendProgress) {
-  const results = `${numberText(delivered)} accepted, ${numberText(refused)} refused.`;
+function resendNotice({ left, delivered, refused: count, finishedAt, stopCause }: ResendProgress) {
+  const results = `${numberText(delivered)} accepted, ${numberText(count)} refused.`;
   if (finishedAt === null) {
     const are = left === 1 ? 'webhook is' : 'webhooks are';
     return notice('wait', `${numberText(left)} ${are} being sent again. ${results}`, 'status');
   }
   if (Date.now() - finishedAt.getTime() > SHOWN_MS) return null;
-  const tone = stopCause || refused > 0 ? 'bad' : 'good';
+  const tone = stopCause || count > 0 ? 'bad' : 'good';
   const stopped = stopCause && ` ${STOPPED[stopCause]} ${numberText(left)} were not sent.`;
   return notice(tone, [`Sent again: ${results}`, stopped, ' ', moment(finishedAt)], 'status');
 }

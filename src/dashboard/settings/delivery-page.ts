@@ -1,7 +1,6 @@
 import { h } from 'preact';
 import { z } from 'zod';
 import type { Environment } from '../../domain/index.ts';
-import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
 import { ERASED } from '../../orders/public.ts';
 import { numberText } from '../../pages/format.ts';
@@ -15,7 +14,7 @@ import type {
 import { findAttempt, findMerchantDelivery, retryForMerchant } from '../../webhooks/public.ts';
 import type { PageContext } from '../context.ts';
 import { definePage } from '../page.ts';
-import { submit } from '../view/fields.ts';
+import { refused, submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import {
   deliveryState,
@@ -23,7 +22,6 @@ import {
   facts,
   hint,
   moment,
-  notice,
   objectHead,
   section,
   split,
@@ -59,23 +57,18 @@ function showDelivery(context: PageContext, deps: SettingsDeps): Route[] {
 }
 
 function resendDelivery(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /deliveries/{id}/resend', { params }).handledBy(
-    async ({ viewer, params: { id }, actor }) => {
-      const { deliveryId } = await findMerchantDelivery(deps.sql, ownerOf(viewer), id);
-      try {
-        const { outcome } = await retryForMerchant({ ...deps, actor }, viewer.merchantId, {
-          deliveryId,
-          waitMs: WAIT_MS,
-        });
-        const path = pathOf(viewer, `/deliveries/${deliveryId}`);
-        return { seeOther: `${path}?done=${outcome}` };
-      } catch (error) {
-        if (!(error instanceof DomainError) || error.code !== 'INVALID_STATE') throw error;
-        const content = await readContent(deps, viewer, id, {});
-        return { status: 400, view: deliveryView({ ...content, refusal: error.message }) };
-      }
-    },
-  );
+  return definePage(context, 'merchant', 'POST /deliveries/{id}/resend', {
+    params,
+    formPath: '/deliveries/{id}',
+    refusals: ['INVALID_STATE'],
+  }).handledBy(async ({ viewer, params: { id }, actor }) => {
+    const { deliveryId } = await findMerchantDelivery(deps.sql, ownerOf(viewer), id);
+    const { outcome } = await retryForMerchant({ ...deps, actor }, viewer.merchantId, {
+      deliveryId,
+      waitMs: WAIT_MS,
+    });
+    return { seeOther: pathOf(viewer, `/deliveries/${deliveryId}?done=${outcome}`) };
+  });
 }
 
 async function readContent(
@@ -83,26 +76,15 @@ async function readContent(
   viewer: MerchantViewer,
   deliveryId: string,
   { attempt, before, done }: z.output<typeof query>,
-): Promise<DeliveryContent> {
+) {
   const delivery = await findMerchantDelivery(sql, ownerOf(viewer), deliveryId, before);
   const chosen = attempt ?? delivery.attempts[0]?.attemptId;
   const shown = chosen === undefined ? undefined : await findAttempt(sql, delivery, chosen);
   return { environment: viewer.environment, delivery, shown, before, done };
 }
 
-/** What the page of a delivery shows. */
-interface DeliveryContent {
-  environment: Environment;
-  delivery: MerchantDelivery;
-  /** The attempt that is shown in full; undefined without any. */
-  shown: AttemptDetails | undefined;
-  /** Of the page of attempts. */
-  before: number | undefined;
-  /** What came of sending it again. */
-  done?: string | undefined;
-  /** Why it was not sent again. */
-  refusal?: string;
-}
+/** What the page of a delivery shows; `shown` is the attempt that it shows in full. */
+type DeliveryContent = Awaited<ReturnType<typeof readContent>>;
 
 const DONE = {
   delivered: { tone: 'good', text: 'It was sent again, and your server has accepted it.' },
@@ -115,14 +97,14 @@ const DONE = {
 
 /** The page of one delivery. */
 function deliveryView(content: DeliveryContent): View {
-  const { environment, delivery, shown, done, refusal } = content;
+  const { environment, delivery, shown, done } = content;
   const path = pathOf({ environment }, `/deliveries/${delivery.deliveryId}`);
   return {
     title: `Webhook ${delivery.event}`,
     hasOwnHeading: true,
     content: [
       deliveryHead(environment, delivery),
-      refusal !== undefined && notice('bad', refusal, 'alert'),
+      refused(),
       doneNotice(DONE, done),
       split([attemptsSection(content, path), shown && attemptSection(shown, delivery)], 'Details', [
         deliverySection(content, path),

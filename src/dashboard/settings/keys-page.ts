@@ -1,9 +1,8 @@
 import { h } from 'preact';
 import { z } from 'zod';
 import type { Environment } from '../../domain/index.ts';
-import { DomainError } from '../../domain/index.ts';
 import type { Route } from '../../http/define-route.ts';
-import type { ListedKey, MerchantStatus } from '../../merchants/public.ts';
+import type { ListedKey } from '../../merchants/public.ts';
 import {
   createKeyPair,
   findOrigins,
@@ -12,12 +11,10 @@ import {
   setOrigins,
 } from '../../merchants/public.ts';
 import type { PageContext } from '../context.ts';
-import { noticed } from '../context.ts';
+import { noticed, refusedAt } from '../context.ts';
 import { definePage } from '../page.ts';
-import type { FormState } from '../view/fields.ts';
 import { submit, textArea } from '../view/fields.ts';
-import type { View } from '../view/layout.ts';
-import { facts, moment, notice, section, setting } from '../view/parts.ts';
+import { doneNotice, facts, moment, section, setting } from '../view/parts.ts';
 import { copyable } from '../view/texts.ts';
 import { form, link } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -26,41 +23,49 @@ import type { SettingsDeps } from './parts.ts';
 import { IN_ENVIRONMENT } from './parts.ts';
 import { MONEY, newSecretView } from './questions.ts';
 
-/** A merchant's API key in one environment, and the domains that may use it from browsers. */
-export const keyPages = [showKeys, generateKey, rotateKey, setDomains];
+const DONE = { domains: 'The approved domains are saved.' } as const;
 
-function showKeys(context: PageContext, deps: SettingsDeps): Route[] {
+/** A merchant's API key in one environment, and the domains that may use it from browsers. */
+export const keyPages = [showKeys, secretForms, setDomains];
+
+function showKeys(context: PageContext, { sql }: SettingsDeps): Route[] {
   return definePage(context, 'merchant', 'GET /keys', {
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ viewer, query }) => {
-    const content = await readContent(deps, viewer);
-    return { view: keysView({ ...content, isSaved: query.done === 'domains' }) };
+    const { merchantId, environment } = viewer;
+    const [keys, domains] = await Promise.all([
+      listKeys(sql, merchantId),
+      findOrigins(sql, merchantId, environment),
+    ]);
+    const content = [
+      doneNotice(DONE, query.done),
+      keySection(
+        viewer,
+        keys.find((one) => one.environment === environment),
+      ),
+      domainsSection(environment, domains),
+    ];
+    return { view: { title: 'API keys', content } };
   });
 }
+
+const SECRETS = [
+  { path: '/keys/generate', formPath: '/keys', kind: 'key.create', make: createKeyPair },
+  { path: '/keys/rotate', formPath: '/keys/rotate', kind: 'key.rotate', make: rotateSecret },
+] as const;
 
 /** The secret is in the answer of the form and nowhere else, so the answer is no redirect. */
-function generateKey(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /keys/generate', { formPath: '/keys' }).handledBy(
-    async (request) => {
-      const { viewer, actor } = request;
+function secretForms(context: PageContext, deps: SettingsDeps): Route[] {
+  return SECRETS.flatMap(({ path, formPath, kind, make }) =>
+    definePage(context, 'merchant', `POST ${path}`, { formPath }).handledBy(async (request) => {
+      const { actor, viewer } = request;
       const { merchantId, environment } = viewer;
-      const pair = await noticed(deps, request, { kind: 'key.create' }, (alongside) =>
-        createKeyPair({ ...deps, actor, alongside }, merchantId, environment),
+      const pair = await noticed(deps, request, { kind }, (alongside) =>
+        make({ ...deps, actor, alongside }, merchantId, environment),
       );
       return { view: newSecretView(environment, pair, context.publicBaseUrl) };
-    },
+    }),
   );
-}
-
-function rotateKey(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /keys/rotate').handledBy(async (request) => {
-    const { viewer, actor } = request;
-    const { merchantId, environment } = viewer;
-    const pair = await noticed(deps, request, { kind: 'key.rotate' }, (alongside) =>
-      rotateSecret({ ...deps, actor, alongside }, merchantId, environment),
-    );
-    return { view: newSecretView(environment, pair, context.publicBaseUrl) };
-  });
 }
 
 function setDomains(context: PageContext, deps: SettingsDeps): Route[] {
@@ -71,54 +76,16 @@ function setDomains(context: PageContext, deps: SettingsDeps): Route[] {
     const { viewer, body, actor } = request;
     const { merchantId, environment } = viewer;
     const domains = body.domains.split(/[\s,]+/).filter((domain) => domain !== '');
-    try {
-      await noticed(deps, request, { kind: 'domains.set' }, (alongside) =>
+    await refusedAt('domains', () =>
+      noticed(deps, request, { kind: 'domains.set' }, (alongside) =>
         setOrigins({ sql: deps.sql, actor, alongside }, merchantId, environment, domains),
-      );
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.code !== 'BAD_REQUEST') throw error;
-      const content = await readContent(deps, viewer);
-      const typed = { values: body, violations: { domains: error.message } };
-      return { status: 400, view: keysView({ ...content, typed }) };
-    }
+      ),
+    );
     return { seeOther: pathOf({ environment }, '/keys?done=domains') };
   });
 }
 
-async function readContent({ sql }: SettingsDeps, viewer: MerchantViewer): Promise<KeysContent> {
-  const { merchantId, environment, merchantStatus } = viewer;
-  const [keys, domains] = await Promise.all([
-    listKeys(sql, merchantId),
-    findOrigins(sql, merchantId, environment),
-  ]);
-  const key = keys.find((one) => one.environment === environment);
-  return { environment, merchantStatus, key, domains };
-}
-
-/** What the page of keys shows. */
-interface KeysContent {
-  environment: Environment;
-  merchantStatus: MerchantStatus;
-  key: ListedKey | undefined;
-  domains: readonly string[];
-  isSaved?: boolean;
-  /** A form with domains that was refused. */
-  typed?: FormState;
-}
-
-/** The page of keys. */
-function keysView(content: KeysContent): View {
-  return {
-    title: 'API keys',
-    content: [
-      content.isSaved && notice('good', 'The approved domains are saved.', 'status'),
-      keySection(content),
-      domainsSection(content),
-    ],
-  };
-}
-
-function keySection({ environment, merchantStatus, key }: KeysContent) {
+function keySection({ environment, merchantStatus }: MerchantViewer, key: ListedKey | undefined) {
   const title = `API key ${IN_ENVIRONMENT[environment]}`;
   if (key) return setting('key', title, MONEY[environment], keyFacts(key), rotateLink(environment));
   if (merchantStatus === 'PENDING' || merchantStatus === 'REJECTED') {
@@ -156,8 +123,7 @@ const rotateLink = (environment: Environment) =>
     link(pathOf({ environment }, '/keys/rotate'), 'Replace the secret', { class: 'button second' }),
   );
 
-function domainsSection({ environment, domains, typed }: KeysContent) {
-  const state = typed ?? { values: { domains: domains.join('\n') } };
+function domainsSection(environment: Environment, domains: readonly string[]) {
   return setting(
     'domains-title',
     'Approved domains',
@@ -166,14 +132,12 @@ function domainsSection({ environment, domains, typed }: KeysContent) {
     form(
       pathOf({ environment }, '/keys/domains'),
       {},
-      textArea(
-        {
-          name: 'domains',
-          label: 'Domains, one on each line',
-          hint: 'Such as https://shop.example.com',
-        },
-        state,
-      ),
+      textArea({
+        name: 'domains',
+        label: 'Domains, one on each line',
+        hint: 'Such as https://shop.example.com',
+        value: domains.join('\n'),
+      }),
       submit('Save the domains'),
     ),
   );

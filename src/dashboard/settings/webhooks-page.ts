@@ -14,7 +14,7 @@ import {
   testEventTypesOf,
 } from '../../webhooks/public.ts';
 import type { PageContext } from '../context.ts';
-import { noticed } from '../context.ts';
+import { noticed, refusedAt } from '../context.ts';
 import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
@@ -49,22 +49,16 @@ function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
     const { merchantId, environment } = viewer;
     const url = body.url.trim();
     await admitSend(deps.sql, merchantId, 'webhook_url');
-    try {
-      const act = { kind: 'webhook.set', url } as const;
-      const save = (alongside?: Alongside) =>
-        saveWebhookUrl({ ...deps, actor, alongside }, merchantId, environment, url);
-      const { url: before } = await findEndpoint(deps.sql, merchantId, environment);
-      const saved = await (before === url ? save() : noticed(deps, request, act, save));
-      const { secret, warning } = saved;
-      if (secret) return { view: newWebhookSecretView(environment, secret, warning) };
-      const done = warning ? 'unresolved' : 'url';
-      return { seeOther: pathOf({ environment }, `/webhooks?done=${done}`) };
-    } catch (error) {
-      if (!(error instanceof DomainError) || error.code !== 'BAD_REQUEST') throw error;
-      const content = await readContent(deps, viewer);
-      const typed = { values: { url: body.url }, violations: { url: error.message } };
-      return { status: 400, view: webhooksView({ ...content, typed }) };
-    }
+    const act = { kind: 'webhook.set', url } as const;
+    const save = (alongside?: Alongside) =>
+      saveWebhookUrl({ ...deps, actor, alongside }, merchantId, environment, url);
+    const { url: before } = await findEndpoint(deps.sql, merchantId, environment);
+    const { secret, warning } = await refusedAt('url', () =>
+      before === url ? save() : noticed(deps, request, act, save),
+    );
+    if (secret) return { view: newWebhookSecretView(environment, secret, warning) };
+    const done = warning ? 'unresolved' : 'url';
+    return { seeOther: pathOf({ environment }, `/webhooks?done=${done}`) };
   });
 }
 

@@ -9,7 +9,6 @@ import type {
   TestEventType,
 } from '../../webhooks/public.ts';
 import { testEventTypesOf } from '../../webhooks/public.ts';
-import type { FormState } from '../view/fields.ts';
 import { choice, hidden, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { doneNotice, facts, figures, moment, notice, section, setting } from '../view/parts.ts';
@@ -27,8 +26,6 @@ export interface WebhooksContent {
   hours: readonly AttemptsOfHour[];
   /** What has just been done. */
   done?: string | undefined;
-  /** A URL that was refused. */
-  typed?: FormState;
   /** A test event that was just sent. */
   tested?: TestEventResult & { event: TestEventType };
 }
@@ -58,7 +55,7 @@ export function webhooksView(content: WebhooksContent): View {
   };
 }
 
-function urlSection({ environment, endpoint, typed }: WebhooksContent) {
+function urlSection({ environment, endpoint }: WebhooksContent) {
   const { url, hasSecret, updatedAt } = endpoint;
   const hint =
     environment === 'production'
@@ -77,10 +74,15 @@ function urlSection({ environment, endpoint, typed }: WebhooksContent) {
     form(
       pathOf({ environment }, '/webhooks'),
       {},
-      textField(
-        { name: 'url', label: 'Webhook URL', type: 'url', hint, required: true, maxLength: 2048 },
-        typed ?? { values: { url: url ?? '' } },
-      ),
+      textField({
+        name: 'url',
+        label: 'Webhook URL',
+        type: 'url',
+        hint,
+        value: url ?? '',
+        required: true,
+        maxLength: 2048,
+      }),
       submit(url === null ? 'Save the URL' : 'Change the URL'),
     ),
     hasSecret &&

@@ -31,19 +31,14 @@ interface Question {
  * script shows it as a dialog above the form that asks (`data-asks`).
  */
 export function confirmationView(question: Question): View {
-  return { title: question.title, content: confirmation(question, 'h1'), hasOwnHeading: true };
-}
-
-/** The content of {@link confirmationView}. @param heading the level of its heading */
-export function confirmation(question: Question, heading: 'h1' | 'h2') {
   const { title, amountPaise, to, consequence, more, button, action, values, back } = question;
   const given = Object.entries(values).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
-  return h(
+  const content = h(
     'section',
     { class: 'confirmation', 'aria-labelledby': 'confirmation' },
-    h(heading, { id: 'confirmation' }, title),
+    h('h1', { id: 'confirmation' }, title),
     h('p', { class: 'amount' }, money(amountPaise)),
     facts({ To: to }),
     h('p', null, consequence, ' ', h('strong', null, 'This cannot be undone.')),
@@ -61,4 +56,5 @@ export function confirmation(question: Question, heading: 'h1' | 'h2') {
       ),
     ),
   );
+  return { title, content, hasOwnHeading: true };
 }

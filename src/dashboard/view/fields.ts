@@ -1,31 +1,59 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
-import { useTyped } from './typed.ts';
-
-/** What was typed into a form and what is wrong with it, by the names of the fields. */
-export interface FormState {
-  readonly values?: Readonly<Record<string, string | undefined>>;
-  readonly violations?: Readonly<Record<string, string | undefined>>;
-}
+import { notice } from './parts.ts';
+import { useShownAgain, useTyped, useViolation } from './typed.ts';
 
 /** The declaration of one field of a form. */
 export interface Field {
   readonly name: string;
   readonly label: string;
   readonly hint?: ComponentChildren;
+  /** What it shows before anything is typed. */
+  readonly value?: string | null | undefined;
   readonly required?: boolean;
   /** May be blank now and is needed later, in a form that saves a draft: not marked as optional. */
   readonly neededLater?: boolean;
   readonly autocomplete?: string;
 }
 
+/** Says why a form of the page was refused: see {@link refused}. */
+function Refused({ isOf = () => true, atFields, end = '' }: RefusedPart) {
+  const again = useShownAgain(isOf);
+  if (!again?.refusal) return null;
+  const { code, message } = again.refusal;
+  const isAtFields = code === 'VALIDATION_FAILED' && atFields !== undefined;
+  const text = isAtFields ? atFields : message + end;
+  if (text === null) return null;
+  again.isSaid = true;
+  return notice('bad', text, 'alert');
+}
+
+interface RefusedPart {
+  /** Whether it is said here of the form with this action. */
+  readonly isOf?: (action: string) => boolean;
+  /** What is said where the fields say what is wrong with them; null for nothing more. */
+  readonly atFields?: string | null;
+  /** After the message. */
+  readonly end?: '.' | '';
+}
+
+/** The place in which a page says why one of its forms was refused: see `refusals` of a page. */
+export const refused = (part: RefusedPart = {}) => h(Refused, part);
+
+interface LabelledField {
+  readonly field: Field;
+  /** @param value what was typed, or what the field shows before */
+  readonly control: (
+    common: Readonly<Record<string, unknown>>,
+    value: string | undefined,
+  ) => ComponentChildren;
+}
+
 /** The field with its label, its hint and its violation, all announced with it. */
-function labelled(
-  { name, label, hint, required = false, neededLater = false }: Field,
-  { violations = {} }: FormState,
-  control: (common: Record<string, unknown>) => ComponentChildren,
-) {
-  const violation = violations[name];
+function Labelled({ field, control }: LabelledField) {
+  const { name, label, hint, required = false, neededLater = false, value } = field;
+  const typed = useTyped(name);
+  const violation = useViolation(name);
   const hintId = `${name}-hint`;
   const violationId = `${name}-violation`;
   const describedBy = [hint !== undefined && hintId, violation !== undefined && violationId]
@@ -48,7 +76,7 @@ function labelled(
       !required && !neededLater && h('span', { class: 'optional' }, ' (optional)'),
     ),
     hint !== undefined && h('p', { class: 'hint', id: hintId }, hint),
-    control(common),
+    control(common, typed ?? value ?? undefined),
     violation !== undefined && h('p', { class: 'violation', id: violationId }, violation),
   );
 }
@@ -59,118 +87,72 @@ export function textField(
     type?: 'text' | 'email' | 'password' | 'search' | 'url' | 'tel' | 'date' | 'datetime-local';
     maxLength?: number;
     inputMode?: 'numeric' | 'text';
-    pattern?: string;
     /** Examples of what can be typed; the label says what the field is. */
     placeholder?: string;
   },
-  state: FormState = {},
 ) {
-  const { type = 'text', maxLength, inputMode, pattern, placeholder, autocomplete, name } = field;
-  const input = { type, maxLength, inputMode, pattern, placeholder, autoComplete: autocomplete };
-  return labelled(field, state, (common) =>
-    h(Input, { ...common, ...input, name, value: state.values?.[name] }),
-  );
-}
-
-function Input({ value, ...rest }: { name: string; type: string; value: string | undefined }) {
-  const shown = useTyped(rest.name) ?? value;
-  // A password is never sent back.
-  return h('input', { ...rest, value: rest.type === 'password' ? undefined : shown });
+  const { type = 'text', maxLength, inputMode, placeholder, autocomplete } = field;
+  const input = { type, maxLength, inputMode, placeholder, autoComplete: autocomplete };
+  return h(Labelled, {
+    field,
+    // A password is never sent back.
+    control: (common, value) =>
+      h('input', { ...common, ...input, value: type === 'password' ? undefined : value }),
+  });
 }
 
 /** A field of several lines. */
-export function textArea(
-  field: Field & { rows?: number; maxLength?: number },
-  state: FormState = {},
-) {
-  const { rows = 4, maxLength, name } = field;
-  return labelled(field, state, (common) =>
-    h(TextArea, { ...common, rows, maxLength, dir: 'auto', name, value: state.values?.[name] }),
-  );
-}
-
-function TextArea({
-  value,
-  ...rest
-}: {
-  name: string;
-  rows: number;
-  maxLength: number | undefined;
-  dir: 'auto';
-  value: string | undefined;
-}) {
-  const shown = useTyped(rest.name) ?? value ?? '';
-  // Browsers leave out a line break at the beginning.
-  return h('textarea', rest, shown.startsWith('\n') ? `\n${shown}` : shown);
+export function textArea(field: Field & { maxLength?: number }) {
+  const area = { rows: 4, maxLength: field.maxLength, dir: 'auto' } as const;
+  return h(Labelled, {
+    field,
+    // Browsers leave out a line break at the beginning.
+    control: (common, value = '') =>
+      h('textarea', { ...common, ...area }, value.startsWith('\n') ? `\n${value}` : value),
+  });
 }
 
 /** A choice of one. @param choices the values with their texts */
 export function choice(
   field: Field & { choices: Readonly<Record<string, string>>; placeholder?: string },
-  state: FormState = {},
 ) {
-  const { choices, placeholder, name } = field;
-  return labelled(field, state, (common) =>
-    h(Select, { ...common, name, choices, placeholder, value: state.values?.[name] }),
-  );
-}
-
-function Select({
-  choices,
-  placeholder,
-  value: given,
-  ...rest
-}: {
-  name: string;
-  choices: Readonly<Record<string, string>>;
-  placeholder: string | undefined;
-  value: string | undefined;
-}) {
-  const chosen = useTyped(rest.name) ?? given;
-  return h(
-    'select',
-    rest,
-    placeholder !== undefined && h('option', { value: '' }, placeholder),
-    Object.entries(choices).map(([value, text]) =>
-      h('option', { key: value, value, selected: value === chosen }, text),
-    ),
-  );
+  const { choices, placeholder } = field;
+  return h(Labelled, {
+    field,
+    control: (common, chosen) =>
+      h(
+        'select',
+        common,
+        placeholder !== undefined && h('option', { value: '' }, placeholder),
+        Object.entries(choices).map(([value, text]) =>
+          h('option', { key: value, value, selected: value === chosen }, text),
+        ),
+      ),
+  });
 }
 
 /** A file to upload, in a form with `enctype: 'multipart/form-data'`. */
-export function fileField(field: Field & { accept: string }, state: FormState = {}) {
-  return labelled(field, state, (common) =>
-    h('input', { ...common, type: 'file', accept: field.accept }),
-  );
-}
+export const fileField = (field: Field & { accept: string }) =>
+  h(Labelled, {
+    field,
+    control: (common) => h('input', { ...common, type: 'file', accept: field.accept }),
+  });
 
-/** A box to tick; its value is `on`. */
-export function checkBox({ name, label, hint }: Field, state: FormState = {}) {
+/** A box to tick; its value is `on`. One that was not ticked is no field of the form that was sent. */
+function CheckBox({ name, label, hint, value }: Field) {
   const hintId = hint === undefined ? undefined : `${name}-hint`;
-  const violation = state.violations?.[name];
+  const checked = (useTyped(name) ?? value) === 'on';
   return h(
     'div',
     { class: 'field check' },
-    h(CheckBox, { name, value: state.values?.[name], 'aria-describedby': hintId }),
+    h('input', { 'aria-describedby': hintId, id: name, name, type: 'checkbox', checked }),
     h('label', { for: name }, label),
     hint !== undefined && h('p', { class: 'hint', id: hintId }, hint),
-    violation !== undefined && h('p', { class: 'violation' }, violation),
   );
 }
 
-/** A box that was not ticked is no field of the form that was sent. */
-function CheckBox({
-  name,
-  value,
-  ...rest
-}: {
-  name: string;
-  value: string | undefined;
-  'aria-describedby': string | undefined;
-}) {
-  const checked = (useTyped(name) ?? value) === 'on';
-  return h('input', { ...rest, id: name, name, type: 'checkbox', checked });
-}
+/** See {@link CheckBox}. */
+export const checkBox = (field: Field) => h(CheckBox, field);
 
 /** A value that the form sends without showing it. */
 export function hidden(name: string, value: string) {

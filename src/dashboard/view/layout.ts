@@ -7,8 +7,8 @@ import { brandOf, PRODUCT } from '../../pages/brand.ts';
 import type { IconName } from '../../pages/icons.ts';
 import { submit } from './fields.ts';
 import { notice, wordsOf } from './parts.ts';
-import type { ShownAgain } from './typed.ts';
-import { FormShownAgain } from './typed.ts';
+import type { FormState, ShownAgain } from './typed.ts';
+import { FormShownAgain, withState } from './typed.ts';
 import { form, icon, link, withPathPrefix } from './url.ts';
 
 /** The URLs of the files that pages load. */
@@ -246,7 +246,7 @@ export function renderView(view: View, layout: Layout): string {
       },
       sandboxNotice(frame),
       !view.hasOwnHeading && h('div', { class: 'toolbar' }, h('h1', null, view.title), view.beside),
-      again && notice('bad', again.notice, 'alert'),
+      again && !again.refusal && notice('bad', again.notice, 'alert'),
       LIST_OF_WEBHOOKS.test(path) && banners,
       view.content,
       view.live &&
@@ -263,6 +263,7 @@ export function renderView(view: View, layout: Layout): string {
 }
 
 /** A search form above a list: its fields in one row, and a button. */
-export function filterForm(path: string, ...fields: ComponentChildren[]) {
-  return form(path, { method: 'get', class: 'filter' }, ...fields, submit('Show', 'small'));
+export function filterForm(path: string, state: FormState, ...fields: ComponentChildren[]) {
+  const content = [withState(state, ...fields), submit('Show', 'small')];
+  return form(path, { method: 'get', class: 'filter' }, ...content);
 }

@@ -171,15 +171,6 @@ function sizeLinks(list: PagedList) {
   );
 }
 
-/** A quick filter of a list. */
-export interface Chip {
-  /** Of the field in the query; empty for the whole list. */
-  value: string;
-  title: string;
-  /** The rows that it shows, where they are counted. */
-  count?: number | undefined;
-}
-
 /** The list that {@link chips} filter. */
 export interface FilteredList {
   path: string;
@@ -188,21 +179,28 @@ export interface FilteredList {
   /** The field that they choose. */
   name: string;
   chosen: string | undefined;
+  /** The rows of each filter, where they are counted. */
+  counts?: Readonly<Record<string, number>> | undefined;
 }
 
-/** Quick filters above a list: a link for each, the chosen one marked. @param label what they choose */
+/**
+ * Quick filters above a list: a link for each, the chosen one marked.
+ *
+ * @param label what they choose
+ * @param titles by the values of the field; '' is the whole list
+ */
 export function chips(
   label: string,
-  { path, filters, name, chosen = '' }: FilteredList,
-  choices: readonly Chip[],
+  { path, filters, name, chosen = '', counts = {} }: FilteredList,
+  titles: Readonly<Record<string, string>>,
 ) {
   return h(
     'nav',
     { class: 'chips', 'aria-label': label },
-    choices.map(({ value, title, count }) => [
+    Object.entries(titles).map(([value, title]) => [
       link(
         pathWith(path, { ...filters, [name]: value }),
-        count === undefined ? title : `${title} ${numberText(count)}`,
+        title + (counts[value] === undefined ? '' : ` ${numberText(counts[value])}`),
         value === chosen ? { 'aria-current': 'page' } : {},
       ),
       ' ',

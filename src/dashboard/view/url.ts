@@ -13,6 +13,19 @@ export function withPathPrefix(pathPrefix: string, children: ComponentChildren) 
   return h(PathPrefix.Provider, { value: pathPrefix }, children);
 }
 
+/** An element with a path of the service in one of its attributes. */
+function AtPath({ tag, attribute, path, children, ...rest }: PathElement) {
+  return h(tag, { [attribute]: useContext(PathPrefix) + path, ...rest }, children);
+}
+
+interface PathElement {
+  tag: 'a' | 'img' | 'object';
+  attribute: 'href' | 'src' | 'data';
+  path: string;
+  children?: ComponentChildren;
+  [other: string]: unknown;
+}
+
 /** The attributes of a link beside its target. */
 interface LinkAttributes {
   class?: string;
@@ -25,33 +38,14 @@ interface LinkAttributes {
   'data-close'?: '';
 }
 
-function Link({ to, children, ...rest }: { to: string; children?: ComponentChildren }) {
-  return h('a', { href: useContext(PathPrefix) + to, ...rest }, children);
-}
-
 /** A link to another page of the service. @param to its path, such as `/dashboard/login` */
 export function link(to: string, text: ComponentChildren, attributes: LinkAttributes = {}) {
-  return h(Link, { to, ...attributes }, text);
-}
-
-function Picture({ path, ...rest }: { path: string; alt: string }) {
-  return h('img', { src: useContext(PathPrefix) + path, loading: 'lazy', ...rest });
+  return h(AtPath, { tag: 'a', attribute: 'href', path: to, ...attributes }, text);
 }
 
 /** A picture that the service serves at a path; the browser loads it when it is about to be seen. */
 export function picture(path: string, alt: string) {
-  return h(Picture, { path, alt });
-}
-
-function Embedded({ path, label, children }: EmbeddedFile) {
-  const data = useContext(PathPrefix) + path;
-  return h('object', { data, type: 'application/pdf', 'aria-label': label }, children);
-}
-
-interface EmbeddedFile {
-  path: string;
-  label: string;
-  children?: ComponentChildren;
+  return h(AtPath, { tag: 'img', attribute: 'src', path, loading: 'lazy', alt });
 }
 
 /**
@@ -60,7 +54,8 @@ interface EmbeddedFile {
  * @param otherwise what a browser shows that has no reader for PDFs, such as those of most phones
  */
 export function embeddedPdf(path: string, label: string, otherwise: ComponentChildren) {
-  return h(Embedded, { path, label }, otherwise);
+  const attributes = { type: 'application/pdf', 'aria-label': label };
+  return h(AtPath, { tag: 'object', attribute: 'data', path, ...attributes }, otherwise);
 }
 
 interface FormAttributes {

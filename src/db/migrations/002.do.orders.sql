@@ -22,7 +22,7 @@ CREATE TABLE orders (
   buyer_email text NOT NULL,
   buyer_phone text NOT NULL,
   buyer_name text NOT NULL DEFAULT '',
-  -- In which the buyer has read the order's page when paying: mails to the buyer are in it.
+  -- The language in which the buyer has read the order's page when paying. Mails to the buyer are in it.
   buyer_language text NOT NULL DEFAULT 'en' CHECK (buyer_language IN ('en', 'hi')),
   payment_token text NOT NULL UNIQUE,
   status order_status NOT NULL DEFAULT 'ACCEPTED',
@@ -36,7 +36,7 @@ CREATE TABLE orders (
   paid_at timestamptz,
   -- Refunded or charged back at the gateway itself: see gateway_reversals.
   reversed_paise bigint NOT NULL DEFAULT 0 CHECK (reversed_paise >= 0),
-  -- Where the buyer's pages lead back to, as the merchant gave it; it may name the buyer.
+  -- The URL that the buyer's pages link back to, as the merchant gave it. It may name the buyer.
   return_url text,
   payment_link_expires_at timestamptz NOT NULL,
   completes_at timestamptz,
@@ -131,7 +131,7 @@ CREATE TYPE wakeup_cause AS ENUM ('creation', 'command', 'dispute', 'release', '
 CREATE TABLE order_wakeups (
   order_number text NOT NULL,
   cause wakeup_cause NOT NULL,
-  -- The id of the command; empty of a creation and a release.
+  -- The id of the command; empty for a creation and a release.
   cause_id text NOT NULL,
   written_at timestamptz NOT NULL DEFAULT service_now(),
   due_at timestamptz NOT NULL,
@@ -153,10 +153,10 @@ CREATE TABLE order_steps (
   step jsonb NOT NULL,
   command_id text,
   details jsonb,
-  -- No command's row says who caused it: a payment, a deadline or a result of the gateway, which is a line
-  -- of the audit list by itself.
+  -- True if no command's row says who caused the step: a payment, a deadline or a result of the gateway. The step is
+  -- then a line of the audit list itself.
   is_line boolean NOT NULL DEFAULT false,
-  -- The request that created the order; null of any other step, which has a command.
+  -- The request that created the order; null for other steps, which have a command.
   request_id text,
   PRIMARY KEY (order_number, step_number)
 );
@@ -180,16 +180,16 @@ CREATE TYPE command_state AS ENUM ('WAITING', 'DONE', 'REFUSED');
 CREATE TABLE order_commands (
   order_number text NOT NULL REFERENCES orders,
   command_id text NOT NULL,
-  -- How often a command with this id was refused before: its repeat is a command of its own, so at most
-  -- the latest one is not REFUSED.
+  -- How often a command with this id was refused before. A repeat of a refused command is a new one, so
+  -- only the latest can have another state than REFUSED.
   try_number integer NOT NULL DEFAULT 0,
-  -- Of the message to the order's workflow.
+  -- The name of the message to the order's workflow.
   name text NOT NULL,
   -- DONE once its step is recorded.
   state command_state NOT NULL DEFAULT 'WAITING',
   body jsonb NOT NULL,
-  -- Who gave it: key: and an API key, merchant: or operator: and the e-mail address of a user, cli: and a
-  -- login name, buyer (the holder of the payment token), or gateway for a failed payment.
+  -- Who gave it: key: and an API key, merchant: or operator: and the e-mail address of a user, cli: and a login
+  -- name, buyer (the holder of the payment token), or gateway for a failed payment.
   actor text NOT NULL,
   reason text NOT NULL,
   -- The client's IP address and request; null on the command line.
@@ -198,7 +198,7 @@ CREATE TABLE order_commands (
   -- The order's, for the indexes.
   merchant_id text NOT NULL REFERENCES merchants,
   written_at timestamptz NOT NULL DEFAULT service_now(),
-  -- When it counts as received: that of a dispute may be earlier, see receivedAtOf.
+  -- When it counts as received. A dispute may count as received earlier: see receivedAtOf.
   received_at timestamptz NOT NULL DEFAULT service_now(),
   PRIMARY KEY (order_number, command_id, try_number)
 );

@@ -49,19 +49,19 @@ CREATE TABLE payments (
   order_number text NOT NULL REFERENCES orders,
   session_id text REFERENCES payment_sessions,
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
-  -- As the gateway last reported it before an order took it or its surplus refund began.
+  -- As the gateway last reported it, until an order took it or its surplus refund began.
   currency text NOT NULL DEFAULT 'INR',
   gateway_status text NOT NULL DEFAULT 'captured',
   refunded_paise bigint NOT NULL DEFAULT 0 CHECK (refunded_paise >= 0),
-  -- The whole amount is captured, in INR. Any other capture neither makes an order PAID nor is
-  -- refunded as surplus: it is recorded and alerted, and has no ledger line.
+  -- True if the whole amount is captured in INR. Any other capture neither makes an order PAID nor is refunded as
+  -- surplus: it is recorded and raises an alert, and has no ledger line.
   is_whole boolean NOT NULL GENERATED ALWAYS AS
     (gateway_status = 'captured' AND currency = 'INR' AND refunded_paise = 0) STORED,
   -- Its reference at banks and in UPI apps, if the gateway reports it.
   utr text,
   -- When the service first heard of it.
   captured_at timestamptz NOT NULL DEFAULT service_now(),
-  -- When the gateway's API was last asked for it, after that: a callback alone makes no order PAID.
+  -- When the gateway's API was last asked for it after the first report: a callback alone makes no order PAID.
   confirmed_at timestamptz,
   -- When a process began to notify the order of it.
   notified_at timestamptz,
@@ -124,11 +124,11 @@ CREATE TABLE surplus_refunds (
   amount_paise bigint NOT NULL,
   reason text NOT NULL,
   started_at timestamptz NOT NULL DEFAULT service_now(),
-  -- Null also while a refund that has failed is made again.
+  -- Also null while a failed refund is repeated.
   processed_at timestamptz,
   -- The amount that an operator recorded as refunded outside the gateway; null if none did.
   settled_paise bigint CHECK (settled_paise >= 0),
-  -- Of the bank transfer; null if there was none.
+  -- The reference of the bank transfer; null if there was none.
   reference text,
   PRIMARY KEY (gateway, gateway_payment_id),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
@@ -180,7 +180,7 @@ CREATE TABLE outside_settlements (
   outcome text NOT NULL CHECK (outcome IN ('released', 'refunded')),
   -- What the payment had left, which counts as moved by the settlement.
   amount_paise bigint NOT NULL CHECK (amount_paise >= 0),
-  -- Of the bank transfer; null if there was none.
+  -- The reference of the bank transfer; null if there was none.
   reference text,
   reason text NOT NULL,
   actor text NOT NULL,
@@ -225,10 +225,10 @@ CREATE TABLE ledger_transfers (
   at timestamptz NOT NULL DEFAULT service_now(),
   -- When the line was inserted: it belongs to this day, also if its step is recorded late.
   booked_at timestamptz NOT NULL DEFAULT service_now(),
-  -- The gateway's id of the transfer that was released or of the refund; null of other lines, and where
-  -- the service does not know it.
+  -- The gateway's id of the transfer that was released or of the refund; null for other lines, and where the service
+  -- does not know it.
   movement_id text CHECK (movement_id IS NULL OR operation IN ('release', 'refund', 'refund_failed')),
-  -- Only of a reversal, and of the platform's loss by it.
+  -- Set only for a reversal, and for the platform's loss by it.
   reversal_id text,
   CHECK ((operation IN ('reversal', 'loss')) = (reversal_id IS NOT NULL)),
   -- The number of refunds of this payment that have failed before, after they were booked.

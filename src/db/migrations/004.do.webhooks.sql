@@ -68,7 +68,7 @@ CREATE TABLE webhook_attempts (
   at timestamptz NOT NULL,
   url text NOT NULL,
   signature bytea,
-  -- Of Standard Webhooks, beside that of the specification.
+  -- The signature of Standard Webhooks, in addition to the specification's.
   standard_signature bytea,
   api_version text,
   status_code integer,

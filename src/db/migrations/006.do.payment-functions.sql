@@ -22,8 +22,8 @@ CREATE FUNCTION book_fees(p payments) RETURNS void LANGUAGE sql AS $$
   ON CONFLICT DO NOTHING
 $$;
 
--- Records what a gateway has reported of a payment only after it was recorded, also of one that its order has taken:
--- the UTR, which the order shows too, and the fees. What was reported first counts. Like every writer it locks the order
+-- Records what a gateway reports about a payment after it was recorded, even if its order has taken it: the UTR,
+-- which the order shows too, and the fees. The first reported value is kept. Like every writer it locks the order
 -- first.
 CREATE FUNCTION write_late_facts(
   p_gateway text, p_gateway_payment_id text,
@@ -157,9 +157,9 @@ CREATE FUNCTION is_wholly_refunded(p payments) RETURNS boolean LANGUAGE sql STAB
         AND t.operation IN ('refund', 'refund_failed')))
 $$;
 
--- What is known of the captures that an order has not applied: 'confirmed' of one that makes it PAID next, 'reported' of
--- one for which the gateway must still be asked, 'looked_at' of one that is not whole, until all of it was refunded. Null
--- if there is none: only then the order can be paid.
+-- The state of the captures that an order has not applied: 'confirmed' if one makes it PAID next, 'reported' if the
+-- gateway must still be asked about one, 'looked_at' if one is not whole, until all of it was refunded. Null if
+-- there is none; only then can the order be paid.
 CREATE FUNCTION unapplied_capture_of(p_order_number text) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT min(CASE WHEN NOT p.is_whole THEN 'looked_at'
     WHEN p.confirmed_at IS NULL THEN 'reported' ELSE 'confirmed' END)
@@ -243,7 +243,7 @@ BEGIN
       balance_of(p_gateway, reversal.gateway_payment_id, source));
     EXIT WHEN paise > 0;
   END LOOP;
-  -- Of a payment without lines nothing was given to anyone.
+  -- If the payment has no lines, no account has any of its money.
   IF reversal.kind = 'chargeback' AND is_booked(p_gateway, reversal.gateway_payment_id) THEN
     rest_paise := reversal.amount_paise - paise;
   END IF;
@@ -268,8 +268,8 @@ BEGIN
   RETURN jsonb_build_object('outcome', 'recorded', 'orderNumber', o.order_number);
 END $$;
 
--- Books a refund of ours back that has failed at the gateway after it was booked, to the account that it
--- came from. Returns false if the payment has no such refund.
+-- Reverses the booking of a refund by the service that has failed at the gateway, back to the account that it came
+-- from. Returns false if the payment has no such refund.
 CREATE FUNCTION book_refund_failed(p_gateway text, p_gateway_payment_id text) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -357,8 +357,8 @@ CREATE FUNCTION settlement_facts(p_settlement jsonb) RETURNS jsonb LANGUAGE sql 
     CASE WHEN NOT (p_settlement->>'is_checked')::boolean THEN 'not checked' END))
 $$;
 
--- Records how an operator has settled an order. The caller has the money lease of its payment, and has
--- compared the figures with the gateway's. Like every writer it locks the order first.
+-- Records how an operator has settled an order. The caller holds the money lease of its payment, and has compared
+-- the figures with the gateway's. Like every writer it locks the order first.
 --
 -- Returns recorded, settled (an earlier settlement is recorded), refused, changed or reference_taken.
 CREATE FUNCTION write_settlement(

@@ -92,7 +92,7 @@ CREATE TABLE account_attempts (
   PRIMARY KEY (purpose, subject, address)
 );
 CREATE INDEX account_attempts_by_time ON account_attempts (last_at);
--- Of attempts that another limit has refused.
+-- For attempts that another limit has refused.
 CREATE INDEX account_attempts_unused ON account_attempts (last_at) WHERE attempts = 0;
 
 -- Counts an attempt against limits, or refuses it. The attempt counts before its outcome is known:

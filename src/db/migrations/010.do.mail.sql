@@ -3,7 +3,7 @@ CREATE TABLE mails (
   mail_id text PRIMARY KEY,
   -- Recipient, subject and text, sealed for this mail id: see src/secret-box.ts.
   sealed bytea,
-  -- Of a mail about an order, which record_step writes with the step: what it is about and to whom.
+  -- Set for a mail about an order, which record_step writes with the step: its order, its kind and its reader.
   order_number text,
   kind text,
   created_at timestamptz NOT NULL DEFAULT service_now(),

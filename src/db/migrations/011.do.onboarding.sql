@@ -44,7 +44,7 @@ CREATE TABLE merchant_documents (
   -- Found in the content, not declared.
   media_type text NOT NULL,
   size_bytes integer NOT NULL,
-  -- Of the content as it was sent: finds a file that is sent twice.
+  -- The hash of the content as it was sent, by which a file that is sent twice is found.
   sha256 bytea NOT NULL CHECK (octet_length(sha256) = 32),
   -- AES-256-GCM for this merchant and document; see src/secret-box.ts.
   content_sealed bytea NOT NULL,

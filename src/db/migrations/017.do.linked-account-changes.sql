@@ -1,10 +1,10 @@
--- Which account of a merchant is active when. The first one at a gateway is active at once; a changed one later, so
--- that the merchant can object before money goes there.
+-- When each account of a merchant is active. The first one at a gateway is active immediately; a changed one later,
+-- so that the merchant can object before money goes there.
 ALTER TABLE linked_accounts DROP CONSTRAINT linked_accounts_pkey,
   ADD PRIMARY KEY (merchant_id, environment, gateway, linked_account_id);
 
--- At most one of a merchant, environment and gateway waits: set_linked_account removes it when another is set.
--- The others are history.
+-- For each merchant, environment and gateway, at most one account waits: set_linked_account removes it when another
+-- is set. The other rows are history.
 CREATE TABLE linked_account_changes (
   change_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   merchant_id text NOT NULL,
@@ -53,11 +53,11 @@ BEGIN
     WHERE receives_transfers AND transfers_from <= service_now());
 END $$;
 
--- Sets where a gateway pays a merchant out to. The first account is active at once, another one after the delay.
--- An account that waits is removed; to set the active one again removes it, too, and does nothing else.
+-- Sets the account that a gateway pays a merchant out to. The first account is active immediately, a later one after
+-- the delay. An account that waits is removed. Setting the active account again only removes the one that waits.
 --
--- Runs with the privileges of the tables' owner: the service's login cannot delete a change, and so no history.
--- Returns the time from which the account is active.
+-- Runs with the privileges of the tables' owner, because the service's login cannot delete a change, and so no
+-- history. Returns the time from which the account is active.
 CREATE FUNCTION set_linked_account(
   p_merchant_id text, p_environment environment,
   p_account jsonb,    -- gateway, linked_account_id, and what the gateway reports: state, transfers_from, check_again_ms

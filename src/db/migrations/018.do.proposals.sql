@@ -1,5 +1,6 @@
--- Acts that need two operators: one proposes, another one approves. See docs/adr/0018. The service's login reads these
--- tables and changes them through the functions below alone, which run with the privileges of the tables' owner.
+-- Acts that need two operators: one proposes, another one approves. See docs/adr/0018. The service's login reads
+-- these tables and changes them only through the functions below, which run with the privileges of the tables'
+-- owner.
 CREATE TYPE proposal_status AS ENUM ('open', 'approved', 'rejected', 'withdrawn', 'expired');
 
 CREATE TABLE proposals (
@@ -8,7 +9,7 @@ CREATE TABLE proposals (
     'merchant.linkedAccount', 'merchant.approve', 'merchant.activate', 'order.settle', 'order.refund',
     'dispute.decide', 'operator.create', 'operator.role', 'operator.reactivate', 'operator.reset',
     'operator.disable')),
-  -- What it is about: an order with its merchant, a merchant, or the address of an operator.
+  -- The subject: an order with its merchant, a merchant, or the address of an operator.
   order_number text REFERENCES orders,
   merchant_id text REFERENCES merchants,
   operator_email text,
@@ -20,12 +21,12 @@ CREATE TABLE proposals (
   proposed_by text NOT NULL REFERENCES users,
   proposed_at timestamptz NOT NULL DEFAULT service_now(),
   expires_at timestamptz NOT NULL,
-  -- One that has expired is open until another one is proposed.
+  -- An expired proposal stays open until another one is proposed.
   status proposal_status NOT NULL DEFAULT 'open',
   decided_by text REFERENCES users,
   decided_at timestamptz,
   carried_out_at timestamptz,
-  -- Of an approved one, once it is carried out: done, or why not.
+  -- For an approved proposal, once it is carried out: done, or why it could not be.
   outcome text,
   -- When those who may approve it were warned of the order's deadline.
   warned_at timestamptz,
@@ -93,7 +94,7 @@ CREATE FUNCTION audit_proposal(p proposals, p_action text, p_actor jsonb) RETURN
   INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
   VALUES (p_actor->>'name', p_actor->>'address', p_action, p.merchant_id, p.subject,
     jsonb_build_object('proposalId', p.proposal_id, 'kind', p.kind)
-      -- That of an order is personal.
+      -- The reason of an order's proposal is personal.
       || CASE WHEN p.order_number IS NULL THEN jsonb_build_object('reason', p.reason) ELSE '{}' END)
 $$;
 
@@ -240,6 +241,6 @@ BEGIN
   SET count = alerts.count + 1, last_at = clock_timestamp(), details = excluded.details;
   INSERT INTO mails (mail_id, sealed)
   SELECT mail->>'mail_id', decode(mail->>'sealed', 'base64') FROM jsonb_array_elements(p_mails) AS mail
-  -- An act of several parts.
+  -- An act may consist of several parts.
   ON CONFLICT DO NOTHING;
 END $$;

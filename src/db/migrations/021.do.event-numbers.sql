@@ -13,7 +13,7 @@ CREATE TABLE event_numbers (
   merchant_id text NOT NULL,
   environment environment NOT NULL,
   event_id text NOT NULL,
-  -- The order of the inserts: that of an order's events is the order of their commits, too.
+  -- The order of the inserts. For the events of one order, it is also the order of their commits.
   insert_number bigint GENERATED ALWAYS AS IDENTITY,
   -- NULL until the event is committed and a merchant reads.
   number bigint,
@@ -95,7 +95,7 @@ BEGIN
   RETURN low;
 END $$;
 
--- Those that exist.
+-- Inserts only those that exist.
 INSERT INTO event_numbers (merchant_id, environment, event_id)
 SELECT o.merchant_id, o.environment, e.event_id
 FROM order_events e JOIN orders o USING (order_number) ORDER BY e.at, e.sequence;

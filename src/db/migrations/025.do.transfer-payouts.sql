@@ -1,8 +1,8 @@
--- With which payout to the merchant's bank the gateway has settled a released transfer, once it says so: days after the
--- release. It is a line of the statement of the day on which the service learned it, and no line of the ledger, because
--- no balance changes (docs/adr/0021).
+-- The payout to the merchant's bank that settled a released transfer, once the gateway reports it, days after the
+-- release. It is a line of the statement of the day on which the service learned it, and no line of the ledger,
+-- because no balance changes (docs/adr/0021).
 CREATE TABLE transfer_payouts (
-  -- The line of the release: of its transfer there is one payout.
+  -- The line of the release. Its transfer has one payout.
   release_id bigint PRIMARY KEY REFERENCES ledger_transfers,
   -- From the sequence of the ledger's lines, so that the lines of a statement have one order.
   line_id bigint NOT NULL DEFAULT nextval('ledger_transfers_transfer_id_seq'),

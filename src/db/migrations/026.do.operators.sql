@@ -11,7 +11,7 @@ CREATE INDEX alerts_by_time ON alerts (last_at, alert_id);
 CREATE VIEW resolved_alerts AS
 WITH open AS (
   SELECT alert_id, kind, subject, last_at, details,
-    -- Of a subject that gateway_subject has made.
+    -- The subject was made by gateway_subject.
     split_part(subject, ':', 1) AS gateway, substr(subject, strpos(subject, ':') + 1) AS id
   FROM alerts WHERE cleared_at IS NULL
 )

@@ -48,15 +48,14 @@ export function credentialVariables({ components }: Document): string[] {
   return Object.keys(components.securitySchemes).map(variableOf);
 }
 
-/** The environments of the document's servers. @param publicBaseUrl what relative servers follow */
+/** The environments of the document's servers. @param publicBaseUrl what their URLs follow */
 export function environmentsOf(
   { servers }: Document,
   publicBaseUrl: string,
 ): [CollectionEnvironment, ...CollectionEnvironment[]] {
-  const base = publicBaseUrl.replace(/\/$/, '');
   const [first, ...others] = servers.map(({ url, description }) => ({
     name: description.split(':')[0] ?? description,
-    baseUrl: url.startsWith('/') ? base + url : url,
+    baseUrl: publicBaseUrl + url,
   }));
   if (!first) throw new Error('The document has no server');
   return [first, ...others];

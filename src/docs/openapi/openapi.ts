@@ -33,8 +33,6 @@ export interface OpenApiOptions {
   readonly tags?: readonly { readonly name: string; readonly description: string }[];
   /** Examples and links by operation id. */
   readonly notes?: Readonly<Record<string, OperationNotes>>;
-  /** The prefix of the server URLs; if absent, they are relative to the document's own URL. */
-  readonly publicBaseUrl?: string;
 }
 
 /** Documents the schema of a body that is present; `required` says whether it may be absent. */
@@ -57,7 +55,8 @@ function operationOf(
   versionHeader: z.ZodObject,
   notes: OperationNotes,
 ): ZodOpenApiOperationObject {
-  const { operationId, summary, description, tags, params, query, headers } = route;
+  const { operationId, params, query, headers } = route;
+  const { summary = '', description = '', tags = [] } = route;
   // OpenAPI describes Accept by the content types of the responses.
   const { Accept: _, ...ofRoute } = headers?.shape ?? {};
   const header = versionHeader.extend(ofRoute);
@@ -95,13 +94,12 @@ function versionHeaderOf(versions: readonly string[]): z.ZodObject {
 function pathsOf(
   routes: readonly Route[],
   { supportedVersions, notes = {} }: OpenApiOptions,
-  sandbox: { url: string; description: string },
 ): ZodOpenApiPathsObject {
   const versionHeader = versionHeaderOf(supportedVersions);
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
     const operation = operationOf(route, versionHeader, notes[route.operationId] ?? {});
-    const servers = route.base === 'sandbox' ? { servers: [sandbox] } : {};
+    const servers = route.base === 'sandbox' ? { servers: [SERVERS.sandbox] } : {};
     paths[route.path] = {
       ...paths[route.path],
       ...servers,
@@ -191,14 +189,11 @@ function webhooksDocument({ webhooks }: OpenApiOptions, info: { title: string; v
 /** Of this repository: see package.json. */
 const LICENSE = { name: 'MIT', identifier: 'MIT' };
 
-/** The servers of both environments, the sandbox first. */
-function serversOf(publicBaseUrl: string) {
-  const base = publicBaseUrl.replace(/\/$/, '');
-  return [
-    { url: base + BASE_PATHS.sandbox, description: 'Sandbox: no real money moves' },
-    { url: base + BASE_PATHS.production, description: 'Production: real payments' },
-  ] as const;
-}
+/** The servers of both environments; their URLs are relative to the document's own. */
+const SERVERS = {
+  sandbox: { url: BASE_PATHS.sandbox, description: 'Sandbox: no real money moves' },
+  production: { url: BASE_PATHS.production, description: 'Production: real payments' },
+};
 
 /** Merges named schemas. @throws Error if two different schemas have the same name. */
 function mergeSchemas<Schema>(left: Record<string, Schema>, right: Record<string, Schema>) {
@@ -229,9 +224,8 @@ function assertKnownOperations(
  * @throws Error if the notes name an unknown operation, or two schemas share a name
  */
 export function createOpenApiDocument(options: OpenApiOptions) {
-  const { title, description, version, contact, tags = [], publicBaseUrl = '' } = options;
-  const [sandbox, production] = serversOf(publicBaseUrl);
-  const routes = options.routes.filter((route) => route.caller === 'merchant');
+  const { title, description, version, contact, tags = [] } = options;
+  const routes = options.routes.filter((route) => route.base !== 'root');
   assertKnownOperations(routes, options.notes);
   const ofWebhooks = webhooksDocument(options, { title, version });
   const override = (context: ZodOpenApiOverrideContext) =>
@@ -240,10 +234,10 @@ export function createOpenApiDocument(options: OpenApiOptions) {
     {
       openapi: '3.1.0',
       info: { title, description, version, contact, license: LICENSE },
-      servers: [sandbox, production],
+      servers: [SERVERS.sandbox, SERVERS.production],
       security: [{ ApiKey: [], ApiSecret: [] }],
       tags: tags.map((tag) => ({ ...tag })),
-      paths: pathsOf(routes, options, sandbox),
+      paths: pathsOf(routes, options),
       components: {
         securitySchemes: {
           ApiKey: {

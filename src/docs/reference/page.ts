@@ -163,20 +163,10 @@ function objectSections({ document, objects }: Parts) {
   ];
 }
 
-/** The URLs of what the page loads and links to, relative to the page. */
-export interface ReferenceFiles {
-  readonly style: string;
-  readonly script: string;
-  readonly openapi: string;
-  readonly postman: string;
-  readonly openCollection: string;
-  /** The same text as Markdown. */
-  readonly markdown: string;
-}
-
 const TITLE = 'Guide and API reference';
 
-function head({ style, script }: ReferenceFiles) {
+/** Here and below URLs are relative, so that the page also works behind a path prefix. */
+function head() {
   return h(
     'head',
     null,
@@ -184,8 +174,8 @@ function head({ style, script }: ReferenceFiles) {
     h('meta', { name: 'viewport', content: 'width=device-width, initial-scale=1' }),
     h('title', null, `${TITLE} · ${PRODUCT.name}`),
     h('link', { rel: 'icon', href: `.${FAVICON.path}` }),
-    h('link', { rel: 'stylesheet', href: style }),
-    h('script', { src: script, defer: true }),
+    h('link', { rel: 'stylesheet', href: 'docs/reference.css' }),
+    h('script', { src: 'docs/reference.js', defer: true }),
   );
 }
 
@@ -204,14 +194,16 @@ function header() {
   );
 }
 
+/** The page in other formats. */
+const FORMATS = [
+  ['OpenAPI document', 'openapi.json'],
+  ['Postman collection', 'postman.json'],
+  ['OpenCollection', 'opencollection.json'],
+  ['Markdown', 'docs.md'],
+] as const;
+
 /** What the page is about, and the same in other formats. */
-function introduction({ version, description }: Document['info'], files: ReferenceFiles) {
-  const formats = [
-    ['OpenAPI document', files.openapi],
-    ['Postman collection', files.postman],
-    ['OpenCollection', files.openCollection],
-    ['Markdown', files.markdown],
-  ] as const;
+function introduction({ version, description }: Document['info']) {
   return h(
     'div',
     { class: 'introduction' },
@@ -222,23 +214,19 @@ function introduction({ version, description }: Document['info'], files: Referen
       'p',
       { class: 'formats' },
       h('span', null, `Version ${version}`),
-      formats.map(([text, href]) => h('a', { href }, text)),
+      FORMATS.map(([text, href]) => h('a', { href }, text)),
     ),
   );
 }
 
 /** Renders the guide and an OpenAPI document as one HTML page, which needs no script to be read. */
-export function renderReference(
-  document: Document,
-  chapters: readonly Chapter[],
-  files: ReferenceFiles,
-): string {
+export function renderReference(document: Document, chapters: readonly Chapter[]): string {
   const objects = OBJECTS.filter((name) => name in document.components.schemas);
   const parts: Parts = { document, chapters, operations: operationsOf(document), objects };
   const page = h(
     'html',
     { lang: 'en' },
-    head(files),
+    head(),
     h(
       'body',
       null,
@@ -248,7 +236,7 @@ export function renderReference(
       h(
         'main',
         { id: 'content' },
-        introduction(document.info, files),
+        introduction(document.info),
         chapterSections(parts),
         operationSections(parts),
         eventSections(parts),

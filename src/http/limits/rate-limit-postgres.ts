@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type postgres from 'postgres';
 import { limitKeyOf } from './client-ip.ts';
-import { admissionOf } from './rate-limit.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
 /** How often a process deletes the rows of idle clients. */
@@ -57,7 +56,7 @@ export function createPostgresRateLimiter(
           SET admitted_at = ARRAY(${inWindow}) || clock_timestamp()
           WHERE (SELECT count(*) FROM (${inWindow}) AS recent) < ${limitPerSecond}
         RETURNING true`;
-      return admissionOf(admitted.length > 0);
+      return admitted.length > 0;
     },
   };
 }

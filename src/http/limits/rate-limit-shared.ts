@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import { createLimiter } from '../../limiter.ts';
 import { limitKeyOf } from './client-ip.ts';
 import { withinTimeout } from './deadline.ts';
-import { admissionOf } from './rate-limit.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
 /** How long a request waits for the shared limiter. */
@@ -33,14 +32,14 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Rate
   let askedAgainAtMs = 0;
 
   async function ask(ip: string) {
-    const admission = await withinTimeout(
+    const isAdmitted = await withinTimeout(
       questions.run(limitKeyOf(ip), () => shared.admit(ip)),
       timeoutMs,
     );
     // What all processes have admitted counts here as well, when this one counts for itself.
-    if (admission.admitted) await own.admit(ip);
+    if (isAdmitted) await own.admit(ip);
     askedAgainAtMs = 0;
-    return admission;
+    return isAdmitted;
   }
 
   return {
@@ -51,7 +50,7 @@ export function createSharedRateLimiter(options: SharedRateLimiterOptions): Rate
       try {
         return await ask(ip);
       } catch (err) {
-        if (err === refused) return admissionOf(false);
+        if (err === refused) return false;
         askedAgainAtMs = performance.now() + ASKED_AGAIN_AFTER_MS;
         log.error({ err }, 'The shared rate limiter failed; this process counts for itself');
         return own.admit(ip);

@@ -10,24 +10,13 @@ const RETRY_AFTER_SECONDS = 1;
 /** The maximum number of clients in memory: about 20 MB at ten requests each. */
 const MAX_CLIENTS = 100_000;
 
-/** The decision about one request. */
-export type Admission =
-  | { readonly admitted: true }
-  | { readonly admitted: false; readonly retryAfterSeconds: number };
-
 /** Limits the requests of one client in any second. Refused requests do not count. */
 export interface RateLimiter {
   /**
-   * Admits the request, and counts it, or refuses it.
-   *
+   * @returns true if it admits the request, and has counted it; false if it refuses it
    * @param ip IPv6 addresses are counted by their /64 network, and by wider ones if the limiter says so.
    */
-  admit(ip: string): Promise<Admission>;
-}
-
-/** The decision of a limiter as an `Admission`. */
-export function admissionOf(admitted: boolean): Admission {
-  return admitted ? { admitted } : { admitted, retryAfterSeconds: RETRY_AFTER_SECONDS };
+  admit(ip: string): Promise<boolean>;
 }
 
 /**
@@ -36,8 +25,7 @@ export function admissionOf(admitted: boolean): Admission {
  * @throws HttpRefusal TOO_MANY_REQUESTS with `Retry-After`
  */
 export async function assertAdmitted(limiter: RateLimiter, ip: string): Promise<void> {
-  const admission = await limiter.admit(ip);
-  if (!admission.admitted) throw tooManyRequests(admission.retryAfterSeconds);
+  if (!(await limiter.admit(ip))) throw tooManyRequests(RETRY_AFTER_SECONDS);
 }
 
 /** A ring buffer of one client's last admissions, as many as its limit. */
@@ -102,14 +90,14 @@ export function createMemoryRateLimiter(options: MemoryRateLimiterOptions): Memo
         const limit = limitPerSecond * limitFactor;
         return [key, rings.get(key) ?? { limit, admittedAtMs: [], next: 0, lastAdmittedAtMs: now }];
       });
-      if (!counted.every(([, ring]) => hasRoom(ring, now))) return admissionOf(false);
+      if (!counted.every(([, ring]) => hasRoom(ring, now))) return false;
       for (const [key, ring] of counted) {
         count(ring, now);
         rings.delete(key);
         rings.set(key, ring);
       }
       evict(rings, now, maxClients);
-      return admissionOf(true);
+      return true;
     },
   };
 }

@@ -35,8 +35,7 @@ export function createAsset(folder: `/${string}`, name: string, content: string 
   if (contentType === undefined) throw new Error(`${name}: no content type for ${extension}`);
   const hash = createHash('sha256').update(content).digest('hex').slice(0, 16);
   const path = `${folder}/${name.slice(0, -extension.length)}.${hash}${extension}` as const;
-  const facts = { summary: name, description: 'Part of a page.', tags: ['Pages'] };
-  return { path, route: fileRoute(path, { content, contentType, headers: HEADERS }, facts) };
+  return { path, route: fileRoute(path, { content, contentType, headers: HEADERS }) };
 }
 
 /** Declares the route of content that is the same for every request. */
@@ -47,7 +46,6 @@ export function fileRoute(
     contentType: string;
     headers: Readonly<Record<string, string>>;
   },
-  facts: { summary: string; description: string; tags: string[] },
 ): Route {
   const { contentType, headers } = file;
   // One object for all requests: what is compressed of it is kept with it.
@@ -55,10 +53,8 @@ export function fileRoute(
   return defineRoute({
     method: 'GET',
     base: 'root',
-    caller: 'public',
     path,
     operationId: `get ${path}`,
-    ...facts,
     responses: { 200: { description: 'The file.', contentType, schema: z.unknown() } },
   }).handledBy(async () => ({ status: 200, body: content, headers }));
 }

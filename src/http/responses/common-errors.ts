@@ -27,7 +27,7 @@ const MERCHANT_ROUTES: readonly ErrorCode[] = [
 
 /** Every error code that a route can return, sorted by status: common ones and its own. */
 export function errorsOf(route: Route): ErrorCode[] {
-  const isMerchant = route.caller === 'merchant';
+  const isMerchant = route.base !== 'root';
   const takesInput = route.params ?? route.query ?? route.headers ?? route.body;
   const codes = new Set<ErrorCode>([...EVERY_ROUTE, ...(route.errors ?? [])]);
   if (isMerchant) for (const code of MERCHANT_ROUTES) codes.add(code);

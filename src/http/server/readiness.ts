@@ -69,23 +69,22 @@ const readinessSchema = z.object({
 
 const facts = {
   method: 'GET',
-  caller: 'public',
   base: 'root',
-  tags: ['Operations'],
   isHealthCheck: true,
 } as const;
 
 /** The paths that load balancers probe. */
 export const HEALTH_PATHS: readonly string[] = ['/healthz', '/readyz'];
 
-/** Declares `/healthz` (the process runs) and `/readyz` (it can serve, or which check failed). */
+/**
+ * Declares `/healthz` (the process runs; it does not check the database or Temporal) and `/readyz` (it can serve, or
+ * which check failed; unavailable while the process stops).
+ */
 export function healthRoutes(readiness: Readiness): Route[] {
   const health = defineRoute({
     ...facts,
     path: '/healthz',
     operationId: 'getHealth',
-    summary: 'Liveness',
-    description: 'Does not check the database or Temporal.',
     responses: {
       200: {
         description: 'The process is alive.',
@@ -97,8 +96,6 @@ export function healthRoutes(readiness: Readiness): Route[] {
     ...facts,
     path: '/readyz',
     operationId: 'getReadiness',
-    summary: 'Readiness',
-    description: 'Checks the database and Temporal. Unavailable while the process stops.',
     responses: {
       200: { description: 'The process can serve requests.', schema: readinessSchema },
       503: { description: 'The process cannot serve requests, and why.', schema: readinessSchema },

@@ -35,12 +35,8 @@ export function securityTxtRoutes({ contact, policyUrl, publicBaseUrl }: Securit
   const route = defineRoute({
     method: 'GET',
     base: 'root',
-    caller: 'public',
     path: PATH,
     operationId: 'getSecurityTxt',
-    summary: 'Where to report a vulnerability',
-    description: 'RFC 9116.',
-    tags: ['Operations'],
     responses: {
       200: { description: 'The file.', contentType: 'text/plain', schema: z.string() },
     },

@@ -1,7 +1,7 @@
 import { ENVIRONMENTS } from '../../domain/index.ts';
 import type { CommandOptions, ValuesOf } from '../process/command-line.ts';
 import { flagOption, helpOf, wholeNumber } from '../process/command-line.ts';
-import type { AdminService } from './service.ts';
+import type { AdminProgram, AdminService } from './service.ts';
 
 /** The output of a command: a JSON document, and the same as text. */
 export interface CommandResult {
@@ -62,14 +62,6 @@ export const REASON = { value: 'TEXT', help: 'Why, for the audit log', required:
 
 /** What every command has beside its own options. */
 export const JSON_OPTION = { json: flagOption('Print one JSON document') } as const;
-
-/** How the command line is called here, which the help says. */
-export interface AdminProgram {
-  /** What is typed before the command. */
-  readonly call: string;
-  /** Which service the commands use, as a sentence. */
-  readonly uses: string;
-}
 
 /** The program of the image, which has no npm. */
 export const IMAGE_PROGRAM: AdminProgram = {

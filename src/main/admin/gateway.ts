@@ -2,13 +2,17 @@ import { writeFileSync } from 'node:fs';
 import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
 import { GATEWAY_ADAPTERS } from '../../payments/gateway/adapters.ts';
 import type { GatewayCheck } from '../../payments/gateway/check-gateway.ts';
+import { checkGateway } from '../../payments/gateway/check-gateway.ts';
+import { runPilot } from '../../payments/gateway/gateway-pilot.ts';
 import type { GatewayRecord } from '../../payments/gateway/gateway-record.ts';
+import { recorded } from '../../payments/gateway/gateway-record.ts';
 import type { OpenedSession, PaymentGateway } from '../../payments/gateway/gateway.ts';
 import type { OrderGateway } from '../../payments/gateway/gateways.ts';
 import { SetupError } from '../../setup-error.ts';
 import { UsageError } from '../process/command-line.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand, ENVIRONMENT } from './command.ts';
+import type { AdminService } from './service.ts';
 import { blocks, quoted, table } from './text.ts';
 
 const GATEWAYS = GATEWAY_ADAPTERS.map(({ name }) => name);
@@ -33,21 +37,22 @@ releases it and refunds it. Each step is printed to standard error as it ends.`,
   },
   async run(service, { environment, gateway, pilot, answers, 'linked-account': linkedAccountId }) {
     const at = { gateway, environment };
-    const open = async (onAnswer?: GatewayOptions['onAnswer']) => {
-      const port = (await service.gateways(onAnswer)).find(at);
-      if (port) return port;
-      throw new SetupError(`The gateway ${gateway} is not configured for ${environment}`);
-    };
-    if (!pilot) {
-      const { checkGateway } = await import('../../payments/gateway/check-gateway.ts');
-      return resultOf(at, await checkGateway(await open(), linkedAccountId));
-    }
+    if (!pilot) return resultOf(at, await checkGateway(await open(service, at), linkedAccountId));
     if (linkedAccountId === undefined) throw new UsageError('--pilot needs --linked-account ID');
-    const about = { ...at, linkedAccountId };
-    const checks = await pilotCommand({ about, file: answers, say: service.say, open });
-    return resultOf(at, checks, answers);
+    return resultOf(at, await recordPilot(service, { ...at, linkedAccountId }, answers), answers);
   },
 });
+
+/** @param onAnswer receives each request with its answer. @throws SetupError if it is not configured */
+async function open(
+  service: AdminService,
+  { gateway, environment }: OrderGateway,
+  onAnswer?: GatewayOptions['onAnswer'],
+): Promise<PaymentGateway> {
+  const port = (await service.gateways(onAnswer)).find({ gateway, environment });
+  if (port) return port;
+  throw new SetupError(`The gateway ${gateway} is not configured for ${environment}`);
+}
 
 /** The checks as a table, with the remedies below it. */
 function resultOf(at: OrderGateway, checks: readonly GatewayCheck[], answers?: string) {
@@ -61,25 +66,18 @@ function resultOf(at: OrderGateway, checks: readonly GatewayCheck[], answers?: s
   return { data: { ...at, ok: !failed, checks, answers }, text, failed };
 }
 
-/** What a pilot needs of its command. */
-interface PilotCommand {
-  about: Pick<GatewayRecord, 'gateway' | 'environment' | 'linkedAccountId'>;
-  /** The file of the answers, which does not exist. */
-  file: string;
-  say: (line: string) => void;
-  /** Returns the gateway, whose answers are recorded. */
-  open: (onAnswer: GatewayOptions['onAnswer']) => Promise<PaymentGateway>;
-}
-
 /**
  * Runs the pilot of a gateway: says each check as it ends, and writes each answer to the file as it
  * comes, without personal data, so that an interrupted pilot has its answers too.
  *
  * @throws SetupError if the file exists already or cannot be created
  */
-async function pilotCommand({ about, file, say, open }: PilotCommand) {
-  const { runPilot } = await import('../../payments/gateway/gateway-pilot.ts');
-  const { recorded } = await import('../../payments/gateway/gateway-record.ts');
+async function recordPilot(
+  service: AdminService,
+  about: Omit<GatewayRecord, 'checks' | 'exchanges'>,
+  file: string,
+) {
+  const { say } = service;
   const record: GatewayRecord = { ...about, checks: [], exchanges: [] };
   const write = () => {
     try {
@@ -89,7 +87,7 @@ async function pilotCommand({ about, file, say, open }: PilotCommand) {
       say(`${file} cannot be written: ${(error as Error).message}`);
     }
   };
-  const port = await open((exchange) => {
+  const port = await open(service, about, (exchange) => {
     record.exchanges.push(recorded(exchange));
     write();
   });

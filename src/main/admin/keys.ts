@@ -1,13 +1,14 @@
 import { pepperIdsOf } from '../../merchants/credentials.ts';
 import type { KeyReport, KeyUsage } from '../../privacy/key-usage.ts';
+import { reportKeys } from '../../privacy/key-usage.ts';
+import { resealAll } from '../../privacy/reseal.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
 import { defineCommand } from './command.ts';
 import type { AdminService } from './service.ts';
 import { blocks, facts, table } from './text.ts';
 
-/** The report of all keys, and the boxes of the configured ones; the features are loaded on demand. */
+/** The report of all keys, and the boxes of the configured ones. */
 async function keysOf({ sql, secretBox, dataBox, pepper }: AdminService) {
-  const { reportKeys } = await import('../../privacy/key-usage.ts');
   const boxes = { WEBHOOK_SECRET_KEYS: secretBox(), DATA_ENCRYPTION_KEYS: dataBox() };
   const report = await reportKeys(sql, {
     WEBHOOK_SECRET_KEYS: boxes.WEBHOOK_SECRET_KEYS.keyIds,
@@ -64,7 +65,6 @@ again. Exit 1 if a value cannot be decrypted. API secrets are not encrypted: eac
 is used.`,
   options: {},
   async run(service): Promise<CommandResult> {
-    const { resealAll } = await import('../../privacy/reseal.ts');
     const { sql, actor } = service;
     const { boxes } = await keysOf(service);
     const { resealed, unreadable } = await resealAll({ sql, actor, boxes });

@@ -2,7 +2,9 @@ import { proveLedger } from '../../ledger/proofs.ts';
 import type { LedgerFault } from '../../ledger/queries.ts';
 import type { Verification } from '../../ledger/verify.ts';
 import type { Difference } from '../../orders/wake/compare-orders.ts';
+import { listDifferences } from '../../orders/wake/compare-orders.ts';
 import type { GatewayComparison } from '../../payments/reconcile/compare-gateway.ts';
+import { compareWithGateway } from '../../payments/reconcile/compare-gateway.ts';
 import type { AdminCommand } from './command.ts';
 import { defineCommand } from './command.ts';
 import type { AdminService } from './service.ts';
@@ -25,32 +27,7 @@ function accountsOf({ accounts, sums }: Verification) {
   ]);
 }
 
-function figuresOf(
-  verification: Verification,
-  { comparedCount, notCompared }: WorkflowComparison,
-): string {
-  const { ok: _, faultCount: _faults, ...figures } = verification;
-  const compared = { 'Open orders compared with Temporal': comparedCount };
-  return blocks(
-    table(accountsOf(verification)),
-    facts({ ...figures, ...(notCompared === null && compared) }),
-  );
-}
-
-function withFaults(
-  verification: Verification,
-  { faultCount, faults }: WorkflowComparison,
-): Verification {
-  return {
-    ...verification,
-    ok: verification.ok && faultCount === 0,
-    faultCount: verification.faultCount + faultCount,
-    faults: [...verification.faults, ...faults],
-  };
-}
-
 async function askGateway(service: AdminService): Promise<GatewayComparison> {
-  const { compareWithGateway } = await import('../../payments/reconcile/compare-gateway.ts');
   return compareWithGateway({ sql: service.sql, gateways: await service.gateways() });
 }
 
@@ -77,74 +54,69 @@ money as well.`,
   },
   async run(service, { gateway }) {
     const ledger = await proveLedger(service);
-    const workflows = await compareWithTemporal(service);
-    const verification = withFaults(ledger, workflows);
+    const { openOrderCount, notCompared, faults: missing, failed } = await askTemporal(service);
+    const verification = {
+      ...ledger,
+      ok: ledger.ok && missing.length === 0,
+      faultCount: ledger.faultCount + missing.length,
+      // If Temporal has lost its data, every order has a fault.
+      faults: [...ledger.faults, ...missing.slice(0, MAX_NAMED)],
+    };
+    const { ok, faultCount: _, ...figures } = verification;
     const compared = gateway ? await askGateway(service) : undefined;
+    const withTemporal = { 'Open orders compared with Temporal': openOrderCount };
     const text = blocks(
-      figuresOf(verification, workflows),
+      table(accountsOf(verification)),
+      facts({ ...figures, ...(notCompared === null && withTemporal) }),
       compared && comparisonText(compared),
       table(verification.faults),
-      workflows.notCompared,
+      notCompared,
       verdictOf(verification),
       compared && gatewayVerdictOf(compared),
     );
-    const { comparedCount: openOrderCount, notCompared } = workflows;
     const data = { ...verification, workflows: { openOrderCount, notCompared }, gateway: compared };
     const differs = compared !== undefined && compared.faultCount + compared.notAskedCount > 0;
-    return { data, text, failed: !verification.ok || workflows.failed || differs };
+    return { data, text, failed: !ok || failed || differs };
   },
 });
 
-/** The maximum number of faults listed: if Temporal has lost its data, every order has one. */
+/** The maximum number of orders without a workflow that are listed. */
 const MAX_NAMED = 100;
 
 /** The timeout of the check whether Temporal is reachable; listing may take longer. */
 const ANSWER_TIMEOUT_MS = 5000;
 
-/** The open orders without a running workflow, as faults; or why they were not compared. */
-interface WorkflowComparison {
-  comparedCount: number;
-  faultCount: number;
-  faults: LedgerFault[];
-  /** Why the orders were not compared, in one line; null if they were. */
-  notCompared: string | null;
-  /** True if Temporal is configured and unreachable. */
-  failed: boolean;
-}
-
-const notCompared = (line: string): WorkflowComparison => ({
-  comparedCount: 0,
-  faultCount: 0,
-  faults: [],
-  notCompared: `Open orders are not compared with Temporal. ${line}`,
-  failed: false,
-});
-
 /**
- * Finds open orders without a running workflow. An unreachable Temporal is reported, not thrown.
+ * Finds open orders without a running workflow, as faults.
+ *
+ * @returns `notCompared` why the orders were not compared, in one line; `failed` if that is because the
+ *   configured Temporal is unreachable
  */
-async function compareWithTemporal(service: AdminService): Promise<WorkflowComparison> {
+async function askTemporal(service: AdminService) {
   const { config, sql, log } = service;
-  if (config.temporalAddress === undefined) return notCompared('TEMPORAL_ADDRESS is not set.');
-  const { listDifferences } = await import('../../orders/wake/compare-orders.ts');
+  const without = (line: string) => ({
+    openOrderCount: 0,
+    faults: [],
+    notCompared: `Open orders are not compared with Temporal. ${line}`,
+    failed: config.temporalAddress !== undefined,
+  });
+  if (config.temporalAddress === undefined) return without('TEMPORAL_ADDRESS is not set.');
   const client = await service.temporal();
   const workflows = await service.workflows();
   try {
     await client.withDeadline(Date.now() + ANSWER_TIMEOUT_MS, () =>
       client.workflowService.getSystemInfo({}),
     );
-    const { compared, differences } = await listDifferences({ sql, log, workflows });
+    const { compared: openOrderCount, differences } = await listDifferences({
+      sql,
+      log,
+      workflows,
+    });
     const faults = differences.flatMap(faultsOf);
-    return {
-      comparedCount: compared,
-      faultCount: faults.length,
-      faults: faults.slice(0, MAX_NAMED),
-      notCompared: null,
-      failed: false,
-    };
+    return { openOrderCount, faults, notCompared: null, failed: false };
   } catch (error) {
     if (!isTemporalError(error)) throw error;
-    return { ...notCompared(temporalLineOf(error)), failed: true };
+    return without(temporalLineOf(error));
   }
 }
 

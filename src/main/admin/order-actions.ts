@@ -1,11 +1,26 @@
 import type { Actor } from '../../db/actor.ts';
 import type { Alongside } from '../../db/alongside.ts';
 import type { Settlement } from '../../domain/index.ts';
+import { createOrderCommands } from '../../orders/commands/commands.ts';
+import { decideDispute, recoverForOperator } from '../../orders/commands/operator-commands.ts';
+import { findOrderAnywhere } from '../../orders/lists/find-orders.ts';
+import { createOrderPresenter } from '../../orders/presenter.ts';
 import type { OrderRow } from '../../orders/rows.ts';
 import type { Order } from '../../orders/schemas.ts';
 import { readDisputes } from '../../orders/steps/disputes.ts';
+import { compareOrders, wakeOrdersWithWebhooks } from '../../orders/wake/compare-orders.ts';
+import { alertLostOrders } from '../../orders/wake/lost-orders.ts';
 import type { RetriedCall } from '../../payments/gateway/gateway-calls.ts';
+import { retryGatewayCalls } from '../../payments/gateway/gateway-calls.ts';
+import {
+  consequenceOfDecision,
+  consequenceOfSettlement,
+  NOT_CHECKED,
+} from '../../payments/operators/consequences.ts';
 import type { OutsideSettlement } from '../../payments/settlement/settle-outside.ts';
+import { settleOutside } from '../../payments/settlement/settle-outside.ts';
+import { recoverPayments } from '../../payments/reconcile/recover-payments.ts';
+import { needsProposal } from '../../proposals/second-person.ts';
 import { TIME, UsageError } from '../process/command-line.ts';
 import { ALONE, ALONE_NOTES, actAlone, assertAlone } from './break-glass.ts';
 import type { AdminCommand, CommandResult } from './command.ts';
@@ -23,7 +38,6 @@ const retryCommand = defineCommand({
 waiting for a retry. Exit 1 if the gateway fails or refuses again; the scheduled retries continue.`,
   options: { order: ORDER, reason: REASON },
   async run(service, { order: orderNumber, reason }) {
-    const { retryGatewayCalls } = await import('../../payments/gateway/gateway-calls.ts');
     const deps = { ...(await inspectorDeps(service)), actor: service.actor };
     const calls = await retryGatewayCalls(deps, orderNumber, reason);
     const data = { orderNumber, calls };
@@ -79,7 +93,6 @@ list of workflows lags behind.`,
     }
     const { sql, log, actor } = service;
     const deps = { sql, log, actor, workflows: await service.workflows() };
-    const { recoverForOperator } = await import('../../orders/commands/operator-commands.ts');
     const outcome = await recoverForOperator(deps, orderNumber);
     return { data: { orderNumber, outcome }, text: RECOVERED[outcome] };
   },
@@ -87,18 +100,13 @@ list of workflows lags behind.`,
 
 /** Wakes the orders that differ from their workflows, then finds what a restored database has lost. */
 async function recoverAll(service: AdminService, since: Date): Promise<CommandResult> {
-  const [orders, lostOrders, payments] = await Promise.all([
-    import('../../orders/wake/compare-orders.ts'),
-    import('../../orders/wake/lost-orders.ts'),
-    import('../../payments/reconcile/recover-payments.ts'),
-  ]);
   const { sql, log } = service;
   const deps = { sql, log, workflows: await service.workflows() };
   const gateways = await service.gateways();
-  const { compared, woken } = await orders.compareOrders(deps, { changedSince: since });
-  const unsent = await orders.wakeOrdersWithWebhooks(deps);
-  const lost = await lostOrders.alertLostOrders(deps, since);
-  const sessions = await payments.recoverPayments({ ...deps, gateways }, since.getTime());
+  const { compared, woken } = await compareOrders(deps, { changedSince: since });
+  const unsent = await wakeOrdersWithWebhooks(deps);
+  const lost = await alertLostOrders(deps, since);
+  const sessions = await recoverPayments({ ...deps, gateways }, since.getTime());
   return {
     data: { compared, woken, unsent, lost, sessions },
     text: facts({
@@ -128,13 +136,16 @@ ${ALONE_NOTES}`,
     yes: YES,
   },
   async run(service, { order: orderNumber, for: winner, reason, yes, ...alone }) {
-    const { decideDispute } = await import('../../orders/commands/operator-commands.ts');
-    const needsTwo = await needsTwoOperators(service, 'dispute.decide', orderNumber);
+    const { sql, config } = service;
+    const { proposalAbovePaise } = config;
+    const needsTwo = await needsProposal(
+      { sql, proposalAbovePaise },
+      'dispute.decide',
+      orderNumber,
+    );
     if (needsTwo) assertAlone('dispute decide above this amount', { ...alone, reason });
     if (!yes) {
       await service.confirm(async () => {
-        const { consequenceOfDecision } = await consequences();
-        const { sql } = service;
         const { order, sentence } = await consequenceOfDecision(sql, inr, orderNumber, winner);
         const [last] = (await readDisputes(sql, orderNumber)).slice(-1);
         return blocks(orderText(order), last && facts(last), sentence, readBy(reason));
@@ -148,16 +159,6 @@ ${ALONE_NOTES}`,
   },
 });
 
-/** Whether the act is done alone only with --break-glass. @throws DomainError `ORDER_NOT_FOUND` */
-async function needsTwoOperators(
-  { sql, config: { proposalAbovePaise } }: AdminService,
-  kind: 'dispute.decide' | 'order.settle',
-  orderNumber: string,
-): Promise<boolean> {
-  const { needsProposal } = await import('../../proposals/second-person.ts');
-  return needsProposal({ sql, proposalAbovePaise }, kind, orderNumber);
-}
-
 /** Asks the operator for password and code. @throws DomainError */
 async function aloneOn(
   service: AdminService,
@@ -165,17 +166,12 @@ async function aloneOn(
   orderNumber: string,
   { as, reason }: { as: string | undefined; reason: string },
 ): Promise<{ actor: Actor; alongside: Alongside }> {
-  const { findOrderAnywhere } = await import('../../orders/lists/find-orders.ts');
   const { merchantId } = await findOrderAnywhere(service.sql, orderNumber);
   return actAlone(service, as ?? '', { kind, subject: orderNumber, merchantId, reason });
 }
 
-/** The dependencies of the operators' commands on orders, loaded on demand. */
+/** The dependencies of the operators' commands on orders. */
 async function operatorDeps(service: AdminService) {
-  const [{ createOrderCommands }, { createOrderPresenter }] = await Promise.all([
-    import('../../orders/commands/commands.ts'),
-    import('../../orders/presenter.ts'),
-  ]);
   const { sql, actor, config, log } = service;
   const workflows = await service.workflows();
   const present = createOrderPresenter(config.publicBaseUrl);
@@ -229,7 +225,6 @@ ${ALONE_NOTES}`,
     yes: YES,
   },
   async run(service, { order: orderNumber, released, refunded, reference, reason, ...flags }) {
-    const { settleOutside } = await import('../../payments/settlement/settle-outside.ts');
     const outcome = outcomeOf({ released, refunded });
     const { as, 'break-glass': isAlone } = flags;
     assertAlone('order settle', { as, 'break-glass': isAlone, reason });
@@ -258,7 +253,6 @@ async function describeSettlement(
   { sql }: AdminService,
   { orderNumber, outcome, reference, reason, notChecked }: OutsideSettlement,
 ): Promise<string> {
-  const { consequenceOfSettlement, NOT_CHECKED } = await consequences();
   const { order, sentence } = await consequenceOfSettlement(sql, inr, orderNumber, outcome);
   return blocks(
     orderText(order),
@@ -268,9 +262,6 @@ async function describeSettlement(
     readBy(reason),
   );
 }
-
-/** The sentences about consequences, loaded on demand. */
-const consequences = () => import('../../payments/operators/consequences.ts');
 
 const readBy = (reason: string) => `Both sides will read:\n${quoted(reason)}`;
 

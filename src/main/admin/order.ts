@@ -1,52 +1,12 @@
-import { markErased } from '../../orders/erased.ts';
-import { findOrderAnywhere, findOrders } from '../../orders/lists/find-orders.ts';
+import { findOrderAnywhere } from '../../orders/lists/find-orders.ts';
 import type { OrderRow } from '../../orders/rows.ts';
 import type { OrderView, OrderWorkflowsView } from '../../payments/operators/order-view.ts';
+import { readOrderView, readOrderWorkflows } from '../../payments/operators/order-view.ts';
 import type { Delivery, DeliveryAttempt } from '../../webhooks/lists/delivery-list.ts';
-import { UsageError } from '../process/command-line.ts';
 import type { AdminCommand } from './command.ts';
-import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, LIMIT, ORDER } from './command.ts';
+import { defineCommand, ORDER } from './command.ts';
 import type { AdminService } from './service.ts';
-import { blocks, facts, list, moreHint, records, table, timeText } from './text.ts';
-
-const findCommand = defineCommand({
-  name: 'order find',
-  summary: 'Find orders of any merchant, the newest first',
-  notes:
-    'At least one of the first six options is required; orders that match all options are shown.',
-  options: {
-    order: { value: 'N', help: 'The order number' },
-    'merchant-order-id': { value: 'ID', help: "The merchant's own id of the order" },
-    email: { value: 'EMAIL', help: "The buyer's email, in upper or lower case" },
-    phone: { value: 'PHONE', help: "The buyer's phone, with or without +91" },
-    utr: {
-      value: 'UTR',
-      help: "The payment's UTR, or the reference of a settlement outside the gateway",
-    },
-    reference: {
-      value: 'ID',
-      help: 'The reference of an error page (X-Request-Id); the id of a payment, refund, event or delivery',
-    },
-    merchant: ANY_MERCHANT,
-    environment: ANY_ENVIRONMENT,
-    limit: LIMIT,
-  },
-  async run({ sql }, { order, merchant, 'merchant-order-id': merchantOrderId, limit, ...filters }) {
-    const { environment, ...buyer } = filters;
-    const what = { ...buyer, orderNumber: order, merchantOrderId };
-    if (Object.values(what).every((value) => value === undefined)) {
-      throw new UsageError(
-        'give --order, --merchant-order-id, --email, --phone, --utr or --reference',
-      );
-    }
-    const search = { ...what, environment, merchantId: merchant };
-    const data = await findOrders(sql, search, limit);
-    const names = ['orderNumber', 'createdAt', 'status', 'amountPaise', 'buyerEmail'] as const;
-    const others = ['buyerPhone', 'merchantOrderId', 'merchantId', 'environment'] as const;
-    const orders = list(data.orders.map(markErased), [...names, ...others]);
-    return { data, text: blocks(orders, moreHint(data.hasMore)) };
-  },
-});
+import { blocks, facts, records, table, timeText } from './text.ts';
 
 const showCommand = defineCommand({
   name: 'order show',
@@ -55,7 +15,6 @@ const showCommand = defineCommand({
   options: { order: ORDER },
   async run(service, { order: orderNumber }) {
     const order = await findOrderAnywhere(service.sql, orderNumber);
-    const { readOrderView } = await import('../../payments/operators/order-view.ts');
     const shown = shownOf(await readOrderView(service.sql, order));
     const data = { ...shown, ...(await readWorkflows(service, order)) };
     return { data, text: textOf(data) };
@@ -77,7 +36,6 @@ async function readWorkflows(
   { orderNumber }: OrderRow,
 ): Promise<OrderWorkflowsView> {
   const { temporalUiUrl, temporalNamespace } = service.config;
-  const { readOrderWorkflows } = await import('../../payments/operators/order-view.ts');
   try {
     const deps = { ...(await inspectorDeps(service)), temporalUiUrl, temporalNamespace };
     return await readOrderWorkflows(deps, orderNumber);
@@ -169,4 +127,4 @@ export function deliveryRow({
 export const outcomeOf = ({ error, statusCode }: DeliveryAttempt) => String(error ?? statusCode);
 
 /** The commands that look at orders. */
-export const ORDER_COMMANDS: readonly AdminCommand[] = [findCommand, showCommand];
+export const ORDER_COMMANDS: readonly AdminCommand[] = [showCommand];

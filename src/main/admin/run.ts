@@ -4,9 +4,9 @@ import { OrderNotNotifiedError } from '../../payments/settlement/settle-outside.
 import { REFUSED } from '../../proposals/queries.ts';
 import { ConfigError } from '../../settings.ts';
 import { SetupError } from '../../setup-error.ts';
-import { ALERT_AND_AUDIT_COMMANDS } from './alert-and-audit.ts';
+import { ALERT_COMMANDS } from './alert.ts';
 import { asksForHelp, parseArguments, UsageError } from '../process/command-line.ts';
-import type { AdminCommand, AdminProgram } from './command.ts';
+import type { AdminCommand } from './command.ts';
 import { helpOfAll, helpOfOne, IMAGE_PROGRAM, JSON_OPTION } from './command.ts';
 import { ERASE_COMMANDS } from './erase.ts';
 import { GATEWAY_COMMANDS } from './gateway.ts';
@@ -16,7 +16,7 @@ import { MERCHANT_COMMANDS } from './merchant.ts';
 import { OPERATOR_COMMANDS } from './operator.ts';
 import { ORDER_ACTIONS } from './order-actions.ts';
 import { ORDER_COMMANDS } from './order.ts';
-import type { AdminIo } from './service.ts';
+import type { AdminIo, AdminProgram } from './service.ts';
 import {
   createAdminService,
   isTemporalError,
@@ -34,7 +34,7 @@ const GROUPS = {
   Webhooks: WEBHOOK_COMMANDS,
   'The service': [
     ...LEDGER_COMMANDS,
-    ...ALERT_AND_AUDIT_COMMANDS,
+    ...ALERT_COMMANDS,
     ...GATEWAY_COMMANDS,
     ...WORKER_COMMANDS,
     ...KEYS_COMMANDS,

@@ -10,7 +10,6 @@ import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
 import type { Gateways } from '../../payments/gateway/gateways.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
-import type { AdminProgram } from './command.ts';
 
 /** The timeout of one gateway call. */
 const GATEWAY_TIMEOUT_MS = 10_000;
@@ -82,6 +81,14 @@ async function askSecrets(names: readonly string[]): Promise<string[]> {
   } finally {
     lines.close();
   }
+}
+
+/** How the command line is called here, which the help says. */
+export interface AdminProgram {
+  /** What is typed before the command. */
+  readonly call: string;
+  /** Which service the commands use, as a sentence. */
+  readonly uses: string;
 }
 
 /** What a command prints while it runs, and asks for. */

@@ -1,11 +1,9 @@
-import { EVENT_TYPES } from '../../domain/index.ts';
-import { API_VERSION } from '../../http/versions.ts';
-import { rotateWebhookSecret, saveWebhookUrl } from '../../webhooks/endpoints/endpoints.ts';
+import { saveWebhookUrl } from '../../webhooks/endpoints/endpoints.ts';
 import { listDeliveries, showDelivery } from '../../webhooks/lists/delivery-list.ts';
 import { retryDelivery, retryFailedSince } from '../../webhooks/resend/manual-retry.ts';
 import type { ManualRetryDeps, RetryOutcome } from '../../webhooks/resend/manual-retry.ts';
 import { DELIVERY_STATES } from '../../webhooks/schedule/attempt-log.ts';
-import { createUrlCheck, webhookRules } from '../compose/webhook-rules.ts';
+import { createUrlCheck } from '../compose/webhook-rules.ts';
 import { TIME } from '../process/command-line.ts';
 import type { AdminCommand } from './command.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, ENVIRONMENT } from './command.ts';
@@ -16,69 +14,22 @@ import { blocks, facts, list, quoted, table, timeText } from './text.ts';
 
 const SHOWN_ONCE = 'The secret is shown only once. Its prefix whsec_ is part of the signing key.';
 
-const endpointOptions = { merchant: MERCHANT, environment: ENVIRONMENT } as const;
-
-function endpointDeps({ sql, actor, secretBox }: AdminService) {
-  return { sql, actor, secretBox: secretBox() };
-}
-
 const setCommand = defineCommand({
   name: 'webhook set',
   summary: 'Set the webhook URL; the first time, the secret is made and shown',
   notes: `Production accepts https only. Localhost, private addresses and cloud metadata are refused; a host name that
 does not resolve is saved with a warning.`,
   options: {
-    ...endpointOptions,
+    merchant: MERCHANT,
+    environment: ENVIRONMENT,
     url: { value: 'URL', help: 'The URL of the endpoint', required: true },
   },
   async run(service, { merchant, environment, url }) {
-    const deps = { ...endpointDeps(service), checkUrl: createUrlCheck(service.config) };
+    const { sql, actor, config } = service;
+    const deps = { sql, actor, secretBox: service.secretBox(), checkUrl: createUrlCheck(config) };
     const { secret, warning } = await saveWebhookUrl(deps, merchant, environment, url);
     const data = { merchantId: merchant, environment, url, secret, warning };
     return { data, text: blocks(facts(data), secret && SHOWN_ONCE) };
-  },
-});
-
-const rotateCommand = defineCommand({
-  name: 'webhook rotate-secret',
-  summary: 'Replace the secret: the next attempt is signed with the new one',
-  options: endpointOptions,
-  async run(service, { merchant, environment }) {
-    const { secret } = await rotateWebhookSecret(endpointDeps(service), merchant, environment);
-    const data = { merchantId: merchant, environment, secret };
-    return { data, text: blocks(facts(data), SHOWN_ONCE) };
-  },
-});
-
-const testCommand = defineCommand({
-  name: 'webhook test',
-  summary: 'Send one signed test event now; exit 1 unless it is accepted',
-  notes: `The order of the event does not exist; TEST has the sequence 0. It is sent once, from this machine, and no
-delivery is recorded. In production only TEST can be sent.`,
-  options: {
-    ...endpointOptions,
-    event: {
-      value: 'TYPE',
-      help: 'TEST or one of the nine events',
-      choices: ['TEST', ...EVENT_TYPES],
-      fallback: 'TEST',
-    },
-  },
-  async run(service, { merchant, environment, event }) {
-    const [{ createWebhookSender }, { sendTestEvent }] = await Promise.all([
-      import('../../webhooks/sending/sender.ts'),
-      import('../../webhooks/endpoints/test-event.ts'),
-    ]);
-    const sender = createWebhookSender(webhookRules(service.config));
-    try {
-      const { log } = service;
-      const deps = { ...endpointDeps(service), sender, log, apiVersion: API_VERSION };
-      const result = await sendTestEvent(deps, merchant, environment, event);
-      const data = { merchantId: merchant, environment, ...result };
-      return { data, failed: !result.delivered };
-    } finally {
-      await sender.close();
-    }
   },
 });
 
@@ -182,11 +133,9 @@ const retryFailedCommand = defineCommand({
   },
 });
 
-/** The commands for webhook URLs, their secrets and deliveries. */
+/** The commands for webhook URLs and deliveries. */
 export const WEBHOOK_COMMANDS: readonly AdminCommand[] = [
   setCommand,
-  rotateCommand,
-  testCommand,
   listCommand,
   showDeliveryCommand,
   retryCommand,

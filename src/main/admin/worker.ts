@@ -13,15 +13,13 @@ const WAIT_FOR_WORKERS_MS = 10_000;
 const promoteCommand = defineCommand({
   name: 'worker promote',
   summary: 'Make a version of the workers current: it gets the tasks of all orders',
-  notes: `The version is that of TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID. It must have a worker on every
-task queue. Workers of the previous version can be stopped once it is current. To roll back, promote the previous
-version, which needs running workers.`,
+  notes: `The version is that of TEMPORAL_WORKER_BUILD_ID. It must have a worker on every task queue. Workers of the
+previous version can be stopped once it is current. To roll back, promote the previous version, which needs
+running workers.`,
   options: { build: { value: 'ID', help: 'Instead of TEMPORAL_WORKER_BUILD_ID' } },
   async run({ config, temporal }, { build }) {
     const { workerVersion } = config;
-    if (!workerVersion) {
-      throw new SetupError('TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID are not set');
-    }
+    if (!workerVersion) throw new SetupError('TEMPORAL_WORKER_BUILD_ID is not set');
     const version = { ...workerVersion, ...(build !== undefined && { buildId: build }) };
     const { makeVersionCurrent } = await import('../../temporal/worker-versions.ts');
     const options = { taskQueues: TASK_QUEUES, waitMs: WAIT_FOR_WORKERS_MS };

@@ -10,7 +10,7 @@ import { createPageRateLimiter } from '../../http/limits/rate-limit.ts';
 import { createReadiness } from '../../http/server/readiness.ts';
 import { PAGE_FILES } from '../../pages/files.ts';
 import { securityTxtRoutes } from '../../http/server/security-txt.ts';
-import { createVersionRegistry } from '../../http/versions.ts';
+import { API_VERSION } from '../../http/versions.ts';
 import { statementRoute } from '../../ledger/statement-route.ts';
 import { createMailer } from '../../mail/mailer.ts';
 import { createAuthenticate } from '../../merchants/authenticate.ts';
@@ -212,7 +212,7 @@ export async function composeActivities(resources: Resources) {
         requiresTls: isProduction,
       }),
     mails: createMailWorkflows(temporal),
-    apiVersion: createVersionRegistry().current,
+    apiVersion: API_VERSION,
     retryDelaysMs: config.webhookRetryDelaysMs,
     workflows,
     commands: createOrderCommands({ sql, workflows, durations, present, log }),
@@ -223,7 +223,6 @@ export async function composeActivities(resources: Resources) {
     publicBaseUrl,
     orderMails,
     sweepAfterMs: durations.sweepAfterMs,
-    retention: config.retention,
     recordStep: createStepRecorder({ sql, present, orderMails }),
   };
   const close = async () => {

@@ -13,7 +13,7 @@ export function listenErrorMessage(
   error: NodeJS.ErrnoException,
 ): string {
   if (error.code === 'EADDRINUSE') {
-    return `Port ${port} is already in use: stop what uses it, or set ${variable} to another port`;
+    return `Port ${port} is already in use: stop what uses it, or set ${variable} to another number`;
   }
   if (error.code === 'EACCES') {
     return `Port ${port} needs privileges that this process does not have: set ${variable} to one above 1023`;

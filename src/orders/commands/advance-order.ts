@@ -6,14 +6,12 @@ import type { HelperDeps } from './helper-command.ts';
 import { runHelper } from './helper-command.ts';
 import type { CommandResult } from './send-command.ts';
 
-/** What moving an order's clock needs. */
 export interface AdvanceDeps extends HelperDeps {
   commands: OrderCommands;
-  /** Moves the order's webhook attempts that wait, and returns how many there were. */
+  /** Moves the order's pending webhook attempts, and returns how many it has moved. */
   advanceAttempts(orderNumber: string, seconds: number): Promise<number>;
 }
 
-/** By how much to move the clock of a sandbox order. */
 export interface Advance {
   order: OrderRow;
   commandId: string;
@@ -25,8 +23,8 @@ const NOTHING_WAITS =
   'Cannot advance; the order is in a final status, and no attempt of its webhooks waits';
 
 /**
- * Moves the deadlines of a sandbox order closer, and its webhook attempts by as much. Of an order in a final
- * status only the attempts are left; its workflow takes no commands, so none is sent.
+ * Brings the deadlines and the webhook attempts of a sandbox order closer by the same time. In a final status only
+ * the attempts are left; the workflow takes no commands then, so none is sent.
  *
  * @throws DomainError `INVALID_STATE`
  */

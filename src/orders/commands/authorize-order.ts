@@ -6,7 +6,6 @@ import { addRequestFields } from '../../http/request-context.ts';
 import { findOrder } from '../lists/find-orders.ts';
 import type { OrderRow } from '../rows.ts';
 
-/** The errors of {@link authorizeOrder}. */
 export const orderErrors = ['ORDER_NOT_FOUND', 'ORDER_NOT_YOURS'] as const;
 
 /**

@@ -3,11 +3,11 @@ import { ulid } from 'ulid';
 import type { OrderRow } from '../rows.ts';
 
 /**
- * Makes the id of a command: the same for a repeat with the same Idempotency-Key, otherwise a new one.
- * Temporal stores the id, and a key may contain personal data, such as a buyer's address. So the id is
- * an HMAC of operation and key, keyed with the order's payment token, which Temporal never receives.
+ * Makes the id of a command: the same for a repeat with the same Idempotency-Key, otherwise a new one. Temporal
+ * stores the id, and a key may contain personal data, such as a buyer's address. So the id is an HMAC of operation
+ * and key, keyed with the order's payment token, which Temporal never receives.
  *
- * @param operation keeps apart the commands of different routes that have the same key
+ * @param operation distinguishes commands of different routes with the same key
  */
 export function commandIdOf(
   { paymentToken: secret }: Pick<OrderRow, 'paymentToken'>,
@@ -19,7 +19,6 @@ export function commandIdOf(
   return `cmd_${hmac.digest('base64url')}`;
 }
 
-/** Makes the id of a command without an Idempotency-Key. */
 export function newCommandId(): string {
   return `cmd_${ulid()}`;
 }

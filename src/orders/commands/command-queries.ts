@@ -8,31 +8,27 @@ import { requestFields } from '../../http/request-context.ts';
 import { disputeLimitOf } from '../steps/disputes.ts';
 import type { OrderRow, CommandBody, HelperName } from '../rows.ts';
 
-/** Whether a command is a repeat. */
 export interface ReplayState {
-  /** The command was recorded before, and not refused. */
+  /** True if the command was recorded before, and not refused. */
   replayed: boolean;
-  /** It was recorded with another body: the first body is used. */
+  /** True if it was recorded with another body. The first body is used. */
   mismatch: boolean;
 }
 
-/** A recorded command. */
 export interface RecordedCommand extends ReplayState {
-  /** How often it was refused before. */
+  /** How often the command was refused before. */
   tryNumber: number;
-  /** By the database's clock; of a repeat, when the first one was received. */
+  /** By the database's clock. For a repeat, when the first one was received. */
   receivedAt: Date;
 }
 
-/** Who gave a command, and why. */
 export interface CommandOrigin {
   actor: Actor;
   reason: string;
 }
 
-/** A command to record. */
 export interface NewCommand {
-  /** When its order is woken unless an Update of it has returned by then, in milliseconds. */
+  /** After this time the sweep wakes the order, unless an Update has returned by then. */
   wakeAfterMs?: number;
   orderNumber: string;
   commandId: string;
@@ -42,26 +38,29 @@ export interface NewCommand {
   alongside?: Alongside | undefined;
 }
 
-/** How often a sandbox order is moved, by `advance` and `fail-payment` together. Source: the contract's test helpers. */
+/**
+ * The most moves of one sandbox order, by `advance` and `fail-payment` together. Source: the contract's test
+ * helpers.
+ */
 const MOST_MOVES = 500;
 const MOVES: readonly NewCommand['name'][] = ['advance', 'failPayment'];
 const MOVED_OFTEN = `This sandbox order has been moved ${MOST_MOVES} times; create another`;
 
 /**
- * Records a command before the workflow receives its message: the row is the command's line in the audit
- * list. A repeat keeps the first row, unless that was refused: then the repeat is a command of its own.
+ * Records a command before the workflow receives its message. The row is also the command's line in the audit list.
+ * A repeat keeps the first row, unless that was refused; then the repeat is a new command.
  *
  * @throws DomainError `INVALID_STATE` if a sandbox order was moved too often
  */
 export async function writeCommand(sql: Sql, command: NewCommand): Promise<RecordedCommand> {
   const { orderNumber, commandId, name, body, origin, wakeAfterMs, alongside } = command;
-  // A payment that has failed at the gateway is no move.
+  // A payment that failed at the gateway is not a move.
   const isMove = MOVES.includes(name) && origin.actor.name !== 'gateway';
   const allowed = isMove
     ? sql`allowed AS MATERIALIZED (SELECT WHERE may_move(${orderNumber}, ${MOST_MOVES})),`
     : sql``;
   const fromAllowed = isMove ? sql`FROM allowed` : sql``;
-  // A command whose step is recorded keeps the line that it has: the workflow may lack the step.
+  // A command whose step is recorded keeps its line, because the workflow may lack the step.
   const wakeup = sql`
     wakeup AS (
       INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
@@ -85,7 +84,7 @@ export async function writeCommand(sql: Sql, command: NewCommand): Promise<Recor
   if (isMove && (await isMovedOften(sql, orderNumber)) && !(await isRecorded(sql, command))) {
     throw new DomainError('INVALID_STATE', MOVED_OFTEN);
   }
-  // Another request wrote the row, or it was refused, since this statement began.
+  // Since this statement began, another request has written the row, or it was refused.
   return writeCommand(sql, command);
 }
 
@@ -95,15 +94,14 @@ async function isMovedOften(sql: Sql, orderNumber: string): Promise<boolean> {
   return !row.mayMove;
 }
 
-/** The columns of {@link originOf}. */
 const originColumns = (sql: Sql) => sql`actor, reason, address, request_id`;
-/** Who gave a command, why, from where and in which request. */
+/** The values of {@link originColumns}. */
 const originOf = (sql: Sql, { actor, reason }: CommandOrigin) => sql`
   ${actor.name}, ${reason}, ${actor.address}, ${requestFields().requestId ?? null}`;
 
 /**
- * The row that the statement's `inserted` has written, or else the one that is not refused. The service's
- * login may not update rows, so a repeat reads the row of the first call.
+ * The row that the statement's `inserted` wrote, else the existing row that is not refused. The service's login may
+ * not update rows, so a repeat reads the row of the first call.
  */
 const insertedOrKept = (
   sql: Sql,
@@ -118,18 +116,17 @@ const insertedOrKept = (
   WHERE kept.order_number = ${orderNumber} AND kept.command_id = ${commandId}
     AND kept.state <> 'REFUSED' AND NOT EXISTS (SELECT FROM inserted)`;
 
-/** How often a command was refused: the number of its next try. */
+/** How often a command was refused, which is the number of its next try. */
 const triesOf = (sql: Sql, { orderNumber, commandId }: CommandRef) => sql`
   (SELECT count(*) FROM order_commands r WHERE r.order_number = ${orderNumber}
     AND r.command_id = ${commandId} AND r.state = 'REFUSED')`;
 
-/** A command of one order: its row in `order_commands`, and its step once it was carried out. */
+/** Identifies a command: its row in `order_commands`, and its step once it was carried out. */
 export interface CommandRef {
   orderNumber: string;
   commandId: string;
 }
 
-/** Whether a command was recorded before, and not refused. */
 export async function isRecorded(
   sql: Sql,
   { orderNumber, commandId }: CommandRef,
@@ -140,7 +137,7 @@ export async function isRecorded(
   return rows.length > 0;
 }
 
-/** @returns true when this command was recorded with another body; false once the bodies are erased */
+/** @returns true if this command was recorded with another body; false once the bodies are erased */
 export async function isMismatch(
   sql: Sql,
   { orderNumber, commandId }: CommandRef,
@@ -154,11 +151,10 @@ export async function isMismatch(
 }
 
 /**
- * Records a buyer's dispute and marks on the order's row that it waits, in one statement. The dispute
- * is valid if this statement locks the row before the release or a refund starts.
+ * Records a buyer's dispute and marks the order's row, in one statement. The dispute is valid if this statement
+ * locks the row before the release or a refund starts.
  *
- * @returns `undefined` when the order cannot take a
- *   dispute now or has a step for this one
+ * @returns undefined when the order cannot take a dispute now or already has a step for this one
  */
 export async function writeDispute(
   sql: Sql,
@@ -196,21 +192,20 @@ export async function writeDispute(
     SELECT recorded.* FROM waiting
     LEFT JOIN (${insertedOrKept(sql, { orderNumber, commandId, body })}) recorded ON true`;
   if (!row) return undefined;
-  // Another request wrote the row, or it was refused, since this statement began.
+  // Since this statement began, another request has written the row, or it was refused.
   return row.tryNumber === null ? writeDispute(sql, orderNumber, dispute) : row;
 }
 
-/** A dispute to record. */
 export interface NewDispute extends CommandOrigin {
   commandId: string;
-  /** An operator raises it for the buyer. */
+  /** True if an operator raises it for the buyer. */
   isForBuyer?: boolean;
-  /** How many disputes the actor may raise in 24 hours; any number if absent. */
+  /** How many disputes the actor may raise in 24 hours. No limit if absent. */
   mostPerDay?: number | undefined;
   wakeAfterMs?: number;
 }
 
-/** Records a dispute that the order could not take: its row is the line of the refused command. */
+/** Records a dispute that the order could not take, as a refused command. */
 export async function writeRefusedDispute(
   sql: Sql,
   orderNumber: string,
@@ -222,14 +217,14 @@ export async function writeRefusedDispute(
       (order_number, command_id, try_number, name, state, body, ${originColumns(sql)})
     VALUES (${orderNumber}, ${commandId}, ${triesOf(sql, { orderNumber, commandId })}, 'dispute',
       'REFUSED', ${sql.json({ reason })}, ${originOf(sql, dispute)})
-    -- The same dispute was refused, or accepted, at the same moment.
+    -- The same dispute was refused or accepted at the same moment.
     ON CONFLICT DO NOTHING`;
 }
 
 /**
- * The time at which a dispute counts as received: now. The window does not end while the release cannot
- * begin, because the merchant is not approved or the gateway has reversed some of the payment: the time
- * is then at most the last millisecond of the window.
+ * SQL: the time at which a dispute counts as received. Normally now. While the release cannot begin, because the
+ * merchant is not active or the gateway has reversed some of the payment, the window does not end: the time is then
+ * at most the last millisecond of the window.
  */
 const receivedAtOf = (sql: Sql) => sql`
   (CASE WHEN is_reversed(orders) OR NOT EXISTS (SELECT FROM merchants m
@@ -237,7 +232,7 @@ const receivedAtOf = (sql: Sql) => sql`
     THEN least(service_now(), orders.completes_at - interval '1 millisecond')
     ELSE service_now() END)`;
 
-/** Marks a command as refused, and clears the dispute that waited with it. */
+/** Marks a command as refused, and clears its waiting dispute. */
 export async function refuseCommand(
   sql: Sql,
   { orderNumber, commandId, tryNumber }: CommandRef & { tryNumber: number },
@@ -253,7 +248,7 @@ export async function refuseCommand(
     SELECT end_command(${orderNumber}, ${commandId}, 'REFUSED', ${tryNumber})`;
 }
 
-/** @returns the order as it is now; undefined unless this command was carried out */
+/** @returns the order as it is now; undefined if this command was not carried out */
 export async function findCarriedOut(
   sql: Sql,
   { orderNumber, commandId }: CommandRef,

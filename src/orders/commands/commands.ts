@@ -6,13 +6,11 @@ import type { OrderRow } from '../rows.ts';
 import type { DisputeCommand, OrderCommand, SendDeps } from './send-command.ts';
 import { findRepeated, raiseDispute, sendCommand } from './send-command.ts';
 
-/** The dependencies of {@link createOrderCommands}. */
 export type OrderDeps = CreateOrderDeps & Omit<SendDeps, 'doneCommands'>;
 
-/** The commands on orders. Each is idempotent. */
+/** The commands on orders, bound to their dependencies. Each is idempotent. */
 export type OrderCommands = ReturnType<typeof createOrderCommands>;
 
-/** Binds the commands to their dependencies. */
 export function createOrderCommands(given: OrderDeps) {
   const deps = { ...given, doneCommands: createDoneCommands(given) };
   return {
@@ -21,8 +19,8 @@ export function createOrderCommands(given: OrderDeps) {
       sendCommand(deps, command),
     raiseDispute: (dispute: DisputeCommand) => raiseDispute(deps, dispute),
     /**
-     * Returns the result of a command that was carried out before. A caller checks this before it does
-     * work that a repeat must not do again, such as a payment.
+     * Returns the result of a command that was carried out before. Call it before work that a repeat must not do
+     * again, such as a payment.
      */
     findRepeated: ({ orderNumber }: OrderRow, commandId: string) =>
       findRepeated(deps, orderNumber, commandId, {}),

@@ -12,20 +12,17 @@ import { orderInputOf, wakeOrder } from '../wake/wake-order.ts';
 import type { CreateOrder } from '../schemas.ts';
 import type { CommandResult, SweepDuration } from './send-command.ts';
 
-/** The lengths of an order's deadlines, in milliseconds. */
 export interface OrderDurations {
   paymentLinkMs: number;
   completionWindowMs: number;
   disputeAnswerMs: number;
 }
 
-/** The dependencies of {@link createOrder}. */
 export interface CreateOrderDeps extends WakeDeps {
   durations: OrderDurations & SweepDuration;
   present: PresentOrder;
 }
 
-/** A merchant's request to create an order. */
 export interface CreateOrderRequest {
   merchantId: string;
   environment: Environment;
@@ -47,12 +44,12 @@ export async function createOrder(
     present,
   });
   addRequestFields({ orderNumber: order.orderNumber });
-  // The process that inserted the row may have died before it started the workflow: a repeat starts it.
-  // A repeat starts no workflow after the first has begun: after Temporal's retention period the
-  // workflow id is free again, and a second workflow would run.
+  // The process that inserted the row may have died before it started the workflow, so a repeat starts it. But not
+  // after the workflow has begun once: after Temporal's retention period the workflow id is free again, and a second
+  // workflow would run.
   if (isInserted) await workflows.start(orderInputOf(order));
   else if (isNew) await wakeOrder(deps, order.orderNumber);
-  // An erased order has nothing left to compare with.
+  // An erased order has no data to compare with.
   const isComparable = !isInserted && order.erasedAt === null;
   const mismatch = isComparable && Buffer.compare(newOrder.requestHash, order.requestHash) !== 0;
   if (mismatch) {
@@ -61,7 +58,7 @@ export async function createOrder(
   return { order: present(order), replayed: !isInserted, mismatch };
 }
 
-/** Makes the row of a new order: amount in paise, new order number, new payment token. */
+/** Makes the row of a new order, with a new order number and a new payment token. */
 export function newOrderOf(
   request: Omit<CreateOrderRequest, 'log'>,
   durations: Omit<OrderDurations, 'paymentLinkMs'>,
@@ -75,7 +72,7 @@ export function newOrderOf(
     buyerEmail: body.buyerEmail,
     buyerPhone: body.buyerPhone,
     buyerName: body.buyerName ?? '',
-    // Absent in the hash of an order without one, as in those of earlier releases.
+    // Left out of the hash if it is absent, so that hashes of earlier releases still match.
     ...(body.returnUrl != null && { returnUrl: body.returnUrl }),
   };
   return {

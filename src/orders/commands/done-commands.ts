@@ -4,9 +4,9 @@ import type { CommandRef } from './command-queries.ts';
 
 const INTERVAL_MS = 1000;
 
-/** Commands whose Update has returned: nothing need wake their orders. */
+/** Collects commands whose Update has returned, so that nothing needs to wake their orders. */
 export interface DoneCommands {
-  /** Removes the command's line in `order_wakeups` soon. A line that stays costs one wake. */
+  /** Soon removes the command's line in `order_wakeups`. A line that stays costs one wake. */
   add(command: CommandRef): void;
 }
 

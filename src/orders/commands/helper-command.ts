@@ -8,13 +8,12 @@ import { writeCommand } from './command-queries.ts';
 import type { CommandResult } from './send-command.ts';
 import { DEFAULT_REASON } from './send-command.ts';
 
-/** What {@link runHelper} needs. */
 export interface HelperDeps {
   sql: Sql;
   present: PresentOrder;
 }
 
-/** A test helper of the sandbox that sends the order's workflow no message. */
+/** A test helper of the sandbox that sends no message to the order's workflow. */
 export interface HelperCommand {
   order: OrderRow;
   commandId: string;
@@ -26,7 +25,7 @@ export interface HelperCommand {
 /**
  * Records a test helper as a command, so that a repeat with the same key does nothing, and does its work.
  *
- * @param work throws what refuses the helper: then a repeat is a command of its own
+ * @param work may throw a refusal; a repeat is then a new command
  */
 export async function runHelper(
   { sql, present }: HelperDeps,

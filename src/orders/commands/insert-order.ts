@@ -9,7 +9,7 @@ import type { PresentOrder } from '../presenter.ts';
 import type { OrderRow } from '../rows.ts';
 import { NO_DISPUTE } from '../steps/step-columns.ts';
 
-/** The columns that POST /orders sets. {@link insertOrder} adds the times, by the database's clock. */
+/** The columns that POST /orders sets. {@link insertOrder} adds the times by the database's clock. */
 export type NewOrder = Pick<
   OrderRow,
   | 'orderNumber'
@@ -28,30 +28,27 @@ export type NewOrder = Pick<
   | 'terms'
 >;
 
-/** The result of {@link insertOrder}. */
 export interface InsertedOrder {
-  /** The order as it is now. */
   order: OrderRow;
-  /** False when an order with this idempotency key existed. */
+  /** False if an order with this idempotency key existed. */
   isInserted: boolean;
-  /** No workflow of the order has begun yet. */
+  /** True if no workflow of the order has begun. */
   isNew: boolean;
 }
 
 /**
- * How old `created_at` may be when the row is inserted. Lists count orders in blocks of creation time, so
- * an order must not appear in a block that is already sealed.
+ * The oldest `created_at` of an inserted row. Lists count orders in blocks of creation time, so an order must not
+ * appear in a block that is already sealed.
  */
 const MAX_INSERT_DELAY_SECONDS = 10;
 
 /**
- * Inserts an order with its first step, ORDER_CREATED, and that step's webhook event, or finds the
- * order that has its idempotency key. The order keeps the payment gateway that its merchant has now.
- * All rows are inserted in one statement, so that exactly one of several concurrent equal requests
- * inserts them.
+ * Inserts an order with its first step, ORDER_CREATED, and that step's webhook event, or finds the order that has
+ * its idempotency key. The order keeps the payment gateway that its merchant has now. All rows are inserted in one
+ * statement, so that exactly one of several concurrent equal requests inserts them.
  *
  * @param options.paymentLinkMs how long the payment link is valid, in milliseconds
- * @param options.wakeAfterMs when the order is woken unless its workflow has begun, in milliseconds
+ * @param options.wakeAfterMs after how many milliseconds the sweep wakes the order, unless its workflow has begun
  */
 export async function insertOrder(
   sql: Sql,
@@ -66,14 +63,13 @@ export async function insertOrder(
     const row = newRow({ ...order, gateway, createdAt: now, paymentLinkExpiresAt });
     const isInserted = await insert(sql, row, { present, wakeAfterMs });
     if (isInserted) return { order: row, isInserted, isNew: true };
-    // An equal request inserted its order meanwhile: the next iteration finds it.
+    // A concurrent equal request has inserted its order; the next iteration finds it.
   }
 }
 
-/** Whose key it is, and the key. */
 export type KeyOfOrder = Pick<NewOrder, 'merchantId' | 'environment' | 'idempotencyKey'>;
 
-/** The number of the order with a key, also of an erased order; null if there is none. */
+/** SQL: the number of the order with a key, also of an erased order. Null if there is none. */
 const orderOfKey = (sql: Sql, { merchantId, environment, idempotencyKey }: KeyOfOrder) => {
   const withKey = (key: postgres.Fragment) => sql`
     SELECT order_number FROM orders
@@ -82,14 +78,13 @@ const orderOfKey = (sql: Sql, { merchantId, environment, idempotencyKey }: KeyOf
   return sql`coalesce((${withKey(sql`${idempotencyKey}`)}), (${withKey(erasedKey)}))`;
 };
 
-/** Whether an order with this idempotency key exists. */
 export async function isKeyKnown(sql: Sql, key: KeyOfOrder): Promise<boolean> {
   const [row] = await sql<[{ isKnown: boolean }]>`
     SELECT ${orderOfKey(sql, key)} IS NOT NULL AS is_known`;
   return row.isKnown;
 }
 
-/** Finds the order with the same idempotency key; reads the merchant's gateway and the database's clock. */
+/** Finds the order with the same idempotency key, and reads the merchant's gateway and the database's clock. */
 async function findByKey(sql: Sql, newOrder: NewOrder) {
   const [row] = await sql<[OrderRow & { now: Date; isNew: boolean; chosen: string }]>`
     SELECT o.*, date_trunc('milliseconds', service_now()) AS now,
@@ -147,7 +142,6 @@ async function insert(
   return written.length > 0;
 }
 
-/** The row of an order directly after its creation. */
 function newRow(
   order: NewOrder & Pick<OrderRow, 'gateway' | 'createdAt' | 'paymentLinkExpiresAt'>,
 ): OrderRow {

@@ -13,21 +13,19 @@ import type { WakeDeps } from '../wake/wake-order.ts';
 import { wakeOrder } from '../wake/wake-order.ts';
 import { decisionSchema, disputeSchema, refundSchema } from '../schemas.ts';
 
-/** The dependencies of an operator's commands. */
 export interface OperatorDeps {
   sql: Sql;
   commands: OrderCommands;
-  /** The operator. */
   actor: Actor;
-  /** Of the command, so that a repeat is the same one; another one each time if absent. */
+  /** Give the same id for a repeat. A new one is made if absent. */
   commandId?: string | undefined;
   alongside?: Alongside | undefined;
 }
 
 /**
- * Raises a dispute at a buyer's request. The limits of the buyer bind no operator.
+ * Raises a dispute at a buyer's request. The buyer's limits do not apply.
  *
- * @param mostPerDay how many the operator may raise in 24 hours; any number if absent
+ * @param mostPerDay how many the operator may raise in 24 hours; no limit if absent
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function raiseDisputeForBuyer(
@@ -50,17 +48,16 @@ export async function raiseDisputeForBuyer(
   return result.order;
 }
 
-/** An operator's decision of a dispute. */
 export interface DisputeDecision {
   winner: 'merchant' | 'buyer';
-  /** Shown to both sides: to the merchant with the order, to the buyer on the payment page. */
+  /** Shown to the merchant with the order, and to the buyer on the payment page. */
   reason: string;
 }
 
 /**
  * Decides a dispute, with or without evidence.
  *
- * @returns the order; after a decision for the buyer it is REFUNDED once the gateway has refunded
+ * @returns the order; after a decision for the buyer it becomes REFUNDED once the gateway has refunded
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function decideDispute(
@@ -82,7 +79,7 @@ export async function decideDispute(
   return result.order;
 }
 
-/** Whether a merchant can refund its orders itself: one that is approved. */
+/** True for an approved merchant, who can refund its orders itself. */
 export async function canMerchantRefund(
   sql: Sql,
   { merchantId }: Pick<OrderRow, 'merchantId'>,
@@ -92,7 +89,6 @@ export async function canMerchantRefund(
   return rows.length > 0;
 }
 
-/** @throws DomainError `INVALID_STATE` if the order's merchant can refund it itself */
 export async function assertMerchantCannotRefund(
   sql: Sql,
   order: Pick<OrderRow, 'merchantId'>,
@@ -103,9 +99,9 @@ export async function assertMerchantCannotRefund(
 }
 
 /**
- * Refunds an order that its merchant cannot refund, such as a suspended merchant.
+ * Refunds an order that its merchant cannot refund, such as that of a suspended merchant.
  *
- * @returns the order; it is REFUNDED once the gateway has refunded
+ * @returns the order; it becomes REFUNDED once the gateway has refunded
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function refundForMerchant(
@@ -115,7 +111,7 @@ export async function refundForMerchant(
 ): Promise<Order> {
   const { reason } = parseReason(refundSchema, givenReason);
   const order = await findOrderAnywhere(sql, orderNumber);
-  // A repeat of a recorded command is carried out, whatever the merchant's status is by now.
+  // A repeat of a recorded command is carried out whatever the merchant's status is now.
   if (!(await isRecorded(sql, { orderNumber, commandId }))) {
     await assertMerchantCannotRefund(sql, order);
   }
@@ -130,12 +126,11 @@ export async function refundForMerchant(
   return result.order;
 }
 
-/** What the recovery of an order by an operator needs. */
 export type RecoverDeps = WakeDeps & Pick<OperatorDeps, 'actor'>;
 
 /**
- * Wakes an order at an operator's request: see {@link wakeOrder}. This is no command, so it has a row in the
- * audit log, which is inserted first.
+ * Wakes an order at an operator's request: see {@link wakeOrder}. Because this is not a command, it first inserts a
+ * row in the audit log.
  *
  * @throws DomainError `ORDER_NOT_FOUND`
  */

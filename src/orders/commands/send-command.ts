@@ -18,54 +18,50 @@ import {
 import type { OrderRow, CommandBody } from '../rows.ts';
 import type { Order } from '../schemas.ts';
 
-/** When the sweep wakes an order that its workflow should have looked at by then. */
+/** After this time, the sweep wakes an order that its workflow should have looked at. */
 export interface SweepDuration {
   sweepAfterMs: number;
 }
 
-/** The dependencies of the commands on an existing order. */
 export interface SendDeps extends UpdateDeps {
   durations: SweepDuration;
   present: PresentOrder;
 }
 
-/** A command: the message for the order's workflow, with the data that only the database stores. */
+/** A message for the order's workflow, with the data that only the database stores. */
 export interface OrderCommand<Name extends OrderMessageName> extends Pick<
   CommandMessage<Name>,
   'name' | 'message'
 > {
   order: OrderRow;
-  /** The client's texts, which Temporal must not receive, and its numbers. */
+  /** The client's texts and numbers, which Temporal must not receive. */
   body?: CommandBody;
-  /** Who gives the command. */
   actor: Actor;
   alongside?: Alongside | undefined;
 }
 
-/** A dispute, raised by the buyer, a sandbox helper, or an operator for the buyer. */
+/** A dispute by the buyer, by a sandbox helper, or by an operator for the buyer. */
 export interface DisputeCommand {
   order: OrderRow;
   commandId: string;
   reason: string;
-  /** Who raises it. */
   actor: Actor;
-  /** An operator raises it for the buyer. */
+  /** True if an operator raises it for the buyer. */
   isForBuyer?: boolean;
-  /** How many disputes the actor may raise in 24 hours; any number if absent. */
+  /** How many disputes the actor may raise in 24 hours. No limit if absent. */
   mostPerDay?: number | undefined;
 }
 
 /** The result of a command, whether it was carried out now or before. */
 export interface CommandResult {
-  /** The order as it is now. */
   order: Order;
-  /** The command is a repeat. */
+  /** True if the command is a repeat. */
   replayed: boolean;
-  /** The command was first sent with another body, and that body was used. */
+  /** True if the command was first sent with another body. That body was used. */
   mismatch: boolean;
 }
 
-/** The recorded reason of a command that has none, such as the acceptance of a dispute. */
+/** The recorded reason of commands that take none, such as the acceptance of a dispute. */
 export const DEFAULT_REASON = 'Asked for by the merchant';
 
 /** Records the command, then sends its message to the order's workflow, unless it is a repeat. */
@@ -106,7 +102,7 @@ export async function raiseDispute(
   return { order: deps.present(after), ...replay };
 }
 
-/** The refusal of a dispute that the order cannot take now, or its actor cannot raise. */
+/** The refusal of a dispute: the order cannot take it now, or its actor cannot raise it. */
 async function disputeRefusal(
   sql: Sql,
   orderNumber: string,
@@ -121,7 +117,7 @@ async function disputeRefusal(
   return new DomainError('INVALID_STATE', message);
 }
 
-/** @returns undefined unless this command was carried out before */
+/** @returns undefined if this command was not carried out before */
 export async function findRepeated(
   { sql, present }: { sql: Sql; present: PresentOrder },
   orderNumber: string,

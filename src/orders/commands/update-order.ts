@@ -8,24 +8,22 @@ import type { OrderRow } from '../rows.ts';
 import type { WakeDeps } from '../wake/wake-order.ts';
 import { wakeOrder } from '../wake/wake-order.ts';
 
-/** What an Update of an order needs. */
 export interface UpdateDeps extends WakeDeps {
   doneCommands: DoneCommands;
 }
 
-/** A message for an order's workflow, whose command is recorded. */
 export interface CommandMessage<Name extends OrderMessageName> {
   orderNumber: string;
   name: Name;
   /** A repeated command has the same id and is carried out once. */
   message: OrderMessages[Name] & { commandId: string };
-  /** How often it was refused before. */
+  /** How often the command was refused before. */
   tryNumber: number;
 }
 
 /**
- * Sends a recorded command to the order's workflow as an Update. Wakes the order and sends it again if
- * the workflow is missing, or refuses what the row allows: the two may differ.
+ * Sends a recorded command to the order's workflow as an Update. If the workflow is missing, or refuses a command
+ * that the row allows, it wakes the order and sends the Update again, because row and workflow may differ.
  *
  * @returns the order after the command
  * @throws DomainError the refusal, after the command's row was marked as refused
@@ -40,17 +38,17 @@ export async function updateOrder<Name extends OrderMessageName>(
   const { commandId } = message;
   let failure: unknown;
   try {
-    // A workflow that has ended had a final status, which refuses every command.
+    // A workflow that has ended had a final status, in which every command is refused.
     if ((await sendUpdate(deps, command)) === 'gone') {
       failure = new DomainError('INVALID_STATE', REFUSALS[commandOf(name)]);
     }
   } catch (error) {
     failure = error;
   }
-  // Also after a failure: the step may be recorded although the workflow task that did it was lost.
+  // Also after a failure: the step may be recorded although the workflow task that recorded it was lost.
   const after = await findCarriedOut(sql, { orderNumber, commandId });
   if (after) {
-    // After a failure the line in order_wakeups stays: the workflow may lack the step.
+    // After a failure the line in order_wakeups stays, because the workflow may lack the step.
     if (failure === undefined) doneCommands.add({ orderNumber, commandId });
     return after;
   }
@@ -68,7 +66,7 @@ async function sendUpdate<Name extends OrderMessageName>(
 ): Promise<'done' | 'gone'> {
   const { workflows } = deps;
   const { orderNumber, name, message, tryNumber } = command;
-  // Temporal returns the first result to an Update with the same id.
+  // For an Update with the same id, Temporal returns the first result, so a try after a refusal has another id.
   const updateId = tryNumber === 0 ? message.commandId : `${message.commandId}:${tryNumber}`;
   const update = (id: string) => workflows.update(orderNumber, name, message, id);
   try {
@@ -78,14 +76,14 @@ async function sendUpdate<Name extends OrderMessageName>(
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== 'INVALID_STATE') throw error;
     const order = await findOrderByNumber(deps.sql, orderNumber);
-    // The row may have a later step than the one that the workflow has refused after.
+    // The row may have a later step than the workflow had when it refused.
     if (!transitionOf(order, commandOf(name))) throw refusalOf(order, commandOf(name));
     await wakeOrder(deps, orderNumber);
     return update(`${updateId}:woken`);
   }
 }
 
-/** The command type of a message, by which the domain names its refusal. */
+/** The command type that belongs to a message, to find its refusal in the domain. */
 function commandOf(name: OrderMessageName): CommandType {
   if (name === 'decide') return 'decideForBuyer';
   return name === 'settle' ? 'settleRefunded' : name;

@@ -2,20 +2,17 @@ import type { Sql } from '../../db/client.ts';
 import type { OrderRow } from '../rows.ts';
 import type { OrderOwner } from './search-orders.ts';
 
-/** An order that the merchant has to act on. */
 export type AttentionOrder = Pick<
   OrderRow,
   'orderNumber' | 'merchantOrderId' | 'amountPaise' | 'description' | 'paidAt' | 'disputeRespondBy'
 >;
 
-/** Some orders of a kind, the most urgent first. */
 export interface AttentionList {
   orders: AttentionOrder[];
-  /** How many there are: counted up to {@link MOST_COUNTED}. */
+  /** The number of such orders, counted up to {@link MOST_COUNTED}. */
   count: number;
 }
 
-/** What a merchant has to do about orders. */
 export interface OrderAttention {
   /** Disputes that wait for the merchant's answer, the nearest deadline first. */
   disputes: AttentionList;
@@ -23,11 +20,10 @@ export interface OrderAttention {
   undelivered: AttentionList;
 }
 
-/** More are shown as "more than 100": a count of all of them would read all of them. */
+/** A larger number is shown as "more than 100", because counting all would read all. */
 export const MOST_COUNTED = 100;
 const SHOWN = 5;
 
-/** Reads what a merchant has to do about orders in an environment. */
 export async function readOrderAttention(
   sql: Sql,
   { merchantId, environment }: OrderOwner,

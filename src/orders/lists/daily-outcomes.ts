@@ -2,19 +2,19 @@ import type { Sql } from '../../db/client.ts';
 import type { OrderStatus } from '../../domain/index.ts';
 import type { OrderOwner } from './search-orders.ts';
 
-/** The orders that were created on one day, or from it to the next one that was asked for, by their status now. */
+/** Orders by their status now that were created on a day, or from it to the next day that was asked for. */
 export interface DayOfOrders {
-  /** In Indian time: 2026-11-22. */
+  /** In Indian time, such as 2026-11-22. */
   day: string;
   byStatus: Record<OrderStatus, number>;
 }
 
 /**
- * Counts a merchant's orders between midnights. A day has the orders before its end that are not before its
- * beginning: for each midnight, at most a block of orders is counted one by one.
+ * Counts a merchant's orders between midnights, from the sealed blocks. For each midnight it counts at most one
+ * block of orders one by one.
  *
- * @param days in Indian time, ascending: each begins what is counted, and ends what is counted before it
- * @returns one fewer than `days`, also those without orders
+ * @param days in Indian time, ascending; each is the end of one period and the beginning of the next
+ * @returns one period fewer than `days`, also those without orders
  */
 export async function countOrdersByDay(
   sql: Sql,

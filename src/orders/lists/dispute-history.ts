@@ -4,22 +4,21 @@ import type { DisputeRecord } from '../steps/disputes.ts';
 import { readDisputesOf } from '../steps/disputes.ts';
 import type { OrderRow } from '../rows.ts';
 
-/** Another order of the same buyer and merchant that was disputed. */
 export interface DisputedOrder {
   orderNumber: string;
   status: OrderStatus;
   amountPaise: number;
   createdAt: Date;
-  /** Whether the e-mail address is that of the order's buyer. */
+  /** True if the e-mail address is that of the order's buyer. */
   sameEmail: boolean;
-  /** Whether the phone number is that of the order's buyer. */
+  /** True if the phone number is that of the order's buyer. */
   samePhone: boolean;
   disputes: DisputeRecord[];
 }
 
 /**
- * Other disputed orders between this order's buyer and its merchant, in the same environment, the latest
- * first. The buyer is the same if the e-mail or the phone number is.
+ * Finds other disputed orders between this order's buyer and its merchant, in the same environment, the latest
+ * first. Orders have the same buyer if the e-mail address or the phone number is equal.
  *
  * @returns at most `limit`, and whether there are more
  */
@@ -28,11 +27,11 @@ export async function findDisputeHistory(
   { orderNumber, merchantId, environment, buyerEmail, buyerPhone, erasedAt }: OrderRow,
   limit: number,
 ): Promise<{ orders: DisputedOrder[]; hasMore: boolean }> {
-  // Its buyer is not known any more, and every erased order has the same empty address.
+  // The buyer is not known any more, and all erased orders have the same empty address.
   if (erasedAt !== null) return { orders: [], hasMore: false };
   const most = limit + 2;
   const disputed = sql`dispute_count > 0 AND merchant_id = ${merchantId} AND environment = ${environment}`;
-  // Each part reads the newest of its own index; this order may be in both.
+  // Each part reads the newest of its own index. This order may be in both.
   const rows = await sql<Omit<DisputedOrder, 'disputes'>[]>`
     SELECT order_number, status, amount_paise, created_at,
       lower(buyer_email) = lower(${buyerEmail}) AS same_email, buyer_phone = ${buyerPhone} AS same_phone

@@ -2,18 +2,9 @@ import type { Sql } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
-import type { SearchCriterion } from './search-text.ts';
-import { criterionCondition, phoneOf } from './search-text.ts';
 
-/** An operator's search; an absent field matches all. {@link findOrders} says which are required. */
-export type OrderSearch = {
-  /** A phone number may be with or without its country code, spaces and dashes. */
-  [Kind in SearchCriterion['kind']]?: string | undefined;
-} & { merchantId?: string | undefined; environment?: Environment | undefined };
-
-/** An order as a list of search results shows it. */
 export type FoundOrder = Pick<OrderRow, (typeof FOUND_COLUMNS)[number]>;
-/** The columns of {@link FoundOrder}: not those with secrets, because `admin` prints it as JSON. */
+/** The columns of {@link FoundOrder}: not those with secrets. */
 export const FOUND_COLUMNS = [
   'orderNumber',
   'merchantId',
@@ -30,7 +21,7 @@ export const FOUND_COLUMNS = [
 /**
  * Finds an order that a workflow or a stored row names.
  *
- * @throws Error when the order has no row: a fault, never a client's error
+ * @throws Error when the order has no row, which is a fault and never a client's error
  */
 export async function findOrderByNumber(sql: Sql, orderNumber: string): Promise<OrderRow> {
   const row = await findRow(sql, orderNumber);
@@ -38,18 +29,13 @@ export async function findOrderByNumber(sql: Sql, orderNumber: string): Promise<
   return row;
 }
 
-/**
- * Finds the order that an operator names. Operators see every merchant and environment.
- *
- * @throws DomainError `ORDER_NOT_FOUND`
- */
+/** Finds the order that an operator names, of any merchant and environment. @throws DomainError `ORDER_NOT_FOUND` */
 export async function findOrderAnywhere(sql: Sql, orderNumber: string): Promise<OrderRow> {
   const row = await findRow(sql, orderNumber);
   if (!row) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
   return row;
 }
 
-/** Finds an order of any merchant in the given environment. */
 export async function findOrder(
   sql: Sql,
   environment: Environment,
@@ -64,36 +50,4 @@ async function findRow(sql: Sql, orderNumber: string): Promise<OrderRow | undefi
     OrderRow[]
   >`SELECT * FROM orders_with_dispute WHERE order_number = ${orderNumber}`;
   return row;
-}
-
-/**
- * Finds orders of any merchant, the newest first. Each required criterion has its own index.
- *
- * @returns at most `limit` orders, and whether there are more
- * @throws DomainError `BAD_REQUEST` unless order number, merchant's id, email, phone, UTR or reference is
- *   given: without one of them the query would scan every order
- */
-export async function findOrders(
-  sql: Sql,
-  search: OrderSearch,
-  limit: number,
-): Promise<{ orders: FoundOrder[]; hasMore: boolean }> {
-  const { merchantId, environment, phone, ...others } = search;
-  const given = { ...others, phone: phone && (phoneOf(phone) ?? phone) };
-  const criteria = Object.entries(given).flatMap(([kind, value]) =>
-    value === undefined ? [] : [{ kind, value } as SearchCriterion],
-  );
-  if (criteria.length === 0) {
-    const message =
-      "Give an order number, a merchant's id, an e-mail address, a phone number, a UTR or a reference";
-    throw new DomainError('BAD_REQUEST', message);
-  }
-  const rows = await sql<FoundOrder[]>`
-    SELECT ${sql(FOUND_COLUMNS)} FROM orders
-    WHERE true
-      ${criteria.map((criterion) => sql`AND ${criterionCondition(sql, criterion)}`)}
-      ${merchantId === undefined ? sql`` : sql`AND merchant_id = ${merchantId}`}
-      ${environment === undefined ? sql`` : sql`AND environment = ${environment}`}
-    ORDER BY created_at DESC, order_number DESC LIMIT ${limit + 1}`;
-  return { orders: rows.slice(0, limit), hasMore: rows.length > limit };
 }

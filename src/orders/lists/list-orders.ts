@@ -3,13 +3,13 @@ import type { Sql } from '../../db/client.ts';
 import type { Environment, OrderStatus } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
 
-/** Which of a merchant's orders to list; an absent field matches all. */
+/** Which of a merchant's orders to list. An absent field matches all. */
 export interface OrderFilter {
   merchantId: string;
   environment: Environment;
   status?: OrderStatus | undefined;
   merchantOrderId?: string | undefined;
-  /** Compared without regard to case. */
+  /** Case-insensitive. */
   buyerEmail?: string | undefined;
   /** Inclusive. */
   createdFrom?: Date | undefined;
@@ -17,20 +17,18 @@ export interface OrderFilter {
   createdTo?: Date | undefined;
 }
 
-/** A page of a list. */
 export interface OrderPage {
-  /** The orders before the page. */
+  /** The number of orders before the page. */
   skip: number;
-  /** Orders on the page. */
   size: number;
-  /** The order before the page, one of the merchant's; then `skip` is 0. */
+  /** The merchant's order before the page; `skip` is then 0. */
   after?: string | undefined;
 }
 
 /**
- * Reads one page of orders, newest first, and the number of orders on all pages. Both come from one
- * statement, so they are consistent. The cost hardly depends on the number of orders or on the page
- * number: docs/adr/0006-listing-a-million-orders.md.
+ * Reads one page of orders, newest first, and the number of orders on all pages. Both come from one statement, so
+ * they are consistent. The cost depends little on the number of orders or on the page number:
+ * docs/adr/0006-listing-a-million-orders.md.
  */
 export async function listOrders(
   sql: Sql,
@@ -38,13 +36,12 @@ export async function listOrders(
   page: OrderPage,
 ): Promise<{ orders: OrderRow[]; totalElements: number; hasMore: boolean }> {
   const rows = await sql<(OrderRow & { total: number })[]>`${orderPageQuery(sql, filter, page)}`;
-  // A page beyond the last one returns a single row, with the total and no order.
+  // Beyond the last page there is a single row, with the total and no order.
   const found = rows.filter((row) => row.orderNumber !== null);
   const orders = found.slice(0, page.size);
   return { orders, totalElements: rows[0]?.total ?? 0, hasMore: found.length > page.size };
 }
 
-/** The filter's conditions other than the creation time. */
 function conditionsOf(sql: Sql, filter: OrderFilter) {
   const { merchantId, environment, status, merchantOrderId, buyerEmail } = filter;
   return sql`merchant_id = ${merchantId} AND environment = ${environment}
@@ -64,7 +61,7 @@ export function boundsOf(
   };
 }
 
-/** The newest order of a page, or the one before it; and the condition of the page's orders. */
+/** The creation time and number at which a page begins, and the condition of the page's orders. */
 function beginningOf(sql: Sql, { after }: OrderPage, to: Fragment) {
   const place = sql`(newest.created_at, newest.order_number)`;
   if (after === undefined) {
@@ -79,9 +76,9 @@ function beginningOf(sql: Sql, { after }: OrderPage, to: Fragment) {
 /**
  * The statement of {@link listOrders}; exported because the benchmark runs EXPLAIN on it.
  *
- * Each block within the bounds stores its number of orders. So the statement counts orders only between
- * a bound and the nearest block, and skips orders only within one block or one of those edges. The blocks
- * have no counts by a merchant's own order id or a buyer, which few orders share: those are all counted.
+ * Each block within the bounds stores its number of orders. So the statement counts orders one by one only between a
+ * bound and the nearest block, and skips orders only within one block or one of those edges. The blocks have no
+ * counts by a merchant's own order id or by buyer; few orders share these, so all are counted.
  */
 export function orderPageQuery(sql: Sql, filter: OrderFilter, page: OrderPage) {
   const { merchantId, environment, status, merchantOrderId, buyerEmail } = filter;

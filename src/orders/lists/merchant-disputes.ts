@@ -7,18 +7,17 @@ import { isUnderReview } from '../steps/disputes.ts';
 import type { OrderOwner } from './search-orders.ts';
 
 /**
- * Orders whose latest dispute has not ended: all, those that wait for the merchant's answer, and those that
- * wait for an operator's decision; or whose latest dispute has ended.
+ * Lists of orders by their latest dispute: all that have not ended, those that wait for the merchant's answer, those
+ * that wait for an operator's decision, and those that have ended.
  */
 export const DISPUTE_LISTS = ['running', 'unanswered', 'underReview', 'ended'] as const;
-/** One of {@link DISPUTE_LISTS}. */
 export type DisputeList = (typeof DISPUTE_LISTS)[number];
 
 /**
- * Lists a merchant's orders by their latest dispute: running ones by deadline, the nearest first; ended
- * ones the latest first. The orders' rows have both sides' words.
+ * Lists a merchant's orders by their latest dispute: running ones by deadline, the nearest first; ended ones the
+ * latest first. The rows have both sides' texts.
  *
- * @param part.after lists those that stand after this order in the list
+ * @param part.after lists the orders after this one
  */
 export async function listMerchantDisputes(
   sql: Sql,

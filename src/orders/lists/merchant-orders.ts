@@ -23,24 +23,21 @@ import type { TimelinePart, TimelinePlace, TimelineRow } from '../steps/timeline
 import { readTimeline } from '../steps/timeline.ts';
 import { findUnappliedState } from '../steps/unapplied-capture.ts';
 
-/** What the page of one order shows of it. */
 export interface OrderDetails {
   order: OrderRow;
   timeline: TimelinePart;
   /** Every dispute, the oldest first. */
   disputes: DisputeRecord[];
-  /** A capture that the order has not applied; null if there is none. */
+  /** A capture that the order has not applied. */
   unapplied: UnappliedCapture | null;
-  /** Changes with everything that the page shows. */
   version: string;
-  /** The database's clock, by which deadlines are decided. */
+  /** The database's clock, which decides deadlines. */
   now: Date;
 }
 
-/** What a merchant may read of its own orders in one environment. */
 export type MerchantOrders = ReturnType<typeof createMerchantOrders>;
 
-/** Binds what a merchant may read to the database. */
+/** What a merchant may read of its own orders in one environment. */
 export function createMerchantOrders(sql: Sql) {
   return {
     page: (owner: OrderOwner, search: MerchantSearch, part: ListPart, sort: OrderSort) =>
@@ -48,7 +45,7 @@ export function createMerchantOrders(sql: Sql) {
     csv: (owner: OrderOwner, search: MerchantSearch, actor: Actor) =>
       exportOrders(sql, owner, search, actor),
     find: (owner: OrderOwner, orderNumber: string) => findOwnOrder(sql, owner, orderNumber),
-    /** @param before reads the entries of the timeline before this place */
+    /** @param before only entries before this place in the timeline */
     read: (owner: OrderOwner, orderNumber: string, before?: TimelinePlace) =>
       readOrder(sql, owner, orderNumber, before),
     listDisputes: (owner: OrderOwner, list: DisputeList, part: ListPart) =>
@@ -59,7 +56,7 @@ export function createMerchantOrders(sql: Sql) {
   };
 }
 
-/** The file, once the audit log has a line that says who saves it. The line does not have what was searched. */
+/** Writes an audit row that says who saves the file, then returns the file. The row does not have the search text. */
 async function exportOrders(
   sql: Sql,
   owner: OrderOwner,
@@ -75,14 +72,13 @@ async function exportOrders(
   return ordersCsv(sql, owner, search);
 }
 
-/** @throws DomainError `ORDER_NOT_FOUND`, also for another merchant's order */
 async function findOwnOrder(
   sql: Sql,
   { merchantId, environment }: OrderOwner,
   orderNumber: string,
 ): Promise<OrderRow> {
   const order = await findOrder(sql, environment, orderNumber);
-  // Another merchant's order is as unknown as none: the answer does not show that it exists.
+  // Another merchant's order is treated like an unknown one, so that the answer does not tell that it exists.
   if (order?.merchantId !== merchantId) {
     throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
   }
@@ -90,7 +86,6 @@ async function findOwnOrder(
   return order;
 }
 
-/** The entries of a timeline that a page shows. */
 const MOST_ENTRIES = 50;
 
 /** @throws DomainError `ORDER_NOT_FOUND`, also for another merchant's order */

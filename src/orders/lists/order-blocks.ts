@@ -1,13 +1,13 @@
 import type { Sql } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 
-/** The maximum of index entries that a list skips to find a page. A million orders make 500 blocks. */
+/** The most index entries that a list skips to find a page. A million orders make 500 blocks. */
 export const ORDERS_PER_BLOCK = 2048;
 
 /**
- * Seals the merchants' orders into blocks with stored counts, which lists read. The newest orders stay
- * outside until they fill a block. Each block is sealed in its own transaction, so that the creation of
- * an order waits for a few milliseconds at most.
+ * Seals merchants' orders into blocks with stored counts, which lists read. The newest orders stay outside until
+ * they fill a block. Each block is sealed in its own transaction, so that it delays the creation of an order by a
+ * few milliseconds at most.
  *
  * @returns the number of new blocks
  */

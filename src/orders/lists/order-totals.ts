@@ -1,22 +1,22 @@
 import type { Sql } from '../../db/client.ts';
 import type { Environment, OrderStatus, PendingOperation } from '../../domain/index.ts';
 
-/** The orders of the whole service, for metrics. */
+/** Figures of all orders of the service, for metrics. */
 export interface OrderTotals {
-  /** How many there are; a status without orders is left out. */
+  /** A status without orders is left out. */
   counts: { environment: Environment; status: OrderStatus; count: number }[];
-  /** The age of the oldest order in each status that is not final; left out without one. */
+  /** The age of the oldest order in each status that is not final. A status without orders is left out. */
   oldest: { status: OrderStatus; ageSeconds: number }[];
-  /** How long the longest pending operation of each kind is under way; left out without one. */
+  /** The age of the oldest pending operation of each kind. A kind without one is left out. */
   operations: { operation: PendingOperation['kind']; ageSeconds: number }[];
   /**
-   * For how long the earliest deadline has passed without anything having begun; left out without one.
-   * ACCEPTED has that of its oldest order, and the two statuses of a dispute have one between them.
+   * How long ago the earliest deadline passed that has had no effect yet. A status without one is left out. ACCEPTED
+   * has the deadline of its oldest order. The two statuses of a dispute share one entry.
    */
   overdue: { status: OrderStatus; overdueSeconds: number }[];
 }
 
-/** Counts orders by the blocks that lists use: docs/adr/0006-listing-a-million-orders.md. */
+/** Reads the figures. Orders are counted by the blocks of docs/adr/0006-listing-a-million-orders.md. */
 export async function readOrderTotals(sql: Sql): Promise<OrderTotals> {
   const [counts, oldest, operations, overdue] = await Promise.all([
     countOrders(sql),
@@ -35,7 +35,7 @@ async function countOrders(sql: Sql): Promise<OrderTotals['counts']> {
     GROUP BY environment, counted.status HAVING sum(counted.orders) > 0`;
 }
 
-/** Order numbers are in the order of creation, so the index of open orders has all that is needed. */
+/** Order numbers are in the order of creation, so the index of open orders is enough. */
 async function findOldest(sql: Sql): Promise<OrderTotals['oldest']> {
   return sql<OrderTotals['oldest']>`
     SELECT first.status, extract(epoch FROM service_now() - o.created_at)::float8 AS age_seconds

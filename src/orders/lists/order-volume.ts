@@ -3,13 +3,13 @@ import { PAID_STATUSES } from '../../domain/index.ts';
 import { countOrdersByDay } from './daily-outcomes.ts';
 import type { OrderOwner } from './search-orders.ts';
 
-/** How many orders of a merchant were paid, and what became of them. */
+/** How many of a merchant's orders were paid, refunded and disputed in a period. */
 export interface OrderVolume {
-  /** Of the orders created in the time: those that were paid. */
+  /** Orders created in the period that were paid. */
   paidOrders: number;
-  /** Those of them that are REFUNDED. */
+  /** The paid orders that are now REFUNDED. */
   refundedOrders: number;
-  /** The disputes that were raised in the time; an order may have several. */
+  /** Disputes raised in the period. An order may have several. */
   disputes: number;
 }
 
@@ -19,8 +19,8 @@ const BEGINNING = '2000-01-01';
 /**
  * Counts a merchant's paid orders and its disputes, from the blocks of orders and an index.
  *
- * @param from the first of the recent days, in Indian time: 2026-11-22
- * @param end the day after the last of them
+ * @param from the first day of the recent period, in Indian time, such as 2026-11-22
+ * @param end the day after its last
  */
 export async function readOrderVolume(
   sql: Sql,

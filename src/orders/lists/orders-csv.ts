@@ -12,10 +12,10 @@ const ROWS_PER_PART = 1000;
 
 const rupees = (amountPaise: number | null) =>
   amountPaise === null ? '' : rupeesFromPaise(amountPaise);
-/** ISO-8601 in UTC. */
+/** ISO 8601 in UTC. */
 const time = (at: Date | null) => at?.toISOString() ?? '';
 
-/** When an order's steps were made, and when the ledger has its release. */
+/** The times of an order's steps, and when its release was booked in the ledger. */
 interface StepTimes {
   deliveredAt: Date | null;
   completedAt: Date | null;
@@ -23,7 +23,7 @@ interface StepTimes {
 }
 type CsvRow = OrderRow & StepTimes;
 
-/** The columns of the file, in their order. An absent value is empty. */
+/** The columns of the file, in order. An absent value is empty. */
 const COLUMNS = {
   order_number: (row) => row.orderNumber,
   merchant_order_id: (row) => reference(row.merchantOrderId),
@@ -61,8 +61,9 @@ const COLUMNS = {
 } as const satisfies Record<string, (row: CsvRow) => CsvCell>;
 
 /**
- * Writes the found orders as a CSV file for people, newest first. It reads a thousand orders at a time, each when the reader asks for more, so neither memory
- * nor a connection is held, and no statement grows with the number of orders.
+ * Writes the found orders as a CSV file for people, newest first. It reads a thousand orders at a time, each when
+ * the reader asks for more, so it holds no connection and little memory, and no statement grows with the number of
+ * orders.
  */
 export async function* ordersCsv(
   sql: Sql,
@@ -85,7 +86,7 @@ export async function* ordersCsv(
 
 const NO_TIMES: StepTimes = { deliveredAt: null, completedAt: null, releasedAt: null };
 
-/** An order can be delivered only once; its release is booked with its completion, unless nothing was left. */
+/** An order is delivered only once. Its release is booked with its completion, unless nothing was left to release. */
 async function withStepTimes(sql: Sql, orders: readonly OrderRow[]): Promise<CsvRow[]> {
   const rows = await sql<(StepTimes & { orderNumber: string })[]>`
     SELECT order_number, s.*,

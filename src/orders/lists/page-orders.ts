@@ -8,29 +8,26 @@ import { boundsOf, listOrders } from './list-orders.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 import { foundQuery } from './search-orders.ts';
 
-/** How a list of orders can be sorted; the first is the usual one. */
+/** The ways to sort a list of orders. The first is the default. */
 export const ORDER_SORTS = ['newest', 'oldest', 'largest', 'smallest'] as const;
-/** One of {@link ORDER_SORTS}. */
 export type OrderSort = (typeof ORDER_SORTS)[number];
 
-/** A page of a merchant's orders. */
 export interface OrdersPage extends ListPage<OrderRow> {
   sort: OrderSort;
-  /** The ways in which this list can be sorted. */
   sorts: readonly OrderSort[];
-  /** Of all orders of the list; null if they are too many to be added up. */
+  /** The sum over all orders of the list. Null if they are too many to add up. */
   totalPaise: number | null;
-  /** The orders of each status within the days of the search; undefined in a search for a text. */
+  /** The number of orders in each status within the searched days. Undefined in a search for a text. */
   counts: Record<OrderStatus, number> | undefined;
 }
 
 /**
- * Reads a page of a merchant's orders. The blocks of docs/adr/0006 have the number of orders of each status,
- * so a list without a text has a number for every page, however long it is. It can be sorted by amount only
- * up to {@link MOST_NUMBERED} orders, which are all read: an index by amount would be one more that every
- * new order writes, and the blocks have no amounts. A search for a text is counted up to that number.
+ * Reads a page of a merchant's orders. The blocks of docs/adr/0006 count orders by status, so the pages of a list
+ * without a text are numbered, however long it is. A list can be sorted by amount only up to {@link MOST_NUMBERED}
+ * orders, which are all read: the blocks have no amounts, and an index by amount would have to be written with every
+ * new order. A search for a text is counted up to the same number.
  *
- * @param sort is ignored where the list cannot be sorted so
+ * @param sort ignored if the list cannot be sorted this way
  */
 export async function pageOrders(
   sql: Sql,
@@ -56,7 +53,7 @@ export async function pageOrders(
 const countOf = (counts: Record<OrderStatus, number>, status: OrderStatus | undefined) =>
   status === undefined ? Object.values(counts).reduce((sum, one) => sum + one, 0) : counts[status];
 
-/** Counts a merchant's orders of each status: at most two blocks of them one by one. */
+/** Counts a merchant's orders by status. At most two blocks of them are counted one by one. */
 async function countByStatus(
   sql: Sql,
   { merchantId, environment }: OrderOwner,
@@ -70,7 +67,7 @@ async function countByStatus(
   return row.counts;
 }
 
-/** The oldest orders first are the newest first, read from the other end. */
+/** Reads oldest first as newest first from the other end. */
 async function pageOfMany(
   sql: Sql,
   filter: OrderOwner & MerchantSearch,
@@ -84,7 +81,6 @@ async function pageOfMany(
   return orders.toReversed();
 }
 
-/** An order in the order of a list. */
 interface FoundKey {
   orderNumber: string;
   amountPaise: number;
@@ -122,7 +118,7 @@ async function pageOfFew(
   };
 }
 
-/** The orders of these numbers, in their order. */
+/** Reads the orders with these numbers, in the given order. */
 export async function readRows(sql: Sql, orderNumbers: readonly string[]): Promise<OrderRow[]> {
   return sql<OrderRow[]>`
     SELECT o.* FROM unnest(${[...orderNumbers]}::text[]) WITH ORDINALITY AS listed (order_number, place)

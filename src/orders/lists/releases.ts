@@ -1,20 +1,20 @@
 import type { Sql } from '../../db/client.ts';
 import type { OrderOwner } from './search-orders.ts';
 
-/** Orders whose money is held, and whose release is due on the same day. */
+/** Orders whose money is held and will be released on the same day. */
 export interface DueRelease {
-  /** Without a delivery, no day is known. */
+  /** False if they are not delivered; then no day is known. */
   isDelivered: boolean;
-  /** In Indian time: 2026-11-22; null while a dispute is open. */
+  /** In Indian time, such as 2026-11-22. Null while a dispute is open. */
   day: string | null;
   orderCount: number;
   amountPaise: number;
 }
 
 /**
- * When the held money of a merchant's delivered orders will be released, by the end of their windows; those whose
- * window is over wait for something else and are due today. The orders in dispute come last of them, and then those that
- * are paid and not delivered.
+ * When the held money of a merchant's orders will be released: delivered orders by the end of their windows, then
+ * orders in dispute, then paid orders that are not delivered. Orders whose window is over wait for something else
+ * and count as due today.
  */
 export async function readDueReleases(
   sql: Sql,

@@ -5,9 +5,9 @@ import type { FoundOrder } from './find-orders.ts';
 import { FOUND_COLUMNS } from './find-orders.ts';
 import { criterionCondition, recogniseSearch } from './search-text.ts';
 
-/** An operator's search in the orders of all merchants; an absent field matches all. */
+/** An operator's search in the orders of all merchants. An absent field matches all. */
 export interface OperatorSearch {
-  /** A number, the merchant's own id, an e-mail, a phone number, a UTR or another reference. */
+  /** An order number, a merchant's own id, an e-mail address, a phone number, a UTR or another reference. */
   text?: string | undefined;
   merchantId?: string | undefined;
 }
@@ -15,7 +15,7 @@ export interface OperatorSearch {
 /**
  * Finds orders of all merchants and both environments, newest first.
  *
- * @param part.after the number of the order before the part
+ * @param part.after the number of the last order of the previous part
  */
 export async function searchAllOrders(
   sql: Sql,
@@ -73,7 +73,7 @@ function sourcesOf(sql: Sql, { text = '', merchantId }: OperatorSearch, after = 
       ...byTime,
     }));
   }
-  // Order numbers sort by their time, and no other index has all orders in the order of time.
+  // Order numbers sort by time, and no other index has all orders by time.
   const byNumber = { order: sql`order_number DESC`, older: sql`AND order_number < ${after}` };
   return [{ condition: sql`true`, ...byNumber }];
 }

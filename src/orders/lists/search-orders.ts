@@ -3,15 +3,15 @@ import type { Environment, OrderStatus } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
 import { criterionCondition, recogniseSearch } from './search-text.ts';
 
-/** Whose orders: every query of a merchant's pages has it. */
+/** The owner of the orders. Every query of a merchant's pages has it as a condition. */
 export interface OrderOwner {
   merchantId: string;
   environment: Environment;
 }
 
-/** Which of a merchant's orders to find; an absent field matches all. */
+/** Which of a merchant's orders to find. An absent field matches all. */
 export interface MerchantSearch {
-  /** An order number, the merchant's own id, an email address, a phone number or a UTR. */
+  /** An order number, the merchant's own id, an e-mail address, a phone number or a UTR. */
   text?: string | undefined;
   status?: OrderStatus | undefined;
   /** Inclusive. */
@@ -20,16 +20,15 @@ export interface MerchantSearch {
   createdTo?: Date | undefined;
 }
 
-/** Which part of the result to read. */
 export interface SearchPart {
-  /** Only orders older than this one of the merchant's. */
+  /** Only orders older than this order of the merchant. */
   before?: string | undefined;
   limit: number;
 }
 
 /**
- * Finds orders of a merchant, newest first. The cost does not depend on how many orders come before
- * the part: it begins at a key, not at an offset.
+ * Finds orders of a merchant, newest first. It begins at a key instead of an offset, so the cost does not depend on
+ * how many orders come before the part.
  *
  * @returns at most `limit` orders, and whether there are more
  */
@@ -61,7 +60,6 @@ export function searchQuery(
     ORDER BY o.created_at DESC, order_number DESC`;
 }
 
-/** Reads number, time and amount of the newest orders that a search finds, at most `limit`. */
 export function foundQuery(
   sql: Sql,
   owner: OrderOwner,
@@ -92,13 +90,13 @@ function conditionsOf(
 ) {
   const own = sql`merchant_id = ${merchantId} AND environment = ${environment}`;
   const to = createdTo ? sql`${createdTo}::timestamptz` : sql`'infinity'::timestamptz`;
-  // One comparison for both upper bounds: with two, the scan would begin at the later one. The key is
-  // read in the same statement, and only if it is the merchant's own order.
+  // One comparison for both upper bounds: with two, the scan would begin at the later one. The key is read in the
+  // same statement, and only if it is the merchant's own order.
   const key = sql`(SELECT least(created_at, ${to}),
       CASE WHEN created_at < ${to} THEN order_number ELSE '' END
     FROM orders WHERE order_number = ${before ?? ''} AND ${own})`;
-  // As a subquery, whose value the planner does not know: it would take the index without the status
-  // for a frequent one, and read every newer order that has not reached it.
+  // A subquery, because the planner does not know its value. For a frequent status it would otherwise take the index
+  // without the status, and read every newer order that is not in it.
   return sql`${own}
     ${status === undefined ? sql`` : sql`AND status = (SELECT ${status}::order_status)`}
     ${createdFrom === undefined ? sql`` : sql`AND created_at >= ${createdFrom}`}

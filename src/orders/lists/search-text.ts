@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/client.ts';
 
-/** One thing that identifies an order, in the form in which orders store it. */
+/** A value that identifies orders, in the form in which orders store it. */
 export interface SearchCriterion {
   /**
    * `utr`: the UTR of a payment, or the reference of a settlement outside the gateway. `reference`: the id of
@@ -12,15 +12,15 @@ export interface SearchCriterion {
 
 /** The form of `newOrderNumber`: ORD and a ULID, whose alphabet has no I, L, O and U. */
 const ORDER_NUMBER = /^ORD[0-9A-HJKMNP-TV-Z]{26}$/i;
-/** A merchant's own id, as in the body of POST /orders, or any reference: the form of `X-Request-Id` is the same. */
+/** A merchant's own id, as in the body of POST /orders, or a reference, such as an `X-Request-Id`. */
 const ID = /^[A-Za-z0-9._-]{1,64}$/;
-/** A UTR or a bank's reference: letters and digits, some of them digits. */
+/** A UTR or a bank's reference: letters and digits, at least some digits. */
 const UTR = /^[A-Za-z0-9]{6,64}$/;
 const PHONE = /^(?:\+?91|0)?(\d{10})$/;
 
 /**
- * Recognises what a person typed or pasted into the one search box. Digits alone may be several things
- * at once: twelve of them may be a UTR, a merchant's own id, or a phone number with its country code.
+ * Recognises what a person typed or pasted into the search box. A text may match several criteria: twelve digits may
+ * be a UTR, a merchant's own id, or a phone number with its country code.
  *
  * @returns the criteria, any of which an order may meet; empty if no order can have this text
  */
@@ -39,12 +39,12 @@ export function recogniseSearch(text: string): SearchCriterion[] {
 }
 
 /** A phone number, with or without its country code, as +91 and ten digits; undefined if it is none. */
-export function phoneOf(text: string): string | undefined {
+function phoneOf(text: string): string | undefined {
   const digits = PHONE.exec(text.replaceAll(/[\s()-]/g, ''))?.[1];
   return digits && `+91${digits}`;
 }
 
-/** The condition of one thing that identifies an order; each has its index. */
+/** SQL: the condition of one criterion. Each has its own index. */
 export function criterionCondition(sql: Sql, { kind, value }: SearchCriterion) {
   switch (kind) {
     case 'orderNumber':
@@ -60,16 +60,17 @@ export function criterionCondition(sql: Sql, { kind, value }: SearchCriterion) {
         UNION ALL SELECT order_number FROM outside_settlements WHERE reference = ${value}
         UNION ALL SELECT order_number FROM surplus_refunds WHERE reference = ${value})`;
     case 'reference':
-      // As an array, because the planner takes the few rows of a subquery for many.
+      // An array, because the planner overestimates the few rows of a subquery.
       return sql`order_number = ANY (ARRAY(${ordersOfReference(sql, value)}))`;
   }
 }
 
 /**
- * The numbers of the orders that an id belongs to: of a request that wrote something, an event, a delivery, a
- * payment session, a payment, its transfer or latest refund, or a reversal. What else a gateway names in a
- * callback, such as a failed payment, is known as long as callbacks are kept. An id of the platform's is in each
- * of them: a few are enough. The CTE keeps that limit from being taken for a reason to scan the table.
+ * The numbers of the orders that an id belongs to. The id is that of a request that wrote something, an event, a
+ * delivery, a payment session, a payment, its transfer or latest refund, or a reversal. Other ids that a gateway
+ * names in a callback, such as that of a failed payment, are found as long as callbacks are kept. An id of the
+ * platform is in every callback, so a limit of a few rows applies. The CTE stops the planner from scanning the table
+ * because of that limit.
  */
 const ordersOfReference = (sql: Sql, id: string) => sql`
   WITH callbacks AS MATERIALIZED (

@@ -6,7 +6,6 @@ import type { BuyerFacts, BuyerText, SurplusReason } from './buyer-texts.ts';
 import { BUYER_TEXTS } from './buyer-texts.ts';
 import type { NoticedOrder, StepCircumstances } from './noticed-order.ts';
 
-/** The mails to buyers. */
 export type BuyerMailKind =
   | 'buyer_receipt'
   | 'buyer_delivered'
@@ -16,7 +15,7 @@ export type BuyerMailKind =
   | 'buyer_refund';
 
 const HOUR_MS = 3_600_000;
-/** A description may be 32 KiB long. */
+/** A description may be 32 KiB long; the mail has this many characters of it. */
 const MAX_DESCRIPTION = 200;
 
 const factsOf = (order: NoticedOrder, amountPaise = order.amountPaise): BuyerFacts => ({
@@ -25,7 +24,7 @@ const factsOf = (order: NoticedOrder, amountPaise = order.amountPaise): BuyerFac
   windowHours: order.terms.completionWindowMs / HOUR_MS,
 });
 
-/** What a step is to its buyer; undefined if the buyer is told nothing. */
+/** Makes the mail to the buyer about a step. Undefined if the buyer is not told about it. */
 export function buyerLetterOf(
   order: NoticedOrder,
   step: Step,
@@ -59,7 +58,7 @@ export function buyerLetterOf(
   }
 }
 
-/** What was reversed at the gateway itself has reached the buyer before. */
+/** If the gateway or bank has returned all of the money before, the mail says that. */
 function refundText(order: NoticedOrder): BuyerText {
   const { refunded, returnedBefore } = BUYER_TEXTS[order.buyerLanguage];
   const leftPaise = order.amountPaise - order.reversedPaise;
@@ -69,14 +68,12 @@ function refundText(order: NoticedOrder): BuyerText {
     : returnedBefore(facts);
 }
 
-/** The refund of a payment that its order could not take. */
 export interface SurplusRefund {
   gatewayPaymentId: string;
   amountPaise: number;
   reason: SurplusReason;
 }
 
-/** The letter about a surplus payment, which is refunded in full. */
 export function surplusLetter(
   order: NoticedOrder,
   { gatewayPaymentId, amountPaise, reason }: SurplusRefund,
@@ -107,6 +104,6 @@ function letterOf(
   return { language, subject, paragraphs: [...paragraphs, { facts: known }, link] };
 }
 
-/** The page opens in the language of the mail. */
+/** The link opens the page in the language of the mail. */
 const pageOf = ({ buyerPage }: NoticedOrder, language: Language) =>
   `${buyerPage}?language=${language}`;

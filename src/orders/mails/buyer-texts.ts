@@ -2,34 +2,30 @@ import type { RefundReason } from '../../domain/index.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
 import type { Language } from '../../pages/language.ts';
 
-/** What mails to a buyer name. */
+/** The values that mails to a buyer contain. */
 export interface BuyerFacts {
   merchantName: string;
   amountPaise: number;
-  /** How long the buyer can raise a dispute after the delivery, in hours. */
+  /** How long the buyer can raise a dispute after the delivery. */
   windowHours: number;
 }
 
-/** What a mail says, around the facts of its order. */
+/** The text of a mail, without the facts of its order. */
 export interface BuyerText {
   subject: string;
   paragraphs: string[];
 }
 
-/** Why an order could not take a payment. */
 export type SurplusReason = 'wrong_amount' | 'late_payment' | 'already_paid';
-/** Why money goes back to a buyer. */
 export type BuyerRefundReason = RefundReason | SurplusReason;
 
-/** What a mail about a new dispute depends on. */
 export interface DisputeCircumstances {
-  /** An operator raised it for the buyer. */
+  /** True if an operator raised it for the buyer. */
   isByOperator: boolean;
-  /** An operator decides it. */
   isReviewed: boolean;
 }
 
-/** Everything that mails to buyers say in one language. */
+/** The texts of all mails to buyers in one language. */
 export interface BuyerTexts {
   labels: {
     amount: string;
@@ -40,7 +36,7 @@ export interface BuyerTexts {
     utr: string;
     deadline: string;
   };
-  /** The button that leads to the order's page. */
+  /** The label of the button that leads to the order's page. */
   page: string;
   receipt(facts: BuyerFacts): BuyerText;
   delivered(facts: BuyerFacts, until: Date): BuyerText;
@@ -49,7 +45,7 @@ export interface BuyerTexts {
   resolvedByMerchant(facts: BuyerFacts, until: Date): BuyerText;
   decidedForMerchant(facts: BuyerFacts, until: Date): BuyerText;
   refunded(facts: BuyerFacts, reason: BuyerRefundReason): BuyerText;
-  /** The order ends as refunded, and the buyer's bank has returned all of the money before. */
+  /** For an order that ends as refunded although the buyer's bank has returned all of the money before. */
   returnedBefore(facts: BuyerFacts): BuyerText;
 }
 
@@ -221,5 +217,4 @@ const HI: BuyerTexts = {
   }),
 };
 
-/** The texts of mails to buyers in each language. */
 export const BUYER_TEXTS: Record<Language, BuyerTexts> = { en: EN, hi: HI };

@@ -13,8 +13,9 @@ interface DueDispute extends MailedOrder {
 }
 
 /**
- * Writes a mail to the merchant of each dispute whose deadline is within 24 hours: once while it waits for the
- * merchant's answer, and once while it is under review. One that began within these 24 hours was told at once.
+ * Writes a mail to the merchant of each dispute whose deadline is within 24 hours: one while it waits for the
+ * merchant's answer, and one while it is under review. Disputes that began within these 24 hours are left out,
+ * because their first mail is new.
  *
  * @returns the mails that this call has written, to be sent
  */
@@ -35,7 +36,7 @@ export async function remindOfDisputes(
   return reminders;
 }
 
-/** Reads the index of running disputes by their deadline. */
+/** Uses the index of running disputes by deadline. */
 function findDue(sql: Sql, { mailedEnvironments }: OrderMailDeps, limit: number) {
   return sql<DueDispute[]>`
     SELECT o.*, ${mailReader(sql)}, due.respond_by, due.mail_id

@@ -4,7 +4,6 @@ import type { Letter } from '../../mail/public.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
 import type { NoticedOrder, StepCircumstances } from './noticed-order.ts';
 
-/** The mails to merchants about their orders. */
 export type MerchantMailKind =
   | 'merchant_first_payment'
   | 'merchant_dispute_raised'
@@ -12,13 +11,12 @@ export type MerchantMailKind =
   | 'merchant_dispute_ended'
   | 'merchant_refund_by_operator';
 
-/** A mail to a merchant. */
 export interface MerchantMail {
   kind: MerchantMailKind;
   letter: Letter;
 }
 
-/** What a step is to the merchant; undefined if the merchant is told nothing. */
+/** Makes the mail to the merchant about a step. Undefined if the merchant is not told about it. */
 export function merchantLetterOf(
   order: NoticedOrder,
   step: Step,
@@ -78,7 +76,6 @@ function disputeRaised(order: NoticedOrder, amount: string, step: Step): Merchan
 const deadlineText = (atMs: number | undefined) =>
   atMs === undefined ? 'the deadline on its page' : timeText(new Date(atMs));
 
-/** The reminder before the deadline of a dispute. */
 export function disputeDeadlineLetter(order: NoticedOrder, respondBy: Date): Letter {
   const amount = rupeesText(order.amountPaise);
   const answers: [CommandType, string][] = [
@@ -123,7 +120,7 @@ const ENDINGS: Record<RefundReason, string> = {
   settled_by_operator: 'One of our operators has settled the order. Its page has the reason.',
 };
 
-/** The end of an order that was disputed, or that an operator has settled outside the gateway. */
+/** The end of an order that had a dispute, or that an operator has settled outside the gateway. */
 function endOf(
   order: NoticedOrder,
   amount: string,
@@ -145,7 +142,10 @@ function endOf(
   return { kind: 'merchant_refund_by_operator', letter };
 }
 
-/** Paragraphs with the facts of their order, and the link to its page. A mail has nothing that the buyer typed. */
+/**
+ * Paragraphs with the facts of their order, and the link to its page. The mail contains nothing that the buyer
+ * typed.
+ */
 function letterOf(order: NoticedOrder, subject: string, paragraphs: string[]): Letter {
   const facts: [string, string][] = [
     ['Amount', rupeesText(order.amountPaise)],

@@ -16,28 +16,24 @@ import type { MerchantMailKind } from './merchant-letters.ts';
 import { merchantLetterOf } from './merchant-letters.ts';
 import type { NoticedOrder, StepCircumstances } from './noticed-order.ts';
 
-/** What mails about orders are made with. */
 export interface OrderMailDeps extends AlertDeps {
   mailBox: SecretBox;
   publicBaseUrl: string;
-  /** The environments whose orders send mails. */
+  /** Only orders of these environments send mails. */
   mailedEnvironments: readonly Environment[];
 }
 
-/** The kinds of mails about an order, by reader. */
 export type OrderMailKind = BuyerMailKind | MerchantMailKind;
 
-/** A mail about an order, for its row. */
 export interface OrderMail extends PreparedMail {
   kind: OrderMailKind;
 }
 
-/** An order with the readers of its mails. */
 export type MailedOrder = Omit<OrderRow, 'gateway'> & MailReader;
 
 /**
- * Makes the mails about a step: at most one to the buyer and one to the merchant. A step that is written again
- * after a restore makes the same ids, by which readers recognise the repeat.
+ * Makes the mails about a step: at most one to the buyer and one to the merchant. A step that is written again after
+ * a restore makes the same ids, so that receivers recognise the repeat.
  *
  * @param order the order after the step
  */
@@ -91,22 +87,21 @@ async function findMailedOrder(sql: Sql, orderNumber: string): Promise<MailedOrd
   return order;
 }
 
-/** Whether anything is mailed about an order: the addresses of the sandbox may belong to strangers. */
+/** False for environments that send no mails: addresses in the sandbox may belong to strangers. */
 const sendsMails = (
   { mailedEnvironments }: Pick<OrderMailDeps, 'mailedEnvironments'>,
   { environment, erasedAt }: Pick<OrderRow, 'environment' | 'erasedAt'>,
 ): boolean => erasedAt === null && mailedEnvironments.includes(environment);
 
-/** A mail that is written, for its first attempt. */
+/** A mail that was written, for its first attempt. */
 export type OutgoingOrderMail = OutgoingMail & { kind: OrderMailKind };
 
-/** What the SQL function `write_order_mails` returns of each mail that it has written. */
+/** The result of the SQL function `write_order_mails` for each mail that it wrote. */
 export interface WrittenMail {
   mailId: string;
   createdAt: string;
 }
 
-/** Mails as the parameter of `write_order_mails`. */
 export const mailRows = (mails: readonly OrderMail[]) =>
   mails.map(({ mailId, kind, sealed }) => ({
     mail_id: mailId,
@@ -114,7 +109,7 @@ export const mailRows = (mails: readonly OrderMail[]) =>
     sealed: sealed.toString('base64'),
   }));
 
-/** Those of some mails that a call has written. The others were written before. */
+/** Filters the mails that this call wrote. The others were written before. */
 export function outgoingMails(
   mails: readonly OrderMail[],
   written: readonly WrittenMail[] | null,
@@ -128,7 +123,6 @@ export function outgoingMails(
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 32);
 
-/** An order with what its letters name. */
 export function noticedOrder(
   { publicBaseUrl }: Pick<OrderMailDeps, 'publicBaseUrl'>,
   order: MailedOrder,
@@ -141,7 +135,6 @@ export function noticedOrder(
   };
 }
 
-/** A letter about an order, and to whom it goes. */
 interface AddressedLetter {
   kind: OrderMailKind;
   letter: Letter;
@@ -152,8 +145,8 @@ interface AddressedLetter {
 /**
  * Checks and seals a mail about an order.
  *
- * @returns undefined if the merchant does not want it, or if it cannot be made, such as to an address that mail
- *   servers would not take: it must not stop the order, and raises an alert
+ * @returns undefined if the merchant does not want it, or if it cannot be made, such as for an address that mail
+ * servers refuse; that raises an alert and does not stop the order
  */
 export function prepare(
   deps: Pick<OrderMailDeps, 'mailBox' | 'log' | 'sql'>,
@@ -168,7 +161,7 @@ export function prepare(
     return { kind, ...prepareMail(deps, { ...letter, subject, to, mailId }) };
   } catch (err) {
     if (!(err instanceof DomainError)) throw err;
-    // It never throws.
+    // raiseAlert never throws.
     void raiseAlert(deps, {
       kind: 'mail_failed',
       subject: orderNumber,

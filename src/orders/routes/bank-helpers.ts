@@ -6,7 +6,7 @@ import { chargebackSchema } from '../schemas.ts';
 import type { DeclaredCommand } from './route-parts.ts';
 import { declareCommand } from './route-parts.ts';
 
-/** What the buyer's bank does in the sandbox, at the gateway itself. When it returns, the result is recorded. */
+/** Simulates the buyer's bank at the gateway, in the sandbox. When a function returns, the result is recorded. */
 export interface BankHelperDeps extends HelperDeps {
   /** Pays on the order's latest payment session, which is closed. */
   payLate(order: OrderRow): Promise<void>;
@@ -22,7 +22,7 @@ const bankHelper = {
   waitsForGateway: true,
 } as const;
 
-/** The test helpers with which a merchant meets what the buyer's bank can do to a payment. */
+/** The test helpers for what the buyer's bank can do to a payment. */
 export function bankHelpers(deps: BankHelperDeps): DeclaredCommand[] {
   return [
     latePaymentHelper(deps),
@@ -32,7 +32,7 @@ export function bankHelpers(deps: BankHelperDeps): DeclaredCommand[] {
   ];
 }
 
-/** @throws DomainError `INVALID_STATE` unless the order fits */
+/** @throws DomainError `INVALID_STATE` if `fits` is false */
 function assertFits(fits: boolean, refusal: string): void {
   if (!fits) throw new DomainError('INVALID_STATE', refusal);
 }

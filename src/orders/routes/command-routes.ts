@@ -12,7 +12,6 @@ import {
   resolveSchema,
 } from '../schemas.ts';
 
-/** The properties in which a merchant's commands differ. */
 interface MerchantCommand {
   message: 'deliver' | 'cancel' | 'refund' | 'submitEvidence' | 'resolve' | 'accept';
   action: string;
@@ -92,7 +91,6 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
   },
 ];
 
-/** A merchant's commands on an existing order. */
 export function merchantCommands(commands: OrderCommands): DeclaredCommand[] {
   return MERCHANT_COMMANDS.map(({ message: name, ...declared }) =>
     declareCommand({
@@ -104,7 +102,7 @@ export function merchantCommands(commands: OrderCommands): DeclaredCommand[] {
   );
 }
 
-/** The fields that the client has sent, without those that are null. */
+/** The fields that the client sent, without those that are null. */
 function textsOf(body: Record<string, string | null | undefined> = {}): Record<string, string> {
   const texts = Object.entries(body).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',

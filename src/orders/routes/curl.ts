@@ -3,11 +3,7 @@ import { BASE_PATHS } from '../../http/base-paths.ts';
 
 const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/**
- * A POST to the API as a command for a shell.
- *
- * @param headers in their order, beside the Content-Type of a body
- */
+/** A POST to the API as a shell command. @param headers in order, in addition to the Content-Type of a body */
 export function curlOfPost(
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -24,7 +20,6 @@ export function curlOfPost(
   ].join(' \\\n  ');
 }
 
-/** The command with which a merchant creates a first order. */
 export function curlOfFirstOrder(
   publicBaseUrl: string,
   environment: Environment,

@@ -1,7 +1,7 @@
 import type { Environment, EventType } from '../../domain/index.ts';
 import { exampleEvent } from './examples.ts';
 
-/** What a receiver can recognise the order of a test event by: no order has this number. */
+/** A receiver can recognise a test event by these values, which no order has. */
 const NO_ORDER = {
   order_number: `ORD${'0'.repeat(26)}`,
   buyer: { email: 'buyer@example.com', name: 'Test Buyer', phone: '+910000000000' },
@@ -10,10 +10,10 @@ const NO_ORDER = {
 };
 
 /**
- * The body of one of the nine events, as if it had happened at `at` to an order that does not exist.
- * Its status is that of the specification's "Event types".
+ * The body of one of the nine events, as if it had happened at `at` to an order that does not exist. Its status is
+ * that of the specification's "Event types".
  *
- * @param others fields of the event that have other values
+ * @param others fields that replace those of the example
  */
 export function exampleEventBody(
   type: EventType,
@@ -34,13 +34,13 @@ export function exampleEventBody(
 }
 
 /**
- * The body of a TEST event, written as no serialiser writes it: with Devanagari, an escaped solidus, a zero
- * at the end of the amount and odd spaces. A receiver that verifies the signature of a body that it has
- * parsed and serialised again finds its mistake with the first test event.
+ * The body of a TEST event. It has Devanagari, an escaped solidus, a zero at the end of the amount and odd spaces,
+ * which no serialiser writes. So a receiver that verifies the signature of a re-serialised body fails with the first
+ * test event.
  */
 export function unusualTestBody(about: { environment: Environment; eventId: string; at: Date }) {
   const written = exampleEventBody('ORDER_CREATED', about, { event: 'TEST', sequence: 0 });
-  // Outside of its texts, the serialised body has no solidus; the field names are those of the Order.
+  // Outside of its texts, the serialised body has no solidus. The field names are those of the Order.
   return written
     .replace(/^\{"event":"TEST",/, '{ "event" : "TEST",  ')
     .replace(/"amount":499\.5(?=,)/, '"amount": 499.50')
@@ -48,7 +48,7 @@ export function unusualTestBody(about: { environment: Environment; eventId: stri
     .replaceAll('/', String.raw`\/`);
 }
 
-/** A time of the example, moved with the others; any other value unchanged. */
+/** Moves a value that is a time by `laterMs`. Other values are unchanged. */
 function moved(value: unknown, laterMs: number): unknown {
   const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
   return isTime ? new Date(Date.parse(value) + laterMs).toISOString() : value;

@@ -4,7 +4,7 @@ import { orderSchema } from '../schemas.ts';
 import type { Timeline } from '../steps/timeline.ts';
 import { timelineSchema } from '../steps/timeline.ts';
 
-/** All examples of the OpenAPI document show this order, in its statuses from creation to end. */
+/** All examples of the OpenAPI document show this order, from its creation to its end. */
 const CREATED = {
   order_number: 'ORD01M7W4N5E0Q4N2M6P7R9T1W3X5',
   merchant_order_id: 'SHOP-1042',
@@ -114,7 +114,6 @@ const CANCELLED = {
 
 const example = (order: object): Order => orderSchema.parse(order);
 
-/** The example order after each step. */
 export const EXAMPLE_ORDERS = {
   created: example(CREATED),
   paymentFailed: example(PAYMENT_FAILED),
@@ -129,7 +128,7 @@ export const EXAMPLE_ORDERS = {
   cancelled: example(CANCELLED),
 } as const;
 
-/** The example order of each event, and the event's sequence on the order. */
+/** For each event, the example order and the event's sequence on it. */
 export const EXAMPLE_EVENTS = {
   ORDER_CREATED: { order: EXAMPLE_ORDERS.created, sequence: 1 },
   PAYMENT_FAILED: { order: EXAMPLE_ORDERS.paymentFailed, sequence: 2 },
@@ -143,7 +142,6 @@ export const EXAMPLE_EVENTS = {
   ORDER_CANCELLED: { order: EXAMPLE_ORDERS.cancelled, sequence: 2 },
 } as const satisfies Record<EventType, { order: Order; sequence: number }>;
 
-/** An event of the example order as merchants receive it. */
 export function exampleEvent(event: EventType) {
   const { order, sequence } = EXAMPLE_EVENTS[event];
   const payment_failure = { reason: "The buyer's bank declined the payment" };
@@ -157,7 +155,6 @@ export function exampleEvent(event: EventType) {
   };
 }
 
-/** The timeline of the example order after its delivery. */
 export const EXAMPLE_TIMELINE: Timeline = timelineSchema.parse({
   order_number: CREATED.order_number,
   status: DELIVERED.status,

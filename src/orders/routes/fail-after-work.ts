@@ -6,12 +6,11 @@ import { envelopeOf, success } from '../../http/responses/envelope.ts';
 import { armSandboxFault } from '../../merchants/public.ts';
 import { helper } from './test-helpers.ts';
 
-/** The one fault that a client cannot stage itself: the request has worked, and the answer says that it has not. */
+/** Arms the one fault that a client cannot simulate: the request takes effect, and the answer is an error. */
 export function failAfterWorkRoute(sql: Sql): Route {
   return defineRoute({
     base: helper.base,
     tags: helper.tags,
-    caller: 'merchant',
     method: 'POST',
     path: `${helper.below}/fail-after-work`,
     operationId: 'testFailAfterWork',

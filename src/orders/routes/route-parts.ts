@@ -22,35 +22,32 @@ import type { OrderRow } from '../rows.ts';
 import { orderSchema } from '../schemas.ts';
 import type { CommandResult } from '../commands/send-command.ts';
 
-/** The dependencies of the routes of orders. */
 export interface OrderRouteDeps {
   sql: Sql;
   commands: OrderCommands;
   present: PresentOrder;
-  /** The slots of commands that wait for a gateway. */
+  /** Limits the commands that wait for a gateway. */
   gatewaySlots: LimiterByEnvironment;
 }
 
-/** The declaration that a merchant's routes share. */
-export const merchantRoute = { base: 'merchant', caller: 'merchant', tags: ['Orders'] } as const;
+export const merchantRoute = { base: 'merchant', tags: ['Orders'] } as const;
 /** The path parameters of a route on one order. */
 export const orderParams = z.object({
   id: z
     .string()
     .meta({ description: 'The order number', example: EXAMPLE_ORDERS.created.order_number }),
 });
-/** The response that shows an order. */
 export const orderResponse = { description: 'The order', schema: envelopeOf(orderSchema) };
 
 type BodyOf<Body> = RouteRequest<'merchant', undefined, undefined, undefined, Body>['body'];
 
 /**
- * The declaration of a command on an order. The API's route and the form of the order's page are made from
- * it: both check the body by its schema, derive the id from the operation and call `carryOut`.
+ * A command on an order. The API's route and the form of the order's page are made from it: both check the body by
+ * its schema, derive the id from the operation and call `carryOut`.
  */
 interface CommandDeclaration<Body extends z.ZodType | undefined> {
   base: 'merchant' | 'sandbox';
-  /** Before the order in the path. */
+  /** The part of the path before the order. */
   below?: string | undefined;
   /** The last part of the path, and the operation from which the command id is derived. */
   action: string;
@@ -60,14 +57,12 @@ interface CommandDeclaration<Body extends z.ZodType | undefined> {
   tags: readonly string[];
   body: Body;
   errors?: readonly ErrorCode[] | undefined;
-  /** Carrying it out waits for a gateway's answer. */
   waitsForGateway?: true;
-  /** The `message` of the envelope. */
+  /** The `message` of the answer. */
   done: string;
   carryOut(given: GivenCommand, body: BodyOf<Body>): Promise<CommandResult>;
 }
 
-/** What each command has: its order, its id, and who gives it. */
 export interface GivenCommand {
   order: OrderRow;
   commandId: string;
@@ -75,12 +70,12 @@ export interface GivenCommand {
   alongside?: Alongside | undefined;
 }
 
-/** A declared command whose body has been checked by its schema before `carryOut` is called. */
+/** A command whose caller checks the body by its schema before it calls `carryOut`. */
 export type DeclaredCommand = Omit<CommandDeclaration<z.ZodType | undefined>, 'carryOut'> & {
   carryOut(given: GivenCommand, body: unknown): Promise<CommandResult>;
 };
 
-/** Declares a command. TypeScript infers the type of the body from its schema. */
+/** Declares a command, with the type of the body inferred from its schema. */
 export const declareCommand = <Body extends z.ZodType | undefined>(
   declaration: CommandDeclaration<Body>,
 ) => declaration as DeclaredCommand;
@@ -98,7 +93,6 @@ export function commandRoute(
   return defineRoute({
     ...declared,
     ...(waitsForGateway && { slots: gatewaySlots }),
-    caller: 'merchant',
     method: 'POST',
     path: commandPath(command),
     params: orderParams,

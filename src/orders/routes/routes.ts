@@ -30,7 +30,6 @@ import {
   timelineSchema,
 } from '../steps/timeline.ts';
 
-/** The routes of the merchant's order API. */
 export function orderRoutes(deps: OrderRouteDeps): Route[] {
   return [
     createOrderRoute(deps),
@@ -53,7 +52,7 @@ async function assertReady(
   if (!isReplay) throw errorOf('MERCHANT_NOT_READY');
 }
 
-/** @throws ValidationError unless the environment and the merchant's list of approved domains allow the URL */
+/** @throws ValidationError if the environment and the merchant's approved domains do not allow the URL */
 async function assertReturnUrl(
   sql: Sql,
   { merchantId, environment }: Pick<OrderFilter, 'merchantId' | 'environment'>,
@@ -158,7 +157,7 @@ function listOrdersRoute({ sql, present }: OrderRouteDeps): Route {
   });
 }
 
-/** @throws ValidationError for the cursor of another merchant or of a database that was restored */
+/** @throws ValidationError for a cursor of another merchant, or of a database that was restored since */
 async function assertOwnCursor(
   sql: Sql,
   { merchantId, environment }: Pick<OrderFilter, 'merchantId' | 'environment'>,

@@ -6,13 +6,12 @@ import { declareCommand } from './route-parts.ts';
 import type { OrderRow } from '../rows.ts';
 import { advanceSchema, decideSchema, disputeSchema } from '../schemas.ts';
 
-/** The dependencies of the sandbox's test helpers. */
 export interface TestHelperDeps extends AdvanceDeps {
-  /** Pays at the gateway as the buyer would. When this returns, the capture is recorded. */
+  /** Pays at the gateway as the buyer would. When it returns, the capture is recorded. */
   pay(order: OrderRow, commandId: string): Promise<PaymentRef>;
 }
 
-/** The declaration that the helpers share. They exist under the sandbox path only. */
+/** The declaration that the helpers share. They exist only below the sandbox's path. */
 export const helper = {
   base: 'sandbox',
   below: '/test-helpers',
@@ -21,13 +20,12 @@ export const helper = {
 /** The reason in PAYMENT_FAILED: the helper does not ask the gateway. */
 const DECLINED = 'The payment was declined by the sandbox test helper';
 
-/** The bound of both helpers that move an order. */
 const MOVES = 'An order takes at most 500 `advance` and `fail-payment` in all.';
 
-/** The reason of the decision, which merchant and buyer can read. */
+/** The reason of the decision, for merchant and buyer. */
 const DECIDED = 'Decided by the sandbox test helper';
 
-/** The commands with which a merchant tests an integration: they act as the buyer and move the clock. */
+/** The commands with which a merchant tests an integration. They act as the buyer and move the clock. */
 export function testHelpers(deps: TestHelperDeps): DeclaredCommand[] {
   const { commands } = deps;
   return [

@@ -109,7 +109,6 @@ export const webhookEventSchema = z
     PAYLOADS.ORDER_CANCELLED,
   ])
   .meta({ id: 'WebhookEvent' });
-/** See {@link webhookEventSchema}. */
 export type WebhookEvent = z.input<typeof webhookEventSchema>;
 
 /** The nine webhook events as merchants receive them, for the OpenAPI document. */

@@ -5,7 +5,7 @@ import { pageOf, rowsToRead } from '../../db/list-part.ts';
 import type { DisputeStatus, Environment, OrderStatus } from '../../domain/index.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
 
-/** A dispute that has not ended: it waits for the merchant, an operator or the refund. */
+/** A dispute that waits for the merchant, an operator or the refund. */
 export interface RunningDispute {
   orderNumber: string;
   merchantId: string;
@@ -14,38 +14,41 @@ export interface RunningDispute {
   amountPaise: number;
   disputeCount: number;
   raisedAt: Date;
-  /** The deadline: if the dispute is unresolved then, the buyer is refunded. */
+  /** The deadline. If the dispute is unresolved then, the buyer is refunded. */
   respondBy: Date;
-  /** The refund has started: there is no decision left to make. */
+  /** True if the refund has started, so that nothing is left to decide. */
   isRefunding: boolean;
 }
 
-/** Why a buyer can raise no more disputes: it has raised the most, or an operator decided for the merchant. */
+/**
+ * Why a buyer can raise no more disputes: `most`, the number of disputes; `decided`, an operator decided for the
+ * merchant.
+ */
 export type DisputeLimit = 'most' | 'decided';
 
-/** How many disputes of an order its buyer raises. */
+/** The most disputes that a buyer can raise about an order. */
 const MAX_DISPUTES = 5;
 
-/** What a buyer reads who cannot raise another dispute. */
+/** The text for a buyer who can raise no more disputes. */
 export const DISPUTE_LIMITS: Record<DisputeLimit, string> = {
   most: `Cannot raise dispute; the order has had ${MAX_DISPUTES} disputes`,
   decided: 'Cannot raise dispute; an operator has decided for the merchant',
 };
 
 /**
- * SQL: the {@link DisputeLimit} of a row of `orders`, null while its buyer may raise another dispute. It binds no
- * operator, who raises one for the buyer.
+ * SQL: the {@link DisputeLimit} of a row of `orders`, null while its buyer may raise another dispute. Operators, who
+ * raise disputes for buyers, have no such limit.
  */
 export function disputeLimitOf(sql: Sql, table: Fragment): Fragment {
   const past = sql`FROM disputes past WHERE past.order_number = ${table}.order_number`;
-  // The condition on the row itself spares most orders the count.
+  // The condition on the row itself avoids the count for most orders.
   return sql`(CASE WHEN ${table}.dispute_count = 0 THEN NULL
     WHEN ${table}.dispute_count >= ${MAX_DISPUTES}
       AND ${MAX_DISPUTES} <= (SELECT count(*) ${past} AND past.raised_by = 'buyer') THEN 'most'
     WHEN EXISTS (SELECT ${past} AND past.decided_for = 'merchant') THEN 'decided' END)`;
 }
 
-/** @returns why the buyer can raise no other dispute of the order; null if the limits are not reached */
+/** @returns why the buyer can raise no other dispute of the order; null if no limit is reached */
 export async function findDisputeLimit(
   sql: Sql,
   orderNumber: string,
@@ -56,7 +59,6 @@ export async function findDisputeLimit(
   return row?.reached ?? null;
 }
 
-/** Which disputes to list; an absent field matches all. */
 export interface DisputeFilter {
   status?: DisputeStatus | undefined;
   merchantId?: string | undefined;
@@ -66,7 +68,7 @@ export interface DisputeFilter {
 /**
  * Lists disputes that have not ended, the nearest deadline first.
  *
- * @param part.after the number of the order of the dispute before the part
+ * @param part.after the number of the order whose dispute is the last of the previous part
  */
 export async function listRunningDisputes(
   sql: Sql,
@@ -106,17 +108,18 @@ async function readRunning(
 }
 
 /**
- * A dispute is open until it has evidence, unless an operator decides it. The planner would expect few of the disputes' orders to have a
- * status that few of all orders have, and sort every running dispute.
+ * A dispute is open until it has evidence, unless an operator decides it. The condition is on the dispute, because
+ * the planner underestimates how many of the disputes' orders have such a status, and would sort all running
+ * disputes.
  */
 const hasStatus = (sql: Sql, status: DisputeStatus) =>
   status === 'DISPUTE_OPEN' ? sql`AND NOT ${isUnderReview(sql)}` : sql`AND ${isUnderReview(sql)}`;
 
-/** SQL: whether a running dispute, a row of `disputes`, is DISPUTE_UNDER_REVIEW. */
+/** SQL: a row of `disputes` that has not ended is DISPUTE_UNDER_REVIEW. */
 export const isUnderReview = (sql: Sql): Fragment =>
   sql`(evidence_at IS NOT NULL OR operator_decides)`;
 
-/** An order whose money is held and that was disputed again and again. */
+/** An order with many disputes whose money is held. */
 export interface DisputedOften {
   orderNumber: string;
   merchantId: string;
@@ -124,19 +127,18 @@ export interface DisputedOften {
   status: OrderStatus;
   amountPaise: number;
   disputeCount: number;
-  /** When its latest dispute was raised. */
   raisedAt: Date;
 }
 
 /**
- * Finds the orders with their third dispute or a later one whose money is held, those of production with the most
- * disputes first: their buyer and merchant do not agree, or one of them poses as the other.
+ * Finds the orders with at least three disputes whose money is held, production first, then by the number of
+ * disputes. Their buyer and merchant do not agree, or one of them poses as the other.
  */
 export async function findDisputedOften(
   sql: Sql,
   limit: number,
 ): Promise<{ orders: DisputedOften[]; hasMore: boolean }> {
-  // The literal makes the condition that of the partial index.
+  // Literals, so that the condition equals that of the partial index.
   const rows = await sql<DisputedOften[]>`
     SELECT o.order_number, o.merchant_id, o.environment, o.status, amount_paise, dispute_count, raised_at
     FROM orders o JOIN disputes d ON d.order_number = o.order_number AND d.number = o.dispute_count
@@ -145,7 +147,6 @@ export async function findDisputedOften(
   return { orders: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
-/** How a dispute ended. */
 export type DisputeEnding =
   | 'resolved_by_merchant'
   | 'decided_for_merchant'
@@ -155,41 +156,38 @@ export type DisputeEnding =
   /** An operator recorded a settlement outside the gateway. */
   | 'settled_by_operator';
 
-/** One dispute of an order, with the texts of buyer, merchant and operator. */
+/** A dispute of an order, with the texts of buyer, merchant and operator. */
 export interface DisputeRecord {
   /** Counts from 1 on each order. */
   number: number;
   raisedAt: Date;
   /** `buyer`, or the operator who raised it for the buyer. */
   raisedBy: string;
-  /** The buyer's text. */
   reason: string;
   evidenceAt: Date | null;
-  /** The merchant's text. */
   evidence: string | null;
-  /** Null until the dispute has ended; a refund ends it when the gateway has refunded. */
+  /** Null until the dispute has ended. A refund ends it when the gateway has refunded. */
   endedAt: Date | null;
   ending: DisputeEnding | null;
-  /** The merchant's text when the merchant resolved it. */
+  /** The merchant's text, if the merchant resolved it. */
   resolution: string | null;
   decision: { for: 'merchant' | 'buyer'; reason: string; actor: string | null } | null;
 }
 
-/** A buyer raises five; operators may raise any number. The timeline has the texts of all. */
+/** A buyer can raise five, operators any number. The timeline has the texts of all. */
 const MOST_DISPUTES = 10;
 
-/** Reads the latest disputes of an order, the oldest of them first. */
 export async function readDisputes(sql: Sql, orderNumber: string): Promise<DisputeRecord[]> {
   const disputes = await readDisputesOf(sql, [orderNumber]);
   return disputes.get(orderNumber) ?? [];
 }
 
-/** The same of several orders, by order number. */
+/** Reads the latest disputes of several orders, by order number. */
 export async function readDisputesOf(
   sql: Sql,
   orderNumbers: readonly string[],
 ): Promise<Map<string, DisputeRecord[]>> {
-  // An erased text is shown as an empty one; a resolution and evidence that never were, as null.
+  // An erased text is shown as an empty one. Resolutions and evidence that never existed are null.
   const rows = await sql<(DisputeRecord & { orderNumber: string })[]>`
     SELECT order_number, number, raised_at, raised_by, coalesce(reason, '') AS reason, evidence_at,
       CASE WHEN evidence_at IS NOT NULL THEN coalesce(evidence, '') END AS evidence, ended_at, ending,

@@ -5,11 +5,10 @@ import type { PresentOrder } from '../presenter.ts';
 import type { OrderRow } from '../rows.ts';
 
 /**
- * Makes the webhook event of a step. The body is serialised once, so that every attempt sends the same
- * bytes.
+ * Makes the webhook event of a step. The body is serialised once, so that every attempt sends the same bytes.
  *
  * @param order the order after the step
- * @param failure why a payment failed: the order itself does not carry it
+ * @param failure why a payment failed, which the order does not have
  * @returns undefined when the step causes no event
  */
 export function eventOf(
@@ -36,8 +35,8 @@ export function eventOf(
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /**
- * A ULID whose 80 random bits are a hash of the step. When a step is recorded again after a restore of
- * the database, its event keeps its id, so that receivers recognise the webhook as a repeat.
+ * Makes a ULID whose 80 random bits are a hash of the step. If a step is recorded again after a restore of the
+ * database, its event keeps its id, so that receivers recognise the webhook as a repeat.
  */
 function ulidOf(orderNumber: string, { number, kind, atMs }: Step): string {
   const hash = createHash('sha256')

@@ -14,10 +14,10 @@ import { columnsAfter, disputeAfter, disputeInOrder, isOperator, textIn } from '
 
 const OPEN_STATUSES = ORDER_STATUSES.filter((status) => !isFinal(status));
 
-/** The reason in PAYMENT_FAILED when the gateway has sent none. */
+/** The reason in PAYMENT_FAILED if the gateway gives none. */
 const NO_REASON_GIVEN = 'The gateway gave no reason';
 
-/** The ledger line of a step that moves the order's money, by its place before and after the step. */
+/** The ledger lines of steps that move the order's money, by where the money is before and after the step. */
 const LEDGER_LINES: Partial<
   Record<`${Funds}-${Funds}`, { operation: string; debit: string; credit: string }>
 > = {
@@ -43,9 +43,9 @@ export function createStepRecorder(deps: RecorderDeps): StepRecorder {
         ])
       : write(deps, usual, wakeAfterMs, usual.requires));
     if (result.outcome !== 'session_open') return result;
-    // The session is closed first: the command id of a cancel belongs to the later step that answers it.
+    // The session is closed first. The command id of a cancel belongs to the later step that answers it.
     const { commandId: _, requires, ...closing } = usual;
-    // Its row was found before the session.
+    // The command's row was checked before the session was closed.
     const others = requires?.filter((one) => one !== 'command_recorded');
     return recordStep({ ...closing, ...(others && { requires: others }) }, wakeAfterMs);
   };
@@ -54,18 +54,17 @@ export function createStepRecorder(deps: RecorderDeps): StepRecorder {
 interface RecorderDeps {
   sql: Sql;
   present: PresentOrder;
-  /** Undefined where orders send no mails. */
   orderMails?: OrderMailDeps | undefined;
 }
 
 /**
  * Records a step.
  *
- * @param wakeAfterMs when the order is woken unless its webhook has ended by then, in milliseconds
+ * @param wakeAfterMs after this time the sweep wakes the order, unless its webhook has ended
  */
 export type StepRecorder = (input: RecordStepInput, wakeAfterMs: number) => Promise<StepResult>;
 
-/** The result, with the step's delivery if that has not ended, and the mails that this call has written. */
+/** The result, with the step's delivery if it has not ended, and the mails that this call wrote. */
 type StepResult =
   | Exclude<RecordStepResult, { outcome: 'recorded' }>
   | {
@@ -75,7 +74,6 @@ type StepResult =
       mails: OutgoingOrderMail[];
     };
 
-/** What `record_step` returns. */
 type WrittenStep =
   | Exclude<StepResult, { outcome: 'recorded' }>
   | {
@@ -123,8 +121,8 @@ async function write(
 }
 
 /**
- * Reads what the database has of an order: its steps after `afterStep`, its webhooks that have not ended
- * and a dispute or a settlement that waits. The first read begins the order.
+ * Reads what the database has of an order: its steps after `afterStep`, its deliveries that have not ended, and a
+ * waiting dispute or settlement. The first read records that the workflow has begun.
  *
  * @returns undefined when the order has no row
  */
@@ -173,7 +171,7 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
     FROM orders_with_dispute o ${joinMailReader(sql, sql`o`)}
     LEFT JOIN order_commands r
       ON r.order_number = o.order_number AND r.command_id = ${commandId} AND r.state <> 'REFUSED'
-      -- The timeline reads what was said of a settlement from its own table.
+      -- The timeline reads the texts of a settlement from its own table.
       AND r.name <> 'settle'
     LEFT JOIN payments p
       ON p.gateway = ${payment?.gateway ?? null} AND p.gateway = o.gateway
@@ -187,13 +185,12 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
   return row;
 }
 
-/** The step stores the command id, by which a repeated command finds that it was carried out. */
+/** The step stores the command id, by which a repeat finds that the command was carried out. */
 function requestOf(before: StepContext, input: RecordStepInput) {
   const commandId = input.commandId ?? before.payCommandId;
   return { commandId, details: detailsOf(before, input) };
 }
 
-/** The details of a step in the timeline. */
 function detailsOf({ commandBody, capturedUtr }: StepContext, input: RecordStepInput) {
   const { step, payment } = input;
   const paid = payment && {

@@ -5,7 +5,7 @@ import type { DisputeEnding } from './disputes.ts';
 import type { MailReader } from '../../merchants/public.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
 
-/** The latest dispute of an order that was never disputed. */
+/** The dispute columns of an order that was never disputed. */
 export const NO_DISPUTE = {
   disputeReason: null,
   disputeRaisedAt: null,
@@ -19,20 +19,16 @@ export const NO_DISPUTE = {
   operatorReview: null,
 } as const;
 
-/** An order before a step, with the related rows that the step copies from. */
+/** An order before a step, with the related values that the step copies. */
 export type StepContext = OrderRow &
   MailReader & {
-    /** No order of the merchant was paid before, in this environment. Only of a payment. */
+    /** For a payment: no order of the merchant was paid before in this environment. */
     isFirstPayment: boolean;
-    /** The texts of the command that caused the step. */
     commandBody: CommandBody | null;
-    /** Who gave the command. */
     commandActor: string | null;
-    /** The id of the sandbox's pay command that paid the captured payment's session. */
+    /** The id of the sandbox command that paid the captured payment's session. */
     payCommandId: string | null;
-    /** The UTR of the captured payment. */
     capturedUtr: string | null;
-    /** The merchant has a webhook URL. */
     hasWebhook: boolean;
     /** The order's first surplus refund. */
     surplus:
@@ -42,13 +38,13 @@ export type StepContext = OrderRow &
       | null;
   };
 
-/** Reads a text of the command that caused the step; null when the command has no row. */
+/** Reads a text of the command that caused the step. Null if the command has no row. */
 export function textIn({ commandBody: body }: StepContext, name: string): string | null {
   const text = body?.[name];
   return typeof text === 'string' ? text : null;
 }
 
-/** Computes the columns of the order that a step changes, with their values after the step. */
+/** Computes the columns of the order that a step changes, with their values after it. */
 export function columnsAfter(before: StepContext, input: RecordStepInput) {
   const { step } = input;
   const deadlineAt = step.deadline && new Date(step.deadline.atMs);
@@ -72,11 +68,11 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
   };
 }
 
-/** Sets `openSessionId` only to clear it: the API may have opened another session since the read. */
+/** Sets `openSessionId` only to clear it, because the API may have opened another session since the read. */
 function paymentColumns(before: StepContext, { step, payment }: RecordStepInput) {
   if (payment) {
     return {
-      // record_step refuses a payment of another gateway than the order's.
+      // record_step refuses a payment through another gateway than the order's.
       gateway: payment.gateway,
       gatewayPaymentId: payment.gatewayPaymentId,
       paymentUtr: before.capturedUtr,
@@ -114,7 +110,7 @@ export function disputeAfter(before: StepContext, step: Step): object | undefine
   };
 }
 
-/** The texts of the buyer and of the merchant. */
+/** The texts of buyer and merchant that a step adds to the dispute. */
 function saidIn(before: StepContext, { kind, status, details }: Step, at: Date) {
   switch (kind) {
     case 'DISPUTE_RAISED':
@@ -133,12 +129,11 @@ function saidIn(before: StepContext, { kind, status, details }: Step, at: Date) 
   }
 }
 
-/** The operator who raised a dispute for the buyer; a sandbox helper acts as the buyer. */
+/** The operator who raised a dispute for the buyer, else `buyer`; a sandbox helper acts as the buyer. */
 function raisedBy({ commandActor }: StepContext): string {
   return commandActor !== null && isOperator(commandActor) ? commandActor : 'buyer';
 }
 
-/** Whether an actor of a command is an operator. */
 export const isOperator = (actor: string | null): boolean => /^(operator|cli):/.test(actor ?? '');
 
 function decisionIn(before: StepContext, { details }: Step, at: Date) {
@@ -157,7 +152,7 @@ const ENDING_OF_REFUND: Partial<Record<RefundReason, DisputeEnding>> = {
   dispute_not_resolved_in_time: 'not_resolved_in_time',
 };
 
-/** A refund decides how the dispute ends when it begins, even if an operator then settles the order. */
+/** A refund decides when it starts how the dispute ends, even if an operator settles the order afterwards. */
 function endingBy(before: StepContext, { kind, pendingOperation, details }: Step) {
   switch (kind) {
     case 'DISPUTE_RESOLVED':
@@ -176,7 +171,7 @@ function endingOfRefund(operation: PendingOperation | null): DisputeEnding | und
   return operation?.kind === 'refunding' ? ENDING_OF_REFUND[operation.reason] : undefined;
 }
 
-/** The latest dispute's columns as an order's row names them: `reason` is `disputeReason`. */
+/** The latest dispute's columns under their names in the order's row, such as `disputeReason` for `reason`. */
 export function disputeInOrder(step: Step, dispute: object = {}): Partial<OrderRow> {
   const columns = Object.entries(dispute).map(([name, value]) => [
     `dispute${name.charAt(0).toUpperCase()}${name.slice(1)}`,
@@ -199,7 +194,7 @@ function refundColumns(before: StepContext, step: Step) {
       refundProcessedAt: new Date(step.atMs),
     };
   }
-  // A refund had started, but an operator recorded a settlement in favour of the merchant.
+  // A refund had started, but an operator settled the order in favour of the merchant.
   if (step.kind === 'ORDER_COMPLETED') return { refundAmountPaise: null, refundReason: null };
   if (step.pendingOperation?.kind !== 'refunding') return {};
   return { refundAmountPaise: before.amountPaise, refundReason: step.pendingOperation.reason };

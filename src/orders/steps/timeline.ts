@@ -9,18 +9,17 @@ import { orderStatusSchema } from '../schemas.ts';
 import { nextActionOf } from '../waiting.ts';
 import { isOperator } from './step-columns.ts';
 
-/** The refund of a surplus payment, which is no step of the order. */
+/** Entries that are not steps of the order: the refund of a surplus payment. */
 const SURPLUS_KINDS = ['SURPLUS_REFUND_STARTED', 'SURPLUS_REFUNDED'] as const;
-/** A refund that has failed after it was made, and its repetition, which are no steps of the order. */
+/** Entries that are not steps: a refund that failed after it was made, and its repetition. */
 const REFUND_KINDS = ['REFUND_FAILED', 'REFUNDED_AGAIN'] as const;
-/** Refunds and chargebacks made at the gateway, which are no steps of the order either. */
+/** Entries that are not steps: refunds and chargebacks made at the gateway. */
 const REVERSAL_KINDS = [
   'REFUNDED_AT_GATEWAY',
   'CHARGEBACK_OPENED',
   'CHARGEBACK_WON',
   'CHARGEBACK_LOST',
 ] as const;
-/** The erasure of the buyer's data. */
 const ERASED_KIND = 'ORDER_ERASED';
 const ENTRY_KINDS = [
   ...STEP_KINDS,
@@ -77,36 +76,33 @@ export const timelineSchema = z
       .meta({ description: 'The next deadline, and the action that it causes' }),
   })
   .meta({ id: 'Timeline' });
-/** The `data` of the timeline's response. */
 export type Timeline = z.infer<typeof timelineSchema>;
 
-/** The most entries in one response, and the most attempts of a delivery that are counted. */
+/** The most entries in one response, and the most counted attempts of a delivery. */
 const MOST_ENTRIES = 200;
 const MOST_ATTEMPTS = 1000;
 
 /**
- * The place of an entry in its order's timeline: the step that it belongs to, its time in microseconds, and what it
- * is; empty for the step itself.
+ * The place of an entry in its order's timeline: the number of its step, its time in microseconds, and a key of
+ * entries that are not steps, which is empty for the step itself.
  */
 export const timelinePlaceSchema = z.tuple([z.int().min(1), z.int(), z.string().max(500)]);
-/** One of {@link timelinePlaceSchema}. */
 export type TimelinePlace = z.output<typeof timelinePlaceSchema>;
 
-/** Some entries of a timeline. */
 export interface TimelinePart {
-  /** The oldest first. */
+  /** Oldest first. */
   rows: TimelineRow[];
-  /** The place of the first one, to read those before it; null if there are none. */
+  /** The place of the first row, to read earlier ones. Null if there are none. */
   earlier: TimelinePlace | null;
 }
 
-/** An entry as it is stored, with the state of its webhook's delivery. */
+/** A stored entry, with the state of its webhook's delivery. */
 export interface TimelineRow {
   kind: (typeof ENTRY_KINDS)[number];
   at: Date;
   status: OrderRow['status'];
   details: Record<string, string | number | boolean | null> | null;
-  /** The actor of the command that caused the step; null of a payment, a deadline and the gateway. */
+  /** The actor of the command that caused the step. Null for a payment, a deadline and the gateway. */
   actor: string | null;
   eventId: string | null;
   sequence: number | null;
@@ -119,17 +115,17 @@ export interface TimelineRow {
   place: TimelinePlace;
 }
 
-/** The UTR of the payment of a step `s`: the gateway may have reported it after the step. */
+/** The UTR of the payment of step `s`, which the gateway may have reported after the step. */
 const utrNow = (sql: Sql) => sql`
   CASE s.kind WHEN 'PAYMENT_SUCCESS' THEN jsonb_build_object('utr',
     (SELECT o.payment_utr FROM orders o WHERE o.order_number = s.order_number)) ELSE '{}' END`;
 
 /**
- * Reads the latest steps, each with its webhook event. Surplus refunds, reversals at the gateway and the erasure of
- * the buyer's data stand between the steps in the order of time, with the order's status at that time.
+ * Reads the latest entries, each with its webhook event. Surplus refunds, reversals at the gateway and the erasure
+ * of the buyer's data appear between the steps by time, with the order's status at that time.
  *
- * @param options.before reads those before this place
- * @param options.most how many
+ * @param options.before only entries before this place
+ * @param options.most the maximum of entries
  */
 export async function readTimeline(
   sql: Sql,
@@ -143,7 +139,6 @@ export async function readTimeline(
   return { rows, earlier: first && found.length > most ? first.place : null };
 }
 
-/** After the last entry of any order. */
 const END: TimelinePlace = [2_147_483_647, Number.MAX_SAFE_INTEGER, ''];
 
 function readRows(
@@ -161,7 +156,7 @@ function readRows(
       FROM order_steps s
       LEFT JOIN order_commands c ON c.order_number = s.order_number
         AND c.command_id = s.command_id AND c.state <> 'REFUSED'
-      -- The settlement outside the gateway, if it ended the order.
+      -- The settlement outside the gateway that ended the order.
       LEFT JOIN LATERAL (
         SELECT jsonb_build_object('reference', o.reference, 'reason', o.reason) AS details,
           o.actor
@@ -204,7 +199,7 @@ function readRows(
     ORDER BY s.step_number, s.at, s.key`;
 }
 
-/** What is no step of the order: the tables `surplus`, `refunds`, `reversals` and `erasure` of a WITH. */
+/** The common table expressions of entries that are not steps: `surplus`, `refunds`, `reversals` and `erasure`. */
 const otherEntries = (sql: Sql, orderNumber: string) => sql`
     surplus AS (
       SELECT m.kind, m.at, jsonb_build_object('reason', r.reason,
@@ -232,7 +227,7 @@ const otherEntries = (sql: Sql, orderNumber: string) => sql`
       WHERE order_number = ${orderNumber} AND erased_at IS NOT NULL
     )`;
 
-/** Whether an entry is the start of a refund that an operator made for the merchant. */
+/** True if an entry is the start of a refund that an operator made for the merchant. */
 export function isRefundForMerchant({ refundReason }: OrderRow, row: TimelineRow): boolean {
   const isByOperator = isOperator(row.actor);
   return row.kind === 'REFUND_STARTED' && refundReason === 'merchant_refund' && isByOperator;
@@ -262,7 +257,7 @@ export function presentTimeline(
   };
 }
 
-/** The same for operators: each entry also names the actor of its command. */
+/** The same for operators: each entry also has the actor of its command. */
 export function presentToOperator(
   order: OrderRow,
   part: TimelinePart,

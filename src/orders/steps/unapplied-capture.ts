@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/client.ts';
 import type { UnappliedCapture } from '../../domain/index.ts';
 
-/** What an order's pages say of a capture that the order has not applied; null if there is none. */
+/** Finds the state of a capture that the order has not applied, for the order's pages. */
 export async function findUnappliedState(
   sql: Sql,
   orderNumber: string,

@@ -15,10 +15,10 @@ const CONCURRENT_ORDERS = 20;
 /** Sorts after every order number. */
 const END = '~';
 
-/** Within this time the sweep starts the workflow of an order whose API process died before it could. */
+/** Within this time the sweep starts the workflow of an order if the API process died before it did. */
 const STARTED_WITHIN_MINUTES = 5;
 
-/** Literals, because the partial index of open orders does not match a list in a parameter. */
+/** Literals, because the planner cannot use the partial index of open orders for a list in a parameter. */
 const FINAL_STATUSES = ORDER_STATUSES.filter(isFinal)
   .map((status) => `'${status}'`)
   .join(', ');
@@ -32,11 +32,9 @@ export type Difference = { orderNumber: string } & (
   | { kind: 'no_row' }
 );
 
-/** One range of order numbers. */
 interface ComparedPage {
-  /** The end of the range: the next page begins after it. */
+  /** The last order number of the range. */
   after: string;
-  /** Open orders whose workflow runs. */
   running: string[];
   compared: number;
   differences: Difference[];
@@ -46,22 +44,20 @@ interface ComparedPage {
 export interface Comparison {
   /** The order number up to which orders were compared. */
   after: string;
-  /** How many orders were compared. */
   compared: number;
-  /** How many orders differed and were woken. */
   woken: number;
 }
 
 type CompareDeps = Pick<AlertDeps, 'sql' | 'log'> & { workflows: OrderWorkflows };
 
 /**
- * Compares the orders that are not final with the running workflows, page after page. Wakes each order
- * whose workflow has another status or is missing; raises an alert for a workflow whose order has no row.
+ * Compares the orders that are not final with the running workflows, page after page. Wakes each order whose
+ * workflow has another status or is missing; it raises an alert for a workflow whose order has no row.
  *
  * @param options.onPage called after each page; the next one begins when it has returned
  * @param options.from where an earlier comparison stopped
- * @param options.changedSince also wakes each order whose workflow has changed since then: a restored
- *   database may lack steps that left the status as it was, such as a dispute that was raised and resolved
+ * @param options.changedSince also wakes each order whose workflow has changed since then: a restored database may
+ * lack steps that left the status as it was, such as a dispute that was raised and resolved
  */
 export async function compareOrders(
   deps: WakeDeps,
@@ -92,9 +88,10 @@ export async function compareOrders(
 }
 
 /**
- * Compares the same and changes nothing.
+ * Compares the orders like {@link compareOrders}, but changes nothing.
  *
- * @throws the error of the database or of Temporal: an order that was not checked must not count as sound
+ * @throws the error of the database or of Temporal, so that an order that was not checked does not count as
+ * consistent
  */
 export async function listDifferences(
   deps: CompareDeps,
@@ -109,15 +106,15 @@ export async function listDifferences(
 }
 
 /**
- * Clears the alerts about missing workflows of a page's other orders: the process that started one may have
- * died before it cleared its alert, and a restored database may have the alert again.
+ * Clears the alerts about missing workflows of the page's orders that do not differ. The process that started such a
+ * workflow may have died before it cleared the alert, or a restored database may have the alert again.
  */
 function clearMissing(sql: Sql, after: string, { after: upTo, differences }: ComparedPage) {
   const except = differences.map(({ orderNumber }) => orderNumber);
   return clearAlertsOfRange(sql, 'workflow_missing', { after, upTo, except }, 'its workflow runs');
 }
 
-/** Temporal's list is eventually consistent: each difference is checked again, order by order. */
+/** Temporal's list is eventually consistent, so each difference is checked again by asking for the workflow itself. */
 async function* comparedPages(
   deps: CompareDeps,
   from: string,
@@ -164,14 +161,14 @@ async function listOpenOrders(sql: Sql, after: string): Promise<OrderStatusRow[]
     ORDER BY order_number LIMIT ${ORDERS_PER_PAGE}`;
 }
 
-/** The workflow of a final order may run: it sends webhooks. */
+/** Final orders are included: their workflow may still run to send webhooks. */
 async function findOrders(sql: Sql, orderNumbers: string[]): Promise<OrderStatusRow[]> {
   if (orderNumbers.length === 0) return [];
   return sql<OrderStatusRow[]>`
     SELECT order_number, status FROM orders WHERE order_number = ANY (${orderNumbers})`;
 }
 
-/** Reads the row after Temporal has answered: an order may begin or end meanwhile. */
+/** Reads the row after Temporal has answered, because an order may begin or end in between. */
 async function differenceOf(
   { sql, workflows }: CompareDeps,
   orderNumber: string,
@@ -203,7 +200,9 @@ async function wakeChanged(deps: WakeDeps, orderNumbers: string[], since: Date):
   return woken;
 }
 
-/** Wakes every order that has a webhook to send: a restored database may have lost that it was accepted. */
+/**
+ * Wakes every order with a webhook to send, because a restored database may have lost that the webhook was accepted.
+ */
 export async function wakeOrdersWithWebhooks(deps: WakeDeps): Promise<number> {
   const orders = await deps.sql<{ orderNumber: string }[]>`
     SELECT DISTINCT e.order_number FROM webhook_deliveries d JOIN order_events e USING (event_id)

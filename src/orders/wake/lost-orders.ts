@@ -10,8 +10,8 @@ const MESSAGES = {
 } as const;
 
 /**
- * Raises an alert for each order whose workflow has ended since the given time and which has no row. A
- * restored database has lost such an order, and no running workflow would detect that.
+ * Raises an alert for each order whose workflow has ended since the given time and which has no row: a restored
+ * database has lost it. No running workflow would detect that.
  *
  * @returns the number of lost orders
  */

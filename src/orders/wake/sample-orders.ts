@@ -2,17 +2,16 @@ import type { Sql } from '../../db/client.ts';
 import type { OrderStatus } from '../../domain/index.ts';
 import { isFinal, ORDER_STATUSES } from '../../domain/index.ts';
 
-/** An order that {@link sampleOrders} selected. */
 export interface SampledOrder {
   orderNumber: string;
   status: OrderStatus;
 }
 
 /**
- * Selects orders of every status, as evenly as possible: the newest of each status, and also the oldest
- * of each status that is not final.
+ * Selects orders of all statuses as evenly as possible: the newest of each status, and the oldest of each status
+ * that is not final.
  *
- * @param count the maximum of the sample
+ * @param count the maximum number of orders
  */
 export async function sampleOrders(sql: Sql, count: number): Promise<SampledOrder[]> {
   const openStatuses = ORDER_STATUSES.filter((status) => !isFinal(status));

@@ -11,12 +11,11 @@ import { isFinal } from '../../domain/index.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { OrderRow } from '../rows.ts';
 
-/** What waking an order needs. */
 export interface WakeDeps extends AlertDeps {
   workflows: OrderWorkflows;
 }
 
-/** The columns of an order that a workflow starts from. */
+/** The columns from which a workflow's input is made. */
 type OrderStart = Pick<
   OrderRow,
   'orderNumber' | 'merchantId' | 'amountPaise' | 'createdAt' | 'paymentLinkExpiresAt' | 'terms'
@@ -35,30 +34,30 @@ export function orderInputOf(order: OrderStart): OrderInput {
 }
 
 /**
- * Makes an order's workflow read the row: signals it if it runs, otherwise starts it, unless the row is
- * final and every webhook has ended. A workflow that has ended may have steps that a restored database
- * lacks: the new one receives them and records them again.
+ * Makes an order's workflow read the row. It signals a workflow that runs; otherwise it starts one, unless the row
+ * is final and every webhook has ended. A workflow that has ended may have steps that a restored database lacks: the
+ * new one takes them over and records them again.
  *
  * @returns `final` when there is nothing to do
- * @throws Error when the order has neither a row nor a workflow that runs
+ * @throws Error when the order has neither a row nor a running workflow
  */
 export async function wakeOrder(
   deps: WakeDeps,
   orderNumber: string,
 ): Promise<'signalled' | 'started' | 'final'> {
   const { sql, workflows } = deps;
-  // Before the row is read: an order may end meanwhile, and its workflow with it.
+  // Asks Temporal before it reads the row, because the order and its workflow may end in between.
   const found = await workflows.find(orderNumber);
   if (found.state === 'running') {
-    // The first task reads the row anyway. Under overload many orders wait for it, and signals would
-    // delay them further.
+    // The first task reads the row anyway. Under overload many orders wait for it, and signals would delay them
+    // further.
     if (!found.hasBegun || (await workflows.wake(orderNumber)) === 'sent') return 'signalled';
     return wakeOrder(deps, orderNumber);
   }
   const { isNew, hasPendingWebhooks, ...order } = await findOrderToWake(sql, orderNumber);
   const isOpen = !isFinal(order.status);
   if (!isOpen && !hasPendingWebhooks) return 'final';
-  // Without an alert if a process died before it started the workflow.
+  // No alert if a process died before it started the workflow.
   const isMissing = isOpen && !isNew;
   if (isMissing) await alertMissing(deps, order, found.state);
   const earlier = found.state === 'closed' ? found.result?.run : undefined;
@@ -85,7 +84,7 @@ export async function signalOrder<Name extends OrderMessageName>(
 
 type OrderToWake = OrderStart & {
   status: OrderStatus;
-  /** No workflow of the order has begun. */
+  /** True if no workflow of the order has begun. */
   isNew: boolean;
   hasPendingWebhooks: boolean;
 };

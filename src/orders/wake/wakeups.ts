@@ -6,20 +6,19 @@ import type { WakeDeps } from './wake-order.ts';
 import { wakeOrder } from './wake-order.ts';
 
 const LINES_PER_LOOK = 500;
-/** A sweep looks again while there are more lines, for at most this time: the next one follows. */
+/** A sweep continues while there are more lines, for at most this time. The next sweep then follows. */
 const LONGEST_MS = 120_000;
 const CONCURRENT_ORDERS = 10;
 
-/** The sweep needs less; after this time it has failed to. */
+/** A sweep normally takes less. A line that is due for longer is a failure of the sweep. */
 const OVERDUE_AFTER_MINUTES = 2;
 
-/** Why an order's workflow must look at its order: see the view `wakeups`. */
+/** Why an order's workflow must read its row: see the view `wakeups`. */
 export type WakeupCause = (typeof ALL_CAUSES)[number];
 const ALL_CAUSES = ['creation', 'command', 'dispute', 'delivery', 'release'] as const;
-/** The causes whose lines an accepted wake removes. */
+/** The causes whose lines are removed by an accepted wake. */
 const ONCE_WOKEN: readonly WakeupCause[] = ['command', 'release'];
 
-/** The lines of one order that were due. */
 interface DueOrder {
   orderNumber: string;
   causes: WakeupCause[];
@@ -27,10 +26,9 @@ interface DueOrder {
 }
 
 /**
- * Wakes the orders whose lines in `wakeups` are due. An accepted wake removes the lines of commands
- * and releases. The others stay until the row no longer needs them, because Temporal may be restored to
- * a time before the wake: they are due again after as long as they have waited, at most an hour. So is a
- * line whose wake has failed.
+ * Wakes the orders whose lines in `wakeups` are due. An accepted wake removes the lines of commands and releases.
+ * Other lines stay until the row no longer needs them, because Temporal may be restored to a time before the wake.
+ * They become due again after as long as they have waited, at most an hour. So does a line whose wake has failed.
  */
 export async function wakeDueOrders(deps: WakeDeps): Promise<{ woken: number }> {
   const { sql, log } = deps;
@@ -38,7 +36,7 @@ export async function wakeDueOrders(deps: WakeDeps): Promise<{ woken: number }> 
   const endsAtMs = Date.now() + LONGEST_MS;
   let woken = 0;
   const wake = async (due: DueOrder) => {
-    // Before the wake, so that one that fails does not come first again.
+    // Before the wake, so that an order whose wake fails is not always the first.
     await postpone(sql, due);
     const outcome = await wakeOrder(deps, due.orderNumber);
     await remove(sql, due, outcome === 'final' ? ALL_CAUSES : ONCE_WOKEN);
@@ -62,11 +60,11 @@ async function findDue(sql: Sql): Promise<DueOrder[]> {
     ) AS lines GROUP BY order_number ORDER BY min(due_at)`;
 }
 
-/** After as long as a line has waited, at most an hour. */
+/** As long again as the line has waited, at most an hour. */
 const dueAfter = (sql: Sql, writtenAt: Fragment) => sql`
   service_now() + least(greatest(service_now() - ${writtenAt}, interval '5 seconds'), interval '1 hour')`;
 
-/** Skips a line that is locked: something else removes it at this moment. */
+/** Skips a locked line, because another process is removing it. */
 async function postpone(sql: Sql, { orderNumber, causes, causeIds }: DueOrder): Promise<void> {
   await sql`
     WITH seen AS (
@@ -88,8 +86,8 @@ async function postpone(sql: Sql, { orderNumber, causes, causeIds }: DueOrder): 
 }
 
 /**
- * Removes the lines that were due of some causes; a line that was written since stays. A delivery that has
- * ended has none.
+ * Removes the due lines of some causes. A line that was written since then stays. A delivery that has ended has
+ * none.
  */
 async function remove(
   sql: Sql,
@@ -104,7 +102,6 @@ async function remove(
       AND w.cause::text = ANY (${[...removed]})`;
 }
 
-/** An order whose workflow should have looked at it. */
 export interface OverdueOrder {
   orderNumber: string;
   merchantId: string;
@@ -115,9 +112,8 @@ export interface OverdueOrder {
 }
 
 /**
- * Finds orders that something has waited for since two minutes ago, those that have waited for longest first.
- * It reads the database only: orders whose workflow has disappeared later are found by the comparison with
- * Temporal, which raises `workflow_missing`.
+ * Finds orders that have been due for a wake for two minutes, the longest first. It reads only the database. Orders
+ * whose workflow disappeared later are found by the comparison with Temporal, which raises `workflow_missing`.
  *
  * @returns at most `limit`, and whether there are more
  */

@@ -22,18 +22,17 @@ import {
   refundAgainIfBooked,
 } from '../reversals/reversals.ts';
 
-/** Gateways wait at least 5 s. After this time the response is sent, and processing continues. */
+/** Gateways wait at least 5 s. After this time the response is sent and processing continues. */
 const RESPOND_WITHIN_MS = 1500;
 
 /**
- * How many signed callbacks are worked on at the same time, of one gateway in one environment and of all.
- * The gateway repeats the others, and reconciliation asks about their payments.
+ * How many signed callbacks are processed at the same time: of one gateway in one environment, and of all. The
+ * gateway repeats the others, and reconciliation finds their payments.
  */
 const CALLBACKS_AT_ONCE = { ofOne: 32, ofAll: 64 };
 
-/** What {@link callbackRoutes} needs. */
 export interface CallbackRouteDeps extends CaptureDeps {
-  /** Raises the 1.5 s after which a callback is answered, for tests that wait until it is processed. */
+  /** Replaces the 1.5 s after which a callback is answered, for tests that wait for the processing. */
   callbackTimeoutMs?: number | undefined;
 }
 
@@ -58,7 +57,7 @@ interface CallbackDeps extends CallbackRouteDeps {
   slots: Limiter;
 }
 
-/** The path contains the environment, so any other path is unknown. */
+/** The environment is part of the path, so other paths are unknown. */
 function callbackRoute(
   deps: CallbackDeps,
   { name: gateway, callback }: GatewayAdapter,
@@ -69,13 +68,9 @@ function callbackRoute(
   return defineRoute({
     method: 'POST',
     base: 'root',
-    caller: 'public',
     isCallback: true,
     path: `${path}/${environment}`,
     operationId: `${gateway}Callback ${environment}`,
-    summary: 'Callbacks of the payment gateway',
-    description: `Signed with \`${signatureHeader}\`; called by the gateway alone.`,
-    tags: ['Gateway'],
     headers: z.object(Object.fromEntries(names.map((name) => [name, z.string().optional()]))),
     bodyType: 'unparsed',
     body: z.looseObject({}),
@@ -105,11 +100,10 @@ function lowerCased(headers: CallbackHeaders): CallbackHeaders {
 interface Received {
   event: GatewayEvent;
   body: string;
-  /** Releases the callback's slot. */
   release: () => void;
 }
 
-/** Has its slot until the callback is processed, also when the response is sent earlier. */
+/** Keeps its slot until the callback is processed, even if the response is sent earlier. */
 async function receive(
   deps: CallbackDeps,
   from: OrderGateway,
@@ -131,7 +125,7 @@ async function receive(
   await Promise.race([processing, sleep(callbackTimeoutMs, undefined, { ref: false })]);
 }
 
-/** The response is 200 too, because a gateway retries a refused callback for a day. */
+/** Answers 200, because a gateway repeats a refused callback for a day. */
 async function storeMalformed(
   deps: CaptureDeps,
   from: OrderGateway,
@@ -166,14 +160,14 @@ async function processEvent(
   const { reversal, payment } = event;
   const outcome = await recordReversal(deps, from, reversal, 'callback');
   if (outcome === 'known' && reversal.kind === 'chargeback') {
-    // It may be an old callback, or a chargeback that has opened again.
+    // It may be an old callback, or a chargeback that was opened again.
     return recordChargebackNow(deps, from, reversal.reversalId);
   }
   if (outcome === 'ours' && reversal.state === 'failed') {
     return refundAgainIfBooked(deps, { ...from, ...reversal });
   }
   if (outcome !== 'unknown_payment' || payment === null) return;
-  // A reversal belongs to a recorded payment, so the payment is recorded first.
+  // A reversal needs the row of its payment, so the payment is recorded first.
   try {
     await recordGatewayPayment(deps, from, payment, null, null);
   } finally {

@@ -7,7 +7,7 @@ import { idsNamedIn } from '../gateway/redaction.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
-/** A younger capture may still have its notification in progress. */
+/** For a younger capture, another process may still be notifying the order. */
 export const UNAPPLIED_AFTER_MS = 30_000;
 
 /** The database's clock, to the microsecond. */
@@ -16,29 +16,27 @@ export async function readClock(sql: Sql): Promise<string> {
   return row.now;
 }
 
-/** What the gateway reports about a captured payment. */
 export type CapturedPaymentFacts = Pick<
   GatewayPayment,
   'gatewayPaymentId' | 'status' | 'currency' | 'amountPaise' | 'refundedPaise' | 'utr' | 'fee'
 >;
 
 /**
- * `fits`: its order may become, or is, PAID by it. `unfit`: it cannot. `unconfirmed`: only a callback has
+ * `fits`: the capture can make, or has made, its order PAID. `unfit`: it cannot. `unconfirmed`: only a callback has
  * reported it, so the gateway must be asked.
  */
 export type CaptureOutcome = 'fits' | 'unfit' | 'unconfirmed';
 
 /**
- * Records a capture and, once the gateway's API has confirmed it, ends its session: as paid, or, if the
- * order cannot become PAID by it, so that the buyer can open another session. A repeat adds the UTR, the fee
- * and the session that were not known, and updates what the gateway has refunded since, but that only while
- * no order has taken the capture and no surplus refund of it has begun.
+ * Records a capture and, once the gateway's API has confirmed it, ends its session: as paid, or, if the order cannot
+ * become PAID by it, so that the buyer can open another session. A repeat adds the UTR, the fee and the session if
+ * they were not known. It updates the amount that the gateway has refunded only while no order has taken the capture
+ * and no surplus refund of it has begun.
  *
  * An answer confirms a capture if the gateway was asked after the first report was recorded.
  *
- * @param capture.askedAt when the gateway's API was asked, by {@link readClock}; null of a callback
- * @param capture.wasTaken its order took it before the database lost it: then it replaces what was
- *   reported since
+ * @param capture.askedAt when the gateway's API was asked, from {@link readClock}; null for a callback
+ * @param capture.wasTaken the order took the capture before the database lost it; later reports are then replaced
  */
 export async function writeCapture(
   sql: Sql,
@@ -53,8 +51,8 @@ export async function writeCapture(
   const { orderNumber, sessionId, gateway, environment, payment, askedAt } = capture;
   const { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr, fee } = payment;
   const facts = { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr, ...fee };
-  // The gateway reports a capture two or three times at once. A repeat with nothing new need not wait
-  // for the order's row.
+  // The gateway reports a capture two or three times at once. A repeat with nothing new does not wait for the
+  // order's row.
   const [row] = await sql<[{ outcome: CaptureOutcome }]>`
     SELECT CASE WHEN EXISTS (
         SELECT FROM payments p JOIN orders o USING (order_number)
@@ -74,8 +72,8 @@ export async function writeCapture(
 }
 
 /**
- * Stores a callback as received, before it is processed, with the ids by which it is found when the
- * buyer's data is erased. A callback about an erased order is stored without its body.
+ * Stores a callback before it is processed, with the ids by which the erasure of the buyer's data finds it. A
+ * callback about an erased order is stored without its body.
  */
 export async function writeCallback(
   sql: Sql,
@@ -96,27 +94,27 @@ export async function writeCallback(
       ) THEN '' ELSE ${body} END, ${ids}`;
 }
 
-/** A recorded capture that its order has not applied and that is not refunded. Amounts in paise. */
+/** A recorded capture that its order has not applied and that is not refunded. */
 export interface UnappliedCapture extends PaymentRef, OrderGateway {
   orderNumber: string;
-  /** The gateway's API was asked for it after its first report was recorded. */
+  /** True if the gateway's API was asked for it after its first report was recorded. */
   isConfirmed: boolean;
   amountPaise: number;
   orderAmountPaise: number;
-  /** The whole amount is captured, in INR: see `payments.is_whole`. */
+  /** True if the whole amount is captured in INR: see `payments.is_whole`. */
   isWhole: boolean;
   currency: string;
   refundedPaise: number;
   gatewayStatus: string;
-  /** Its surplus refund has begun. */
+  /** True if its surplus refund has begun. */
   isSurplus: boolean;
-  /** Operators were told that it is not whole. */
+  /** True if operators were told that it is not whole. */
   isAlerted: boolean;
 }
 
 /**
- * Captures that no order has taken and that are not refunded. Of those that are not whole, those that have an
- * alert are included until all of them was refunded: then the order can be paid again.
+ * SQL: captures that no order has taken and that are not refunded. A capture that is not whole and has an alert is
+ * included until all of it is refunded; then the order can be paid again.
  */
 const unappliedCaptures = (sql: Sql) => sql`
     SELECT p.gateway, p.environment, p.gateway_payment_id, p.order_number, p.amount_paise, p.is_whole,
@@ -133,12 +131,12 @@ const unappliedCaptures = (sql: Sql) => sql`
       AND (p.is_whole OR s.gateway_payment_id IS NOT NULL OR a.alert_id IS NULL
         OR NOT is_wholly_refunded(p))`;
 
-/** Reconciliation runs every minute and finds them much earlier; `ledger verify` checks all. */
+/** Reconciliation runs every minute and finds them much earlier. `ledger verify` checks all. */
 const UNAPPLIED_FOR_DAYS = 7;
 
 /**
- * Captures that no order has taken and that are not refunded, because a Signal was lost. Newest
- * first, so that refunds that the gateway refuses do not delay the others.
+ * Finds captures that no order has taken because a Signal was lost, and that are not refunded. Newest first, so that
+ * refunds that the gateway refuses do not delay the others.
  */
 export async function findUnappliedCaptures(
   sql: Sql,
@@ -152,11 +150,10 @@ export async function findUnappliedCaptures(
 }
 
 /**
- * Takes a recorded capture for the process that is to notify the order. A capture comes in two
- * callbacks and in the response of a helper at the same time: the others leave it to the first, for as
- * long as reconciliation does.
+ * Claims a recorded capture for the process that will notify the order. A capture is reported by two callbacks and a
+ * helper's response at the same time; the others leave it to the first until reconciliation would take it.
  *
- * @returns undefined if its order has taken it, it is refunded, or another process has lately taken it
+ * @returns undefined if its order has taken it, it is refunded, or another process has recently claimed it
  */
 export async function takeUnappliedCapture(
   sql: Sql,
@@ -190,10 +187,10 @@ export async function findUnappliedCapture(
   return row;
 }
 
-/** How long the gateway may be asked for a reported capture in vain before an operator is alerted. */
+/** If the gateway does not confirm a reported capture within this time, an alert is raised. */
 const UNCONFIRMED_FOR_MS = 10 * 60_000;
 
-/** Captures that callbacks have reported, and the gateway's API has not confirmed for ten minutes. */
+/** Finds captures that callbacks reported and that the gateway's API has not confirmed for ten minutes. */
 export async function findUnconfirmedCaptures(
   sql: Sql,
   limit: number,

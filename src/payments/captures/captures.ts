@@ -18,17 +18,16 @@ import { paymentSubject } from '../gateway/gateways.ts';
 import * as queries from '../queries.ts';
 import { recordRefundsOf } from '../reversals/reversals.ts';
 
-/** What recording a payment and notifying its order needs. */
 export interface CaptureDeps extends GatewayDeps {
   workflows: OrderWorkflows;
 }
 
 /**
- * Records the result of a payment at the gateway in the database, then notifies the order's
- * workflow. Idempotent and independent of order, for callbacks and for reconciliation.
+ * Records the result of a payment at the gateway, then notifies the order's workflow. It is idempotent and does not
+ * depend on the order of reports, so callbacks and reconciliation both call it.
  *
  * @param gatewaySessionId identifies the order if the gateway does not return the order number
- * @param askedAt see `writeCapture`: a callback is not believed, so the gateway is asked after it
+ * @param askedAt see `writeCapture`; null for a callback, which is not believed, so the gateway is asked
  * @throws GatewayUnavailable, GatewayRefused
  */
 export async function recordGatewayPayment(
@@ -48,9 +47,9 @@ export async function recordGatewayPayment(
   }
   const { orderNumber, sessionId } = found;
   const order = await findOrder(deps.sql, environment, orderNumber);
-  // An order is paid through its own gateway only: another gateway's payments do not count.
+  // An order is paid through its own gateway only; payments at another do not count.
   if (!order || order.gateway !== gateway) {
-    // Of a failed payment nothing was taken from the buyer.
+    // A failed payment has taken nothing from the buyer.
     if (status === 'failed') return;
     return raiseAlert(deps, {
       kind: 'payment_without_order',
@@ -62,7 +61,7 @@ export async function recordGatewayPayment(
   addRequestFields({ orderNumber: order.orderNumber, merchantId: order.merchantId });
   if (status === 'failed') return recordFailure(deps, order, payment);
   await queries.writeCapture(deps.sql, { ...order, sessionId, payment, askedAt });
-  // A callback about a payment whose order is found raises none.
+  // No alert for a callback about a payment whose order is found.
   if (askedAt !== null) {
     await clearAlert(
       deps.sql,
@@ -71,22 +70,21 @@ export async function recordGatewayPayment(
       'the order of the payment was found',
     );
   }
-  // The order has taken the payment: the gateway may report refunds that are not recorded.
+  // The order has taken the payment. The gateway may report refunds that are not recorded.
   if (order.gatewayPaymentId === gatewayPaymentId && payment.refundedPaise > 0) {
     await recordRefundsOf(deps, at, gatewayPaymentId);
   }
   await applyRecorded(deps, ref);
 }
 
-/** The order and session that a payment belongs to. */
 interface PaymentOwner {
   orderNumber: string;
   sessionId: string | null;
 }
 
 /**
- * Finds the order of a payment by its session, or by what the gateway has copied from the session. If it
- * has copied nothing, the gateway is asked for the session of a payment that was captured.
+ * Finds the order of a payment by its session, or by the values that the gateway copied from the session. If it
+ * copied none and the payment was captured, it asks the gateway for the payment's session.
  *
  * @returns undefined for a payment that was not made on a session of this service
  * @throws GatewayUnavailable, GatewayRefused
@@ -116,7 +114,7 @@ async function findOrderOfPayment(
 /**
  * Applies a recorded capture, unless its order has taken it or another process is applying it.
  *
- * @throws GatewayUnavailable, GatewayRefused if the gateway must be asked for it
+ * @throws GatewayUnavailable, GatewayRefused if the gateway has to be asked
  */
 export async function applyRecorded(deps: CaptureDeps, payment: PaymentRef): Promise<void> {
   const capture = await queries.takeUnappliedCapture(deps.sql, payment);
@@ -124,8 +122,8 @@ export async function applyRecorded(deps: CaptureDeps, payment: PaymentRef): Pro
 }
 
 /**
- * Asks the gateway for a recorded capture as it is now, and applies it: it may have been refunded since
- * it was reported.
+ * Asks the gateway for the present state of a recorded capture, and applies it. It may have been refunded since it
+ * was reported.
  *
  * @throws GatewayUnavailable, GatewayRefused
  */
@@ -138,7 +136,7 @@ export async function askAndApply(
   if (asked) await applyCapture(deps, asked);
 }
 
-/** Fetches a payment whose capture is recorded from the gateway, and records it as it is now. */
+/** Asks the gateway for a payment whose capture is recorded, and records its present state. */
 async function fetchCapture(
   deps: CaptureDeps,
   order: OrderGateway & { orderNumber: string; gatewayPaymentId: string },
@@ -153,8 +151,8 @@ async function fetchCapture(
 }
 
 /**
- * Records a capture that the gateway's API has returned. Asks once more if a callback has reported the
- * capture meanwhile.
+ * Records a capture that the gateway's API has returned. It asks once more if a callback has reported the capture in
+ * the meantime.
  *
  * @throws GatewayUnavailable, GatewayRefused
  */
@@ -170,8 +168,8 @@ export async function recordAnswer(
 }
 
 /**
- * Fetches a capture that a restored database may have lost, and records it again as it was when its
- * order took it, without later refunds.
+ * Asks the gateway for a capture that a restored database may have lost, and records it as it was when its order
+ * took it, without later refunds.
  *
  * @throws GatewayUnavailable, GatewayRefused
  */
@@ -195,7 +193,7 @@ export async function recoverCapture(
   );
 }
 
-/** The service does not refund it, because it does not know which part belongs to whom. */
+/** The service does not refund such a capture, because it does not know which part belongs to whom. */
 function alertUnfit(deps: CaptureDeps, capture: queries.UnappliedCapture): Promise<void> {
   const { gateway, gatewayPaymentId, orderNumber, currency } = capture;
   return raiseAlert(deps, {
@@ -214,14 +212,14 @@ function alertUnfit(deps: CaptureDeps, capture: queries.UnappliedCapture): Promi
   });
 }
 
-/** How the payments of a session are fetched: both operations of the port return them. */
+/** The operations of the port that return a session's payments. */
 type SessionOperation = 'listSessionPayments' | 'closeSession';
 
 /**
  * Fetches the payments of a session from the gateway and records each of them.
  *
- * @returns whether money was captured on it, or else a payment is authorised, which may still be captured;
- *   `none` if it has no payment, not even a failed one
+ * @returns whether money was captured, or at least authorised, which may still be captured; `none` if the session
+ * has no payment, not even a failed one
  * @throws GatewayUnavailable, GatewayRefused
  */
 export async function recordSessionPayments(
@@ -232,7 +230,7 @@ export async function recordSessionPayments(
 ): Promise<'captured' | 'authorized' | 'unpaid' | 'none'> {
   const askedAt = await queries.readClock(deps.sql);
   const payments = await deps.gateways.forOrder(at)[operation](gatewaySessionId);
-  // Oldest first: a failure before a payment is recorded in its order.
+  // Oldest first, so that a failure before a payment is recorded before it.
   for (const payment of payments.toReversed()) {
     await recordGatewayPayment(deps, at, payment, gatewaySessionId, askedAt);
   }
@@ -242,12 +240,12 @@ export async function recordSessionPayments(
 }
 
 /**
- * Records that a session is closed at the gateway, or closes it there: it can no longer be paid, and
- * the next one may open. A payment closes a session too, and its callback may be lost or late: so this
- * function fetches the session's payments first.
+ * Records that a session is closed at the gateway, or closes it there, so that it cannot be paid and the next one
+ * may open. A payment also closes a session, and its callback may be lost or late, so this function first asks for
+ * the session's payments.
  *
- * @param closed whether the gateway says that it is paid
- * @throws GatewayUnavailable, also if it is paid, and its payment is not listed yet; GatewayRefused
+ * @param closed whether the gateway says that the session is paid
+ * @throws GatewayUnavailable, also if the session is paid but its payment is not listed yet; GatewayRefused
  */
 export async function recordSessionClosed(
   deps: CaptureDeps,
@@ -260,7 +258,7 @@ export async function recordSessionClosed(
   if (!session || session.state === 'PAID') return;
   const paid = await recordSessionPayments(deps, at, gatewaySessionId, operation);
   if (paid === 'captured') return;
-  // The buyer would be offered another session, and pay twice.
+  // Otherwise the buyer would be offered another session, and might pay twice.
   if (paid === 'none' && isPaid) {
     throw new GatewayUnavailable(
       'listSessionPayments',
@@ -271,8 +269,8 @@ export async function recordSessionClosed(
 }
 
 /**
- * Notifies an order of a recorded capture, or refunds it if the order cannot take it. Raises an alert
- * if it is in another currency, or refunded at least in part.
+ * Notifies an order of a recorded capture, or refunds it if the order cannot take it. Raises an alert if it is in
+ * another currency or at least partly refunded.
  */
 export async function applyCapture(
   deps: CaptureDeps,
@@ -281,7 +279,7 @@ export async function applyCapture(
   const { gateway, gatewayPaymentId, orderNumber, isWhole, isSurplus } = capture;
   const ref: PaymentRef = { gateway, gatewayPaymentId };
   if (!isWhole && !isSurplus) return capture.isAlerted ? undefined : alertUnfit(deps, capture);
-  // The order is not notified of a wrong amount, nor again while the refund is in progress.
+  // The order is not notified of a wrong amount, nor while the refund is in progress.
   const isRefunded = isSurplus || capture.amountPaise !== capture.orderAmountPaise;
   if (isRefunded || (await signalOrder(deps, orderNumber, 'pay', ref)) === 'gone') {
     await deps.workflows.refundSurplus(ref);
@@ -297,7 +295,7 @@ async function recordFailure(
   const name = 'failPayment';
   const command = { orderNumber, commandId: `failed:${gatewayPaymentId}` };
   const reason = failure?.description || failure?.code;
-  // Without a reason too: the erasure of an order finds the payment's id in its commands.
+  // Also without a reason, because the erasure of an order finds the payment's id in its commands.
   const body = reason ? { reason } : {};
   const origin = { actor: { name: 'gateway', address: null }, reason: reason ?? '' };
   await writeCommand(deps.sql, { ...command, name, body, origin });

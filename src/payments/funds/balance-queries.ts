@@ -7,19 +7,18 @@ import { feeRates } from './fee-queries.ts';
 export interface LackingBalance extends OrderGateway {
   transferCount: number;
   refundCount: number;
-  /** The most that they need more than there is: the gateway does not report the balance. */
+  /** An upper bound of the missing amount. The gateway does not report the balance. */
   missingPaise: number;
-  /** A fee of one of them is not known. */
+  /** True if the fee of one of them is not known. */
   isPart: boolean;
-  /** Their amounts. */
   amountPaise: number;
 }
 
-/** True for the payment `p` whose refund waits, of the order `o` or as the surplus refund `s`. */
+/** SQL: the refund of payment `p` waits, as the refund of order `o` or as the surplus refund `s`. */
 const isRefund = (sql: Sql) => sql`
   (s.gateway IS NOT NULL OR o.pending_operation->>'kind' IS NOT DISTINCT FROM 'refunding' OR has_failed_refund(o))`;
 
-/** The payments `p` of the orders `o` whose transfer or refund was refused for want of balance and waits. */
+/** SQL: the payments `p` of orders `o` whose transfer or refund waits after a refusal because of the balance. */
 const waiting = (sql: Sql) => sql`
   payments p JOIN orders o ON o.order_number = p.order_number AND o.gateway = p.gateway
   LEFT JOIN surplus_refunds s ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
@@ -29,12 +28,12 @@ const waiting = (sql: Sql) => sql`
       AND (${isRefund(sql)} OR (p.held_at IS NULL AND o.status = ANY(${HOLDING_STATUSES})
         AND NOT is_reversed(o)))))`;
 
-/** The newest payments from which the balance is estimated, beside those that wait. */
+/** The balance is estimated from this many newest payments, and from those that wait. */
 const BALANCE_PAYMENTS = 1000;
 
 /**
- * What the payments `p` have brought to the balance of their gateway and taken from it, with the time. A transfer
- * takes the amount when it is put on hold, and a refund of such a payment takes it back first.
+ * SQL: the amounts that payments `p` have added to and taken from their gateway's balance, with times. A transfer
+ * takes the amount when it is put on hold. A refund of such a payment first takes it back.
  */
 const movements = (sql: Sql) => sql`
   SELECT p.gateway, p.environment, m.at, m.paise
@@ -56,9 +55,9 @@ const movements = (sql: Sql) => sql`
       AND (p.held_at IS NULL OR v.kind = 'chargeback')) m`;
 
 /**
- * What waits for the balance at each gateway at which something does. A balance is never negative: where the
- * movements say so, the platform has added as much by then. What it has added besides is not known, so at most as
- * much is missing as this says.
+ * Lists what waits for the balance at each gateway. A balance is never negative: where the movements add up to less
+ * than zero, the platform must have paid in that much by then. Other payments into the balance are not known, so the
+ * missing amount is an upper bound.
  */
 export async function listLackingBalance(sql: Sql): Promise<LackingBalance[]> {
   return sql<LackingBalance[]>`
@@ -83,7 +82,7 @@ export async function listLackingBalance(sql: Sql): Promise<LackingBalance[]> {
     FROM needs n JOIN balances b USING (gateway, environment)`;
 }
 
-/** The payment `p` that the subject of an alert is about: of an order its own, or a payment by its subject. */
+/** SQL: payment `p` is what an alert is about: the order's payment, or the payment that the subject names. */
 function isOfSubject(sql: Sql, subject: string) {
   const [gateway = '', gatewayPaymentId] = subject.split(':');
   return gatewayPaymentId === undefined
@@ -93,7 +92,7 @@ function isOfSubject(sql: Sql, subject: string) {
     : sql`p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;
 }
 
-/** Records whether the gateway has just refused to move a payment's money for want of balance. */
+/** Records whether the gateway has just refused to move a payment's money because of the balance. */
 export async function writeBalanceRefused(
   sql: Sql,
   subject: string,
@@ -105,17 +104,20 @@ export async function writeBalanceRefused(
 }
 
 /**
- * How long what waits for the balance is not tried after the gateway has refused one of it: so a thousand
- * refunds that wait ask the gateway a few times in a minute, and not a thousand times.
+ * After a refusal because of the balance, nothing else that waits for it is tried for this time. So a thousand
+ * waiting refunds ask the gateway a few times a minute instead of a thousand times.
  */
 const REFUSED_FOR_SECONDS = 10;
 
-/** True for a payment `p` at a gateway that has just refused to move money for want of balance. */
+/** SQL: the gateway of payment `p` has just refused to move money because of the balance. */
 export const isBalanceJustRefused = (sql: Sql) => sql`
   EXISTS (SELECT FROM payments q WHERE q.gateway = p.gateway AND q.environment = p.environment
     AND q.balance_refused_at > service_now() - ${REFUSED_FOR_SECONDS} * interval '1 second')`;
 
-/** Whether what waits for the balance has to wait longer, because the gateway has just refused it or another. */
+/**
+ * True if a transfer or refund that waits for the balance has to wait longer, because the gateway has just refused
+ * it or another.
+ */
 export async function mustWaitForBalance(sql: Sql, subject: string): Promise<boolean> {
   const rows = await sql`
     SELECT FROM payments p
@@ -124,7 +126,7 @@ export async function mustWaitForBalance(sql: Sql, subject: string): Promise<boo
   return rows.length > 0;
 }
 
-/** Changes what the open alert about a gateway's balance says. @returns false if there is none */
+/** Updates the open alert about a gateway's balance. @returns false if there is none */
 export async function updateBalanceLow(
   sql: Sql,
   subject: string,
@@ -136,7 +138,7 @@ export async function updateBalanceLow(
   return count > 0;
 }
 
-/** Clears the alerts about gateways at which nothing waits for the platform's balance any more. */
+/** Clears the alerts about gateways where nothing waits for the balance any more. */
 export async function clearBalanceLow(sql: Sql): Promise<void> {
   await sql`
     UPDATE alerts a SET cleared_at = clock_timestamp(), cleared_by = 'service',

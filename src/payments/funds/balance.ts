@@ -4,12 +4,11 @@ import { countText } from '../../pages/format.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
 import * as queries from '../queries.ts';
 
-/** What the alert about a gateway's balance says, whose `missingPaise` is the sum of its message. */
 function balanceLow({ gateway, environment, ...lacking }: queries.LackingBalance) {
   const { transferCount, refundCount, isPart, amountPaise } = lacking;
   const counts = [countText(refundCount, 'refund'), countText(transferCount, 'transfer')];
   const waiting = counts.filter((text) => !text.startsWith('0 ')).join(' and ');
-  // The database may know of nothing that is missing: then all of it may be.
+  // If the database knows of no missing amount, all of it may be missing.
   const missingPaise = lacking.missingPaise || amountPaise;
   const andMore = isPart ? ' and fees that are not known yet' : '';
   return {
@@ -20,9 +19,9 @@ function balanceLow({ gateway, environment, ...lacking }: queries.LackingBalance
 }
 
 /**
- * Has the one alert about each gateway's balance say what waits for it now, and raises it where there is none.
+ * Updates the alert about each gateway's balance with what waits for it, or raises it.
  *
- * @param error with which the gateway has just refused something
+ * @param error the refusal that the gateway has just given, if any
  */
 export async function alertBalanceLow(deps: AlertDeps, error?: Error): Promise<void> {
   for (const lacking of await queries.listLackingBalance(deps.sql)) {

@@ -2,15 +2,15 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 
-/** A refund of this service that the ledger has as made. */
+/** A refund by this service that is booked in the ledger. */
 export interface BookedRefund extends OrderGateway, PaymentRef {
   orderNumber: string;
 }
 
 /**
- * The refund of a payment that this service has made at the gateway and booked.
+ * Finds the refund of a payment that this service has made at the gateway and booked.
  *
- * @returns undefined also if an operator has recorded that the money was sent back outside the gateway
+ * @returns undefined also if an operator recorded that the money was sent back outside the gateway
  */
 export async function findBookedRefund(
   sql: Sql,
@@ -30,7 +30,7 @@ export async function findBookedRefund(
   return row;
 }
 
-/** Books a refund back that has failed after it was booked. @returns false if there is none */
+/** Reverses the booking of a refund that failed afterwards. @returns false if there is no such booking */
 export async function bookRefundFailed(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
@@ -40,7 +40,6 @@ export async function bookRefundFailed(
   return row.isBooked;
 }
 
-/** The order whose own payment must be refunded again; undefined if there is none. */
 export async function findOrderToRefundAgain(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,

@@ -5,20 +5,20 @@ import type { Environment } from '../../domain/index.ts';
 import { ORDER_STATUSES, isFinal } from '../../domain/index.ts';
 import type { GatewayFee } from '../gateway/gateway.ts';
 
-/** What the gateway has charged for a payment and for its transfer; null where it is not known. */
+/** The gateway's charges for a payment and for its transfer. Null if not known. */
 export interface FeesOfPayment {
   ofPayment: GatewayFee | null;
   ofTransfer: GatewayFee | null;
 }
 
-/** What a gateway may report of a payment only after it was recorded; null where it is not known. */
+/** What a gateway may report about a payment only after it was recorded. Null if not known. */
 export interface LateFacts extends FeesOfPayment {
   utr: string | null;
 }
 
 /**
- * Records what the gateway has reported of a payment after it was recorded, and books the fees. What was reported
- * first counts.
+ * Records what the gateway reported about a payment after it was recorded, and books the fees. The first reported
+ * values are kept.
  */
 export async function writeLateFacts(
   sql: Sql,
@@ -34,7 +34,7 @@ export async function writeLateFacts(
   await sql`SELECT write_late_facts(${gateway}, ${gatewayPaymentId}, ${jsonRow(sql, facts)})`;
 }
 
-/** The assignments of an UPDATE of `payments` that records fees; `book_fees` then books them. */
+/** SQL: the assignments in an UPDATE of `payments` that record fees. `book_fees` then books them. */
 export function feeColumns(sql: Sql, { ofPayment, ofTransfer }: FeesOfPayment) {
   return sql`
     fee_paise = coalesce(fee_paise, ${ofPayment?.feePaise ?? null}::bigint),
@@ -43,10 +43,10 @@ export function feeColumns(sql: Sql, { ofPayment, ofTransfer }: FeesOfPayment) {
     transfer_tax_paise = coalesce(transfer_tax_paise, ${ofTransfer?.taxPaise ?? null}::bigint)`;
 }
 
-/** The newest payments whose fees estimate those of the next ones. */
+/** The rates are computed from this many newest payments. */
 const RATE_PAYMENTS = 1000;
 
-/** What the gateways have lately charged of each paisa that was paid, and of each that was transferred. */
+/** SQL: the fee rates that the gateways have recently charged for payments and for transfers. */
 export const feeRates = (sql: Sql) => sql`
   SELECT gateway, environment,
     sum(fee_paise) / nullif(sum(amount_paise) FILTER (WHERE fee_paise IS NOT NULL), 0) AS payment_rate,
@@ -55,25 +55,25 @@ export const feeRates = (sql: Sql) => sql`
   FROM (SELECT * FROM payments ORDER BY captured_at DESC LIMIT ${RATE_PAYMENTS}) newest
   GROUP BY gateway, environment`;
 
-/** What the orders that are not final will still cost at a gateway. */
+/** The estimated fees at a gateway of the orders that are not final. */
 export interface FeesToCome {
   gateway: string;
   environment: Environment;
-  /** Of orders that wait for their payment. */
+  /** The amount of orders that wait for their payment. */
   unpaidPaise: number;
-  /** Of paid orders whose money is not transferred yet. */
+  /** The amount of paid orders whose money is not transferred yet. */
   untransferredPaise: number;
-  /** Of each paisa, with tax; null while no fee is known. */
+  /** The share of the amount, with tax. Null while no fee is known. */
   paymentRate: number | null;
   transferRate: number | null;
-  /** As if every order was paid; null while a rate is not known. */
+  /** The estimate if every order is paid. Null while a rate is not known. */
   costPaise: number | null;
 }
 
-/** Estimates the fees of all orders that are not final from what the gateways have lately charged. */
+/** Estimates the fees of all orders that are not final from the recent rates. */
 export async function estimateFeesToCome(sql: Sql): Promise<FeesToCome[]> {
   const isOpen = sql`o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})`;
-  // Most open orders are paid and transferred: neither part reads them.
+  // Most open orders are paid and transferred. Neither part reads them.
   return sql<FeesToCome[]>`
     WITH amounts AS (
       SELECT gateway, environment, amount_paise AS unpaid, 0 AS untransferred FROM orders o

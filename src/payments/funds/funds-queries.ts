@@ -11,7 +11,7 @@ import { isMoneyFree, leaseColumns, newMoneyToken } from './money-lease.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
-/** What moving the money of an order needs: its payment, and the linked account that it goes to. */
+/** An order's payment and the linked account that its money goes to. */
 export interface FundsRow extends OrderGateway, PaymentRef {
   orderNumber: string;
   amountPaise: number;
@@ -19,14 +19,14 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   merchantName: string;
   merchantEmail: string;
   merchantStatus: string;
-  /** The payment's, whatever account the merchant has now; null if the merchant had none at the capture. */
+  /** The payment's account, whatever account the merchant has now. Null if the merchant had none at the capture. */
   linkedAccountId: string | null;
-  /** Its transfers that have failed, as far as operators were notified. */
+  /** The number of failed transfers that operators were told about. */
   transferFailures: number;
-  /** The gateway's fee of its transfer is recorded. */
+  /** True if the gateway's fee of its transfer is recorded. */
   hasTransferFee: boolean;
   gatewayTransferId: string | null;
-  /** A transfer of its payment may have been made. */
+  /** True if a transfer of its payment may have been made. */
   mayBeTransferred: boolean;
 }
 
@@ -46,9 +46,9 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
 }
 
 /**
- * Freezes the merchant's present account on a payment of a merchant that had none at the capture.
+ * Stores the merchant's present account with a payment of a merchant that had none at the capture.
  *
- * @returns the account that the payment has; null if the merchant still has none
+ * @returns the payment's account; null if the merchant still has none
  */
 export async function freezeLinkedAccount(
   sql: Sql,
@@ -78,7 +78,10 @@ export async function saveLinkedAccount(
     WHERE NOT EXISTS (SELECT FROM active_linked_account(${merchantId}, ${environment}, ${gateway}))`;
 }
 
-/** True for a payment `p` without reversals whose hold was not refused within the last hour, or only for want of balance. */
+/**
+ * SQL: payment `p` has no reversals, and its hold was not refused within the last hour except because of the
+ * balance.
+ */
 const mayBeHeld = (sql: Sql) => sql`
   (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour'
     OR (p.balance_refused_at IS NOT NULL AND NOT ${isBalanceJustRefused(sql)}))
@@ -87,8 +90,7 @@ const mayBeHeld = (sql: Sql) => sql`
         AND r.blocks_release)`;
 
 /**
- * Payments of orders whose funds should be held, but are not held at the gateway; those tried
- * longest ago first.
+ * Finds payments of orders whose funds should be held at the gateway but are not, those tried longest ago first.
  *
  * @param untriedForMs excludes payments that were tried within this time or are being tried
  */
@@ -109,12 +111,11 @@ export async function findUnheldPayments(
 }
 
 /**
- * Takes the money lease of an order's payment to hold its funds at the gateway. It locks the
- * order's row: a release or refund that starts afterwards waits for the lease, and once one has
- * started no hold is claimed.
+ * Takes the money lease of an order's payment to hold its funds at the gateway. It locks the order's row: a release
+ * or refund that starts afterwards waits for the lease, and after one has started no hold is claimed.
  *
- * @returns null when the funds are held or being moved, their release or refund has started, or
- *   the gateway refused within the last hour
+ * @returns null when the funds are held or being moved, their release or refund has started, or the gateway refused
+ * within the last hour
  */
 export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLease | null> {
   const token = newMoneyToken();
@@ -134,7 +135,7 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
   return row ? { ...row, token } : null;
 }
 
-/** Records that the gateway holds the funds, with its transfer. */
+/** Records that the gateway holds the funds, and their transfer. */
 export async function markHeld(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
@@ -151,7 +152,7 @@ export async function markHeld(
     SELECT book_fees(p) FROM held`;
 }
 
-/** Records what has moved the money at the gateway, before the ledger has a line of it. */
+/** Records the gateway's transfer or refund that moved the money, before the ledger has a line of it. */
 export async function writeMovement(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
@@ -162,7 +163,7 @@ export async function writeMovement(
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
 }
 
-/** Records that the gateway refused the hold: the service tries again an hour later, or sooner if it lacks balance. */
+/** Records that the gateway refused the hold. The service tries again after an hour, or sooner if it lacks balance. */
 export async function markHoldRefused(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
@@ -172,7 +173,7 @@ export async function markHoldRefused(
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
 }
 
-/** Records how many transfers of a payment have failed: its funds are not held. */
+/** Records the number of failed transfers of a payment. Its funds are then not held. */
 export async function writeTransferFailures(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
@@ -184,10 +185,10 @@ export async function writeTransferFailures(
 }
 
 /**
- * Has the hold of a payment looked at again, because the gateway reports a transfer of it.
+ * Lets the hold of a payment be checked again, because the gateway reports a transfer of it.
  *
- * @returns the order whose funds are to be held; undefined if they are held and no transfer has failed, if
- *   no order holds the payment, or if it may not be held now
+ * @returns the order whose funds should be held; undefined if they are held and no transfer has failed, if no order
+ * holds the payment, or if it may not be held now
  */
 export async function reopenHold(
   sql: Sql,
@@ -206,7 +207,7 @@ export async function reopenHold(
   return row?.orderNumber;
 }
 
-/** True while an order's funds should be held, and the gateway has refused or failed to. */
+/** True if an order's funds should be held, and the gateway refused or failed to hold them. */
 export async function isHoldRefused(sql: Sql, orderNumber: string): Promise<boolean> {
   const rows = await sql`
     SELECT FROM orders o JOIN payments p USING (gateway, gateway_payment_id)

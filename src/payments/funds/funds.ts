@@ -21,23 +21,20 @@ import type { FundsRow, SurplusRow } from '../queries.ts';
 import * as queries from '../queries.ts';
 import { isOurs, recordRefundsOf } from '../reversals/reversals.ts';
 
-/** What the refund of a surplus payment needs. */
 export interface SurplusDeps extends GatewayDeps {
-  /** Undefined where orders send no mails. */
   orderMails?: OrderMailDeps | undefined;
 }
 
-/** The operation has not finished, without an error: the caller retries it. */
+/** The operation has not finished. This is not an error: the caller retries it. */
 class NotYet extends Error {
   override readonly name = 'NotYet';
 }
 
-/** Part of the payment was or may be reversed at the gateway: an operator must settle the order. */
+/** Part of the payment was or may be reversed at the gateway, so an operator must settle the order. */
 export class ReleaseBlocked extends Error {
   override readonly name = 'ReleaseBlocked';
 }
 
-/** Raises the alert that an order's funds are not released. */
 export function alertReleaseBlocked(
   deps: AlertDeps,
   orderNumber: string,
@@ -53,11 +50,11 @@ export function alertReleaseBlocked(
 }
 
 /**
- * Raises the alert that the gateway refuses an operation: one for each order or surplus payment, but one
- * for all that wait for the platform's balance at the gateway.
+ * Raises the alert that the gateway refuses an operation: one for each order or surplus payment, but only one for
+ * everything that waits for the balance at the same gateway.
  *
  * @param subject an order number, or the subject of a payment
- * @param fields more facts for the alert of an operation that no activity makes
+ * @param fields more facts for the alert about an operation that no activity makes
  */
 export async function alertGatewayRefused(
   deps: AlertDeps,
@@ -73,12 +70,12 @@ export async function alertGatewayRefused(
 }
 
 /**
- * Releases an order's funds to the merchant, unless an operator has settled the order. Idempotent:
- * callers retry it until it returns.
+ * Releases an order's funds to the merchant, unless an operator has settled the order. Idempotent: callers retry it
+ * until it returns.
  *
- * @returns how an operator has settled the order, whose money was then not moved; otherwise null
- * @throws ReleaseBlocked, NotYet while the merchant is suspended or the transfer is in progress,
- *   MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
+ * @returns null; or an operator's settlement of the order, for which no money was moved
+ * @throws ReleaseBlocked, NotYet while the merchant is suspended or the transfer is in progress, MoneyLeaseTaken,
+ * GatewayUnavailable, GatewayRefused
  */
 export async function releaseFunds(
   deps: GatewayDeps,
@@ -118,9 +115,9 @@ async function assertNotBlocked(sql: Sql, orderNumber: string): Promise<void> {
 }
 
 /**
- * Holds an order's funds for its merchant at the gateway, as soon as they are captured. A refusal
- * raises an alert, and the service tries again an hour later. After an unknown outcome the lease
- * expires by itself: the request may still reach the gateway.
+ * Holds an order's funds for its merchant at the gateway, as soon as they are captured. A refusal raises an alert,
+ * and the service tries again after an hour. After an unknown outcome the lease is kept until it expires, because
+ * the request may still reach the gateway.
  *
  * @throws MoneyLeaseTaken, GatewayUnavailable
  */
@@ -131,7 +128,7 @@ export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise
   const funds = await fundsOf(sql, orderNumber);
   try {
     const transfer = await transferWith(deps, funds, 'holdFunds', lease);
-    // The next run asks for the state of one that is pending.
+    // For a pending transfer, the next run asks for its state.
     if (transfer.state !== 'pending') {
       await queries.markHeld(sql, lease, transfer);
       await clearAlert(sql, 'gateway_refused', orderNumber, 'the funds are on hold');
@@ -145,8 +142,8 @@ export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise
 }
 
 /**
- * Asks the gateway again for the hold of a payment after a report about a transfer of it, which decides
- * nothing itself.
+ * Asks the gateway again about the hold of a payment, after a report about a transfer of it. The report itself is
+ * not believed.
  *
  * @throws MoneyLeaseTaken, GatewayUnavailable
  */
@@ -159,12 +156,12 @@ export async function lookAtHoldAgain(
 }
 
 /**
- * Refunds an order's payment, less what was reversed at the gateway itself, unless an operator has
- * settled the order. Idempotent: callers retry it until it returns.
+ * Refunds an order's payment, minus what was reversed at the gateway itself, unless an operator has settled the
+ * order. Idempotent: callers retry it until it returns.
  *
- * @returns how an operator has settled the order, whose money was then not moved; otherwise null
+ * @returns null; or an operator's settlement of the order, for which no money was moved
  * @throws NotYet while the bank processes the refund or a chargeback is open, MoneyLeaseTaken, GatewayUnavailable,
- *   GatewayRefused
+ * GatewayRefused
  */
 export async function refundOrder(
   deps: GatewayDeps,
@@ -190,7 +187,11 @@ export async function refundOrder(
   });
 }
 
-/** In paise. @throws NotYet while a refund made at the gateway itself or a chargeback is undecided */
+/**
+ * The amount to refund, in paise.
+ *
+ * @throws NotYet while a refund made at the gateway itself or a chargeback is undecided
+ */
 async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
   const reversals = await queries.findBlockingReversals(sql, funds.orderNumber);
   const undecided = reversals.find(({ state }) => state === 'pending' || state === 'open');
@@ -200,10 +201,10 @@ async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
 }
 
 /**
- * Refunds a capture that its order cannot take, once for each gateway payment, and again any refund of
- * this service that has failed after it was made. Does nothing if there is nothing to refund.
+ * Refunds a capture that its order cannot take, once for each gateway payment. Refunds again if the service's refund
+ * failed after it was made. Does nothing if there is nothing to refund.
  *
- * @returns the mails that it has written, to be sent
+ * @returns the mails that it wrote, to be sent
  * @throws NotYet, MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
  */
 export async function refundSurplus(
@@ -218,7 +219,7 @@ export async function refundSurplus(
   return mails;
 }
 
-/** Asks the gateway for a booked refund, and books it back if it has failed. */
+/** Asks the gateway about a booked refund, and reverses the booking if the refund has failed. */
 async function recordFailedRefund(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
   const booked = await queries.findBookedRefund(deps.sql, payment);
   if (!booked) return;
@@ -263,11 +264,11 @@ async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<Ou
     });
   }
   const refundedPaise = await withMoneyLease(deps.sql, surplus, async (lease) => {
-    // An operator may have settled it before this process had the lease.
+    // An operator may have settled it before this process got the lease.
     const current = await queries.claimSurplus(deps.sql, surplus);
     if (!current || current.settledPaise !== null || current.leftPaise <= 0) return 0;
     const { leftPaise: amountPaise } = current;
-    // Only the payment of an order is held.
+    // Only an order's own payment is held.
     const mayBeTransferred = false;
     await refundPayment(deps, { order: surplus, lease, amountPaise, mayBeTransferred, reason });
     return amountPaise;
@@ -284,7 +285,10 @@ async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<Ou
   return outgoingMails(mails, written);
 }
 
-/** The bank may take the money of the payment: refunded as well, the buyer would have it twice. */
+/**
+ * With an open chargeback the bank may take the money of the payment. If it were also refunded, the buyer would get
+ * it twice.
+ */
 async function assertNoOpenChargeback(sql: Sql, payment: PaymentRef): Promise<void> {
   const chargeback = await queries.findOpenChargeback(sql, payment);
   if (chargeback) throw new NotYet(`The chargeback ${chargeback.reversalId} is open`);
@@ -339,8 +343,8 @@ async function transferWith(
 }
 
 /**
- * The account that was active when the payment was captured. A sandbox account is created when first needed;
- * in production an operator adds the real one.
+ * The linked account of the payment, frozen when it was captured. A sandbox account is created when it is first
+ * needed; in production an operator adds the real one.
  */
 async function linkedAccountOf(
   { sql }: GatewayDeps,

@@ -1,16 +1,16 @@
 import type { Sql } from '../../db/client.ts';
 import type { CheckedAccount } from './linked-accounts.ts';
 
-/** A linked account of production that is due, as it was recorded last. */
+/** A linked account of production to be checked, as it was last recorded. */
 export type AccountToCheck = Omit<CheckedAccount, 'checkAgainMs'> & {
   merchantId: string;
   receivesTransfers: boolean;
-  /** When a changed account becomes active; null of the active one. */
+  /** When a changed account becomes active. Null for the active one. */
   activeFrom: Date | null;
 };
 
 /**
- * Takes the linked account of production that has been due for longest: one that is active, or that will be.
+ * Takes the linked account of production that has been due for a check for longest. It is active or will be.
  *
  * @param gateways the names of the gateways that can be asked
  * @param retryMs after this time it is due again, if no answer is recorded
@@ -44,7 +44,7 @@ export async function takeAccountToCheck(
 }
 
 /**
- * Records what the gateway reports of an account.
+ * Records what the gateway reports about an account.
  *
  * @returns whether it receives transfers; undefined if the account is no longer the merchant's
  */

@@ -6,14 +6,14 @@ import type { GatewayDeps, Gateways } from '../gateway/gateways.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
 import * as queries from '../queries.ts';
 
-/** The states that a gateway reports. `missing`: the gateway no longer has the account. */
+/** The states of a linked account. `missing`: the gateway no longer has it. */
 export type LinkedAccountState = GatewayLinkedAccount['state'] | 'missing';
 
-/** A linked account of production, and what its gateway has just reported of it. */
+/** A linked account of production, and what its gateway has just reported about it. */
 export interface CheckedAccount {
   gateway: string;
   linkedAccountId: string;
-  /** `unknown` also if the gateway is not configured for production, and so was not asked. */
+  /** Also `unknown` if the gateway is not configured for production and was not asked. */
   state: LinkedAccountState;
   /** The gateway makes no transfers to it before this time. */
   transfersFrom: Date;
@@ -22,14 +22,14 @@ export interface CheckedAccount {
 }
 
 const HOUR_MS = 3_600_000;
-/** An activated account can be suspended; every other one can be activated. */
+/** An activated account can be suspended, and every other one can be activated. */
 const checkAgainMs = (state: LinkedAccountState) => (state === 'activated' ? 24 : 1) * HOUR_MS;
 
 /**
- * Asks the gateway for an account that an operator wants to give to a merchant in production.
+ * Asks the gateway about an account that an operator wants to give to a merchant in production.
  *
  * @throws DomainError `BAD_REQUEST` if the gateway has no such account or refuses to report it;
- *   `GATEWAY_UNAVAILABLE` if it cannot be asked now. The message says what the operator can do.
+ * `GATEWAY_UNAVAILABLE` if it cannot be asked now. The message says what the operator can do
  */
 export async function checkLinkedAccount(
   gateways: Gateways,
@@ -70,15 +70,14 @@ function refusalOf(error: unknown, gateway: string, linkedAccountId: string): un
   return new DomainError('GATEWAY_UNAVAILABLE', message, { cause: error });
 }
 
-/** The most accounts in one run, and for how long: after both, the next run continues. */
+/** The most accounts in one run, and its longest time. The next run continues. */
 const ACCOUNTS_PER_RUN = 100;
 const RUN_FOR_MS = 15_000;
 
 /**
- * Asks the gateways again for the linked accounts of production that are due: once an hour, and once a
- * day for an activated one. So a merchant becomes ready, or is no longer, without an operator. One that waits
- * to become active is asked for, too, so that an operator knows before. A failure is logged, and does not stop the
- * rest.
+ * Asks the gateways about the linked accounts of production that are due: activated ones daily, others hourly. So a
+ * merchant becomes ready, or stops being ready, without an operator. Accounts that wait to become active are
+ * checked, too, so that an operator knows of a problem before. A failure is logged, and does not stop the rest.
  */
 export async function checkLinkedAccounts(deps: GatewayDeps): Promise<void> {
   const endsAtMs = performance.now() + RUN_FOR_MS;

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 
-/** Longer than a request that moves money and the look-ups after it, each with its time-out. */
+/** Longer than a request that moves money and the look-ups after it, including their time-outs. */
 const MONEY_LEASE_SECONDS = 60;
 
-/** One process may move the money of one payment while it has this lease. */
+/** Allows one process to move the money of one payment. */
 export interface MoneyLease extends Readonly<PaymentRef> {
   readonly token: string;
 }
 
-/** Another process is moving the money of this payment, or has taken over from this one. */
+/** Another process is moving the money of this payment, or has taken over the lease. */
 export class MoneyLeaseTaken extends Error {
   override readonly name = 'MoneyLeaseTaken';
 
@@ -19,21 +19,21 @@ export class MoneyLeaseTaken extends Error {
   }
 }
 
-/** A random token: a statement that renews or ends a lease must match it. */
+/** A random token. Statements that renew or end a lease must match it. */
 export const newMoneyToken = (): string => randomUUID();
 
-/** True for a payment `p` without a lease. It uses real time, even when tests skip time. */
+/** SQL: payment `p` has no lease. It uses real time, even when tests skip time. */
 export const isMoneyFree = (sql: Sql) => sql`
   (p.money_lease_ends_at IS NULL OR p.money_lease_ends_at < clock_timestamp())`;
 
-/** The assignments of a statement that takes or renews a lease. */
+/** SQL: the assignments that take or renew a lease. */
 export const leaseColumns = (sql: Sql, token: string) => sql`
   money_lease_token = ${token},
   money_lease_ends_at = clock_timestamp() + ${MONEY_LEASE_SECONDS} * interval '1 second'`;
 
 /**
- * Moves the money of a payment while no other process does. A gateway's transfers may have no
- * idempotency key, so two processes that find none at the same time would both make one.
+ * Moves the money of a payment while no other process does. A gateway's transfers may have no idempotency key, so
+ * two processes that find no transfer at the same time would both make one.
  *
  * @throws MoneyLeaseTaken, and what `move` throws
  */
@@ -56,8 +56,8 @@ export async function withMoneyLease<Result>(
 }
 
 /**
- * Checks, right before a request that moves money, that this process still has the lease, and
- * extends it: the process may have been suspended, or have waited long for the gateway.
+ * Checks, directly before a request that moves money, that this process still has the lease, and extends it. The
+ * process may have been suspended, or have waited long for the gateway.
  *
  * @throws MoneyLeaseTaken
  */

@@ -2,7 +2,7 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { TransferPayout } from '../gateway/gateway.ts';
 
-/** Records with which payout a released transfer was settled. The first one that is recorded counts. */
+/** Records the payout that settled a released transfer. The first recorded payout is kept. */
 export async function writePayout(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,

@@ -4,7 +4,6 @@ import type { OrderMail, SurplusReason, WrittenMail } from '../../orders/public.
 import { mailRows } from '../../orders/public.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 
-/** A capture that its order cannot take. */
 export interface SurplusRow extends OrderGateway, PaymentRef {
   orderNumber: string;
   amountPaise: number;
@@ -12,16 +11,15 @@ export interface SurplusRow extends OrderGateway, PaymentRef {
   leftPaise: number;
   reason: SurplusReason;
   processedAt: Date | null;
-  /** What an operator recorded as refunded outside the gateway; null if none did. */
+  /** The amount that an operator recorded as refunded outside the gateway. Null if none did. */
   settledPaise: number | null;
 }
 
 /**
- * Claims a capture for its refund if its order cannot take it: it did not make the order PAID, and
- * the order can no longer be paid or the amount differs. A capture that is not whole is not
- * refunded: it has raised an alert. Nor is one that the gateway has not confirmed. The same statement adds the ledger line to `surplus` and
- * locks the order: a cancel that comes before it has the refund added to the order here, and a
- * cancel that comes after it adds the refund itself.
+ * Claims a capture for its refund if its order cannot take it: it did not make the order PAID, and the order can no
+ * longer be paid or the amount differs. A capture that is not whole, or that the gateway has not confirmed, is not
+ * claimed. The same statement adds the ledger line to `surplus` and locks the order. If the order was cancelled
+ * before, this statement adds the refund to the order; a later cancel adds it itself.
  *
  * @returns undefined when the capture is not surplus
  */
@@ -68,8 +66,8 @@ export async function claimSurplus(
 /**
  * Records that a surplus capture is refunded. A CANCELLED order shows its earliest refund.
  *
- * @param mails what the buyer is told, written with it
- * @returns the mails that this call has written
+ * @param mails the mails to the buyer, written by the same statement
+ * @returns the mails that this call wrote
  */
 export async function finishSurplus(
   sql: Sql,
@@ -108,7 +106,7 @@ export async function finishSurplus(
   return row?.mails ?? [];
 }
 
-/** The captures of an order whose surplus refund has begun and has not ended. */
+/** Finds the captures of an order whose surplus refund has begun and not ended. */
 export async function findUnprocessedSurplus(sql: Sql, orderNumber: string): Promise<PaymentRef[]> {
   return sql<PaymentRef[]>`
     SELECT gateway, gateway_payment_id FROM surplus_refunds

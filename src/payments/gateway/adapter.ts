@@ -3,35 +3,33 @@ import type { Environment } from '../../domain/index.ts';
 import type { Settings, WholeOf } from '../../settings.ts';
 import type { PaymentGateway } from './gateway.ts';
 
-/** The log of gateway calls; a pino logger fits. */
+/** Receives log lines of gateway calls; a pino logger fits. */
 export type CallLog = Pick<Logger, 'info' | 'warn'>;
 
 /**
- * A request to a gateway's API, and its answer as it came: with personal data of buyers. Headers are left
- * out, because they have the keys.
+ * A request to a gateway's API and its answer, with personal data of buyers. Headers are left out, because they
+ * contain the keys.
  */
 export interface GatewayExchange {
   method: string;
   /** Without the address of the API and without the query. */
   path: string;
   query: Readonly<Record<string, string | number>>;
-  /** The body of the request; null if it had none. */
+  /** Null if it had no body. */
   request: unknown;
-  /** The HTTP status; null if no answer came. */
+  /** The HTTP status. Null if no answer came. */
   status: number | null;
-  /** The body of the answer; null if no answer came, or one that is not JSON. */
+  /** The body of the answer. Null if no answer came, or one that is not JSON. */
   answer: unknown;
 }
 
-/** What an adapter receives besides its settings. */
 export interface GatewayOptions {
   /** The limit for each call, including connecting and reading. */
   timeoutMs: number;
-  /** Receives one line for each call. */
   log: CallLog;
-  /** Raises the alert about a part of an answer that is left out because its form is unknown. */
+  /** Raises an alert about a part of an answer that is left out because its form is unknown. */
   onNotUnderstood: (operation: string, cause: Error) => Promise<void>;
-  /** Receives each exchange with the gateway's API once it has ended; for a record of them. */
+  /** Receives each exchange with the gateway's API when it has ended, to record it. */
   onAnswer?: ((exchange: GatewayExchange) => void) | undefined;
 }
 
@@ -50,7 +48,7 @@ export interface CallbackForm {
  * `src/payments/gateway/adapters.ts` lists it.
  */
 export interface GatewayAdapter<Group extends Settings = Settings> {
-  /** Stored with every order and payment, so it never changes: lower-case letters and digits. */
+  /** Lower-case letters and digits. It is stored with every order and payment, so it never changes. */
   readonly name: string;
   /** Its settings, named without the prefix `SANDBOX_<NAME>_` or `PRODUCTION_<NAME>_`. */
   settings(environment: Environment): Group;

@@ -2,29 +2,28 @@ import { randomUUID } from 'node:crypto';
 import type { PaymentGateway } from './gateway.ts';
 import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
 
-/** One thing that the service needs of a gateway, and whether it has it. */
+/** A requirement of the service on a gateway, and whether it is met. */
 export interface GatewayCheck {
   what: string;
   isOk: boolean;
   /** What was found, or the gateway's reason. */
   found: string;
-  /** What an operator does about it; null if it is there. */
+  /** What an operator does about it. Null if it is met. */
   remedy: string | null;
 }
 
-/** The amount of every session of a check. */
 export const AMOUNT_PAISE = 500;
-/** Longer than the least time of every gateway's sessions. */
+/** Longer than the shortest session of every gateway. */
 export const SESSION_MS = 16 * 60_000;
 
-/** The gateway answered, and not with what the service needs. The message is what was found. */
+/** The answer of the gateway is not what the service needs. The message says what was found. */
 export class CheckFailed extends Error {
   override readonly name = 'CheckFailed';
 }
 
 const FAILURES = [GatewayRefused, GatewayUnavailable, CheckFailed];
 
-/** One question to the gateway, and what its answer says. */
+/** A question to the gateway, and how its answer is described. */
 interface Question<Found> {
   what: string;
   remedy: string;
@@ -32,10 +31,8 @@ interface Question<Found> {
   textOf: (found: Found) => string;
 }
 
-/** Receives each check when it has ended. */
 export type OnCheck = (check: GatewayCheck) => void;
 
-/** Collects the checks of a gateway. */
 export function createChecks(onCheck: OnCheck) {
   const checks: GatewayCheck[] = [];
   const add = (check: GatewayCheck) => {
@@ -62,15 +59,13 @@ export function createChecks(onCheck: OnCheck) {
     },
   };
 }
-/** The checks of a gateway so far. */
 export type Checks = ReturnType<typeof createChecks>;
 
 /**
- * Asks a gateway for everything that the service needs of it, without moving money: it opens a payment
- * session that has no buyer, and closes it again. What cannot be asked because an earlier check failed is
- * left out.
+ * Checks that a gateway has everything that the service needs, without moving money: it opens a payment session
+ * without a buyer, and closes it again. Checks that depend on a failed one are left out.
  *
- * @param linkedAccountId the account of a merchant; without it that check is left out
+ * @param linkedAccountId a merchant's account; without it, that check is left out
  */
 export async function checkGateway(
   gateway: PaymentGateway,

@@ -16,7 +16,7 @@ import { listCapturedPayments } from '../operators/operator-queries.ts';
 /** Longer than the 10 s time-out of one gateway call, shorter than five such calls. */
 const WAIT_MS = 20_000;
 
-/** The activities that call the gateway until it succeeds, with a description for operators. */
+/** For each activity that calls the gateway until it succeeds, a description for operators. */
 const GATEWAY_CALLS: Readonly<Record<string, string>> = {
   releaseFunds: 'release of the funds',
   refundPayment: 'refund of the buyer',
@@ -24,7 +24,6 @@ const GATEWAY_CALLS: Readonly<Record<string, string>> = {
   closePaymentSession: 'closing of the payment session',
 };
 
-/** What reading an order's pending gateway calls needs. */
 export interface GatewayCallDeps {
   sql: Sql;
   inspector: WorkflowInspector;
@@ -36,7 +35,7 @@ export interface GatewayCall extends PendingActivity {
   what: string;
 }
 
-/** @throws Error after `timeoutMs`: the deadline of a call does not include a connection that fails */
+/** @throws Error after `timeoutMs`, because the deadline of a call does not cover a failing connection */
 export async function within<Result>(call: Promise<Result>, timeoutMs: number): Promise<Result> {
   const late = delay(timeoutMs, undefined, { ref: false }).then(() => {
     throw new Error(`Temporal has not answered within ${timeoutMs / 1000} s`);
@@ -44,7 +43,7 @@ export async function within<Result>(call: Promise<Result>, timeoutMs: number): 
   return Promise.race([call, late]);
 }
 
-/** The workflows of the order and of its surplus refunds, if Temporal has them. */
+/** Finds the workflows of the order and of its surplus refunds, if Temporal has them. */
 export async function inspectOrder(
   { sql, inspector }: GatewayCallDeps,
   orderNumber: string,
@@ -60,7 +59,6 @@ export async function inspectOrder(
   return views.filter((view) => view !== null);
 }
 
-/** The pending gateway calls of these workflows. */
 export function gatewayCallsOf(workflows: readonly WorkflowView[]): GatewayCall[] {
   return workflows.flatMap(({ pending }) =>
     pending.flatMap((activity) => {
@@ -70,14 +68,14 @@ export function gatewayCallsOf(workflows: readonly WorkflowView[]): GatewayCall[
   );
 }
 
-/** A retried call, and the result of the attempt as far as it is known. */
+/** A retried call, and the result of its attempt if it is known. */
 export type RetriedCall = GatewayCall & { result: TryOutcome };
 
 /**
- * Retries every waiting gateway call of an order immediately, and waits for the results. The audit row
- * is written first, so that every requested retry is recorded.
+ * Retries every waiting gateway call of an order immediately, and waits for the results. The audit row is written
+ * first, so that every requested retry is recorded.
  *
- * @param waitMs how long; 20 s if absent
+ * @param waitMs how long it waits for results; 20 s if absent
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`; `INVALID_STATE` when nothing waits
  */
 export async function retryGatewayCalls(

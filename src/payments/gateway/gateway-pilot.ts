@@ -18,35 +18,30 @@ import type {
 } from './gateway.ts';
 import { GatewayNotUnderstood, GatewayUnavailable, isCaptured, moneyKey } from './gateway.ts';
 
-/** The order number that the sessions of a pilot name: no order has it. */
+/** The order number in the sessions of a pilot. No order has it. */
 export const PILOT_ORDER_NUMBER = 'GATEWAY-PILOT';
 
-/** How a pilot runs. */
 export interface PilotOptions {
   linkedAccountId: string;
-  /** Receives the session to be paid when it is open; the pilot continues after it. */
+  /** Receives the session that is to be paid. The pilot continues when it has returned. */
   onOpened: (session: OpenedSession) => void | Promise<void>;
-  /** Receives each check when it has ended. */
   onCheck?: OnCheck;
-  /** The wait before the gateway is asked again. */
   intervalMs?: number;
-  /** How long the payment may take: less than its session is open. */
+  /** How long the payment may take. It must be less than the session is open. */
   paymentWithinMs?: number;
-  /** How long a hold and a release may take, each. */
   transferWithinMs?: number;
-  /** How long the pilot waits for the refund; one that is still pending then is no failure. */
+  /** How long the pilot waits for the refund. A refund that is still pending then is not a failure. */
   refundWithinMs?: number;
 }
 
-/** What the steps of a pilot share. */
 interface Pilot extends Required<PilotOptions> {
   gateway: PaymentGateway;
   checks: Checks;
 }
 
 /**
- * Makes the checks of `checkGateway`; then opens a session of INR 5, waits until it is paid, and holds,
- * releases and refunds the payment. The first failure ends it, and its remedy says where the money is.
+ * Makes the checks of `checkGateway`; then opens a session of INR 5, waits until it is paid, and holds, releases and
+ * refunds the payment. It stops at the first failure, whose remedy says where the money is.
  *
  * @returns the checks, one for each step
  */
@@ -100,7 +95,7 @@ const openSession = ({ gateway }: Pilot, expiresAtMs: number, description: strin
     description,
   });
 
-/** Adapters open a session for the gateway's least time if it is to end earlier. */
+/** Adapters use the gateway's shortest time if a session is to end earlier. */
 const shortestSession = (pilot: Pilot) => ({
   what: 'the shortest payment session',
   remedy: 'Ask the gateway for the least time of a payment session.',
@@ -120,7 +115,7 @@ const sessionToPay = (pilot: Pilot) => ({
   textOf: ({ gatewaySessionId }: OpenedSession) => gatewaySessionId,
 });
 
-/** At the end of the time the session is closed, and a payment of the last moment counts. */
+/** At the end of the time the session is closed. A payment of the last moment counts. */
 const paymentOn = (
   { gateway, intervalMs, paymentWithinMs }: Pilot,
   { gatewaySessionId }: OpenedSession,
@@ -141,7 +136,7 @@ const paymentOn = (
     `${gatewayPaymentId}, names ${orderNumber === null ? 'no' : 'its'} order`,
 });
 
-/** A step after the payment; what it returns is what was found. */
+/** A step after the payment. It returns what was found. */
 interface Step {
   what: string;
   remedy: string;
@@ -268,7 +263,7 @@ function refundSteps(pilot: Pilot, { gatewayPaymentId }: GatewayPayment): Step[]
 }
 
 /**
- * Asks again, even if the gateway was unavailable, until the answer is as wanted or the time is over.
+ * Repeats a question, even if the gateway was unavailable, until the answer is as wanted or the time is over.
  *
  * @returns the last answer
  * @throws GatewayUnavailable after the time; GatewayRefused and GatewayNotUnderstood immediately

@@ -8,14 +8,14 @@ export interface RecordedExchange extends GatewayExchange {
   at: string;
 }
 
-/** What a pilot has found, and each request of it with its answer, in their order. */
+/** The results of a pilot, and each of its requests with the answer, in order. */
 export interface GatewayRecord extends OrderGateway {
   linkedAccountId: string;
   checks: GatewayCheck[];
   exchanges: RecordedExchange[];
 }
 
-/** The exchange without personal data of buyers. Paths and queries have only ids, times and counts. */
+/** Removes personal data of buyers. Paths and queries contain only ids, times and counts. */
 export function recorded({ request, answer, ...rest }: GatewayExchange): RecordedExchange {
   const at = new Date().toISOString();
   return { at, ...rest, request: redactedForRecord(request), answer: redactedForRecord(answer) };

@@ -3,16 +3,16 @@ import { limiterByEnvironment } from '../../http/limits/slots.ts';
 import { tooManyRequests } from '../../http/responses/errors.ts';
 import { createLimiter } from '../../limiter.ts';
 
-/** How many requests wait for a payment gateway at the same time in one environment: of one merchant, and of all. */
+/** The most requests that wait for a payment gateway in one environment: of one merchant, and of all. */
 export const WAITING_FOR_GATEWAY = { ofOne: 16, ofAll: 64 };
 
-/** How long a request waits for a slot: a gateway that works frees several in that time. */
+/** How long a request waits for a slot. A gateway that works frees several in that time. */
 const SLOT_TIMEOUT_MS = 400;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Limits the requests that wait for a gateway's answer, by merchant. They take no turn of those that change orders, so
- * that a gateway which does not answer delays no other request, and one merchant leaves slots to others.
+ * Limits the requests that wait for a gateway's answer, by merchant. They use no slots of the requests that change
+ * orders, so that a gateway which does not answer delays no other request, and one merchant leaves slots to others.
  */
 export const createGatewaySlots = (): LimiterByEnvironment =>
   limiterByEnvironment(() =>

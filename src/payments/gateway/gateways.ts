@@ -10,39 +10,33 @@ import type { PaymentGateway } from './gateway.ts';
 import { GatewayUnavailable } from './gateway.ts';
 import { alertNotUnderstood, observedGateway } from './observed-gateway.ts';
 
-/** The gateway and environment of an order and of its payments, sessions and refunds. */
+/** Identifies the gateway and environment of an order, its payments, sessions and refunds. */
 export interface OrderGateway {
   /** The name of the gateway's adapter. */
   gateway: string;
   environment: Environment;
 }
 
-/** A configured gateway, with its name and environment. */
 export interface ConfiguredGateway extends OrderGateway {
   port: PaymentGateway;
 }
 
 /** The configured gateways. A gateway that is not configured is never simulated. */
 export interface Gateways {
-  /**
-   * The gateway of an order, which never changes.
-   *
-   * @throws GatewayUnavailable if it is not configured
-   */
+  /** The gateway of an order, which never changes. @throws GatewayUnavailable if it is not configured */
   forOrder(order: OrderGateway): PaymentGateway;
   /** The same, but null if it is not configured. */
   find(order: OrderGateway): PaymentGateway | null;
   readonly all: readonly ConfiguredGateway[];
 }
 
-/** What calling a gateway and recording its answer needs. */
 export interface GatewayDeps {
   sql: Sql;
   gateways: Gateways;
   log: Logger;
 }
 
-/** The settings of every gateway, by environment and name; undefined if it is not configured. */
+/** The settings of every gateway, by environment and name. Undefined if it is not configured. */
 export type GatewaySettings = Readonly<
   Record<Environment, Readonly<Record<string, WholeOf<Settings> | undefined>>>
 >;
@@ -50,7 +44,7 @@ export type GatewaySettings = Readonly<
 /**
  * Creates the gateway of each adapter and environment that has settings.
  *
- * @param deps for alerts about answers that an adapter does not understand
+ * @param deps used to raise alerts about answers that an adapter does not understand
  * @param options what every adapter receives besides its settings
  * @throws Error if an adapter's name is not allowed or used twice
  */
@@ -96,12 +90,11 @@ function assertNames(adapters: readonly GatewayAdapter[]): void {
     throw new Error(`Two gateways have the same name: ${names.join()}`);
 }
 
-/** The subject of an alert about a payment. */
 export function paymentSubject({ gateway, gatewayPaymentId }: PaymentRef): string {
   return gatewaySubject(gateway, gatewayPaymentId);
 }
 
-/** `gateway:id`, for alerts and lists: a gateway's ids are unique at that gateway only. */
+/** `gateway:id`, for alerts and lists, because ids are unique at one gateway only. */
 export function gatewaySubject(gateway: string, id: string): string {
   return `${gateway}:${id}`;
 }

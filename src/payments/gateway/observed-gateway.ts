@@ -5,12 +5,12 @@ import type { PaymentGateway } from './gateway.ts';
 import { GatewayNotUnderstood, GatewayRefused, GatewayUnavailable } from './gateway.ts';
 
 /**
- * `done`: the gateway answered. `refused`: it refused, and would refuse a repeat. `unavailable`: it did
- * not answer, or not in time. `stopped`: the service itself ended the call, before any money moved.
+ * `done`: the gateway answered. `refused`: it refused, and would refuse a repeat. `unavailable`: it did not answer
+ * in time. `stopped`: the service itself ended the call, before any money moved.
  */
 export const GATEWAY_OUTCOMES = ['done', 'refused', 'unavailable', 'stopped'] as const;
 
-/** A call of the port that has ended; it may have been several HTTP requests. */
+/** A call of the port that has ended. It may have made several HTTP requests. */
 export interface GatewayCallResult {
   readonly gateway: string;
   readonly environment: string;
@@ -30,7 +30,7 @@ function outcomeOf(error: unknown): GatewayCallResult['outcome'] {
   return error instanceof GatewayUnavailable ? 'unavailable' : 'stopped';
 }
 
-/** @returns what raises the alert about an answer, or a part of one, that the adapter does not understand */
+/** @returns a function that raises an alert about an answer, or a part of one, that the adapter does not understand */
 export function alertNotUnderstood(
   deps: AlertDeps,
   at: Pick<GatewayCallResult, 'gateway' | 'environment'>,
@@ -46,8 +46,8 @@ export function alertNotUnderstood(
 }
 
 /**
- * The same gateway, which reports the result of each call to {@link onGatewayCallEnded}, and raises an alert
- * about an answer that the adapter does not understand.
+ * Wraps a gateway: reports the result of each call to {@link onGatewayCallEnded}, and raises an alert about an
+ * answer that the adapter does not understand.
  */
 export function observedGateway(
   deps: AlertDeps,
@@ -78,7 +78,7 @@ export function observedGateway(
       if (typeof member !== 'function' || typeof name !== 'string') return member;
       return (...args: unknown[]) => {
         const result: unknown = member.apply(target, args);
-        // `parseCallback` sends no request: it returns its result directly.
+        // `parseCallback` sends no request and returns its result directly.
         return result instanceof Promise ? observe(name, result) : result;
       };
     },

@@ -15,23 +15,23 @@ import { findBlockingReversals } from '../queries.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** What will happen to an order, for the confirmation of the operator who causes it. */
+/** What an operator's act will do to an order, shown before it is confirmed. */
 export interface Consequence {
   order: OrderRow;
-  /** Sentences that say where the money goes, and which status the order gets. */
+  /** Sentences that say where the money goes and which status the order gets. */
   sentence: string;
   amountPaise: number;
-  /** Who gets the amount, or has got it. */
+  /** Who gets, or has got, the amount. */
   to: 'the buyer' | 'the merchant';
-  /** Of a settlement: whether only captures are settled that the order could not take. */
+  /** For a settlement: true if it concerns only captures that the order could not take. */
   isOfSurplus?: boolean;
 }
 
-/** What a settlement that need not be checked means, for the same confirmation. */
+/** What a settlement without a check at the gateway means, for the same confirmation. */
 export const NOT_CHECKED =
   'If the gateway cannot be read, this is not checked: make sure that the gateway has not moved the money and will not.';
 
-/** How an amount in paise is written: `INR 499.50`. */
+/** Formats an amount in paise, such as `INR 499.50`. */
 type AmountText = (amountPaise: number) => string;
 
 /** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if there is no dispute to decide */
@@ -52,7 +52,9 @@ export async function consequenceOfDecision(
   return { order, sentence, amountPaise: order.amountPaise, to: `the ${winner}` };
 }
 
-/** @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if the order cannot be refunded, or its merchant can do it */
+/**
+ * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if the order cannot be refunded, or its merchant can do it
+ */
 export async function consequenceOfRefund(
   sql: Sql,
   amountText: AmountText,
@@ -108,7 +110,7 @@ export async function consequenceOfSettlement(
   return { order, sentence, amountPaise: surplusPaise, to: 'the buyer', isOfSurplus: true };
 }
 
-/** The outcome if the operator names none: that of the pending operation, or of a refund that has failed. */
+/** The default outcome: that of the pending operation, or of a refund that has failed. */
 export function outcomeOf(order: OrderRow): Settlement | undefined {
   const { pendingOperation } = order;
   if (pendingOperation?.kind === 'releasing') return 'released';
@@ -116,7 +118,7 @@ export function outcomeOf(order: OrderRow): Settlement | undefined {
   return isRefunding ? 'refunded' : undefined;
 }
 
-/** True while the refund of a REFUNDED order, which has failed after it was made, is made again. */
+/** True while the failed refund of a REFUNDED order is repeated. */
 export function hasFailedRefund({ status, refundProcessedAt }: OrderRow): boolean {
   return status === 'REFUNDED' && refundProcessedAt === null;
 }

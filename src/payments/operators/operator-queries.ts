@@ -14,25 +14,25 @@ export interface CapturedPayment extends PaymentRef {
   currency: string;
   /** The amount refunded at the gateway, if the capture is not whole. */
   refundedPaise: number;
-  /** This capture made the order PAID. */
+  /** True if this capture made the order PAID. */
   isOrders: boolean;
-  /** When the gateway held the funds for the merchant. */
   heldAt: Date | null;
   holdRefusedAt: Date | null;
-  /** Why it is refunded as surplus; null if it is not. */
+  /** Why it is refunded as surplus. Null if it is not. */
   surplusReason: string | null;
   refundedAt: Date | null;
-  /** The order's refund has failed after it was made, and is made again. */
+  /** True if the order's refund failed after it was made, and is repeated. */
   isRefundedAgain: boolean;
 }
 
-/** Of each kind, the most that a page of an order shows. */
+/** The most rows of each kind that the page of an order shows. */
 export const MOST_LISTED = 100;
 
 /**
- * Captures of an order, oldest first: the order's payment, those that wait for their refund, and the latest others.
+ * Lists captures of an order, oldest first: the order's payment, those that wait for their refund, and the latest
+ * others.
  *
- * @param most null: all of them
+ * @param most null lists all
  */
 export async function listCapturedPayments(
   sql: Sql,
@@ -58,13 +58,11 @@ export async function listCapturedPayments(
     .toSorted((one, two) => one.capturedAt.getTime() - two.capturedAt.getTime());
 }
 
-/** A payment session as operators see it. */
 export type PaymentSession = Pick<
   SessionRow,
   'sessionId' | 'gatewaySessionId' | 'state' | 'createdAt' | 'expiresAt'
 >;
 
-/** All payment sessions of an order, oldest first. */
 export async function listPaymentSessions(
   sql: Sql,
   orderNumber: string,
@@ -74,13 +72,12 @@ export async function listPaymentSessions(
     FROM payment_sessions WHERE order_number = ${orderNumber} ORDER BY session_id`;
 }
 
-/** A refund or chargeback made at the gateway itself. */
 export interface RecordedReversal extends Omit<Reversal, 'gatewayPaymentId'> {
   recordedAt: Date;
   endedAt: Date | null;
 }
 
-/** The latest reversals of an order, oldest first. */
+/** Lists the latest reversals of an order, oldest first. */
 export async function listReversals(sql: Sql, orderNumber: string): Promise<RecordedReversal[]> {
   const reversals = await sql<RecordedReversal[]>`
     SELECT reversal_id, kind, amount_paise, state, recorded_at, ended_at
@@ -89,14 +86,13 @@ export async function listReversals(sql: Sql, orderNumber: string): Promise<Reco
   return reversals.toReversed();
 }
 
-/** An operator's record of where the money is. */
 export interface RecordedSettlement {
   outcome: Settlement;
   reference: string | null;
   reason: string;
   actor: string;
   at: Date;
-  /** When the refunds and transfers at the gateway were read; null if they could not be. */
+  /** When the refunds and transfers at the gateway were read. Null if they could not be. */
   checkedAt: Date | null;
 }
 

@@ -26,13 +26,12 @@ import {
 /** An order has at most nine events, and a few more for each dispute and failed payment. */
 const MAX_DELIVERIES = 100;
 
-/** Everything that the database has about an order, as operators see it. */
 export type OrderView = Awaited<ReturnType<typeof readOrderView>>;
 
 /**
- * Reads what the database has about an order: the latest of each kind.
+ * Reads what the database has about an order, for operators: the latest rows of each kind.
  *
- * @param before reads the entries of the timeline before this place
+ * @param before only entries before this place in the timeline
  */
 export async function readOrderView(sql: Sql, order: OrderRow, before?: TimelinePlace) {
   const { orderNumber } = order;
@@ -114,7 +113,7 @@ function moneyOf(balances: readonly { account: string; balancePaise: number }[])
   };
 }
 
-/** A workflow of an order, with its page in the Temporal UI. */
+/** A workflow of an order, with the URL of its page in the Temporal UI. */
 export interface LinkedWorkflow extends Omit<WorkflowView, 'pending'> {
   /** Null if no Temporal UI is configured. */
   link: string | null;
@@ -124,14 +123,12 @@ export interface LinkedWorkflow extends Omit<WorkflowView, 'pending'> {
 export interface OrderWorkflowsView {
   workflows: LinkedWorkflow[];
   gatewayCalls: GatewayCall[];
-  /** Why Temporal cannot be read, in one line; null if it was. */
+  /** One line. Null if Temporal was read. */
   temporalProblem: string | null;
 }
 
-/** What reading an order's workflows needs. */
 export interface WorkflowViewDeps extends GatewayCallDeps {
   temporalNamespace: string;
-  /** Temporal's Web UI. */
   temporalUiUrl?: string | undefined;
 }
 

@@ -5,10 +5,9 @@ import { HOLDING_STATUSES } from '../../domain/index.ts';
 import type { PendingActivity, WorkflowInspector } from '../../temporal/pending-activities.ts';
 import { gatewayCallsOf, within } from '../gateway/gateway-calls.ts';
 
-/** Money that normally moves within seconds is stuck after this time. */
+/** Money that normally moves within seconds counts as stuck after this time. */
 const STUCK_AFTER_MINUTES = 5;
 
-/** What has not happened: the closing of a payment session, or a movement of money. */
 export type StuckKind =
   | 'closing'
   | 'releasing'
@@ -26,9 +25,9 @@ export interface StuckMoney {
   amountPaise: number;
   /** When it was due or began. */
   since: Date;
-  /** False for a release that is due and may not begin: the merchant is not active, for example. */
+  /** False for a release that is due but may not begin, for example because the merchant is not active. */
   hasBegun: boolean;
-  /** The workflow that retries it; null for a hold, which reconciliation retries. */
+  /** The workflow that retries it. Null for a hold, which reconciliation retries. */
   workflowId: string | null;
   /** When the gateway last refused a hold. */
   refusedAt: Date | null;
@@ -37,8 +36,8 @@ export interface StuckMoney {
 type StuckRow = Omit<StuckMoney, 'workflowId'> & { gateway: string; gatewayPaymentId: string };
 
 /**
- * Finds closings, releases, refunds, also repeated ones and those of surplus payments, and holds that have been under way for more than
- * five minutes, the longest first.
+ * Finds closings, releases, refunds (also repeated ones and those of surplus payments) and holds that have been in
+ * progress for more than five minutes, the longest first.
  *
  * @returns at most `limit`, and whether there are more
  */
@@ -100,7 +99,7 @@ function surplusRefunds(sql: Sql, most: number) {
     ORDER BY s.started_at LIMIT ${most}`;
 }
 
-/** Refunds of orders that have failed after they were made. */
+/** Refunds of orders that failed after they were made. */
 function failedRefunds(sql: Sql, most: number) {
   return sql`
     SELECT 'refunding_again', o.order_number, o.merchant_id, o.environment, o.amount_paise,
@@ -123,13 +122,12 @@ function holds(sql: Sql, most: number) {
     ORDER BY p.captured_at LIMIT ${most}`;
 }
 
-/** One request to Temporal for each of them: a page shows no more. */
+/** Each needs a request to Temporal. A page shows no more. */
 const MAX_INSPECTED = 10;
 
-/** The page waits no longer for Temporal. */
+/** A page waits no longer for Temporal. */
 const INSPECT_TIMEOUT_MS = 2000;
 
-/** What Temporal has of a stuck movement of money. */
 export type StuckCall =
   /** The call that is retried. */
   | Pick<PendingActivity, 'state' | 'attempt' | 'lastError' | 'lastTriedAt' | 'nextTryAt'>

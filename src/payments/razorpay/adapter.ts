@@ -2,7 +2,7 @@ import type { GatewayAdapter } from '../gateway/adapter.ts';
 import { EVENT_ID_HEADER, SIGNATURE_HEADER } from './callbacks.ts';
 import { razorpaySettings } from './settings.ts';
 
-/** The adapter of Razorpay, and of the gateway simulator, which implements Razorpay's HTTP API. */
+/** The adapter for Razorpay, and for the gateway simulator, which implements Razorpay's HTTP API. */
 export const razorpay = {
   name: 'razorpay',
   settings: razorpaySettings,

@@ -18,7 +18,7 @@ import type { Payment } from './schemas.ts';
 
 /** The header with the signature (webhooks/validate-test). */
 export const SIGNATURE_HEADER = 'X-Razorpay-Signature';
-/** The header with the event's id, the same for every delivery of the event; it is not signed. */
+/** The id of the event, the same for every delivery of it. It is not signed. */
 export const EVENT_ID_HEADER = 'X-Razorpay-Event-Id';
 
 function header(headers: CallbackHeaders, name: string): string | undefined {
@@ -26,7 +26,7 @@ function header(headers: CallbackHeaders, name: string): string | undefined {
   return typeof value === 'string' ? value : value?.[0];
 }
 
-/** HMAC-SHA256 of the raw bytes, in hex (webhooks/validate-test), compared in constant time. */
+/** Checks the HMAC-SHA256 of the raw bytes, in hex (webhooks/validate-test), in constant time. */
 function isSigned(rawBody: Uint8Array, signature: string, secret: string): boolean {
   if (!/^[0-9a-f]{64}$/i.test(signature)) return false;
   const expected = createHmac('sha256', secret).update(rawBody).digest();
@@ -68,7 +68,7 @@ const transferEvent =
 const paymentIn = (part: { entity: Payment } | undefined) =>
   part === undefined ? null : presentPayment(part.entity);
 
-/** The readers of the events in use. The payload is a snapshot from the time of the event. */
+/** The readers of the used events. The payload is a snapshot from the time of the event. */
 const READERS: Readonly<Record<string, (payload: unknown) => EventBody>> = {
   'qr_code.credited': paymentEvent,
   'qr_code.closed': (payload) => ({

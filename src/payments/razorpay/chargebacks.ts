@@ -19,7 +19,7 @@ export function createChargebacks(
     },
 
     async listNewestChargebacks() {
-      // Of the parameters of other lists, api/disputes/fetch-all shows only `count`.
+      // api/disputes/fetch-all documents only `count` of the parameters of other lists.
       const newest = { path: DISPUTES, query: { count: 100 }, isPaged: false };
       const source = { ...newest, mayLeaveOut: () => true };
       const disputes = await listAll(client, 'listNewestChargebacks', source, disputeSchema);

@@ -7,17 +7,16 @@ import { GatewayNotUnderstood, GatewayRefused, GatewayUnavailable } from '../gat
 import { redacted } from '../gateway/redaction.ts';
 import { errorSchema } from './schemas.ts';
 
-/** The result of one HTTP call, by what it says about the requested operation. */
+/** The result of an HTTP call: what it says about the requested operation. */
 export type Answer<Value> =
   | { kind: 'done'; value: Value }
-  /** Razorpay refused: the operation was not done, and a repeat would be refused too. */
+  /** Razorpay refused: the operation was not done, and a repeat would be refused, too. */
   | { kind: 'refused'; code: string; description: string }
   /** The request did not reach Razorpay, or its rate limit rejected it: nothing was done. */
   | { kind: 'not_sent'; detail: string; cause?: unknown }
-  /** The operation may have been done. `isNotUnderstood`: the answer is of no known form. */
+  /** The operation may have been done. `isNotUnderstood`: the answer has no known form. */
   | { kind: 'unknown'; detail: string; cause?: unknown; isNotUnderstood?: true };
 
-/** A result other than success. */
 export type Failure = Exclude<Answer<never>, { kind: 'done' }>;
 
 /** One HTTP request to Razorpay's API or the gateway simulator. */
@@ -27,13 +26,12 @@ export interface Call {
   query?: Readonly<Record<string, string | number>>;
   body?: Readonly<Record<string, unknown>>;
   headers?: Readonly<Record<string, string>>;
-  /** Aborts the call; an operation of several calls shares one. Default: the client's time-out. */
+  /** Aborts the call. An operation of several calls shares one signal. Default: the client's time-out. */
   signal?: AbortSignal;
 }
 
-/** Makes HTTP calls to Razorpay. */
 export interface RazorpayClient {
-  /** Never throws; a response that does not match the schema is `unknown`. */
+  /** Never throws. A response that does not match the schema is `unknown`. */
   call<Value>(call: Call, schema: z.ZodType<Value>): Promise<Answer<Value>>;
   /** Reports an item of a list that is left out because its form is unknown. */
   readonly onNotUnderstood: GatewayOptions['onNotUnderstood'];
@@ -77,10 +75,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The characters of a body that an alert shows. */
+/** The number of characters of a body that an alert shows. */
 const MOST_SHOWN = 2000;
 
-/** The codes of temporary failures of Razorpay and its banks, with any HTTP status. */
+/** Razorpay's and its banks' codes of temporary failures, which come with any HTTP status. */
 const TRANSIENT_CODES = new Set(['SERVER_ERROR', 'GATEWAY_ERROR']);
 /**
  * Temporary failures that the documents show with status 400 (api/qr-codes/close) and with 409
@@ -217,7 +215,6 @@ export function createRazorpayClient(options: ClientOptions): RazorpayClient {
   };
 }
 
-/** The port's error for a failed call. */
 export function gatewayError(operation: string, failure: Failure): Error {
   if (failure.kind === 'refused') {
     return new GatewayRefused(operation, failure.code, failure.description);

@@ -12,7 +12,6 @@ import { createSandboxBank } from './sandbox-bank.ts';
 import { createSessions } from './sessions.ts';
 import { createTransfers } from './transfers.ts';
 
-/** The credentials and limits of one environment. */
 export interface RazorpayGatewayOptions {
   /** `https://api.razorpay.com`, or the simulator's address. */
   baseUrl: string;
@@ -23,11 +22,9 @@ export interface RazorpayGatewayOptions {
   timeoutMs?: number;
   /** The limit for all calls of `closeSession` together; 4 s by default. */
   closeTimeoutMs?: number;
-  /** Receives one line for each call. */
   log?: CallLog;
   /** Receives what is left out because its form is unknown. */
   onNotUnderstood?: GatewayOptions['onNotUnderstood'];
-  /** Receives each request and its answer. */
   onAnswer?: GatewayOptions['onAnswer'];
 }
 

@@ -11,13 +11,13 @@ import { accountActivationSchema, accountSchema, accountStatusSchema } from './s
 const ACCOUNTS = '/v2/accounts';
 const ACCOUNTS_BETA = '/v1/beta/accounts';
 
-/** How old an account must be for transfers (payments/route/transfer-funds-to-linked-accounts, prerequisites). */
+/** The minimum age of an account for transfers (payments/route/transfer-funds-to-linked-accounts, prerequisites). */
 const COOLING_PERIOD_MS = 24 * 60 * 60_000;
 
-/** Both refusals of an unknown id have it (api/payments/route/fetch-with-id). */
+/** Both refusals of an unknown id contain it (api/payments/route/fetch-with-id). */
 const DOES_NOT_EXIST = /does not exist/i;
 
-/** What each status but `created` says. */
+/** The port's state for each status except `created`. */
 const STATES = {
   activated: 'activated',
   needs_clarification: 'waiting',
@@ -44,10 +44,10 @@ function accountBody(input: LinkedAccountInput) {
 }
 
 /**
- * Whether an account with the status `created` may receive transfers. By payments/route/faqs, "Penny
- * testing", only an account with the activation status `activated` may. The beta API reports this status;
- * `activation_status` of the product configuration is the same, but it is found only by the product's
- * id, which an account does not name. Where Razorpay has not enabled the beta API, it refuses the call.
+ * Finds whether an account with the status `created` may receive transfers. By payments/route/faqs, "Penny testing",
+ * only an account with the activation status `activated` may. The beta API reports this status. `activation_status`
+ * of the product configuration is the same, but it needs the product's id, which an account does not name. Razorpay
+ * refuses the call where it has not enabled the beta API.
  */
 async function activationOf(
   client: RazorpayClient,
@@ -81,7 +81,7 @@ async function fetchAccount(
   };
 }
 
-/** Linked accounts of Route. Razorpay accepts each email once, so a repeat makes no second one. */
+/** Linked accounts of Route. Razorpay accepts each email once, so a repeat creates no second account. */
 export function createLinkedAccounts(
   client: RazorpayClient,
   timeoutMs: number,

@@ -4,13 +4,12 @@ import { unknownForm, valueOf } from './client.ts';
 import type { Call, RazorpayClient } from './client.ts';
 import { anyCollection } from './schemas.ts';
 
-/** The most items that Razorpay returns in one response (api/understand, "Pagination"). */
+/** Razorpay returns at most this many items in one response (api/understand, "Pagination"). */
 const PAGE_SIZE = 100;
 
-/** Whether a list may be concluded from without this item of unknown form. */
+/** True if a list remains valid without this item of unknown form. */
 export type MayLeaveOut<Item> = (item: unknown, read: readonly Item[]) => boolean;
 
-/** What to list, and how. */
 export interface ListSource<Item> extends Pick<Call, 'path' | 'query' | 'signal'> {
   /** False if the list comes in one answer. */
   isPaged?: boolean;
@@ -35,8 +34,8 @@ async function fetchAll<Item>(
 }
 
 /**
- * Fetches all items of a collection, page by page, newest first. An item of unknown form is reported
- * and left out, if nothing can follow from it.
+ * Fetches all items of a collection, page by page, newest first. An item of unknown form is reported, and left out
+ * if `mayLeaveOut` allows it.
  *
  * @throws GatewayUnavailable, GatewayRefused, GatewayNotUnderstood
  */

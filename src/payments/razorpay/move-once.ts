@@ -7,17 +7,16 @@ interface MoneyCall<Made> {
   operation: string;
   /** Finds what an earlier call with the same key made. */
   find: () => Promise<Made | undefined>;
-  /** Sends the request that moves the money. */
   make: () => Promise<Answer<Made | undefined>>;
 }
 
 /**
- * Lists may have a new object later: no page of the documents promises that they are up to date. More than
- * the lag of the simulator, which is at most 2 s (`listsLag`).
+ * A list may lack a new object for a while: no page of the documents promises that lists are up to date. This is
+ * longer than the lag of the simulator, which is at most 2 s (`listsLag`).
  */
 const LIST_LAG_MS = 2500;
 
-/** Searches a list, and once more after its lag if it finds nothing. @throws what `find` throws */
+/** Searches a list, and again after its lag if it finds nothing. @throws what `find` throws */
 export async function findListed<Found>(
   find: () => Promise<Found | undefined>,
 ): Promise<Found | undefined> {
@@ -28,10 +27,9 @@ export async function findListed<Found>(
 }
 
 /**
- * Moves money once. It searches first, so that a repeat finds what an earlier call made; then it
- * sends the request, and searches again if that fails. The operation may have been done after an
- * unknown outcome, and also after a refusal: an earlier request may have completed without being listed
- * yet, so that the repeat asks for more than is left.
+ * Moves money once. It searches first, so that a repeat finds what an earlier call made. Then it sends the request,
+ * and searches again if that fails: after an unknown outcome, and also after a refusal, because an earlier request
+ * may have completed without being listed yet, so that the repeat asks for more than is left.
  *
  * @throws GatewayUnavailable or GatewayRefused when the last search finds nothing
  */
@@ -47,18 +45,18 @@ export async function moveOnce<Made>({ operation, find, make }: MoneyCall<Made>)
 }
 
 /**
- * The refusals of a transfer (api/payments/route/create-transfers-payments) and of a refund (payments/refunds/errors)
- * for which the platform's balance is too small.
+ * Matches the refusals of a transfer (api/payments/route/create-transfers-payments) and of a refund
+ * (payments/refunds/errors) for which the platform's balance is too small.
  */
 const NO_BALANCE = /insufficient balance|not have (?:enough|sufficient) balance/i;
 
-/** The answer of a call that moves money, with the port's code if the balance is too small. */
+/** Replaces the code of a refusal by the port's if the balance is too small. */
 export function balanceNamed<Value>(answer: Answer<Value>): Answer<Value> {
   const lacksBalance = answer.kind === 'refused' && NO_BALANCE.test(answer.description);
   return lacksBalance ? { ...answer, code: INSUFFICIENT_BALANCE } : answer;
 }
 
-/** @throws GatewayRefused when the key was used with another amount: an error in this service */
+/** @throws GatewayRefused when the key was used with another amount, which is a fault of this service */
 export function assertSameAmount(operation: string, foundPaise: number, askedPaise: number): void {
   if (foundPaise === askedPaise) return;
   const description = `${foundPaise} paise were moved under this key before, not ${askedPaise}`;

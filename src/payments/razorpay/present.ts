@@ -9,10 +9,10 @@ import type {
 import type { Dispute, Payment, QrCode, Refund, Transfer } from './schemas.ts';
 import { keyedSchema } from './schemas.ts';
 
-/** Notes hold at most 256 characters each; the same limit is safe for a description. */
+/** Notes contain at most 256 characters each. The same limit is safe for a description. */
 const TEXT_LIMIT = 255;
 
-/** Shortens a text to Razorpay's limit, without splitting a character. */
+/** Shortens a text to Razorpay's limit without splitting a character. */
 export function shortText(text: string): string {
   return Array.from(text).slice(0, TEXT_LIMIT).join('');
 }
@@ -27,7 +27,6 @@ function textNote(notes: Record<string, unknown>, name: string): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Converts a QR code to the port's session. */
 export function presentSession(qrCode: QrCode): GatewaySession {
   return {
     gatewaySessionId: qrCode.id,
@@ -38,15 +37,15 @@ export function presentSession(qrCode: QrCode): GatewaySession {
   };
 }
 
-/** A fee that is not yet known is null; it includes its tax (api/payments/entity). */
+/** A fee that is not known yet is null. It includes its tax (api/payments/entity). */
 export function presentFee(feePaise: number | null, taxPaise: number | null): GatewayFee | null {
   return feePaise === null ? null : { feePaise, taxPaise: taxPaise ?? 0 };
 }
 
 /**
- * Converts a payment to the port's, without the buyer's address, phone and email. One that was
- * refunded and never captured has failed: Razorpay refunds an authorised payment that is not captured
- * in time (payments/payments/capture-settings).
+ * Converts a payment to the port's, without the buyer's address, phone and email. A payment that was refunded and
+ * never captured has failed: Razorpay refunds an authorised payment that is not captured in time
+ * (payments/payments/capture-settings).
  */
 export function presentPayment(payment: Payment): GatewayPayment {
   const isUncaptured = payment.status === 'refunded' && payment.captured === false;
@@ -61,13 +60,12 @@ export function presentPayment(payment: Payment): GatewayPayment {
     orderNumber: textNote(payment.notes, 'order_number'),
     sessionId: textNote(payment.notes, 'session_id'),
     failure: status === 'failed' ? failure : null,
-    // Of a payment by UPI, the retrieval reference number is the UTR.
+    // For a payment by UPI, the retrieval reference number is the UTR.
     utr: payment.acquirer_data.rrn,
     fee: presentFee(payment.fee, payment.tax),
   };
 }
 
-/** Converts a refund to the port's. */
 export function presentRefund(refund: Refund): GatewayReversal {
   return {
     reversalId: refund.id,
@@ -79,7 +77,7 @@ export function presentRefund(refund: Refund): GatewayReversal {
   };
 }
 
-/** Converts a dispute to the port's chargeback. A closed one has taken no money. */
+/** Converts a dispute to the port's chargeback. A closed dispute has taken no money. */
 export function presentChargeback(dispute: Dispute): GatewayReversal {
   const deductedPaise = dispute.amount_deducted ?? 0;
   return {
@@ -92,7 +90,7 @@ export function presentChargeback(dispute: Dispute): GatewayReversal {
   };
 }
 
-/** The amounts do not count: money is also deducted while a dispute is open, and comes back when it is won. */
+/** The amounts are not used: money is also deducted while a dispute is open, and returned when it is won. */
 const CHARGEBACK_STATES = {
   open: 'open',
   under_review: 'open',
@@ -110,13 +108,13 @@ export function presentTransfer(transfer: Transfer): GatewayTransfer {
   return { transferId, state: transfer.on_hold ? 'held' : 'released', fee };
 }
 
-/** Whether this refund or transfer was made under this key. */
+/** True if this refund or transfer was made under this key. */
 export function madeUnder(idempotencyKey: string) {
   return ({ notes }: { notes: Record<string, unknown> }) =>
     textNote(notes, 'idempotency_key') === idempotencyKey;
 }
 
-/** Whether an item of unknown form certainly was not made under this key: its notes name another. */
+/** True if the notes of an item of unknown form name another key. */
 export function madeUnderAnother(idempotencyKey: string) {
   return (item: unknown) => {
     const keyed = keyedSchema.safeParse(item);

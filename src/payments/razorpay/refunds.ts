@@ -20,7 +20,7 @@ const paymentPath = (gatewayPaymentId: string) =>
 export function createRefunds(
   client: RazorpayClient,
 ): Pick<PaymentGateway, 'refund' | 'listRefunds'> {
-  /** What follows from the sum of all refunds does not follow from a part of them. */
+  /** No item may be left out, because a conclusion from the sum of all refunds is wrong for a part of them. */
   function refundsOf(
     operation: string,
     gatewayPaymentId: string,
@@ -41,8 +41,8 @@ export function createRefunds(
   }
 
   async function make(input: RefundInput, headerKey: string): Promise<Answer<Refund>> {
-    // Without `reverse_all` Razorpay would refund from the platform's balance and leave the
-    // transfer as it is. A reversed transfer counts too, so that a repeat sends the same body.
+    // Without `reverse_all` Razorpay would refund from the platform's balance and leave the transfer as it is. A
+    // reversed transfer counts, too, so that a repeat sends the same body.
     const findTransfer = async () =>
       (await listTransfers(client, 'refund', input.gatewayPaymentId)).find(
         ({ status }) => status !== 'failed',
@@ -60,8 +60,8 @@ export function createRefunds(
   }
 
   async function refundOnce(input: RefundInput): Promise<Refund> {
-    // Razorpay keeps returning a refund that failed after it was accepted for its key, so the next
-    // refund needs another key: the count of failed refunds, which every process computes alike.
+    // For a key whose refund failed after it was accepted, Razorpay keeps returning that refund. The next refund
+    // needs another key, so it has the count of failed refunds, which every process computes alike.
     let headerKey = input.idempotencyKey;
     const find = async () => {
       const { live, failed } = await refundsUnder(input);

@@ -8,7 +8,7 @@ import { presentChargeback } from './present.ts';
 import { createRefunds } from './refunds.ts';
 import { disputeSchema } from './schemas.ts';
 
-/** What the buyer's bank does, at the gateway simulator: Razorpay's API cannot do it. */
+/** The acts of the buyer's bank, which only the gateway simulator offers. */
 export function createSandboxBank(
   client: RazorpayClient,
 ): Pick<PaymentGateway, 'chargeBackAsBank' | 'failRefundAsBank'> {

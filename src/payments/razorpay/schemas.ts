@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
 /**
- * The parts of Razorpay's responses that the service reads; all others are dropped. Their source is
- * github.com/razorpay/markdown-docs (api/qr-codes, api/payments, api/refunds, api/payments/route,
- * webhooks), commit ab3bda5 of April 2026.
+ * The parts of Razorpay's responses that the service reads; all others are dropped. Source:
+ * github.com/razorpay/markdown-docs (api/qr-codes, api/payments, api/refunds, api/payments/route, webhooks), commit
+ * ab3bda5 of April 2026.
  */
 
 /** Razorpay returns empty notes as `[]`. */
@@ -14,10 +14,9 @@ const notes = z
 
 const paise = z.number().int().nonnegative();
 
-/** A value that decides nothing: null if it is absent or has another form. */
+/** For values that decide nothing: null if absent or of another form. */
 const orNull = <Value>(schema: z.ZodType<Value>) => schema.nullable().catch(null);
 
-/** The id and kind of an entity. */
 const entity = <const Kind extends string>(kind: Kind) => ({
   id: z.string().min(1),
   entity: z.literal(kind),
@@ -34,13 +33,12 @@ export const qrCodeSchema = z.object({
   ...entity('qr_code'),
   status: z.enum(['active', 'closed']),
   image_url: z.string(),
-  /** Only if Razorpay has enabled the feature for the account: api/qr-codes/image-content. */
+  /** Present only if Razorpay has enabled the feature for the account: api/qr-codes/image-content. */
   image_content: z.string().optional(),
-  /** `paid`: by its payment. */
+  /** `paid` if it was closed by its payment. */
   close_reason: orNull(z.string()),
   notes,
 });
-/** A parsed QR code. */
 export type QrCode = z.infer<typeof qrCodeSchema>;
 
 /**
@@ -61,14 +59,13 @@ export const paymentSchema = z.object({
   acquirer_data: z.object({ rrn: orNull(z.string().min(1)) }).catch({ rrn: null }),
   notes,
 });
-/** A parsed payment; amounts in paise. */
+/** Amounts are paise. */
 export type Payment = z.infer<typeof paymentSchema>;
 
-/** api/refunds. */
 export const refundSchema = returned('refund', ['pending', 'processed', 'failed']).extend({
   notes,
 });
-/** A parsed refund; the amount in paise. */
+/** Amounts are paise. */
 export type Refund = z.infer<typeof refundSchema>;
 
 /** api/disputes: the port's chargeback. */
@@ -82,7 +79,7 @@ export const disputeSchema = returned('dispute', [
   /** 0 until it is lost. */
   amount_deducted: paise.nullish(),
 });
-/** A parsed dispute; amounts in paise. */
+/** Amounts are paise. */
 export type Dispute = z.infer<typeof disputeSchema>;
 
 /** api/payments/route/fetch-settlement-details: the payout of a linked account. */
@@ -114,7 +111,7 @@ const transfer = z.object({
   created_at: orNull(z.number().int()),
   notes,
 });
-/** The same transfer, asked for with its settlement; everything else in it decides nothing. */
+/** The same transfer, fetched with its settlement. Nothing else in it is used. */
 export const settledTransferSchema = z.object({ recipient_settlement: orNull(settlementSchema) });
 
 /**
@@ -125,7 +122,7 @@ export const transferSchema = z.preprocess((given) => {
   const isOther = typeof given === 'object' && given !== null && 'transfer_status' in given;
   return isOther ? { status: given.transfer_status, ...given } : given;
 }, transfer);
-/** A parsed transfer; amounts in paise, `created_at` in Unix seconds. */
+/** Amounts are paise, `created_at` is in Unix seconds. */
 export type Transfer = z.infer<typeof transferSchema>;
 
 /** api/payments/route: a linked account. */
@@ -135,8 +132,8 @@ export const accountSchema = z.object({
 });
 
 /**
- * The same account with its status. Route's own pages name only `created` and `suspended`; the page of
- * the same endpoint in api/partners/account-onboarding/entity names all five.
+ * The same account with its status. Route's own pages name only `created` and `suspended`;
+ * api/partners/account-onboarding/entity names all five for the same endpoint.
  */
 export const accountStatusSchema = z.object({
   status: z.enum(['created', 'activated', 'needs_clarification', 'under_review', 'suspended']),
@@ -149,16 +146,15 @@ export const accountActivationSchema = z.object({
   activation_details: z.object({ status: z.string() }),
 });
 
-/** The notes of a transfer or refund; everything else in it may have an unknown form. */
+/** The notes of a transfer or refund. Everything else in it may have an unknown form. */
 export const keyedSchema = z.object({ notes: z.object({ idempotency_key: z.string() }) });
 
 /** `{entity: 'collection', count, items}`. */
 export const collectionOf = <Item>(item: z.ZodType<Item>) =>
   z.object({ entity: z.literal('collection'), items: z.array(item) });
-/** A collection whose items are parsed one by one. */
 export const anyCollection = collectionOf(z.unknown());
 
-/** api/errors: only a body of this form counts as Razorpay's refusal. */
+/** api/errors. Only a body of this form counts as Razorpay's refusal. */
 export const errorSchema = z.object({
   error: z.object({ code: z.string(), description: z.string() }),
 });
@@ -171,7 +167,7 @@ export const webhookSchema = z.object({
   event: z.string().min(1),
   payload: z.record(z.string(), z.unknown()),
 });
-/** The payload of `payment.*` and `qr_code.credited`; only the latter contains the QR code. */
+/** The payload of `payment.*` and `qr_code.credited`. Only the latter contains the QR code. */
 export const paymentPayloadSchema = z.object({
   payment: entityOf(paymentSchema),
   qr_code: entityOf(qrCodeSchema).optional(),
@@ -183,7 +179,7 @@ export const refundPayloadSchema = z.object({
   refund: entityOf(refundSchema),
   payment: entityOf(paymentSchema).optional(),
 });
-/** The payload of `transfer.*`; `source` is the payment's id, or an order's. */
+/** The payload of `transfer.*`. `source` is the id of the payment or of an order. */
 export const transferPayloadSchema = z.object({
   transfer: entityOf(z.object({ ...entity('transfer'), source: z.string() })),
 });

@@ -15,8 +15,8 @@ import type { Payment, QrCode } from './schemas.ts';
 import { paymentSchema, qrCodeSchema } from './schemas.ts';
 
 /**
- * A QR code must be open for at least 2 minutes (api/qr-codes/create); half a minute more allows
- * for a clock behind Razorpay's. Reconciliation closes a session that ends earlier.
+ * A QR code must be open for at least 2 minutes (api/qr-codes/create). Half a minute more allows for a clock behind
+ * Razorpay's. Reconciliation closes a session that ends earlier.
  */
 const MIN_OPEN_MS = 150_000;
 
@@ -38,7 +38,10 @@ type Sessions = Pick<
   | 'payAsBuyer'
 >;
 
-/** The documents name two minutes as the least time (api/qr-codes/create), and fifteen (payments/qr-codes/migrate). */
+/**
+ * The documents name two minutes (api/qr-codes/create) and fifteen minutes (payments/qr-codes/migrate) as the
+ * shortest time.
+ */
 const LONG_OPEN_MS = 16 * 60_000;
 
 async function openQrCode(client: RazorpayClient, input: OpenSessionInput): Promise<OpenedSession> {
@@ -59,7 +62,7 @@ async function openQrCode(client: RazorpayClient, input: OpenSessionInput): Prom
   const isTooShort = first.kind === 'refused' && first.description.includes('close_by');
   const qrCode = valueOf('openSession', isTooShort ? await create(LONG_OPEN_MS) : first);
   if (qrCode.image_content === undefined) {
-    // No buyer can be shown it, but it could be paid.
+    // No buyer will see this QR code, but it could be paid.
     await client.call({ method: 'POST', path: `${qrCodePath(qrCode.id)}/close` }, qrCodeSchema);
     const remedy = 'ask Razorpay to enable image_content for QR codes';
     throw new GatewayRefused('openSession', 'IMAGE_CONTENT_MISSING', remedy);
@@ -71,7 +74,10 @@ async function openQrCode(client: RazorpayClient, input: OpenSessionInput): Prom
   };
 }
 
-/** Without another payment that is captured, the list would say that the session was not paid. */
+/**
+ * A payment of unknown form may be left out only if another one is captured. Otherwise the list would say that the
+ * session was not paid.
+ */
 const isPaidWithout: MayLeaveOut<Payment> = (_item, read) =>
   read.some((payment) => isCaptured(presentPayment(payment)));
 
@@ -88,13 +94,13 @@ async function paymentsOf(
 
 type Closing = Awaited<ReturnType<RazorpayClient['call']>>;
 
-/** A close that succeeded while the QR code is open is contradictory: the outcome is unknown. */
+/** A successful close of a QR code that is still open is a contradiction, so the outcome is unknown. */
 function stillOpen(closing: Closing) {
   if (closing.kind !== 'done') return closing;
   return { kind: 'unknown', detail: 'the QR code is still open' } as const;
 }
 
-/** One deadline for all calls, because a merchant's cancel waits for them. */
+/** All calls share one deadline, because a merchant's cancel waits for them. */
 async function closeQrCode(
   client: RazorpayClient,
   closeTimeoutMs: number,
@@ -105,13 +111,13 @@ async function closeQrCode(
   const close = { method: 'POST', path: `${path}/close`, signal } as const;
   const closing = await client.call(close, qrCodeSchema);
   let qrCode = closing.kind === 'done' ? closing.value : undefined;
-  // Refused because it is closed already, or unknown: fetch the QR code.
+  // Refused because it is closed already or not known: fetch the QR code.
   if (qrCode?.status !== 'closed') {
     const found = await client.call({ method: 'GET', path, signal }, qrCodeSchema);
     qrCode = valueOf('closeSession', found);
     if (qrCode.status !== 'closed') throw gatewayError('closeSession', stillOpen(closing));
   }
-  // In Razorpay's samples, the QR code's count of payments lags behind its list of payments.
+  // In Razorpay's samples, the QR code's count of payments is updated later than its list of payments.
   const payments = await paymentsOf(client, 'closeSession', gatewaySessionId, { signal });
   if (payments.length === 0 && presentSession(qrCode).isPaid) {
     const detail = 'the QR code is paid, and its payment is not listed yet';
@@ -146,7 +152,7 @@ export function createSessions(client: RazorpayClient, closeTimeoutMs: number): 
       return (await listAll(client, 'listSessions', source, qrCodeSchema)).map(presentSession);
     },
 
-    /** At the gateway simulator: Razorpay's API cannot do this. */
+    /** Only the gateway simulator supports this. */
     async payAsBuyer(gatewaySessionId, { isLate } = { isLate: false }) {
       const path = `/simulator/qr_codes/${encodeURIComponent(gatewaySessionId)}/pay`;
       const call = { method: 'POST', path, body: { vpa: PAYING_VPA, late: isLate } } as const;

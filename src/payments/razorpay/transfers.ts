@@ -11,7 +11,7 @@ import { collectionOf, settledTransferSchema, transferSchema } from './schemas.t
 import type { Transfer } from './schemas.ts';
 import { assertSameAmount, balanceNamed, moveOnce } from './move-once.ts';
 
-/** A new transfer is usually pending for a moment: to wait for it costs less than another call later. */
+/** A new transfer is usually pending for a moment. Waiting for it costs less than another call later. */
 const NEW_TRANSFER_MS = 200;
 
 const TRANSFERS = '/v1/transfers';
@@ -19,7 +19,7 @@ const transferPath = (transferId: string) => `${TRANSFERS}/${encodeURIComponent(
 const transfersPath = (gatewayPaymentId: string) =>
   `/v1/payments/${encodeURIComponent(gatewayPaymentId)}/transfers`;
 
-/** Every transfer of a payment: the documents name no `count` and `skip`. @throws as `listAll` */
+/** Lists every transfer of a payment. The documents name no `count` and `skip`. @throws as `listAll` */
 export function listTransfers(
   client: RazorpayClient,
   operation: string,
@@ -30,9 +30,7 @@ export function listTransfers(
   return listAll(client, operation, source, transferSchema);
 }
 
-/**
- * @throws TransferFailed for a transfer that has moved nothing, GatewayRefused for one whose money is back
- */
+/** @throws TransferFailed for a transfer that has moved nothing, GatewayRefused for one whose money was returned */
 function assertMade(operation: string, transfer: Transfer, { knownFailures }: TransferInput) {
   const { status } = transfer;
   if (status === 'failed') throw transferFailed(operation, transfer, knownFailures + 1);
@@ -43,7 +41,7 @@ function assertMade(operation: string, transfer: Transfer, { knownFailures }: Tr
   return transfer;
 }
 
-/** The reasons of transfers that failed for want of balance: api/payments/route/transfers-entity. */
+/** The reasons of transfers that failed because of the balance: api/payments/route/transfers-entity. */
 const BALANCE_REASONS = new Set(['insufficient_balance', 'transfer_amount_higher_than_balance']);
 
 function transferFailed(operation: string, { id, error }: Transfer, failures: number) {
@@ -53,8 +51,8 @@ function transferFailed(operation: string, { id, error }: Transfer, failures: nu
 }
 
 /**
- * A new transfer after a moment, if it is pending. Fetched by its id (api/payments/route/fetch-a-transfer),
- * because lists may not have it yet. If it cannot be fetched, it is returned as it was made.
+ * Waits a moment for a pending new transfer and fetches it by its id (api/payments/route/fetch-a-transfer), because
+ * lists may not have it yet. If it cannot be fetched, it is returned unchanged.
  */
 async function afterMoment(client: RazorpayClient, made: Transfer): Promise<Transfer> {
   if (presentTransfer(made).state !== 'pending') return made;
@@ -66,7 +64,7 @@ async function afterMoment(client: RazorpayClient, made: Transfer): Promise<Tran
 
 const unreversedPaise = ({ amount, amount_reversed: back }: Transfer) => amount - (back ?? 0);
 
-/** The money of a payment in the linked account. A failed transfer has moved nothing. */
+/** Adds up the money of a payment in the linked account. A failed transfer has moved nothing. */
 async function fetchTransferred(
   client: RazorpayClient,
   gatewayPaymentId: string,
@@ -79,7 +77,7 @@ async function fetchTransferred(
   return {
     heldPaise: sumOf(made.filter(({ on_hold }) => on_hold)),
     releasedPaise: sumOf(made.filter(({ on_hold }) => !on_hold)),
-    // A payment has one transfer that has not failed.
+    // A payment has at most one transfer that has not failed.
     fee: fees.length === 1 ? (fees[0] ?? null) : null,
     recipients: made
       .filter((transfer) => unreversedPaise(transfer) > 0)
@@ -91,8 +89,9 @@ async function fetchTransferred(
 }
 
 /**
- * The UTR of a settlement of a linked account, from one of its transfers: api/payments/route, the pages
- * fetch-transfers-for-a-settlement and fetch-settlement-details. A settlement that is not processed may get another.
+ * Reads the UTR of a settlement of a linked account from one of its transfers: api/payments/route, the pages
+ * fetch-transfers-for-a-settlement and fetch-settlement-details. A settlement that is not processed may still get
+ * another UTR.
  */
 async function fetchPayoutUtr(client: RazorpayClient, payoutId: string): Promise<string | null> {
   const query = {
@@ -106,7 +105,7 @@ async function fetchPayoutUtr(client: RazorpayClient, payoutId: string): Promise
   return settlement?.id === payoutId && settlement.status === 'processed' ? settlement.utr : null;
 }
 
-/** A transfer that someone else has made under the key is neither held nor released. */
+/** Refuses a transfer under the key that went to another account: it is neither held nor released. */
 function assertSameRecipient(
   operation: string,
   { id, recipient }: Transfer,
@@ -117,7 +116,7 @@ function assertSameRecipient(
   throw new GatewayRefused(operation, 'OTHER_RECIPIENT', description);
 }
 
-/** The transfer under the key. @throws TransferFailed if it has failed, and the caller does not know that */
+/** Finds the transfer under the key. @throws TransferFailed if it has failed and the caller does not know that */
 async function findMade(
   client: RazorpayClient,
   operation: string,
@@ -132,15 +131,15 @@ async function findMade(
     assertSameRecipient(operation, live, input);
     return live;
   }
-  // A failure that the caller does not know comes first: it has a reason that operators need.
+  // A failure that the caller does not know comes first, because operators need its reason.
   const [newest] = made;
   if (newest === undefined || made.length <= input.knownFailures) return undefined;
   throw transferFailed(operation, newest, made.length);
 }
 
 /**
- * Reverses what is left of each transfer on hold (api/payments/route/reverse-a-transfer). A repeat needs no
- * key: of a transfer that is reversed nothing is left.
+ * Reverses the rest of each transfer on hold (api/payments/route/reverse-a-transfer). A repeat needs no key, because
+ * a reversed transfer has no rest.
  */
 async function takeBackHeld(
   client: RazorpayClient,
@@ -163,13 +162,13 @@ async function takeBackHeld(
   }
 }
 
-/** What makes a transfer: on hold, or of an order that has none, released at once. */
+/** The operation that makes a transfer: on hold, or released at once if there is none on hold. */
 type TransferOperation = 'holdFunds' | 'releaseFunds';
 
 /**
- * Holds and releases a merchant's funds as one Route transfer of the payment. Razorpay accepts no
- * idempotency key for transfers of a payment ("only on the Direct Transfers API"), so the key is
- * stored in the notes and searched for before each transfer.
+ * Holds and releases a merchant's funds as one Route transfer of the payment. Razorpay accepts no idempotency key
+ * for transfers of a payment ("only on the Direct Transfers API"), so the key is stored in the notes, and searched
+ * for before each transfer.
  */
 export function createTransfers(
   client: RazorpayClient,
@@ -205,7 +204,7 @@ export function createTransfers(
     });
   }
 
-  /** Setting `on_hold` to false is idempotent, so this needs no key. */
+  /** Setting `on_hold` to false is idempotent, so it needs no key. */
   async function liftHold(input: TransferInput, transferId: string): Promise<Transfer> {
     const path = transferPath(transferId);
     const call = { method: 'PATCH', path, body: { on_hold: false } } as const;

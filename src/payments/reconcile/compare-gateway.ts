@@ -23,7 +23,7 @@ const CONCURRENT_PAYMENTS = 4;
 /** The most faults and the most failures that a comparison lists. */
 const MAX_LISTED = 100;
 
-/** One figure in which the gateway and the ledger differ. */
+/** A figure in which the gateway and the ledger differ. */
 export interface GatewayFault extends PaymentRef {
   orderNumber: string;
   fault: string;
@@ -31,22 +31,20 @@ export interface GatewayFault extends PaymentRef {
 
 /** The result of comparing the payments of open and recently ended orders with the gateway. */
 export interface GatewayComparison {
-  /** Payments whose figures were compared. */
   comparedCount: number;
-  /** Payments whose money the gateway is moving now: they are not compared. */
+  /** The number of payments that are not compared, because the gateway is moving their money now. */
   movingCount: number;
   faultCount: number;
-  /** The first faults. */
   faults: GatewayFault[];
   notAskedCount: number;
-  /** The first payments that could not be fetched from the gateway, and why. */
+  /** The first payments that could not be fetched from the gateway, with the reason. */
   notAsked: (PaymentRef & { orderNumber: string; reason: string })[];
 }
 
 /**
- * Compares the ledger with the gateways' figures: the amounts captured, refunded, released and held
- * of each payment whose order is open, or ended within a week, and the accounts of its transfers. It reads pages and fetches a few
- * payments at a time; a failed fetch does not stop the others.
+ * Compares the ledger with the gateways' figures: the captured, refunded, released and held amounts of each payment
+ * whose order is open or ended within a week, and the accounts of its transfers. It reads pages and fetches a few
+ * payments at a time. A failed fetch does not stop the others.
  */
 export async function compareWithGateway(deps: {
   sql: Sql;
@@ -66,10 +64,10 @@ export async function compareWithGateway(deps: {
   return comparison;
 }
 
-/** Before every payment. */
+/** Sorts before every payment. */
 const FIRST: PaymentRef = { gateway: '', gatewayPaymentId: '' };
 
-/** Reads the payments to compare page by page, and works on a few at a time. */
+/** Reads the payments to compare page by page, and processes a few at a time. */
 async function forEachPayment(
   sql: Sql,
   from: PaymentRef,
@@ -90,10 +88,9 @@ async function forEachPayment(
 }
 
 /**
- * The daily comparison: raises an alert about each payment on which the gateway differs from the ledger,
- * and clears the alert of each on which they agree. A payment that differs is compared again at once,
- * because its money may have moved between the two readings. Also records with which payout a released transfer was
- * settled.
+ * The daily comparison. Raises an alert about each payment on which the gateway differs from the ledger, and clears
+ * it for each on which they agree. A payment that differs is compared again immediately, because its money may have
+ * moved between the two readings. Also records the payout that settled a released transfer.
  *
  * @param from continues after this payment
  * @param onPage called after each page, with its last payment
@@ -114,7 +111,7 @@ export async function alertOnDifferences(
   return { differing };
 }
 
-/** @returns false also if the payment cannot be compared now: its alert stays as it is */
+/** @returns false also if the payment cannot be compared now; its alert then stays as it is */
 async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean> {
   const { gateway, gatewayPaymentId, orderNumber } = read;
   const subject = paymentSubject(read);
@@ -145,8 +142,8 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
         message: `The gateway differs from the ledger: ${faults.join('; ')}`,
         fields: { gateway, gatewayPaymentId, orderNumber },
       });
-      // The callback about a refund or a transfer that has failed may have been lost. Either can fail, and
-      // the alert is raised by then.
+      // The callback about a failed refund or transfer may have been lost. Either call can fail; the alert is raised
+      // by then.
       await refundAgainIfBooked(deps, read);
       await lookAtHoldAgain(deps, { gateway, gatewayPaymentId, hasFailed: true });
     }
@@ -157,7 +154,7 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
   }
 }
 
-/** Asks for the UTR of the payout once the gateway has settled the transfer, until the UTR is known. */
+/** Asks for the payout of a settled transfer until its UTR is known. */
 async function recordPayout(
   deps: CaptureDeps,
   payment: PaymentFigures,
@@ -220,7 +217,7 @@ async function compareOne(
   }
 }
 
-/** @returns in what figures and accounts the gateway differs, and the facts and payouts that it reports */
+/** @returns the figures and accounts in which the gateway differs, and the facts and payouts that it reports */
 async function compareFigures(
   gateway: PaymentGateway,
   payment: PaymentFigures,
@@ -246,7 +243,7 @@ async function compareFigures(
   };
 }
 
-/** Also of a payment that is settled outside: no transfer of it may go to another account. */
+/** Also checked for a payment that is settled outside: none of its transfers may go to another account. */
 function faultsOfRecipients(
   { linkedAccountId }: PaymentFigures,
   { recipients }: TransferredFunds,
@@ -260,7 +257,7 @@ function faultsOfRecipients(
     );
 }
 
-/** Whether the gateway reports a UTR or a fee that is not recorded. */
+/** True if the gateway reports a UTR or a fee that is not recorded. */
 function isNews(known: PaymentFigures, { utr, ofPayment, ofTransfer }: LateFacts): boolean {
   return (
     (known.utr === null && utr !== null) ||
@@ -269,7 +266,7 @@ function isNews(known: PaymentFigures, { utr, ofPayment, ofTransfer }: LateFacts
   );
 }
 
-/** A fee that one of the two does not know is no fault. */
+/** A fee that only one of them knows is not a fault. */
 function feeFaults(ours: PaymentFigures, { ofPayment, ofTransfer }: FeesOfPayment): string[] {
   const compared = [
     ['the payment', ours.feePaise, ofPayment?.feePaise],
@@ -283,8 +280,8 @@ function feeFaults(ours: PaymentFigures, { ofPayment, ofTransfer }: FeesOfPaymen
 }
 
 /**
- * Of a payment that an operator has settled outside: its figures may differ, because the money may
- * have moved outside the gateway, but the gateway must not have moved it as well.
+ * The faults of a payment that an operator has settled outside the gateway. Its figures may differ, because the
+ * money may have moved outside, but the gateway must not have moved it, too.
  */
 function settledFaults(
   { amountPaise: capturedPaise, lostPaise }: PaymentFigures,
@@ -310,7 +307,7 @@ function captureFaults(ours: PaymentFigures, theirs: GatewayPayment): string[] {
   ];
 }
 
-/** A reversal is taken from the linked account or from the platform's balance: both are correct. */
+/** A reversal is taken from the linked account or from the platform's balance. Both are correct. */
 function movedFaults(
   { refundedPaise, releasedPaise, heldPaise, reversedPaise, isHeld }: PaymentFigures,
   { refundedPaise: refunded }: GatewayPayment,

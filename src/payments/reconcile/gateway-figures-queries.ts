@@ -4,45 +4,46 @@ import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../../domain/index.ts
 import type { OrderGateway } from '../gateway/gateways.ts';
 import type { SettledMoney } from '../settlement/settlement-rule.ts';
 
-/** A captured payment with the ledger's figures. */
 export interface PaymentFigures extends OrderGateway, PaymentRef {
   orderNumber: string;
   currency: string;
   amountPaise: number;
-  /** Refunded by this service or at the gateway itself. */
+  /** By this service or at the gateway itself. */
   refundedPaise: number;
   releasedPaise: number;
   /** The refunds and chargebacks made at the gateway itself. */
   reversedPaise: number;
   heldPaise: number;
-  /** The service has recorded the hold, and the order's status still requires it. */
+  /** True if the service has recorded the hold, and the order's status still requires it. */
   isHeld: boolean;
-  /** A release or refund is in progress, so the gateway's figures may be ahead of the ledger's. */
+  /** True while a release or refund is in progress. The gateway's figures may then be ahead of the ledger's. */
   isMoving: boolean;
-  /** How an operator has settled it outside the gateway; null if none did. */
+  /** An operator's settlement outside the gateway. Null if there is none. */
   settled: Omit<SettledMoney, 'capturedPaise'> | null;
-  /** Of lost chargebacks. */
   lostPaise: number;
   /** Null if it is not recorded. */
   utr: string | null;
-  /** What the gateway has charged for it and for its transfer; null if that is not recorded. */
+  /** The gateway's fees for the payment and for its transfer. Null if not recorded. */
   feePaise: number | null;
   transferFeePaise: number | null;
-  /** Where its transfers go; null if that was never recorded. */
+  /** The account of its transfers. Null if it was never recorded. */
   linkedAccountId: string | null;
-  /** The released transfer whose payout is not recorded; null if there is none. */
+  /** The released transfer whose payout is not recorded, if there is one. */
   transferWithoutPayout: string | null;
 }
 
 const PAGE_SIZE = 200;
-/** Orders that reached a final status longer ago are not compared. */
+/** Orders that became final earlier are not compared. */
 const CHANGED_WITHIN_DAYS = 7;
-/** How long a transfer whose payout is not known is asked for, once the environment has payouts: banks have holidays. */
+/**
+ * How long the gateway is asked about a transfer without a known payout, if the environment has payouts. Banks have
+ * holidays.
+ */
 const PAYOUT_WITHIN_DAYS = 30;
 
 /**
- * One page of the payments of orders that are not final, or changed in the last seven days, and of those that were
- * released in the last thirty and whose payout is not known.
+ * Lists one page of the payments to compare: those of orders that are not final or changed in the last seven days,
+ * and those that were released in the last thirty days and have no known payout.
  *
  * @param after the last payment of the previous page
  */
@@ -63,7 +64,6 @@ export async function listFiguresToCompare(sql: Sql, after: PaymentRef): Promise
     ORDER BY p.gateway, p.gateway_payment_id LIMIT ${PAGE_SIZE}`;
 }
 
-/** The figures of one payment. */
 export async function findFigures(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,

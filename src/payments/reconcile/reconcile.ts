@@ -19,14 +19,14 @@ import { ALL_ORDERS } from './shard.ts';
 const BATCH = 200;
 /** Less than the activity's time-out of 2 minutes; the next run continues with the rest. */
 const RUN_FOR_MS = 90_000;
-/** The part of a run reserved for holding funds, however many sessions are due. */
+/** The part of a run that is reserved for holding funds, however many sessions are due. */
 const HOLD_FOR_MS = 30_000;
 const CONCURRENT_CALLS = 8;
 
 /**
- * Finds what lost callbacks and crashed processes left unrecorded: checks open and recently ended
- * sessions at the gateway, applies or refunds unapplied captures, holds funds, asks for the linked
- * accounts that are due, and clears the alerts whose cause is resolved.
+ * Finds what lost callbacks and crashed processes left unrecorded: checks open and recently ended sessions at the
+ * gateway, applies or refunds unapplied captures, holds funds, checks the linked accounts that are due, and clears
+ * alerts whose cause is resolved.
  *
  * @param shard the orders of this run; other runs process the other shards at the same time
  * @returns how many sessions were checked, and how many unapplied captures were found
@@ -43,7 +43,7 @@ export async function reconcilePayments(
     shard,
   });
   await processUntil(deps, unapplied, endsAtMs, (capture) =>
-    // Its refund is under way.
+    // Its refund is in progress.
     (capture.isSurplus ? applyCapture : askAndApply)(deps, capture),
   );
   await holdAllFunds(deps, shard, endsAtMs);
@@ -58,7 +58,7 @@ export async function reconcilePayments(
   return { sessions, captures: unapplied.length };
 }
 
-/** Checks all sessions that are due, in batches. A later run retries a check that fails. */
+/** Checks all sessions that are due, in batches. A later run retries a failed check. */
 async function checkSessions(deps: CaptureDeps, shard: Shard, endsAtMs: number): Promise<number> {
   for (let checked = 0; ;) {
     const sessions = await queries.takeSessionsToCheck(deps.sql, { limit: BATCH, shard });
@@ -71,7 +71,7 @@ async function checkSessions(deps: CaptureDeps, shard: Shard, endsAtMs: number):
   }
 }
 
-/** @returns what {@link recordSessionPayments} has found */
+/** @returns the result of {@link recordSessionPayments} */
 async function checkSession(
   deps: CaptureDeps,
   session: queries.SessionToCheck,
@@ -87,7 +87,7 @@ async function checkSession(
   return paid;
 }
 
-/** Alerts about captures that the gateway has not confirmed. */
+/** Raises alerts about captures that the gateway has not confirmed. */
 async function alertUnconfirmed(deps: CaptureDeps): Promise<void> {
   for (const capture of await queries.findUnconfirmedCaptures(deps.sql, BATCH)) {
     await raiseAlert(deps, {
@@ -99,7 +99,7 @@ async function alertUnconfirmed(deps: CaptureDeps): Promise<void> {
   }
 }
 
-/** Holds all funds that can be held, in batches. This run does not retry a hold that fails. */
+/** Holds all funds that can be held, in batches. A later run retries a failed hold. */
 async function holdAllFunds(deps: CaptureDeps, shard: Shard, endsAtMs: number): Promise<void> {
   const startedAtMs = performance.now();
   for (;;) {
@@ -113,7 +113,7 @@ async function holdAllFunds(deps: CaptureDeps, shard: Shard, endsAtMs: number): 
   }
 }
 
-/** Later runs process the items for which no time is left: a call can take 10 s to time out. */
+/** Items for which no time is left are processed by later runs, because a call can take 10 s to time out. */
 function processUntil<Item extends { orderNumber: string }>(
   { log }: CaptureDeps,
   items: readonly Item[],

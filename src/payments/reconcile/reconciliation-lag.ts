@@ -1,8 +1,8 @@
 import type { Sql } from '../../db/client.ts';
 
 /**
- * How long the payment session whose check at the gateway is most overdue has been due, in seconds; 0
- * without one. While reconciliation runs, it is at most the interval of its Schedule.
+ * For how many seconds the most overdue check of a payment session has been due; 0 if none is. While reconciliation
+ * runs, this is at most the interval of its Schedule.
  */
 export async function reconciliationLagSeconds(sql: Sql): Promise<number> {
   const [row] = await sql<{ seconds: number }[]>`

@@ -8,9 +8,9 @@ import * as queries from '../queries.ts';
 const CONCURRENT_SESSIONS = 8;
 
 /**
- * Finds the payments that a restored database has lost: lists each gateway's sessions since a time,
- * and the payments of each session. It first closes a session that the database has lost as well,
- * because a later payment on it would not be found. Idempotent; a session that fails is logged.
+ * Finds the payments that a restored database has lost: it lists each gateway's sessions since a time, and the
+ * payments of each session. A session that the database has lost, too, is first closed, because a later payment on
+ * it would not be found. Idempotent. A session that fails is logged.
  *
  * @param sinceMs a time before the backup was made, in Unix milliseconds
  * @returns how many sessions the gateways listed
@@ -41,7 +41,7 @@ async function recoverSession(
   await recordSessionPayments(deps, at, session.gatewaySessionId, operation);
 }
 
-/** True also for a session that is being opened, of which only the service's id is recorded. */
+/** True also for a session that is being opened, for which only the service's id is recorded. */
 async function isKnown(
   { sql }: CaptureDeps,
   at: OrderGateway,

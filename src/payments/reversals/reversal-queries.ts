@@ -7,7 +7,6 @@ import type { OrderGateway } from '../gateway/gateways.ts';
 /** A refund or chargeback made at the gateway itself: a row of `gateway_reversals`. */
 export type Reversal = Omit<GatewayReversal, 'idempotencyKey'>;
 
-/** What recording a reversal changed. */
 export type ReversalResult =
   /** The reversal is new, or its state has changed. */
   | { outcome: 'recorded'; orderNumber: string }
@@ -15,12 +14,12 @@ export type ReversalResult =
   /** Its payment is not recorded. */
   | { outcome: 'unknown_payment' };
 
-/** Who has reported a reversal: a callback, which may be old, or the gateway's API when it was asked. */
+/** The source of a report: a callback, which may be old, or the gateway's API, which was asked. */
 export type ReversalSource = 'callback' | 'gateway';
 
 /**
- * Records a reversal and, once the money has left, its ledger line, in one statement. A chargeback that was
- * won opens again only if the gateway's API says so.
+ * Records a reversal and, once the money has left, its ledger line, in one statement. A chargeback that was won is
+ * opened again only by the gateway's API, not by a callback.
  */
 export async function writeReversal(
   sql: Sql,
@@ -34,7 +33,7 @@ export async function writeReversal(
   return row?.result ?? { outcome: 'unknown_payment' };
 }
 
-/** The reversals that block the release of an order's funds, oldest first. */
+/** Finds the reversals that block the release of an order's funds, oldest first. */
 export async function findBlockingReversals(sql: Sql, orderNumber: string): Promise<Reversal[]> {
   return sql<Reversal[]>`
     SELECT r.reversal_id, r.gateway_payment_id, r.kind, r.amount_paise, r.state
@@ -43,7 +42,7 @@ export async function findBlockingReversals(sql: Sql, orderNumber: string): Prom
     ORDER BY r.recorded_at, r.reversal_id`;
 }
 
-/** The undecided chargeback of a payment, if there is one. */
+/** Finds the undecided chargeback of a payment. */
 export async function findOpenChargeback(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
@@ -56,7 +55,7 @@ export async function findOpenChargeback(
 }
 
 /**
- * Open chargebacks not checked for `everyMs`: the callback that ends one may have been lost.
+ * Takes open chargebacks that were not checked for `everyMs`, because the callback that ends one may have been lost.
  *
  * @returns at most `limit` chargebacks, marked as checked
  */

@@ -9,10 +9,10 @@ import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
 import * as queries from '../queries.ts';
 
 /**
- * Records a chargeback or a refund made at the gateway, unless this service has made the refund.
- * Idempotent and independent of order, for callbacks and for reversals that the service fetches.
+ * Records a chargeback or a refund made at the gateway, unless this service made the refund. It is idempotent and
+ * does not depend on the order of reports, so callbacks and fetched reversals both use it.
  *
- * @returns `ours` when this service has made it, `unknown_payment` when its payment is not recorded
+ * @returns `ours` when this service made it, `unknown_payment` when its payment is not recorded
  */
 export async function recordReversal(
   deps: AlertDeps,
@@ -26,7 +26,7 @@ export async function recordReversal(
   const result = await queries.writeReversal(deps.sql, at, reversal, source);
   if (result.outcome === 'unknown_payment') return result.outcome;
   const isOver = state === 'won' || state === 'failed';
-  // Also when it is known: the process that has recorded it may have been killed before.
+  // Also when it is known: the process that recorded it may have been killed before it did this.
   if (isOver) await clearUnlessBlocked(deps.sql, result.orderNumber);
   if (result.outcome !== 'recorded') return result.outcome;
   const fields = {
@@ -50,7 +50,7 @@ export async function recordReversal(
   return 'recorded';
 }
 
-/** Whether this service has made a refund. */
+/** True if this service made the refund. */
 export const isOurs = ({ idempotencyKey, gatewayPaymentId }: GatewayReversal): boolean =>
   idempotencyKey === moneyKey(gatewayPaymentId, 'refund');
 
@@ -68,7 +68,7 @@ async function clearUnlessBlocked(sql: Sql, orderNumber: string): Promise<void> 
 }
 
 /**
- * Records every refund of a payment that this service has not made: its callback may have been lost.
+ * Records every refund of a payment that this service did not make. Its callback may have been lost.
  *
  * @returns whether any refund is new or has a new state
  * @throws GatewayUnavailable, GatewayRefused
@@ -81,7 +81,7 @@ export async function recordRefundsOf(
   return recordRefunds(deps, at, await deps.gateways.forOrder(at).listRefunds(gatewayPaymentId));
 }
 
-/** The same for refunds that were fetched, newest first. */
+/** The same for refunds that were already fetched, newest first. */
 export async function recordRefunds(
   deps: AlertDeps,
   at: OrderGateway,
@@ -95,9 +95,9 @@ export async function recordRefunds(
 }
 
 /**
- * Starts the refund's workflow if a refund of this service that the ledger has is reported as failed. The workflow
- * asks the gateway, and makes the refund again. A refund that is not in the ledger yet needs no start: the call
- * that makes it reads the failure itself.
+ * Starts the refund's workflow if a refund by this service that is booked in the ledger is reported as failed. The
+ * workflow asks the gateway, and refunds again. A refund that is not booked yet needs no start: the call that makes
+ * it reads the failure itself.
  */
 export async function refundAgainIfBooked(
   { sql, workflows }: { sql: Sql; workflows: OrderWorkflows },
@@ -111,8 +111,8 @@ const CHARGEBACK_EVERY_MS = 3_600_000;
 const CHARGEBACKS_PER_RUN = 50;
 
 /**
- * Records chargebacks whose callbacks were lost: fetches each gateway's newest ones in one call, and
- * each that is recorded as open. A failure is logged and does not stop the rest.
+ * Records chargebacks whose callbacks were lost. It fetches each gateway's newest ones in one call, and each one
+ * that is recorded as open. A failure is logged and does not stop the rest.
  */
 export async function recordMissedChargebacks(deps: GatewayDeps): Promise<void> {
   for (const { port, ...at } of deps.gateways.all) {
@@ -130,7 +130,7 @@ export async function recordMissedChargebacks(deps: GatewayDeps): Promise<void> 
   }
 }
 
-/** Records a chargeback as it is now at the gateway. @throws GatewayUnavailable, GatewayRefused */
+/** Records the present state of a chargeback at the gateway. @throws GatewayUnavailable, GatewayRefused */
 export async function recordChargebackNow(
   deps: GatewayDeps,
   at: OrderGateway,

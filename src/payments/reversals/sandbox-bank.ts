@@ -8,9 +8,9 @@ import type { SessionDeps } from '../sessions/sessions.ts';
 import { recordReversal, refundAgainIfBooked } from './reversals.ts';
 
 /**
- * What the buyer's bank does to a payment of a sandbox order, for the test helpers: at the gateway itself, so
- * that the service meets it as it does in production. Each function also records what has happened, because a
- * callback may come later.
+ * The test helpers that act as the buyer's bank on a payment of a sandbox order. They act at the gateway itself, so
+ * that the service sees what it would see in production. Each also records the result, because the callback may come
+ * later.
  *
  * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
  */
@@ -47,7 +47,7 @@ async function payLate(deps: SessionDeps, order: OrderRow): Promise<void> {
   const askedAt = await queries.readClock(deps.sql);
   for (const payment of await gateway.listSessionPayments(gatewaySessionId)) {
     await recordGatewayPayment(deps, order, payment, gatewaySessionId, askedAt);
-    // A payment on a session that the helper `pay` has paid is left to that helper at first.
+    // A payment on a session that the helper `pay` has paid is first left to that helper.
     const capture = await queries.findUnappliedCapture(deps.sql, { ...order, ...payment });
     if (capture) await askAndApply(deps, capture);
   }

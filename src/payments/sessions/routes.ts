@@ -24,7 +24,6 @@ const sessionSchema = z
 
 const sessionRoute = {
   base: 'merchant',
-  caller: 'merchant',
   tags: ['Payment sessions'],
 } as const;
 
@@ -32,7 +31,7 @@ interface SessionRouteDeps extends SessionDeps {
   gatewaySlots: LimiterByEnvironment;
 }
 
-/** A buyer's tries to pay, opened at the UPI gateway. */
+/** The routes of payment sessions: a buyer's tries to pay, opened at the UPI gateway. */
 export function paymentSessionRoutes(deps: SessionRouteDeps): Route[] {
   return [openSessionRoute(deps), getSessionRoute(deps)];
 }
@@ -82,7 +81,7 @@ interface Opened {
   replayed: boolean;
 }
 
-/** A repeat with the same key opens nothing: its session is shown as it is now. */
+/** A repeat with the same key opens no session. It shows the first one in its present state. */
 async function openOnce(
   deps: SessionDeps,
   order: OrderRow,

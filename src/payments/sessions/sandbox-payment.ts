@@ -11,8 +11,7 @@ import { recordAnswer } from '../captures/captures.ts';
 import { openSession } from './sessions.ts';
 
 /**
- * Pays a sandbox order as its buyer would, at the gateway itself, so that the payment can be
- * refunded there.
+ * Pays a sandbox order at the gateway itself, as its buyer would, so that the payment can be refunded there.
  *
  * @returns a function of an order and the command's id; equal commands get the same capture
  * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
@@ -21,13 +20,13 @@ export function createSandboxPayment(deps: SessionDeps) {
   async function payNow(order: OrderRow, commandId: string): Promise<PaymentRef> {
     if (order.status !== 'ACCEPTED') throw new DomainError('INVALID_STATE', REFUSALS.pay);
     const { session } = await openSession(deps, order);
-    // The gateway's callback may arrive before this request records the capture: the PAID step is
-    // the result of this command then too.
+    // The gateway's callback may arrive before this request records the capture. The PAID step then still carries
+    // out this command.
     await queries.expectHelperPayment(deps.sql, session.sessionId, commandId);
     const gatewaySessionId = session.gatewaySessionId ?? '';
     const gateway = deps.gateways.forOrder(order);
     const refused = await payAsBuyer(gateway, gatewaySessionId);
-    // A paid session refuses too: an earlier request of this command may have failed after it had paid.
+    // A paid session refuses, too: an earlier request of this command may have failed after it had paid.
     const askedAt = await queries.readClock(deps.sql);
     const captured = await untilCaptured(gateway, gatewaySessionId);
     if (!captured) throw refused ?? errorOf('GATEWAY_UNAVAILABLE');
@@ -41,7 +40,7 @@ export function createSandboxPayment(deps: SessionDeps) {
       return await payNow(order, commandId);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      // An equal request has paid: both return its capture.
+      // An equal request has paid. Both return its capture.
       const capture = await queries.findHelperCapture(deps.sql, order.orderNumber, commandId);
       if (capture === undefined) throw error;
       return capture;
@@ -50,7 +49,7 @@ export function createSandboxPayment(deps: SessionDeps) {
 }
 
 const ASK_AGAIN_AFTER_MS = 300;
-/** A list may have a new payment only later. The request is answered within 4.5 s. */
+/** A list may lack a new payment for a while. The request must be answered within 4.5 s. */
 const LISTED_WITHIN_MS = 2500;
 
 async function untilCaptured(
@@ -69,7 +68,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof DomainError && error.code === 'INVALID_STATE';
 }
 
-/** @returns the refusal of a session that was paid or closed meanwhile */
+/** @returns the refusal of a session that was paid or closed in the meantime */
 async function payAsBuyer(
   gateway: PaymentGateway,
   gatewaySessionId: string,

@@ -6,10 +6,8 @@ import type { OrderGateway } from '../gateway/gateways.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
-/** The state of a payment session. */
 export type SessionState = 'OPENING' | 'OPEN' | 'PAID' | 'CLOSED' | 'FAILED';
 
-/** A row of `payment_sessions`. */
 export interface SessionRow extends OrderGateway {
   sessionId: string;
   orderNumber: string;
@@ -18,21 +16,21 @@ export interface SessionRow extends OrderGateway {
   upiIntent: string | null;
   pageUrl: string | null;
   expiresAt: Date;
-  /** When it ended before its time; null unless something else than time ended it. */
+  /** When something other than its time limit ended it. */
   endedAt: Date | null;
   payCommandId: string | null;
   createdAt: Date;
-  /** Its time ended before it was paid or closed, by the database's clock. */
+  /** True if its time ended before it was paid or closed, by the database's clock. */
   isExpired: boolean;
 }
 
-/** True of a payment session `s` that expired; it stays expired. */
+/** SQL: payment session `s` has expired, which is final. */
 export const isExpired = (sql: Sql) => sql`
   (s.state <> 'PAID' AND coalesce(s.ended_at, service_now()) >= s.expires_at)`;
 
 /**
- * `opening`: another request is opening a session. `limit`: the order has had all its sessions.
- * `not_ready`: the merchant has no linked account that receives transfers, so production cannot pay it out.
+ * `opening`: another request is opening a session. `limit`: the order has had all its sessions. `not_ready`: the
+ * merchant has no linked account that receives transfers, so production could not pay it out.
  */
 export type Reservation =
   | 'reserved'
@@ -44,11 +42,11 @@ export type Reservation =
   | 'not_ready';
 
 /**
- * Reserves a new session for an order. It is one statement on the order's locked row, so that no
- * second session opens at the same time, and none while the order closes its payment.
+ * Reserves a new session for an order. It is one statement on the order's locked row, so that no second session
+ * opens at the same time, and none while the order closes its payment.
  *
  * @param sessionMs how long the session is open; it ends with the payment link at the latest
- * @returns whether a session is reserved or open, or why there can be none
+ * @returns the session that is reserved or open, or why there can be none
  */
 export async function reserveSession(
   sql: Sql,
@@ -62,7 +60,7 @@ export async function reserveSession(
   return row?.outcome ?? 'refused';
 }
 
-/** Records that the gateway has opened a session. @returns false when it was ended meanwhile */
+/** Records that the gateway has opened a session. @returns false when it was ended in the meantime */
 export async function markSessionOpen(
   sql: Sql,
   sessionId: string,
@@ -78,9 +76,8 @@ export async function markSessionOpen(
 }
 
 /**
- * Ends a session, so that a new one can open or the order can be cancelled. A paid session stays as
- * it is until its order is notified of the payment. Like every statement that locks both, this one
- * locks the order before the session.
+ * Ends a session, so that a new one can open or the order can be cancelled. A paid session stays until its order is
+ * notified of the payment. Like every statement that locks both, it locks the order before the session.
  */
 export async function endSession(
   sql: Sql,
@@ -144,7 +141,7 @@ export function findSessionOfKey(sql: Sql, orderNumber: string, idempotencyKey: 
   );
 }
 
-/** @param condition true of at most one session `s` */
+/** @param condition true for at most one session `s` */
 async function findOne(sql: Sql, condition: Fragment): Promise<SessionRow | undefined> {
   const [row] = await sql<SessionRow[]>`
     SELECT s.*, ${isExpired(sql)} AS is_expired FROM payment_sessions s WHERE ${condition}`;
@@ -157,19 +154,18 @@ export interface SessionToCheck extends SessionRow {
 }
 
 /**
- * The gateway is asked about a session without a callback after two minutes, four minutes later,
- * when its time is over, and an hour after that; about a PAID session only the last time. So an
- * order that is paid costs three calls at most.
+ * The gateway is asked about a session without a callback after two minutes, four minutes later, when its time is
+ * over, and an hour after that; about a PAID session only the last time. So a paid order costs at most three calls.
  */
 const FIRST_CHECK = "interval '2 minutes'";
-/** The next check of an open session comes after its present age, times this. */
+/** The next check of an open session comes after its present age times this. */
 const AGE_FACTOR = 2;
-/** After a failed check, the next one comes after the session's age, times this. */
+/** After a failed check, the next one comes after the session's age times this. */
 const AGAIN_FACTOR = 0.25;
 
 /**
- * Takes sessions that are due to be checked at the gateway. They become due again unless
- * {@link planNextCheck} follows.
+ * Takes sessions that are due for a check at the gateway. They become due again unless {@link planNextCheck}
+ * follows.
  */
 export async function takeSessionsToCheck(
   sql: Sql,
@@ -190,7 +186,7 @@ export async function takeSessionsToCheck(
       o.status = 'ACCEPTED' AND s.ended_at IS NULL AS is_payable`;
 }
 
-/** An authorised payment is captured or given back within three days: the last check comes after that. */
+/** An authorised payment is captured or returned within three days. The last check comes after that. */
 const LAST_CHECK_OF_AUTHORIZED = "interval '4 days'";
 
 /**
@@ -215,7 +211,7 @@ export async function planNextCheck(
     WHERE session_id = ${sessionId}`;
 }
 
-/** Records that a sandbox command pays this session; the PAID step carries it out. */
+/** Records the sandbox command that pays this session. The PAID step then carries the command out. */
 export async function expectHelperPayment(
   sql: Sql,
   sessionId: string,

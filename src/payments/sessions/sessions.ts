@@ -19,19 +19,16 @@ import * as queries from '../queries.ts';
 const OPENING_POLL_MS = 100;
 const OPENING_POLLS = 45;
 
-/** What opening and closing payment sessions needs. */
 export interface SessionDeps extends CaptureDeps {
-  /** How long a session lasts. */
   sessionMs: number;
 }
 
 /**
  * Opens a payment session at the gateway, or returns the open one.
  *
- * @throws DomainError `INVALID_STATE` unless the order can be paid and has sessions left,
- *   `MERCHANT_NOT_ACTIVE` when the merchant was suspended since its request began,
- *   `GATEWAY_UNAVAILABLE` when the gateway does not open it, `PAYMENTS_NOT_AVAILABLE` when no
- *   gateway is configured, or the merchant has no linked account in production
+ * @throws DomainError `INVALID_STATE` if the order cannot be paid or has no sessions left, `MERCHANT_NOT_ACTIVE`
+ * when the merchant was suspended since its request began, `GATEWAY_UNAVAILABLE` when the gateway does not open it,
+ * `PAYMENTS_NOT_AVAILABLE` when no gateway is configured, or the merchant has no linked account in production
  */
 export async function openSession(
   deps: SessionDeps,
@@ -63,7 +60,7 @@ export async function openSession(
   throw errorOf('GATEWAY_UNAVAILABLE');
 }
 
-/** Whether the order's gateway is configured in its environment; if it is not, an operator gets an alert. */
+/** Checks whether the order's gateway is configured in its environment. If it is not, it raises an alert. */
 export async function hasGateway(deps: SessionDeps, order: OrderRow): Promise<boolean> {
   if (deps.gateways.find(order)) return true;
   await noGateway(deps, order);
@@ -101,7 +98,10 @@ async function openAtGateway(
   }
 }
 
-/** One alert for a gateway: it would refuse every session. Reconciliation clears it after one has opened. */
+/**
+ * Raises one alert for a gateway, because it would refuse every session. Reconciliation clears it after a session
+ * has opened.
+ */
 function alertSessionRefused(deps: SessionDeps, order: OrderRow, error: Error): Promise<void> {
   const { gateway, environment, orderNumber } = order;
   return raiseAlert(deps, {
@@ -114,10 +114,10 @@ function alertSessionRefused(deps: SessionDeps, order: OrderRow, error: Error): 
 }
 
 /**
- * Asks the gateway whether it has closed a session that is recorded as open, and records that. A
- * session that expires at the gateway causes no callback.
+ * Asks the gateway whether it has closed a session that is recorded as open, and records that. A session that
+ * expires at the gateway causes no callback.
  *
- * @returns false also when the gateway does not respond: the recorded state then does not change
+ * @returns false also when the gateway does not respond; the recorded state then stays
  */
 async function isClosedAtGateway(deps: SessionDeps, session: SessionRow): Promise<boolean> {
   const { gatewaySessionId } = session;
@@ -139,7 +139,7 @@ const REFRESH_EVERY_MS = 2000;
 const REFRESH_TIMEOUT_MS = 1500;
 
 /**
- * Returns a session after checking it at the gateway, so that a closed one is not shown as open.
+ * Returns a session after it was checked at the gateway, so that a closed one is not shown as open.
  *
  * @returns undefined when the order has no such session
  */
@@ -161,7 +161,7 @@ export function isOpen({ state, endedAt, isExpired }: SessionRow): boolean {
   return (state === 'OPEN' || state === 'OPENING') && endedAt === null && !isExpired;
 }
 
-/** Closes a session whose order was cancelled meanwhile. No buyer has it, so this may fail. */
+/** Closes a session whose order was cancelled in the meantime. No buyer has it, so a failure does no harm. */
 async function closeUnwanted(
   { log }: SessionDeps,
   gateway: PaymentGateway,
@@ -186,7 +186,7 @@ async function sessionOf(sql: Sql, orderNumber: string, sessionId: string): Prom
 export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Promise<ClosingResult> {
   const session = await queries.findOpenSession(deps.sql, order.orderNumber);
   if (!session) return { outcome: 'closed' };
-  // Still opening: no buyer has it, and the request that opens it finds it ended and closes it.
+  // Still opening: no buyer has it. The request that opens it finds it ended, and closes it.
   if (session.gatewaySessionId === null) {
     await queries.endSession(deps.sql, session.sessionId, 'FAILED');
     return { outcome: 'closed' };
@@ -199,7 +199,7 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
     const outcome = await recordAnswer(deps, order, { sessionId, payment, askedAt });
     const ref = { gateway: order.gateway, gatewayPaymentId: payment.gatewayPaymentId };
     if (outcome === 'fits') return { outcome: 'paid', payment: ref };
-    // The order cannot take it: it is refunded, or raises an alert.
+    // The order cannot take it, so it is refunded or raises an alert.
     await applyRecorded(deps, ref);
   }
   await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
@@ -219,7 +219,7 @@ async function notReady(deps: SessionDeps, order: OrderRow): Promise<DomainError
   return errorOf('PAYMENTS_NOT_AVAILABLE');
 }
 
-/** A retry would not help, so the response does not suggest one. */
+/** The response suggests no retry, because a retry would not help. */
 async function noGateway(deps: SessionDeps, order: OrderRow): Promise<DomainError> {
   const { orderNumber, merchantId, gateway, environment } = order;
   const settings = `${environment}_${gateway}_*`.toUpperCase();
@@ -232,7 +232,7 @@ async function noGateway(deps: SessionDeps, order: OrderRow): Promise<DomainErro
   return errorOf('PAYMENTS_NOT_AVAILABLE');
 }
 
-/** Reads the order again: its status, pending operation or payment may have changed. */
+/** Reads the order again, because its status, pending operation or payment may have changed. */
 async function cannotPay(sql: Sql, orderNumber: string): Promise<DomainError> {
   const order = await findOrderByNumber(sql, orderNumber);
   const refusal = refusalOf(order, 'pay');

@@ -19,10 +19,9 @@ export class OrderNotNotifiedError extends Error {
   override readonly name = 'OrderNotNotifiedError';
 }
 
-/** What settling an order needs. */
 export interface SettleOutsideDeps extends GatewayDeps {
   workflows: OrderWorkflows;
-  /** The operator, for the audit log. */
+  /** The operator. */
   actor: Actor;
   alongside?: Alongside | undefined;
 }
@@ -30,12 +29,12 @@ export interface SettleOutsideDeps extends GatewayDeps {
 /** An operator's statement of where an order's money is. */
 export interface OutsideSettlement {
   orderNumber: string;
-  /** Decides the order's final status and event. Default: that of the pending operation. */
+  /** Decides the order's final status and event. Default: the outcome of the pending operation. */
   outcome?: Settlement | undefined;
-  /** The reference of the bank transfer, for example its UTR; absent if there was none. */
+  /** The reference of the bank transfer, such as its UTR. Absent if there was none. */
   reference?: string | undefined;
   reason: string;
-  /** The operator accepts that the gateway is not checked if it cannot be read. */
+  /** True if the operator accepts a settlement without a check when the gateway cannot be read. */
   notChecked?: boolean;
 }
 
@@ -43,18 +42,17 @@ const NOT_SEEN_BY_WORKFLOW =
   'The order was finished before it received this settlement: check that the gateway has not moved its money too';
 
 /**
- * Records that an order's money counts as released or refunded, and finishes the order. It is for
- * orders whose release or refund was made outside the gateway, or whose payment was reversed at the
- * gateway itself. It has the money lease of the payment meanwhile, and reads its refunds and transfers
- * at the gateway: a settlement that contradicts them is refused ({@link contradictionOf}). If this
- * process dies after writing the row, the sweep wakes the order; a repeat of the command with the same
- * reference notifies it immediately.
+ * Records that an order's money counts as released or refunded, and finishes the order. It is for orders whose
+ * release or refund was made outside the gateway, or whose payment was reversed at the gateway itself. It holds the
+ * money lease of the payment, and reads its refunds and transfers at the gateway: a settlement that contradicts them
+ * is refused ({@link contradictionOf}). If this process dies after writing the row, the sweep wakes the order; a
+ * repeat of the command with the same reference notifies it immediately.
  *
  * @returns the order, and a warning when it was finished before it received the settlement
- * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`; `INVALID_STATE` unless the order is releasing or
- *   refunding its money or part of it was reversed, when another settlement is recorded, the gateway has
- *   moved the money, another process is moving it, or another order has the reference;
- *   `GATEWAY_UNAVAILABLE` when the gateway cannot be read and `notChecked` is not set
+ * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`; `INVALID_STATE` if the order is neither releasing nor
+ * refunding its money and no part was reversed, another settlement is recorded, the gateway has moved the money,
+ * another process is moving it, or another order has the reference; `GATEWAY_UNAVAILABLE` when the gateway cannot be
+ * read and `notChecked` is not set
  * @throws OrderNotNotifiedError when the row is written, but the order could not be notified
  */
 export async function settleOutside(
@@ -77,9 +75,10 @@ export async function settleOutside(
 }
 
 /**
- * Asks the gateway whether a settlement could be recorded now: one that contradicts the gateway is refused.
+ * Asks the gateway whether a settlement could be recorded now. One that contradicts the gateway is refused.
  *
- * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`, `GATEWAY_UNAVAILABLE` as {@link settleOutside}
+ * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`, `GATEWAY_UNAVAILABLE` as
+ * {@link settleOutside}
  */
 export async function checkSettlement(
   deps: GatewayDeps,
@@ -94,7 +93,7 @@ export async function checkSettlement(
   await checkPayment(deps, payment, { ...settlement, outcome });
 }
 
-/** Nothing about this order's money needs an operator after the settlement. */
+/** Clears the alerts about the order's money, which needs no operator after the settlement. */
 async function clearAlerts({ sql, actor }: SettleOutsideDeps, orderNumber: string): Promise<void> {
   const kinds = [
     'gateway_refused',
@@ -105,7 +104,7 @@ async function clearAlerts({ sql, actor }: SettleOutsideDeps, orderNumber: strin
   await clearAlert(sql, kinds, orderNumber, 'the order was settled', actor.name);
 }
 
-/** True when this settlement finished the order: it found the row or carried out the command. */
+/** True if this settlement finished the order: the order found its row, or carried out its command. */
 async function isFinishedBy(sql: Sql, orderNumber: string, commandId: string): Promise<boolean> {
   return (
     (await queries.isSettlementFound(sql, orderNumber)) ||
@@ -145,8 +144,8 @@ function assertTexts({ reference, reason }: OutsideSettlement): void {
 /**
  * Records the settlement, unless the same one is recorded already.
  *
- * @returns how the order's money was settled; null if the order need not be notified, because its refund
- *   had failed or only captures that it could not take were settled
+ * @returns the recorded outcome; null if the order need not be notified, because its refund had failed, or only
+ * captures that it could not take were settled
  */
 async function recordSettlement(
   deps: SettleOutsideDeps,
@@ -165,7 +164,7 @@ async function recordSettlement(
       queries.writeSettlement(sql, { actor, alongside }, orderNumber, checked),
     );
     if (!hasFailedRefund(order)) return outcome;
-    // The next attempt of the refund finds it finished and does not call the gateway.
+    // The refund's next attempt finds that it has ended, and does not call the gateway.
     await queries.finishRefundAgain(sql, orderNumber);
     return null;
   }
@@ -199,7 +198,7 @@ async function settleSurplus(
     await settlePayment(deps, payment, { ...settlement, outcome: 'refunded' }, (checked) =>
       queries.writeSurplusSettlement(sql, { actor, alongside }, surplus, checked),
     );
-    // The next attempt of the refund finds it finished and does not call the gateway.
+    // The refund's next attempt finds that it has ended, and does not call the gateway.
     await queries.finishSurplus(sql, surplus);
   }
   return waiting.length > 0;

@@ -12,21 +12,20 @@ import { contradictionOf } from './settlement-rule.ts';
 
 type Payment = OrderGateway & PaymentRef;
 
-/** How an operator settles a payment. */
 export interface PaymentSettlement {
   orderNumber: string;
   outcome: Settlement;
-  /** Of the bank transfer; absent if there was none. */
+  /** The reference of the bank transfer. Absent if there was none. */
   reference?: string | undefined;
   reason: string;
-  /** The operator accepts that the gateway is not checked if it cannot be read. */
+  /** True if the operator accepts a settlement without a check when the gateway cannot be read. */
   notChecked?: boolean;
 }
 
 /**
  * Settles one payment while no other process moves its money, if the gateway does not contradict it.
  *
- * @param write records it, with the figures that it was checked with
+ * @param write records the settlement with the figures that were checked
  * @throws DomainError `INVALID_STATE`, `GATEWAY_UNAVAILABLE`
  */
 export async function settlePayment(
@@ -69,7 +68,7 @@ export async function checkPayment(
   const contradiction = contradictionOf(
     { outcome, capturedPaise, restPaise, hasReference: reference !== undefined },
     {
-      // The gateway's refunds include those of this service, which the database does not have.
+      // The gateway's refunds include those of this service, which these figures of the database leave out.
       toBuyerPaise: Math.max(refundedPaise, atGateway?.toBuyerPaise ?? 0) + chargedBackPaise,
       toMerchantPaise: atGateway?.toMerchantPaise ?? 0,
     },
@@ -87,8 +86,8 @@ export async function checkPayment(
 }
 
 /**
- * Takes back what is on hold for the merchant, whose money it no longer is. Before the settlement is
- * written, so that an operator repeats both if this fails.
+ * Takes back the money on hold for the merchant, because the merchant does not get it. Called before the settlement
+ * is written, so that an operator repeats both if this fails.
  *
  * @throws DomainError `GATEWAY_UNAVAILABLE`
  */

@@ -9,9 +9,9 @@ import type { Settlement } from '../../domain/index.ts';
 import { SETTLE_COMMANDS, statusesThatTake } from '../../domain/index.ts';
 import { requestFields } from '../../http/request-context.ts';
 
-/** What the database has of a payment's money, in paise. */
+/** The database's figures of a payment, in paise. */
 export interface SettlementFigures {
-  /** What is left of it. */
+  /** The amount that is neither released nor returned. */
   restPaise: number;
   /** Refunds made at the gateway itself that have not failed. */
   refundedPaise: number;
@@ -19,16 +19,15 @@ export interface SettlementFigures {
   chargedBackPaise: number;
 }
 
-/** A settlement to record, with the figures that it was checked with. */
+/** A settlement to record, with the figures that were checked. */
 export interface NewSettlement extends SettlementFigures {
   outcome: Settlement;
   reference: string | null;
   reason: string;
-  /** The refunds and transfers at the gateway were read. */
+  /** True if the refunds and transfers at the gateway were read. */
   isChecked: boolean;
 }
 
-/** Whether a settlement is recorded, or why not. */
 export type SettlementResult =
   | 'recorded'
   /** Another settlement is recorded. */
@@ -40,7 +39,7 @@ export type SettlementResult =
   /** A settlement of another order has the reference. */
   | 'reference_taken';
 
-/** The captured amount of a payment, and the figures for its settlement. */
+/** Reads the captured amount of a payment, and the figures for its settlement. */
 export async function findSettlementFigures(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
@@ -53,13 +52,13 @@ export async function findSettlementFigures(
   return row;
 }
 
-/** Who settles, and what the statement also writes once the settlement is recorded. */
+/** Who settles, and what the statement also writes when the settlement is recorded. */
 export interface SettlementBy {
   actor: Actor;
   alongside?: Alongside | undefined;
 }
 
-/** The statement of a settlement. @param written calls the function that records it */
+/** Runs the statement of a settlement. @param written calls the SQL function that records it */
 async function recordedBy(
   sql: Sql,
   written: Fragment,
@@ -100,8 +99,8 @@ export async function writeSurplusSettlement(
 }
 
 /**
- * Reads how an operator has settled an order, for an order that moves its money before it is
- * notified, and records that the order found it.
+ * Reads an operator's settlement for an order that moves its money before it was notified, and records that the
+ * order found it.
  *
  * @returns null when no operator has settled the order
  */
@@ -112,7 +111,6 @@ export async function findSettlement(sql: Sql, orderNumber: string): Promise<Set
   return row?.outcome ?? null;
 }
 
-/** True if the order has found its settlement. */
 export async function isSettlementFound(sql: Sql, orderNumber: string): Promise<boolean> {
   const [row] = await sql`
     SELECT FROM outside_settlements

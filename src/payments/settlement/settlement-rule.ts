@@ -1,23 +1,23 @@
 import type { Settlement } from '../../domain/index.ts';
 
-/** What an operator says about the money of one payment. */
+/** An operator's statement about the money of one payment. */
 export interface SettledMoney {
-  /** `released`: what is left went to the merchant. `refunded`: it went back to the buyer. */
+  /** `released`: the rest went to the merchant. `refunded`: it went back to the buyer. */
   outcome: Settlement;
   capturedPaise: number;
-  /** What is left of the payment by the ledger: the settlement moves it there. */
+  /** The rest of the payment by the ledger, which the settlement moves. */
   restPaise: number;
-  /** A bank transfer moved what is left; without a reference nothing moved outside the gateway. */
+  /** True if a bank transfer moved the rest. Without a reference, nothing was moved outside the gateway. */
   hasReference: boolean;
 }
 
-/** What the gateway has moved of a payment, or is moving. */
+/** The amounts of a payment that the gateway has moved or is moving. */
 export interface MovedAtGateway {
-  /** Refunds that have not failed, of this service and others, and chargebacks. */
+  /** Refunds by this service and others that have not failed, and chargebacks. */
   toBuyerPaise: number;
   /**
-   * Transfers that have not failed, less what was reversed. A transfer on hold does not count: a refund
-   * reverses it, and the service releases no hold of a settled order.
+   * Transfers that have not failed, minus what was reversed. A transfer on hold does not count: a refund reverses
+   * it, and the service releases no hold of a settled order.
    */
   toMerchantPaise: number;
 }

@@ -1,31 +1,31 @@
 import type { Sql } from '../../db/client.ts';
 import type { DeliveryOwner } from '../lists/delivery-pages.ts';
 
-/** Bounds the time of the query at an endpoint that gets a million webhooks a day. */
+/** Limits the time of the query for an endpoint that gets a million webhooks a day. */
 const MAX_ATTEMPTS_OF_A_KIND = 20_000;
 
-/** How an endpoint has answered in the last 24 hours. */
+/** The results of an endpoint's attempts in the last 24 hours. */
 export interface EndpointFigures {
-  /** 24 hours ago; later if 20,000 attempts since then have succeeded, or have failed. */
+  /** 24 hours ago, or later if there were 20,000 successes or 20,000 failures since then. */
   since: Date;
   attempts: number;
-  /** Those that the endpoint accepted. */
+  /** The attempts that the endpoint accepted. */
   delivered: number;
-  /** 95 of 100 attempts took at most this long; null without attempts. */
+  /** The time within which 95 of 100 attempts ended. Null without attempts. */
   p95Ms: number | null;
-  /** The first failed attempt after the last success, at any time; null when the last one succeeded. */
+  /** The time of the first failed attempt after the last success, however long ago. Null if the last one succeeded. */
   failingSince: Date | null;
 }
 
 const attemptsOf = (sql: Sql, { merchantId, environment }: DeliveryOwner) => sql`
   FROM webhook_attempts WHERE merchant_id = ${merchantId} AND environment = ${environment}`;
 
-/** See {@link EndpointFigures}. */
+/** SQL: see {@link EndpointFigures}. */
 const failingSince = (sql: Sql, owner: DeliveryOwner) => sql`
   (SELECT min(at) ${attemptsOf(sql, owner)} AND NOT is_delivered AND at > coalesce(
     (SELECT max(at) ${attemptsOf(sql, owner)} AND is_delivered), '-infinity'))`;
 
-/** Since when a merchant's endpoint fails; null if it does not, or if no URL is set. */
+/** Since when a merchant's endpoint has failed. Null if it does not fail, or if no URL is set. */
 export async function endpointFailingSince(sql: Sql, owner: DeliveryOwner): Promise<Date | null> {
   const { merchantId, environment } = owner;
   const [row] = await sql<[{ at: Date | null }?]>`
@@ -34,15 +34,18 @@ export async function endpointFailingSince(sql: Sql, owner: DeliveryOwner): Prom
   return row?.at ?? null;
 }
 
-/** The attempts of one hour of the last 24. */
+/** The attempts in one of the last 24 hours. */
 export interface AttemptsOfHour {
-  /** 0 in the last 60 minutes, 23 in the first ones of 24 hours. */
+  /** 0 for the last 60 minutes, up to 23. */
   hoursAgo: number;
   accepted: number;
   failed: number;
 }
 
-/** The attempts since a time of the last 24 hours, by the hours before now: those that have any, the earliest first. */
+/**
+ * Counts the attempts since a time within the last 24 hours, by hours before now. Hours without attempts are absent;
+ * the earliest is first.
+ */
 export async function attemptsByHour(
   sql: Sql,
   owner: DeliveryOwner,
@@ -57,7 +60,7 @@ export async function attemptsByHour(
     ) attempt WHERE hours_ago < 24 GROUP BY hours_ago ORDER BY hours_ago DESC`;
 }
 
-/** The figures of a merchant's endpoint in one environment, from one index alone. */
+/** Reads the figures of a merchant's endpoint in one environment, from one index alone. */
 export async function endpointFigures(
   sql: Sql,
   owner: DeliveryOwner,

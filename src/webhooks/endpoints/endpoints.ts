@@ -10,7 +10,7 @@ import type { WebhookUrlSaveCheck } from '../sending/address-guard.ts';
 import { webhookSecretContext } from '../schedule/attempts.ts';
 import type { SecretBox } from '../../secret-box.ts';
 
-/** `actor` is recorded in the audit log by the statement that makes the change. */
+/** `actor` is the name that the audit log records for the change. */
 export interface EndpointDeps {
   sql: Sql;
   secretBox: SecretBox;
@@ -18,10 +18,9 @@ export interface EndpointDeps {
   alongside?: Alongside | undefined;
 }
 
-/** Checks a URL at save: see `checkWebhookUrlAtSave`. */
+/** Checks a URL when it is saved: see `checkWebhookUrlAtSave`. */
 export type CheckUrl = (url: string, environment: Environment) => Promise<WebhookUrlSaveCheck>;
 
-/** A merchant's webhook endpoint in one environment. */
 export interface Endpoint {
   url: string | null;
   hasSecret: boolean;
@@ -29,11 +28,11 @@ export interface Endpoint {
 }
 
 /**
- * Saves a webhook URL that passes the address guard. The first save generates the secret and
- * returns it; it is never returned again. Removing the URL and saving another one keeps it.
+ * Saves a webhook URL that passes the address guard. The first save generates the secret and returns it; it is never
+ * returned again. The secret stays when the URL is removed and another one is saved.
  *
- * @returns the new secret, or null when one exists already; and a warning for a host name that
- *   cannot be resolved now
+ * @returns the new secret, or null when one exists already; and a warning for a host name that cannot be resolved
+ * now
  * @throws DomainError `BAD_REQUEST` with the guard's reason, `NOT_FOUND`
  */
 export async function saveWebhookUrl(
@@ -46,7 +45,7 @@ export async function saveWebhookUrl(
   if (!checked.ok) throw new DomainError('BAD_REQUEST', `The webhook URL ${checked.reason}`);
   const secret = generateToken('whsec_');
   const sealed = secretBox.seal(secret, webhookSecretContext(merchantId, environment));
-  // The path and the query of a URL may contain a secret of the merchant: the audit has the host.
+  // The path and the query of a URL may contain a secret of the merchant, so the audit log records only the host.
   const details = sql.json({ environment, host: checked.url.host });
   const [row] = await sql<{ webhookSecretSealed: string }[]>`
     WITH saved AS (
@@ -121,8 +120,8 @@ export async function rotateWebhookSecret(
 }
 
 /**
- * Removes the URL: no more events are sent, and a pending delivery becomes FAILED at its next
- * attempt. The secret is kept for the next URL.
+ * Removes the URL. No more events are sent, and a pending delivery becomes FAILED at its next attempt. The secret is
+ * kept for the next URL.
  *
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when there is none
  */
@@ -145,7 +144,6 @@ export async function removeWebhookUrl(
   if (rows.length === 0) throw await endpointNotConfigured(sql, merchantId, environment);
 }
 
-/** The error for a missing endpoint. @throws DomainError `NOT_FOUND` without the merchant */
 export async function endpointNotConfigured(
   sql: Sql,
   merchantId: string,

@@ -12,29 +12,26 @@ import type { WebhookSender } from '../sending/sender.ts';
 import { signedRequest } from '../sending/signed-request.ts';
 
 /**
- * Not one of the nine event types: a receiver that answers 200 to an unknown type, as it should,
- * takes no action on it, in production too.
+ * Not one of the nine event types. A receiver that answers 200 to an unknown type, as it should, does nothing about
+ * it, in production too.
  */
 const NEUTRAL = 'TEST';
 
 const NOT_APPLIED = 'Test events can be sent once you have submitted your application';
 
-/** The type of a test event. */
 export type TestEventType = typeof NEUTRAL | EventType;
 
-/** The test events of an environment. A receiver acts on the nine, so production has only TEST. */
+/** The types of test events in an environment. Production has only TEST, because receivers act on the nine events. */
 export function testEventTypesOf(environment: Environment): readonly TestEventType[] {
   return environment === 'production' ? [NEUTRAL] : [NEUTRAL, ...EVENT_TYPES];
 }
 
-/** What sending a test event needs. */
 export interface TestEventDeps extends EndpointDeps {
   sender: WebhookSender;
   apiVersion: string;
   log: Logger;
 }
 
-/** The receiver's response to the test event. */
 export interface TestEventResult {
   eventId: string;
   url: string;
@@ -45,11 +42,11 @@ export interface TestEventResult {
 }
 
 /**
- * Sends one webhook about an order that does not exist, with the same checks and signature as any
- * other. It creates no delivery: one attempt, whose result is only returned.
+ * Sends one webhook about an order that does not exist, with the same checks and signature as any other. It makes
+ * one attempt and stores no delivery.
  *
  * @throws DomainError `NOT_FOUND`, `INVALID_STATE` when no URL is configured or the merchant has never applied,
- *   `BAD_REQUEST` for one of the nine events in production
+ * `BAD_REQUEST` for one of the nine events in production
  * @throws HttpRefusal TOO_MANY_REQUESTS
  */
 export async function sendTestEvent(
@@ -82,8 +79,8 @@ export async function sendTestEvent(
 }
 
 /**
- * Reads the endpoint and adds an audit row for the test event. The service calls no URL of a person who has only
- * signed up: anyone can. A merchant that an operator has approved need not have applied.
+ * Reads the endpoint and writes an audit row for the test event. For a merchant who has only signed up, which anyone
+ * can, the service calls no URL. A merchant that an operator has approved need not have applied.
  */
 async function readEndpoint(
   { sql, actor }: TestEventDeps,
@@ -110,7 +107,7 @@ async function readEndpoint(
   throw await endpointNotConfigured(sql, merchantId, environment);
 }
 
-/** TEST has the shape of every webhook, so that the merchant's parser accepts it; sequences start at 1. */
+/** TEST has the shape of every webhook, so that the merchant's parser accepts it. Sequences start at 1. */
 function bodyOf(
   eventType: TestEventType,
   event: { environment: Environment; eventId: string; at: Date },

@@ -5,25 +5,24 @@ import { addRequestFields } from '../../http/request-context.ts';
 import { errorOf } from '../../http/responses/errors.ts';
 import type { WebhookEvent } from '../../orders/public.ts';
 
-/** How long events can be listed. Source: the contract's "GET /events". */
+/** How many days events can be listed. Source: the contract's "GET /events". */
 const KEPT_DAYS = 90;
 
-/** The events that one request numbers at most: a merchant's first request may find many without a number. */
+/** The most events that one request numbers. A merchant's first request may find many without a number. */
 const MOST_NUMBERED = 10_000;
 
-/** The events that one request reads at most to find those of a type: it then ends before the last one. */
+/** The most events that one request reads to find those of a type. Its page then ends before the last event. */
 const MOST_READ = 10_000;
 
-/** A merchant in one environment: whose events are listed. */
 export interface EventOwner {
   merchantId: string;
   environment: Environment;
 }
 
-/** The last event that a client has read: its number and its id; [0, ''] is before the first one. */
+/** The last event that a client has read: its number and its id. [0, ''] is before the first event. */
 export type EventPlace = readonly [number: number, eventId: string];
 
-/** Which events to list; an absent field matches all. */
+/** Which events to list. An absent field matches all. */
 export interface EventFilter {
   type?: EventType | undefined;
   orderNumber?: string | undefined;
@@ -31,16 +30,14 @@ export interface EventFilter {
   createdFrom?: Date | undefined;
 }
 
-/** A part of the events, oldest first. */
 export interface EventPage {
   events: WebhookEvent[];
-  /** The place after this page: no event ever appears before it. */
+  /** The place after this page. No later event gets a place before it. */
   next: EventPlace;
 }
 
 /**
- * Reads the events after a place, in the order of their numbers, whether or not they were sent. Events of
- * erased orders are left out.
+ * Reads the events after a place, by number, whether or not they were sent. Events of erased orders are left out.
  *
  * @param after undefined begins with the first event that is kept, or with `createdFrom`
  * @throws DomainError `CURSOR_EXPIRED` if the place has another event or is too old
@@ -51,7 +48,7 @@ export async function listEvents(
   { after, size, ...filter }: EventFilter & { after?: EventPlace | undefined; size: number },
 ): Promise<EventPage> {
   const { merchantId, environment } = owner;
-  // A statement of its own, because what it numbers is visible only to later ones.
+  // A separate statement, because the numbers that it writes are visible only to later statements.
   await sql`SELECT number_events(${merchantId}, ${environment}, ${MOST_NUMBERED})`;
   const start = after ? await assertKept(sql, owner, after) : await findStart(sql, owner, filter);
   const rows = await readPage(sql, owner, { ...filter, ...start, size });
@@ -78,7 +75,7 @@ async function assertKept(
   { merchantId, environment }: EventOwner,
   [number, eventId]: EventPlace,
 ): Promise<Pick<Start, 'afterNumber'>> {
-  // The place before the first event is kept as long as that one.
+  // The place before the first event is valid as long as that event is kept.
   const [row] = await sql<{ isKept: boolean }[]>`
     SELECT (n.event_id = ${eventId} OR ${number}::bigint = 0)
       AND e.at >= service_now() - ${KEPT_DAYS} * interval '1 day' AS is_kept
@@ -112,13 +109,13 @@ interface PageRow {
   endEventId: string;
 }
 
-/** No row at all while the merchant has no event after the start. */
+/** Returns no row if the merchant has no event after the start. */
 function readPage(
   sql: Sql,
   { merchantId, environment }: EventOwner,
   { afterNumber, type, orderNumber, createdFrom, size }: Start & EventFilter & { size: number },
 ): Promise<PageRow[]> {
-  // The index of events by order finds all of one order; all others are read by their numbers.
+  // The index of events by order finds all events of one order. Otherwise events are read by their numbers.
   const most = orderNumber === undefined ? MOST_READ : Number.MAX_SAFE_INTEGER;
   return sql<PageRow[]>`
     WITH final AS MATERIALIZED (
@@ -143,7 +140,6 @@ function readPage(
     ORDER BY page.number`;
 }
 
-/** An attempt to deliver an event. */
 export interface EventAttempt {
   at: Date;
   kind: 'scheduled' | 'manual';
@@ -153,15 +149,14 @@ export interface EventAttempt {
   error: string | null;
 }
 
-/** One event with its delivery. */
 export interface EventDetails {
   event: WebhookEvent;
-  /** Null while the event has never had a URL to go to. */
+  /** Null if no URL was set for the event so far. */
   delivery: {
     deliveryId: string;
     state: 'PENDING' | 'DELIVERED' | 'FAILED';
     nextAttemptAt: Date | null;
-    /** The newest ones, oldest first. */
+    /** The newest attempts, oldest first. */
     attempts: EventAttempt[];
   } | null;
 }
@@ -170,7 +165,7 @@ export interface EventDetails {
 const MOST_ATTEMPTS = 100;
 
 /**
- * One event of a merchant, with the state of its delivery and its attempts.
+ * Reads one event of a merchant, with the state of its delivery and its attempts.
  *
  * @throws DomainError `NOT_FOUND`, also for an event of another merchant or environment, or of an erased order
  */

@@ -12,18 +12,17 @@ import type { EventDetails } from './event-list.ts';
 import { findEvent, listEvents } from './event-list.ts';
 import { resendEvent } from './resend-event.ts';
 
-/** The dependencies of the routes of events. */
 export interface EventRouteDeps {
   sql: Sql;
   retries: DeliveryRetries;
 }
 
-/** The events of a merchant's orders, for those that missed a webhook or cannot receive any. */
+/** The routes of events, for merchants that missed a webhook or cannot receive any. */
 export function eventRoutes(deps: EventRouteDeps): Route[] {
   return [listEventsRoute(deps), getEventRoute(deps), resendEventRoute(deps)];
 }
 
-const eventsRoute = { base: 'merchant', caller: 'merchant', tags: ['Events'] } as const;
+const eventsRoute = { base: 'merchant', tags: ['Events'] } as const;
 
 const eventParams = z.object({
   id: z.string().meta({ description: 'The event_id', example: exampleEventId(3) }),

@@ -5,14 +5,14 @@ import { DomainError } from '../../domain/index.ts';
 import type { EventOwner } from './event-list.ts';
 import { findEvent } from './event-list.ts';
 
-/** The attempt continues after the response. */
+/** The response does not wait for the attempt. */
 const WAIT_MS = 0;
 
 /**
- * Makes one attempt of an event now, in any state of its delivery. An event that was never sent, because no
- * URL was set, gets its delivery.
+ * Makes one attempt of an event now, whatever the state of its delivery. An event that was never sent, because no
+ * URL was set, gets a delivery.
  *
- * @throws DomainError `NOT_FOUND`; `INVALID_STATE` without a URL or while an attempt is under way
+ * @throws DomainError `NOT_FOUND`; `INVALID_STATE` without a URL or while an attempt is in progress
  * @throws HttpRefusal TOO_MANY_REQUESTS
  */
 export async function resendEvent(
@@ -26,8 +26,8 @@ export async function resendEvent(
 }
 
 /**
- * Adds a delivery that is FAILED: only attempts by hand are made of it. The lock makes it wait for an
- * erasure that is under way, which marks the deliveries of its order.
+ * Adds a delivery that is FAILED, so that only attempts by hand are made. The lock makes it wait for an erasure in
+ * progress, which marks the deliveries of its order.
  *
  * @throws DomainError `INVALID_STATE` without a URL
  */

@@ -3,7 +3,7 @@ import type { Environment, EventType } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { AttemptKind, DeliveryState } from '../schedule/attempt-log.ts';
 
-/** Which deliveries to list; an absent field matches all. */
+/** Which deliveries to list. An absent field matches all. */
 export interface DeliveryFilter {
   deliveryId?: string | undefined;
   merchantId?: string | undefined;
@@ -12,7 +12,6 @@ export interface DeliveryFilter {
   state?: DeliveryState | undefined;
 }
 
-/** One attempt of a delivery, as operators see it. */
 export interface DeliveryAttempt {
   at: string;
   url: string;
@@ -39,9 +38,9 @@ export interface Delivery {
   attempts: DeliveryAttempt[];
 }
 
-/** A delivery with the receiver's response to each of these attempts. */
+/** A delivery with the receiver's response to each attempt. */
 export interface DeliveryDetails extends Omit<Delivery, 'attempts'> {
-  /** `answer`: the first 16 KiB of the response body as UTF-8; `null` without a response. */
+  /** `answer`: the first 16 KiB of the response body as UTF-8. Null without a response. */
   attempts: (DeliveryAttempt & { answer: string | null })[];
 }
 
@@ -50,7 +49,7 @@ type DeliveryRow = Omit<Delivery, 'nextAttemptAt' | 'createdAt'> & {
   createdAt: Date;
 };
 
-/** Deliveries, newest first: ids are ULIDs, which sort by time. */
+/** Lists deliveries, newest first: ids are ULIDs, which sort by time. */
 export async function listDeliveries(
   sql: Sql,
   filter: DeliveryFilter,
@@ -88,7 +87,7 @@ export async function listDeliveries(
   }));
 }
 
-/** One delivery, with the responses. @throws DomainError `NOT_FOUND` */
+/** Reads one delivery, with the responses. @throws DomainError `NOT_FOUND` */
 export async function showDelivery(sql: Sql, deliveryId: string): Promise<DeliveryDetails> {
   const [delivery] = await listDeliveries(sql, { deliveryId }, 1);
   if (!delivery) throw deliveryNotFound(deliveryId);
@@ -105,13 +104,12 @@ export async function showDelivery(sql: Sql, deliveryId: string): Promise<Delive
   return { ...delivery, attempts };
 }
 
-/** The error for a delivery whose event is erased: there is nothing to send. */
+/** The error for a delivery whose event is erased, so that nothing can be sent. */
 export function deliveryErased(deliveryId: string): DomainError {
   const message = `The event of ${deliveryId} cannot be sent again: the buyer's data was erased`;
   return new DomainError('INVALID_STATE', message);
 }
 
-/** The error for an unknown delivery id. */
 export function deliveryNotFound(deliveryId: string): DomainError {
   return new DomainError('NOT_FOUND', `Delivery not found: ${deliveryId}`);
 }

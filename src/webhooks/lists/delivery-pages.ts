@@ -7,45 +7,42 @@ import { EVENT_TYPES } from '../../domain/index.ts';
 import type { DeliveryState } from '../schedule/attempt-log.ts';
 import { DELIVERY_STATES } from '../schedule/attempt-log.ts';
 
-/** A merchant in one environment, whose deliveries are listed. */
 export interface DeliveryOwner {
   merchantId: string;
   environment: Environment;
 }
 
-/** Which of a merchant's deliveries to list; an absent field matches all. */
+/** Which of a merchant's deliveries to list. An absent field matches all. */
 export interface DeliveryPageFilter {
   state?: DeliveryState | undefined;
   event?: EventType | undefined;
   orderNumber?: string | undefined;
-  /** Events at or after this time. */
+  /** Only events at or after this time. */
   since?: Date | undefined;
-  /** Events before this time. */
+  /** Only events before this time. */
   until?: Date | undefined;
 }
 
-/** One line of the list. */
 export interface ListedDelivery {
   deliveryId: string;
   orderNumber: string;
-  /** The merchant's own id of the order. */
   merchantOrderId: string | null;
   event: EventType;
   state: DeliveryState;
   createdAt: Date;
   nextAttemptAt: Date | null;
   attemptCount: number;
-  /** Of the last attempt; null without one. */
+  /** Null if there was no attempt. */
   lastAttemptAt: Date | null;
   lastStatusCode: number | null;
   lastError: string | null;
 }
 
 /**
- * A page of a merchant's deliveries, newest first. A delivery's id is a ULID of its event's time, so it
- * is the key of the pages, and times select by it.
+ * Lists a merchant's deliveries page by page, newest first. A delivery's id is a ULID with the time of its event, so
+ * pages begin at an id, and times are compared with ids.
  *
- * @param part.after the id of the delivery before the part
+ * @param part.after the id of the last delivery of the previous part
  */
 export async function pageDeliveries(
   sql: Sql,

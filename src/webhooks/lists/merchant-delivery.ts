@@ -8,7 +8,6 @@ import { sentRequest } from '../sending/signed-request.ts';
 
 const ATTEMPTS_PER_PAGE = 25;
 
-/** An attempt in the list of a delivery. */
 export interface AttemptSummary {
   attemptId: number;
   at: Date;
@@ -20,16 +19,15 @@ export interface AttemptSummary {
   error: string | null;
 }
 
-/** One attempt with the request as it was sent, and its answer. */
+/** An attempt with the request that was sent, and its answer. */
 export interface AttemptDetails extends AttemptSummary {
   url: string;
-  /** Null when the URL was refused before any connection: nothing was sent. */
+  /** Null when the URL was refused before any connection, so that nothing was sent. */
   request: SentRequest | null;
-  /** The first 16 KiB of the response body as UTF-8; null without a response. */
+  /** The first 16 KiB of the response body as UTF-8. Null without a response. */
   answer: string | null;
 }
 
-/** A delivery as its merchant sees it. */
 export interface MerchantDelivery {
   deliveryId: string;
   eventId: string;
@@ -38,20 +36,20 @@ export interface MerchantDelivery {
   state: DeliveryState;
   createdAt: Date;
   nextAttemptAt: Date | null;
-  /** An attempt is running now. */
+  /** True while an attempt is running. */
   isUnderWay: boolean;
-  /** The buyer's data was erased, and with it the body: it cannot be sent again. */
+  /** True if the buyer's data, and with it the body, was erased. The event cannot be sent again. */
   isErased: boolean;
-  /** The exact text that every attempt sends; empty once it is erased. */
+  /** The exact text that every attempt sends. Empty once it is erased. */
   body: string;
-  /** The newest first, at most 25. */
+  /** At most 25, the newest first. */
   attempts: AttemptSummary[];
-  /** The `before` of the older attempts; null when there are none. */
+  /** The `before` for older attempts. Null when there are none. */
   olderAttempts: number | null;
 }
 
 /**
- * One delivery of a merchant, with its attempts.
+ * Reads one delivery of a merchant, with its attempts.
  *
  * @param before only attempts that are older than this one
  * @throws DomainError `NOT_FOUND`, also for a delivery of another merchant or environment
@@ -93,7 +91,7 @@ type AttemptRow = AttemptSummary & {
 };
 
 /**
- * One attempt of a merchant's delivery: the request as it was sent, and the answer.
+ * Reads one attempt of a merchant's delivery: the request that was sent, and the answer.
  *
  * @throws DomainError `NOT_FOUND` when the delivery has no such attempt
  */

@@ -7,12 +7,12 @@ import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
 import type { DeliveryFilter } from '../lists/delivery-list.ts';
 import { deliveryErased, deliveryNotFound } from '../lists/delivery-list.ts';
 
-/** Longer than an attempt's 15 s; `admin` does not wait longer when no worker runs. */
+/** Longer than an attempt's 15 s. If no worker runs, `admin` does not wait longer. */
 const WAIT_MS = 20_000;
-/** The sender's limit of connections to one origin, so that no retry waits for a slot there. */
+/** The sender's limit of connections to one origin, so that no retry waits for a connection. */
 const CONCURRENT_RETRIES = 8;
 
-/** What a manual retry needs; `actor` is recorded in the audit log. */
+/** `actor` is the name that the audit log records. */
 export interface ManualRetryDeps {
   sql: Sql;
   retries: DeliveryRetries;
@@ -20,22 +20,22 @@ export interface ManualRetryDeps {
 }
 
 /**
- * `delivered`: the endpoint accepted it. `started`: under way or waiting for a worker, in a workflow that
+ * `delivered`: the endpoint accepted it. `started`: it is in progress or waits for a worker, in a workflow that
  * completes it. Commands and pages show these words.
  */
 export type RetryOutcome =
   | { outcome: 'delivered' | 'started' }
   | Extract<ManualAttemptResult, { outcome: 'refused' }>;
 
-/** The message of an attempt by hand while there is no URL. */
+/** The refusal of an attempt by hand without a URL. */
 export const NO_URL = 'No webhook URL is configured: set one, then retry';
 
 /**
- * Makes one attempt of a delivery now, in any state, in a separate workflow.
+ * Makes one attempt of a delivery now, whatever its state, in a separate workflow.
  *
  * @param waitMs how long to wait for its result; the attempt continues after that
- * @throws DomainError `NOT_FOUND`; `INVALID_STATE` while an attempt of the delivery is under way,
- *   when no webhook URL is configured, or when the event is erased
+ * @throws DomainError `NOT_FOUND`; `INVALID_STATE` while an attempt of the delivery is in progress, when no webhook
+ * URL is configured, or when the event is erased
  */
 export async function retryDelivery(
   deps: ManualRetryDeps,
@@ -66,7 +66,6 @@ export async function retryForMerchant(
   return retryDelivery(deps, deliveryId, waitMs);
 }
 
-/** The result of one delivery of {@link retryFailedSince}. */
 export interface RetriedDelivery {
   deliveryId: string;
   outcome: RetryOutcome['outcome'] | 'not_retried';
@@ -95,8 +94,8 @@ export async function retryFailedSince(
 }
 
 /**
- * Ids of the deliveries that became FAILED at or after `since`, and of PENDING ones with a failed
- * attempt since then. The earliest failure comes first. Erased events cannot be sent.
+ * Finds the deliveries that became FAILED at or after `since`, and PENDING ones with a failed attempt since then.
+ * The earliest failure comes first. Deliveries of erased events are left out, because they cannot be sent.
  */
 export async function findFailing(
   sql: Sql,
@@ -132,7 +131,6 @@ async function retryOneOfMany(deps: ManualRetryDeps, deliveryId: string): Promis
   }
 }
 
-/** Adds an audit row, unless the delivery cannot be retried now. */
 async function auditRetry(
   { sql, actor }: ManualRetryDeps,
   deliveryId: string,

@@ -16,10 +16,10 @@ export const MAX_SELECTED = 100;
 /** The most deliveries of one resend. */
 const MAX_RESENT = 10_000;
 const PAGE_SIZE = 100;
-/** An endpoint that refuses so many in a row is not ready: the rest keeps its own schedule. */
+/** After this many refusals in a row, the endpoint is not ready. The rest keeps its own schedule. */
 const STOP_AFTER_REFUSED = 50;
 
-/** What a resend needs; `actor` is recorded in the audit log. */
+/** `actor` is the name that the audit log records. */
 export interface ResendDeps {
   sql: Sql;
   retries: Pick<DeliveryRetries, 'startResend'>;
@@ -27,24 +27,23 @@ export interface ResendDeps {
   log: Logger;
 }
 
-/** How far a resend is. */
 export interface ResendProgress {
   total: number;
-  /** Deliveries that have not been sent again yet. */
+  /** The number of deliveries that have not been sent again yet. */
   left: number;
   delivered: number;
   refused: number;
   createdAt: Date;
   finishedAt: Date | null;
-  /** Why it has ended before the end of its list. */
+  /** Why it ended before the end of its list. */
   stopCause: 'no_url' | 'endpoint_refuses' | null;
 }
 
 /**
- * Sends deliveries of a merchant again, in any state, a few at a time, in a workflow.
+ * Sends chosen deliveries of a merchant again, whatever their state, a few at a time, in a workflow.
  *
- * @throws DomainError `BAD_REQUEST`; `NOT_FOUND` when one of them is not the merchant's; `INVALID_STATE`
- *   without a webhook URL, while another resend runs, or when one of the events is erased
+ * @throws DomainError `BAD_REQUEST`; `NOT_FOUND` when one of them is not the merchant's; `INVALID_STATE` without a
+ * webhook URL, while another resend runs, or when one of the events is erased
  * @throws HttpRefusal TOO_MANY_REQUESTS
  */
 export async function resendSelected(
@@ -75,8 +74,8 @@ export async function resendSelected(
 }
 
 /**
- * Sends again what has not arrived since a time: deliveries that became FAILED since then, and PENDING
- * ones that were created or refused since then; at most 10,000, the oldest first.
+ * Sends again what was not accepted since a time: deliveries that became FAILED since then, and PENDING ones that
+ * were created or refused since then; at most 10,000, the oldest first.
  *
  * @returns how many there are; 0 starts nothing
  * @throws DomainError `INVALID_STATE` without a webhook URL or while another resend runs
@@ -102,7 +101,7 @@ export async function resendSince(
   return resend(deps, owner, undelivered, { onlyUndelivered: true, details });
 }
 
-/** Writes the resend and its audit row, then starts its workflow; the sweep repairs a lost start. */
+/** Writes the resend and its audit row, then starts its workflow. If the start is lost, the sweep repeats it. */
 async function resend(
   { sql, retries, actor, log }: ResendDeps,
   { merchantId, environment }: DeliveryOwner,
@@ -149,7 +148,7 @@ async function resend(
   return row.found;
 }
 
-/** The latest resend of a merchant's endpoint; undefined if there was none. */
+/** Finds the latest resend of a merchant's endpoint. */
 export async function latestResend(
   sql: Sql,
   { merchantId, environment }: DeliveryOwner,
@@ -162,7 +161,7 @@ export async function latestResend(
   return row;
 }
 
-/** The resends whose workflow may be missing: those that were not finished after `ageMs`. */
+/** Finds the resends that were not finished after `ageMs`. Their workflow may be missing. */
 export async function findUnfinishedResends(sql: Sql, ageMs: number): Promise<string[]> {
   const rows = await sql<{ resendId: string }[]>`
     SELECT resend_id FROM webhook_resends WHERE finished_at IS NULL
@@ -170,11 +169,7 @@ export async function findUnfinishedResends(sql: Sql, ageMs: number): Promise<st
   return rows.map(({ resendId }) => resendId);
 }
 
-/**
- * Records the results of a page, once, and reads the next page.
- *
- * @returns null when the resend is finished
- */
+/** Records the results of a page, once, and reads the next page. @returns null when the resend has ended */
 export async function continueResend(
   sql: Sql,
   resendId: string,

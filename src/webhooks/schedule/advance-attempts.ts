@@ -6,9 +6,9 @@ import type { PendingActivity, WorkflowInspector } from '../../temporal/pending-
 const SENDS = 'sendWebhook';
 
 /**
- * Creates the function that moves the waiting webhook attempts of a sandbox order closer, and has its workflow
- * look at them now: an activity that waits for its next try is reset, as `admin order retry` does it. One that is
- * not due yet waits for the rest of its time.
+ * Creates the function that moves the waiting webhook attempts of a sandbox order closer and resets the workflow's
+ * activities that wait for the next try, as `admin order retry` does. An attempt that is still not due waits for the
+ * rest of its time.
  */
 export function createAttemptClock({
   sql,
@@ -17,7 +17,7 @@ export function createAttemptClock({
   sql: Sql;
   inspector: Pick<WorkflowInspector, 'inspect' | 'tryNow'>;
 }) {
-  /** @returns how many attempts have moved; past times do not */
+  /** @returns how many attempts were moved; attempts that are due already are not */
   return async function advanceAttempts(orderNumber: string, seconds: number): Promise<number> {
     const moved = await sql`
       UPDATE webhook_deliveries d SET
@@ -38,8 +38,8 @@ const ASK_AGAIN_AFTER_MS = 100;
 const ASKED_WITHIN_MS = 2000;
 
 /**
- * A try that has just ended in the database tells Temporal the wait that it read before the move: it is reset
- * only once Temporal has that.
+ * A try that has just ended in the database tells Temporal the wait that it read before the move. It is reset only
+ * once Temporal has that wait.
  */
 async function untilNoneRuns(
   inspector: Pick<WorkflowInspector, 'inspect'>,

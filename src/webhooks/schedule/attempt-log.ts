@@ -3,25 +3,23 @@ import type { Sql } from '../../db/client.ts';
 import type { Environment, EventType } from '../../domain/index.ts';
 import type { SendResult } from '../sending/send-result.ts';
 
-/** `scheduled`: one of the five of the retry schedule. `manual`: an operator's retry. */
+/** `scheduled`: one of the schedule's five. `manual`: by hand. */
 export type AttemptKind = 'scheduled' | 'manual';
-/** The states of a delivery: PENDING while attempts remain. */
+/** A delivery is PENDING while attempts remain. */
 export const DELIVERY_STATES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
-/** See {@link DELIVERY_STATES}. */
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** An attempt of a delivery. Its token is unique: it identifies the owner of the lease. */
+/** An attempt of a delivery. Its token is unique and identifies the owner of the lease. */
 export interface Attempt {
   deliveryId: string;
   token: string;
   kind: AttemptKind;
-  /** Begins only when the delivery is due by this time; null begins at any time. */
+  /** The attempt begins only if the delivery is due by this time. Null: at any time. */
   dueBy: Date | null;
-  /** The order's workflow sends the delivery from now on: nothing need wake it. */
+  /** True if the order's workflow sends the delivery from now on, so that nothing needs to wake it. */
   isWorkflow?: boolean;
 }
 
-/** Everything that an attempt needs, read when it begins. */
 export interface AttemptContext {
   deliveryId: string;
   eventId: string;
@@ -32,14 +30,13 @@ export interface AttemptContext {
   environment: Environment;
   webhookUrl: string | null;
   webhookSecretSealed: string | null;
-  /** Scheduled attempts that were logged before this one. */
+  /** The number of scheduled attempts that were logged before this one. */
   scheduledAttempts: number;
-  /** How often since the last attempt the endpoint was full. */
+  /** How often the endpoint was full since the last attempt. */
   postponements: number;
   databaseNow: Date;
 }
 
-/** A delivery whose attempt did not begin. */
 export interface IdleDelivery {
   state: DeliveryState;
   nextAttemptAt: Date | null;
@@ -55,42 +52,42 @@ export interface AttemptResult
     Pick<SendResult, 'statusCode' | 'durationMs' | 'error'> {
   at: Date;
   url: string;
-  /** The signature that was sent, hexadecimal; null when the URL was refused and nothing was sent. */
+  /** The signature that was sent, in hexadecimal. Null when the URL was refused and nothing was sent. */
   signature: string | null;
-  /** That of Standard Webhooks. */
+  /** The signature of Standard Webhooks. */
   standardSignature: string | null;
   apiVersion: string;
   responseBody: Uint8Array | null;
-  /** `null` leaves the delivery unchanged. */
+  /** Null leaves the delivery unchanged. */
   state: DeliveryState | null;
   nextAttemptAt: Date | null;
-  /** How many scheduled attempts have failed. */
+  /** The number of failed scheduled attempts. */
   failedAttempts: number;
 }
 
-/** The lease of an attempt. Longer than the sender's 15 s: after it, the process must be dead. */
+/** Longer than the sender's 15 s: when the lease has expired, the process must be dead. */
 export const ATTEMPT_LEASE_MS = 25_000;
 
-/** See {@link createAttemptLog}. */
 export type AttemptLog = ReturnType<typeof createAttemptLog>;
 
 /**
- * Attempts in the database. Each takes two statements, which concurrent attempts share in batches.
+ * Leases and records attempts in the database. Each attempt takes two statements, which concurrent attempts share in
+ * batches.
  */
 export function createAttemptLog(sql: Sql) {
   return {
     /**
-     * Leases the delivery for one attempt. No other attempt can begin until this one is recorded or
-     * its lease expires.
+     * Leases the delivery for one attempt. No other attempt can begin until this one is recorded or its lease
+     * expires.
      *
-     * @returns undefined while another attempt holds the lease, when a scheduled attempt is too early
-     *   or its delivery is no longer PENDING, or when the event is erased
+     * @returns undefined while another attempt holds the lease, when a scheduled attempt is too early or the
+     * delivery is no longer PENDING, or when the event is erased
      */
     begin: createBatches<Attempt, AttemptContext | undefined>((attempts) => begin(sql, attempts)),
 
     /**
-     * Records the attempt and the new state of its delivery atomically. A process that hung past
-     * its lease does not disturb the attempt that began meanwhile, and never changes DELIVERED.
+     * Records the attempt and the new state of its delivery atomically. A process that hung past its lease does not
+     * affect the attempt that has begun since, and never changes DELIVERED.
      */
     record: createBatches<AttemptResult, void>((results) => record(sql, results)),
 
@@ -101,7 +98,7 @@ export function createAttemptLog(sql: Sql) {
         WHERE delivery_id = ${deliveryId} AND attempt_token = ${token}`;
     },
 
-    /** Ends the lease without an attempt, because the endpoint is full: the next one is made at `until`. */
+    /** Ends the lease without an attempt, because the endpoint is full. The next attempt is made at `until`. */
     async postpone(
       { deliveryId, token }: Pick<Attempt, 'deliveryId' | 'token'>,
       until: Date,
@@ -122,7 +119,7 @@ export function createAttemptLog(sql: Sql) {
     },
 
     /**
-     * Reads a delivery whose attempt did not begin. The order's workflow takes it over here, too.
+     * Reads a delivery whose attempt did not begin. The order's workflow takes the delivery over here, too.
      *
      * @returns undefined when there is no such delivery
      */
@@ -143,7 +140,7 @@ export function createAttemptLog(sql: Sql) {
   };
 }
 
-/** PostgreSQL estimates a JSON record set at 100 rows; an array of ids gives the real number. */
+/** PostgreSQL estimates 100 rows for a JSON record set. For an array of ids it knows the number. */
 const idsOf = (attempts: readonly { deliveryId: string }[]) =>
   attempts.map(({ deliveryId }) => deliveryId);
 

@@ -3,9 +3,9 @@ import { createReports } from '../../reports.ts';
 import type { SendResult } from '../sending/send-result.ts';
 
 /**
- * `delivered`: the endpoint accepted it. `rejected`: the endpoint answered with another status than 2xx. `timed_out` and `no_answer`: it did
- * not answer within the limits, or the connection failed. `url_refused`: the address guard refused the
- * URL, so no request was made.
+ * `delivered`: the endpoint accepted it. `rejected`: the endpoint answered with a status other than 2xx. `timed_out`
+ * and `no_answer`: it did not answer within the limits, or the connection failed. `url_refused`: the address guard
+ * refused the URL, so no request was made.
  */
 export const ATTEMPT_OUTCOMES = [
   'delivered',
@@ -19,7 +19,7 @@ export const ATTEMPT_OUTCOMES = [
 export interface AttemptMade {
   readonly outcome: (typeof ATTEMPT_OUTCOMES)[number];
   readonly durationMs: number;
-  /** It was the last attempt of its delivery, which is FAILED now. */
+  /** True if it was the last attempt of its delivery, which is now FAILED. */
   readonly isGivenUp: boolean;
 }
 
@@ -41,7 +41,7 @@ function outcomeOf(result: SendResult): AttemptMade['outcome'] {
   return result.statusCode === null ? 'no_answer' : 'rejected';
 }
 
-/** How long the delivery that has waited longest past its time has done so, in seconds; 0 without one. */
+/** For how many seconds the most overdue delivery has been due; 0 if none is. */
 export async function oldestDueSeconds(sql: Sql): Promise<number> {
   const [row] = await sql<{ seconds: number }[]>`
     SELECT extract(epoch FROM service_now() - next_attempt_at)::float8 AS seconds

@@ -22,20 +22,19 @@ import { signedRequest } from '../sending/signed-request.ts';
 /** An attempt may be made this much before it is due. */
 const EARLY_TOLERANCE_MS = 1000;
 
-/** How long a webhook waits at most that finds its endpoint full, the first time and later. */
+/** The longest wait of a webhook that finds its endpoint full, the first time and later. */
 const FIRST_BUSY_WAIT_MS = 10_000;
 const LONGEST_BUSY_WAIT_MS = 600_000;
 
-/** The outcome of a scheduled attempt, on which the workflow decides the next step. */
+/** The outcome of a scheduled attempt, from which the workflow decides what follows. */
 export type AttemptOutcome =
   | { outcome: 'accepted' }
   /** The delivery is FAILED: after the fifth attempt, or because no URL is set any more. */
   | { outcome: 'failed'; reason: string }
   | { outcome: 'refused'; reason: string; retryAfterMs: number }
-  /** No attempt was made: it is too early, another one runs, or it waits for its endpoint. */
+  /** No attempt was made: it is too early, another one runs, or the endpoint is full. */
   | { outcome: 'postponed'; retryAfterMs: number };
 
-/** What attempts need. */
 export interface AttemptDeps extends AlertDeps {
   attempts: AttemptLog;
   sender: WebhookSender;
@@ -43,21 +42,20 @@ export interface AttemptDeps extends AlertDeps {
   apiVersion: string;
   /** The wait before attempts 2 to 5, in milliseconds. */
   retryDelaysMs: readonly number[];
-  /** The clock of the retry schedule, Unix milliseconds; tests skip its time. */
+  /** The clock of the retry schedule, in Unix milliseconds. Tests skip its time. */
   now?: () => number | Promise<number>;
 }
 
-/** The context that a webhook secret is sealed with: its row and column in the database. */
+/** The context that a webhook secret is bound to when it is sealed: its row and column. */
 export function webhookSecretContext(merchantId: string, environment: string): string[] {
   return [merchantId, environment, 'webhook_secret'];
 }
 
 /**
- * Makes the next scheduled attempt of a delivery, if it is due, with the current URL and secret.
- * The number of the attempt comes from the recorded attempts, so a process that dies during an
- * attempt does not use up one of the five.
+ * Makes the next scheduled attempt of a delivery, if it is due, with the current URL and secret. The attempt's
+ * number comes from the recorded attempts, so a process that dies during an attempt does not use up one of the five.
  *
- * @param options.isWorkflow the order's workflow sends the delivery from now on: nothing need wake it
+ * @param options.isWorkflow the order's workflow sends the delivery from now on, so nothing needs to wake it
  * @throws Error for an internal fault, which does not count as an attempt either
  */
 export async function attemptScheduled(
@@ -96,8 +94,8 @@ async function attemptOrPostpone(
 }
 
 /**
- * Lets the delivery wait four times as long as the last time, up to ten minutes: a burst at a slow
- * endpoint is sent within seconds, and thousands of webhooks of a dead one wait without work.
+ * Lets the delivery wait four times as long as the last time, up to ten minutes. So a burst at a slow endpoint is
+ * sent within seconds, and thousands of webhooks to a dead one wait without work.
  */
 async function postponeAttempt(
   { attempts, now = Date.now }: AttemptDeps,
@@ -105,19 +103,19 @@ async function postponeAttempt(
   attempt: Attempt,
 ): Promise<AttemptOutcome> {
   const longestMs = Math.min(LONGEST_BUSY_WAIT_MS, FIRST_BUSY_WAIT_MS * 4 ** postponements);
-  // Webhooks that were postponed together must not come back together.
+  // Spreads webhooks that were postponed together.
   const retryAfterMs = longestMs * (0.5 + Math.random() / 2);
   await attempts.postpone(attempt, new Date((await now()) + retryAfterMs));
   return { outcome: 'postponed', retryAfterMs };
 }
 
 /**
- * Makes one attempt immediately, in any state of the delivery: the same event and bytes, with the
- * current URL and secret. It is not one of the five: its success ends their schedule, its failure
- * changes nothing. Source: the contract's "Manual retry".
+ * Makes one attempt immediately, whatever the delivery's state: the same event and bytes, with the current URL and
+ * secret. It is not one of the five. Its success ends their schedule; its failure changes nothing. Source: the
+ * contract's "Manual retry".
  *
  * @returns undefined when there is no such delivery
- * @throws Error for an internal fault: then no attempt was made
+ * @throws Error for an internal fault; then no attempt was made
  */
 export async function attemptManually(
   deps: AttemptDeps,
@@ -139,7 +137,7 @@ function newAttempt(deliveryId: string, kind: AttemptKind, dueBy: Date | null): 
   return { deliveryId, kind, token: randomUUID(), dueBy };
 }
 
-/** Ends the lease of the delivery when `work` fails. */
+/** Runs `work`, and ends the lease of the delivery if it fails. */
 async function abandonOnError<Result>(
   { attempts }: AttemptDeps,
   attempt: Attempt,
@@ -154,8 +152,8 @@ async function abandonOnError<Result>(
 }
 
 /**
- * Leases the delivery for an attempt and checks the clock: with a wrong one, an attempt that is due
- * could seem too early.
+ * Leases the delivery for an attempt and checks the clock: with a wrong clock, an attempt that is due could seem too
+ * early.
  */
 async function begin(deps: AttemptDeps, attempt: Attempt): Promise<AttemptContext | undefined> {
   const context = await deps.attempts.begin(attempt);
@@ -165,14 +163,13 @@ async function begin(deps: AttemptDeps, attempt: Attempt): Promise<AttemptContex
   });
 }
 
-/** The outcome of a delivery whose attempt could not begin. */
 async function outcomeWithoutAttempt(deps: AttemptDeps, attempt: Attempt): Promise<AttemptOutcome> {
   const { attempts, now = Date.now } = deps;
   const delivery = await attempts.find(attempt);
   if (delivery?.state === 'DELIVERED') return { outcome: 'accepted' };
   if (delivery?.state === 'FAILED') return { outcome: 'failed', reason: 'Marked FAILED before' };
   if (!delivery) {
-    // The database was restored from a backup. If the order's step is recorded again, so is this.
+    // The database was restored from a backup. If the order's step is recorded again, so is this delivery.
     await raiseAlert(deps, {
       kind: 'delivery_unknown',
       subject: attempt.deliveryId,
@@ -218,7 +215,7 @@ async function makeAttempt(
   return { after, error: result.error };
 }
 
-/** The span names no URL, and the merchant's endpoint receives no trace context. */
+/** The span does not contain the URL, and the merchant's endpoint receives no trace context. */
 function sendInSpan(
   sender: WebhookSender,
   request: WebhookRequest,
@@ -237,7 +234,7 @@ function sendInSpan(
     () => sender.send(request),
     ({ outcome, statusCode }) => ({
       isError: outcome !== 'accepted',
-      // The word that traces and metrics have.
+      // The value that traces and metrics use.
       attributes: {
         outcome: outcome === 'accepted' ? 'delivered' : outcome,
         'http.response.status_code': statusCode ?? undefined,
@@ -256,7 +253,7 @@ function requestOf({ secretBox, apiVersion }: AttemptDeps, context: AttemptConte
   return signedRequest({ url, environment, secret, eventType, eventId, body, apiVersion }, at);
 }
 
-/** Logs the host only: the path of the URL may contain a secret of the merchant. */
+/** Logs only the host, because the path of the URL may contain a secret of the merchant. */
 function logFailure(
   log: Logger,
   context: AttemptContext,
@@ -283,15 +280,15 @@ function logFailure(
   log.warn(line, 'webhook attempt failed');
 }
 
-/** The delivery after an attempt; a state of null leaves it unchanged. */
+/** The state of a delivery after an attempt. Null leaves it unchanged. */
 interface AfterAttempt {
   state: DeliveryState | null;
   retryAfterMs: number | null;
-  /** How many scheduled attempts have failed. */
+  /** The number of failed scheduled attempts. */
   failedAttempts: number;
 }
 
-/** A manual attempt's success ends the schedule; its failure changes nothing. */
+/** The success of a manual attempt ends the schedule. Its failure changes nothing. */
 function afterAttempt(
   { retryDelaysMs }: AttemptDeps,
   { scheduledAttempts }: AttemptContext,

@@ -5,27 +5,24 @@ import type { AttemptDeps } from './attempts.ts';
 import { attemptScheduled } from './attempts.ts';
 
 /**
- * Earlier than any second attempt, and later than the step's workflow task: a Signal that arrives while a
- * task ends the workflow makes the task fail, and with it the Update that the step answers.
+ * Earlier than any second attempt, and later than the step's workflow task. A Signal that arrives while a task ends
+ * the workflow would make the task fail, and with it the Update that the step answers.
  */
 const HAND_OVER_AFTER_MS = 5000;
 
-/** What first attempts need. */
 export interface BackgroundAttemptDeps extends AttemptDeps {
   background: BackgroundWork;
-  /** False in a process that moves money and leaves webhooks to the orders' workflows; true by default. */
+  /** False in a process that moves money and leaves webhooks to the orders' workflows. Default: true. */
   sendsWebhooks?: boolean;
-  /** How long after an attempt that was not accepted the order is woken, in milliseconds. */
+  /** The wait, in milliseconds, after an attempt that was not accepted, before the order is woken. */
   handOverAfterMs?: number;
 }
 
-/** See {@link createBackgroundAttempts}. */
 export type BackgroundAttempts = ReturnType<typeof createBackgroundAttempts>;
 
 /**
- * Makes the first attempt of each webhook in the background of the process that has recorded its event:
- * an endpoint that accepts it saves the order's workflow an activity and a workflow task, and nothing
- * waits for the endpoint.
+ * Makes the first attempt of each webhook in the process that recorded its event, in the background. If the endpoint
+ * accepts it, the order's workflow needs no activity and no workflow task, and nothing waits for the endpoint.
  *
  * @param wakeOrder makes the order's workflow send a webhook that the attempt has not ended
  */
@@ -41,17 +38,17 @@ export function createBackgroundAttempts(
       const { outcome } = await attemptScheduled(deps, deliveryId, { isWorkflow: false });
       return outcome === 'accepted' || outcome === 'failed';
     } catch (err) {
-      // It does not count as an attempt: the workflow makes another one.
+      // It does not count as an attempt. The workflow makes another one.
       log.warn({ err, deliveryId }, 'A first attempt of a webhook could not be made');
       return false;
     }
   }
 
   return {
-    /** After this time the sweep wakes the order: the process that began the attempt must be dead. */
+    /** After this time the process that began the attempt must be dead, and the sweep wakes the order. */
     wakeAfterMs: sendsWebhooks ? ATTEMPT_LEASE_MS : 0,
 
-    /** Begins the first attempt, and hands a webhook that it has not ended to the order's workflow. */
+    /** Begins the first attempt. If that does not end the webhook, the order's workflow takes it over. */
     begin({ orderNumber, deliveryId }: { orderNumber: string; deliveryId: string }): void {
       background.begin(async (signal) => {
         if (await hasEnded(deliveryId)) return;

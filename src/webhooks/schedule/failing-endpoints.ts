@@ -1,22 +1,21 @@
 import type { Sql } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 
-/** An endpoint whose latest attempt has failed. */
 export interface FailingEndpoint {
   merchantId: string;
   merchantName: string;
   environment: Environment;
-  /** The path and the query of a URL may contain a secret of the merchant: operators see the host. */
+  /** The path and the query of a URL may contain a secret of the merchant, so operators see only the host. */
   host: string;
-  /** The first failed attempt after the last success. */
+  /** The time of the first failed attempt after the last success. */
   failingSince: Date;
   lastFailedAt: Date;
   lastError: string;
 }
 
 /**
- * Finds the endpoints whose latest attempt has failed, those that have failed for longest first. Each
- * endpoint costs a look-up in an index, and each that has ever failed a second one.
+ * Finds the endpoints whose latest attempt has failed, those that have failed for longest first. Each endpoint costs
+ * one look-up in an index, and each that has ever failed a second one.
  *
  * @returns at most `limit`, and whether there are more
  */

@@ -7,7 +7,7 @@ import type { MailReader } from '../../merchants/public.ts';
 import { joinMailReader, mailReader } from '../../merchants/public.ts';
 import type { DeliveryOwner } from '../lists/delivery-pages.ts';
 
-/** At most one mail for an endpoint in this time. */
+/** An endpoint causes at most one mail in this time. */
 const WARNING_INTERVAL = '24 hours';
 const MAX_WARNINGS_AT_ONCE = 500;
 
@@ -18,7 +18,7 @@ export interface LastAttempts {
   firstAt: Date;
 }
 
-/** The deliveries of a merchant with one attempt left, from one small index; undefined without any. */
+/** Finds the deliveries of a merchant with one attempt left, from one small index. */
 export async function lastAttempts(
   sql: Sql,
   { merchantId, environment }: DeliveryOwner,
@@ -31,7 +31,6 @@ export async function lastAttempts(
   return row.firstAt === null ? undefined : row;
 }
 
-/** What the warnings need. */
 export interface WarningDeps {
   sql: Sql;
   log: Logger;
@@ -44,20 +43,20 @@ interface Warning extends DeliveryOwner, MailReader {
   webhookUrl: string | null;
 }
 
-/** Deliveries of which at least two attempts have failed. */
+/** Deliveries with at least two failed attempts. */
 interface Failing {
   count: number;
   /** When the first of them is tried next. */
   nextAt: Date;
 }
 
-/** The name of these mails in the preferences of a user. */
+/** The name of these mails in a user's preferences. */
 export const FAILING_ENDPOINT = 'merchant_failing_endpoint';
 
 /**
- * Writes a mail to each merchant of whose webhooks one has failed twice: one for each endpoint until it
- * has accepted a webhook again, and at most one in 24 hours. The decision is a row, so a mail that a
- * crash prevented is written by the next run, and one that was written is not written again.
+ * Writes a mail to each merchant with a webhook that has failed twice: one for each endpoint until it has accepted a
+ * webhook again, and at most one in 24 hours. The decision is a row, so that after a crash the next run writes the
+ * missing mail, and none is written twice.
  *
  * @returns the number of mails
  */
@@ -69,7 +68,7 @@ export async function warnOfFailingEndpoints(deps: WarningDeps): Promise<{ mails
     try {
       if (await sendWarning(deps, warning)) mails += 1;
     } catch (err) {
-      // The others must not wait for it; the next run repeats it.
+      // The other warnings must not wait for this one. The next run repeats it.
       log.warn({ err, merchantId: warning.merchantId }, 'The mail about webhooks was not written');
     }
   }
@@ -110,7 +109,7 @@ async function findFailing(
   return row.nextAt === null ? undefined : row;
 }
 
-/** @returns false when the webhooks have arrived meanwhile, or the mails are switched off */
+/** @returns false when the webhooks have been accepted in the meantime, or the mails are switched off */
 async function sendWarning(
   { sql, publicBaseUrl, sendMail }: WarningDeps,
   warning: Warning,
@@ -119,7 +118,7 @@ async function sendWarning(
   const isMuted = warning.mutedMails.includes(FAILING_ENDPOINT);
   const failing = isMuted ? undefined : await findFailing(sql, warning);
   if (failing) {
-    // The same id for the same warning: a repeat after a crash sends nothing.
+    // The same warning has the same id, so a repeat after a crash sends nothing.
     const mailId = `webhooks-${merchantId}-${environment}-${warnedAt.getTime()}`;
     await sendMail({ mailId, to, ...warningText(warning, failing, publicBaseUrl) });
   }
@@ -129,7 +128,7 @@ async function sendWarning(
   return failing !== undefined;
 }
 
-/** Names the host only: the path of the URL may contain a secret of the merchant. */
+/** Names only the host, because the path of the URL may contain a secret of the merchant. */
 function warningText(
   { merchantName, environment, webhookUrl }: Warning,
   { count, nextAt }: Failing,

@@ -16,7 +16,7 @@ export const DEFAULT_DENIED_PORTS: readonly number[] = [
   2375, 2379, 3306, 5432, 6379, 7233, 8233, 9200, 11_211, 27_017,
 ];
 
-/** Domains that never lead to a receiver on the internet. */
+/** Domains that are never public. */
 const DENIED_DOMAINS = ['localhost', 'local', 'internal', 'corp', 'lan', 'home.arpa'];
 
 /** Names under which clouds serve instance metadata, beyond those under `internal`. */
@@ -27,28 +27,27 @@ const METADATA_DOMAINS = [
   'metadata.packet.net',
 ];
 
-/** The rules that a webhook URL must satisfy in one environment. */
 export interface WebhookUrlRules {
   environment: Environment;
-  /** Ranges opened for development; they open their addresses, and any port there not denied. */
+  /** Address ranges that are opened for development, with every port that is not denied. */
   allowedCidrs: readonly string[];
-  /** Ports refused everywhere, on opened addresses too. */
+  /** Ports that are refused everywhere, also on opened addresses. */
   deniedPorts: readonly number[];
 }
 
 /** The parsed URL, or a reason that completes the sentence "The webhook URL …". */
 export type WebhookUrlCheck = { ok: true; url: URL } | { ok: false; reason: string };
-/** The same at save, with a warning about a host name that does not resolve now. */
+/** The same when the URL is saved, with a warning about a host name that does not resolve now. */
 export type WebhookUrlSaveCheck =
   | { ok: true; url: URL; warning: string | null }
   | { ok: false; reason: string };
 
-/** A reason that completes the sentence "The webhook URL …", or `undefined` when allowed. */
+/** A reason that completes the sentence "The webhook URL …". Undefined when allowed. */
 type Refusal = string | undefined;
 
 /**
- * Checks what parsing hides: `URL.parse` corrects slashes, drops tabs and line breaks, and discards
- * an empty user name.
+ * Checks what parsing hides: `URL.parse` corrects slashes, drops tabs and line breaks, and discards an empty user
+ * name.
  */
 function textRefusal(text: string): Refusal {
   if (text.length > MAX_URL_CHARACTERS) {
@@ -69,14 +68,14 @@ function schemeRefusal(url: URL, environment: Environment): Refusal {
   return undefined;
 }
 
-/** A URL writes an IPv6 address in brackets; sockets and resolvers take it without. */
+/** Removes the brackets that a URL has around an IPv6 address, and that sockets and resolvers do not accept. */
 export function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
 /**
- * True when every address that the host stands for was opened. `localhost` stands for both
- * 127.0.0.1 and ::1 (RFC 6761), so both must be open: the socket may connect to either.
+ * True when every address of the host was opened. `localhost` stands for both 127.0.0.1 and ::1 (RFC 6761), so both
+ * must be open: the socket may connect to either.
  */
 function isHostOpened(hostname: string, allowedCidrs: readonly string[]): boolean {
   const addresses = hostname === 'localhost' ? LOCALHOST_ADDRESSES : [withoutBrackets(hostname)];
@@ -105,7 +104,7 @@ function hostRefusal(hostname: string, allowedCidrs: readonly string[]): Refusal
   return reason && `must not point to the address ${literal}: ${reason}`;
 }
 
-/** An opened host accepts any port: a developer's receiver may listen on any of them. */
+/** An opened host accepts any port, because a developer's receiver may listen on any. */
 function portRefusal(url: URL, { allowedCidrs, deniedPorts }: WebhookUrlRules): Refusal {
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
   const isUsual = port === 80 || port === 443 || port >= 1024;
@@ -124,11 +123,11 @@ function parseUrl(text: string): URL | null {
 }
 
 /**
- * Checks a webhook URL without resolving its host: at save and again before every attempt.
- * Source: specification, Events, Configuration 2.
+ * Checks a webhook URL without resolving its host, when it is saved and again before every attempt. Source:
+ * specification, Events, Configuration 2.
  *
  * @returns the URL to connect to, its host without a trailing dot, or the reason for the refusal
- * @throws TypeError when an entry of `allowedCidrs` is not an address range.
+ * @throws TypeError when an entry of `allowedCidrs` is not an address range
  */
 export function checkWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUrlCheck {
   const textReason = textRefusal(text);
@@ -143,12 +142,12 @@ export function checkWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUr
 }
 
 /**
- * Checks a URL that a merchant saves: first the static rules, then the addresses of its host.
- * A name that does not resolve gives a warning, because the check at connection time decides.
- * A name that resolves to a denied address is refused; the reason does not contain the address,
- * because a resolver inside our network may answer names that outsiders must not look up.
+ * Checks a URL that a merchant saves: first the static rules, then the addresses of its host. A name that does not
+ * resolve gives a warning, because the check at connection time decides. A name that resolves to a denied address is
+ * refused. The reason does not contain the address, because a resolver inside the service's network may answer names
+ * that outsiders must not look up.
  *
- * @throws TypeError when an entry of `allowedCidrs` is not an address range.
+ * @throws TypeError when an entry of `allowedCidrs` is not an address range
  */
 export async function checkWebhookUrlAtSave(
   text: string,

@@ -2,12 +2,12 @@ import { hostname } from 'node:os';
 import type { AlertDeps } from '../../alerts/alerts.ts';
 import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
 
-/** Well below the 300 s by which receivers allow the timestamp of a webhook to differ. */
+/** Far below the 300 s by which receivers allow the timestamp of a webhook to differ. */
 const MAX_CLOCK_DIFFERENCE_MS = 60_000;
 
 /**
- * Compares this machine's clock with the database's, and raises an alert when they differ so much
- * that receivers could reject our webhooks.
+ * Compares this machine's clock with the database's. Raises an alert if they differ so much that receivers could
+ * reject webhooks.
  *
  * @throws Error when they differ by more than a minute
  */
@@ -23,7 +23,6 @@ export async function assertClockAgrees(databaseNow: Date, deps: AlertDeps): Pro
   throw new Error(`Our clock differs from the database's by ${differenceMs} ms`);
 }
 
-/** Clears the alert about this machine's clock once the clock agrees with the database's. */
 export async function clearClockSkew({ sql }: Pick<AlertDeps, 'sql'>): Promise<void> {
   const [row] = await sql<[{ databaseNow: Date }]>`SELECT clock_timestamp() AS database_now`;
   if (Math.abs(Date.now() - row.databaseNow.getTime()) > MAX_CLOCK_DIFFERENCE_MS) return;

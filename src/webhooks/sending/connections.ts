@@ -4,45 +4,42 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebhookConnection } from './webhook-connection.ts';
 
-/** A connection is given up this long before the receiver does, because a request takes a while to arrive. */
+/** A connection is closed this long before the receiver closes it, because a request takes a while to arrive. */
 const KEEP_ALIVE_MARGIN_MS = 1000;
 
-/** How connections are opened and how many are kept. */
 export interface ConnectionOptions {
-  /** Opens a connection that the guard has checked; `signal` ends the opening. */
+  /** Opens a connection that the guard has checked. `signal` aborts it. */
   connect(target: URL, signal: AbortSignal): Promise<Socket>;
   maxHeaderBytes: number;
-  /** Idle connections kept over all origins; the least recently used is closed first. */
+  /** The number of idle connections kept over all origins. The least recently used is closed first. */
   maxIdleConnections: number;
-  /** For how long an idle connection is kept when the receiver does not say. */
+  /** How long an idle connection is kept if the receiver does not say. */
   keepAliveTimeoutMs: number;
-  /** A connection older than this is not reused, so that a receiver can move by DNS. */
+  /** An older connection is not reused, so that a receiver can move by DNS. */
   maxConnectionAgeMs: number;
 }
 
-/** What a request tells its agent, beside Node's own options. */
+/** Options for the agent, in addition to Node's own. */
 export interface WebhookRequestOptions extends RequestOptions {
   target: URL;
-  /** Ends the opening of the request's connection. */
+  /** Aborts the opening of the request's connection. */
   closing: AbortSignal;
 }
 
 /**
- * Node's pool of connections, over the guard's connections. It keeps no state for an origin without
- * connections. Beyond Node's, it limits the idle connections over 100,000 origins, and their age.
+ * Node's pool of connections, with connections that the guard has checked. It keeps no state for an origin without
+ * connections. It also limits the number of idle connections over 100,000 origins, and their age.
  */
 export class WebhookAgent extends Agent {
   readonly #options: ConnectionOptions;
-  /** The least recently used first. */
+  /** Ordered by last use, the least recently used first. */
   readonly #idle = new Set<WebhookConnection>();
 
-  /** @param options.keepAlive whether connections are kept for the next webhook at all */
+  /** @param options.keepAlive whether connections are kept for the next webhook */
   constructor(options: ConnectionOptions & { keepAlive: boolean }) {
     super({ keepAlive: options.keepAlive });
     this.#options = options;
   }
-
-  /** The numbers of idle connections and of their origins. */
   idleStats(): { originCount: number; connectionCount: number } {
     const open = [...this.#idle].filter(({ destroyed }) => !destroyed);
     const origins = new Set(open.map(({ origin }) => origin));
@@ -60,7 +57,7 @@ export class WebhookAgent extends Agent {
     const { target, closing } = options as WebhookRequestOptions;
     this.#open(target, closing).then(
       (connection) => callback(null, connection),
-      // Node reads no connection after an error.
+      // Node does not use the connection after an error.
       (error: unknown) => callback(error as Error, undefined as never),
     );
   }

@@ -4,9 +4,8 @@ import ipaddr from 'ipaddr.js';
 type Range = readonly [network: ipaddr.IPv4 | ipaddr.IPv6, prefixLength: number];
 
 /**
- * IPv4 ranges that no webhook may reach, each with the reason that the merchant reads.
- * Source: IANA IPv4 Special-Purpose Address Registry, and Azure's metadata and DNS address, the
- * only metadata address outside every special range.
+ * IPv4 ranges that no webhook may reach, each with the reason for the merchant. Source: IANA IPv4 Special-Purpose
+ * Address Registry, and Azure's metadata and DNS address, the only metadata address outside of every special range.
  */
 const DENIED_IPV4 = [
   ['0.0.0.0/8', 'it stands for this host'],
@@ -31,8 +30,8 @@ const DENIED_IPV4 = [
 ] as const;
 
 /**
- * The one IPv6 block that is routed publicly. Outside it lie loopback, link-local, unique-local
- * (with fd00:ec2::254), multicast, IPv4-mapped, IPv4-compatible and the NAT64 prefixes.
+ * The only publicly routed IPv6 block. Loopback, link-local, unique-local (with fd00:ec2::254), multicast,
+ * IPv4-mapped, IPv4-compatible and the NAT64 prefixes are outside.
  */
 const PUBLIC_IPV6 = parseRange('2000::/3');
 
@@ -49,11 +48,7 @@ const DENIED = [...DENIED_IPV4, ...DENIED_IPV6].map(
   ([cidr, reason]) => [parseRange(cidr), reason] as const,
 );
 
-/**
- * Reads an address range such as `127.0.0.0/8`.
- *
- * @throws TypeError that names the text when it is not a range.
- */
+/** Reads an address range such as `127.0.0.0/8`. @throws TypeError that names the text when it is not a range */
 export function parseRange(cidr: string): Range {
   if (!ipaddr.isValidCIDR(cidr)) {
     throw new TypeError(`${cidr} is not an address range such as 127.0.0.0/8`);
@@ -76,11 +71,10 @@ function isIsatap(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 }
 
 /**
- * Whether an operator has opened this address for development.
+ * True if an operator has opened this address for development. A range opens only addresses of the same family:
+ * 127.0.0.0/8 does not open ::ffff:127.0.0.1.
  *
- * A range opens only addresses of the same family: 127.0.0.0/8 does not open ::ffff:127.0.0.1.
- *
- * @throws TypeError when an entry of `allowedCidrs` is not a range.
+ * @throws TypeError when an entry of `allowedCidrs` is not a range
  */
 export function isAddressOpened(ip: string, allowedCidrs: readonly string[]): boolean {
   if (isIP(ip) === 0 || ip.includes('%')) return false;
@@ -89,10 +83,10 @@ export function isAddressOpened(ip: string, allowedCidrs: readonly string[]): bo
 }
 
 /**
- * The reason why no webhook may go to this address, or `undefined` when it is allowed. Called for every
- * connection. An address is a plain IPv4 or IPv6 text; anything else, zones included, is denied.
+ * The reason why no webhook may go to this address. Undefined when it is allowed. Called for every connection. An
+ * address is a plain IPv4 or IPv6 text; anything else, also with a zone, is denied.
  *
- * @throws TypeError when an entry of `allowedCidrs` is not a range.
+ * @throws TypeError when an entry of `allowedCidrs` is not a range
  */
 export function addressRefusal(ip: string, allowedCidrs: readonly string[]): string | undefined {
   if (isIP(ip) === 0 || ip.includes('%')) return 'it is not a plain IP address';

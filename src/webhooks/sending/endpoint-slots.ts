@@ -1,32 +1,30 @@
 import { WebhookNotAttemptedError } from './faults.ts';
 
-/** The limits of concurrent webhooks. */
 export interface SlotOptions {
-  /** Webhooks under way at the same time, over all origins. */
+  /** The most webhooks in progress, over all origins. */
   maxConcurrentSends: number;
-  /** The same for one origin; its share shrinks as fewer slots are free. */
+  /** The same for one origin. Its share shrinks as fewer slots are free. */
   maxConnectionsPerOrigin: number;
-  /** Webhooks that may wait for a slot, over all origins and for one, and for how long. */
+  /** How many webhooks may wait for a slot, over all origins and for one, and for how long. */
   maxQueued: number;
   maxQueuedPerOrigin: number;
   queueTimeoutMs: number;
 }
 
 interface Endpoint {
-  /** The number of webhooks under way. */
   active: number;
-  /** What gives each waiting webhook its slot, the first that came first. */
+  /** The functions that give each waiting webhook its slot, in order of arrival. */
   waiting: (() => void)[];
 }
 
 /**
- * Limits how many webhooks are under way, so that slow endpoints cannot occupy every slot.
+ * Limits how many webhooks are in progress, so that slow endpoints cannot occupy every slot.
  *
- * An origin's share is its full limit while all slots are free and falls in proportion to the free
- * slots, down to one: 200 dead endpoints with 8 slots each therefore never fill 1,024 slots.
+ * An origin's share is its full limit while all slots are free and falls in proportion to the free slots, down to
+ * one: 200 dead endpoints with 8 slots each therefore never fill 1,024 slots.
  */
 export function createEndpointSlots(options: SlotOptions) {
-  /** Only origins with webhooks under way. */
+  /** Contains only origins with webhooks in progress. */
   const endpoints = new Map<string, Endpoint>();
   let active = 0;
   let waiting = 0;
@@ -63,11 +61,11 @@ export function createEndpointSlots(options: SlotOptions) {
   }
 
   return {
-    /** The number of webhooks under way and of their origins. */
+    /** The number of webhooks in progress and of their origins. */
     stats: () => ({ originCount: endpoints.size, sendCount: active }),
 
     /**
-     * Takes a slot for one webhook to an origin; waits up to `queueTimeoutMs` for a free one.
+     * Takes a slot for one webhook to an origin. Waits up to `queueTimeoutMs` for a free one.
      *
      * @returns a function that frees the slot; call it once
      * @throws WebhookNotAttemptedError `busy` when no slot is free in time

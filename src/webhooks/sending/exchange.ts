@@ -3,23 +3,22 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { WebhookAgent, WebhookRequestOptions } from './connections.ts';
 import { secondsText, TimeoutFault } from './faults.ts';
 
-/** A POST request. */
 export interface OutgoingRequest {
   target: URL;
-  /** All of them, in the order in which they are sent. */
+  /** All headers, in the order in which they are sent. */
   headers: readonly (readonly [name: string, value: string])[];
   body: Buffer;
 }
 
 /** The response to a webhook, as far as it was received. */
 export interface WebhookResponse {
-  /** Of the final response; `null` when its head did not arrive whole. */
+  /** The status of the final response. Null when its head did not arrive whole. */
   statusCode: number | null;
   /** The bytes that were read. */
   body: Buffer;
   /** Why there is no status. */
   fault: Error | null;
-  /** The connection had carried a webhook before. */
+  /** True if the connection had carried a webhook before. */
   isReused: boolean;
 }
 
@@ -29,7 +28,7 @@ interface ExchangeLimits {
   maxResponseBytes: number;
 }
 
-/** Reads a response up to a number of bytes. `ended` resolves at its end, whatever that is. */
+/** Reads a response up to a number of bytes. `ended` resolves at its end, whatever the reason. */
 function startExchange(
   agent: WebhookAgent,
   { target, headers, body }: OutgoingRequest,
@@ -54,7 +53,7 @@ function startExchange(
       byteCount += chunk.length;
       if (byteCount > maxResponseBytes) resolve();
     });
-    // The status has decided: a body that breaks off only ends.
+    // The status has decided the outcome, so a body that breaks off only ends.
     message.on('error', () => {});
     message.on('close', resolve);
   });
@@ -73,12 +72,11 @@ function startExchange(
 }
 
 /**
- * Posts a request and reads at most `maxResponseBytes` of the response. An error of the connection
- * becomes the response's `fault`. The connection is kept only after a response that ended as its head
- * said.
+ * Posts a request and reads at most `maxResponseBytes` of the response. An error of the connection becomes the
+ * response's `fault`. The connection is kept only after a response that ended as its head said.
  *
- * @param limits.totalTimeoutMs one limit for connecting, headers and body, which slow bytes do not
- *   extend; it starts at `limits.startedAtMs`, on the clock of `performance.now()`
+ * @param limits.totalTimeoutMs the limit for connecting, headers and body together, which slow bytes do not extend;
+ * it starts at `limits.startedAtMs`, on the clock of `performance.now()`
  * @throws Error of Node when the request itself is wrong, such as a header with a line break
  */
 export async function exchange(
@@ -101,9 +99,9 @@ export async function exchange(
       response.fault = new TimeoutFault(`no complete answer within ${secondsText(totalTimeoutMs)}`);
     }
   }
-  // Without effect on a connection that is kept.
+  // Has no effect on a connection that is kept.
   request.destroy();
-  // Bytes that follow the response close an idle connection: they are read before it is used again.
+  // Bytes that follow the response close an idle connection, so they are read before it is used again.
   await nextTurn();
   await nextTurn();
   return response;

@@ -1,4 +1,4 @@
-/** A failed attempt whose cause is the receiver or its address. The merchant may read the message. */
+/** A failed attempt caused by the receiver or its address. The merchant may read the message. */
 export class DeliveryFault extends Error {
   override readonly name: string = 'DeliveryFault';
 }
@@ -17,7 +17,7 @@ export class IncompleteAnswerFault extends DeliveryFault {
   }
 }
 
-/** What a receiver sent does not begin as an HTTP response. */
+/** The received bytes do not begin as an HTTP response. */
 export class NotHttpFault extends DeliveryFault {
   override readonly name = 'NotHttpFault';
 
@@ -37,9 +37,9 @@ export class InvalidHeadFault extends DeliveryFault {
 }
 
 /**
- * Nothing was sent, for an internal reason: it must not use up one of the merchant's attempts.
- * `busy`: the endpoint or this process has reached its limit of concurrent webhooks. `closed`: this
- * process is stopping. `exhausted`: it is out of sockets or memory.
+ * Nothing was sent, for an internal reason, so none of the merchant's attempts is used up. `busy`: the endpoint or
+ * this process has reached its limit of concurrent webhooks. `closed`: this process is stopping. `exhausted`: it is
+ * out of sockets or memory.
  */
 export class WebhookNotAttemptedError extends Error {
   override readonly name = 'WebhookNotAttemptedError';
@@ -68,22 +68,21 @@ function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** A duration in milliseconds as a text in seconds, for messages. */
+/** Formats milliseconds in seconds, for messages. */
 export function secondsText(durationMs: number): string {
   return `${durationMs / 1000} s`;
 }
 
-/** Whether this machine, and not the receiver, caused the error. */
+/** True if this machine, and not the receiver, caused the error. */
 export function isLocalResourceError(error: Error): boolean {
   return LOCAL_RESOURCE_CODES.has(codeOf(error));
 }
 
-/** Whether an attempt failed because it took too long. */
 export function isTimeout(error: Error): boolean {
   return error instanceof TimeoutFault || codeOf(error) === 'ETIMEDOUT';
 }
 
-/** Whether the peer closed the connection, which it may do to an idle one at any time. */
+/** True if the peer closed the connection. It may close an idle one at any time. */
 export function isClosedByPeer(error: Error): boolean {
   return CLOSED_CODES.has(codeOf(error));
 }
@@ -98,7 +97,7 @@ export function describeFault(error: Error): string {
   return TEXT_BY_CODE[code] ?? `the connection failed (${code || error.name})`;
 }
 
-/** The text of a response other than 2xx in the attempt log. */
+/** The text of a status other than 2xx in the attempt log. */
 export function describeStatus(statusCode: number): string {
   const isRedirect = statusCode >= 300 && statusCode < 400;
   return `answered ${statusCode}${isRedirect ? '; redirects are not followed' : ''}`;

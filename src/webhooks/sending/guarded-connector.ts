@@ -7,14 +7,13 @@ import { DeliveryFault, secondsText, TimeoutFault } from './faults.ts';
 import { resolveAllowed } from './resolve-host.ts';
 import type { ResolveOptions } from './resolve-host.ts';
 
-/** How long to wait for one of several addresses before the next one is tried. */
+/** How long to wait for an address before the next one is tried. */
 const NEXT_ADDRESS_AFTER_MS = 500;
 
-/** How connections are made. */
 export interface ConnectorOptions extends ResolveOptions {
-  /** For the TCP and the TLS handshake together; resolving the name has its own limit. */
+  /** For the TCP and the TLS handshake together. Resolving the name has its own limit. */
   connectTimeoutMs: number;
-  /** The trusted certificates; requires TLS 1.2 or later. */
+  /** The trusted certificates. Requires TLS 1.2 or later. */
   secureContext: SecureContext;
 }
 
@@ -49,12 +48,12 @@ function startConnecting(
     // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
     rejectUnauthorized: true,
     ALPNProtocols: ['http/1.1'],
-    // SNI allows only names; for an address the certificate is checked against `host`.
+    // SNI allows only names. For an address the certificate is checked against `host`.
     ...(isIP(hostname) === 0 && { servername: hostname }),
   });
 }
 
-/** Resolves once the socket can be used. `signal` closes it until then. */
+/** Resolves when the socket can be used. Until then, `signal` closes it. */
 async function untilConnected(
   socket: Socket,
   event: 'connect' | 'secureConnect',
@@ -65,7 +64,7 @@ async function untilConnected(
   const timer = setTimeout(() => socket.destroy(tooLate), connectTimeoutMs);
   const onAbort = () => socket.destroy();
   signal.addEventListener('abort', onAbort, { once: true });
-  // Never removed: an error before the next listener must not end the process.
+  // Never removed, because an error before the next listener would end the process.
   socket.on('error', reject);
   socket.once('close', () => reject(new DeliveryFault('the connection was closed')));
   socket.once(event, () => resolve(socket));
@@ -76,9 +75,9 @@ async function untilConnected(
 }
 
 /**
- * Opens a connection that the guard has checked: it resolves a name once, treats a literal address the
- * same (Node does not pass one to a `lookup` hook), requires that every address is allowed, and connects
- * only to those. It reads no proxy variable.
+ * Opens a connection that the guard has checked. It resolves a name once and requires that every address is allowed;
+ * a literal address is checked in the same way, because Node does not pass it to a `lookup` hook. It connects only
+ * to the checked addresses and reads no proxy variable.
  *
  * @param signal closes the connection while it is being made
  * @throws AddressDeniedError when an address is denied

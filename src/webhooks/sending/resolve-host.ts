@@ -4,16 +4,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { addressRefusal } from './denied-ranges.ts';
 import { DeliveryFault } from './faults.ts';
 
-/** Less than the 5 s of a connection: the contract's Durations. */
+/** Less than the 5 s for a connection. Source: the contract's Durations. */
 const DNS_TIMEOUT_MS = 2250;
 
 /** The addresses of `localhost` (RFC 6761, section 6.3), which is not looked up in DNS. */
 export const LOCALHOST_ADDRESSES: readonly string[] = ['127.0.0.1', '::1'];
 
-/** Finds every IPv4 and IPv6 address of a host name in time, or throws; an empty result means none. */
+/**
+ * Finds every IPv4 and IPv6 address of a host name within the time limit, or throws. An empty result means that
+ * there are none.
+ */
 export type HostLookup = (hostname: string) => Promise<readonly string[]>;
 
-/** How a host name is resolved and which private addresses it may have. */
 export interface ResolveOptions {
   lookup: HostLookup;
   allowedCidrs: readonly string[];
@@ -70,10 +72,10 @@ async function addressesOf(hostname: string, options: ResolveOptions): Promise<r
 }
 
 /**
- * Resolves a host once and returns its addresses only if every one of them is allowed. The caller
- * connects only to these addresses, so a later change of the DNS answer has no effect.
+ * Resolves a host once and returns its addresses only if all are allowed. The caller connects only to these
+ * addresses, so a later change of the DNS answer has no effect.
  *
- * @param hostname a name, or an address without brackets, which passes the same check
+ * @param hostname a name, or an address without brackets
  * @returns at least one address
  * @throws AddressDeniedError when any of the addresses is denied
  * @throws DeliveryFault when the name does not resolve

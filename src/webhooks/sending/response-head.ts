@@ -1,26 +1,26 @@
 import { DeliveryFault, InvalidHeadFault, NotHttpFault } from './faults.ts';
 
-/** The limit of interim responses: without one, they could occupy this process until the time limit. */
+/** Limits interim responses, which could otherwise occupy this process until the time limit. */
 const MAX_INTERIM_BYTES = 1024 * 1024;
 
 const START = 'HTTP/';
 const STATUS_LINE = /^HTTP\/(\d\.\d)[ \t]+([1-9]\d\d)(?:[ \t].*)?$/;
 /** RFC 9110, section 5.6.2. */
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
-/** A number above it is no length that any body has, and JavaScript would round it. */
+/** No body is longer than this, and JavaScript would round larger numbers. */
 const LENGTH = /^\d{1,15}$/;
 const NO_STATUS = 'its first line has no HTTP version and status of three digits';
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** What the head of a response says, as far as it matters to the sender. */
+/** The parts of a response's head that matter to the sender. */
 export interface ResponseHead {
   statusCode: number;
-  /** What ends the body: its length in bytes, its last chunk, or the end of the connection. */
+  /** Where the body ends: after this many bytes, with its last chunk, or with the connection. */
   bodyEnd: number | 'chunked' | 'close';
-  /** False when the connection may carry no other request. */
+  /** False if the connection may carry no other request. */
   isReusable: boolean;
-  /** For how long the receiver keeps an idle connection; `null` when it does not say. */
+  /** How long the receiver keeps an idle connection. Null if it does not say. */
   keepAliveMs: number | null;
 }
 
@@ -43,15 +43,15 @@ function headersOf(lines: readonly string[]): Header[] {
     const last = headers.at(-1);
     if (!/^[ \t]/.test(line)) headers.push(headerOf(line));
     else if (last === undefined) throw new InvalidHeadFault('its first header begins with a blank');
-    // RFC 9112, section 5.2: what a value continues on the next line is part of it.
+    // RFC 9112, section 5.2: a continuation line is part of the value.
     else last[1] += ` ${line.trim()}`;
   }
   return headers;
 }
 
 /**
- * RFC 9112, section 6.3. Lengths that do not agree or are none give a body that may be read, but after
- * which no other answer can be found: only a length that stands alone makes a connection reusable.
+ * RFC 9112, section 6.3. A body with invalid or differing lengths may be read, but the next response cannot be found
+ * after it. Only a single valid length makes a connection reusable.
  */
 function bodyEndOf(
   lengths: readonly string[],
@@ -66,7 +66,7 @@ function bodyEndOf(
   if (lengths.length === 0 || !lengths.every((length) => LENGTH.test(length))) {
     return { bodyEnd: 'close', isReusable: false };
   }
-  // The shortest: for bytes that never come, the sender would wait until its time limit.
+  // The shortest one, because for bytes that never come the sender would wait until its time limit.
   return { bodyEnd: Math.min(...lengths.map(Number)), isReusable: lengths.length === 1 };
 }
 
@@ -109,13 +109,12 @@ export function plainHeadText({ statusCode, bodyEnd, isReusable }: ResponseHead)
 }
 
 /**
- * Reads the bytes that come before the body of the final response: any number of interim responses (1xx) and the
- * final head. It accepts what the sender can be sure of (RFC 9112, sections 2 to 5), whatever the
- * head says about the body's length.
+ * Reads the bytes before the body of the final response: any number of interim responses (1xx) and the final head.
+ * It accepts whatever is unambiguous by RFC 9112, sections 2 to 5, whatever the head says about the body's length.
  */
 export class ResponseHeadReader {
   readonly #maxHeadBytes: number;
-  /** Bytes that are not read yet; they begin a line. */
+  /** Bytes that are not read yet. They begin a line. */
   #unread: Buffer = Buffer.alloc(0);
   #lines: string[] = [];
   #headBytes = 0;
@@ -126,15 +125,15 @@ export class ResponseHeadReader {
     this.#maxHeadBytes = maxHeadBytes;
   }
 
-  /** Whether a response has begun to arrive: the receiver has read the request. */
+  /** True once a response has begun to arrive, so that the receiver has read the request. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
   /**
-   * @returns the final head and the bytes after it, or `undefined` until the head is whole
-   * @throws NotHttpFault when there is no status line where a response has to begin
-   * @throws DeliveryFault when the head is too large or breaks another rule of HTTP, which it names
+   * @returns the final head and the bytes after it; undefined until the head is whole
+   * @throws NotHttpFault if there is no status line where a response begins
+   * @throws DeliveryFault if the head is too large or breaks another rule of HTTP, which it names
    */
   read(chunk: Buffer): { head: ResponseHead; rest: Buffer } | undefined {
     this.#unread = Buffer.concat([this.#unread, chunk]);
@@ -174,7 +173,7 @@ export class ResponseHeadReader {
     return line;
   }
 
-  /** Line breaks before a response are left over from the one before: Node's parser ignores them, too. */
+  /** Line breaks before a response belong to the previous one. Node's parser ignores them, too. */
   #findStart(): void {
     const start = this.#unread.findIndex((byte) => byte !== CR && byte !== LF);
     const skipped = start === -1 ? this.#unread.length : start;

@@ -4,26 +4,26 @@ import { describeFault, describeStatus, isTimeout } from './faults.ts';
 /** The result of one attempt, as it is recorded. */
 export interface SendResult {
   outcome: 'accepted' | 'refused';
-  /** `null` without a response. */
+  /** Null without a response. */
   statusCode: number | null;
   durationMs: number;
   /** The first bytes of the response, which need not be text. */
   responseBody: Buffer;
-  /** Safe to show to the merchant; `null` exactly when accepted. */
+  /** Safe to show to the merchant. Null exactly when the webhook was accepted. */
   error: string | null;
-  /** The attempt exceeded a time limit. */
+  /** True if the attempt exceeded a time limit. */
   isTimedOut: boolean;
-  /** The address guard refused the URL itself, so no request was made. */
+  /** True if the address guard refused the URL, so that no request was made. */
   isUrlRefused: boolean;
 }
 
-/** A whole head decides: how its body ends does not matter (contract, "Webhooks"). */
+/** A whole head decides. How its body ends does not matter (contract, "Webhooks"). */
 function errorOf({ statusCode, fault }: WebhookResponse): string | null {
   if (statusCode !== null) return statusCode < 300 ? null : describeStatus(statusCode);
   return fault === null ? 'there was no answer' : describeFault(fault);
 }
 
-/** The result of an exchange that began at `startedAtMs` on the clock of `performance.now()`. */
+/** @param startedAtMs when the exchange began, on the clock of `performance.now()` */
 export function resultOf(response: WebhookResponse, startedAtMs: number): SendResult {
   const error = errorOf(response);
   return {
@@ -37,7 +37,7 @@ export function resultOf(response: WebhookResponse, startedAtMs: number): SendRe
   };
 }
 
-/** The result of an attempt whose URL was refused before any connection. */
+/** The result if the URL was refused before any connection. */
 export function refusedBeforeSending(error: string): SendResult {
   return {
     outcome: 'refused',

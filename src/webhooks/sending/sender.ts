@@ -22,16 +22,16 @@ import { sentHeaders } from './signed-request.ts';
 export { WebhookNotAttemptedError } from './faults.ts';
 export type { SendResult } from './send-result.ts';
 
-/** The limits of the sender; each has a default. */
+/** The limits of the sender. Each has a default. */
 export interface WebhookSenderOptions {
   allowedCidrs: readonly string[];
   deniedPorts: readonly number[];
   /** For the TCP and the TLS handshake together, after the name was resolved. */
   connectTimeoutMs?: number;
-  /** For the whole attempt, from the moment it has its slot. */
+  /** For the whole attempt, from the moment when it has its slot. */
   totalTimeoutMs?: number;
   maxResponseBytes?: number;
-  /** Bytes of a response's head. */
+  /** The longest head of a response. */
   maxHeaderBytes?: number;
   maxConcurrentSends?: number;
   maxConnectionsPerOrigin?: number;
@@ -39,31 +39,29 @@ export interface WebhookSenderOptions {
   maxQueuedPerOrigin?: number;
   queueTimeoutMs?: number;
   maxIdleConnections?: number;
-  /** A receiver's `Keep-Alive: timeout` is followed instead, up to `maxConnectionAgeMs`. */
+  /** If a receiver sends `Keep-Alive: timeout`, that is used instead, up to `maxConnectionAgeMs`. */
   keepAliveTimeoutMs?: number;
   maxConnectionAgeMs?: number;
   lookup?: HostLookup;
-  /** Trusted instead of Node's root certificates, PEM. */
+  /** PEM. Trusted instead of Node's root certificates. */
   caCertificates?: string[];
 }
 
-/** A webhook to send. */
 export interface WebhookRequest {
   url: string;
   environment: Environment;
-  /** Sent unchanged, with those of {@link sentHeaders}. */
+  /** Sent unchanged, together with those of {@link sentHeaders}. */
   headers: Readonly<Record<string, string>>;
   /** The bytes that were signed. */
   body: Buffer;
 }
 
-/** See {@link createWebhookSender}. */
 export type WebhookSender = ReturnType<typeof createWebhookSender>;
 
-/** Webhooks under way over all origins, and those that wait up to a second for a slot. */
+/** The most webhooks in progress over all origins, and the most that wait up to a second for a slot. */
 const MAX_CONCURRENT_SENDS = 1024;
 const MAX_QUEUED_SENDS = 1024;
-/** The limit of pending calls of `send`; beyond it, `send` fails immediately with `busy`. */
+/** The limit of pending calls of `send`. Beyond it, `send` fails immediately with `busy`. */
 export const MAX_UNANSWERED_SENDS = MAX_CONCURRENT_SENDS + MAX_QUEUED_SENDS;
 
 const DEFAULTS = {
@@ -91,7 +89,6 @@ interface Agents {
   opening: WebhookAgent;
 }
 
-/** Connections that pass the address guard. */
 function createAgents(settings: Settings): Agents {
   const { caCertificates, lookup = createDnsLookup() } = settings;
   const secureContext = createSecureContext({
@@ -110,8 +107,8 @@ function createAgents(settings: Settings): Agents {
 }
 
 /**
- * A receiver may close an idle connection while we write to it (RFC 9112, section 9.3.1), and what
- * followed its previous response may arrive as late. Neither counts as a failed attempt.
+ * A receiver may close an idle connection while we write to it (RFC 9112, section 9.3.1), and bytes after its
+ * previous response may arrive as late. Neither counts as a failed attempt.
  */
 function hadEndedWhileIdle({ isReused, fault }: WebhookResponse): boolean {
   return isReused && fault !== null && (isClosedByPeer(fault) || fault instanceof NotHttpFault);
@@ -134,11 +131,10 @@ function throwIfNotAttempted({ fault }: WebhookResponse): void {
 }
 
 /**
- * Creates the sender of all webhooks. It reuses connections to the same origin, checks each when it
- * is made, and limits the numbers of active and idle ones. It follows no redirect and reads no proxy
- * variable.
+ * Creates the sender of all webhooks. It reuses connections to the same origin, checks each when it is made, and
+ * limits the numbers of active and idle ones. It follows no redirect and reads no proxy variable.
  *
- * @throws TypeError when an entry of `allowedCidrs` is not an address range.
+ * @throws TypeError when an entry of `allowedCidrs` is not an address range
  */
 export function createWebhookSender(options: WebhookSenderOptions) {
   const settings: Settings = { ...DEFAULTS, ...options };
@@ -167,11 +163,11 @@ export function createWebhookSender(options: WebhookSenderOptions) {
 
   return {
     /**
-     * Makes one attempt. Any behaviour of the receiver gives a `SendResult` within `totalTimeoutMs`
-     * (plus at most `queueTimeoutMs` for a free slot).
+     * Makes one attempt. Whatever the receiver does, it returns a `SendResult` within `totalTimeoutMs` (plus at most
+     * `queueTimeoutMs` for a free slot).
      *
-     * @throws WebhookNotAttemptedError when nothing was sent for an internal reason: retry later,
-     *   without counting an attempt.
+     * @throws WebhookNotAttemptedError when nothing was sent for an internal reason; the caller retries later
+     * without counting an attempt
      */
     async send(request: WebhookRequest): Promise<SendResult> {
       if (isClosed) throw new WebhookNotAttemptedError('closed');
@@ -184,10 +180,10 @@ export function createWebhookSender(options: WebhookSenderOptions) {
       }
     },
 
-    /** The numbers of webhooks under way and of idle connections, for metrics. */
+    /** The numbers of webhooks in progress and of idle connections, for metrics. */
     stats: () => ({ underWay: slots.stats(), idle: agents.reusing.idleStats() }),
 
-    /** Refuses new webhooks, waits for those under way, then closes every connection. */
+    /** Refuses new webhooks, waits for those in progress, then closes every connection. */
     async close(): Promise<void> {
       isClosed = true;
       await Promise.allSettled(underWay);

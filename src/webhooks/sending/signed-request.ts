@@ -2,14 +2,13 @@ import { createHmac } from 'node:crypto';
 import type { Environment } from '../../domain/index.ts';
 import type { WebhookRequest } from './sender.ts';
 
-/** Not recorded with an attempt: before it changes, attempts must record it as they do the version. */
+/** Attempts do not record it. Before it changes, they must record it as they do the version. */
 const USER_AGENT = 'merchant-payment-order-service/1';
 
-/** An event and its endpoint. */
 export interface SignedRequestInput {
   url: string;
   environment: Environment;
-  /** In clear text, `whsec_` included. */
+  /** In clear text, including `whsec_`. */
   secret: string;
   eventType: string;
   eventId: string;
@@ -17,21 +16,20 @@ export interface SignedRequestInput {
   apiVersion: string;
 }
 
-/** The signatures of one attempt, each hexadecimal. They are recorded with the attempt. */
+/** The signatures of one attempt, in hexadecimal. They are recorded with the attempt. */
 export interface Signatures {
   signature: string;
-  /** That of Standard Webhooks; null for attempts that were sent without one. */
+  /** The signature of Standard Webhooks. Null for attempts that were sent without one. */
   standardSignature: string | null;
 }
 
-/** A request with its signatures, which are also among its headers. */
 export interface SignedRequest extends WebhookRequest, Signatures {}
 
 /**
- * The value of `X-Service-Signature`: HMAC-SHA256 over the bytes of `<timestamp>.<raw_body>`, which
- * are sent unchanged. Source: specification, Signature verification.
+ * The value of `X-Service-Signature`: HMAC-SHA256 over the bytes of `<timestamp>.<raw_body>`, which are sent
+ * unchanged. Source: specification, Signature verification.
  *
- * @param input.secret the whole webhook secret, `whsec_` included, as the merchant copied it
+ * @param input.secret the whole webhook secret, including `whsec_`
  * @param input.timestampSeconds whole Unix seconds, the value of `X-Service-Timestamp`
  * @returns 64 lowercase hexadecimal digits
  * @throws RangeError when the timestamp is not a whole number of seconds.
@@ -47,10 +45,10 @@ export function signWebhook(input: {
 }
 
 /**
- * The signature of Standard Webhooks 1.0: HMAC-SHA256 over `<id>.<timestamp>.<raw_body>`, keyed with the
- * bytes whose base64 is the part of the secret after `whsec_`.
+ * The signature of Standard Webhooks 1.0: HMAC-SHA256 over `<id>.<timestamp>.<raw_body>`, keyed with the bytes whose
+ * base64 is the part of the secret after `whsec_`.
  *
- * @param input.secret the whole webhook secret, as the merchant copied it
+ * @param input.secret the whole webhook secret, including `whsec_`
  * @returns 64 hexadecimal digits; the header has them as base64
  */
 function signStandardWebhook(input: {
@@ -86,18 +84,17 @@ export function signedRequest(message: SignedRequestInput, sentAt: Date): Signed
   return { url, environment, body: rawBody, ...signatures, headers };
 }
 
-/** A request as it was sent. */
 export interface SentRequest {
   method: 'POST';
   url: string;
-  /** Path and query: the target of the request line. */
+  /** Path and query, as in the request line. */
   path: string;
   /** In the order in which they were sent. */
   headers: [name: string, value: string][];
   body: string;
 }
 
-/** The request of an earlier attempt, with the signatures that were recorded when it was sent. */
+/** Rebuilds the request of an earlier attempt, with the signatures that were recorded when it was sent. */
 export function sentRequest(
   message: Omit<SignedRequestInput, 'secret' | 'environment'> & Signatures,
   sentAt: Date,

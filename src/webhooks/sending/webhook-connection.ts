@@ -5,12 +5,12 @@ import { plainHeadText, ResponseHeadReader } from './response-head.ts';
 import type { ResponseHead } from './response-head.ts';
 
 /**
- * A connection for Node's HTTP client whose responses begin as our {@link ResponseHeadReader} has read
- * them. Node's parser refuses heads that are whole, such as one with two equal lengths, and its lenient
- * mode accepts lines that end in LF alone; docs/adr/0007-sending-webhooks.md has the comparison.
+ * A connection for Node's HTTP client whose response heads are read by {@link ResponseHeadReader}. Node's parser
+ * refuses some complete heads, such as one with two equal lengths, and its lenient mode accepts lines that end in LF
+ * alone; docs/adr/0007-sending-webhooks.md has the comparison.
  *
- * It fails with the reader's `DeliveryFault` or the socket's error, unless a whole head has come: then
- * every end of the socket just ends the body.
+ * It fails with the reader's `DeliveryFault` or the socket's error. After a whole head has come, every end of the
+ * socket only ends the body.
  */
 export class WebhookConnection extends Duplex {
   readonly openedAtMs = performance.now();
@@ -34,12 +34,12 @@ export class WebhookConnection extends Duplex {
     socket.on('error', (error) => this.#onEnd(error));
   }
 
-  /** What the receiver said about its idle connections; see {@link ResponseHead}. */
+  /** How long the receiver keeps idle connections: see {@link ResponseHead}. */
   get keepAliveMs(): number | null {
     return this.#head?.keepAliveMs ?? null;
   }
 
-  /** Closes the connection after this time, and as soon as the receiver sends anything or closes it. */
+  /** Closes the connection after this time, or as soon as the receiver sends anything or closes it. */
   rest(durationMs: number): void {
     this.#state = 'idle';
     this.#idleTimer = setTimeout(() => this.destroy(), durationMs);
@@ -52,7 +52,7 @@ export class WebhookConnection extends Duplex {
     this.#reader = new ResponseHeadReader(this.#maxHeadBytes);
   }
 
-  /** `http.Agent` calls it for a connection that is used again; see `net.Socket.ref`. */
+  /** Called by `http.Agent` for a connection that is used again: see `net.Socket.ref`. */
   ref(): void {
     this.#socket.ref();
   }
@@ -99,7 +99,7 @@ export class WebhookConnection extends Duplex {
     this.#socket.write(chunk, callback);
   }
 
-  /** Head and body of a request leave in one packet where they fit. */
+  /** Sends head and body of a request in one packet where they fit. */
   override _writev(chunks: { chunk: Buffer }[], callback: (error?: Error | null) => void): void {
     this.#socket.write(Buffer.concat(chunks.map(({ chunk }) => chunk)), callback);
   }

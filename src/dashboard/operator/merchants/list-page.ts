@@ -42,14 +42,18 @@ export function merchantListPage(context: PageContext, { sql }: MerchantReviewDe
             isFirst && waitingSection(waiting),
             filterForm(
               PATH,
-              textField(
-                { name: 'q', label: 'Name, e-mail, PAN, GSTIN or merchant id', type: 'search' },
-                { values: { q } },
-              ),
-              choice(
-                { name: 'status', label: 'Status', choices: STATUS_CHOICES, placeholder: 'All' },
-                { values: { status } },
-              ),
+              { values: { q, status } },
+              textField({
+                name: 'q',
+                label: 'Name, e-mail, PAN, GSTIN or merchant id',
+                type: 'search',
+              }),
+              choice({
+                name: 'status',
+                label: 'Status',
+                choices: STATUS_CHOICES,
+                placeholder: 'All',
+              }),
             ),
             dataTable({
               caption: 'Merchants, the newest first',

@@ -1,11 +1,9 @@
-import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { StatusChange } from '../../../merchants/public.ts';
 import type { Review } from '../../../onboarding/public.ts';
 import { decisionsOf, versionOf } from '../../../onboarding/public.ts';
 import type { Proposal } from '../../../proposals/public.ts';
 import { notReadyReason, SUSPENSION_STOPS } from '../../view/application.ts';
-import type { FormState } from '../../view/fields.ts';
 import { hidden, submit, textField } from '../../view/fields.ts';
 import { hint, moment, notice, section } from '../../view/parts.ts';
 import { form } from '../../view/url.ts';
@@ -14,14 +12,12 @@ import type { MerchantVolume } from './volume.ts';
 
 /** What a page shows beside the merchant itself. */
 export interface Shown {
-  message?: ComponentChildren;
+  done?: string | undefined;
   volume: MerchantVolume;
   /** What is proposed about the merchant and its orders. */
   proposals?: readonly Proposal[];
   /** The whole account number, for a role that may see it and has asked for it. */
   accountNumber?: string;
-  decision?: FormState;
-  linkedAccount?: FormState;
 }
 
 /** Asks for the whole account number. */
@@ -36,7 +32,7 @@ export function accountNumberForm({ merchant, application }: Review, { accountNu
 }
 
 /** The linked account, and the form that proposes another one. */
-export function linkedAccountSection({ merchant }: Review, { linkedAccount }: Shown) {
+export function linkedAccountSection({ merchant }: Review) {
   const current = merchant.linkedAccounts.production;
   return section(
     'linked',
@@ -52,19 +48,17 @@ export function linkedAccountSection({ merchant }: Review, { linkedAccount }: Sh
     form(
       merchantPath(merchant.merchantId, '/linked-account'),
       { 'aria-label': 'Linked account' },
-      textField(
-        {
-          name: 'linkedAccountId',
-          label: `Linked account at ${merchant.gateway}`,
-          hint:
-            'The id that the gateway gave the account, such as acc_GRWKk7qQsLnDjX. The gateway is ' +
-            'asked for it. The first account is active at once, another one later.',
-          required: true,
-          autocomplete: 'off',
-        },
-        linkedAccount ?? { values: { linkedAccountId: merchant.waitingAccountId ?? current } },
-      ),
-      reasonField('For the operator who approves it, and the audit log.', linkedAccount, {
+      textField({
+        name: 'linkedAccountId',
+        label: `Linked account at ${merchant.gateway}`,
+        hint:
+          'The id that the gateway gave the account, such as acc_GRWKk7qQsLnDjX. The gateway is ' +
+          'asked for it. The first account is active at once, another one later.',
+        value: merchant.waitingAccountId ?? current,
+        required: true,
+        autocomplete: 'off',
+      }),
+      reasonField('For the operator who approves it, and the audit log.', {
         name: 'accountReason',
         label: 'Why this account',
       }),
@@ -132,7 +126,7 @@ const DECISIONS = {
 >;
 
 /** The decisions that can be made now, with their form. */
-export function decisionSection(review: Review, { decision = {} }: Shown) {
+export function decisionSection(review: Review) {
   const { merchant, application } = review;
   const decisions = decisionsOf(review);
   if (decisions.length === 0) {
@@ -158,17 +152,14 @@ export function decisionSection(review: Review, { decision = {} }: Shown) {
       merchantPath(merchant.merchantId, '/decision'),
       { 'aria-label': 'Decision' },
       hidden('version', versionOf(application)),
-      reasonField('For the audit log. The merchant reads it when you reject or suspend.', decision),
+      reasonField('For the audit log. The merchant reads it when you reject or suspend.'),
       decisions.some((change) => change === 'approve') &&
         merchant.linkedAccounts.production === undefined &&
-        textField(
-          {
-            name: 'firstAccountId',
-            label: `First linked account at ${merchant.gateway}, set with the approval`,
-            autocomplete: 'off',
-          },
-          decision,
-        ),
+        textField({
+          name: 'firstAccountId',
+          label: `First linked account at ${merchant.gateway}, set with the approval`,
+          autocomplete: 'off',
+        }),
       h(
         'div',
         { class: 'actions' },

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { ErrorCode } from '../../../domain/index.ts';
-import { DomainError } from '../../../domain/index.ts';
 import type { Route } from '../../../http/define-route.ts';
 import type { StatusChange } from '../../../merchants/public.ts';
 import {
@@ -14,7 +12,6 @@ import type { PageContext } from '../../context.ts';
 import { definePage } from '../../page.ts';
 import type { PageReply } from '../../reply.ts';
 import { documentReply } from '../../view/application.ts';
-import { doneNotice, notice } from '../../view/parts.ts';
 import { pathWith } from '../../view/url.ts';
 import type { OperatorViewer } from '../../viewer.ts';
 import type { MerchantReviewDeps } from '../parts.ts';
@@ -26,11 +23,6 @@ import { readVolume } from './volume.ts';
 
 const text = z.string().default('');
 const merchantParams = z.object({ merchant: z.string() });
-
-const DONE = {
-  reject: 'The merchant is rejected.',
-  suspend: 'The merchant is suspended.',
-} as const;
 
 /** The page of one merchant, its downloads, and what an operator may do with it. */
 export const merchantPages = [
@@ -60,33 +52,15 @@ async function merchantReply(
   };
 }
 
-/** The refusals that the page shows, with their status. */
-const SHOWN_REFUSALS = new Map<ErrorCode, 400 | 502>([
-  ['BAD_REQUEST', 400],
-  ['INVALID_STATE', 400],
-  ['GATEWAY_UNAVAILABLE', 502],
-]);
-
-/** The page with the refusal of a form, which keeps what was typed. */
-async function refusedReply(
-  deps: MerchantReviewDeps,
-  viewer: OperatorViewer,
-  merchantId: string,
-  error: unknown,
-  shown: Omit<Shown, 'volume'>,
-): Promise<ViewReply> {
-  const status = error instanceof DomainError && SHOWN_REFUSALS.get(error.code);
-  if (!status) throw error;
-  const message = notice('bad', `${error.message}.`, 'alert');
-  return { ...(await merchantReply(deps, viewer, merchantId, { message, ...shown })), status };
-}
+/** The refusals that the page says itself. */
+const REFUSALS = ['BAD_REQUEST', 'INVALID_STATE', 'GATEWAY_UNAVAILABLE'] as const;
 
 function showMerchant(context: PageContext, deps: MerchantReviewDeps): Route[] {
   return definePage(context, 'operator', 'GET /merchants/{merchant}', {
     params: merchantParams,
     query: z.object({ done: z.string().optional() }),
   }).handledBy(async ({ viewer, params: { merchant }, query: { done } }) =>
-    merchantReply(deps, viewer, merchant, { message: doneNotice(DONE, done) }),
+    merchantReply(deps, viewer, merchant, { done }),
   );
 }
 
@@ -114,23 +88,18 @@ function showAccountNumber(context: PageContext, deps: MerchantReviewDeps): Rout
 function linkedAccountForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
   return definePage(context, 'operator', 'POST /merchants/{merchant}/linked-account', {
     formPath: '/merchants/{merchant}',
+    refusals: REFUSALS,
     permission: 'merchant.linkedAccount',
     asksAgain: true,
     params: merchantParams,
     body: z.object({ linkedAccountId: text, accountReason: text }),
   }).handledBy(async ({ viewer, actor, params: { merchant }, body }) => {
-    const linkedAccountId = body.linkedAccountId.trim();
-    try {
-      return await proposeAndShow(deps, proposerOf({ viewer, actor }), {
-        kind: 'merchant.linkedAccount',
-        subject: merchant,
-        parameters: { linkedAccountId },
-        reason: body.accountReason,
-      });
-    } catch (error) {
-      const linkedAccount = { values: { ...body, linkedAccountId } };
-      return refusedReply(deps, viewer, merchant, error, { linkedAccount });
-    }
+    return proposeAndShow(deps, proposerOf({ viewer, actor }), {
+      kind: 'merchant.linkedAccount',
+      subject: merchant,
+      parameters: { linkedAccountId: body.linkedAccountId.trim() },
+      reason: body.accountReason,
+    });
   });
 }
 
@@ -141,6 +110,7 @@ const isProposed = (change: StatusChange): change is 'approve' | 'activate' =>
 function decisionForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
   return definePage(context, 'operator', 'POST /merchants/{merchant}/decision', {
     formPath: '/merchants/{merchant}',
+    refusals: REFUSALS,
     permission: 'merchant.review',
     asksAgain: ({ body: { change } }) => isProposed(change),
     params: merchantParams,
@@ -152,22 +122,17 @@ function decisionForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
     }),
   }).handledBy(async ({ viewer, actor, params: { merchant }, body }) => {
     const { change, reason, version: seenVersion, firstAccountId } = body;
-    try {
-      if (isProposed(change)) {
-        const account = { linkedAccountId: firstAccountId.trim() || null };
-        return await proposeAndShow(deps, proposerOf({ viewer, actor }), {
-          kind: `merchant.${change}`,
-          subject: merchant,
-          parameters: change === 'approve' ? account : {},
-          reason,
-          seen: { version: seenVersion },
-        });
-      }
-      await decideMerchant({ ...deps, actor }, merchant, { change, reason, seenVersion });
-    } catch (error) {
-      const decision = { values: { reason, firstAccountId } };
-      return refusedReply(deps, viewer, merchant, error, { decision });
+    if (isProposed(change)) {
+      const account = { linkedAccountId: firstAccountId.trim() || null };
+      return proposeAndShow(deps, proposerOf({ viewer, actor }), {
+        kind: `merchant.${change}`,
+        subject: merchant,
+        parameters: change === 'approve' ? account : {},
+        reason,
+        seen: { version: seenVersion },
+      });
     }
+    await decideMerchant({ ...deps, actor }, merchant, { change, reason, seenVersion });
     return { seeOther: pathWith(merchantPath(merchant), { done: change }) };
   });
 }

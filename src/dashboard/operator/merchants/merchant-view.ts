@@ -14,9 +14,11 @@ import {
   notReadyText,
   shownDocuments,
 } from '../../view/application.ts';
+import { refused } from '../../view/fields.ts';
 import type { View } from '../../view/layout.ts';
 import { timeline } from '../../view/order.ts';
 import {
+  doneNotice,
   emptyState,
   facts,
   moment,
@@ -35,6 +37,11 @@ import type { Shown } from './merchant-forms.ts';
 import { accountNumberForm, decisionSection, linkedAccountSection } from './merchant-forms.ts';
 import { volumeSection } from './volume.ts';
 
+const DONE = {
+  reject: 'The merchant is rejected.',
+  suspend: 'The merchant is suspended.',
+} as const;
+
 /** The page of one merchant, with what this operator may do. */
 export function merchantView({ role }: OperatorViewer, review: Review, shown: Shown): View {
   const { merchant, application } = review;
@@ -52,12 +59,13 @@ export function merchantView({ role }: OperatorViewer, review: Review, shown: Sh
         applicationState(application.state),
       ),
       mayDo(role, 'merchant.review') && jumpTo('decision', 'Decide'),
-      shown.message,
+      doneNotice(DONE, shown.done),
+      refused({ end: '.' }),
       openProposals(shown.proposals ?? []),
       application.state === 'not_ready' && notice('wait', notReadyText(merchant)),
       besideEachOther(mainSections(role, review, shown), [
-        mayDo(role, 'merchant.review') && decisionSection(review, shown),
-        mayDo(role, 'merchant.linkedAccount') && linkedAccountSection(review, shown),
+        mayDo(role, 'merchant.review') && decisionSection(review),
+        mayDo(role, 'merchant.linkedAccount') && linkedAccountSection(review),
       ]),
     ],
   };

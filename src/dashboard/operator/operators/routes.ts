@@ -6,7 +6,6 @@ import type { Route } from '../../../http/define-route.ts';
 import { errorOf, ValidationError } from '../../../http/responses/errors.ts';
 import type { ProposalDeps } from '../../../proposals/public.ts';
 import { disableOrPropose, isLastOtherAdmin } from '../../../proposals/public.ts';
-import { orShowAgain } from '../../account/form-reply.ts';
 import { text } from '../../account/parts.ts';
 import type { PageContext } from '../../context.ts';
 import { definePage } from '../../page.ts';
@@ -41,22 +40,16 @@ export function operatorAccountPages(
     permission: 'operator.create',
     asksAgain: true,
     body: z.object({ email: text, role: text, reason: text }),
-  }).handledBy(async ({ body, viewer, actor }) =>
-    orShowAgain(
-      async () => {
-        const email = addressOf(body.email);
-        const { state } = await readOperatorState(accounts.sql, email);
-        return proposeAndShow(proposals, proposerOf({ viewer, actor }), {
-          kind: state === 'DISABLED' ? 'operator.reactivate' : 'operator.create',
-          subject: email,
-          parameters: { role: roleOf(body.role) },
-          reason: body.reason,
-        });
-      },
-      async (state) => operatorsView(await listOperators(accounts), state),
-      body,
-    ),
-  );
+  }).handledBy(async ({ body, viewer, actor }) => {
+    const email = addressOf(body.email);
+    const { state } = await readOperatorState(accounts.sql, email);
+    return proposeAndShow(proposals, proposerOf({ viewer, actor }), {
+      kind: state === 'DISABLED' ? 'operator.reactivate' : 'operator.create',
+      subject: email,
+      parameters: { role: roleOf(body.role) },
+      reason: body.reason,
+    });
+  });
   return [...show, ...invite, ...operatorPages(context, accounts, proposals)];
 }
 

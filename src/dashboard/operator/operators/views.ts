@@ -1,7 +1,5 @@
 import type { ListedOperator } from '../../../accounts/public.ts';
-import type { RefusedForm } from '../../account/form-reply.ts';
-import { refusal } from '../../account/form-reply.ts';
-import type { FormState } from '../../view/fields.ts';
+import { refusal } from '../../account/parts.ts';
 import { choice, submit, textField } from '../../view/fields.ts';
 import type { View } from '../../view/layout.ts';
 import type { Tone } from '../../view/parts.ts';
@@ -42,16 +40,16 @@ function stateTag({ state }: ListedOperator) {
   return tag(tone, title);
 }
 
-const roleField = (state: FormState) =>
-  choice({ name: 'role', label: 'Role', hint: ROLES_HINT, choices: ROLES, required: true }, state);
+const roleField = (value?: string) =>
+  choice({ name: 'role', label: 'Role', hint: ROLES_HINT, choices: ROLES, required: true, value });
 
-const approversReason = (name: string, state?: FormState) =>
-  reasonField('For the admin who approves it, and the audit log.', state, { name });
+const approversReason = (name: string) =>
+  reasonField('For the admin who approves it, and the audit log.', { name });
 
 const SECOND = 'Another admin has to approve it within 24 hours.';
 
 /** All operators, and the form that invites one. */
-export function operatorsView(operators: readonly ListedOperator[], state: RefusedForm = {}): View {
+export function operatorsView(operators: readonly ListedOperator[]): View {
   const list = dataTable({
     caption: 'Operators',
     isCompact: true,
@@ -67,12 +65,12 @@ export function operatorsView(operators: readonly ListedOperator[], state: Refus
   const invite = form(
     '/operator/operators/invite',
     {},
-    textField({ name: 'email', label: 'E-mail', type: 'email', required: true }, state),
-    roleField(state),
-    approversReason('reason', state),
+    textField({ name: 'email', label: 'E-mail', type: 'email', required: true }),
+    roleField(),
+    approversReason('reason'),
     submit('Propose the invitation'),
   );
-  const content = [refusal(state), list, setting('invite', 'Invite an operator', SECOND, invite)];
+  const content = [refusal(), list, setting('invite', 'Invite an operator', SECOND, invite)];
   return { title: 'Operators', content };
 }
 
@@ -141,7 +139,7 @@ function formsOf(operator: ListedOperator, viewerId: string, isLast: boolean) {
     form(
       `${path}/role`,
       {},
-      roleField({ values: { role: operator.role } }),
+      roleField(operator.role),
       approversReason('roleReason'),
       submit('Propose the role'),
     ),

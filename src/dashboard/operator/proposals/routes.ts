@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { DomainError } from '../../../domain/index.ts';
 import type { Route } from '../../../http/define-route.ts';
 import { withMerchantNames } from '../../../merchants/public.ts';
 import type { ProposalDeps, Proposer } from '../../../proposals/public.ts';
@@ -15,8 +14,6 @@ import {
 } from '../../../proposals/public.ts';
 import type { PageContext } from '../../context.ts';
 import { definePage } from '../../page.ts';
-import type { View } from '../../view/layout.ts';
-import type { OperatorViewer } from '../../viewer.ts';
 import { ROWS_PER_PAGE } from '../parts.ts';
 import { proposalPath, proposerOf } from '../proposal-tables.ts';
 import { proposalsView, proposalView } from './views.ts';
@@ -43,25 +40,16 @@ export function proposalPages(context: PageContext, deps: ProposalDeps): Route[]
   const show = definePage(context, 'operator', 'GET /proposals/{proposal}', {
     params,
     query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ params: { proposal }, query: { done }, viewer }) => ({
-    view: await viewOf(deps, viewer, proposal, { done }),
-  }));
+  }).handledBy(async ({ params: { proposal: id }, query: { done }, viewer }) => {
+    const proposal = await requireProposal(sql, id);
+    const [deadline, [named]] = await Promise.all([
+      deadlineOfProposal(deps, proposal),
+      withMerchantNames(sql, [proposal]),
+    ]);
+    const merchantName = named?.merchantName ?? null;
+    return { view: proposalView(viewer, proposal, { deadline, merchantName, done }) };
+  });
   return [...list, ...show, ...decisions(context, deps)];
-}
-
-async function viewOf(
-  deps: ProposalDeps,
-  viewer: OperatorViewer,
-  proposalId: string,
-  shown: { done?: string | undefined; refusal?: string },
-): Promise<View> {
-  const proposal = await requireProposal(deps.sql, proposalId);
-  const [deadline, [named]] = await Promise.all([
-    deadlineOfProposal(deps, proposal),
-    withMerchantNames(deps.sql, [proposal]),
-  ]);
-  const merchantName = named?.merchantName ?? null;
-  return proposalView(viewer, proposal, { deadline, merchantName, ...shown });
 }
 
 type Decide = (deps: ProposalDeps, proposer: Proposer, proposalId: string) => Promise<string>;
@@ -87,24 +75,12 @@ function decisions(context: PageContext, deps: ProposalDeps): Route[] {
     definePage(context, 'operator', `POST /proposals/{proposal}/${name}`, {
       params,
       formPath: '/proposals/{proposal}',
+      refusals: ['INVALID_STATE', 'BAD_REQUEST', 'GATEWAY_UNAVAILABLE'],
       asksAgain: name === 'approve',
       responseTimeoutMs: RESPONSE_TIMEOUT_MS,
     }).handledBy(async ({ params: { proposal }, viewer, actor }) => {
-      try {
-        const done = await decide(deps, proposerOf({ viewer, actor }), proposal);
-        return { seeOther: `${proposalPath(proposal)}?done=${done}` };
-      } catch (error) {
-        const status = error instanceof DomainError && SHOWN.get(error.code);
-        if (!status) throw error;
-        return { status, view: await viewOf(deps, viewer, proposal, { refusal: error.message }) };
-      }
+      const done = await decide(deps, proposerOf({ viewer, actor }), proposal);
+      return { seeOther: `${proposalPath(proposal)}?done=${done}` };
     }),
   );
 }
-
-/** The refusals that the proposal's own page shows, with their status. */
-const SHOWN = new Map<DomainError['code'], 400 | 404 | 502>([
-  ['INVALID_STATE', 400],
-  ['BAD_REQUEST', 400],
-  ['GATEWAY_UNAVAILABLE', 502],
-]);

@@ -2,7 +2,7 @@ import { h } from 'preact';
 import { mayDo } from '../../../accounts/public.ts';
 import type { Proposal } from '../../../proposals/public.ts';
 import { changesOf, titleOf } from '../../../proposals/public.ts';
-import { submit } from '../../view/fields.ts';
+import { refused, submit } from '../../view/fields.ts';
 import type { View } from '../../view/layout.ts';
 import {
   doneNotice,
@@ -55,15 +55,14 @@ export function proposalsView(
 export interface ShownProposal {
   deadline: Date | null;
   merchantName: string | null;
-  done?: string | undefined;
-  refusal?: string;
+  done: string | undefined;
 }
 
 /** One proposal with exactly what will happen, and what this operator may do with it. */
 export function proposalView(
   viewer: OperatorViewer,
   proposal: Proposal,
-  { deadline, merchantName, done, refusal }: ShownProposal,
+  { deadline, merchantName, done }: ShownProposal,
 ): View {
   const { before, decidedAt, decidedByEmail, carriedOutAt, outcome } = proposal;
   const { amountPaise } = before;
@@ -79,7 +78,7 @@ export function proposalView(
       statusTag(proposal),
     ),
     doneNotice(DONE, done),
-    refusal !== undefined && notice('bad', refusal, 'alert'),
+    refused(),
     section(
       'what',
       'What will happen',

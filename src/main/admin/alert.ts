@@ -1,9 +1,8 @@
 import { clearAlertById, listAlerts } from '../../alerts/alerts.ts';
 import { DomainError } from '../../domain/index.ts';
-import { listAudit } from '../../merchants/audit-log.ts';
-import { TIME, wholeNumber } from '../process/command-line.ts';
+import { wholeNumber } from '../process/command-line.ts';
 import type { AdminCommand } from './command.ts';
-import { ANY_MERCHANT, defineCommand, LIMIT, REASON } from './command.ts';
+import { defineCommand, LIMIT, REASON } from './command.ts';
 import { blocks, list, moreHint } from './text.ts';
 
 const alertsCommand = defineCommand({
@@ -48,38 +47,5 @@ const clearCommand = defineCommand({
   },
 });
 
-const auditCommand = defineCommand({
-  name: 'audit list',
-  summary: 'List who did what, why and when, the latest first',
-  notes: `Commands on orders with their outcome, payments and deadlines (by "service"), and everything else that was
-changed or looked at. --order finds actions on the order, on its webhook deliveries and on its surplus payments.
---json shows all details of each line, and whether there are more.`,
-  options: {
-    order: { value: 'N', help: 'Only of this order' },
-    merchant: ANY_MERCHANT,
-    actor: { value: 'NAME', help: 'Only by this actor, such as cli:asha or key:mk_live_…' },
-    action: { value: 'NAME', help: 'Only this action, such as dispute.decide' },
-    since: { value: 'ISO', as: TIME, help: 'Only since this time, such as 2026-11-20T08:00:00Z' },
-    limit: LIMIT,
-  },
-  async run({ sql }, { order, merchant, actor, action, since, limit }) {
-    const filter = {
-      orderNumber: order,
-      merchantId: merchant,
-      actor,
-      action,
-      since,
-    };
-    const data = await listAudit(sql, filter, limit);
-    const names = ['at', 'actor', 'action', 'outcome', 'merchantId', 'subject', 'reason'] as const;
-    const entries = list(data.entries, names);
-    return { data, text: blocks(entries, moreHint(data.hasMore)) };
-  },
-});
-
-/** The commands for alerts and the audit log. */
-export const ALERT_AND_AUDIT_COMMANDS: readonly AdminCommand[] = [
-  alertsCommand,
-  clearCommand,
-  auditCommand,
-];
+/** The commands for alerts. */
+export const ALERT_COMMANDS: readonly AdminCommand[] = [alertsCommand, clearCommand];

@@ -1,0 +1,222 @@
+import type { Allowed } from './service.ts';
+import type { Check } from './report.ts';
+
+/**
+ * A check: a query whose rows are faults, each with the columns `subject` and `fault` and, if it has them, `about`
+ * (see Violation) and `is_total`. It reads the database and the tables of `facts.ts`.
+ */
+export interface SqlCheck {
+  readonly check: Check;
+  readonly sql: string;
+  /** Whether the check is made; always by default. */
+  readonly isMade?: (allowed: Allowed) => boolean;
+}
+
+/** The kinds of mails that a step causes, whatever came before it. */
+const TOLD = `(VALUES ('PAYMENT_SUCCESS', 'buyer_receipt'), ('DELIVERY_CONFIRMED', 'buyer_delivered'),
+  ('DISPUTE_RAISED', 'buyer_dispute_raised'), ('DISPUTE_RAISED', 'merchant_dispute_raised'),
+  ('EVIDENCE_SUBMITTED', 'buyer_evidence'), ('DISPUTE_RESOLVED', 'buyer_dispute_resolved'),
+  ('DISPUTE_RESOLVED', 'merchant_dispute_ended'), ('REFUND_PROCESSED', 'buyer_refund')) AS told(step, mail)`;
+
+/** The attempts of each delivery. An event that no scheduled attempt has delivered is FAILED after five of them. */
+const DELIVERIES = `
+  SELECT e.event_id, e.order_number, e.type, d.state, m.webhook_url IS NOT NULL AS has_url, a.scheduled, a.accepted,
+    r.accepted AS accepted_by_endpoint,
+    -- The bytes that arrived, unless the database lost the event, and made it again.
+    NOT pg_temp.is_lost(r.at) AND r.body_hashes <> ARRAY[encode(sha256(convert_to(e.body, 'UTF8')), 'hex')]
+      AS has_changed
+  FROM order_events e JOIN orders o USING (order_number)
+  LEFT JOIN merchant_environments m USING (merchant_id, environment)
+  LEFT JOIN webhook_deliveries d USING (event_id)
+  LEFT JOIN arrived_events r USING (event_id),
+  LATERAL (SELECT count(*) FILTER (WHERE kind = 'scheduled') AS scheduled, count(*) FILTER (WHERE is_delivered) AS accepted
+    FROM webhook_attempts WHERE delivery_id = d.delivery_id) a`;
+
+/** Orders, commands, steps, events, deliveries and mails. */
+export const CHECKS: readonly SqlCheck[] = [
+  { check: 'surprise', sql: `SELECT subject, fault FROM surprises` },
+  // What merchants were answered.
+  {
+    check: 'lost',
+    sql: `SELECT order_number AS subject, 'its creation was acknowledged' AS fault FROM known_orders
+      WHERE order_number NOT IN (SELECT order_number FROM orders)`,
+  },
+  {
+    check: 'duplicate',
+    sql: `SELECT order_number AS subject, 'its merchant never sent its key' AS fault FROM orders
+      WHERE merchant_id IN (SELECT merchant_id FROM known_orders)
+        AND (merchant_id, idempotency_key) NOT IN (SELECT merchant_id, idempotency_key FROM known_orders)`,
+  },
+  {
+    check: 'duplicate',
+    sql: `SELECT order_number AS subject, 'was answered to another key, ' || k.idempotency_key AS fault
+      FROM known_orders k JOIN orders o USING (order_number)
+      WHERE (o.merchant_id, o.idempotency_key) <> (k.merchant_id, k.idempotency_key)`,
+  },
+  {
+    check: 'duplicate',
+    sql: `SELECT order_number AS subject, format('its key was also answered %s', order_numbers[2:]) AS fault
+      FROM known_orders WHERE cardinality(order_numbers) > 1`,
+  },
+  {
+    check: 'status',
+    sql: `SELECT order_number AS subject, format('is %s, and must be %s', o.status, k.final_status) AS fault
+      FROM known_orders k JOIN orders o USING (order_number) WHERE o.status::text <> k.final_status`,
+  },
+  ...commandChecks(),
+  // Each row and its steps; replay.ts has the domain's rules.
+  {
+    check: 'illegal',
+    sql: `SELECT order_number AS subject, format('has step %s, and the steps %s', o.step_number, s.numbers) AS fault
+      FROM orders o, LATERAL (SELECT array_agg(step_number ORDER BY step_number) AS numbers
+        FROM order_steps WHERE order_number = o.order_number) s
+      WHERE s.numbers IS DISTINCT FROM ARRAY(SELECT generate_series(1, o.step_number))`,
+  },
+  {
+    check: 'illegal',
+    sql: `SELECT order_number AS subject, format('the columns of step %s differ from its JSON', step_number) AS fault
+      FROM order_steps WHERE (step->>'kind', step->>'status', step->>'number')
+        IS DISTINCT FROM (kind, status::text, step_number::text)`,
+  },
+  {
+    check: 'illegal',
+    sql: `SELECT order_number AS subject, format('its row says %s, its last step %s', ofrow, ofstep) AS fault
+      FROM orders_with_dispute o JOIN order_steps s USING (order_number, step_number),
+      LATERAL (SELECT jsonb_strip_nulls(jsonb_build_object('status', o.status,
+          'operation', o.pending_operation, 'disputes', o.dispute_count,
+          'deadline', round(extract(epoch FROM CASE s.step->'deadline'->>'kind'
+            WHEN 'payment_link' THEN o.payment_link_expires_at WHEN 'completion' THEN o.completes_at
+            WHEN 'dispute_answer' THEN o.dispute_respond_by END) * 1000))) AS ofrow,
+        jsonb_strip_nulls(jsonb_build_object('status', s.step->'status', 'operation', s.step->'pendingOperation',
+          'disputes', s.step->'disputeCount', 'deadline', s.step->'deadline'->'atMs')) AS ofstep) said
+      WHERE ofrow <> ofstep`,
+  },
+  // The events of each order: one for each step that has one, numbered without gaps.
+  {
+    check: 'event',
+    sql: `SELECT order_number AS subject, format('its steps have the events %s; there are %s', s.events, e.events) AS fault
+      FROM (SELECT order_number, array_agg(format('%s %s of step %s', step->'event'->>'sequence',
+          step->'event'->>'type', step_number) ORDER BY step_number) AS events,
+          array_agg((step->'event'->>'sequence')::integer ORDER BY step_number) AS numbers
+        FROM order_steps WHERE step->'event'->>'type' IS NOT NULL GROUP BY order_number) s
+      FULL JOIN (SELECT order_number, array_agg(format('%s %s of step %s', sequence, type, step_number)
+          ORDER BY sequence) AS events FROM order_events GROUP BY order_number) e USING (order_number)
+      WHERE s.events IS DISTINCT FROM e.events
+        OR s.numbers <> ARRAY(SELECT generate_series(1, cardinality(s.numbers)))`,
+  },
+  {
+    check: 'event',
+    sql: `SELECT order_number AS subject, format('the body of %s names %s', own, named) AS fault
+      FROM order_events, LATERAL (SELECT concat_ws(' ', event_id, sequence, type, order_number) AS own,
+        concat_ws(' ', body::jsonb->>'event_id', body::jsonb->>'sequence', body::jsonb->>'event',
+          body::jsonb->'data'->>'order_number') AS named) said
+      WHERE own <> named`,
+  },
+  {
+    check: 'lost',
+    sql: `SELECT order_number AS subject,
+        format('its endpoint received %s, which the database does not have', event_id) AS fault
+      FROM arrived_events WHERE NOT pg_temp.is_lost(at) AND event_id NOT IN (SELECT event_id FROM order_events)`,
+  },
+  {
+    check: 'delivery',
+    sql: `SELECT order_number AS subject, format('%s %s', type, CASE WHEN state IS NULL THEN 'has no delivery'
+          WHEN has_changed THEN 'arrived with other bytes than the database has'
+          WHEN state = 'DELIVERED' AND accepted > 0 THEN 'is DELIVERED, but its endpoint accepted none'
+          ELSE format('is %s after %s scheduled attempts, %s accepted', state, scheduled, accepted) END) AS fault
+      FROM (${DELIVERIES}) d
+      WHERE CASE WHEN state IS NULL THEN has_url
+        ELSE has_changed IS TRUE OR NOT (state = 'DELIVERED' AND accepted > 0 AND coalesce(accepted_by_endpoint, 0) > 0
+          OR state = 'FAILED' AND scheduled = 5 AND accepted = 0) END`,
+  },
+  {
+    check: 'under way',
+    sql: `SELECT order_number AS subject, 'is still ' || status AS fault FROM orders
+      WHERE status IN ('DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')`,
+    isMade: ({ isWaitedFor }) => isWaitedFor === true,
+  },
+  ...mailChecks(),
+];
+
+/** The commands that were answered, except those of lost times. */
+function commandChecks(): SqlCheck[] {
+  const commands = `SELECT c.*, ARRAY(SELECT s.kind FROM order_steps s
+      WHERE s.order_number = c.order_number AND s.command_id = c.command_id ORDER BY s.step_number) AS steps
+    FROM known_commands c WHERE c.order_number IS NOT NULL AND NOT pg_temp.is_lost(at)`;
+  const faultsOf = (check: Check, fault: string, where: string, isMade?: SqlCheck['isMade']) => ({
+    check,
+    sql: `SELECT order_number AS subject, ${fault} AS fault FROM (${commands}) c WHERE ${where}`,
+    ...(isMade && { isMade }),
+  });
+  const refused = `format('%s was refused, and has %s', operation, steps)`;
+  const hasSteps = `result = 'refused' AND cardinality(steps) > 0`;
+  return [
+    faultsOf('surprise', refused, `${hasSteps} AND operation <> 'pay'`),
+    faultsOf('surprise', refused, `${hasSteps} AND operation = 'pay'`, (a) => !a.laterPayments),
+    faultsOf(
+      'lost',
+      `operation || ' was acknowledged, and has no step'`,
+      `result = 'carried out' AND cardinality(steps) = 0`,
+    ),
+    faultsOf(
+      'duplicate',
+      `format('%s has the steps %s', operation, steps)`,
+      `result = 'carried out' AND cardinality(steps) > 0 AND steps <> ARRAY[step]`,
+    ),
+  ];
+}
+
+/**
+ * The rows of mails about orders, against the steps that must cause mails, and what the mailbox has received: each mail
+ * at least once, and none without a row. SMTP cannot promise once. Reminders, which no step causes, have to be received
+ * only.
+ */
+function mailChecks(): SqlCheck[] {
+  const ofSteps = `SELECT order_number, told.mail FROM steps JOIN ${TOLD} ON told.step = steps.kind
+    UNION ALL SELECT order_number, 'merchant_dispute_ended' FROM steps
+      WHERE was_disputed AND kind IN ('REFUND_PROCESSED', 'ORDER_COMPLETED')
+    UNION ALL SELECT order_number, 'merchant_refund_by_operator' FROM steps WHERE NOT was_disputed
+      AND (kind = 'REFUND_STARTED' AND is_by_operator OR kind = 'REFUND_PROCESSED' AND is_settled)
+    UNION ALL SELECT order_number, 'buyer_refund' FROM surplus_refunds`;
+  const listOf = (mails: string) =>
+    `(SELECT order_number, string_agg(mail, ', ' ORDER BY mail) AS mails FROM (${mails}) m GROUP BY order_number)`;
+  const ofOrders = `mail_id ~ '^(buyer|merchant|surplus|first-payment)-'`;
+  return [
+    {
+      check: 'mail',
+      sql: `WITH steps AS (SELECT s.*, x.order_number IS NOT NULL AS is_settled,
+          coalesce(lag(s.status::text) OVER (PARTITION BY s.order_number ORDER BY s.step_number) LIKE 'DISPUTE%', false)
+            AS was_disputed,
+          EXISTS (SELECT FROM order_commands c WHERE c.order_number = s.order_number AND c.command_id = s.command_id
+            AND c.state <> 'REFUSED' AND c.actor LIKE 'operator:%') AS is_by_operator
+          FROM order_steps s LEFT JOIN outside_settlements x USING (order_number))
+        SELECT order_number AS subject, format('its steps tell %s; there are the mails %s', e.mails, m.mails) AS fault
+        FROM ${listOf(ofSteps)} e FULL JOIN ${listOf(`SELECT order_number, kind AS mail FROM mails
+          WHERE kind NOT IN ('merchant_first_payment', 'merchant_dispute_deadline')`)} m USING (order_number)
+        WHERE e.mails IS DISTINCT FROM m.mails`,
+    },
+    {
+      check: 'mail',
+      sql: `SELECT merchant_id AS subject, format('has %s mails about a first payment in %s', count(m.*), environment)
+          AS fault
+        FROM orders o LEFT JOIN mails m ON m.order_number = o.order_number AND m.kind = 'merchant_first_payment'
+        WHERE gateway_payment_id IS NOT NULL
+        GROUP BY merchant_id, environment HAVING count(m.*) <> 1`,
+    },
+    {
+      check: 'mail',
+      sql: `SELECT order_number AS subject, kind || ' is not sent' AS fault FROM mails
+        WHERE order_number IS NOT NULL AND sent_at IS NULL`,
+    },
+    {
+      check: 'mail',
+      sql: `SELECT order_number AS subject, kind || ' was never received' AS fault FROM mails
+        WHERE order_number IS NOT NULL AND mail_id NOT IN (SELECT mail_id FROM arrived_mails)`,
+    },
+    {
+      check: 'mail',
+      sql: `SELECT mail_id AS subject, 'was received, and has no row' AS fault FROM arrived_mails
+        WHERE ${ofOrders} AND mail_id NOT IN (SELECT mail_id FROM mails WHERE order_number IS NOT NULL)`,
+    },
+  ];
+}

@@ -1,0 +1,162 @@
+import postgres from 'postgres';
+import type { Sql } from '../../../src/db/client.ts';
+import { STATUSES } from '../../../src/domain/index.ts';
+import { commandIdOf } from '../../../src/orders/commands/command-ids.ts';
+import { receivedMails } from '../../mailbox/received.ts';
+import type { Memory } from '../memory.ts';
+import type { GatewayMoney } from '../simulator.ts';
+import type { Allowed, CheckedService } from './service.ts';
+
+/** Temporary tables of what others than the database know, by name, each with its columns. */
+const TABLES = {
+  statuses: 'status text, funds text',
+  lost_times: 'from_at timestamptz, to_at timestamptz',
+  known_orders:
+    'merchant_id text, idempotency_key text, order_number text, order_numbers text[], final_status text, most_captures integer',
+  known_commands:
+    'order_number text, command_id text, operation text, step text, result text, at timestamptz',
+  surprises: 'subject text, fault text',
+  ended_rights:
+    '"right" text, ended_at timestamptz, refused integer, used integer, first_used_at timestamptz',
+  arrived_events:
+    'event_id text, order_number text, at timestamptz, accepted integer, body_hashes text[]',
+  arrived_mails: 'mail_id text',
+  // As the gateway shows them; times in Unix seconds.
+  captures: 'id text, amount bigint, notes jsonb',
+  refunds: 'id text, payment_id text, amount bigint, status text, notes jsonb, created_at bigint',
+  transfers:
+    'source text, recipient text, amount bigint, amount_reversed bigint, status text, on_hold boolean, created_at bigint',
+  chargebacks: 'id text, payment_id text, amount bigint, status text',
+} as const;
+type Facts = Record<keyof typeof TABLES, readonly object[]>;
+
+/** What the checks compare with the database. */
+interface Known {
+  readonly service: CheckedService;
+  readonly memory: Memory;
+  readonly money: readonly GatewayMoney[];
+  readonly allowed: Allowed;
+}
+
+/**
+ * Views of payments. `known_payments` is what the service has of each: `is_own` if its order is paid with it, which
+ * is surplus otherwise; `is_whole` unless some of it was refunded when the gateway was first asked, so that the ledger
+ * does not have it; `outside_paise` is what operators have moved outside the gateway, `moved_at` when the release or
+ * refund was last booked, `release_started_at` the workflow's time, which may be delayed, and `release_recorded_at`
+ * when that step was written, which a restore makes later. `money` is what the gateway has of each captured payment,
+ * with the service's columns beside it.
+ */
+const VIEWS = `
+  CREATE TEMP VIEW known_payments AS
+  SELECT p.gateway_payment_id, p.order_number AS known_order, p.amount_paise AS known_paise, o.status, p.is_whole,
+    o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS is_own,
+    p.held_at IS NOT NULL AS has_hold,
+    EXISTS (SELECT FROM alerts a WHERE a.cleared_at IS NULL AND a.subject IN
+      (p.order_number, gateway_subject(p.gateway, p.gateway_payment_id))) AS has_alert,
+    (CASE WHEN x.reference IS NOT NULL THEN x.amount_paise ELSE 0 END
+      + CASE WHEN s.reference IS NOT NULL THEN s.settled_paise ELSE 0 END) AS outside_paise,
+    p.confirmed_at, paid.at AS paid_at, started.at AS release_started_at,
+    started.recorded_at AS release_recorded_at,
+    -- After a restore, a reversal may have been booked before the step was recorded again, which then has no line.
+    (SELECT max(m.at) FROM (
+      SELECT t.at FROM ledger_transfers t
+      WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
+        AND t.operation IN ('release', 'refund')
+      UNION ALL
+      SELECT step.at FROM order_steps step
+      WHERE step.order_number = o.order_number AND o.gateway_payment_id = p.gateway_payment_id
+        AND step.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')) m) AS moved_at
+  FROM payments p JOIN orders o USING (order_number)
+  LEFT JOIN surplus_refunds s ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
+  LEFT JOIN outside_settlements x
+    ON x.order_number = o.order_number AND o.gateway_payment_id = p.gateway_payment_id
+  LEFT JOIN order_steps paid ON paid.order_number = o.order_number
+    AND paid.kind = 'PAYMENT_SUCCESS' AND o.gateway_payment_id = p.gateway_payment_id
+  LEFT JOIN order_steps started ON started.order_number = o.order_number
+    AND started.kind = 'RELEASE_STARTED' AND o.gateway_payment_id = p.gateway_payment_id;
+
+  -- Refunds of the gateway's dashboard have no key; this service's have that of moneyKey.
+  CREATE TEMP VIEW live_refunds AS
+  SELECT *, to_timestamp(created_at) AS at, notes->>'idempotency_key' IS NOT NULL AS has_key,
+    coalesce(notes->>'idempotency_key', '') = payment_id || '-refund' AS is_ours
+  FROM refunds WHERE status <> 'failed';
+
+  CREATE TEMP VIEW money AS
+  SELECT c.id AS payment_id, coalesce(n.order_number, c.id) AS subject, c.amount AS amount_paise,
+    ARRAY['razorpay:' || c.id] AS about, n.order_number AS noted_order, k.*,
+    k.gateway_payment_id IS NOT NULL AS is_known, r.*, t.*,
+    format('%s: %s refunds, %s transfers', c.id, (SELECT count(*) FROM refunds WHERE payment_id = c.id),
+      (SELECT count(*) FROM transfers WHERE source = c.id)) AS made,
+    r.refunded_paise + coalesce((SELECT sum(amount) FROM chargebacks b
+      WHERE b.payment_id = c.id AND status = 'lost'), 0) AS buyer_paise
+  FROM captures c LEFT JOIN known_payments k ON k.gateway_payment_id = c.id,
+  -- Empty notes are an empty list.
+  LATERAL (SELECT c.notes->>'order_number' AS order_number) n,
+  LATERAL (SELECT count(*) FILTER (WHERE has_key) AS keyed_refunds, coalesce(sum(amount), 0) AS refunded_paise,
+    coalesce(sum(amount) FILTER (WHERE is_ours), 0) AS our_refunds_paise
+    FROM live_refunds WHERE payment_id = c.id) r,
+  LATERAL (SELECT count(*) AS live_transfers, coalesce(bool_or(on_hold), false) AS is_held,
+    coalesce(sum(amount - amount_reversed), 0) AS transferred_paise,
+    coalesce(sum(amount - amount_reversed) FILTER (WHERE NOT on_hold), 0) AS released_paise
+    FROM transfers WHERE source = c.id AND status <> 'failed') t;
+
+  -- The time was lost by a restore, or the clocks of two processes may disagree about that.
+  CREATE FUNCTION pg_temp.is_lost(happened timestamptz, clock_seconds integer DEFAULT 0) RETURNS boolean
+  LANGUAGE sql STABLE AS $$ SELECT EXISTS (SELECT FROM pg_temp.lost_times
+    WHERE happened > from_at - clock_seconds * interval '1 second' AND happened < to_at) $$`;
+
+/** Makes the tables and views; they are there as long as the connection, which must be the only one. */
+export async function loadFacts(sql: Sql, known: Known): Promise<void> {
+  const { service, memory, money, allowed } = known;
+  const tokens = await sql<{ orderNumber: string; paymentToken: string }[]>`
+    SELECT order_number, payment_token FROM orders`;
+  const tokenOf = new Map(tokens.map((row) => [row.orderNumber, row]));
+  const { mailboxDataDir } = service;
+  const facts: Facts = {
+    statuses: Object.entries(STATUSES).map(([status, { funds }]) => ({ status, funds })),
+    lost_times: (allowed.lost ?? []).map(({ fromMs, toMs }) => ({
+      fromAt: at(fromMs),
+      toAt: at(toMs),
+    })),
+    known_orders: memory.orders.map(({ orderNumbers, ...order }) => {
+      return { ...order, orderNumber: [...orderNumbers][0], orderNumbers: [...orderNumbers] };
+    }),
+    known_commands: memory.orders.flatMap(({ orderNumbers, commands }) => {
+      const row = tokenOf.get([...orderNumbers][0] ?? '');
+      return commands.flatMap(({ operation, idempotencyKey, atMs, ...command }) => {
+        const commandId = row && commandIdOf(row, operation, idempotencyKey);
+        return { ...command, operation, commandId, orderNumber: row?.orderNumber, at: at(atMs) };
+      });
+    }),
+    surprises: memory.surprises,
+    ended_rights: memory.endedRights.map(
+      ({ endedAtMs, usedAtMs: [first, ...others], ...ended }) => {
+        const used = first === undefined ? 0 : others.length + 1;
+        return { ...ended, endedAt: at(endedAtMs), used, firstUsedAt: at(first ?? endedAtMs) };
+      },
+    ),
+    arrived_events: [...memory.received].map(([eventId, { atMs, bodyHashes, ...event }]) => {
+      return { ...event, eventId, at: at(atMs), bodyHashes: [...bodyHashes] };
+    }),
+    arrived_mails: mailboxDataDir
+      ? [...receivedMails(mailboxDataDir).keys()].map((mailId) => ({ mailId }))
+      : [],
+    captures: money.flatMap(({ captures }) => captures),
+    refunds: money.flatMap(({ refunds }) => refunds),
+    transfers: money.flatMap(({ transfers }) => transfers),
+    chargebacks: money.flatMap(({ chargebacks }) => chargebacks),
+  };
+  for (const [name, columns] of Object.entries(TABLES)) {
+    const rows = facts[name as keyof Facts].map((fact) =>
+      Object.fromEntries(
+        Object.entries(fact).map(([key, value]) => [postgres.fromCamel(key), value]),
+      ),
+    );
+    await sql.unsafe(`CREATE TEMP TABLE ${name} (${columns})`);
+    await sql`INSERT INTO ${sql(name)}
+      SELECT * FROM jsonb_populate_recordset(NULL::${sql(name)}, ${sql.json(rows as postgres.JSONValue)})`;
+  }
+  await sql.unsafe(`${VIEWS}; ANALYZE ${Object.keys(TABLES).join()}`).simple();
+}
+
+const at = (ms: number) => new Date(ms).toISOString();

@@ -1,0 +1,126 @@
+import type { SqlCheck } from './checks.ts';
+
+/** One movement of each kind, which is that of the order's status, and lines of the ledger that are equal. */
+const COMPARED: readonly SqlCheck[] = [
+  {
+    check: 'gateway',
+    sql: `SELECT known_order AS subject, 'the gateway has not captured ' || gateway_payment_id AS fault,
+        ARRAY['razorpay:' || gateway_payment_id] AS about
+      FROM known_payments WHERE gateway_payment_id NOT IN (SELECT id FROM captures)`,
+  },
+  {
+    check: 'lost',
+    sql: `SELECT subject, format('captured %s at the gateway, and the service does not have it', payment_id) AS fault, about
+      FROM money WHERE NOT is_known`,
+  },
+  {
+    check: 'duplicate',
+    sql: `SELECT subject, made AS fault, about FROM money WHERE is_known AND (keyed_refunds > 1 OR live_transfers > 1)`,
+  },
+  {
+    check: 'gateway',
+    sql: `SELECT subject, format('%s, %s paise with the buyer, %s transferred of %s; %s', made, buyer_paise,
+        transferred_paise, amount_paise, CASE WHEN is_own THEN 'the order is ' || money.status ELSE 'surplus' END) AS fault, about
+      FROM money LEFT JOIN statuses s ON s.status = money.status::text
+      WHERE is_known AND keyed_refunds <= 1 AND live_transfers <= 1 AND NOT (known_paise = amount_paise AND CASE
+        WHEN NOT is_own OR funds = 'refunded' THEN buyer_paise = amount_paise AND transferred_paise = 0
+        WHEN funds = 'released' THEN buyer_paise = 0 AND transferred_paise = amount_paise AND NOT is_held
+        WHEN funds = 'held' THEN buyer_paise = 0 AND is_held = has_hold
+          AND transferred_paise = CASE WHEN has_hold THEN amount_paise ELSE 0 END
+        ELSE false END)`,
+  },
+  {
+    check: 'gateway',
+    // Until the buyer has all of it back.
+    sql: `SELECT known_order AS subject, format('no alert says that %s does not fit', payment_id) AS fault FROM money
+      WHERE is_known AND NOT is_whole AND buyer_paise <> amount_paise AND NOT EXISTS (SELECT FROM alerts
+        WHERE kind = 'unfit_capture' AND alerts.subject = ANY (about) AND cleared_at IS NULL)`,
+    isMade: ({ alerts }) => alerts === true,
+  },
+  {
+    check: 'duplicate',
+    sql: `SELECT k.order_number AS subject, format('its buyer paid %s times at most, and %s payments were captured',
+        most_captures, count(*)) AS fault
+      FROM known_orders k JOIN money ON noted_order = ANY (order_numbers)
+      GROUP BY k.order_number, noted_order, most_captures HAVING count(*) > most_captures`,
+  },
+  {
+    check: 'gateway',
+    sql: `SELECT subject, format('%s, %s: %s paise at the gateway, %s in the ledger', payment_id, what, has, booked) AS fault,
+        about
+      FROM money, LATERAL (SELECT coalesce(sum(amount_paise) FILTER (WHERE operation = 'capture'), 0) AS captured,
+          coalesce(sum(CASE operation WHEN 'refund_failed' THEN -amount_paise ELSE amount_paise END)
+            FILTER (WHERE operation IN ('refund', 'refund_failed', 'reversal', 'loss')), 0) AS to_buyer,
+          coalesce(sum(amount_paise) FILTER (WHERE operation = 'release'), 0) AS released
+        FROM ledger_transfers t WHERE t.gateway_payment_id = payment_id) l,
+      LATERAL (VALUES ('captured', amount_paise, captured), ('to the buyer', buyer_paise, to_buyer),
+        ('released', released_paise, released)) AS line(what, paise, booked),
+      LATERAL (SELECT CASE WHEN is_whole THEN paise ELSE 0 END AS has) h
+      WHERE has <> booked`,
+  },
+];
+
+/** Whether a chargeback `v` was open at a time, which the gateway gives in whole seconds. */
+const isOpenAt = (at: string) => `(${at} > v.recorded_at + interval '1 second'
+  AND ${at} < coalesce(v.ended_at, 'infinity') - interval '1 second' AND NOT pg_temp.is_lost(${at}, 1))`;
+
+/**
+ * The invariants of money at the gateway, of every payment, also of orders with an alert or a settlement. What the
+ * service knew in lost times cannot be read any more: the end of a chargeback may have been recorded, and is recorded
+ * again later.
+ */
+const INVARIANTS: readonly string[] = [
+  // What this service and operators have paid out, and what had left at the gateway before, is at most what was
+  // captured. What others take of a payment that was paid out before is not in the service's hands.
+  `SELECT known_order AS subject, format('%s: %s paise were paid out and %s taken of %s captured', payment_id, ours,
+      others, amount_paise) AS fault
+    FROM money, LATERAL (SELECT our_refunds_paise + released_paise + outside_paise AS ours) o,
+    LATERAL (SELECT coalesce(sum(t.amount), 0) AS others FROM (
+      SELECT id, amount FROM live_refunds r WHERE r.payment_id = money.payment_id AND NOT is_ours
+      UNION ALL SELECT id, amount FROM chargebacks b WHERE b.payment_id = money.payment_id AND status = 'lost') t
+      JOIN gateway_reversals v ON v.reversal_id = t.id AND v.gateway_payment_id = money.payment_id
+        AND (moved_at IS NULL
+          OR date_trunc('milliseconds', v.recorded_at) < date_trunc('milliseconds', moved_at))) x
+    WHERE ours > 0 AND ours + others > amount_paise`,
+  // No order has a final status beside a movement to the other side, without an alert.
+  `SELECT known_order AS subject, format('%s: the order is %s, %s paise are refunded and %s released, and no alert says so',
+      payment_id, status, refunded_paise, released_paise) AS fault
+    FROM money WHERE is_own AND NOT has_alert
+      AND (status = 'COMPLETED' AND refunded_paise > 0 OR status = 'REFUNDED' AND released_paise > 0)`,
+  // A payment made its order PAID only if nothing of it was refunded when the gateway was asked. A payment that was
+  // recovered after a restore was asked for once more.
+  `SELECT known_order AS subject, payment_id || CASE WHEN confirmed_at IS NULL
+      THEN ': its order is PAID, and the gateway was not asked'
+      ELSE ': some of it was refunded before it made its order PAID' END AS fault
+    FROM money WHERE is_own AND (confirmed_at IS NULL OR EXISTS (SELECT FROM live_refunds r
+      WHERE r.payment_id = money.payment_id
+        AND r.at + interval '1 second' < least(confirmed_at, paid_at)))`,
+  // No refund and no release begins while the service knows of an open chargeback of the payment.
+  `SELECT known_order AS subject, format('%s: its money moved at %s while %s was open, from %s to %s', payment_id, moved,
+      reversal_id, v.recorded_at, coalesce(v.ended_at::text, 'now')) AS fault
+    FROM money JOIN gateway_reversals v USING (gateway_payment_id),
+    LATERAL (SELECT coalesce((SELECT min(made_at) FROM refunds r, to_timestamp(r.created_at) AS made_at
+        WHERE r.payment_id = money.payment_id AND r.notes->>'idempotency_key' = r.payment_id || '-refund'
+          AND ${isOpenAt('made_at')}),
+      CASE WHEN ${isOpenAt('release_started_at')} AND ${isOpenAt('release_recorded_at')}
+        THEN release_started_at END) AS moved) m
+    WHERE v.kind = 'chargeback' AND moved IS NOT NULL`,
+  // No dispute was refunded by its deadline over an answer that was received before.
+  `SELECT c.order_number AS subject, format('was refunded by its dispute''s deadline, although %s was received before',
+      c.name) AS fault
+    FROM order_steps s JOIN order_commands c USING (order_number)
+    WHERE s.kind = 'REFUND_STARTED'
+      AND s.step->'pendingOperation'->>'reason' = 'dispute_not_resolved_in_time'
+      AND c.state = 'WAITING' AND c.name IN ('resolve', 'accept')
+      AND c.received_at < to_timestamp((s.step->'deadline'->>'atMs')::double precision / 1000)
+      AND c.received_at >= (SELECT max(r.at) FROM order_steps r
+        WHERE r.order_number = s.order_number AND r.kind = 'DISPUTE_RAISED' AND r.step_number < s.step_number)
+      -- An acceptance is refused while a chargeback is open.
+      AND NOT EXISTS (SELECT FROM gateway_reversals v WHERE v.order_number = s.order_number)`,
+];
+
+/** The gateway's captures, refunds and transfers, against orders and ledger; and the invariants of money. */
+export const MONEY_CHECKS: readonly SqlCheck[] = [
+  ...COMPARED,
+  ...INVARIANTS.map((sql) => ({ check: 'invariant', sql }) as const),
+];
