@@ -15,10 +15,11 @@ const POLL_MS = 1000;
 
 /** The images of the project that a build has exported, one for each time. */
 export function exportsOf(log: string): string[] {
-  const named = log.matchAll(/^(#\d+) naming to \S*\/(merchant-payment-order-service[\w-]*):/gm);
+  const named = log.matchAll(/^(#\d+) naming to (\S+)/gm);
   // A step is printed when it begins and when it is done.
-  const steps = new Set([...named].map(([, step, name]) => `${step} ${name}`));
-  return [...steps].map((one) => one.split(' ')[1] ?? '');
+  const steps = new Set([...named].map(([, step, image]) => `${step} ${image}`));
+  const names = [...steps].map((step) => step.split('/').at(-1)?.split(':')[0] ?? '');
+  return names.filter((name) => name.startsWith('merchant-payment-order-service'));
 }
 
 /** The time between the last line of a container's log and its end. @throws AssertionError if it idled */

@@ -205,5 +205,5 @@ export async function endFaults({ run, people }: Disturbed): Promise<void> {
 /** A fault in a few words: its parts. */
 export const faultText = (fault: Fault): string =>
   Object.values(fault)
-    .map((part: unknown) => (typeof part === 'object' ? JSON.stringify(part) : String(part)))
+    .map((part: unknown) => (typeof part === 'string' ? part : JSON.stringify(part)))
     .join(' ');

@@ -56,14 +56,14 @@ async function findBySql(sql: Sql, { mailboxDataDir }: CheckedService, allowed: 
 }
 
 const readOrders = (sql: Sql) => sql<ComparedOrder[]>`
-  SELECT order_number, o.status, o.step_number, terms, x.outcome AS settlement,
+  SELECT o.order_number, o.status, o.step_number, terms, x.outcome AS settlement,
     jsonb_agg(jsonb_build_object('step', s.step, 'receivedAtMs',
       floor(extract(epoch FROM c.received_at) * 1000)) ORDER BY s.step_number) AS steps
   FROM orders o JOIN order_steps s USING (order_number)
   LEFT JOIN outside_settlements x USING (order_number)
   LEFT JOIN order_commands c ON c.order_number = s.order_number AND c.command_id = s.command_id
     AND c.state <> 'REFUSED'
-  GROUP BY order_number, x.outcome`;
+  GROUP BY o.order_number, x.outcome`;
 
 function illegalTransitions(order: ComparedOrder): Violation[] {
   const { fault } = replay(order, order.steps);

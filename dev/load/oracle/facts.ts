@@ -154,7 +154,7 @@ export async function loadFacts(sql: Sql, known: Known): Promise<void> {
     );
     await sql.unsafe(`CREATE TEMP TABLE ${name} (${columns})`);
     await sql`INSERT INTO ${sql(name)}
-      SELECT * FROM jsonb_populate_recordset(NULL::${sql(name)}, ${sql.json(rows as postgres.JSONValue)})`;
+      SELECT * FROM jsonb_populate_recordset(NULL::${sql(name)}, ${sql.json(rows)})`;
   }
   await sql.unsafe(`${VIEWS}; ANALYZE ${Object.keys(TABLES).join()}`).simple();
 }
