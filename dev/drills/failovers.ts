@@ -51,7 +51,8 @@ export async function asynchronousFailover(drill: Drill): Promise<Outcome> {
   await delay(LAG_MS);
   const killedAtMs = Date.now();
   await kill(drill, 'postgres');
-  // When Temporal reached the standby before it was stopped, a Schedule did not run again.
+  // Temporal without its database tries again and again to delete tasks that it has done. For a standby that is behind
+  // some of them are still to be done.
   await whileStopped(drill, ['temporal', ...namesOf(drill, 'api', 'worker')], () =>
     promote(drill, standby),
   );
