@@ -47,7 +47,7 @@ const ORDERS = {
   maxConcurrentActivityTaskExecutions: MAX_UNANSWERED_SENDS + 200,
 } as const;
 
-/** A gateway that does not respond occupies a slot for up to 50 s: five calls of 10 s each. */
+/** A gateway that does not respond occupies a slot for up to 85 s: eight calls of 10 s each, and 5 s for its lists. */
 const MONEY = {
   taskQueue: MONEY_TASK_QUEUE,
   maxConcurrentActivityTaskExecutions: 500,

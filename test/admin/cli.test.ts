@@ -1,6 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect } from 'vitest';
+import { publishedFacts } from '../../dev/dev-facts.ts';
 import { runAdmin } from '../../src/main/admin/run.ts';
 import { adminProcess } from '../support/admin-cli.ts';
 import { databaseTest } from '../support/fixtures.ts';
@@ -16,16 +15,16 @@ const test = databaseTest();
 /** A data directory of a service that runs with these settings. */
 function dataDirOf(environment: Record<string, string>): string {
   const folder = temporaryFolder();
-  const facts = {
+  const operator = { ...USER, totpSecret: '' };
+  publishedFacts.write(folder, {
     apiBaseUrl: '',
     sandboxBasePath: '',
     productionBasePath: '',
     temporalAddress: '',
     demoMerchant: { merchantId: '', sandbox: KEYS, production: KEYS },
-    demoUsers: { merchant: USER, operator: { ...USER, totpSecret: '' } },
+    demoUsers: { merchant: USER, operator, secondOperator: operator },
     environment,
-  };
-  writeFileSync(join(folder, 'dev.json'), JSON.stringify(facts));
+  });
   return folder;
 }
 

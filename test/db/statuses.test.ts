@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { Requirement } from '../../src/domain/index.ts';
 import { isFinal, ORDER_STATUSES } from '../../src/domain/index.ts';
 import { databaseTest } from '../support/fixtures.ts';
 
@@ -22,4 +23,27 @@ test('the partial index of open orders names the final statuses of the domain', 
   expect(named.map((statuses) => statuses.toSorted())).toEqual([
     ORDER_STATUSES.filter(isFinal).toSorted(),
   ]);
+});
+
+/** The compiler says whether one is missing here. */
+const REQUIREMENTS: Record<Requirement | 'no_session_open', true> = {
+  no_session_open: true,
+  deadline_on_time: true,
+  no_dispute_waiting: true,
+  no_answer_waiting: true,
+  settlement_recorded: true,
+  release_allowed: true,
+  payment_not_gone: true,
+  no_chargeback_open: true,
+  command_recorded: true,
+};
+
+test('record_step refuses a requirement that it does not know', async ({ database }) => {
+  const step = (requirement: string) => database.sql`
+    SELECT record_step('ORD0', '{"number": 2}', '{}', NULL, '{}', NULL, NULL, NULL,
+      ARRAY[${requirement}])`;
+  await expect(step('no_disputes')).rejects.toThrow('does not know every requirement');
+  for (const requirement of Object.keys(REQUIREMENTS)) {
+    await expect(step(requirement)).rejects.toThrow('query returned no rows');
+  }
 });

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { madeAtGateway, orderBeingPaid } from '../support/gateway.ts';
-import { cancelPatiently } from '../support/orders.ts';
+import { cancelWithRetries } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { startWorkerThatDiesAfter } from '../support/worker-process.ts';
 
@@ -22,7 +22,7 @@ test('a worker that dies when it begins to close the payment session loses no ca
   const { order: created, pay } = await orderBeingPaid(service, merchant);
   const order = await orders.workflowOf(created);
   const doomed = await startWorkerThatDiesAfter(service, 'CLOSING_PAYMENT');
-  const cancelling = cancelPatiently(merchant.sandbox, created);
+  const cancelling = cancelWithRetries(merchant.sandbox, created);
   await doomed.exited;
   expect(await order.row()).toMatchObject({
     status: 'ACCEPTED',

@@ -15,7 +15,7 @@ import {
   withCallbacks,
   withoutCallbacks,
 } from '../support/gateway.ts';
-import { cancelPatiently } from '../support/orders.ts';
+import { cancelWithRetries } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -147,7 +147,7 @@ test('the refund of a surplus payment that fails is booked back and made again',
   merchant,
 }) => {
   const { order, pay } = await orderBeingPaid(service, merchant);
-  await cancelPatiently(merchant.sandbox, order);
+  await cancelWithRetries(merchant.sandbox, order);
   const paymentId = await pay({ late: true });
   const processed = async () => (await merchant.sandbox.read(order)).refund?.processed_at ?? null;
   await until(async () => (await processed()) !== null);

@@ -11,7 +11,7 @@ import {
   reconcileLater,
   SANDBOX,
 } from '../support/gateway.ts';
-import { cancelPatiently } from '../support/orders.ts';
+import { cancelWithRetries } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -57,7 +57,7 @@ describe('reconciliation finds what a lost callback did not report', () => {
     orders,
   }) => {
     const { order, pay, read } = await orders.beingPaid();
-    await cancelPatiently(merchant.sandbox, order);
+    await cancelWithRetries(merchant.sandbox, order);
     const paymentId = await pay({ late: true });
     await reconcileLater(service);
     await until(async () => (await read()).refund?.processed_at !== undefined);

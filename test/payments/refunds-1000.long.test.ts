@@ -12,7 +12,7 @@ import {
 } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { Orders } from '../support/orders.ts';
-import { cancelPatiently } from '../support/orders.ts';
+import { cancelWithRetries } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { inParallel } from '../support/in-parallel.ts';
 import { untilDone } from './gateway-harness.ts';
@@ -25,7 +25,7 @@ const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 /** A cancelled order whose buyer has a QR code that can still be paid. */
 async function aCancelledOrder(orders: Orders, merchant: Merchant) {
   const { order, pay } = await orders.beingPaid();
-  await cancelPatiently(merchant.sandbox, order);
+  await cancelWithRetries(merchant.sandbox, order);
   return { order, payLate: () => pay({ late: true }) };
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { Orders } from '../support/orders.ts';
-import { cancelPatiently } from '../support/orders.ts';
+import { cancelWithRetries } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -121,7 +121,7 @@ describe('a session that has ended is closed at the gateway', () => {
     expect(await session.atGateway()).toBe('closed');
     expect((await sessionOf(service, session)).state).toBe('CLOSED');
     expect(await session.look()).toEqual([408, undefined]);
-    await cancelPatiently(merchant.sandbox, session);
+    await cancelWithRetries(merchant.sandbox, session);
     expect((await session.read()).status).toBe('CANCELLED');
     expect(await session.look()).toEqual([408, undefined]);
   });
@@ -132,7 +132,7 @@ describe('a session that has ended is closed at the gateway', () => {
     reconcileAfter,
   }) => {
     const session = await orders.beingPaid();
-    await cancelPatiently(merchant.sandbox, session);
+    await cancelWithRetries(merchant.sandbox, session);
     expect([await session.atGateway(), await session.look()]).toEqual(['closed', [200, 'closed']]);
     await reconcileAfter(20);
     expect(await session.look()).toEqual([200, 'closed']);

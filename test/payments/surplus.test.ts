@@ -11,7 +11,7 @@ import {
   setSwitches,
 } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
-import { cancelPatiently } from '../support/orders.ts';
+import { cancelWithRetries } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -53,7 +53,7 @@ async function anOrderWithASession(service: TestService, merchant: Merchant) {
 async function aCancelledOrder(service: TestService, merchant: Merchant) {
   const made = await anOrderWithASession(service, merchant);
   // The hand-over of a refused webhook may come as the cancel ends the workflow: then the answer is 500.
-  await cancelPatiently(merchant.sandbox, made.order);
+  await cancelWithRetries(merchant.sandbox, made.order);
   return made;
 }
 

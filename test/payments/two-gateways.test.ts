@@ -11,7 +11,7 @@ import {
   orderBeingPaid,
   reconcileLater,
 } from '../support/gateway.ts';
-import { cancelPatiently } from '../support/orders.ts';
+import { cancelWithRetries } from '../support/orders.ts';
 import { otherpay } from '../support/otherpay/adapter.ts';
 import { signCallback, startOtherpay } from '../support/otherpay/server.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -188,10 +188,10 @@ test('surplus payments with one id at both gateways are refunded at each of them
   besideIt,
 }) => {
   const atRazorpay = await orderBeingPaid(service, besideIt);
-  await cancelPatiently(besideIt.sandbox, atRazorpay.order);
+  await cancelWithRetries(besideIt.sandbox, atRazorpay.order);
   const id = await atRazorpay.pay({ late: true });
   const atOther = await orderBeingPaid(service, merchant);
-  await cancelPatiently(merchant.sandbox, atOther.order);
+  await cancelWithRetries(merchant.sandbox, atOther.order);
   await other.pay(atOther.gatewaySessionId, { id, late: true });
   const isRefunded = async () =>
     (await merchant.sandbox.read(atOther.order)).refund?.processed_at &&

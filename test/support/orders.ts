@@ -268,7 +268,7 @@ export const bringTo = (status: OrderStatus, order: DirectOrder, service: TestSe
   WAYS[status](order, service);
 
 /** Cancels an order, and retries after a 500 or 502, as the specification asks of clients. */
-export async function cancelPatiently(
+export async function cancelWithRetries(
   api: ApiClient,
   { order_number }: { order_number: string },
 ): Promise<void> {

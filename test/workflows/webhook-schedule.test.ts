@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/steps/timeline.ts';
 import type { Merchant } from '../support/merchant.ts';
-import { cancelPatiently } from '../support/orders.ts';
+import { cancelWithRetries } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -137,7 +137,7 @@ describe('a webhook whose receiver refuses', () => {
   }) => {
     const cancelled = await createWhileRefusing(merchant);
     // The hand-over may come as the cancel would end the workflow: then the answer is 500.
-    await cancelPatiently(merchant.sandbox, cancelled);
+    await cancelWithRetries(merchant.sandbox, cancelled);
     await untilAllAttempts(service, merchant, cancelled, 'ORDER_CANCELLED');
     const workflow = service.temporal.client.workflow.getHandle(cancelled.order_number);
     expect(await workflow.result()).toMatchObject({ status: 'CANCELLED', webhookEvents: 2 });

@@ -3,10 +3,9 @@ CREATE TYPE order_status AS ENUM (
   'COMPLETED', 'REFUNDED', 'CANCELLED'
 );
 
--- The API writes a row once; then only the order's workflow changes it, step by step. The
--- exceptions are waiting_dispute_* and open_session_id, which the API writes for the workflow to
--- find, reversed_paise, payment_utr (see write_late_facts) and buyer_language. They are columns of this table because PostgreSQL checks only conditions on the row itself
--- again when an UPDATE had to wait for another one.
+-- The API writes a row once; then only the order's workflow changes it, step by step. The exceptions are in
+-- docs/who-writes-what.md. They are columns of this table because PostgreSQL checks only conditions on the row
+-- itself again when an UPDATE had to wait for another one.
 CREATE TABLE orders (
   order_number text PRIMARY KEY,
   merchant_id text NOT NULL REFERENCES merchants,

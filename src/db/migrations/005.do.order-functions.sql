@@ -136,6 +136,10 @@ DECLARE
   is_by_command boolean := false;
   at timestamptz := (p_step->>'at')::timestamptz;
 BEGIN
+  IF NOT p_requires <@ ARRAY['no_session_open', 'deadline_on_time', 'no_dispute_waiting', 'no_answer_waiting',
+      'settlement_recorded', 'release_allowed', 'payment_not_gone', 'no_chargeback_open', 'command_recorded'] THEN
+    RAISE 'record_step does not know every requirement of %', p_requires;
+  END IF;
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
 
   IF o.step_number >= number THEN

@@ -10,12 +10,6 @@ CREATE FUNCTION active_linked_account(
   WHERE merchant_id = p_merchant_id AND environment = p_environment AND gateway = p_gateway
 $$;
 
--- The payments that are captured or held use the present account. For an order that has ended, it is not known where
--- the money went.
-UPDATE payments p SET linked_account_id = a.linked_account_id
-FROM orders o JOIN linked_accounts a USING (merchant_id, environment, gateway)
-WHERE o.order_number = p.order_number AND o.status NOT IN ('COMPLETED', 'REFUNDED', 'CANCELLED');
-
 -- write_capture inserts a payment while it has the lock of the order. For a merchant that had no account, the first
 -- transfer writes the account.
 CREATE FUNCTION freeze_linked_account() RETURNS trigger LANGUAGE plpgsql AS $$

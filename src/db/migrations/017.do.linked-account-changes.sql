@@ -19,9 +19,6 @@ CREATE TABLE linked_account_changes (
 CREATE INDEX linked_account_changes_by_time
   ON linked_account_changes (merchant_id, environment, gateway, active_from, change_id);
 
-INSERT INTO linked_account_changes (merchant_id, environment, gateway, linked_account_id, active_from)
-SELECT merchant_id, environment, gateway, linked_account_id, service_now() FROM linked_accounts;
-
 CREATE OR REPLACE FUNCTION active_linked_account(
   p_merchant_id text, p_environment environment, p_gateway text
 ) RETURNS SETOF linked_accounts LANGUAGE sql STABLE ROWS 1 AS $$

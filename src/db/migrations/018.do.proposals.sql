@@ -58,8 +58,6 @@ CREATE TABLE confirmed_admins (
   user_id text PRIMARY KEY REFERENCES users,
   confirmed_at timestamptz NOT NULL DEFAULT service_now()
 );
-INSERT INTO confirmed_admins (user_id)
-SELECT user_id FROM users WHERE operator_role = 'admin' AND totp_confirmed_at IS NOT NULL;
 
 CREATE FUNCTION record_confirmed_admin() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$

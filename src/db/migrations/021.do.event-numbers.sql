@@ -94,8 +94,3 @@ BEGIN
   END LOOP;
   RETURN low;
 END $$;
-
--- Inserts only those that exist.
-INSERT INTO event_numbers (merchant_id, environment, event_id)
-SELECT o.merchant_id, o.environment, e.event_id
-FROM order_events e JOIN orders o USING (order_number) ORDER BY e.at, e.sequence;

@@ -30,8 +30,8 @@ const LEDGER_LINES: Partial<
  * Creates the only writer of an order after its creation. The SQL function `record_step` writes the
  * row, the step, the webhook event with its bytes, the delivery and the ledger line in one statement,
  * once for each step number. Only the order's workflow and the activities that move its money call it,
- * so the values that are read beforehand stay valid. Other processes change only disputes and sessions:
- * `record_step` checks those as requirements on the locked row.
+ * so the values that are read beforehand stay valid. What others change (docs/who-writes-what.md), `record_step`
+ * checks as requirements on the locked row, or reads again.
  */
 export function createStepRecorder(deps: RecorderDeps): StepRecorder {
   return async function recordStep(input, wakeAfterMs) {

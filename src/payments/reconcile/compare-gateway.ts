@@ -41,15 +41,17 @@ export interface GatewayComparison {
   notAsked: (PaymentRef & { orderNumber: string; reason: string })[];
 }
 
+interface ComparisonDeps {
+  sql: Sql;
+  gateways: Gateways;
+}
+
 /**
  * Compares the ledger with the gateways' figures: the captured, refunded, released and held amounts of each payment
  * whose order is open or ended within a week, and the accounts of its transfers. It reads pages and fetches a few
  * payments at a time. A failed fetch does not stop the others.
  */
-export async function compareWithGateway(deps: {
-  sql: Sql;
-  gateways: Gateways;
-}): Promise<GatewayComparison> {
+export async function compareWithGateway(deps: ComparisonDeps): Promise<GatewayComparison> {
   const comparison: GatewayComparison = {
     comparedCount: 0,
     movingCount: 0,
@@ -58,9 +60,7 @@ export async function compareWithGateway(deps: {
     notAskedCount: 0,
     notAsked: [],
   };
-  await forEachPayment(deps.sql, FIRST, (payment) =>
-    compareOne(deps.gateways, payment, comparison),
-  );
+  await forEachPayment(deps.sql, FIRST, (payment) => compareOne(deps, payment, comparison));
   return comparison;
 }
 
@@ -89,8 +89,7 @@ async function forEachPayment(
 
 /**
  * The daily comparison. Raises an alert about each payment on which the gateway differs from the ledger, and clears
- * it for each on which they agree. A payment that differs is compared again immediately, because its money may have
- * moved between the two readings. Also records the payout that settled a released transfer.
+ * it for each on which they agree. Also records the payout that settled a released transfer.
  *
  * @param from continues after this payment
  * @param onPage called after each page, with its last payment
@@ -116,19 +115,9 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
   const { gateway, gatewayPaymentId, orderNumber } = read;
   const subject = paymentSubject(read);
   try {
-    if (read.isMoving) return false;
-    let { faults, recipientFaults, reported, payouts } = await compareFigures(
-      deps.gateways.forOrder(read),
-      read,
-    );
-    if (faults.length + recipientFaults.length > 0) {
-      const again = await findFigures(deps.sql, read);
-      if (!again || again.isMoving) return false;
-      ({ faults, recipientFaults, reported, payouts } = await compareFigures(
-        deps.gateways.forOrder(again),
-        again,
-      ));
-    }
+    const compared = await comparePayment(deps, read);
+    if (!compared) return false;
+    const { faults, recipientFaults, reported, payouts } = compared;
     // The gateway may not have reported them at first.
     if (isNews(read, reported)) await writeLateFacts(deps.sql, read, reported);
     await recordPayout(deps, read, payouts);
@@ -190,17 +179,17 @@ async function alertOnRecipients(
 }
 
 async function compareOne(
-  gateways: Gateways,
+  deps: ComparisonDeps,
   payment: PaymentFigures,
   comparison: GatewayComparison,
 ): Promise<void> {
   const { gateway, gatewayPaymentId, orderNumber } = payment;
-  if (payment.isMoving) {
-    comparison.movingCount += 1;
-    return;
-  }
   try {
-    const compared = await compareFigures(gateways.forOrder(payment), payment);
+    const compared = await comparePayment(deps, payment);
+    if (!compared) {
+      comparison.movingCount += 1;
+      return;
+    }
     const faults = [...compared.faults, ...compared.recipientFaults];
     comparison.comparedCount += 1;
     comparison.faultCount += faults.length;
@@ -217,16 +206,35 @@ async function compareOne(
   }
 }
 
-/** @returns the figures and accounts in which the gateway differs, and the facts and payouts that it reports */
-async function compareFigures(
-  gateway: PaymentGateway,
-  payment: PaymentFigures,
-): Promise<{
+/** The figures and accounts in which the gateway differs, and the facts and payouts that it reports. */
+interface ComparedPayment {
   faults: string[];
   recipientFaults: string[];
   reported: LateFacts;
   payouts: TransferPayout[];
-}> {
+}
+
+/**
+ * Compares a payment, and one that differs once more: its money may have moved between the two readings.
+ *
+ * @returns undefined if the gateway is moving its money now
+ */
+async function comparePayment(
+  { sql, gateways }: ComparisonDeps,
+  payment: PaymentFigures,
+): Promise<ComparedPayment | undefined> {
+  if (payment.isMoving) return undefined;
+  const compared = await compareFigures(gateways.forOrder(payment), payment);
+  if (compared.faults.length + compared.recipientFaults.length === 0) return compared;
+  const again = await findFigures(sql, payment);
+  if (!again || again.isMoving) return undefined;
+  return compareFigures(gateways.forOrder(again), again);
+}
+
+async function compareFigures(
+  gateway: PaymentGateway,
+  payment: PaymentFigures,
+): Promise<ComparedPayment> {
   const { gatewayPaymentId } = payment;
   const atGateway = await gateway.fetchPayment(gatewayPaymentId);
   const transferred = await gateway.fetchTransferred(gatewayPaymentId);
