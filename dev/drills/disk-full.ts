@@ -4,75 +4,82 @@ import { chmod, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { inheritedEnvironment } from '../../src/settings.ts';
 import { SetupError } from '../../src/setup-error.ts';
-import { withRun, type RunOptions } from '../faults/run.ts';
+import type { RunOptions } from '../faults/run.ts';
 import { cacheRoot } from '../files/cache.ts';
 import { makePrivateFolder } from '../files/private-file.ts';
 import { canMount, onSmallDisk, smallDiskOf } from '../files/small-disk.ts';
-import type { SeenAnswer as Answer } from '../load/client.ts';
 import { startEmbeddedPostgres } from '../postgres/server.ts';
 import { freePort } from '../processes/ports.ts';
-import { startLoad, type Drill } from './support/load.ts';
+import type { Drill } from './support/load.ts';
 import { postgresDataIn } from './support/postgres.ts';
-import { proveBackSoon, proveNothingLost } from './support/proof.ts';
-import { inSeconds, largest, prove, report, requireProved, waitFor } from './support/report.ts';
+import { proveBackSoon } from './support/proof.ts';
+import { inSeconds, prove, report, waitFor } from './support/report.ts';
 
 const DISK_KIB = 512 * 1024;
-const CONCURRENCY = 4;
-const LOAD_MS = 8000;
 const FULL_MS = 30_000;
 const FAILS_WITHIN_MS = 60_000;
 /** A failed call must be answered in time also while PostgreSQL starts again and again. */
 const ANSWERED_WITHIN_MS = 5250;
 
+/** The folder of the small disk of this process. */
+const DISK = 'DRILL_DISK';
+const disk = () => inheritedEnvironment()[DISK] ?? '';
+
 /** Little WAL, so that the disk needs no gigabyte for it. */
 const POSTGRES_SETTINGS = { max_wal_size: '64MB', min_wal_size: '32MB' };
 
 /**
- * Runs the drill in a process that has a small disk of its own, which PostgreSQL uses: other processes
+ * Runs this drill in another process that has a small disk of its own, which PostgreSQL uses: other processes
  * do not see it, and it disappears with the process.
+ *
+ * @returns false in that other process
  */
-export async function diskFull(): Promise<void> {
+export async function isRunWithSmallDisk(): Promise<boolean> {
+  if (disk() !== '') return false;
   if (!canMount()) throw new SetupError('No disk can be mounted here: run this drill as root');
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-disk-'));
-  const command = [process.execPath, import.meta.filename, folder];
+  const command = [process.execPath, join(import.meta.dirname, '../drills.ts'), 'disk-full'];
   const [file = '', ...args] = onSmallDisk(folder, DISK_KIB, command);
-  const child = spawn(file, args, { stdio: 'inherit' });
+  const child = spawn(file, args, {
+    stdio: 'inherit',
+    env: { ...inheritedEnvironment(), [DISK]: folder },
+  });
   const [code] = (await once(child, 'exit')) as [number | null];
   await rm(folder, { recursive: true });
   if (code !== 0) throw new Error('A claim about the full disk does not hold: see above');
+  return true;
 }
 
 /** Creates PostgreSQL's data on the disk. The shape finds it where it would create it. */
-async function prepareDisk(disk: string, dataDir: string): Promise<RunOptions> {
-  await chmod(disk, 0o755);
-  const onDisk = join(disk, 'postgres');
+export async function onDisk(folder: string): Promise<RunOptions> {
+  const dataDir = join(disk(), 'postgres');
+  await chmod(disk(), 0o755);
   const { stop } = await startEmbeddedPostgres({
-    dataDir: onDisk,
+    dataDir,
     port: await freePort(),
-    logFile: `${dirname(dataDir)}-first.log`,
+    logFile: join(folder, 'first.log'),
     cacheRoot: cacheRoot(),
     log: report,
   });
   await stop();
-  makePrivateFolder(dirname(dataDir));
-  await symlink(onDisk, dataDir);
-  return { postgresSettings: POSTGRES_SETTINGS, settings: { SWEEP_AFTER_SECONDS: '5' } };
+  makePrivateFolder(dirname(postgresDataIn(folder)));
+  await symlink(dataDir, postgresDataIn(folder));
+  return { postgresSettings: POSTGRES_SETTINGS };
 }
 
-/** Fills the file system of PostgreSQL under load, and frees it again. @param disk its folder */
-async function runOn(drill: Drill, disk: string): Promise<void> {
+/** Fills the file system of PostgreSQL under load, and frees it again. */
+export async function diskFull(drill: Drill): Promise<void> {
   const { client: api } = drill.merchant;
-  const filler = smallDiskOf(process.pid, disk);
-  const load = startLoad(drill, CONCURRENCY);
-  await delay(LOAD_MS);
+  const filler = smallDiskOf(process.pid, disk());
   filler.fill();
   const fullAtMs = Date.now();
   report('the disk of PostgreSQL is full');
-  const isFailing = ({ method, atMs, status }: Answer) =>
-    method === 'POST' && atMs > fullAtMs && status >= 500;
   const first = await waitFor('a command fails', FAILS_WITHIN_MS, () =>
-    api.answers.find(isFailing),
+    api.answers.find(
+      ({ method, atMs, status }) => method === 'POST' && atMs > fullAtMs && status >= 500,
+    ),
   );
   report(`the first command fails ${inSeconds(first.atMs - fullAtMs)} later: ${first.message}`);
   await delay(FULL_MS);
@@ -80,32 +87,11 @@ async function runOn(drill: Drill, disk: string): Promise<void> {
   const freeAtMs = Date.now();
   const during = api.answers.filter(({ atMs, ms }) => atMs > first.atMs && atMs + ms < freeAtMs);
   const failed = during.filter(({ status }) => status >= 400 || status === 0);
-  const slowest = largest(failed.map(({ ms }) => ms));
+  const slowestMs = Math.max(0, ...failed.map(({ ms }) => ms));
   prove(
     'What fails is answered with 500 within 5 s',
-    failed.every(({ status }) => status === 500) && slowest <= ANSWERED_WITHIN_MS,
-    `${failed.length} of ${during.length} answers, the slowest ${inSeconds(slowest)}`,
+    failed.every(({ status }) => status === 500) && slowestMs <= ANSWERED_WITHIN_MS,
+    `${failed.length} of ${during.length} answers, the slowest ${inSeconds(slowestMs)}`,
   );
   await proveBackSoon(drill, freeAtMs);
-  const restarts = drill.cluster.members.map(({ name, restarts: count }) => `${name} ${count}`);
-  report(`restarts by the supervisor: ${restarts.join(', ')}`);
-  await delay(LOAD_MS);
-  await load.finish();
-  await proveNothingLost(drill);
-}
-
-/** This file as a program: the drill, in a process whose first argument is the folder of its small disk. */
-if (import.meta.main) {
-  const disk = process.argv[2] ?? '';
-  try {
-    await withRun(
-      (folder) => prepareDisk(disk, postgresDataIn(folder)),
-      (run) => runOn({ ...run, orders: [] }, disk),
-    );
-    requireProved();
-    process.exit(0);
-  } catch (error) {
-    report(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    process.exit(1);
-  }
 }

@@ -1,8 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { SetupError } from '../../src/setup-error.ts';
 import { withRun, type RunOptions } from '../faults/run.ts';
 import { badDeploy, withBuilds, workflowUpgrade } from './builds.ts';
-import { diskFull } from './disk-full.ts';
-import { erasure } from './erasure.ts';
+import { diskFull, isRunWithSmallDisk, onDisk } from './disk-full.ts';
 import { asynchronousFailover, databaseFailover, replicating } from './failovers.ts';
 import { keyRotation } from './key-rotation.ts';
 import { gatewayOutage, temporalOutage } from './outages.ts';
@@ -12,75 +12,111 @@ import {
   databaseRestore,
   temporalRestore,
 } from './restores.ts';
-import { retention } from './retention.ts';
-import type { Drill } from './support/load.ts';
+import { createLoad, LOAD_MS, type Drill, type Outcome } from './support/load.ts';
 import { archiving } from './support/postgres.ts';
+import { proveNothingLost } from './support/proof.ts';
 import { report, requireProved } from './support/report.ts';
 
 /** A fault, or another work of operators, and the page of the runbook whose claims are proved with it. */
 interface DrillPlan {
   /** A file of `docs/runbook`. */
   readonly page: string;
-  /** Ends when everything is proved. @throws Error when it cannot continue */
-  readonly run?: (drill: Drill) => Promise<void>;
+  /**
+   * Happens under load, and ends when everything serves again: afterwards the oracle checks everything.
+   *
+   * @throws Error when it cannot continue
+   */
+  readonly fault: (drill: Drill) => Promise<Outcome | void>;
+  /** Whether the fault itself starts the load. */
+  readonly startsLoad?: boolean;
   /** How its shape differs from the default; files can be in the given folder. */
   readonly options?: (folder: string) => Promise<RunOptions>;
-  /** Instead of `run`, of a drill that starts its shape by itself. */
-  readonly runAlone?: () => Promise<void>;
+  /** Runs it in another process, unless this one is that. @returns whether it has run there */
+  readonly isRunElsewhere?: () => Promise<boolean>;
 }
-
-const page = (
-  name: string,
-  run: (drill: Drill) => Promise<void>,
-  options?: DrillPlan['options'],
-): DrillPlan => ({
-  page: `${name}.md`,
-  run,
-  ...(options && { options }),
-});
 
 /** The drills by name. */
 export const DRILLS: Readonly<Record<string, DrillPlan>> = {
-  'asynchronous-failover': page('database-failover', asynchronousFailover, replicating),
-  'backup-and-restore': page(
-    'backup-and-restore',
-    backupAndRestore,
-    archiving(ARCHIVE_TIMEOUT_SECONDS),
-  ),
-  'bad-deploy': page('bad-deploy', badDeploy, withBuilds({ workers: 3 })),
-  'database-failover': page('database-failover', databaseFailover, replicating),
-  'database-restore': page('backup-and-restore', databaseRestore, archiving(60)),
-  'disk-full': { page: 'disk-full.md', runAlone: diskFull },
-  erasure: page('erasure', erasure),
-  'gateway-outage': page('gateway-outage', gatewayOutage),
-  'key-rotation': page('key-rotation', keyRotation),
-  retention: page('retention', retention),
-  'temporal-outage': page('temporal-outage', temporalOutage),
-  'temporal-restore': page('backup-and-restore', temporalRestore, archiving(60)),
-  'workflow-upgrade': page('workflow-upgrade', workflowUpgrade, withBuilds()),
+  'asynchronous-failover': {
+    page: 'database-failover.md',
+    fault: asynchronousFailover,
+    options: replicating,
+  },
+  'backup-and-restore': {
+    page: 'backup-and-restore.md',
+    fault: backupAndRestore,
+    options: archiving(ARCHIVE_TIMEOUT_SECONDS),
+  },
+  'bad-deploy': {
+    page: 'bad-deploy.md',
+    fault: badDeploy,
+    options: withBuilds({ workers: 3 }),
+    startsLoad: true,
+  },
+  'database-failover': {
+    page: 'database-failover.md',
+    fault: databaseFailover,
+    options: replicating,
+  },
+  'database-restore': {
+    page: 'backup-and-restore.md',
+    fault: databaseRestore,
+    options: archiving(60),
+  },
+  'disk-full': {
+    page: 'disk-full.md',
+    fault: diskFull,
+    options: onDisk,
+    isRunElsewhere: isRunWithSmallDisk,
+  },
+  'gateway-outage': { page: 'gateway-outage.md', fault: gatewayOutage },
+  'key-rotation': { page: 'key-rotation.md', fault: keyRotation },
+  'temporal-outage': { page: 'temporal-outage.md', fault: temporalOutage },
+  'temporal-restore': {
+    page: 'backup-and-restore.md',
+    fault: temporalRestore,
+    options: archiving(60),
+  },
+  'workflow-upgrade': {
+    page: 'workflow-upgrade.md',
+    fault: workflowUpgrade,
+    options: withBuilds(),
+    startsLoad: true,
+  },
 };
 
 const SETTINGS = { SWEEP_AFTER_SECONDS: '5' };
 
-async function withDrill({ run, options }: DrillPlan): Promise<void> {
+/** Runs a drill. @throws Error when a claim of its page does not hold */
+async function runDrill({ fault, options, startsLoad, isRunElsewhere }: DrillPlan): Promise<void> {
+  if (await isRunElsewhere?.()) return;
   await withRun(
     async (folder) => {
       const { settings, ...shape } = (await options?.(folder)) ?? {};
       return { ...shape, settings: { ...SETTINGS, ...settings } };
     },
-    async (started) => {
-      report(`${started.cluster.members.map(({ name }) => name).join(', ')} run`);
-      await run?.({ ...started, orders: [] });
+    async (run) => {
+      await using ends = new AsyncDisposableStack();
+      report(`${run.cluster.members.map(({ name }) => name).join(', ')} run`);
+      const drill = { ...run, ...createLoad(run), ends };
+      if (!startsLoad) {
+        drill.startLoad();
+        await delay(LOAD_MS);
+      }
+      const { allowed = {}, afterwards } = (await fault(drill)) ?? {};
+      await delay(LOAD_MS);
+      await drill.finishLoad();
+      await proveNothingLost(drill, allowed);
+      await afterwards?.();
     },
   );
+  requireProved();
 }
 
-/** Runs a drill, which throws when a claim of its runbook page does not hold. */
 async function passes(name: string, plan: DrillPlan): Promise<boolean> {
   report(name);
   try {
-    await (plan.runAlone ?? (() => withDrill(plan)))();
-    requireProved();
+    await runDrill(plan);
     process.stdout.write(`${name}: passed\n`);
     return true;
   } catch (error) {
@@ -98,16 +134,16 @@ async function passes(name: string, plan: DrillPlan): Promise<boolean> {
  * @returns the exit code: 0 when each of them passed
  */
 export async function runDrills(names: readonly string[]): Promise<0 | 1> {
-  const known = Object.keys(DRILLS);
-  const unknown = names.filter((name) => !known.includes(name));
+  const unknown = names.filter((name) => DRILLS[name] === undefined);
   if (unknown.length > 0) {
-    process.stderr.write(`No drill ${unknown.join(', ')}: there are ${known.join(', ')}\n`);
+    const known = Object.keys(DRILLS).join(', ');
+    process.stderr.write(`No drill ${unknown.join(', ')}: there are ${known}\n`);
     return 1;
   }
   let failed = 0;
-  for (const name of names.length > 0 ? names : known) {
-    const plan = DRILLS[name];
-    if (plan && !(await passes(name, plan))) failed += 1;
+  for (const [name, plan] of Object.entries(DRILLS)) {
+    const isWanted = names.length === 0 || names.includes(name);
+    if (isWanted && !(await passes(name, plan))) failed += 1;
   }
   return failed === 0 ? 0 : 1;
 }

@@ -2,13 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { kill, linksOf, namesOf } from '../faults/run.ts';
 import type { SeenAnswer as Answer } from '../load/client.ts';
 import { askSimulator } from '../load/simulator.ts';
-import { makeOrders, startLoad, type Drill } from './support/load.ts';
-import { proveBackSoon, proveNothingLost } from './support/proof.ts';
-import { firstOf, inSeconds, largest, prove, report, waitFor } from './support/report.ts';
+import { CONCURRENCY, LOAD_MS, type Drill } from './support/load.ts';
+import { proveBackSoon } from './support/proof.ts';
+import { firstOf, inSeconds, prove, report, waitFor } from './support/report.ts';
 
-const LOAD_MS = 8000;
 const OUTAGE_MS = 60_000;
-const TEMPORAL_CONCURRENCY = 4;
 /** The contract's limit; and a moment in which the answer reaches this process on a busy machine. */
 const ANSWERED_WITHIN_MS = 5000;
 const TRANSFER_MS = 250;
@@ -20,14 +18,12 @@ const answersBetween = ({ merchant }: Drill, fromMs: number, toMs: number) =>
   merchant.client.answers.filter(({ atMs, ms }) => atMs > fromMs && atMs + ms < toMs);
 
 /** The longest of some answers, in milliseconds. */
-const slowestOf = (answers: readonly Answer[]) => largest(answers.map(({ ms }) => ms));
+const slowestOf = (answers: readonly Answer[]) => Math.max(0, ...answers.map(({ ms }) => ms));
 
 const textOf = ({ path, status, message }: Answer) => `${path} ${status} ${message}`;
 
 /** Ends Temporal for a minute under load. */
 export async function temporalOutage(drill: Drill): Promise<void> {
-  const load = startLoad(drill, TEMPORAL_CONCURRENCY);
-  await delay(LOAD_MS);
   await kill(drill, 'temporal');
   const downAtMs = Date.now();
   report(`Temporal killed, for ${inSeconds(OUTAGE_MS)}`);
@@ -36,11 +32,8 @@ export async function temporalOutage(drill: Drill): Promise<void> {
   await drill.cluster.member('temporal').start();
   const backAtMs = Date.now();
   report(`Temporal is back after ${inSeconds(backAtMs - startedAtMs)}`);
-  await delay(LOAD_MS);
-  await load.finish();
   proveAnswersWithoutTemporal(answersBetween(drill, downAtMs, startedAtMs));
   await proveBackSoon(drill, backAtMs);
-  await proveNothingLost(drill);
 }
 
 function proveAnswersWithoutTemporal(all: readonly Answer[]): void {
@@ -66,23 +59,21 @@ function proveAnswersWithoutTemporal(all: readonly Answer[]): void {
     `A command is answered with 500 within ${inSeconds(ANSWERED_WITHIN_MS)}, unless its step was recorded before`,
     failed.length > 0 &&
       failed.length + repeated === commands.length &&
-      repeated <= TEMPORAL_CONCURRENCY &&
+      repeated <= CONCURRENCY &&
       slowestOf(commands) <= ANSWERED_WITHIN_MS + TRANSFER_MS,
     `${failed.length} answers 500, ${repeated} answers 200, the slowest ${inSeconds(slowestOf(commands))}`,
   );
 }
 
 const PHASE_MS = 30_000;
-const GATEWAY_CONCURRENCY = 8;
-const REFUSED_ORDERS = 3;
+const LEAST_REFUSED = 3;
+const ALERTED_WITHIN_MS = 60_000;
 const CLEARED_WITHIN_MS = 60_000;
 const ALERT = 'gateway_refused';
 
 /** Refuses connections to the gateway, lets them hang, and lets the gateway refuse refunds. */
 export async function gatewayOutage(drill: Drill): Promise<void> {
   const links = linksOf(drill, namesOf(drill, 'api', 'worker'), 'gateway-simulator');
-  const load = startLoad(drill, GATEWAY_CONCURRENCY);
-  await delay(LOAD_MS);
   const downAtMs = Date.now();
   await Promise.all(links.map((link) => link.refuse()));
   report(`the gateway refuses connections, for ${inSeconds(PHASE_MS)}`);
@@ -96,10 +87,8 @@ export async function gatewayOutage(drill: Drill): Promise<void> {
   const backAtMs = Date.now();
   for (const link of links) await link.forward();
   await delay(LOAD_MS);
-  await load.finish();
   proveAnswersWithoutGateway(answersBetween(drill, downAtMs, backAtMs));
   await refuseRefunds(drill);
-  await proveNothingLost(drill);
 }
 
 /** Buyers cannot pay; everything without the gateway works. */
@@ -125,12 +114,12 @@ function proveAnswersWithoutGateway(during: readonly Answer[]): void {
 async function refuseRefunds(drill: Drill): Promise<void> {
   const { simulator } = drill.deps;
   await askSimulator(simulator, 'PATCH', '/simulator/switches/all', { refundsRefused: true });
-  const orders = await makeOrders(drill, REFUSED_ORDERS, ['refunded'], REFUSED_ORDERS);
-  const refused = await waitFor('the refusals are alerted', CLEARED_WITHIN_MS, async () => {
+  const refused = await waitFor('the refusals are alerted', ALERTED_WITHIN_MS, async () => {
     const alerted = await refusedOrders(drill);
-    return orders.every(({ orderNumber }) => alerted.includes(orderNumber)) && alerted;
+    return alerted.length >= LEAST_REFUSED && alerted;
   });
-  prove(`The alert ${ALERT} is raised for each refused refund`, true, `${refused.length} alerts`);
+  prove(`The alert ${ALERT} is raised for refused refunds`, true, `${refused.length} alerts`);
+  await drill.finishLoad();
   await askSimulator(simulator, 'PATCH', '/simulator/switches/all', { refundsRefused: null });
   let retries = 0;
   await waitFor('the alerts are cleared', CLEARED_WITHIN_MS, async () => {

@@ -1,28 +1,22 @@
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import type { Run } from '../../faults/run.ts';
 import { inParallel } from '../../load/in-parallel.ts';
 import { runCommand } from '../../processes/run-command.ts';
 import type { MemberName } from '../../production-like/start.ts';
-import { onOneLine, report, waitFor } from './report.ts';
+import { waitFor } from './report.ts';
 
 const PROMOTED_WITHIN_MS = 120_000;
 
 /** The setting that names the build of a worker. */
-const BUILD = 'TEMPORAL_WORKER_BUILD_ID';
+export const BUILD = 'TEMPORAL_WORKER_BUILD_ID';
 
 /** The folder of this checkout. */
 export const REPOSITORY = join(import.meta.dirname, '../../..');
 
 /** What a worker and the operators' command line need. */
 const PARTS = ['package.json', 'tsconfig.json', 'src', 'workflows', 'activities', 'dev'];
-
-/** The settings with which every worker has a version. */
-export const versioned = (build: string) => ({
-  settings: { [BUILD]: build },
-});
 
 /** A change of one file: the text that is replaced, which occurs once, and the text that replaces it. */
 export interface Change {
@@ -68,10 +62,9 @@ export async function startBuild(
 /** Makes a build current, as `npm run -s admin -- worker promote --build ID`. */
 export async function promote(run: Run, build: string): Promise<void> {
   // Temporal updates each task queue before it answers, which takes long on a machine without a free processor.
-  const printed = await waitFor(`${build} is current`, PROMOTED_WITHIN_MS, () =>
+  await waitFor(`${build} is current`, PROMOTED_WITHIN_MS, () =>
     run.admin('worker', 'promote', '--build', build),
   );
-  report(`worker promote: ${onOneLine(printed)}`);
 }
 
 /** What `admin worker replay` finds. */
@@ -110,36 +103,33 @@ const PATCH_MARKER = 'core_patch';
 
 /** What the histories of orders say about their workflow tasks. */
 export interface Tasks {
-  events: number;
-  /** The order, the cause and the message of each task that failed. */
-  readonly failed: string[];
   /**
-   * Tasks that completed their workflow when an event had just arrived. Temporal refuses the completion,
-   * and the worker makes the task again with the event: WorkflowTaskFailed with UNHANDLED_COMMAND.
+   * The order, the cause and the message of each task that failed, except of a task that completed its workflow
+   * when an event had just arrived: Temporal refuses the completion, and the worker makes the task again.
    */
-  madeAgain: number;
+  readonly failed: string[];
   timedOut: number;
   /** The orders whose history has the marker of a `patched()`. */
   readonly patched: Set<string>;
 }
 
 /** Finds the workflow tasks in the histories of these orders that failed or timed out. */
-export async function readTasks(client: Client, orderNumbers: readonly string[]): Promise<Tasks> {
-  const tasks: Tasks = { events: 0, failed: [], madeAgain: 0, timedOut: 0, patched: new Set() };
-  await inParallel(orderNumbers, FETCHED_AT_ONCE, async (orderNumber) => {
-    const { events } = await client.workflow.getHandle(orderNumber).fetchHistory();
-    for (const event of events ?? []) {
-      tasks.events += 1;
-      const { workflowTaskFailedEventAttributes: failed } = event;
-      if (failed?.cause === UNHANDLED_COMMAND) tasks.madeAgain += 1;
-      else if (failed) {
-        const cause = WorkflowTaskFailedCause[failed.cause ?? 0];
-        tasks.failed.push(`${orderNumber} ${cause} ${failed.failure?.message ?? ''}`.trim());
+export function readTasks(run: Run, orderNumbers: readonly string[]): Promise<Tasks> {
+  return run.withTemporal(async ({ workflow }) => {
+    const tasks: Tasks = { failed: [], timedOut: 0, patched: new Set() };
+    await inParallel(orderNumbers, FETCHED_AT_ONCE, async (orderNumber) => {
+      const { events } = await workflow.getHandle(orderNumber).fetchHistory();
+      for (const event of events ?? []) {
+        const { workflowTaskFailedEventAttributes: failed } = event;
+        if (failed && failed.cause !== UNHANDLED_COMMAND) {
+          const cause = WorkflowTaskFailedCause[failed.cause ?? 0];
+          tasks.failed.push(`${orderNumber} ${cause} ${failed.failure?.message ?? ''}`.trim());
+        }
+        if (event.eventType === EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT) tasks.timedOut += 1;
+        if (event.markerRecordedEventAttributes?.markerName === PATCH_MARKER)
+          tasks.patched.add(orderNumber);
       }
-      if (event.eventType === EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT) tasks.timedOut += 1;
-      if (event.markerRecordedEventAttributes?.markerName === PATCH_MARKER)
-        tasks.patched.add(orderNumber);
-    }
+    });
+    return tasks;
   });
-  return tasks;
 }

@@ -1,139 +1,149 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OrderStatus } from '../../../src/domain/index.ts';
-import type { Run } from '../../faults/run.ts';
+import { startMembers, stopMembers, type Run } from '../../faults/run.ts';
 import { COMMANDS, create, send, type CommandName } from '../../load/commands.ts';
 import { inParallel } from '../../load/in-parallel.ts';
+import type { Allowed } from '../../load/oracle/service.ts';
 import { newLoadOrder, readOrder, type LoadOrder } from '../../load/order.ts';
+import type { MemberName } from '../../production-like/start.ts';
+import { report } from './report.ts';
 
 /** A run whose orders are made by a drill. */
-export interface Drill extends Run {
-  /** Every order that was made. */
-  readonly orders: DrillOrder[];
+export interface Drill extends Run, Load {
+  /** What stops when the drill ends. */
+  readonly ends: AsyncDisposableStack;
 }
+
+/** Orders of all kinds that are made in turn. */
+interface Load {
+  /** Every order of the drill. */
+  readonly orders: DrillOrder[];
+  /** Makes orders until it is finished, and reads an order four times a second. */
+  startLoad(): void;
+  /** Starts no further orders; it resolves when those under way have made all their calls. */
+  finishLoad(): Promise<void>;
+}
+
+/** What a fault leaves behind. */
+export interface Outcome {
+  /** What the check of everything allows; nothing by default. */
+  readonly allowed?: Allowed;
+  /** Proves what holds once nothing is under way. */
+  readonly afterwards?: () => Promise<void>;
+}
+
+/** How long orders are made before a fault, and after it. */
+export const LOAD_MS = 8000;
+
+/** How many orders of the load make their calls at the same time. */
+export const CONCURRENCY = 4;
 
 const AMOUNT_PAISE = 49_950;
 const READ_EVERY_MS = 250;
-const REPEATS_AT_ONCE = 4;
+const AT_ONCE = 4;
 /** A recorded payment that its order has not taken is applied again after 30 s, each minute. */
 const APPLIED_WITHIN_MS = 100_000;
 
-/** The calls of each kind of order after its creation, and the status in which they leave it. */
-const KINDS = {
-  completed: { calls: ['pay', 'deliver', 'advanceOneDay'], ends: 'COMPLETED' },
-  accepted: { calls: [], ends: 'ACCEPTED' },
-  paid: { calls: ['pay'], ends: 'PAID' },
-  refunded: { calls: ['pay', 'dispute', 'accept'], ends: 'REFUNDED' },
-  delivered: { calls: ['pay', 'deliver'], ends: 'DELIVERED' },
-  cancelled: { calls: ['cancel'], ends: 'CANCELLED' },
-  resolved: { calls: ['pay', 'deliver', 'dispute', 'resolve'], ends: 'DELIVERED' },
-  disputed: { calls: ['pay', 'dispute', 'submitEvidence'], ends: 'DISPUTE_UNDER_REVIEW' },
-} as const satisfies Record<string, { calls: readonly CommandName[]; ends: OrderStatus }>;
-type Kind = keyof typeof KINDS;
+/** The status after each call. */
+const STATUS_AFTER = {
+  pay: 'PAID',
+  deliver: 'DELIVERED',
+  advanceOneDay: 'COMPLETED',
+  cancel: 'CANCELLED',
+  dispute: 'DISPUTE_OPEN',
+  submitEvidence: 'DISPUTE_UNDER_REVIEW',
+  resolve: 'DELIVERED',
+  accept: 'REFUNDED',
+} as const satisfies Partial<Record<CommandName, OrderStatus>>;
 
-/** The next call of an order that was left open, and its status after that. */
-const NEXT: Partial<Record<Kind, { call: CommandName; ends: OrderStatus }>> = {
-  accepted: { call: 'cancel', ends: 'CANCELLED' },
-  paid: { call: 'deliver', ends: 'DELIVERED' },
-  delivered: { call: 'advanceOneDay', ends: 'COMPLETED' },
-  disputed: { call: 'resolve', ends: 'DELIVERED' },
-};
-/** The kinds of orders that can be continued. */
-export const OPEN_KINDS = ['accepted', 'paid', 'delivered', 'disputed'] as const;
+/** Calls of an order after its creation. */
+type Calls = readonly (keyof typeof STATUS_AFTER)[];
+
+/** The calls of the orders of the load, which it makes in turn. */
+const LOAD: readonly Calls[] = [
+  ['pay', 'deliver', 'advanceOneDay'],
+  [],
+  ['pay'],
+  ['pay', 'dispute', 'accept'],
+  ['pay', 'deliver'],
+  ['cancel'],
+  ['pay', 'deliver', 'dispute', 'resolve'],
+  ['pay', 'dispute', 'submitEvidence'],
+];
+
+/** The calls of orders that stay open, and are continued with the last of them. */
+const OPEN: readonly Calls[] = [
+  ['cancel'],
+  ['pay', 'deliver'],
+  ['pay', 'deliver', 'advanceOneDay'],
+  ['pay', 'dispute', 'submitEvidence', 'resolve'],
+];
 
 /** An order of a drill. */
 export interface DrillOrder extends LoadOrder {
-  readonly kind: Kind;
+  readonly calls: Calls;
 }
 
-/**
- * Makes orders of all kinds in turn until it is finished, and reads an order four times a second.
- *
- * @param concurrency how many orders make their calls at the same time
- * @returns `finish` starts no further orders; it resolves when those under way have made all their calls
- */
-export function startLoad(
-  drill: Drill,
-  concurrency: number,
-): { readonly finish: () => Promise<void> } {
-  const { orders, merchant } = drill;
-  const first = orders.length;
-  const kinds = Object.keys(KINDS) as Kind[];
+/** The load of a run, before its start. */
+export function createLoad({ deps, merchant }: Run): Load {
+  const orders: DrillOrder[] = [];
+  const running: Promise<void>[] = [];
   let isFinished = false;
+  let begun = 0;
   const makeOneAfterAnother = async () => {
     while (!isFinished) {
-      await makeCalls(newOrder(drill, kinds[(orders.length - first) % kinds.length]));
+      await makeCalls(newOrder({ deps, merchant, orders }, LOAD[begun++ % LOAD.length] ?? []));
     }
   };
   const readOrders = async () => {
     for (let next = 0; !isFinished; next += 1) {
-      const known = orders.slice(first).filter(({ orderNumber }) => orderNumber !== '');
+      const known = orders.filter(({ orderNumber }) => orderNumber !== '');
       const order = known[next % known.length];
       const path = `/orders/${order?.orderNumber}`;
       if (order) await merchant.client.send({ method: 'GET', path });
       await delay(READ_EVERY_MS);
     }
   };
-  const running = [...Array.from({ length: concurrency }, makeOneAfterAnother), readOrders()];
   return {
-    async finish() {
+    orders,
+    startLoad: () =>
+      void running.push(...Array.from({ length: CONCURRENCY }, makeOneAfterAnother), readOrders()),
+    async finishLoad() {
       isFinished = true;
       await Promise.all(running);
     },
   };
 }
 
-/** Makes a number of orders of the given kinds in turn, several at the same time. */
-export async function makeOrders(
-  drill: Drill,
-  count: number,
-  kinds: readonly Kind[],
-  concurrency: number,
-): Promise<DrillOrder[]> {
-  const orders = Array.from({ length: count }, (_, index) =>
-    newOrder(drill, kinds[index % kinds.length]),
-  );
-  await inParallel(orders, concurrency, makeCalls);
-  return orders;
-}
-
-/** Makes one more call of each order that was left open. */
-export const continueOrders = (orders: readonly DrillOrder[], concurrency: number) =>
-  inParallel(orders, concurrency, async (order) => {
-    const next = NEXT[order.kind];
-    if (next === undefined) return;
-    order.acknowledged.finalStatus = next.ends;
-    await send(order, next.call);
-  });
-
 /**
- * Acts as merchants do after data was lost: creates lost orders again, with their Idempotency-Keys, and
- * repeats the calls whose steps are lost. What was refused before is forgotten: only the lost data explains it.
+ * Makes orders in four statuses that are not final.
  *
- * @param stepsOf the recorded steps of an order; undefined if the order is lost
- * @returns how many orders were created again, and how many calls were made
+ * @returns continues each of them with another call
  */
-export async function repeatLost(
-  orders: readonly DrillOrder[],
-  stepsOf: (orderNumber: string) => readonly string[] | undefined,
-): Promise<{ created: number; calls: number }> {
-  const repeated = { created: 0, calls: 0 };
-  await inParallel(orders, REPEATS_AT_ONCE, async (order) => {
-    forgetSurprises(order);
-    const steps = stepsOf(order.orderNumber);
-    if (steps === undefined) {
-      repeated.created += 1;
-      order.acknowledged.commands.splice(0);
-      order.acknowledged.orderNumbers.clear();
-      await create(order);
-    }
-    repeated.calls += await makeMissingCalls(order, steps ?? []);
+export async function makeOpenOrders(drill: Drill, count: number, concurrency: number) {
+  const open = Array.from({ length: count }, (_, index) => {
+    const calls = OPEN[index % OPEN.length] ?? [];
+    return { last: calls.at(-1), order: newOrder(drill, calls.slice(0, -1)) };
   });
-  return repeated;
+  await inParallel(open, concurrency, ({ order }) => makeCalls(order));
+  return {
+    orderNumbers: open.map(({ order }) => order.orderNumber),
+    continue: () =>
+      inParallel(open, concurrency, async ({ last, order }) => {
+        if (last === undefined) return;
+        order.acknowledged.finalStatus = STATUS_AFTER[last];
+        await send(order, last);
+      }),
+  };
 }
 
-function newOrder({ deps, merchant, orders }: Drill, kind: Kind = 'completed'): DrillOrder {
-  const order = { ...newLoadOrder(deps, merchant, AMOUNT_PAISE), kind };
-  order.acknowledged.finalStatus = KINDS[kind].ends;
+function newOrder(
+  { deps, merchant, orders }: Pick<Drill, 'deps' | 'merchant' | 'orders'>,
+  calls: Calls,
+): DrillOrder {
+  const order = { ...newLoadOrder(deps, merchant, AMOUNT_PAISE), calls };
+  const last = calls.at(-1);
+  order.acknowledged.finalStatus = last ? STATUS_AFTER[last] : 'ACCEPTED';
   order.acknowledged.mostCaptures = 1;
   orders.push(order);
   return order;
@@ -144,9 +154,42 @@ async function makeCalls(order: DrillOrder): Promise<void> {
   await makeMissingCalls(order, []);
 }
 
+/** The kinds of the recorded steps of each order in the database. */
+export async function recordedSteps({ withSql }: Drill): Promise<Map<string, string[]>> {
+  const rows = await withSql(
+    (sql) => sql<{ orderNumber: string; kinds: string[] }[]>`
+      SELECT order_number, array_agg(kind) AS kinds FROM order_steps GROUP BY order_number`,
+  );
+  return new Map(rows.map(({ orderNumber, kinds }) => [orderNumber, kinds]));
+}
+
+/**
+ * Acts as merchants do after data was lost: creates lost orders again, with their Idempotency-Keys, and
+ * repeats the calls whose steps are lost. What was refused before is forgotten: only the lost data explains it.
+ */
+export async function repeatLost(drill: Drill): Promise<void> {
+  const recorded = await recordedSteps(drill);
+  let [created, calls] = [0, 0];
+  await inParallel(drill.orders, AT_ONCE, async (order) => {
+    forgetSurprises(order);
+    const steps = recorded.get(order.orderNumber);
+    if (steps === undefined) {
+      created += 1;
+      order.acknowledged.commands.splice(0);
+      order.acknowledged.orderNumbers.clear();
+      await create(order);
+    }
+    const made = await makeMissingCalls(order, steps ?? []);
+    calls += made;
+  });
+  report(
+    `merchants created ${created} lost orders again, with their keys, and made ${calls} calls`,
+  );
+}
+
 /** Makes the calls of an order whose steps are not recorded, in their order. @returns how many */
 async function makeMissingCalls(order: DrillOrder, recorded: readonly string[]): Promise<number> {
-  const missing = KINDS[order.kind].calls.filter((name) => !recorded.includes(COMMANDS[name].step));
+  const missing = order.calls.filter((name) => !recorded.includes(COMMANDS[name].step));
   for (const name of missing) {
     const { status } = await send(order, name);
     if (status !== 200 && (name !== 'pay' || !(await isPaidAnyway(order)))) break;
@@ -174,4 +217,20 @@ async function isPaidAnyway(order: DrillOrder): Promise<boolean> {
 function forgetSurprises({ deps: { memory }, orderNumber }: DrillOrder): void {
   const others = memory.surprises.filter(({ subject }) => subject !== orderNumber);
   memory.surprises.splice(0, Infinity, ...others);
+}
+
+/**
+ * Stops members, which hold newer data in memory than a restored server has, for some work, and starts them again.
+ *
+ * @param first is ready before the others start
+ */
+export async function whileStopped(
+  drill: Drill,
+  [first, ...others]: readonly [MemberName, ...MemberName[]],
+  work: () => Promise<void>,
+): Promise<void> {
+  await stopMembers(drill, [...others, first]);
+  await work();
+  await startMembers(drill, [first]);
+  await startMembers(drill, others);
 }

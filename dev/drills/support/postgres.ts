@@ -1,11 +1,14 @@
+import { appendFile, chown, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataDirIn, type Run } from '../../faults/run.ts';
 import { cacheRoot } from '../../files/cache.ts';
+import { postgresAccount } from '../../postgres/account.ts';
 import { withConnection } from '../../postgres/databases.ts';
 import { startEmbeddedPostgres } from '../../postgres/server.ts';
 import { freePort } from '../../processes/ports.ts';
+import { runCommand } from '../../processes/run-command.ts';
 import { postgresFolder } from '../../start/data-dir.ts';
-import { archiveIn, createArchive, restoreBaseBackup, takeBaseBackup } from './base-backup.ts';
+import type { Drill } from './load.ts';
 import { inSeconds, report, waitFor } from './report.ts';
 
 const ARCHIVED_WITHIN_MS = 30_000;
@@ -17,29 +20,92 @@ const MAX_CONNECTIONS = 200;
 /** Where the PostgreSQL of a run keeps its data. */
 export const postgresDataIn = (folder: string) => postgresFolder(dataDirIn(folder));
 
-const archiveFolder = (folder: string) => join(folder, 'archive');
-const backupFolder = (folder: string) => join(folder, 'base-backup');
+const backupIn = (folder: string) => join(folder, 'base-backup');
+/** The path of a file of WAL in the archive, which survives the server; PostgreSQL replaces `%f`. */
+const archivedIn = (folder: string) => join(folder, 'archive', '%f');
 
-/** PostgreSQL archives its WAL into the folder of the drill. */
-export const archiving = (archiveTimeoutSeconds: number) => async (folder: string) => ({
-  postgresSettings: {
-    archive_mode: 'on',
-    archive_timeout: archiveTimeoutSeconds,
-    archive_command: (await createArchive(archiveFolder(folder))).archiveCommand,
-  },
-});
+/** PostgreSQL archives its WAL into the folder of the drill. A file is complete or absent, and never replaced. */
+export const archiving = (archiveTimeoutSeconds: number) => async (folder: string) => {
+  const file = archivedIn(folder);
+  const archive = join(folder, 'archive');
+  await mkdir(archive, { mode: 0o700 });
+  const { uid = -1, gid = -1 } = postgresAccount(archive);
+  await chown(archive, uid, gid);
+  return {
+    postgresSettings: {
+      archive_mode: 'on',
+      archive_timeout: archiveTimeoutSeconds,
+      archive_command: `test ! -f ${file} && cp %p ${file}.part && mv ${file}.part ${file}`,
+    },
+  };
+};
 
-/** Takes a base backup of the running PostgreSQL. */
-export async function backUp({ cluster, folder }: Run): Promise<void> {
-  const startedAt = performance.now();
-  const from = postgresDataIn(folder);
-  const bytes = await takeBaseBackup(cluster.adminDatabaseUrl, from, backupFolder(folder));
-  const took = inSeconds(performance.now() - startedAt);
-  report(`base backup under load: ${Math.round(bytes / 1e6)} MB in ${took}`);
+/** Copies a folder with its owners. */
+const copy = (from: string, to: string) =>
+  runCommand('cp', ['-a', from, to], { env: { PATH: '/usr/bin:/bin' } });
+
+/** Writes a file into a data directory, as the account of its server. */
+async function writeInto(dataDir: string, name: string, text: string): Promise<void> {
+  const { uid, gid } = await stat(dataDir);
+  await writeFile(join(dataDir, name), text, { mode: 0o600 });
+  await chown(join(dataDir, name), uid, gid);
 }
 
+/**
+ * Takes a base backup of the running PostgreSQL between `pg_backup_start` and `pg_backup_stop`, which one
+ * connection must call. Source: PostgreSQL's manual, "Making a Base Backup Using the Low Level API".
+ */
+export async function backUp({ cluster, folder }: Run): Promise<void> {
+  const startedAt = performance.now();
+  const backup = backupIn(folder);
+  await withConnection(cluster.adminDatabaseUrl, async (sql) => {
+    await sql`SELECT pg_backup_start('drill', fast => true)`;
+    // It fails for files that the server deletes meanwhile: the WAL says so, too.
+    await copy(postgresDataIn(folder), backup);
+    await rm(join(backup, 'postmaster.pid'));
+    await rm(join(backup, 'pg_wal'), { recursive: true });
+    const [stopped] = await sql<{ labelfile: string }[]>`
+      SELECT labelfile FROM pg_backup_stop(wait_for_archive => false)`;
+    await writeInto(backup, 'backup_label', stopped?.labelfile ?? '');
+  });
+  report(`base backup under load in ${inSeconds(performance.now() - startedAt)}`);
+}
+
+/**
+ * Puts the base backup into a data directory, for a server that recovers from archived WAL, or that
+ * follows a primary.
+ *
+ * @param settings of PostgreSQL, such as `restore_command`
+ */
+export async function restoreBackup(
+  { folder }: Run,
+  dataDir: string,
+  role: 'recovery' | 'standby',
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { succeeded, output } = await copy(backupIn(folder), dataDir);
+  if (!succeeded) throw new Error(output);
+  const { uid, gid } = await stat(dataDir);
+  await mkdir(join(dataDir, 'pg_wal'), { mode: 0o700 });
+  await chown(join(dataDir, 'pg_wal'), uid, gid);
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);
+  await appendFile(join(dataDir, 'postgresql.auto.conf'), lines.join(''));
+  await writeInto(dataDir, `${role}.signal`, '');
+}
+
+/** Puts the base backup into a data directory, to be recovered from the archive. */
+export const prepareRecovery = (run: Run, dataDir: string, targetMs?: number) =>
+  restoreBackup(run, dataDir, 'recovery', {
+    restore_command: `cp ${archivedIn(run.folder)} %p`,
+    ...(targetMs !== undefined && {
+      // PostgreSQL has not loaded the abbreviations of time zones yet, of which Z is one.
+      recovery_target_time: new Date(targetMs).toISOString().replace('Z', '+00'),
+      recovery_target_action: 'promote',
+    }),
+  });
+
 /** Waits until everything committed so far is in the archive. */
-export async function archiveEverything({ cluster }: Run): Promise<void> {
+async function archiveEverything({ cluster }: Run): Promise<void> {
   await withConnection(cluster.adminDatabaseUrl, async (sql) => {
     const [switched] = await sql<{ file: string }[]>`
       SELECT pg_walfile_name(pg_switch_wal()) AS file`;
@@ -49,23 +115,6 @@ export async function archiveEverything({ cluster }: Run): Promise<void> {
         SELECT last_archived_wal >= ${file} AS done FROM pg_stat_archiver`;
       return row?.done ?? false;
     });
-  });
-}
-
-/** Puts the base backup into a data directory, to be recovered from the archive. */
-export async function prepareRecovery(
-  { folder }: Run,
-  dataDir: string,
-  targetMs?: number,
-): Promise<void> {
-  const { restoreCommand } = archiveIn(archiveFolder(folder));
-  await restoreBaseBackup(backupFolder(folder), dataDir, 'recovery', {
-    restore_command: restoreCommand,
-    ...(targetMs !== undefined && {
-      // PostgreSQL has not loaded the abbreviations of time zones yet, of which Z is one.
-      recovery_target_time: new Date(targetMs).toISOString().replace('Z', '+00'),
-      recovery_target_action: 'promote',
-    }),
   });
 }
 
@@ -84,16 +133,8 @@ export function untilRecovered(adminUrl: string): Promise<number> {
   );
 }
 
-/** A PostgreSQL that runs beside the one of the shape. */
-export interface OtherPostgres {
-  readonly adminUrl: string;
-  readonly port: number;
-  readonly address: string;
-  stop(): Promise<void>;
-}
-
-/** Starts PostgreSQL on a data directory that was restored beside the one of the shape. */
-export async function startOtherPostgres({ guard }: Run, dataDir: string): Promise<OtherPostgres> {
+/** Starts PostgreSQL on a data directory beside the one of the shape. It stops when the drill ends. */
+export async function startOtherPostgres({ guard, ends }: Drill, dataDir: string) {
   const port = await freePort();
   const { adminUrl, stop } = await startEmbeddedPostgres({
     dataDir,
@@ -104,17 +145,20 @@ export async function startOtherPostgres({ guard }: Run, dataDir: string): Promi
     log: report,
     settings: { max_connections: MAX_CONNECTIONS },
   });
-  return { adminUrl, port, address: `127.0.0.1:${port}`, stop };
+  ends.defer(stop);
+  return { adminUrl, port, address: `127.0.0.1:${port}` };
 }
 
-/** Restores the base backup as it was at a time, on a server beside the one of the shape. */
-export async function restoreAside(run: Run, targetMs: number): Promise<OtherPostgres> {
-  const startedAt = performance.now();
-  const dataDir = join(run.folder, 'restored');
-  await prepareRecovery(run, dataDir, targetMs);
-  const server = await startOtherPostgres(run, dataDir);
+/** A PostgreSQL that runs beside the one of the shape. */
+export type OtherPostgres = Awaited<ReturnType<typeof startOtherPostgres>>;
+
+/** Restores PostgreSQL as it was at a time, on a server beside the one of the shape. */
+export async function restoreAside(drill: Drill, targetMs: number): Promise<OtherPostgres> {
+  await archiveEverything(drill);
+  const dataDir = join(drill.folder, 'restored');
+  await prepareRecovery(drill, dataDir, targetMs);
+  const server = await startOtherPostgres(drill, dataDir);
   await untilRecovered(server.adminUrl);
-  const took = inSeconds(performance.now() - startedAt);
-  report(`restored beside it, as of ${new Date(targetMs).toISOString()}, in ${took}`);
+  report(`restored beside it, as of ${new Date(targetMs).toISOString()}`);
   return server;
 }

@@ -8,41 +8,32 @@ export function report(line: string): void {
   process.stdout.write(`${seconds} s  ${line}\n`);
 }
 
-let failures: string[] = [];
+let failures = 0;
 
 /** Prints a claim with its figures. A drill whose claim does not hold continues, and then fails. */
 export function prove(claim: string, holds: boolean, figures = ''): void {
   const text = figures.trim() === '' ? claim : `${claim}: ${figures.trim()}`;
   report(`${holds ? 'proved' : 'FAILED'}  ${text}`);
-  if (!holds) failures.push(text);
+  if (!holds) failures += 1;
 }
 
 /** Ends a drill. @throws Error when a claim did not hold */
 export function requireProved(): void {
   const found = failures;
-  failures = [];
-  if (found.length > 0) throw new Error(`${found.length} claims do not hold`);
+  failures = 0;
+  if (found > 0) throw new Error(`${found} claims do not hold`);
 }
 
+const MOST_SHOWN = 5;
+
 /** The first few of a list, for a message. */
-export function firstOf(problems: readonly string[], count = 5): string {
-  const more = problems.length > count ? ` … and ${problems.length - count} more` : '';
-  return `${problems.slice(0, count).join('; ')}${more}`;
+export function firstOf(problems: readonly string[]): string {
+  const more = problems.length - MOST_SHOWN;
+  return problems.slice(0, MOST_SHOWN).join('; ') + (more > 0 ? ` … and ${more} more` : '');
 }
 
 /** A duration in seconds with one decimal. */
 export const inSeconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
-
-/** The largest number, 0 of none. */
-export const largest = (numbers: readonly number[]) => numbers.reduce((a, b) => Math.max(a, b), 0);
-
-/** The output of a command on one line. */
-export const onOneLine = (printed: string) =>
-  printed
-    .split('\n')
-    .map((line) => line.trim().replaceAll(/ {2,}/g, ' '))
-    .filter((line) => line !== '')
-    .join('; ');
 
 const INTERVAL_MS = 200;
 
