@@ -116,6 +116,7 @@ const ACCOUNT_TEXTS = {
 
 function accountItems(viewer: MerchantViewer, state: ApplicationState): AttentionItem[] {
   const text = ACCOUNT_TEXTS[state];
+  // In the sandbox the merchant can take payments.
   if (state === 'not_ready' && viewer.environment === 'sandbox') return [];
   return text === null ? [] : [{ text, to: pathOf(viewer, '/onboarding'), until: null }];
 }

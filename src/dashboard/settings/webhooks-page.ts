@@ -25,7 +25,7 @@ import { webhooksView } from './webhooks-view.ts';
 
 /** An attempt takes up to 15 s, and waits up to 1 s for its slot. */
 const TEST_EVENT_TIMEOUT_MS = 20_000;
-/** To resolve the host takes up to 3 s. */
+/** A DNS server takes up to 3 s. */
 const SAVE_TIMEOUT_MS = 10_000;
 
 export const webhookPages = [showWebhooks, saveUrl, rotateSecret, removeUrl, testEventPage];

@@ -80,7 +80,7 @@ function operatorPages(
     ...ACT,
     permission: 'operator.disable',
     body: z.object({ disableReason: text }),
-    // To disable the last other admin is only proposed; all others at once, as a stolen account must be stopped.
+    // Only the proposal to disable the last other admin asks again: a stolen account is stopped at once.
     asksAgain: async ({ params: { id }, viewer }) => {
       const { email } = await requireOther(accounts, id, viewer);
       return isLastOtherAdmin(accounts.sql, email, viewer.user.email);
