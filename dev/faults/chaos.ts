@@ -39,8 +39,7 @@ const OPEN_SETTINGS = {
   WEBHOOK_RETRY_DELAYS_SECONDS: '1,1,2,2',
 };
 
-/** A merchant repeats soon, and gives up while it is suspended: the run activates it later. */
-const OPEN_CLIENT = { waitsMs: [100, 200, 400, 1000], whileSuspended: 'gives up' } as const;
+const OPEN_CLIENT = { waitsMs: [100, 200, 400, 1000] };
 
 function optionsOf({ outcome, seed }: RunSize): RunOptions {
   if (outcome === 'known') {

@@ -41,8 +41,8 @@ const OTHER_TAMPERINGS: readonly OtherTampering[] = [
   {
     name: 'a refused command has a step',
     finds: 'surprise',
-    says: 'was refused, and has',
-    change: (memory) => addCommand(memory, { result: 'refused' }),
+    says: 'was refused with 400, and has',
+    change: (memory) => addCommand(memory, { status: 400 }),
   },
   {
     name: 'a key was answered with two orders',

@@ -10,6 +10,8 @@ import type { Order } from '../../src/orders/schemas.ts';
 const ANSWER_TIMEOUT_MS = 20_000;
 /** The waits of a client after no answer or a 5xx; a 429 says how long. Source: the specification's "Client handling rules". */
 const WAITS_MS = [1000, 2000, 4000, 8000];
+/** Refusals that pass: the merchant is suspended, or sends too much. */
+const REPEATED = [403, 429];
 /** Longer than any outage of a run. */
 const REPEATED_FOR_MS = 300_000;
 
@@ -86,8 +88,6 @@ export interface ClientOptions {
   readonly waitsMs?: readonly number[];
   /** How long it repeats; 0 sends each request once. */
   readonly repeatedForMs?: number;
-  /** What it does when its merchant is suspended, which a 403 says. */
-  readonly whileSuspended?: 'repeats' | 'gives up';
   /** The most connections at a time. */
   readonly connections?: number;
   /** Added to each request. */
@@ -102,7 +102,8 @@ export interface MerchantClient {
   send<Data = OrderData>(request: MerchantRequest): Promise<Answer<Data>>;
   /**
    * Repeats the request until the answer is none of 5xx, 429 and 403: each time with its Idempotency-Key,
-   * or with a new one that it gets.
+   * or with a new one that it gets. A 403 says that the merchant is suspended, and a run ends that; an earlier try
+   * without an answer may have been carried out.
    *
    * @param onAnswer receives each answer
    * @throws Error without such an answer, after five minutes
@@ -121,14 +122,12 @@ export function createMerchantClient(
     environment = 'sandbox',
     waitsMs = WAITS_MS,
     repeatedForMs = REPEATED_FOR_MS,
-    whileSuspended = 'repeats',
     connections,
     headers,
   }: ClientOptions = {},
 ): MerchantClient {
   const answers: SeenAnswer[] = [];
   const dispatcher = connections === undefined ? undefined : new Agent({ connections });
-  const again = whileSuspended === 'repeats' ? [403, 429] : [429];
 
   async function send<Data>(request: MerchantRequest): Promise<Answer<Data>> {
     const { method, path, idempotencyKey, body } = request;
@@ -166,7 +165,7 @@ export function createMerchantClient(
       const answer = await send<Data>(repeated);
       const { method, path, status, message, retryAfterMs } = answer;
       onAnswer?.(answer);
-      if (status !== 0 && status < 500 && !again.includes(status)) return answer;
+      if (status !== 0 && status < 500 && !REPEATED.includes(status)) return answer;
       if (performance.now() >= endsAt) {
         throw new Error(`${method} ${path} has no answer; the latest: ${status} ${message}`);
       }

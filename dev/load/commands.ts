@@ -71,7 +71,7 @@ const markedBody = (deps: LoadDeps, operation: string, body: object) =>
  * Creates the order, and remembers each number that it is answered.
  *
  * @param times how many requests with the same key are sent at once
- * @throws Error unless it is created, or refused because its merchant is suspended
+ * @throws Error unless it is created
  */
 export async function create(
   order: LoadOrder,
@@ -91,7 +91,6 @@ export async function create(
     }),
   } as const;
   const remember = ({ status, message, data }: Answer) => {
-    if (status === 403) return;
     if (status !== 201 || data === null) throw new Error(`POST /orders: ${status} ${message}`);
     acknowledged.orderNumbers.add(data.order_number);
     acknowledged.createdAtMs ??= Date.now();
@@ -136,9 +135,8 @@ export async function send(
   const request = { method: 'POST', path, idempotencyKey, ...content } as const;
   const answer = await merchant.client.untilAnswered(request);
   const { status, message } = answer;
-  const result = status < 300 ? 'carried out' : 'refused';
-  acknowledged.commands.push({ operation, idempotencyKey, step, result, atMs: Date.now() });
-  if (result === 'refused') surprise(order, `${operation}: ${status} ${message}`);
+  acknowledged.commands.push({ operation, idempotencyKey, step, status, atMs: Date.now() });
+  if (status >= 300) surprise(order, `${operation}: ${status} ${message}`);
   else if (isRepeated) {
     const again = await merchant.client.untilAnswered(request);
     const isSame = again.status === 200 && again.isReplay;

@@ -7,8 +7,8 @@ export interface AcknowledgedCommand {
   readonly idempotencyKey: string;
   /** The step that carries it out. */
   readonly step: StepKind;
-  /** Whether the answer was 2xx or 4xx. */
-  readonly result: 'carried out' | 'refused';
+  /** The status of the answer: 2xx, or 4xx for a refusal. */
+  readonly status: number;
   /** When the answer arrived. */
   readonly atMs: number;
 }

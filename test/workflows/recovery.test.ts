@@ -206,6 +206,30 @@ test('a database that has lost a payment step gets it back once, under the same 
   });
 });
 
+test('a dispute that a restored database has lost is not refused when it is repeated', async ({
+  merchant,
+  backedUp,
+}) => {
+  const { order, restore } = await backedUp('ACCEPTED');
+  await order.pay();
+  const key = { 'Idempotency-Key': randomUUID() };
+  const raise = () =>
+    merchant.sandbox.post(
+      `/test-helpers/orders/${order.orderNumber}/dispute`,
+      { reason: 'The parcel was empty when it came' },
+      key,
+    );
+  expect((await raise()).status).toBe(200);
+  await restore();
+  expect((await order.row()).status).toBe('ACCEPTED');
+
+  expect((await raise()).status).toBe(500);
+  await order.untilStep('DISPUTE_RAISED');
+  const { status, body } = await raise();
+  expect([status, body.data.status]).toEqual([200, 'DISPUTE_OPEN']);
+  expect(await order.kinds()).toEqual(['ORDER_CREATED', 'PAYMENT_SUCCESS', 'DISPUTE_RAISED']);
+});
+
 test('a command that the row allows and the workflow refuses makes both agree', async ({
   merchant,
   backedUp,

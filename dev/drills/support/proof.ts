@@ -37,7 +37,7 @@ export async function lostSteps(
   const recorded = await recordedSteps(drill);
   const steps = orders.flatMap(({ orderNumber, acknowledged }) => {
     const { createdAtMs = Infinity, commands } = acknowledged;
-    const carriedOut = commands.filter(({ result }) => result === 'carried out');
+    const carriedOut = commands.filter(({ status }) => status < 300);
     return [{ step: 'ORDER_CREATED', atMs: createdAtMs }, ...carriedOut]
       .filter(({ atMs }) => atMs < beforeMs)
       .map(({ step }) => ({ orderNumber, step }));

@@ -148,20 +148,20 @@ function commandChecks(): SqlCheck[] {
     sql: `SELECT order_number AS subject, ${fault} AS fault FROM (${commands}) c WHERE ${where}`,
     ...(isMade && { isMade }),
   });
-  const refused = `format('%s was refused, and has %s', operation, steps)`;
-  const hasSteps = `result = 'refused' AND cardinality(steps) > 0`;
+  const refused = `format('%s was refused with %s, and has %s', operation, status, steps)`;
+  const hasSteps = `status >= 300 AND cardinality(steps) > 0`;
   return [
     faultsOf('surprise', refused, `${hasSteps} AND operation <> 'pay'`),
     faultsOf('surprise', refused, `${hasSteps} AND operation = 'pay'`, (a) => !a.laterPayments),
     faultsOf(
       'lost',
       `operation || ' was acknowledged, and has no step'`,
-      `result = 'carried out' AND cardinality(steps) = 0`,
+      `status < 300 AND cardinality(steps) = 0`,
     ),
     faultsOf(
       'duplicate',
       `format('%s has the steps %s', operation, steps)`,
-      `result = 'carried out' AND cardinality(steps) > 0 AND steps <> ARRAY[step]`,
+      `status < 300 AND cardinality(steps) > 0 AND steps <> ARRAY[step]`,
     ),
   ];
 }

@@ -14,7 +14,7 @@ const TABLES = {
   known_orders:
     'merchant_id text, idempotency_key text, order_number text, order_numbers text[], final_status text, most_captures integer',
   known_commands:
-    'order_number text, command_id text, operation text, step text, result text, at timestamptz',
+    'order_number text, command_id text, operation text, step text, status integer, at timestamptz',
   surprises: 'subject text, fault text',
   ended_rights:
     '"right" text, ended_at timestamptz, refused integer, used integer, first_used_at timestamptz',

@@ -16,6 +16,9 @@ import {
   writeRefusedDispute,
 } from './command-queries.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
+import { differenceOf } from '../wake/compare-orders.ts';
+import type { WakeDeps } from '../wake/wake-order.ts';
+import { wakeOrder } from '../wake/wake-order.ts';
 import type { Order } from '../schemas.ts';
 
 /** After this time, the sweep wakes an order that its workflow should have looked at. */
@@ -93,6 +96,7 @@ export async function raiseDispute(
   if (!written) {
     const repeated = await findRepeated(deps, orderNumber, commandId, { reason });
     if (repeated) return repeated;
+    await wakeIfDifferent(deps, orderNumber);
     await writeRefusedDispute(deps.sql, orderNumber, dispute);
     throw await disputeRefusal(deps.sql, orderNumber, dispute);
   }
@@ -100,6 +104,19 @@ export async function raiseDispute(
   const message = { commandId, receivedAtMs: receivedAt.getTime() };
   const after = await updateOrder(deps, { orderNumber, name: 'dispute', message, tryNumber });
   return { order: deps.present(after), ...replay };
+}
+
+/**
+ * Wakes an order whose row and workflow differ, instead of refusing by the row: a restored database may lack steps that
+ * the workflow has, such as the payment, or this dispute.
+ *
+ * @throws Error if they differ; a repeat of the dispute finds them equal
+ */
+async function wakeIfDifferent(deps: WakeDeps, orderNumber: string): Promise<void> {
+  const difference = await differenceOf(deps, orderNumber);
+  if (!difference) return;
+  await wakeOrder(deps, orderNumber);
+  throw new Error('The row and the workflow of the order differed: the order was woken');
 }
 
 /** The refusal of a dispute: the order cannot take it now, or its actor cannot raise it. */

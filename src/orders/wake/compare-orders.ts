@@ -168,8 +168,11 @@ async function findOrders(sql: Sql, orderNumbers: string[]): Promise<OrderStatus
     SELECT order_number, status FROM orders WHERE order_number = ANY (${orderNumbers})`;
 }
 
-/** Reads the row after Temporal has answered, because an order may begin or end in between. */
-async function differenceOf(
+/**
+ * Compares one order's row with its workflow. Reads the row after Temporal has answered, because an order may begin or
+ * end in between.
+ */
+export async function differenceOf(
   { sql, workflows }: CompareDeps,
   orderNumber: string,
 ): Promise<Difference | undefined> {
