@@ -6,6 +6,7 @@ import { sweep } from '../support/gateway.ts';
 import { eventNames } from '../../dev/orders/history.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { directOrder, writeOrder } from '../support/orders.ts';
+import { repeated } from '../support/repeated.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -80,7 +81,10 @@ describe('a command is carried out once', () => {
       (await eventNames(handle)).filter((name) => name === 'WORKFLOW_EXECUTION_UPDATE_ACCEPTED')
         .length;
     const acceptedBefore = await countAccepted();
-    const ask = (index: number) => merchant.sandbox.post(`${pathOf(order)}/${commandOf(index)}`);
+    const ask = (index: number) => {
+      const key = withKey(randomUUID());
+      return repeated(() => merchant.sandbox.command(order, commandOf(index), undefined, key));
+    };
     const answers = await Promise.all(many(30, ask));
     const refused = answers.filter(({ status }) => status === 400);
     return {

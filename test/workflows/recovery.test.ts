@@ -230,6 +230,26 @@ test('a dispute that a restored database has lost is not refused when it is repe
   expect(await order.kinds()).toEqual(['ORDER_CREATED', 'PAYMENT_SUCCESS', 'DISPUTE_RAISED']);
 });
 
+test('a command whose step is recorded again before its repeat is a line that is done', async ({
+  service,
+  merchant,
+  backedUp,
+}) => {
+  const { order, restore } = await backedUp('PAID');
+  const { orderNumber } = order;
+  const key = { 'Idempotency-Key': randomUUID() };
+  const deliver = () => merchant.sandbox.post(`/orders/${orderNumber}/deliver`, undefined, key);
+  expect((await deliver()).status).toBe(200);
+  await restore();
+  await wakeOrder(service.deps, orderNumber);
+  await order.untilStep('DELIVERY_CONFIRMED');
+  expect((await deliver()).status).toBe(200);
+  expect(
+    await service.sql`
+    SELECT name, state FROM order_commands WHERE order_number = ${orderNumber}`,
+  ).toEqual([{ name: 'deliver', state: 'DONE' }]);
+});
+
 test('a command that the row allows and the workflow refuses makes both agree', async ({
   merchant,
   backedUp,

@@ -248,13 +248,21 @@ export async function refuseCommand(
     SELECT end_command(${orderNumber}, ${commandId}, 'REFUSED', ${tryNumber})`;
 }
 
-/** @returns the order as it is now; undefined if this command was not carried out */
+/**
+ * Also ends a row that waits although its step is recorded: a restored database had lost the row, the workflow recorded
+ * the step again, and the repeat of the command wrote the row afterwards.
+ *
+ * @returns the order as it is now; undefined if this command was not carried out
+ */
 export async function findCarriedOut(
   sql: Sql,
   { orderNumber, commandId }: CommandRef,
 ): Promise<OrderRow | undefined> {
   const [row] = await sql<OrderRow[]>`
     SELECT o.* FROM orders_with_dispute o JOIN order_steps s USING (order_number)
-    WHERE s.order_number = ${orderNumber} AND s.command_id = ${commandId}`;
+    WHERE s.order_number = ${orderNumber} AND s.command_id = ${commandId}
+      AND (NOT EXISTS (SELECT FROM order_commands c WHERE c.order_number = ${orderNumber}
+          AND c.command_id = ${commandId} AND c.state = 'WAITING')
+        OR end_command(${orderNumber}, ${commandId}, 'DONE'))`;
   return row;
 }
