@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/steps/timeline.ts';
+import { repeated } from './repeated.ts';
 import { until } from './until.ts';
 
 export interface ApiAnswer<Data = Order> {
@@ -89,10 +91,11 @@ export function createApiClient(origin: string, keys: KeyPair, environment: Envi
       command<PaymentSession>(order, 'payment-sessions', undefined, headers),
     session: ({ order_number }: OrderRef, sessionId: string) =>
       call<PaymentSession>('GET', `/orders/${order_number}/payment-sessions/${sessionId}`),
-    /** Creates an order and returns it. */
+    /** Creates an order and returns it. A busy machine may refuse it at first. */
     async create(overrides: Record<string, unknown> = {}, headers?: Record<string, string>) {
-      const { body } = await call('POST', '/orders', anOrder(overrides), headers);
-      return body.data;
+      const sent = { ...withKey(randomUUID()), ...headers };
+      const order = anOrder(overrides);
+      return (await repeated(() => call('POST', '/orders', order, sent))).body.data;
     },
     /** Calls a sandbox test helper that acts as the buyer. */
     help: (order: OrderRef, helper: string, body?: unknown) =>
