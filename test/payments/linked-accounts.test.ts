@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { MERCHANT_COMMANDS } from '../../src/main/admin/merchant.ts';
+import { MERCHANT_COMMANDS } from '../../src/main/admin/accounts.ts';
 import type { AdminService } from '../../src/main/admin/service.ts';
 import { requireMerchant } from '../../src/merchants/queries.ts';
 import type { Gateways } from '../../src/payments/gateway/gateways.ts';
@@ -38,7 +38,7 @@ async function approve(
   linkedAccount: string,
 ) {
   const { email } = await operatorUser(sql, 'admin');
-  const command = MERCHANT_COMMANDS.find(({ name }) => name === 'merchant approve');
+  const command = MERCHANT_COMMANDS['merchant approve'];
   const gateways = async () => deps.gateways;
   const dataBox = () => createSecretBox(SECRET_KEYS);
   const askSecrets = async () => [PASSWORD, codeOf(TOTP_SECRET)];
@@ -46,7 +46,7 @@ async function approve(
   const service = parts as unknown as AdminService;
   const alone = { as: email, 'break-glass': true, reason: 'An emergency' };
   const values = { merchant: merchantId, 'linked-account': linkedAccount, ...alone };
-  return command?.run(service, values as never);
+  return command.run(service, values as never);
 }
 
 /** A merchant that was approved with an account, which is at the gateway as `change` says. */

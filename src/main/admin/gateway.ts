@@ -6,42 +6,42 @@ import { checkGateway } from '../../payments/gateway/check-gateway.ts';
 import { runPilot } from '../../payments/gateway/gateway-pilot.ts';
 import type { GatewayRecord } from '../../payments/gateway/gateway-record.ts';
 import { recorded } from '../../payments/gateway/gateway-record.ts';
-import type { OpenedSession, PaymentGateway } from '../../payments/gateway/gateway.ts';
+import type { PaymentGateway } from '../../payments/gateway/gateway.ts';
 import type { OrderGateway } from '../../payments/gateway/gateways.ts';
 import { SetupError } from '../../setup-error.ts';
-import { UsageError } from '../process/command-line.ts';
-import type { AdminCommand } from './command.ts';
+import { flagOption, UsageError } from '../process/command-line.ts';
 import { defineCommand, ENVIRONMENT } from './command.ts';
 import type { AdminService } from './service.ts';
 import { blocks, quoted, table } from './text.ts';
 
 const GATEWAYS = GATEWAY_ADAPTERS.map(({ name }) => name);
 
-const checkCommand = defineCommand({
-  name: 'gateway check',
-  summary: 'Ask a gateway for all that the service needs of it',
-  notes: `It lists chargebacks and sessions, opens a payment session of INR 5 and closes it again, and asks for a linked
+export const GATEWAY_COMMANDS = {
+  'gateway check': defineCommand({
+    summary: 'Ask a gateway for all that the service needs of it',
+    notes: `It lists chargebacks and sessions, opens a payment session of INR 5 and closes it again, and asks for a linked
 account. Exit code 1 if something is missing. What else to do before going live: docs/go-live.md.
 --pilot moves money: it shows a payment session of INR 5 for you to pay, holds the payment for the linked account,
 releases it and refunds it. Each step is printed to standard error as it ends.`,
-  options: {
-    environment: ENVIRONMENT,
-    gateway: { help: 'The gateway', choices: GATEWAYS, required: true },
-    'linked-account': { value: 'ID', help: 'Also check this linked account (acc_…)' },
-    pilot: { flag: true, help: 'Then follow one payment of INR 5, with --linked-account' },
-    answers: {
-      value: 'FILE',
-      help: 'The new file for the answers of --pilot, without personal data',
-      fallback: 'gateway-pilot.json',
+    options: {
+      environment: ENVIRONMENT,
+      gateway: { help: 'The gateway', choices: GATEWAYS, required: true },
+      'linked-account': { value: 'ID', help: 'Also check this linked account (acc_…)' },
+      pilot: flagOption('Then follow one payment of INR 5, with --linked-account'),
+      answers: {
+        value: 'FILE',
+        help: 'The new file for the answers of --pilot, without personal data',
+        fallback: 'gateway-pilot.json',
+      },
     },
-  },
-  async run(service, { environment, gateway, pilot, answers, 'linked-account': linkedAccountId }) {
-    const at = { gateway, environment };
-    if (!pilot) return resultOf(at, await checkGateway(await open(service, at), linkedAccountId));
-    if (linkedAccountId === undefined) throw new UsageError('--pilot needs --linked-account ID');
-    return resultOf(at, await recordPilot(service, { ...at, linkedAccountId }, answers), answers);
-  },
-});
+    async run(service, { pilot, answers, 'linked-account': linkedAccountId, ...of }) {
+      const at = { gateway: of.gateway, environment: of.environment };
+      if (!pilot) return resultOf(at, await checkGateway(await open(service, at), linkedAccountId));
+      if (linkedAccountId === undefined) throw new UsageError('--pilot needs --linked-account ID');
+      return resultOf(at, await recordPilot(service, { ...at, linkedAccountId }, answers), answers);
+    },
+  }),
+};
 
 /** @param onAnswer receives each request with its answer. @throws SetupError if it is not configured */
 async function open(
@@ -79,9 +79,11 @@ async function recordPilot(
 ) {
   const { say } = service;
   const record: GatewayRecord = { ...about, checks: [], exchanges: [] };
-  const write = () => {
+  const write = (flag: 'w' | 'wx') =>
+    writeFileSync(file, `${JSON.stringify(record, null, 2)}\n`, { flag, mode: 0o600 });
+  const writeAgain = () => {
     try {
-      writeFileSync(file, textOf(record));
+      write('w');
     } catch (error) {
       // A full disk must not end the pilot between the hold and the refund.
       say(`${file} cannot be written: ${(error as Error).message}`);
@@ -89,37 +91,24 @@ async function recordPilot(
   };
   const port = await open(service, about, (exchange) => {
     record.exchanges.push(recorded(exchange));
-    write();
+    writeAgain();
   });
-  createFile(file, record);
-  return runPilot(port, {
-    linkedAccountId: about.linkedAccountId,
-    onOpened: (session) => say(invitation(session)),
-    onCheck(check) {
-      record.checks.push(check);
-      write();
-      say(lineOf(check));
-    },
-  });
-}
-
-const textOf = (record: GatewayRecord) => `${JSON.stringify(record, null, 2)}\n`;
-
-function createFile(file: string, record: GatewayRecord): void {
   try {
-    writeFileSync(file, textOf(record), { flag: 'wx', mode: 0o600 });
+    write('wx');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const problem = code === 'EEXIST' ? 'exists already' : `cannot be created (${code})`;
     throw new SetupError(`${file} ${problem}: name another file with --answers`, { cause: error });
   }
+  return runPilot(port, {
+    linkedAccountId: about.linkedAccountId,
+    onOpened: ({ pageUrl, upiIntent }) =>
+      say(`Pay INR 5 by UPI within 15 minutes:\n${quoted(`${pageUrl}\n${upiIntent}`)}`),
+    onCheck(check) {
+      record.checks.push(check);
+      writeAgain();
+      const { what, isOk, found } = check;
+      say((isOk ? 'ok    ' : 'FAILED') + quoted(`${what}: ${found}`));
+    },
+  });
 }
-
-const lineOf = ({ what, isOk, found }: GatewayCheck) =>
-  (isOk ? 'ok    ' : 'FAILED') + quoted(`${what}: ${found}`);
-
-const invitation = ({ pageUrl, upiIntent }: OpenedSession) =>
-  `Pay INR 5 by UPI within 15 minutes:\n${quoted(`${pageUrl}\n${upiIntent}`)}`;
-
-/** The commands for payment gateways. */
-export const GATEWAY_COMMANDS: readonly AdminCommand[] = [checkCommand];

@@ -5,18 +5,13 @@ import type { Difference } from '../../orders/wake/compare-orders.ts';
 import { listDifferences } from '../../orders/wake/compare-orders.ts';
 import type { GatewayComparison } from '../../payments/reconcile/compare-gateway.ts';
 import { compareWithGateway } from '../../payments/reconcile/compare-gateway.ts';
-import type { AdminCommand } from './command.ts';
+import { flagOption } from '../process/command-line.ts';
 import { defineCommand } from './command.ts';
 import type { AdminService } from './service.ts';
-import { isTemporalError, temporalLineOf } from './service.ts';
+import { temporalLineOf } from './service.ts';
 import { blocks, facts, table } from './text.ts';
 
 const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
-
-function verdictOf({ ok, faultCount }: Verification): string {
-  if (ok) return 'The ledger is sound: it sums to zero, and agrees with every order and payment.';
-  return `The ledger is not sound: ${counted(faultCount, 'fault')}.`;
-}
 
 /** The accounts of each environment that are not empty, followed by their sum. */
 function accountsOf({ accounts, sums }: Verification) {
@@ -27,58 +22,63 @@ function accountsOf({ accounts, sums }: Verification) {
   ]);
 }
 
-async function askGateway(service: AdminService): Promise<GatewayComparison> {
-  return compareWithGateway({ sql: service.sql, gateways: await service.gateways() });
+/** The figures of the comparison with the gateway, and its verdict. */
+function comparisonTexts({ faults, notAsked, ...counts }: GatewayComparison) {
+  const { faultCount } = counts;
+  const verdict =
+    faultCount === 0
+      ? 'The gateway agrees on every compared payment.'
+      : `The gateway differs: ${counted(faultCount, 'figure')}.`;
+  return { figures: blocks(facts({ gateway: counts }), table(faults), table(notAsked)), verdict };
 }
 
-function comparisonText({ faults, notAsked, ...counts }: GatewayComparison): string {
-  return blocks(facts({ gateway: counts }), table(faults), table(notAsked));
-}
-
-function gatewayVerdictOf({ faultCount }: GatewayComparison): string {
-  if (faultCount === 0) return 'The gateway agrees on every compared payment.';
-  return `The gateway differs: ${counted(faultCount, 'figure')}.`;
-}
-
-const verifyCommand = defineCommand({
-  name: 'ledger verify',
-  summary: 'Verify that the ledger adds up and each open order has a workflow',
-  notes: `Exit 1 if not. It sums every account, compares the ledger with every order, captured payment and surplus refund
+export const LEDGER_COMMANDS = {
+  'ledger verify': defineCommand({
+    summary: 'Verify that the ledger adds up and each open order has a workflow',
+    notes: `Exit 1 if not. It sums every account, compares the ledger with every order, captured payment and surplus refund
 in one snapshot, and records the result as a proof; a fault raises the alert ledger_fault. Then it checks that each
 order that is not final has a running workflow. It changes no order and no line. With --gateway it also compares what
 was captured, refunded, released and held with the gateway's own figures, with two calls for each payment of an order
 that is open or ended within a week. Of an order that is settled outside, it checks that the gateway has not moved the
 money as well.`,
-  options: {
-    gateway: { flag: true, help: "Also compare with the gateway's own figures" },
-  },
-  async run(service, { gateway }) {
-    const ledger = await proveLedger(service);
-    const { openOrderCount, notCompared, faults: missing, failed } = await askTemporal(service);
-    const verification = {
-      ...ledger,
-      ok: ledger.ok && missing.length === 0,
-      faultCount: ledger.faultCount + missing.length,
-      // If Temporal has lost its data, every order has a fault.
-      faults: [...ledger.faults, ...missing.slice(0, MAX_NAMED)],
-    };
-    const { ok, faultCount: _, ...figures } = verification;
-    const compared = gateway ? await askGateway(service) : undefined;
-    const withTemporal = { 'Open orders compared with Temporal': openOrderCount };
-    const text = blocks(
-      table(accountsOf(verification)),
-      facts({ ...figures, ...(notCompared === null && withTemporal) }),
-      compared && comparisonText(compared),
-      table(verification.faults),
-      notCompared,
-      verdictOf(verification),
-      compared && gatewayVerdictOf(compared),
-    );
-    const data = { ...verification, workflows: { openOrderCount, notCompared }, gateway: compared };
-    const differs = compared !== undefined && compared.faultCount + compared.notAskedCount > 0;
-    return { data, text, failed: !ok || failed || differs };
-  },
-});
+    options: { gateway: flagOption("Also compare with the gateway's own figures") },
+    async run(service, { gateway }) {
+      const ledger = await proveLedger(service);
+      const { openOrderCount, notCompared, faults: missing, failed } = await askTemporal(service);
+      const verification = {
+        ...ledger,
+        ok: ledger.ok && missing.length === 0,
+        faultCount: ledger.faultCount + missing.length,
+        // If Temporal has lost its data, every order has a fault.
+        faults: [...ledger.faults, ...missing.slice(0, MAX_NAMED)],
+      };
+      const { ok, faultCount, ...figures } = verification;
+      const compared = gateway
+        ? await compareWithGateway({ sql: service.sql, gateways: await service.gateways() })
+        : undefined;
+      const comparison = compared && comparisonTexts(compared);
+      const withTemporal = { 'Open orders compared with Temporal': openOrderCount };
+      const text = blocks(
+        table(accountsOf(verification)),
+        facts({ ...figures, ...(notCompared === null && withTemporal) }),
+        comparison?.figures,
+        table(verification.faults),
+        notCompared,
+        ok
+          ? 'The ledger is sound: it sums to zero, and agrees with every order and payment.'
+          : `The ledger is not sound: ${counted(faultCount, 'fault')}.`,
+        comparison?.verdict,
+      );
+      const data = {
+        ...verification,
+        workflows: { openOrderCount, notCompared },
+        gateway: compared,
+      };
+      const differs = compared !== undefined && compared.faultCount + compared.notAskedCount > 0;
+      return { data, text, failed: !ok || failed || differs };
+    },
+  }),
+};
 
 /** The maximum number of orders without a workflow that are listed. */
 const MAX_NAMED = 100;
@@ -107,16 +107,13 @@ async function askTemporal(service: AdminService) {
     await client.withDeadline(Date.now() + ANSWER_TIMEOUT_MS, () =>
       client.workflowService.getSystemInfo({}),
     );
-    const { compared: openOrderCount, differences } = await listDifferences({
-      sql,
-      log,
-      workflows,
-    });
+    const { compared, differences } = await listDifferences({ sql, log, workflows });
     const faults = differences.flatMap(faultsOf);
-    return { openOrderCount, faults, notCompared: null, failed: false };
+    return { openOrderCount: compared, faults, notCompared: null, failed: false };
   } catch (error) {
-    if (!isTemporalError(error)) throw error;
-    return without(temporalLineOf(error));
+    const line = temporalLineOf(error);
+    if (line === undefined) throw error;
+    return without(line);
   }
 }
 
@@ -128,6 +125,3 @@ function faultsOf(difference: Difference): LedgerFault[] {
   const fault = `${difference.status}, but ${why}: run admin order recover`;
   return [{ rule: 'workflow', subject, fault }];
 }
-
-/** The commands for the ledger. */
-export const LEDGER_COMMANDS: readonly AdminCommand[] = [verifyCommand];

@@ -4,44 +4,43 @@ import { OrderNotNotifiedError } from '../../payments/settlement/settle-outside.
 import { REFUSED } from '../../proposals/queries.ts';
 import { ConfigError } from '../../settings.ts';
 import { SetupError } from '../../setup-error.ts';
-import { ALERT_COMMANDS } from './alert.ts';
-import { asksForHelp, parseArguments, UsageError } from '../process/command-line.ts';
-import type { AdminCommand } from './command.ts';
-import { helpOfAll, helpOfOne, IMAGE_PROGRAM, JSON_OPTION } from './command.ts';
-import { ERASE_COMMANDS } from './erase.ts';
+import { asksForHelp, flagOption, helpOf } from '../process/command-line.ts';
+import { parseArguments, UsageError } from '../process/command-line.ts';
+import { MERCHANT_COMMANDS, OPERATOR_COMMANDS } from './accounts.ts';
+import type { AdminCommand, AdminCommands } from './command.ts';
 import { GATEWAY_COMMANDS } from './gateway.ts';
-import { KEYS_COMMANDS } from './keys.ts';
 import { LEDGER_COMMANDS } from './ledger.ts';
-import { MERCHANT_COMMANDS } from './merchant.ts';
-import { OPERATOR_COMMANDS } from './operator.ts';
 import { ORDER_ACTIONS } from './order-actions.ts';
-import { ORDER_COMMANDS } from './order.ts';
+import { ERASE_COMMANDS, ORDER_COMMANDS } from './order.ts';
 import type { AdminIo, AdminProgram } from './service.ts';
-import {
-  createAdminService,
-  isTemporalError,
-  NotConfirmedError,
-  temporalLineOf,
-} from './service.ts';
+import { createAdminService, temporalLineOf } from './service.ts';
 import { facts } from './text.ts';
+import { ALERT_COMMANDS, KEYS_COMMANDS, WORKER_COMMANDS } from './upkeep.ts';
 import { WEBHOOK_COMMANDS } from './webhook.ts';
-import { WORKER_COMMANDS } from './worker.ts';
 
 /** The commands as the help lists them. */
 const GROUPS = {
-  Orders: [...ORDER_COMMANDS, ...ORDER_ACTIONS, ...ERASE_COMMANDS],
-  'Merchants and operators': [...MERCHANT_COMMANDS, ...OPERATOR_COMMANDS],
+  Orders: { ...ORDER_COMMANDS, ...ORDER_ACTIONS, ...ERASE_COMMANDS },
+  'Merchants and operators': { ...MERCHANT_COMMANDS, ...OPERATOR_COMMANDS },
   Webhooks: WEBHOOK_COMMANDS,
-  'The service': [
+  'The service': {
     ...LEDGER_COMMANDS,
     ...ALERT_COMMANDS,
     ...GATEWAY_COMMANDS,
     ...WORKER_COMMANDS,
     ...KEYS_COMMANDS,
-  ],
-} as const satisfies Record<string, readonly AdminCommand[]>;
+  },
+};
 
-const COMMANDS: readonly AdminCommand[] = Object.values(GROUPS).flat();
+const COMMANDS = new Map(
+  Object.values<AdminCommands>(GROUPS).flatMap(Object.entries<AdminCommand>),
+);
+
+/** The program of the image, which has no npm. */
+const IMAGE_PROGRAM: AdminProgram = {
+  call: 'node src/main/admin.ts',
+  uses: "The commands use the service of this process's environment: docs/settings.md.",
+};
 
 /** The output and exit code of a command: 1 if it was refused or has failed, 2 if it was typed wrong. */
 export interface Printed {
@@ -61,10 +60,8 @@ export async function adminMain(
   program: AdminProgram = IMAGE_PROGRAM,
 ): Promise<void> {
   const say = (line: string) => void process.stderr.write(`${line}\n`);
-  const { stdout, stderr, exitCode } = await runAdmin(process.argv.slice(2), findSettings, {
-    program,
-    say,
-  });
+  const args = process.argv.slice(2);
+  const { stdout, stderr, exitCode } = await runAdmin(args, findSettings, { program, say });
   // A reader that closes the pipe early, such as head, is not an error.
   process.stdout.on('error', () => undefined);
   if (stderr !== '') process.stderr.write(`${stderr}\n`);
@@ -85,52 +82,64 @@ export async function runAdmin(
   io: AdminIo = {},
 ): Promise<Printed> {
   const [noun, verb, ...rest] = args;
-  const command = COMMANDS.find(({ name }) => name === `${noun} ${verb}`);
+  const name = `${noun} ${verb}`;
+  const command = COMMANDS.get(name);
+  const program = io.program ?? IMAGE_PROGRAM;
+  const helped = (stdout: string): Printed => ({ stdout, stderr: '', exitCode: 0 });
   try {
-    if (!command) return { stdout: helpFor(noun, verb, io), stderr: '', exitCode: 0 };
-    return await run(command, rest, findSettings, io);
-  } catch (error) {
-    if (!(error instanceof UsageError)) {
-      return { stdout: '', stderr: lineOf(error), exitCode: 1 };
+    if (!command) return helped(helpFor(program, noun, verb));
+    const { summary, notes } = command;
+    const options = { ...command.options, json: flagOption('Print one JSON document') };
+    const usage = `${program.call} ${name}`;
+    if (asksForHelp(rest)) return helped(helpOf({ usage, does: `${summary}.`, options, notes }));
+    const { json, ...own } = parseArguments(options, rest).values;
+    const service = createAdminService(findSettings(), io);
+    try {
+      const { data, text, failed } = await command.run(service, own as never);
+      const stdout = json ? JSON.stringify(data, null, 2) : (text ?? facts(data));
+      return { stdout, stderr: '', exitCode: failed ? 1 : 0 };
+    } finally {
+      await service.close();
     }
-    const subject = command ? `admin ${command.name}` : 'admin';
+  } catch (error) {
+    if (!(error instanceof UsageError)) return { stdout: '', stderr: lineOf(error), exitCode: 1 };
+    const subject = command ? `admin ${name}` : 'admin';
     const help = `--help lists the ${command ? 'options' : 'commands'}`;
     return { stdout: '', stderr: `${subject}: ${error.message}; ${help}`, exitCode: 2 };
   }
 }
 
-async function run(
-  command: AdminCommand,
-  args: readonly string[],
-  findSettings: () => NodeJS.ProcessEnv,
-  io: AdminIo,
-): Promise<Printed> {
-  if (asksForHelp(args))
-    return { stdout: helpOfOne(command, programOf(io)), stderr: '', exitCode: 0 };
-  const { values } = parseArguments({ ...command.options, ...JSON_OPTION }, args);
-  const { json, ...own } = values;
-  const service = createAdminService(findSettings(), io);
-  try {
-    const { data, text, failed = false } = await command.run(service, own as never);
-    const stdout = json ? JSON.stringify(data, null, 2) : (text ?? facts(data));
-    return { stdout, stderr: '', exitCode: failed ? 1 : 0 };
-  } finally {
-    await service.close();
-  }
+/** The help of commands that belong together: their name, and one line for each command. */
+function helpOfAll(
+  groups: Readonly<Record<string, AdminCommands>>,
+  { call, uses }: AdminProgram,
+): string {
+  const names = Object.values(groups).flatMap((group) => Object.keys(group));
+  const width = Math.max(...names.map((name) => name.length));
+  const lines = Object.entries(groups).flatMap(([title, group]) => [
+    title,
+    ...Object.entries(group).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`),
+  ]);
+  return `Usage: ${call} <command> [options]
+
+${lines.join('\n')}
+
+<command> --help lists its options; --json prints one JSON document.
+${uses}`;
 }
 
-const programOf = ({ program = IMAGE_PROGRAM }: AdminIo) => program;
+const HELP = ['--help', '-h', 'help'];
 
 /** The requested help. @throws UsageError if no help was requested */
-function helpFor(noun: string | undefined, verb: string | undefined, io: AdminIo): string {
-  const isHelp = (word: string | undefined) =>
-    word === '--help' || word === '-h' || word === 'help';
-  if (isHelp(noun)) return helpOfAll(GROUPS, programOf(io));
-  const ofNoun = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `));
-  if (ofNoun.length > 0 && isHelp(verb)) return helpOfAll({ [`${noun}`]: ofNoun }, programOf(io));
-  const typed = [noun, verb].filter((word) => word !== undefined).join(' ');
-  if (typed === '') throw new UsageError('no command was given');
-  const known = ofNoun.map(({ name }) => name).join(', ');
+function helpFor(program: AdminProgram, noun = '', verb = ''): string {
+  if (HELP.includes(noun)) return helpOfAll(GROUPS, program);
+  const ofNoun = [...COMMANDS].filter(([name]) => name.startsWith(`${noun} `));
+  if (ofNoun.length > 0 && HELP.includes(verb)) {
+    return helpOfAll({ [noun]: Object.fromEntries(ofNoun) }, program);
+  }
+  if (noun === '') throw new UsageError('no command was given');
+  const known = ofNoun.map(([name]) => name).join(', ');
+  const typed = `${noun} ${verb}`.trim();
   throw new UsageError(`there is no command ${typed}${known === '' ? '' : `, only ${known}`}`);
 }
 
@@ -144,7 +153,6 @@ const EXPECTED = [
   SetupError,
   ConfigError,
   OrderNotNotifiedError,
-  NotConfirmedError,
   GatewayUnavailable,
   GatewayRefused,
 ] as const;
@@ -159,5 +167,5 @@ function lineOf(error: unknown): string {
   if (code === REFUSED) return message;
   if (code === UNDEFINED_TABLE)
     return 'The database has no schema yet: node src/main/migrate.ts makes it';
-  return isTemporalError(error) ? temporalLineOf(error) : `Unexpected: ${message}`;
+  return temporalLineOf(error) ?? `Unexpected: ${message}`;
 }

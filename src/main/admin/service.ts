@@ -6,20 +6,15 @@ import { pino } from 'pino';
 import { loadConfig, required } from '../../config.ts';
 import type { Actor } from '../../db/actor.ts';
 import { connectDatabase } from '../../db/client.ts';
+import { DomainError } from '../../domain/index.ts';
 import type { GatewayOptions } from '../../payments/gateway/adapter.ts';
 import type { Gateways } from '../../payments/gateway/gateways.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 
-/** The timeout of one gateway call. */
 const GATEWAY_TIMEOUT_MS = 10_000;
 /** Long, because `ledger verify` reads every order. */
 const STATEMENT_TIMEOUT_MS = 30 * 60_000;
-
-/** The operator did not confirm; nothing was changed. */
-export class NotConfirmedError extends Error {
-  override readonly name = 'NotConfirmedError';
-}
 
 function actorOf(): string {
   try {
@@ -34,19 +29,20 @@ function actorOf(): string {
  * Shows the consequences of a command on the operator's terminal and asks for confirmation. In a script, which has no
  * terminal, it does nothing.
  *
+ * @param isYes whether the operator has typed `--yes`: nothing is asked
  * @param describe returns the consequences as text
- * @throws NotConfirmedError unless the operator answers yes
+ * @throws DomainError `BAD_REQUEST` unless the operator answers yes
  */
-async function confirmOnTerminal(describe: () => Promise<string>): Promise<void> {
+async function confirmOnTerminal(isYes: boolean, describe: () => Promise<string>): Promise<void> {
   // The question goes to standard error: standard output is the command's result.
   const { stdin: input, stderr: output } = process;
-  if (!input.isTTY || !output.isTTY) return;
+  if (isYes || !input.isTTY || !output.isTTY) return;
   const question = `${await describe()}\n\nContinue? [y/N] `;
   const lines = createInterface({ input, output });
   const ended = new Promise<''>((resolve) => lines.once('close', () => resolve('')));
   try {
     const answer = await Promise.race([lines.question(question), ended]);
-    if (!/^y(es)?$/i.test(answer.trim())) throw new NotConfirmedError('Nothing was done');
+    if (!/^y(es)?$/i.test(answer.trim())) throw new DomainError('BAD_REQUEST', 'Nothing was done');
   } finally {
     lines.close();
   }
@@ -74,7 +70,11 @@ async function askSecrets(names: readonly string[]): Promise<string[]> {
       if (isTerminal) stderr.write(`${name}: `);
       const { value, done } = await iterator.next();
       if (isTerminal) stderr.write('\n');
-      if (done) throw new NotConfirmedError(`Nothing was done: no ${name.toLowerCase()} was given`);
+      if (done)
+        throw new DomainError(
+          'BAD_REQUEST',
+          `Nothing was done: no ${name.toLowerCase()} was given`,
+        );
       secrets.push(value);
     }
     return secrets;
@@ -160,13 +160,14 @@ export function createAdminService(env: NodeJS.ProcessEnv, io: AdminIo) {
  * True for a gRPC error, bare or wrapped by Temporal's client. It does not use the client's own
  * check, because loading the client is slow.
  */
-export function isTemporalError(error: unknown): error is Error {
+function isTemporalError(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   const hasStatus = 'code' in error && typeof error.code === 'number';
   return hasStatus || error.name === 'ServiceError' || isTemporalError(error.cause);
 }
 
-/** The line to print for a Temporal error. */
-export function temporalLineOf(error: Error): string {
+/** The line to print for an error of Temporal; undefined for another error. */
+export function temporalLineOf(error: unknown): string | undefined {
+  if (!isTemporalError(error)) return undefined;
   return `Temporal cannot be reached: ${error.message.split('\n')[0] ?? ''}`;
 }

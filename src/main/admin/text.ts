@@ -58,12 +58,7 @@ export function table<Row extends object>(
 }
 
 /** Formats the rows of a listing, which says so if there are none. */
-export function list<Row extends object>(
-  rows: readonly Row[],
-  names?: readonly (keyof Row & string)[],
-): string {
-  return table(rows, names) || 'None.';
-}
+export const list: typeof table = (rows, names) => table(rows, names) || 'None.';
 
 /** The names and texts of a record's values. Absent values and lists are omitted, a record's own are among them. */
 function pairsOf(record: object): [name: string, text: string][] {
@@ -104,9 +99,4 @@ export function quoted(text: string): string {
     .split('\n')
     .map((line) => `  ${line}`)
     .join('\n');
-}
-
-/** The hint that a list is incomplete; false if it is complete. */
-export function moreHint(hasMore: boolean): string | false {
-  return hasMore && 'There are more: narrow the search, or raise --limit.';
 }

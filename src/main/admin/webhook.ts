@@ -5,7 +5,6 @@ import type { ManualRetryDeps, RetryOutcome } from '../../webhooks/resend/manual
 import { DELIVERY_STATES } from '../../webhooks/schedule/attempt-log.ts';
 import { createUrlCheck } from '../compose/webhook-rules.ts';
 import { TIME } from '../process/command-line.ts';
-import type { AdminCommand } from './command.ts';
 import { ANY_ENVIRONMENT, ANY_MERCHANT, defineCommand, ENVIRONMENT } from './command.ts';
 import { LIMIT, MERCHANT } from './command.ts';
 import { deliveryRow, outcomeOf } from './order.ts';
@@ -13,25 +12,6 @@ import type { AdminService } from './service.ts';
 import { blocks, facts, list, quoted, table, timeText } from './text.ts';
 
 const SHOWN_ONCE = 'The secret is shown only once. Its prefix whsec_ is part of the signing key.';
-
-const setCommand = defineCommand({
-  name: 'webhook set',
-  summary: 'Set the webhook URL; the first time, the secret is made and shown',
-  notes: `Production accepts https only. Localhost, private addresses and cloud metadata are refused; a host name that
-does not resolve is saved with a warning.`,
-  options: {
-    merchant: MERCHANT,
-    environment: ENVIRONMENT,
-    url: { value: 'URL', help: 'The URL of the endpoint', required: true },
-  },
-  async run(service, { merchant, environment, url }) {
-    const { sql, actor, config } = service;
-    const deps = { sql, actor, secretBox: service.secretBox(), checkUrl: createUrlCheck(config) };
-    const { secret, warning } = await saveWebhookUrl(deps, merchant, environment, url);
-    const data = { merchantId: merchant, environment, url, secret, warning };
-    return { data, text: blocks(facts(data), secret && SHOWN_ONCE) };
-  },
-});
 
 const OUTCOMES = {
   delivered: 'The endpoint accepted it: DELIVERED.',
@@ -47,97 +27,98 @@ async function retryDeps(service: AdminService): Promise<ManualRetryDeps> {
   return { sql, actor, retries: createDeliveryRetries(await service.temporal()) };
 }
 
-const listCommand = defineCommand({
-  name: 'delivery list',
-  summary: 'List webhook deliveries with every attempt, the newest first',
-  options: {
-    merchant: ANY_MERCHANT,
-    environment: ANY_ENVIRONMENT,
-    order: { value: 'N', help: 'Only of this order' },
-    state: {
-      help: 'Only deliveries in this state',
-      choices: DELIVERY_STATES,
+export const WEBHOOK_COMMANDS = {
+  'webhook set': defineCommand({
+    summary: 'Set the webhook URL; the first time, the secret is made and shown',
+    notes: `Production accepts https only. Localhost, private addresses and cloud metadata are refused; a host name that
+does not resolve is saved with a warning.`,
+    options: {
+      merchant: MERCHANT,
+      environment: ENVIRONMENT,
+      url: { value: 'URL', help: 'The URL of the endpoint', required: true },
     },
-    limit: { ...LIMIT, fallback: 1000 },
-  },
-  async run({ sql }, { merchant: merchantId, environment, order: orderNumber, state, limit }) {
-    const filter = { merchantId, environment, orderNumber, state };
-    const data = await listDeliveries(sql, filter, limit);
-    const text = list(data.map(deliveryRow));
-    return { data, text };
-  },
-});
-
-const showDeliveryCommand = defineCommand({
-  name: 'delivery show',
-  summary: 'Show one delivery, with the response to each attempt',
-  options: { delivery: DELIVERY },
-  async run({ sql }, { delivery: deliveryId }) {
-    const data = await showDelivery(sql, deliveryId);
-    const { attempts: _, ...delivery } = data;
-    const attempts = data.attempts.map((attempt) => {
-      const { at, kind, url, durationMs, answer } = attempt;
-      const line = `${timeText(at)} ${kind} ${url}: ${outcomeOf(attempt)} (${durationMs} ms)`;
-      return answer ? `${line}\n${quoted(answer)}` : line;
-    });
-    return { data, text: blocks(facts(delivery), ...attempts) };
-  },
-});
-
-const retryCommand = defineCommand({
-  name: 'delivery retry',
-  summary: 'Make one attempt of a delivery now, whatever its state',
-  notes: `The attempt does not count as one of the five. Success makes the delivery DELIVERED and ends its schedule;
+    async run(service, { merchant, environment, url }) {
+      const { sql, actor, config } = service;
+      const deps = { sql, actor, secretBox: service.secretBox(), checkUrl: createUrlCheck(config) };
+      const { secret, warning } = await saveWebhookUrl(deps, merchant, environment, url);
+      const data = { merchantId: merchant, environment, url, secret, warning };
+      return { data, text: blocks(facts(data), secret && SHOWN_ONCE) };
+    },
+  }),
+  'delivery list': defineCommand({
+    summary: 'List webhook deliveries with every attempt, the newest first',
+    options: {
+      merchant: ANY_MERCHANT,
+      environment: ANY_ENVIRONMENT,
+      order: { value: 'N', help: 'Only of this order' },
+      state: { help: 'Only deliveries in this state', choices: DELIVERY_STATES },
+      limit: { ...LIMIT, fallback: 1000 },
+    },
+    async run({ sql }, { merchant: merchantId, environment, order: orderNumber, state, limit }) {
+      const filter = { merchantId, environment, orderNumber, state };
+      const data = await listDeliveries(sql, filter, limit);
+      const rows = data.map((delivery) => {
+        const { deliveryId, ...more } = deliveryRow(delivery);
+        return { deliveryId, orderNumber: delivery.orderNumber, ...more };
+      });
+      return { data, text: list(rows) };
+    },
+  }),
+  'delivery show': defineCommand({
+    summary: 'Show one delivery, with the response to each attempt',
+    options: { delivery: DELIVERY },
+    async run({ sql }, { delivery: deliveryId }) {
+      const data = await showDelivery(sql, deliveryId);
+      const { attempts: _, ...delivery } = data;
+      const attempts = data.attempts.map((attempt) => {
+        const { at, kind, url, durationMs, answer } = attempt;
+        const line = `${timeText(at)} ${kind} ${url}: ${outcomeOf(attempt)} (${durationMs} ms)`;
+        return answer ? `${line}\n${quoted(answer)}` : line;
+      });
+      return { data, text: blocks(facts(delivery), ...attempts) };
+    },
+  }),
+  'delivery retry': defineCommand({
+    summary: 'Make one attempt of a delivery now, whatever its state',
+    notes: `The attempt does not count as one of the five. Success makes the delivery DELIVERED and ends its schedule;
 failure changes nothing. Refused while another attempt of the delivery runs. Exit 1 if the endpoint did not accept it.`,
-  options: { delivery: DELIVERY },
-  async run(service, { delivery: deliveryId }) {
-    const result = await retryDelivery(await retryDeps(service), deliveryId);
-    const reason = result.outcome === 'refused' ? result.reason : null;
-    const data = { deliveryId, outcome: result.outcome, reason };
-    const text = [OUTCOMES[result.outcome], reason].filter(Boolean).join(' ');
-    return { data, text, failed: result.outcome === 'refused' };
-  },
-});
-
-const retryFailedCommand = defineCommand({
-  name: 'delivery retry-failed',
-  summary: 'Retry every delivery that has failed since a time, a few at once',
-  notes: 'Exit 1 if an endpoint did not accept a delivery, or a delivery could not be retried.',
-  options: {
-    since: {
-      value: 'ISO',
-      as: TIME,
-      help: 'The time, such as 2026-11-20T08:00:00Z',
-      required: true,
+    options: { delivery: DELIVERY },
+    async run(service, { delivery: deliveryId }) {
+      const result = await retryDelivery(await retryDeps(service), deliveryId);
+      const reason = result.outcome === 'refused' ? result.reason : null;
+      const data = { deliveryId, outcome: result.outcome, reason };
+      const text = [OUTCOMES[result.outcome], reason].filter(Boolean).join(' ');
+      return { data, text, failed: result.outcome === 'refused' };
     },
-    merchant: ANY_MERCHANT,
-    environment: ANY_ENVIRONMENT,
-  },
-  async run(service, { since, merchant: merchantId, environment }) {
-    const filter = { merchantId, environment };
-    const deliveries = await retryFailedSince(await retryDeps(service), since, filter);
-    const countOf = (outcome: string) => deliveries.filter((one) => one.outcome === outcome).length;
-    const data = {
-      delivered: countOf('delivered'),
-      refused: countOf('refused'),
-      started: countOf('started'),
-      notRetried: countOf('not_retried'),
-      deliveries,
-    };
-    const summary = `${deliveries.length} retried: ${data.delivered} delivered, ${data.refused} refused.`;
-    return {
-      data,
-      text: blocks(table(deliveries), summary),
-      failed: data.refused + data.notRetried > 0,
-    };
-  },
-});
-
-/** The commands for webhook URLs and deliveries. */
-export const WEBHOOK_COMMANDS: readonly AdminCommand[] = [
-  setCommand,
-  listCommand,
-  showDeliveryCommand,
-  retryCommand,
-  retryFailedCommand,
-];
+  }),
+  'delivery retry-failed': defineCommand({
+    summary: 'Retry every delivery that has failed since a time, a few at once',
+    notes: 'Exit 1 if an endpoint did not accept a delivery, or a delivery could not be retried.',
+    options: {
+      since: {
+        value: 'ISO',
+        as: TIME,
+        help: 'The time, such as 2026-11-20T08:00:00Z',
+        required: true,
+      },
+      merchant: ANY_MERCHANT,
+      environment: ANY_ENVIRONMENT,
+    },
+    async run(service, { since, merchant: merchantId, environment }) {
+      const filter = { merchantId, environment };
+      const deliveries = await retryFailedSince(await retryDeps(service), since, filter);
+      const countOf = (outcome: string) =>
+        deliveries.filter((one) => one.outcome === outcome).length;
+      const data = {
+        delivered: countOf('delivered'),
+        refused: countOf('refused'),
+        started: countOf('started'),
+        notRetried: countOf('not_retried'),
+        deliveries,
+      };
+      const summary = `${deliveries.length} retried: ${data.delivered} delivered, ${data.refused} refused.`;
+      const failed = data.refused + data.notRetried > 0;
+      return { data, text: blocks(table(deliveries), summary), failed };
+    },
+  }),
+};
