@@ -131,6 +131,36 @@ export function definePage<
   };
 }
 
+/**
+ * Declares pages as {@link definePage} does, for each of the audiences, before the service is known: what is declared
+ * is called with the context of the pages and with `Deps`, which the handler receives as well.
+ */
+export const pagesOf =
+  <Deps, A extends Audience>(...audiences: readonly A[]) =>
+  <
+    P extends ObjectSchema | undefined = undefined,
+    Q extends ObjectSchema | undefined = undefined,
+    B extends z.ZodType | undefined = undefined,
+  >(
+    at: `${'GET' | 'POST'} /${string}`,
+    options: PageOptions<A, P, Q, B> = {},
+  ) => ({
+    handledBy:
+      (
+        handler: (
+          request: PageRequest<A, P, Q, B>,
+          deps: Deps,
+          context: PageContext,
+        ) => Promise<PageReply>,
+      ) =>
+      (context: PageContext, deps: Deps): Route[] =>
+        audiences.flatMap((audience) =>
+          definePage(context, audience, at, options).handledBy((request) =>
+            handler(request, deps, context),
+          ),
+        ),
+  });
+
 function routeFacts(
   context: PageContext,
   { method, bodyType }: Pick<Route, 'method' | 'bodyType'>,

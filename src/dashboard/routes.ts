@@ -67,22 +67,29 @@ export interface Dashboard {
 }
 
 const PAGES = {
-  anyone: [signUpPages, logInPages, confirmPages, linkPages],
-  account: [accountPages, passwordPages, twoFactorPages],
-  orders: [homePage, ...listPages, orderPages, merchantDisputePages, ...statementPages],
+  accounts: [
+    ...signUpPages,
+    ...logInPages,
+    ...confirmPages,
+    ...linkPages,
+    ...accountPages,
+    ...passwordPages,
+    ...twoFactorPages,
+  ],
+  orders: [homePage, ...listPages, ...orderPages, merchantDisputePages, ...statementPages],
   settings: [...keyPages, ...webhookPages, ...deliveryListPages, ...deliveryPages],
-  onboarding: [...reviewPages, detailPages, ...documentPages],
+  onboarding: [...reviewPages, ...detailPages, ...documentPages],
   operator: [
     workQueuePage,
-    alertPages,
+    ...alertPages,
     orderSearchPage,
     orderPage,
     deliveryRetry,
     actionPages,
-    disputePages,
+    ...disputePages,
     ledgerPage,
-    auditPages,
-    proposalPages,
+    ...auditPages,
+    ...proposalPages,
   ],
   merchants: [merchantListPage, ...merchantPages],
 };
@@ -96,22 +103,21 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
   const pathPrefix = new URL(deps.pages.publicBaseUrl).pathname.replace(/\/$/, '');
   const { files, routes } = createFiles(pathPrefix);
   const context: PageContext = { ...deps.pages, files, pathPrefix, pages: new Map() };
+  const { accounts, operator: proposals, settings } = deps;
+  const { notices } = settings;
+  const operators = { accounts, proposals };
   const all = [
     ...landingPage(context, deps.site),
     ...startPage(context),
-    ...PAGES.anyone.flatMap((pages) => pages(context, deps.accounts)),
-    ...mailPages(context, deps.accounts, deps.settings.notices),
-    ...PAGES.account.flatMap((pages) => [
-      ...pages(context, deps.accounts, 'merchant'),
-      ...pages(context, deps.accounts, 'operator'),
-    ]),
+    ...PAGES.accounts.flatMap((pages) => pages(context, deps.accounts)),
+    ...mailPages.flatMap((pages) => pages(context, { ...deps.accounts, notices })),
     ...PAGES.orders.flatMap((pages) => pages(context, deps.orders)),
     ...questionPages(context),
     ...PAGES.settings.flatMap((pages) => pages(context, deps.settings)),
     ...PAGES.onboarding.flatMap((pages) => pages(context, deps.onboarding)),
     ...PAGES.operator.flatMap((pages) => pages(context, deps.operator)),
     ...PAGES.merchants.flatMap((pages) => pages(context, deps.onboarding)),
-    ...operatorAccountPages(context, deps.accounts, deps.operator),
+    ...operatorAccountPages.flatMap((pages) => pages(context, operators)),
     ...routes,
   ];
   assertActsHaveRules(all);

@@ -1,7 +1,7 @@
 import Bowser from 'bowser';
 import { h } from 'preact';
 import { z } from 'zod';
-import type { AccountDeps, ListedSession, SignedInUser } from '../../accounts/public.ts';
+import type { ListedSession, SignedInUser } from '../../accounts/public.ts';
 import {
   endOtherSessions,
   endSession,
@@ -9,17 +9,13 @@ import {
   noticeMail,
   readTwoFactor,
 } from '../../accounts/public.ts';
-import type { Route } from '../../http/define-route.ts';
 import { errorOf } from '../../http/responses/errors.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
 import { hidden, submit } from '../view/fields.ts';
 import { doneNotice, facts, moment, notice, setting, tag, wordsOf } from '../view/parts.ts';
 import { dataTable } from '../view/table.ts';
 import { shortMoment } from '../view/texts.ts';
 import { form, link } from '../view/url.ts';
-import type { AccountAudience } from './parts.ts';
-import { accountPath, text } from './parts.ts';
+import { accountPage, accountPath, text } from './parts.ts';
 
 const DONE = {
   password: 'Your password is changed. All other sessions have ended.',
@@ -28,15 +24,11 @@ const DONE = {
   'ended-others': 'All other sessions have ended.',
 } as const;
 
-export function accountPages(
-  context: PageContext,
-  accounts: AccountDeps,
-  audience: AccountAudience,
-): Route[] {
-  const show = definePage(context, audience, 'GET /account', {
+export const accountPages = [
+  accountPage('GET /account', {
     query: z.object({ done: z.string().optional() }),
     isBeforeTwoFactor: true,
-  }).handledBy(async ({ viewer, query }) => {
+  }).handledBy(async ({ viewer, query }, accounts) => {
     const { user } = viewer;
     const [twoFactor, sessions] = await Promise.all([
       readTwoFactor(accounts, user),
@@ -57,9 +49,26 @@ export function accountPages(
       ),
     ];
     return { view: { title: 'Account', content } };
-  });
-  return [...show, ...sessionForms(context, accounts, audience)];
-}
+  }),
+  accountPage('POST /account/sessions/end', {
+    formPath: '/account',
+    body: z.object({ sessionId: text }),
+    isBeforeTwoFactor: true,
+  }).handledBy(async ({ viewer, body, address }, accounts) => {
+    const hasEnded = await endSession(accounts, viewer.user.userId, body.sessionId, address);
+    if (!hasEnded) throw errorOf('NOT_FOUND');
+    await accounts.sendMail(noticeMail(accounts, viewer.user.email, 'session.end'));
+    return { seeOther: `${accountPath(viewer)}?done=ended` };
+  }),
+  accountPage('POST /account/sessions/end-others', {
+    isBeforeTwoFactor: true,
+  }).handledBy(async ({ viewer, address }, accounts) => {
+    const { userId, sessionId, email } = viewer.user;
+    const haveEnded = await endOtherSessions(accounts, userId, sessionId, address);
+    if (haveEnded) await accounts.sendMail(noticeMail(accounts, email, 'session.end'));
+    return { seeOther: `${accountPath(viewer)}?done=ended-others` };
+  }),
+];
 
 function loginFacts(
   user: SignedInUser,
@@ -123,30 +132,4 @@ function browserName(userAgent: string) {
   const { browser, os } = Bowser.parse(userAgent || 'Unknown');
   const name = [browser.name ?? 'Unknown', os.name].filter(Boolean).join(' on ');
   return h('span', { title: userAgent }, name);
-}
-
-function sessionForms(
-  context: PageContext,
-  accounts: AccountDeps,
-  audience: AccountAudience,
-): Route[] {
-  const end = definePage(context, audience, 'POST /account/sessions/end', {
-    formPath: '/account',
-    body: z.object({ sessionId: text }),
-    isBeforeTwoFactor: true,
-  }).handledBy(async ({ viewer, body, address }) => {
-    const hasEnded = await endSession(accounts, viewer.user.userId, body.sessionId, address);
-    if (!hasEnded) throw errorOf('NOT_FOUND');
-    await accounts.sendMail(noticeMail(accounts, viewer.user.email, 'session.end'));
-    return { seeOther: `${accountPath(viewer)}?done=ended` };
-  });
-  const endOthers = definePage(context, audience, 'POST /account/sessions/end-others', {
-    isBeforeTwoFactor: true,
-  }).handledBy(async ({ viewer, address }) => {
-    const { userId, sessionId, email } = viewer.user;
-    const haveEnded = await endOtherSessions(accounts, userId, sessionId, address);
-    if (haveEnded) await accounts.sendMail(noticeMail(accounts, email, 'session.end'));
-    return { seeOther: `${accountPath(viewer)}?done=ended-others` };
-  });
-  return [...end, ...endOthers];
 }

@@ -1,34 +1,30 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import type { AccountDeps, SignedInUser } from '../../accounts/public.ts';
+import type { SignedInUser } from '../../accounts/public.ts';
 import { confirmAgain } from '../../accounts/public.ts';
-import type { Route } from '../../http/define-route.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
 import { hidden, submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { form, link, pathWith } from '../view/url.ts';
 import { RedirectFirst } from '../viewer.ts';
 import { pageAfterLogin } from './log-in.ts';
-import { clientOf, codeField, passwordField, refusal, text } from './parts.ts';
+import { anyonePage, clientOf, codeField, passwordField, refusal, text } from './parts.ts';
 
 /** The page that asks a signed-in user again for password and second factor: see `asksAgain` of a page. */
-export function confirmPages(context: PageContext, accounts: AccountDeps): Route[] {
-  const show = definePage(context, 'anyone', 'GET /confirm', {
+export const confirmPages = [
+  anyonePage('GET /confirm', {
     query: z.object({ next: z.string().optional() }),
   }).handledBy(async ({ viewer, query: { next } }) => ({
     view: confirmView(requireUser(viewer.user, next), pageAfterLogin(next)),
-  }));
-  const confirm = definePage(context, 'anyone', 'POST /confirm', {
+  })),
+  anyonePage('POST /confirm', {
     body: z.object({ password: text, code: text, next: text }),
-  }).handledBy(async (request) => {
+  }).handledBy(async (request, accounts) => {
     const { next, ...given } = request.body;
     const user = requireUser(request.viewer.user, next);
     await confirmAgain(accounts, user, given, clientOf(request));
     return { seeOther: pageAfterLogin(next) };
-  });
-  return [...show, ...confirm];
-}
+  }),
+];
 
 /** @throws RedirectFirst without a session, or for an operator who has to set two-factor up first */
 function requireUser(user: SignedInUser | undefined, next: string | undefined): SignedInUser {

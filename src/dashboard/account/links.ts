@@ -8,16 +8,14 @@ import {
   resetPassword,
   SESSION_COOKIE,
 } from '../../accounts/public.ts';
-import type { Route } from '../../http/define-route.ts';
-import type { PageContext } from '../context.ts';
 import { cookieText } from '../context.ts';
-import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { hint } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
 import {
+  anyonePage,
   clientOf,
   emailField,
   mailSentView,
@@ -30,26 +28,38 @@ import {
 
 const FORGOT = '/dashboard/forgot-password';
 
-export function linkPages(context: PageContext, accounts: AccountDeps): Route[] {
-  return [
-    ...forgotPages(context, accounts),
-    ...resetPages(context, accounts),
-    ...invitationPages(context, accounts),
-  ];
-}
-
-function forgotPages(context: PageContext, accounts: AccountDeps): Route[] {
-  const show = definePage(context, 'anyone', 'GET /forgot-password').handledBy(async () => ({
-    view: forgotView(),
-  }));
-  const send = definePage(context, 'anyone', 'POST /forgot-password', {
+export const linkPages = [
+  anyonePage('GET /forgot-password').handledBy(async () => ({ view: forgotView() })),
+  anyonePage('POST /forgot-password', {
     body: z.object({ email: text }),
-  }).handledBy(async (request) => {
+  }).handledBy(async (request, accounts) => {
     await requestReset(accounts, request.body.email, clientOf(request));
     return { view: sentView(request.body.email) };
-  });
-  return [...show, ...send];
-}
+  }),
+  ...passwordPages({
+    kind: 'reset_password',
+    path: '/reset-password',
+    title: 'Set a new password',
+    button: 'Set the password',
+    again: 'request another link',
+    async set(accounts, token, password, client) {
+      await resetPassword(accounts, token, password, client);
+      return { seeOther: '/dashboard/login?done=reset' };
+    },
+  }),
+  ...passwordPages({
+    kind: 'invitation',
+    path: '/invitation',
+    title: 'Welcome',
+    lead: 'Choose a password for your account.',
+    button: 'Continue',
+    again: 'set a new password',
+    async set(accounts, token, password, client) {
+      const session = await acceptInvitation(accounts, token, password, client);
+      return { seeOther: '/dashboard', setCookie: cookieText(SESSION_COOKIE, session) };
+    },
+  }),
+];
 
 function forgotView(): View {
   const content = [
@@ -68,33 +78,6 @@ const sentView = (email: string) =>
     h('p', null, link('/dashboard/login', 'Back to the login')),
   );
 
-const resetPages = (context: PageContext, accounts: AccountDeps) =>
-  passwordPages(context, accounts, {
-    kind: 'reset_password',
-    path: '/reset-password',
-    title: 'Set a new password',
-    button: 'Set the password',
-    again: 'request another link',
-    async set(token, password, client) {
-      await resetPassword(accounts, token, password, client);
-      return { seeOther: '/dashboard/login?done=reset' };
-    },
-  });
-
-const invitationPages = (context: PageContext, accounts: AccountDeps) =>
-  passwordPages(context, accounts, {
-    kind: 'invitation',
-    path: '/invitation',
-    title: 'Welcome',
-    lead: 'Choose a password for your account.',
-    button: 'Continue',
-    again: 'set a new password',
-    async set(token, password, client) {
-      const session = await acceptInvitation(accounts, token, password, client);
-      return { seeOther: '/dashboard', setCookie: cookieText(SESSION_COOKIE, session) };
-    },
-  });
-
 interface PasswordLink {
   kind: Parameters<typeof findLink>[2];
   path: `/${string}`;
@@ -103,34 +86,32 @@ interface PasswordLink {
   button: string;
   /** What the reader can do when the link no longer works. */
   again: string;
-  set(token: string, password: string, client: Client): Promise<PageReply>;
+  set(accounts: AccountDeps, token: string, password: string, client: Client): Promise<PageReply>;
 }
 
-function passwordPages(
-  context: PageContext,
-  accounts: AccountDeps,
-  { kind, path, title, lead, button, again, set }: PasswordLink,
-): Route[] {
+function passwordPages({ kind, path, title, lead, button, again, set }: PasswordLink) {
   const place = `${path}/{token}` as const;
   const dead = [FORGOT, again] as const;
-  const viewOf = async (token: string) => {
+  const viewOf = async (accounts: AccountDeps, token: string) => {
     const found = await findLink(accounts, token, kind);
     const action = `/dashboard${path}/${token}`;
     const content = [lead && h('p', null, lead), ...newPasswordForm(action, found, button)];
     return { title, content };
   };
-  const show = definePage(context, 'anyone', `GET ${place}`, { params: tokenParams }).handledBy(
-    async ({ params: { token } }) => orDeadLink(async () => ({ view: await viewOf(token) }), dead),
-  );
-  const change = definePage(context, 'anyone', `POST ${place}`, {
-    params: tokenParams,
-    body: z.object({ newPassword: text }),
-  }).handledBy(async (request) => {
-    const { token } = request.params;
-    const { newPassword } = request.body;
-    return orDeadLink(() => set(token, newPassword, clientOf(request)), dead);
-  });
-  return [...show, ...change];
+  return [
+    anyonePage(`GET ${place}`, { params: tokenParams }).handledBy(
+      async ({ params: { token } }, accounts) =>
+        orDeadLink(async () => ({ view: await viewOf(accounts, token) }), dead),
+    ),
+    anyonePage(`POST ${place}`, {
+      params: tokenParams,
+      body: z.object({ newPassword: text }),
+    }).handledBy(async (request, accounts) => {
+      const { token } = request.params;
+      const { newPassword } = request.body;
+      return orDeadLink(() => set(accounts, token, newPassword, clientOf(request)), dead);
+    }),
+  ];
 }
 
 function newPasswordForm(action: string, { email, merchantName }: OpenLink, button: string) {

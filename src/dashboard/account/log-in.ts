@@ -1,6 +1,5 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import type { AccountDeps } from '../../accounts/public.ts';
 import {
   DEVICE_COOKIE,
   DEVICE_COOKIE_DAYS,
@@ -13,18 +12,23 @@ import {
   SESSION_COOKIE,
 } from '../../accounts/public.ts';
 import { DomainError } from '../../domain/index.ts';
-import type { Route } from '../../http/define-route.ts';
 import { ValidationError } from '../../http/responses/errors.ts';
-import type { PageContext } from '../context.ts';
 import { cookieText } from '../context.ts';
-import { definePage } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import { hidden, submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { doneNotice, notice } from '../view/parts.ts';
 import { form, link, pathWith } from '../view/url.ts';
 import { LOG_IN } from '../viewer.ts';
-import { clientOf, codeField, emailField, passwordField, refusal, text } from './parts.ts';
+import {
+  anyonePage,
+  clientOf,
+  codeField,
+  emailField,
+  passwordField,
+  refusal,
+  text,
+} from './parts.ts';
 
 const CODE = '/dashboard/login/code';
 const START = '/dashboard';
@@ -63,47 +67,32 @@ const inSession = (token: string, next: string | undefined): PageReply => ({
   setCookie: cookieText(SESSION_COOKIE, token),
 });
 
-export function logInPages(context: PageContext, accounts: AccountDeps): Route[] {
-  const show = definePage(context, 'anyone', 'GET /login', { query }).handledBy(
+export const logInPages = [
+  anyonePage('GET /login', { query }).handledBy(
     async ({ viewer, query: { next, done }, cookie }) => {
       if (viewer.user) return { seeOther: pageAfterLogin(next) };
       const view = logInView(next, done);
       return cookie(DEVICE_COOKIE) === undefined ? { view, setCookie: deviceCookie() } : { view };
     },
-  );
-  const check = definePage(context, 'anyone', 'POST /login', {
+  ),
+  anyonePage('POST /login', {
     body: z.object({ email: text, password: text, next: text }),
-  }).handledBy(async (request) => {
+  }).handledBy(async (request, accounts) => {
     const { next, ...given } = request.body;
     const result = await logIn(accounts, given, clientOf(request));
     if (result.next === 'session') return inSession(result.token, next);
     const setCookie = cookieText(LOGIN_COOKIE, result.token, LOGIN_COOKIE_SECONDS);
     return { seeOther: pathWith(CODE, { next }), setCookie };
-  });
-  return [...show, ...check, ...codePages(context, accounts), ...logOutPage(context, accounts)];
-}
-
-function logInView(next?: string, done?: string): View {
-  const content = [
-    doneNotice(DONE, done),
-    refusal(),
-    form(LOG_IN, {}, emailField(), passwordField(), hidden('next', next ?? ''), submit('Log in')),
-    h('p', null, link('/dashboard/forgot-password', 'Forgotten your password?')),
-    h('p', null, 'No account yet? ', link('/dashboard/sign-up', 'Sign up')),
-  ];
-  return { title: 'Log in', content };
-}
-
-function codePages(context: PageContext, accounts: AccountDeps): Route[] {
-  const show = definePage(context, 'anyone', 'GET /login/code', { query }).handledBy(
-    async ({ query: { next }, cookie }) => {
+  }),
+  anyonePage('GET /login/code', { query }).handledBy(
+    async ({ query: { next }, cookie }, accounts) => {
       const isAwaited = await isCodeAwaited(accounts, cookie(LOGIN_COOKIE) ?? '');
       return isAwaited ? { view: codeView(next) } : { seeOther: LOG_IN };
     },
-  );
-  const check = definePage(context, 'anyone', 'POST /login/code', {
+  ),
+  anyonePage('POST /login/code', {
     body: z.object({ code: text, next: text }),
-  }).handledBy(async (request) => {
+  }).handledBy(async (request, accounts) => {
     const { code, next } = request.body;
     const pending = request.cookie(LOGIN_COOKIE) ?? '';
     try {
@@ -116,8 +105,22 @@ function codePages(context: PageContext, accounts: AccountDeps): Route[] {
         status: 400,
       };
     }
-  });
-  return [...show, ...check];
+  }),
+  anyonePage('POST /logout').handledBy(async ({ viewer: { user }, address }, accounts) => {
+    if (user) await endSession(accounts, user.userId, user.sessionId, address);
+    return { seeOther: `${LOG_IN}?done=ended`, setCookie: cookieText(SESSION_COOKIE, '', 0) };
+  }),
+];
+
+function logInView(next?: string, done?: string): View {
+  const content = [
+    doneNotice(DONE, done),
+    refusal(),
+    form(LOG_IN, {}, emailField(), passwordField(), hidden('next', next ?? ''), submit('Log in')),
+    h('p', null, link('/dashboard/forgot-password', 'Forgotten your password?')),
+    h('p', null, 'No account yet? ', link('/dashboard/sign-up', 'Sign up')),
+  ];
+  return { title: 'Log in', content };
 }
 
 const isExpired = (error: unknown): error is DomainError =>
@@ -132,13 +135,4 @@ function codeView(next: string | undefined): View {
     h('p', null, link(LOG_IN, 'Log in with another account')),
   ];
   return { title: 'Two-factor code', content };
-}
-
-function logOutPage(context: PageContext, accounts: AccountDeps): Route[] {
-  return definePage(context, 'anyone', 'POST /logout').handledBy(
-    async ({ viewer: { user }, address }) => {
-      if (user) await endSession(accounts, user.userId, user.sessionId, address);
-      return { seeOther: `${LOG_IN}?done=ended`, setCookie: cookieText(SESSION_COOKIE, '', 0) };
-    },
-  );
 }

@@ -2,13 +2,11 @@ import { h } from 'preact';
 import { z } from 'zod';
 import type { AccountDeps } from '../../accounts/public.ts';
 import { readMutedMails, writeMutedMails } from '../../accounts/public.ts';
-import type { Route } from '../../http/define-route.ts';
 import type { NoticeDeps } from '../../merchants/public.ts';
 import type { OrderMailKind } from '../../orders/public.ts';
 import { FAILING_ENDPOINT } from '../../webhooks/public.ts';
-import type { PageContext } from '../context.ts';
 import { noticed } from '../context.ts';
-import { definePage } from '../page.ts';
+import { pagesOf } from '../page.ts';
 import { checkBox, submit } from '../view/fields.ts';
 import { doneNotice, setting } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
@@ -40,15 +38,13 @@ const choices = z.object({
   [FIRST_PAYMENT]: z.string().optional(),
 });
 
-export function mailPages(
-  context: PageContext,
-  accounts: AccountDeps,
-  notices: NoticeDeps,
-): Route[] {
-  const show = definePage(context, 'merchant', 'GET /account/mails', {
+const mailsPage = pagesOf<AccountDeps & { notices: NoticeDeps }, 'merchant'>('merchant');
+
+export const mailPages = [
+  mailsPage('GET /account/mails', {
     query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ viewer, query }) => {
-    const muted = await readMutedMails(accounts, viewer.user.userId);
+  }).handledBy(async ({ viewer, query }, deps) => {
+    const muted = await readMutedMails(deps, viewer.user.userId);
     const path = accountPath(viewer);
     const content = [
       doneNotice(DONE, query.done),
@@ -78,18 +74,13 @@ export function mailPages(
       h('p', null, link(path, 'Back to the account')),
     ];
     return { view: { title: 'Mails', content } };
-  });
-  const save = definePage(context, 'merchant', 'POST /account/mails', { body: choices }).handledBy(
-    async (request) => {
-      const { viewer, body, address } = request;
-      const muted = OPTIONAL_MAILS.map(({ kind }) => kind).filter(
-        (kind) => body[kind] === undefined,
-      );
-      await noticed({ notices }, request, { kind: 'mails.choose' }, (alongside) =>
-        writeMutedMails({ ...accounts, alongside }, { userId: viewer.user.userId, address }, muted),
-      );
-      return { seeOther: `${accountPath(viewer)}/mails?done=saved` };
-    },
-  );
-  return [...show, ...save];
-}
+  }),
+  mailsPage('POST /account/mails', { body: choices }).handledBy(async (request, deps) => {
+    const { viewer, body, address } = request;
+    const muted = OPTIONAL_MAILS.map(({ kind }) => kind).filter((kind) => body[kind] === undefined);
+    await noticed(deps, request, { kind: 'mails.choose' }, (alongside) =>
+      writeMutedMails({ ...deps, alongside }, { userId: viewer.user.userId, address }, muted),
+    );
+    return { seeOther: `${accountPath(viewer)}/mails?done=saved` };
+  }),
+];

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { z } from 'zod';
-import type { Client } from '../../accounts/public.ts';
+import type { AccountDeps, Client } from '../../accounts/public.ts';
 import {
   DEVICE_COOKIE,
   MAX_PASSWORD_LENGTH,
@@ -10,12 +10,18 @@ import {
 } from '../../accounts/public.ts';
 import { DomainError } from '../../domain/index.ts';
 import { ValidationError } from '../../http/responses/errors.ts';
+import { pagesOf } from '../page.ts';
 import type { PageReply } from '../reply.ts';
 import { refused, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { notice } from '../view/parts.ts';
 import { icon, link } from '../view/url.ts';
 import type { MerchantViewer, OperatorViewer } from '../viewer.ts';
+
+/** Declares a page that needs no session. */
+export const anyonePage = pagesOf<AccountDeps, 'anyone'>('anyone');
+/** Declares a page of everyone who has an account. */
+export const accountPage = pagesOf<AccountDeps, AccountAudience>('merchant', 'operator');
 
 /** A field that was not sent is empty. */
 export const text = z.string().default('');

@@ -1,18 +1,14 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import type { AccountDeps } from '../../accounts/public.ts';
 import { changePassword, SESSION_COOKIE } from '../../accounts/public.ts';
-import type { Route } from '../../http/define-route.ts';
-import type { PageContext } from '../context.ts';
 import { cookieText } from '../context.ts';
-import { definePage } from '../page.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { setting } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
 import type { MerchantViewer, OperatorViewer } from '../viewer.ts';
-import type { AccountAudience } from './parts.ts';
 import {
+  accountPage,
   accountPath,
   clientOf,
   codeField,
@@ -22,26 +18,19 @@ import {
   text,
 } from './parts.ts';
 
-export function passwordPages(
-  context: PageContext,
-  accounts: AccountDeps,
-  audience: AccountAudience,
-): Route[] {
-  const show = definePage(context, audience, 'GET /account/password').handledBy(
-    async ({ viewer }) => ({
-      view: passwordView(viewer),
-    }),
-  );
-  const change = definePage(context, audience, 'POST /account/password', {
+export const passwordPages = [
+  accountPage('GET /account/password').handledBy(async ({ viewer }) => ({
+    view: passwordView(viewer),
+  })),
+  accountPage('POST /account/password', {
     body: z.object({ password: text, code: text, newPassword: text }),
-  }).handledBy(async (request) => {
+  }).handledBy(async (request, accounts) => {
     const { viewer, body } = request;
     const token = await changePassword(accounts, viewer.user, body, clientOf(request));
     const setCookie = cookieText(SESSION_COOKIE, token);
     return { seeOther: `${accountPath(viewer)}?done=password`, setCookie };
-  });
-  return [...show, ...change];
-}
+  }),
+];
 
 function passwordView(viewer: MerchantViewer | OperatorViewer): View {
   const path = accountPath(viewer);

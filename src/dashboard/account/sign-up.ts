@@ -1,16 +1,14 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import type { AccountDeps, WaitingSignUp } from '../../accounts/public.ts';
+import type { WaitingSignUp } from '../../accounts/public.ts';
 import { confirmSignUp, findSignUp, SESSION_COOKIE, signUp } from '../../accounts/public.ts';
-import type { Route } from '../../http/define-route.ts';
-import type { PageContext } from '../context.ts';
 import { cookieText } from '../context.ts';
-import { definePage } from '../page.ts';
 import { submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { hint } from '../view/parts.ts';
 import { form, link } from '../view/url.ts';
 import {
+  anyonePage,
   clientOf,
   emailField,
   mailSentView,
@@ -24,18 +22,36 @@ import {
 
 const SIGN_UP = '/dashboard/sign-up';
 
-export function signUpPages(context: PageContext, accounts: AccountDeps): Route[] {
-  const show = definePage(context, 'anyone', 'GET /sign-up').handledBy(async ({ viewer }) =>
+export const signUpPages = [
+  anyonePage('GET /sign-up').handledBy(async ({ viewer }) =>
     viewer.user ? { seeOther: '/dashboard' } : { view: signUpView() },
-  );
-  const send = definePage(context, 'anyone', 'POST /sign-up', {
+  ),
+  anyonePage('POST /sign-up', {
     body: z.object({ email: text, businessName: text, password: text }),
-  }).handledBy(async (request) => {
+  }).handledBy(async (request, accounts) => {
     await signUp(accounts, request.body, clientOf(request));
     return { view: sentView(request.body.email) };
-  });
-  return [...show, ...send, ...confirmPages(context, accounts)];
-}
+  }),
+  anyonePage('GET /confirm-email/{token}', {
+    params: tokenParams,
+  }).handledBy(async ({ params: { token } }, accounts) =>
+    orDeadLink(
+      async () => ({ view: confirmView(token, await findSignUp(accounts, token)) }),
+      [SIGN_UP, 'sign up again'],
+    ),
+  ),
+  anyonePage('POST /confirm-email/{token}', {
+    params: tokenParams,
+    body: z.object({ password: text }),
+  }).handledBy(async (request, accounts) => {
+    const { token } = request.params;
+    return orDeadLink(async () => {
+      const client = clientOf(request);
+      const session = await confirmSignUp(accounts, token, request.body.password, client);
+      return { seeOther: '/dashboard', setCookie: cookieText(SESSION_COOKIE, session) };
+    }, [SIGN_UP, 'sign up again']);
+  }),
+];
 
 function signUpView(): View {
   const content = [
@@ -73,29 +89,6 @@ const sentView = (email: string) =>
       '.',
     ),
   );
-
-function confirmPages(context: PageContext, accounts: AccountDeps): Route[] {
-  const show = definePage(context, 'anyone', 'GET /confirm-email/{token}', {
-    params: tokenParams,
-  }).handledBy(async ({ params: { token } }) =>
-    orDeadLink(
-      async () => ({ view: confirmView(token, await findSignUp(accounts, token)) }),
-      [SIGN_UP, 'sign up again'],
-    ),
-  );
-  const confirm = definePage(context, 'anyone', 'POST /confirm-email/{token}', {
-    params: tokenParams,
-    body: z.object({ password: text }),
-  }).handledBy(async (request) => {
-    const { token } = request.params;
-    return orDeadLink(async () => {
-      const client = clientOf(request);
-      const session = await confirmSignUp(accounts, token, request.body.password, client);
-      return { seeOther: '/dashboard', setCookie: cookieText(SESSION_COOKIE, session) };
-    }, [SIGN_UP, 'sign up again']);
-  });
-  return [...show, ...confirm];
-}
 
 function confirmView(token: string, waiting: WaitingSignUp): View {
   const content = [

@@ -10,75 +10,66 @@ import {
   SESSION_COOKIE,
   startTwoFactor,
 } from '../../accounts/public.ts';
-import type { Route } from '../../http/define-route.ts';
 import { qrCode } from '../../pages/qr-code.ts';
-import type { PageContext } from '../context.ts';
 import { cookieText } from '../context.ts';
-import { definePage } from '../page.ts';
 import { submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { facts, moment, notice, section, setting } from '../view/parts.ts';
 import { copyable, downloadText } from '../view/texts.ts';
 import { form, link } from '../view/url.ts';
 import type { MerchantViewer, OperatorViewer } from '../viewer.ts';
-import type { AccountAudience } from './parts.ts';
-import { accountPath, clientOf, codeField, passwordField, refusal, text } from './parts.ts';
+import {
+  accountPage,
+  accountPath,
+  clientOf,
+  codeField,
+  passwordField,
+  refusal,
+  text,
+} from './parts.ts';
 
 type Viewer = MerchantViewer | OperatorViewer;
 
-export function twoFactorPages(
-  context: PageContext,
-  accounts: AccountDeps,
-  audience: AccountAudience,
-): Route[] {
-  const show = definePage(context, audience, 'GET /account/two-factor', {
+export const twoFactorPages = [
+  accountPage('GET /account/two-factor', {
     isBeforeTwoFactor: true,
-  }).handledBy(async ({ viewer }) => ({ view: await twoFactorView(accounts, viewer) }));
-  const start = definePage(context, audience, 'POST /account/two-factor/start', {
+  }).handledBy(async ({ viewer }, accounts) => ({ view: await twoFactorView(accounts, viewer) })),
+  accountPage('POST /account/two-factor/start', {
     isBeforeTwoFactor: true,
-  }).handledBy(async ({ viewer }) => {
+  }).handledBy(async ({ viewer }, accounts) => {
     await startTwoFactor(accounts, viewer.user);
     return { seeOther: `${accountPath(viewer)}/two-factor` };
-  });
-  const confirm = definePage(context, audience, 'POST /account/two-factor/confirm', {
+  }),
+  accountPage('POST /account/two-factor/confirm', {
     formPath: '/account/two-factor',
     body: z.object({ password: text, code: text }),
     isBeforeTwoFactor: true,
-  }).handledBy(async (request) => {
+  }).handledBy(async (request, accounts) => {
     const { viewer, body } = request;
     const change = await confirmTwoFactor(accounts, viewer.user, body, clientOf(request));
     return {
       view: codesView(change.recoveryCodes, viewer, 'Two-factor authentication is on.'),
       setCookie: cookieText(SESSION_COOKIE, change.sessionToken),
     };
-  });
-  return [...show, ...start, ...confirm, ...changePages(context, accounts, audience)];
-}
-
-function changePages(
-  context: PageContext,
-  accounts: AccountDeps,
-  audience: AccountAudience,
-): Route[] {
-  const renew = definePage(context, audience, 'POST /account/two-factor/recovery-codes', {
+  }),
+  accountPage('POST /account/two-factor/recovery-codes', {
     formPath: '/account/two-factor',
     body: z.object({ 'codes-password': text, 'codes-code': text }),
-  }).handledBy(async (request) => {
+  }).handledBy(async (request, accounts) => {
     const { viewer, body } = request;
     const given = { password: body['codes-password'], code: body['codes-code'] };
     const codes = await renewRecoveryCodes(accounts, viewer.user, given, clientOf(request));
     return { view: codesView(codes, viewer, 'The old recovery codes no longer work.') };
-  });
-  const off = definePage(context, audience, 'POST /account/two-factor/off', {
+  }),
+  accountPage('POST /account/two-factor/off', {
     formPath: '/account/two-factor',
     body: z.object({ password: text, code: text }),
-  }).handledBy(async (request) => {
+  }).handledBy(async (request, accounts) => {
     const { viewer, body } = request;
     await disableTwoFactor(accounts, viewer.user, body, clientOf(request));
     return { seeOther: `${accountPath(viewer)}?done=two-factor-off` };
-  });
-  return [...renew, ...off];
-}
+  }),
+];
 
 async function twoFactorView(accounts: AccountDeps, viewer: Viewer): Promise<View> {
   const path = accountPath(viewer);

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { h } from 'preact';
 import { z } from 'zod';
 import type { Sql } from '../../db/client.ts';
-import type { Route } from '../../http/define-route.ts';
 import type { LineTotal, LineType, StatementLine, StatementPage } from '../../ledger/public.ts';
 import {
   daySchema,
@@ -12,8 +11,7 @@ import {
   statementCsv,
 } from '../../ledger/public.ts';
 import { countText, rupeesText } from '../../pages/format.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
+import { pagesOf } from '../page.ts';
 import { textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
@@ -27,12 +25,12 @@ import type { MerchantViewer } from '../viewer.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
 import { addDays, dayText, todayInIndia, WRONG_DAY } from './period.ts';
 
-export const statementPages = [statementPage, statementFile];
+const statementPage = pagesOf<{ sql: Sql }, 'merchant'>('merchant');
 
-function statementPage(context: PageContext, deps: { sql: Sql }): Route[] {
-  return definePage(context, 'merchant', 'GET /statements', {
+export const statementPages = [
+  statementPage('GET /statements', {
     query: z.object({ day: z.string().optional(), page: pageFields.page, size: pageFields.size }),
-  }).handledBy(async ({ viewer, query }) => {
+  }).handledBy(async ({ viewer, query }, deps) => {
     const today = todayInIndia();
     const typed = query.day || today;
     const day = daySchema.safeParse(typed);
@@ -45,21 +43,18 @@ function statementPage(context: PageContext, deps: { sql: Sql }): Route[] {
     ]);
     const shown = { day: day.data, today, chosen: { page, size } };
     return { view: statementView(viewer, shown, statement, totals) };
-  });
-}
-
-function statementFile(context: PageContext, { sql }: { sql: Sql }): Route[] {
-  return definePage(context, 'merchant', 'GET /statements.csv', {
+  }),
+  statementPage('GET /statements.csv', {
     query: z.object({ day: daySchema.default(() => todayInIndia()) }),
-  }).handledBy(async ({ viewer, query: { day } }) => {
+  }).handledBy(async ({ viewer, query: { day } }, { sql }) => {
     const name = `statement-${viewer.environment}-${day}.csv`;
     return {
       file: Readable.from(await statementCsv(sql, ownerOf(viewer), day, { reader: 'person' })),
       contentType: 'text/csv',
       headers: { 'Content-Disposition': `attachment; filename="${name}"` },
     };
-  });
-}
+  }),
+];
 
 const TITLE = 'Statements';
 

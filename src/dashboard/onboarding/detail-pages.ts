@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { BUSINESS_KINDS } from '../../domain/index.ts';
-import type { Route } from '../../http/define-route.ts';
 import type { Application } from '../../onboarding/public.ts';
 import {
   mayEdit,
@@ -9,16 +8,14 @@ import {
   saveBank,
   saveBusiness,
 } from '../../onboarding/public.ts';
-import type { PageContext } from '../context.ts';
 import { noticed } from '../context.ts';
-import { definePage } from '../page.ts';
 import { choice, refused, submit, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { section } from '../view/parts.ts';
 import { form } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
-import type { OnboardingPageDeps, ShownStep } from './parts.ts';
-import { applicationSteps, stepPath } from './parts.ts';
+import type { ShownStep } from './parts.ts';
+import { applicationSteps, onboardingPage, stepPath } from './parts.ts';
 
 type DetailField = Parameters<typeof textField>[0] & { choices?: Readonly<Record<string, string>> };
 
@@ -112,36 +109,26 @@ const BANK: DetailStep = {
 };
 
 /** The pages of the steps with typed text: business and bank account. */
-export function detailPages(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return [BUSINESS, BANK].flatMap((step) => [
-    ...showStep(context, deps, step),
-    ...saveStep(context, deps, step),
-  ]);
-}
-
-function showStep(context: PageContext, deps: OnboardingPageDeps, step: DetailStep): Route[] {
-  return definePage(context, 'merchant', `GET /onboarding/${step.step}`, {
+export const detailPages = [BUSINESS, BANK].flatMap((step) => [
+  onboardingPage(`GET /onboarding/${step.step}`, {
     asksFirst: true,
-  }).handledBy(async ({ viewer }) => {
-    const application = await readApplication(deps.sql, viewer.merchantId);
+  }).handledBy(async ({ viewer }, { sql }) => {
+    const application = await readApplication(sql, viewer.merchantId);
     if (!mayEdit(application.state)) return { seeOther: stepPath(viewer, 'review') };
     return { view: stepView(viewer, application, step) };
-  });
-}
-
-function saveStep(context: PageContext, deps: OnboardingPageDeps, step: DetailStep): Route[] {
-  return definePage(context, 'merchant', `POST /onboarding/${step.step}`, {
+  }),
+  onboardingPage(`POST /onboarding/${step.step}`, {
     body: z.object(
       Object.fromEntries(step.fields.map(({ name }) => [name, z.string().default('')])),
     ),
-  }).handledBy(async (request) => {
+  }).handledBy(async (request, deps) => {
     const { viewer, actor, body: values } = request;
     await noticed(deps, request, { kind: 'application.bank' }, (alongside) =>
       step.save({ ...deps, actor, alongside }, viewer.merchantId, values),
     );
     return { seeOther: stepPath(viewer, step.next) };
-  });
-}
+  }),
+]);
 
 function stepView(
   viewer: MerchantViewer,

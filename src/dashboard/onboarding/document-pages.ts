@@ -1,6 +1,5 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import type { Route } from '../../http/define-route.ts';
 import { ValidationError } from '../../http/responses/errors.ts';
 import type { Application, DocumentFacts, DocumentKind } from '../../onboarding/public.ts';
 import {
@@ -13,17 +12,14 @@ import {
   readApplication,
   removeDocument,
 } from '../../onboarding/public.ts';
-import type { PageContext } from '../context.ts';
 import { refusedAt } from '../context.ts';
-import { definePage } from '../page.ts';
 import { documentReply, documentTable, missingList } from '../view/application.ts';
 import { choice, fileField, refused, submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { doneNotice, notice, section } from '../view/parts.ts';
 import { form, link, pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
-import type { OnboardingPageDeps } from './parts.ts';
-import { applicationSteps, stepPath } from './parts.ts';
+import { applicationSteps, onboardingPage, stepPath } from './parts.ts';
 
 const DONE = {
   added: 'The document is stored.',
@@ -32,26 +28,21 @@ const DONE = {
 
 const documentParams = z.object({ document: z.string() });
 
-export const documentPages = [showDocuments, uploadForm, removeForm, download];
-
-function showDocuments(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /onboarding/documents', {
+export const documentPages = [
+  onboardingPage('GET /onboarding/documents', {
     query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ viewer, query: { done } }) => {
+  }).handledBy(async ({ viewer, query: { done } }, deps) => {
     const application = await readApplication(deps.sql, viewer.merchantId);
     if (!mayEdit(application.state)) return { seeOther: stepPath(viewer, 'review') };
     return { view: documentsView(viewer, application, done) };
-  });
-}
-
-function uploadForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /onboarding/documents', {
+  }),
+  onboardingPage('POST /onboarding/documents', {
     bodyType: 'multipart',
     body: z.object({
       kind: z.string().default(''),
       file: z.instanceof(File, { error: 'must be a file' }).optional(),
     }),
-  }).handledBy(async ({ viewer, actor, body: { kind, file } }) => {
+  }).handledBy(async ({ viewer, actor, body: { kind, file } }, deps) => {
     if (!isDocumentKind(kind)) {
       throw new ValidationError({ kind: 'Choose what the document proves' });
     }
@@ -59,27 +50,21 @@ function uploadForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
     const upload = { kind, fileName: file.name, content: await file.bytes() };
     await refusedAt('file', () => addDocument({ ...deps, actor }, viewer.merchantId, upload));
     return { seeOther: pathWith(stepPath(viewer, 'documents'), { done: 'added' }) };
-  });
-}
-
-const isDocumentKind = (kind: string): kind is DocumentKind => Object.hasOwn(DOCUMENT_KINDS, kind);
-
-function removeForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /onboarding/documents/{document}/remove', {
+  }),
+  onboardingPage('POST /onboarding/documents/{document}/remove', {
     params: documentParams,
-  }).handledBy(async ({ viewer, actor, params }) => {
+  }).handledBy(async ({ viewer, actor, params }, deps) => {
     await removeDocument({ ...deps, actor }, viewer.merchantId, params.document);
     return { seeOther: pathWith(stepPath(viewer, 'documents'), { done: 'removed' }) };
-  });
-}
-
-function download(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /onboarding/documents/{document}', {
+  }),
+  onboardingPage('GET /onboarding/documents/{document}', {
     params: documentParams,
-  }).handledBy(async ({ viewer, actor, params }) =>
+  }).handledBy(async ({ viewer, actor, params }, deps) =>
     documentReply(await openDocument({ ...deps, actor }, viewer.merchantId, params.document)),
-  );
-}
+  ),
+];
+
+const isDocumentKind = (kind: string): kind is DocumentKind => Object.hasOwn(DOCUMENT_KINDS, kind);
 
 function documentsView(
   viewer: MerchantViewer,

@@ -1,10 +1,13 @@
 import type { NoticeDeps } from '../../merchants/public.ts';
 import type { Application, OnboardingDeps, Step } from '../../onboarding/public.ts';
 import { missingOf } from '../../onboarding/public.ts';
+import { pagesOf } from '../page.ts';
 import { stepper } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { pathOf } from '../viewer.ts';
+
+export const onboardingPage = pagesOf<OnboardingPageDeps, 'merchant'>('merchant');
 
 /** The steps in the order in which a merchant sees them. */
 const TITLES = {

@@ -1,6 +1,5 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import type { Route } from '../../http/define-route.ts';
 import type { Application } from '../../onboarding/public.ts';
 import {
   isComplete,
@@ -10,8 +9,6 @@ import {
   submitApplication,
   versionOf,
 } from '../../onboarding/public.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
 import {
   applicationState,
   bankFacts,
@@ -28,30 +25,24 @@ import { moment, notice, setting, written } from '../view/parts.ts';
 import { form, link, pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { pathOf } from '../viewer.ts';
-import type { OnboardingPageDeps } from './parts.ts';
-import { applicationSteps, stepPath } from './parts.ts';
+import { applicationSteps, onboardingPage, stepPath } from './parts.ts';
 
-export const reviewPages = [showReview, submitForm];
-
-function showReview(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /onboarding', {
+export const reviewPages = [
+  onboardingPage('GET /onboarding', {
     query: z.object({ done: z.literal('submitted').optional().catch(undefined) }),
-  }).handledBy(async ({ viewer, query: { done } }) => {
+  }).handledBy(async ({ viewer, query: { done } }, deps) => {
     const application = await readApplication(deps.sql, viewer.merchantId);
     return { view: reviewView(viewer, application, done) };
-  });
-}
-
-function submitForm(context: PageContext, deps: OnboardingPageDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /onboarding/submit', {
+  }),
+  onboardingPage('POST /onboarding/submit', {
     formPath: '/onboarding',
     refusals: ['INVALID_STATE'],
     body: z.object({ version: z.string().default('') }),
-  }).handledBy(async ({ viewer, actor, body: { version } }) => {
+  }).handledBy(async ({ viewer, actor, body: { version } }, deps) => {
     await submitApplication({ ...deps, actor }, viewer.merchantId, version);
     return { seeOther: pathWith(stepPath(viewer, 'review'), { done: 'submitted' }) };
-  });
-}
+  }),
+];
 
 function reviewView(
   viewer: MerchantViewer,

@@ -5,19 +5,16 @@ import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
 import type { Alert } from '../../alerts/alerts.ts';
 import { clearAlertById, listAlerts } from '../../alerts/alerts.ts';
+import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
-import type { Route } from '../../http/define-route.ts';
 import { ValidationError } from '../../http/responses/errors.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
 import { submit } from '../view/fields.ts';
 import { emptyState, hint, moment, objectHead, section, wordsOf } from '../view/parts.ts';
 import { chips } from '../view/pages.ts';
 import { pager } from '../view/table.ts';
 import { form, link } from '../view/url.ts';
 import { aboutAlert, remediesOf } from './alert-remedies.ts';
-import type { OperatorPageDeps } from './parts.ts';
-import { actionNotice, reasonField, ROWS_PER_PAGE } from './parts.ts';
+import { actionNotice, operatorPage, reasonField, ROWS_PER_PAGE } from './parts.ts';
 
 const MAX_REASON_LENGTH = 1000;
 
@@ -32,14 +29,16 @@ const NONE = {
   cleared: 'No alert was cleared.',
 } as const;
 
-export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Route[] {
-  const list = definePage(context, 'operator', 'GET /alerts', {
+const CLEARING = { permission: 'alert.clear', params: ofAlert } as const;
+
+export const alertPages = [
+  operatorPage('GET /alerts', {
     query: z.object({
       show: z.enum(['open', 'cleared']).catch('open'),
       before: alertId.optional(),
       done: z.string().optional(),
     }),
-  }).handledBy(async ({ query: { show, before, done }, viewer }) => {
+  }).handledBy(async ({ query: { show, before, done }, viewer }, { sql }) => {
     const shown = show === 'open' ? undefined : show;
     const asked = { show, before: before === undefined ? undefined : Number(before) };
     const { alerts, hasMore } = await listAlerts(sql, asked, ROWS_PER_PAGE);
@@ -52,18 +51,17 @@ export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Rou
       pager(PATH, { show: shown }, { before, next }),
     ];
     return { view: { title: 'Alerts', content } };
-  });
-  const clearing = { permission: 'alert.clear', params: ofAlert } as const;
-  const showOne = definePage(context, 'operator', 'GET /alerts/{alert}/clear', clearing).handledBy(
-    async ({ params, viewer }) => ({
-      view: clearView(await findOpen(params.alert), viewer.role),
+  }),
+  operatorPage('GET /alerts/{alert}/clear', CLEARING).handledBy(
+    async ({ params, viewer }, { sql }) => ({
+      view: clearView(await findOpen(sql, params.alert), viewer.role),
     }),
-  );
-  const clear = definePage(context, 'operator', 'POST /alerts/{alert}/clear', {
-    ...clearing,
+  ),
+  operatorPage('POST /alerts/{alert}/clear', {
+    ...CLEARING,
     body: z.object({ reason: z.string().default('') }),
-  }).handledBy(async ({ params, body, actor }) => {
-    const alert = await findOpen(params.alert);
+  }).handledBy(async ({ params, body, actor }, { sql }) => {
+    const alert = await findOpen(sql, params.alert);
     const reason = body.reason.trim();
     if (reason === '' || [...reason].length > MAX_REASON_LENGTH) {
       const violation = `The reason must be 1 to ${MAX_REASON_LENGTH} characters and not blank`;
@@ -71,14 +69,13 @@ export function alertPages(context: PageContext, { sql }: OperatorPageDeps): Rou
     }
     if (!(await clearAlertById(sql, alert.alertId, actor, reason))) throw notOpen();
     return { seeOther: '/operator/alerts?done=alert' };
-  });
-  return [...list, ...showOne, ...clear];
+  }),
+];
 
-  async function findOpen(id: string): Promise<Alert> {
-    const [alert] = (await listAlerts(sql, { alertId: Number(id) }, 1)).alerts;
-    if (!alert) throw notOpen();
-    return alert;
-  }
+async function findOpen(sql: Sql, id: string): Promise<Alert> {
+  const [alert] = (await listAlerts(sql, { alertId: Number(id) }, 1)).alerts;
+  if (!alert) throw notOpen();
+  return alert;
 }
 
 const notOpen = () =>

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { auditNameOfEmail, findNamedUsers } from '../../accounts/public.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
-import type { Route } from '../../http/define-route.ts';
 import type { AuditEntry, AuditFilter } from '../../merchants/public.ts';
 import {
   AUDIT_ID,
@@ -12,9 +11,7 @@ import {
   withMerchantNames,
   writeLook,
 } from '../../merchants/public.ts';
-import type { PageContext } from '../context.ts';
 import { startOfDay, todayInIndia } from '../money/period.ts';
-import { definePage } from '../page.ts';
 import { choice, textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
 import { csvLink } from '../view/parts.ts';
@@ -24,8 +21,7 @@ import { pathWith } from '../view/url.ts';
 import { AUDIT_ACTIONS } from './audit-actions.ts';
 import type { ShownEntry } from './audit-entry.ts';
 import { onCell, whatCell, whoCell } from './audit-entry.ts';
-import type { OperatorPageDeps } from './parts.ts';
-import { ROWS_PER_PAGE } from './parts.ts';
+import { operatorPage, ROWS_PER_PAGE } from './parts.ts';
 
 const filterSchema = z.object({
   who: z.string().trim().optional(),
@@ -38,12 +34,12 @@ const filterSchema = z.object({
 type Filter = z.output<typeof filterSchema>;
 
 /** The audit list with its filter, and the same lines as a file. */
-export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Route[] {
-  const list = definePage(context, 'operator', 'GET /audit', {
+export const auditPages = [
+  operatorPage('GET /audit', {
     query: filterSchema.extend({
       before: z.string().regex(AUDIT_ID).optional(),
     }),
-  }).handledBy(async ({ query: { before, ...filter } }) => {
+  }).handledBy(async ({ query: { before, ...filter } }, { sql }) => {
     const asked = { ...(await auditFilterOf(sql, filter)), olderThan: before };
     const found = await listAudit(sql, asked, ROWS_PER_PAGE);
     const next = found.hasMore ? found.entries.at(-1)?.id : undefined;
@@ -54,9 +50,9 @@ export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Rou
     ];
     const beside = csvLink(pathWith('/operator/audit.csv', filter));
     return { view: { title: 'Audit', beside, content } };
-  });
-  const file = definePage(context, 'operator', 'GET /audit.csv', { query: filterSchema }).handledBy(
-    async ({ query, actor }) => {
+  }),
+  operatorPage('GET /audit.csv', { query: filterSchema }).handledBy(
+    async ({ query, actor }, { sql }) => {
       const filter = await auditFilterOf(sql, query);
       const given = Object.entries(query).flatMap(([name, text]) => (text ? [[name, text]] : []));
       const details: Record<string, string> = Object.fromEntries(given);
@@ -67,9 +63,8 @@ export function auditPages(context: PageContext, { sql }: OperatorPageDeps): Rou
         headers: { 'Content-Disposition': `attachment; filename="audit-${todayInIndia()}.csv"` },
       };
     },
-  );
-  return [...list, ...file];
-}
+  ),
+];
 
 /** @throws DomainError `BAD_REQUEST` for a date that does not exist */
 async function auditFilterOf(

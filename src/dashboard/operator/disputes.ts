@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { mayDo } from '../../accounts/public.ts';
 import type { DisputeStatus } from '../../domain/index.ts';
 import { DISPUTE_STATUSES, transitionOf } from '../../domain/index.ts';
-import type { Route } from '../../http/define-route.ts';
 import type { WithMerchantName } from '../../merchants/public.ts';
 import { withMerchantNames, writeBuyerView } from '../../merchants/public.ts';
 import type { DisputedOrder, OrderRow } from '../../orders/public.ts';
@@ -19,8 +18,6 @@ import {
   readTimeline,
 } from '../../orders/public.ts';
 import { listOpenAbout } from '../../proposals/public.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
 import { orderHead } from '../view/order.ts';
 import { chips, emptyText, pageFields, pages, partOf } from '../view/pages.ts';
 import {
@@ -37,7 +34,7 @@ import { disputeRecords, disputeTable } from './dispute-parts.ts';
 import { actionForm } from './order-actions.ts';
 import { timelinePart } from './order-view.ts';
 import type { OperatorPageDeps } from './parts.ts';
-import { actionNotice, jumpTo, merchantIn, moreNote, orderLink } from './parts.ts';
+import { actionNotice, jumpTo, merchantIn, moreNote, operatorPage, orderLink } from './parts.ts';
 import { openProposals } from './proposal-tables.ts';
 
 const EARLIER_ORDERS = 10;
@@ -50,13 +47,13 @@ const CHIPS = {
 
 const DISPUTES = { path: '/operator/disputes', list: 'Disputes' };
 
-export function disputePages(context: PageContext, deps: OperatorPageDeps): Route[] {
-  const list = definePage(context, 'operator', 'GET /disputes', {
+export const disputePages = [
+  operatorPage('GET /disputes', {
     query: z.object({
       status: z.enum(['', ...DISPUTE_STATUSES]).optional(),
       ...pageFields,
     }),
-  }).handledBy(async ({ query: { status, ...chosen } }) => {
+  }).handledBy(async ({ query: { status, ...chosen } }, deps) => {
     const filter = { status: status || undefined };
     const { rows, total, hasMore } = await listRunningDisputes(deps.sql, filter, partOf(chosen));
     const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
@@ -77,11 +74,11 @@ export function disputePages(context: PageContext, deps: OperatorPageDeps): Rout
       }),
     ];
     return { view: { title: 'Disputes', content } };
-  });
-  const one = definePage(context, 'operator', 'GET /disputes/{order}', {
+  }),
+  operatorPage('GET /disputes/{order}', {
     params: z.object({ order: z.string() }),
     query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ params, query, viewer, actor }) => {
+  }).handledBy(async ({ params, query, viewer, actor }, deps) => {
     const order = await findOrderAnywhere(deps.sql, params.order);
     const { orderNumber: number } = order;
     await writeBuyerView(deps.sql, actor, order);
@@ -101,9 +98,8 @@ export function disputePages(context: PageContext, deps: OperatorPageDeps): Rout
     return {
       view: { title: `Dispute of ${order.orderNumber}`, content, hasOwnHeading: true },
     };
-  });
-  return [...list, ...one];
-}
+  }),
+];
 
 async function disputeContent(
   { sql }: OperatorPageDeps,

@@ -1,12 +1,9 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import type { Route } from '../../http/define-route.ts';
 import type { LedgerProof, ProofSummary } from '../../ledger/public.ts';
 import { findLatestProof, listProofs } from '../../ledger/public.ts';
 import type { FeesToCome } from '../../payments/public.ts';
 import { estimateFeesToCome } from '../../payments/public.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
 import {
   environmentTag,
   hint,
@@ -20,38 +17,35 @@ import {
 import type { Columns } from '../view/table.ts';
 import { dataTable, pager } from '../view/table.ts';
 import { shortMoment } from '../view/texts.ts';
-import type { OperatorPageDeps } from './parts.ts';
-import { orderLink, ROWS_PER_PAGE } from './parts.ts';
+import { operatorPage, orderLink, ROWS_PER_PAGE } from './parts.ts';
 
-export function ledgerPage(context: PageContext, { sql }: OperatorPageDeps): Route[] {
-  return definePage(context, 'operator', 'GET /ledger', {
-    query: z.object({
-      before: z
-        .string()
-        .regex(/^\d{1,15}$/)
-        .optional(),
-    }),
-  }).handledBy(async ({ query: { before } }) => {
-    const olderThan = before === undefined ? undefined : Number(before);
-    const [last, fees, { proofs, hasMore }] = await Promise.all([
-      findLatestProof(sql),
-      estimateFeesToCome(sql),
-      listProofs(sql, { olderThan }, ROWS_PER_PAGE),
-    ]);
-    const next = hasMore ? String(proofs.at(-1)?.proofId) : undefined;
-    const content = [
-      last ? lastProof(last) : notice('wait', 'The ledger has not been verified yet.'),
-      section('fees', 'What the gateway will still charge for open orders', feeTable(fees)),
-      section(
-        'proofs',
-        'Proofs of the last 30 days',
-        proofTable(proofs),
-        pager('/operator/ledger', {}, { before, next }),
-      ),
-    ];
-    return { view: { title: 'Ledger', content } };
-  });
-}
+export const ledgerPage = operatorPage('GET /ledger', {
+  query: z.object({
+    before: z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .optional(),
+  }),
+}).handledBy(async ({ query: { before } }, { sql }) => {
+  const olderThan = before === undefined ? undefined : Number(before);
+  const [last, fees, { proofs, hasMore }] = await Promise.all([
+    findLatestProof(sql),
+    estimateFeesToCome(sql),
+    listProofs(sql, { olderThan }, ROWS_PER_PAGE),
+  ]);
+  const next = hasMore ? String(proofs.at(-1)?.proofId) : undefined;
+  const content = [
+    last ? lastProof(last) : notice('wait', 'The ledger has not been verified yet.'),
+    section('fees', 'What the gateway will still charge for open orders', feeTable(fees)),
+    section(
+      'proofs',
+      'Proofs of the last 30 days',
+      proofTable(proofs),
+      pager('/operator/ledger', {}, { before, next }),
+    ),
+  ];
+  return { view: { title: 'Ledger', content } };
+});
 
 function lastProof(proof: LedgerProof) {
   const { at, durationMs, ok, faultCount, faults, figures } = proof;

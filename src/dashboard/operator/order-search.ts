@@ -1,13 +1,10 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import type { Route } from '../../http/define-route.ts';
 import type { WithMerchantName } from '../../merchants/public.ts';
 import { withMerchantNames, writeLook } from '../../merchants/public.ts';
 import type { FoundOrder } from '../../orders/public.ts';
 import { markErased, searchAllOrders } from '../../orders/public.ts';
 import { shorten } from '../../pages/format.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
 import { textField } from '../view/fields.ts';
 import { filterForm } from '../view/layout.ts';
 import type { PageChoice } from '../view/pages.ts';
@@ -15,8 +12,7 @@ import { emptyText, pageFields, pages, partOf } from '../view/pages.ts';
 import { money, orderStatus } from '../view/parts.ts';
 import { dataTable } from '../view/table.ts';
 import { shortMoment, shortText } from '../view/texts.ts';
-import type { OperatorPageDeps } from './parts.ts';
-import { merchantIn, orderLink } from './parts.ts';
+import { merchantIn, operatorPage, orderLink } from './parts.ts';
 
 const searchSchema = z.object({
   text: z.string().trim().max(254).optional(),
@@ -24,44 +20,42 @@ const searchSchema = z.object({
 });
 
 /** The newest orders first. */
-export function orderSearchPage(context: PageContext, { sql }: OperatorPageDeps): Route[] {
-  return definePage(context, 'operator', 'GET /orders', {
-    query: searchSchema.extend(pageFields),
-  }).handledBy(async ({ query, actor }) => {
-    const { text, merchant: merchantId } = query;
-    const search = { text, merchant: merchantId };
-    const found = await searchAllOrders(sql, { text, merchantId }, partOf(query));
-    const { rows, total } = found;
-    const shown = rows.map(({ orderNumber }) => orderNumber);
-    // Not the text that was searched, which may be a buyer's address.
-    if (shown.length > 0) {
-      await writeLook(sql, { actor, action: 'buyer.search', details: { orders: shown } });
-    }
-    const next = found.hasMore ? rows.at(-1)?.orderNumber : undefined;
-    const content = [
-      filterForm(
-        '/operator/orders',
-        { values: search },
-        textField({
-          name: 'text',
-          label: 'Number, own id, e-mail, phone, UTR or any reference',
-          type: 'search',
-        }),
-        textField({ name: 'merchant', label: 'Merchant id' }),
-      ),
-      orderTable(await withMerchantNames(sql, rows), query),
-      pages({
-        path: '/operator/orders',
-        filters: search,
-        chosen: query,
-        shown: rows.length,
-        total,
-        next,
+export const orderSearchPage = operatorPage('GET /orders', {
+  query: searchSchema.extend(pageFields),
+}).handledBy(async ({ query, actor }, { sql }) => {
+  const { text, merchant: merchantId } = query;
+  const search = { text, merchant: merchantId };
+  const found = await searchAllOrders(sql, { text, merchantId }, partOf(query));
+  const { rows, total } = found;
+  const shown = rows.map(({ orderNumber }) => orderNumber);
+  // Not the text that was searched, which may be a buyer's address.
+  if (shown.length > 0) {
+    await writeLook(sql, { actor, action: 'buyer.search', details: { orders: shown } });
+  }
+  const next = found.hasMore ? rows.at(-1)?.orderNumber : undefined;
+  const content = [
+    filterForm(
+      '/operator/orders',
+      { values: search },
+      textField({
+        name: 'text',
+        label: 'Number, own id, e-mail, phone, UTR or any reference',
+        type: 'search',
       }),
-    ];
-    return { view: { title: 'Orders', content } };
-  });
-}
+      textField({ name: 'merchant', label: 'Merchant id' }),
+    ),
+    orderTable(await withMerchantNames(sql, rows), query),
+    pages({
+      path: '/operator/orders',
+      filters: search,
+      chosen: query,
+      shown: rows.length,
+      total,
+      next,
+    }),
+  ];
+  return { view: { title: 'Orders', content } };
+});
 
 /** A request that was refused before it wrote anything is only in the log. */
 const NOTHING_FOUND =

@@ -5,10 +5,14 @@ import type { OnboardingDeps, ReviewDeps } from '../../onboarding/public.ts';
 import type { AmountRule, ProposalDeps } from '../../proposals/public.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
 import type { WorkflowInspector } from '../../temporal/pending-activities.ts';
+import { pagesOf } from '../page.ts';
 import { textArea } from '../view/fields.ts';
 import { doneNotice, environmentTag, hint } from '../view/parts.ts';
 import { shortId, shortText } from '../view/texts.ts';
 import { link } from '../view/url.ts';
+
+export const operatorPage = pagesOf<OperatorPageDeps, 'operator'>('operator');
+export const reviewPage = pagesOf<MerchantReviewDeps, 'operator'>('operator');
 
 export function orderLink(orderNumber: string) {
   return shortId(

@@ -3,7 +3,6 @@ import { h } from 'preact';
 import { z } from 'zod';
 import type { OperatorRole } from '../../accounts/public.ts';
 import { listAlerts } from '../../alerts/alerts.ts';
-import type { Route } from '../../http/define-route.ts';
 import type { LedgerProof } from '../../ledger/public.ts';
 import { findLatestProof } from '../../ledger/public.ts';
 import { withMerchantNames } from '../../merchants/public.ts';
@@ -12,8 +11,6 @@ import { findDisputedOften, findOverdueOrders, listRunningDisputes } from '../..
 import { findStuckMoney, inspectStuck } from '../../payments/public.ts';
 import { kindsFor, listOpenProposals } from '../../proposals/public.ts';
 import { findFailingEndpoints } from '../../webhooks/public.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
 import type { Tone } from '../view/parts.ts';
 import { notice, section } from '../view/parts.ts';
 import { link } from '../view/url.ts';
@@ -21,7 +18,7 @@ import type { OperatorViewer } from '../viewer.ts';
 import { alertList } from './alerts.ts';
 import { disputeTable } from './dispute-parts.ts';
 import type { OperatorPageDeps } from './parts.ts';
-import { actionNotice, moreNote } from './parts.ts';
+import { actionNotice, moreNote, operatorPage } from './parts.ts';
 import { proposalPath, proposalTable } from './proposal-tables.ts';
 import {
   disputedOftenTable,
@@ -41,19 +38,17 @@ const MOST_PROPOSALS = 200;
 const PROOF_IS_LATE_MS = 3 * 3_600_000;
 
 /** The operators' first page: the work that waits for them. */
-export function workQueuePage(context: PageContext, deps: OperatorPageDeps): Route[] {
-  return definePage(context, 'operator', 'GET /', {
-    query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ query, viewer }) => {
-    const work = await readWork(deps, viewer);
-    const content = [
-      actionNotice(query.done),
-      proofNotice(work.proof),
-      ...workParts(partsOf(work, viewer.role)),
-    ];
-    return { view: { title: 'Work queue', content } };
-  });
-}
+export const workQueuePage = operatorPage('GET /', {
+  query: z.object({ done: z.string().optional() }),
+}).handledBy(async ({ query, viewer }, deps) => {
+  const work = await readWork(deps, viewer);
+  const content = [
+    actionNotice(query.done),
+    proofNotice(work.proof),
+    ...workParts(partsOf(work, viewer.role)),
+  ];
+  return { view: { title: 'Work queue', content } };
+});
 
 type Work = Awaited<ReturnType<typeof readWork>>;
 

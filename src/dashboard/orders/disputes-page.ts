@@ -1,11 +1,8 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import type { Route } from '../../http/define-route.ts';
 import type { DisputeList, OrderRow } from '../../orders/public.ts';
 import { DISPUTE_LISTS } from '../../orders/public.ts';
 import { shorten } from '../../pages/format.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
 import type { PageSizes } from '../view/pages.ts';
 import { chips, emptyText, pageFieldsOf, pages, partOf } from '../view/pages.ts';
 import { emptyState, moment, money, orderStatus } from '../view/parts.ts';
@@ -15,7 +12,7 @@ import { ownerOf, pathOf } from '../viewer.ts';
 import { actionForm } from './action-form.ts';
 import { words } from './order-parts.ts';
 import type { OrderPagesDeps } from './parts.ts';
-import { allowedActions, orderPath, waitingSentence } from './parts.ts';
+import { allowedActions, orderPath, ordersPage, waitingSentence } from './parts.ts';
 
 const SHOWN_CHARACTERS = 400;
 
@@ -42,40 +39,38 @@ const disputesQuery = z.object({
 });
 
 /** A merchant's disputes: those that have not ended by deadline, or those that have. */
-export function merchantDisputePages(context: PageContext, deps: OrderPagesDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /disputes', { query: disputesQuery }).handledBy(
-    async ({ viewer, query: { list: asked, ...chosen } }) => {
-      const owner = ownerOf(viewer);
-      const read = (list: DisputeList) => deps.orders.listDisputes(owner, list, partOf(chosen));
-      const first = await read(asked ?? 'unanswered');
-      // Without a choice: the unanswered disputes, or all running ones if every one is answered.
-      const list = asked ?? (first.rows.length > 0 ? 'unanswered' : 'running');
-      const isRead = list === (asked ?? 'unanswered');
-      const { rows, total, hasMore } = isRead ? first : await read(list);
-      const path = pathOf(viewer, '/disputes');
-      const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
-      return {
-        view: {
-          title: 'Disputes',
-          content: [
-            chips('Which disputes', { path, filters: {}, name: 'list', chosen: list }, TITLES),
-            rows.length === 0 && emptyState(emptyText(chosen, EMPTY[list])),
-            ...rows.map((order) => disputeCard(deps, viewer, order)),
-            pages({
-              path,
-              filters: { list },
-              chosen,
-              sizes: SIZES,
-              shown: rows.length,
-              total,
-              next,
-            }),
-          ],
-        },
-      };
-    },
-  );
-}
+export const merchantDisputePages = ordersPage('GET /disputes', { query: disputesQuery }).handledBy(
+  async ({ viewer, query: { list: asked, ...chosen } }, deps) => {
+    const owner = ownerOf(viewer);
+    const read = (list: DisputeList) => deps.orders.listDisputes(owner, list, partOf(chosen));
+    const first = await read(asked ?? 'unanswered');
+    // Without a choice: the unanswered disputes, or all running ones if every one is answered.
+    const list = asked ?? (first.rows.length > 0 ? 'unanswered' : 'running');
+    const isRead = list === (asked ?? 'unanswered');
+    const { rows, total, hasMore } = isRead ? first : await read(list);
+    const path = pathOf(viewer, '/disputes');
+    const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
+    return {
+      view: {
+        title: 'Disputes',
+        content: [
+          chips('Which disputes', { path, filters: {}, name: 'list', chosen: list }, TITLES),
+          rows.length === 0 && emptyState(emptyText(chosen, EMPTY[list])),
+          ...rows.map((order) => disputeCard(deps, viewer, order)),
+          pages({
+            path,
+            filters: { list },
+            chosen,
+            sizes: SIZES,
+            shown: rows.length,
+            total,
+            next,
+          }),
+        ],
+      },
+    };
+  },
+);
 
 function disputeCard({ actions }: OrderPagesDeps, viewer: MerchantViewer, order: OrderRow) {
   const now = new Date();

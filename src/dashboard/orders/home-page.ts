@@ -1,15 +1,12 @@
 import { h } from 'preact';
-import type { Route } from '../../http/define-route.ts';
 import { readMoneyDays } from '../../ledger/public.ts';
 import type { ApplicationState, FirstSteps } from '../../onboarding/public.ts';
 import { readApplication, readFirstSteps } from '../../onboarding/public.ts';
 import type { AttentionList } from '../../orders/public.ts';
 import { MOST_COUNTED } from '../../orders/public.ts';
 import { rupeesText } from '../../pages/format.ts';
-import type { PageContext } from '../context.ts';
 import { heldSection, moneySection, paymentSuccess, periodBar } from '../money/money-section.ts';
 import { addDays, daysOf, periodQuery, readPeriod } from '../money/period.ts';
-import { definePage } from '../page.ts';
 import type { AttentionItem } from '../settings/parts.ts';
 import { webhookAttention } from '../settings/parts.ts';
 import { emptyState, moment, section, stepper } from '../view/parts.ts';
@@ -17,53 +14,47 @@ import { icon, link, pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
 import type { OrderPagesDeps } from './parts.ts';
+import { ordersPage } from './parts.ts';
 import { ordersPlot } from './plot.ts';
 
-export function homePage(context: PageContext, deps: OrderPagesDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /', { query: periodQuery }).handledBy(
-    async ({ viewer, query }) => {
-      const owner = ownerOf(viewer);
-      const { period, state } = readPeriod(query);
-      const [steps, items, moneyDays, [before, ...orders], due] = await Promise.all([
-        readFirstSteps(deps.sql, owner),
-        readAttention(deps, viewer),
-        readMoneyDays(deps.sql, owner),
-        deps.orders.countByDay(owner, [
-          period.beforeFrom,
-          ...daysOf(period),
-          addDays(period.to, 1),
-        ]),
-        deps.orders.readDueReleases(owner),
-      ]);
-      if (before === undefined)
-        throw new Error('The period before has counts, also without orders');
-      const statementsPath = pathOf(viewer, '/statements');
-      const content = [
-        firstSteps(viewer, steps),
+export const homePage = ordersPage('GET /', { query: periodQuery }).handledBy(
+  async ({ viewer, query }, deps) => {
+    const owner = ownerOf(viewer);
+    const { period, state } = readPeriod(query);
+    const [steps, items, moneyDays, [before, ...orders], due] = await Promise.all([
+      readFirstSteps(deps.sql, owner),
+      readAttention(deps, viewer),
+      readMoneyDays(deps.sql, owner),
+      deps.orders.countByDay(owner, [period.beforeFrom, ...daysOf(period), addDays(period.to, 1)]),
+      deps.orders.readDueReleases(owner),
+    ]);
+    if (before === undefined) throw new Error('The period before has counts, also without orders');
+    const statementsPath = pathOf(viewer, '/statements');
+    const content = [
+      firstSteps(viewer, steps),
+      h(
+        'div',
+        { class: 'split even' },
+        h('div', null, section('attention', 'Needs attention', attentionList(items))),
+        h('div', null, heldSection(moneyDays, due)),
+      ),
+      periodBar(period, state, pathOf(viewer, '')),
+      moneySection({ period, moneyDays, statementsPath }),
+      section(
+        'orders',
+        'Orders',
         h(
           'div',
-          { class: 'split even' },
-          h('div', null, section('attention', 'Needs attention', attentionList(items))),
-          h('div', null, heldSection(moneyDays, due)),
+          { class: 'measured' },
+          h('div', null, paymentSuccess(orders, [before], period)),
+          h('div', null, ordersPlot(orders)),
         ),
-        periodBar(period, state, pathOf(viewer, '')),
-        moneySection({ period, moneyDays, statementsPath }),
-        section(
-          'orders',
-          'Orders',
-          h(
-            'div',
-            { class: 'measured' },
-            h('div', null, paymentSuccess(orders, [before], period)),
-            h('div', null, ordersPlot(orders)),
-          ),
-        ),
-      ];
-      const isValid = Object.keys(state.violations ?? {}).length === 0;
-      return { status: isValid ? 200 : 400, view: { title: 'Home', content } };
-    },
-  );
-}
+      ),
+    ];
+    const isValid = Object.keys(state.violations ?? {}).length === 0;
+    return { status: isValid ? 200 : 400, view: { title: 'Home', content } };
+  },
+);
 
 function attentionList(items: readonly AttentionItem[]) {
   if (items.length === 0) return emptyState('Nothing waits for you.', 'circle-check');

@@ -2,13 +2,10 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { OrderStatus } from '../../domain/index.ts';
 import { ORDER_STATUSES } from '../../domain/index.ts';
-import type { Route } from '../../http/define-route.ts';
 import type { OrderRow, OrderSort, OrdersPage } from '../../orders/public.ts';
 import { markErased, ORDER_SORTS } from '../../orders/public.ts';
 import { numberText } from '../../pages/format.ts';
-import type { PageContext } from '../context.ts';
 import { startOfDay, todayInIndia, WRONG_DAY } from '../money/period.ts';
-import { definePage } from '../page.ts';
 import { hidden, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { filterForm } from '../view/layout.ts';
@@ -20,8 +17,7 @@ import { dataTable } from '../view/table.ts';
 import { shortMoment, shortOrder, shortText } from '../view/texts.ts';
 import { pathWith } from '../view/url.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
-import type { OrderPagesDeps } from './parts.ts';
-import { orderPath } from './parts.ts';
+import { orderPath, ordersPage } from './parts.ts';
 
 /** The query of the list of orders and of its CSV file, as the form sends it. */
 const filterQuery = z.object({
@@ -76,11 +72,9 @@ const NO_ORDERS: OrdersPage = {
   counts: undefined,
 };
 
-export const listPages = [listPage, csvFile];
-
-function listPage(context: PageContext, { orders }: OrderPagesDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /orders', { query: filterQuery }).handledBy(
-    async ({ viewer, query }) => {
+export const listPages = [
+  ordersPage('GET /orders', { query: filterQuery }).handledBy(
+    async ({ viewer, query }, { orders }) => {
       const owner = ownerOf(viewer);
       const { search, isValid } = filterOf(query);
       const list = isValid
@@ -88,12 +82,9 @@ function listPage(context: PageContext, { orders }: OrderPagesDeps): Route[] {
         : NO_ORDERS;
       return { status: isValid ? 200 : 400, view: listView(pathOf(owner, '/orders'), query, list) };
     },
-  );
-}
-
-function csvFile(context: PageContext, { orders }: OrderPagesDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /orders.csv', { query: filterQuery }).handledBy(
-    async ({ viewer, query, actor }) => {
+  ),
+  ordersPage('GET /orders.csv', { query: filterQuery }).handledBy(
+    async ({ viewer, query, actor }, { orders }) => {
       const { q, status, from, to } = query;
       const { search, isValid } = filterOf(query);
       if (!isValid)
@@ -105,8 +96,8 @@ function csvFile(context: PageContext, { orders }: OrderPagesDeps): Route[] {
         headers: { 'Content-Disposition': `attachment; filename="${name}"` },
       };
     },
-  );
-}
+  ),
+];
 
 const SHOWN_CHARACTERS = 32;
 function listView(

@@ -1,6 +1,5 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import type { Route } from '../../http/define-route.ts';
 import { cursorInQuery } from '../../http/input/cursor.ts';
 import { errorOf } from '../../http/responses/errors.ts';
 import { runningLedger, showLedger } from '../../ledger/public.ts';
@@ -21,44 +20,13 @@ import { ORDER_ACTION_IDS } from './actions.ts';
 import type { OrderPageContent } from './order-page.ts';
 import { orderView } from './order-page.ts';
 import type { OrderPagesDeps } from './parts.ts';
-import { allowedActions, mayAct, orderPath, returnsMoney } from './parts.ts';
+import { allowedActions, mayAct, orderPath, ordersPage, returnsMoney } from './parts.ts';
 
 const orderParams = z.object({ id: z.string() });
 const actionBody = z.record(z.string(), z.unknown());
 
 /** The most lines of the ledger that are shown; the balances include all lines. */
 const MOST_LINES = 100;
-
-export function orderPages(context: PageContext, deps: OrderPagesDeps): Route[] {
-  return [
-    ...showPage(context, deps),
-    ...versionOf(context, deps),
-    ...ORDER_ACTION_IDS.flatMap((actionId) => actionPage(context, deps, actionId)),
-  ];
-}
-
-function showPage(context: PageContext, deps: OrderPagesDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /orders/{id}', {
-    params: orderParams,
-    query: z.object({
-      done: z.string().optional(),
-      before: cursorInQuery(timelinePlaceSchema).optional().catch(undefined),
-    }),
-  }).handledBy(async ({ viewer, params, query: { done: doneId = '', before } }) => {
-    const content = await readContent(deps, viewer, params.id, before);
-    const done = deps.actions.find(doneId, viewer.environment);
-    return { view: orderView(deps, { ...content, done, isEarlier: before !== undefined }) };
-  });
-}
-
-function versionOf(context: PageContext, { orders }: OrderPagesDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /orders/{id}/version', {
-    params: orderParams,
-  }).handledBy(async ({ viewer, params }) => {
-    const { version } = await orders.read(ownerOf(viewer), params.id);
-    return { json: { version } };
-  });
-}
 
 /** Refusals that concern no single form: no such order or action, and a merchant that may not act. */
 const REFUSALS = refusalsExcept(
@@ -68,38 +36,60 @@ const REFUSALS = refusalsExcept(
   'MERCHANT_NOT_APPROVED',
 );
 
-function actionPage(context: PageContext, deps: OrderPagesDeps, actionId: OrderActionId): Route[] {
-  return definePage(context, 'merchant', `POST /orders/{id}/${actionId}`, {
+export const orderPages = [
+  ordersPage('GET /orders/{id}', {
     params: orderParams,
-    body: actionBody,
-    formPath: '/orders/{id}',
-    refusals: REFUSALS,
-    isLarge: async ({ viewer, params: { id } }) => {
-      const { amountPaise } = await deps.orders.find(ownerOf(viewer), id);
-      return amountPaise > deps.refundAsksAbovePaise;
-    },
-  }).handledBy(async (request) => {
-    const { viewer, params, actor } = request;
-    // Another merchant's order is NOT_FOUND here, while the API says that it is another's.
-    const order = await deps.orders.find(ownerOf(viewer), params.id);
-    const action = deps.actions.find(actionId, viewer.environment);
-    if (!action) throw errorOf('NOT_FOUND');
-    assertMayAct(viewer, actionId);
-    const values = valuesOf(request.body);
-    const idempotencyKey = values[KEY_FIELD] ?? '';
-    const isOffered = deps.actions.of(order).some(({ id }) => id === action.id);
-    const isAsked = returnsMoney(action.id) && isOffered && values[CONFIRMED_FIELD] === undefined;
-    if (isAsked) {
-      deps.actions.check(action, { values, idempotencyKey });
-      return { view: refundQuestion(order, action, request.body) };
-    }
-    const { orderNumber, environment, amountPaise } = order;
-    const act = { kind: 'refund', orderNumber, environment, amountPaise } as const;
-    await noticed(deps, request, act, (alongside) =>
-      deps.actions.carryOut(action, { order, values, idempotencyKey, actor, alongside }),
-    );
-    return { seeOther: pathWith(orderPath(order), { done: action.id }) };
-  });
+    query: z.object({
+      done: z.string().optional(),
+      before: cursorInQuery(timelinePlaceSchema).optional().catch(undefined),
+    }),
+  }).handledBy(async ({ viewer, params, query: { done: doneId = '', before } }, deps) => {
+    const content = await readContent(deps, viewer, params.id, before);
+    const done = deps.actions.find(doneId, viewer.environment);
+    return { view: orderView(deps, { ...content, done, isEarlier: before !== undefined }) };
+  }),
+  ordersPage('GET /orders/{id}/version', {
+    params: orderParams,
+  }).handledBy(async ({ viewer, params }, { orders }) => {
+    const { version } = await orders.read(ownerOf(viewer), params.id);
+    return { json: { version } };
+  }),
+  ...ORDER_ACTION_IDS.map(actionPage),
+];
+
+function actionPage(actionId: OrderActionId) {
+  return (context: PageContext, deps: OrderPagesDeps) =>
+    definePage(context, 'merchant', `POST /orders/{id}/${actionId}`, {
+      params: orderParams,
+      body: actionBody,
+      formPath: '/orders/{id}',
+      refusals: REFUSALS,
+      isLarge: async ({ viewer, params: { id } }) => {
+        const { amountPaise } = await deps.orders.find(ownerOf(viewer), id);
+        return amountPaise > deps.refundAsksAbovePaise;
+      },
+    }).handledBy(async (request) => {
+      const { viewer, params, actor } = request;
+      // Another merchant's order is NOT_FOUND here, while the API says that it is another's.
+      const order = await deps.orders.find(ownerOf(viewer), params.id);
+      const action = deps.actions.find(actionId, viewer.environment);
+      if (!action) throw errorOf('NOT_FOUND');
+      assertMayAct(viewer, actionId);
+      const values = valuesOf(request.body);
+      const idempotencyKey = values[KEY_FIELD] ?? '';
+      const isOffered = deps.actions.of(order).some(({ id }) => id === action.id);
+      const isAsked = returnsMoney(action.id) && isOffered && values[CONFIRMED_FIELD] === undefined;
+      if (isAsked) {
+        deps.actions.check(action, { values, idempotencyKey });
+        return { view: refundQuestion(order, action, request.body) };
+      }
+      const { orderNumber, environment, amountPaise } = order;
+      const act = { kind: 'refund', orderNumber, environment, amountPaise } as const;
+      await noticed(deps, request, act, (alongside) =>
+        deps.actions.carryOut(action, { order, values, idempotencyKey, actor, alongside }),
+      );
+      return { seeOther: pathWith(orderPath(order), { done: action.id }) };
+    });
 }
 
 /** Asks before the buyer's money is returned. The form is sent again with the names of its fields. */

@@ -4,10 +4,13 @@ import type { MerchantCircumstances, SentencePart } from '../../domain/index.ts'
 import type { NoticeDeps } from '../../merchants/public.ts';
 import type { MerchantOrders, OrderRow } from '../../orders/public.ts';
 import { waitingOf } from '../../orders/public.ts';
+import { pagesOf } from '../page.ts';
 import { moment, money } from '../view/parts.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { pathOf } from '../viewer.ts';
 import type { OrderAction, OrderActionId, OrderActions } from './actions.ts';
+
+export const ordersPage = pagesOf<OrderPagesDeps, 'merchant'>('merchant');
 
 export interface OrderPagesDeps {
   sql: Sql;

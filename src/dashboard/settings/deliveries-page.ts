@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { DomainError, EVENT_TYPES } from '../../domain/index.ts';
-import type { Route } from '../../http/define-route.ts';
 import {
   DELIVERY_STATES,
   latestResend,
@@ -8,8 +7,6 @@ import {
   resendSelected,
   resendSince,
 } from '../../webhooks/public.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
 import { pageFields, partOf } from '../view/pages.ts';
 import { pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
@@ -17,7 +14,7 @@ import { ownerOf, pathOf } from '../viewer.ts';
 import type { DeliveriesContent } from './deliveries-view.ts';
 import { deliveriesView } from './deliveries-view.ts';
 import type { SettingsDeps } from './parts.ts';
-import { parseIndianTime } from './parts.ts';
+import { parseIndianTime, settingsPage } from './parts.ts';
 
 const NO_TIME = 'must be a date and a time, such as 2026-11-22T18:30';
 const text = z.string().optional();
@@ -34,55 +31,42 @@ const filterQuery = z.object({
 });
 type FilterQuery = z.output<typeof filterQuery>;
 
-export const deliveryListPages = [showDeliveries, versionOfResend, resendSelection, resendAllSince];
+const RESEND = { formPath: '/deliveries', refusals: ['BAD_REQUEST', 'INVALID_STATE'] } as const;
 
-function showDeliveries(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /deliveries', { query: filterQuery }).handledBy(
-    async ({ viewer, query }) => {
+export const deliveryListPages = [
+  settingsPage('GET /deliveries', { query: filterQuery }).handledBy(
+    async ({ viewer, query }, deps) => {
       const content = await readContent(deps, viewer, query);
       const isValid = Object.keys(content.violations).length === 0;
       return { status: isValid ? 200 : 400, view: deliveriesView(content) };
     },
-  );
-}
-
-/** While a resend runs, the page reloads at each step of it. */
-function versionOfResend(context: PageContext, { sql }: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /deliveries/version').handledBy(
-    async ({ viewer }) => {
-      const resend = await latestResend(sql, ownerOf(viewer));
-      return { json: { version: versionText(resend?.left) } };
-    },
-  );
-}
-
-const versionText = (left: number | undefined) => String(left ?? 0);
-
-const RESEND = { formPath: '/deliveries', refusals: ['BAD_REQUEST', 'INVALID_STATE'] } as const;
-
-function resendSelection(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /deliveries/resend', {
+  ),
+  // While a resend runs, the page reloads at each step of it.
+  settingsPage('GET /deliveries/version').handledBy(async ({ viewer }, { sql }) => {
+    const resend = await latestResend(sql, ownerOf(viewer));
+    return { json: { version: versionText(resend?.left) } };
+  }),
+  settingsPage('POST /deliveries/resend', {
     ...RESEND,
     body: z.object({ 'deliveries[]': z.array(z.string()).default([]) }),
-  }).handledBy(async ({ viewer, body, actor, log }) => {
+  }).handledBy(async ({ viewer, body, actor, log }, deps) => {
     const chosen = body['deliveries[]'];
     return sentAgain(
       viewer,
       await resendSelected({ ...deps, actor, log }, ownerOf(viewer), chosen),
     );
-  });
-}
-
-function resendAllSince(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /deliveries/resend-since', {
+  }),
+  settingsPage('POST /deliveries/resend-since', {
     ...RESEND,
     body: z.object({ 'resend-since': z.string().default('') }),
-  }).handledBy(async ({ viewer, body, actor, log }) => {
+  }).handledBy(async ({ viewer, body, actor, log }, deps) => {
     const since = parseIndianTime(body['resend-since']);
     if (since === undefined) throw new DomainError('BAD_REQUEST', `The time ${NO_TIME}`);
     return sentAgain(viewer, await resendSince({ ...deps, actor, log }, ownerOf(viewer), since));
-  });
-}
+  }),
+];
+
+const versionText = (left: number | undefined) => String(left ?? 0);
 
 const sentAgain = (viewer: MerchantViewer, count: number) => ({
   seeOther: pathWith(pathOf(viewer, '/deliveries'), { done: 'resent', count: String(count) }),

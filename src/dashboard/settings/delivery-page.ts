@@ -1,7 +1,6 @@
 import { h } from 'preact';
 import { z } from 'zod';
 import type { Environment } from '../../domain/index.ts';
-import type { Route } from '../../http/define-route.ts';
 import { ERASED } from '../../orders/public.ts';
 import { numberText } from '../../pages/format.ts';
 import type {
@@ -12,8 +11,6 @@ import type {
   SentRequest,
 } from '../../webhooks/public.ts';
 import { findAttempt, findMerchantDelivery, retryForMerchant } from '../../webhooks/public.ts';
-import type { PageContext } from '../context.ts';
-import { definePage } from '../page.ts';
 import { refused, submit } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import {
@@ -32,7 +29,7 @@ import { form, link, pathWith } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
 import type { SettingsDeps } from './parts.ts';
-import { IN_ENVIRONMENT, resultText } from './parts.ts';
+import { IN_ENVIRONMENT, resultText, settingsPage } from './parts.ts';
 
 /** How long the page waits for the result of a resend. */
 const WAIT_MS = 2500;
@@ -45,30 +42,25 @@ const query = z.object({
   done: z.string().optional(),
 });
 
-export const deliveryPages = [showDelivery, resendDelivery];
-
-function showDelivery(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /deliveries/{id}', { params, query }).handledBy(
-    async ({ viewer, params: { id }, query: chosen }) => ({
+export const deliveryPages = [
+  settingsPage('GET /deliveries/{id}', { params, query }).handledBy(
+    async ({ viewer, params: { id }, query: chosen }, deps) => ({
       view: deliveryView(await readContent(deps, viewer, id, chosen)),
     }),
-  );
-}
-
-function resendDelivery(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /deliveries/{id}/resend', {
+  ),
+  settingsPage('POST /deliveries/{id}/resend', {
     params,
     formPath: '/deliveries/{id}',
     refusals: ['INVALID_STATE'],
-  }).handledBy(async ({ viewer, params: { id }, actor }) => {
+  }).handledBy(async ({ viewer, params: { id }, actor }, deps) => {
     const { deliveryId } = await findMerchantDelivery(deps.sql, ownerOf(viewer), id);
     const { outcome } = await retryForMerchant({ ...deps, actor }, viewer.merchantId, {
       deliveryId,
       waitMs: WAIT_MS,
     });
     return { seeOther: pathOf(viewer, `/deliveries/${deliveryId}?done=${outcome}`) };
-  });
-}
+  }),
+];
 
 async function readContent(
   { sql }: SettingsDeps,

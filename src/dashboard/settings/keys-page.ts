@@ -1,7 +1,6 @@
 import { h } from 'preact';
 import { z } from 'zod';
 import type { Environment } from '../../domain/index.ts';
-import type { Route } from '../../http/define-route.ts';
 import type { ListedKey } from '../../merchants/public.ts';
 import {
   createKeyPair,
@@ -10,27 +9,27 @@ import {
   rotateSecret,
   setOrigins,
 } from '../../merchants/public.ts';
-import type { PageContext } from '../context.ts';
 import { noticed, refusedAt } from '../context.ts';
-import { definePage } from '../page.ts';
 import { submit, textArea } from '../view/fields.ts';
 import { doneNotice, facts, moment, section, setting } from '../view/parts.ts';
 import { copyable } from '../view/texts.ts';
 import { form, link } from '../view/url.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { pathOf } from '../viewer.ts';
-import type { SettingsDeps } from './parts.ts';
-import { IN_ENVIRONMENT } from './parts.ts';
+import { IN_ENVIRONMENT, settingsPage } from './parts.ts';
 import { MONEY, newSecretView } from './questions.ts';
 
 const DONE = { domains: 'The approved domains are saved.' } as const;
 
-export const keyPages = [showKeys, secretForms, setDomains];
+const SECRETS = [
+  { path: '/keys/generate', formPath: '/keys', kind: 'key.create', make: createKeyPair },
+  { path: '/keys/rotate', formPath: '/keys/rotate', kind: 'key.rotate', make: rotateSecret },
+] as const;
 
-function showKeys(context: PageContext, { sql }: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /keys', {
+export const keyPages = [
+  settingsPage('GET /keys', {
     query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ viewer, query }) => {
+  }).handledBy(async ({ viewer, query }, { sql }) => {
     const { merchantId, environment } = viewer;
     const [keys, domains] = await Promise.all([
       listKeys(sql, merchantId),
@@ -45,18 +44,10 @@ function showKeys(context: PageContext, { sql }: SettingsDeps): Route[] {
       domainsSection(environment, domains),
     ];
     return { view: { title: 'API keys', content } };
-  });
-}
-
-const SECRETS = [
-  { path: '/keys/generate', formPath: '/keys', kind: 'key.create', make: createKeyPair },
-  { path: '/keys/rotate', formPath: '/keys/rotate', kind: 'key.rotate', make: rotateSecret },
-] as const;
-
-/** The secret is in the answer of the form and nowhere else, so the answer is no redirect. */
-function secretForms(context: PageContext, deps: SettingsDeps): Route[] {
-  return SECRETS.flatMap(({ path, formPath, kind, make }) =>
-    definePage(context, 'merchant', `POST ${path}`, { formPath }).handledBy(async (request) => {
+  }),
+  // The secret is in the answer of the form and nowhere else, so the answer is no redirect.
+  ...SECRETS.map(({ path, formPath, kind, make }) =>
+    settingsPage(`POST ${path}`, { formPath }).handledBy(async (request, deps, context) => {
       const { actor, viewer } = request;
       const { merchantId, environment } = viewer;
       const pair = await noticed(deps, request, { kind }, (alongside) =>
@@ -64,14 +55,11 @@ function secretForms(context: PageContext, deps: SettingsDeps): Route[] {
       );
       return { view: newSecretView(environment, pair, context.publicBaseUrl) };
     }),
-  );
-}
-
-function setDomains(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /keys/domains', {
+  ),
+  settingsPage('POST /keys/domains', {
     formPath: '/keys',
     body: z.object({ domains: z.string().max(20_000).default('') }),
-  }).handledBy(async (request) => {
+  }).handledBy(async (request, deps) => {
     const { viewer, body, actor } = request;
     const { merchantId, environment } = viewer;
     const domains = body.domains.split(/[\s,]+/).filter((domain) => domain !== '');
@@ -81,8 +69,8 @@ function setDomains(context: PageContext, deps: SettingsDeps): Route[] {
       ),
     );
     return { seeOther: pathOf({ environment }, '/keys?done=domains') };
-  });
-}
+  }),
+];
 
 function keySection({ environment, merchantStatus }: MerchantViewer, key: ListedKey | undefined) {
   const title = `API key ${IN_ENVIRONMENT[environment]}`;

@@ -12,10 +12,13 @@ import type {
   WebhookSender,
 } from '../../webhooks/public.ts';
 import { endpointFailingSince, lastAttempts } from '../../webhooks/public.ts';
+import { pagesOf } from '../page.ts';
 import { tabs } from '../view/pages.ts';
 import { capitalised, moment, notice } from '../view/parts.ts';
 import { link } from '../view/url.ts';
 import { pathOf } from '../viewer.ts';
+
+export const settingsPage = pagesOf<SettingsDeps, 'merchant'>('merchant');
 
 export interface SettingsDeps {
   sql: Sql;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Alongside } from '../../db/alongside.ts';
 import { DomainError } from '../../domain/index.ts';
-import type { Route } from '../../http/define-route.ts';
 import { admitSend } from '../../merchants/public.ts';
 import {
   attemptsByHour,
@@ -13,12 +12,11 @@ import {
   sendTestEvent,
   testEventTypesOf,
 } from '../../webhooks/public.ts';
-import type { PageContext } from '../context.ts';
 import { noticed, refusedAt } from '../context.ts';
-import { definePage } from '../page.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { ownerOf, pathOf } from '../viewer.ts';
 import type { SettingsDeps } from './parts.ts';
+import { settingsPage } from './parts.ts';
 import { newWebhookSecretView } from './questions.ts';
 import type { WebhooksContent } from './webhooks-view.ts';
 import { webhooksView } from './webhooks-view.ts';
@@ -28,22 +26,17 @@ const TEST_EVENT_TIMEOUT_MS = 20_000;
 /** A DNS server takes up to 3 s. */
 const SAVE_TIMEOUT_MS = 10_000;
 
-export const webhookPages = [showWebhooks, saveUrl, rotateSecret, removeUrl, testEventPage];
-
-function showWebhooks(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'GET /webhooks', {
+export const webhookPages = [
+  settingsPage('GET /webhooks', {
     query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ viewer, query }) => {
+  }).handledBy(async ({ viewer, query }, deps) => {
     const content = await readContent(deps, viewer);
     return { view: webhooksView({ ...content, done: query.done }) };
-  });
-}
-
-function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /webhooks', {
+  }),
+  settingsPage('POST /webhooks', {
     body: z.object({ url: z.string().default('') }),
     responseTimeoutMs: SAVE_TIMEOUT_MS,
-  }).handledBy(async (request) => {
+  }).handledBy(async (request, deps) => {
     const { viewer, body, actor } = request;
     const { merchantId, environment } = viewer;
     const url = body.url.trim();
@@ -58,41 +51,30 @@ function saveUrl(context: PageContext, deps: SettingsDeps): Route[] {
     if (secret) return { view: newWebhookSecretView(environment, secret, warning) };
     const done = warning ? 'unresolved' : 'url';
     return { seeOther: pathOf({ environment }, `/webhooks?done=${done}`) };
-  });
-}
-
-function rotateSecret(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /webhooks/rotate-secret').handledBy(
-    async (request) => {
-      const { viewer, actor } = request;
-      const { merchantId, environment } = viewer;
-      const act = { kind: 'webhook.rotate_secret' } as const;
-      const { secret } = await noticed(deps, request, act, (alongside) =>
-        rotateWebhookSecret({ ...deps, actor, alongside }, merchantId, environment),
-      );
-      return { view: newWebhookSecretView(environment, secret, null) };
-    },
-  );
-}
-
-function removeUrl(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /webhooks/remove').handledBy(async (request) => {
+  }),
+  settingsPage('POST /webhooks/rotate-secret').handledBy(async (request, deps) => {
+    const { viewer, actor } = request;
+    const { merchantId, environment } = viewer;
+    const act = { kind: 'webhook.rotate_secret' } as const;
+    const { secret } = await noticed(deps, request, act, (alongside) =>
+      rotateWebhookSecret({ ...deps, actor, alongside }, merchantId, environment),
+    );
+    return { view: newWebhookSecretView(environment, secret, null) };
+  }),
+  settingsPage('POST /webhooks/remove').handledBy(async (request, deps) => {
     const { viewer, actor } = request;
     const { merchantId, environment } = viewer;
     await noticed(deps, request, { kind: 'webhook.remove' }, (alongside) =>
       removeWebhookUrl({ sql: deps.sql, actor, alongside }, merchantId, environment),
     );
     return { seeOther: pathOf(viewer, '/webhooks?done=removed') };
-  });
-}
-
-/** The answer of the form has the result, because a test event is not stored. */
-function testEventPage(context: PageContext, deps: SettingsDeps): Route[] {
-  return definePage(context, 'merchant', 'POST /webhooks/test', {
+  }),
+  // The answer of the form has the result, because a test event is not stored.
+  settingsPage('POST /webhooks/test', {
     formPath: '/webhooks',
     body: z.object({ event: z.string().default('TEST') }),
     responseTimeoutMs: TEST_EVENT_TIMEOUT_MS,
-  }).handledBy(async ({ viewer, body, actor, log }) => {
+  }).handledBy(async ({ viewer, body, actor, log }, deps) => {
     const { merchantId, environment } = viewer;
     const event = testEventTypesOf(environment).find((type) => type === body.event);
     if (event === undefined) {
@@ -103,8 +85,8 @@ function testEventPage(context: PageContext, deps: SettingsDeps): Route[] {
     const result = await sendTestEvent(sending, merchantId, environment, event);
     const content = await readContent(deps, viewer);
     return { view: webhooksView({ ...content, tested: { event, ...result } }) };
-  });
-}
+  }),
+];
 
 async function readContent(
   { sql }: SettingsDeps,

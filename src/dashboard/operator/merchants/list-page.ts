@@ -1,11 +1,8 @@
 import { h } from 'preact';
 import { z } from 'zod';
 import { BUSINESS_KINDS } from '../../../domain/index.ts';
-import type { Route } from '../../../http/define-route.ts';
 import type { ListedMerchant } from '../../../onboarding/public.ts';
 import { listUnderReview, searchMerchants } from '../../../onboarding/public.ts';
-import type { PageContext } from '../../context.ts';
-import { definePage } from '../../page.ts';
 import { applicationState } from '../../view/application.ts';
 import { choice, textField } from '../../view/fields.ts';
 import { filterForm } from '../../view/layout.ts';
@@ -13,8 +10,7 @@ import { section, wordsOf } from '../../view/parts.ts';
 import { dataTable, pager } from '../../view/table.ts';
 import { shortMoment } from '../../view/texts.ts';
 import { link } from '../../view/url.ts';
-import type { MerchantReviewDeps } from '../parts.ts';
-import { merchantPath } from '../parts.ts';
+import { merchantPath, reviewPage } from '../parts.ts';
 
 const PATH = '/operator/merchants';
 const STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'SUSPENDED'] as const;
@@ -25,55 +21,53 @@ const listQuery = z.object({
   before: z.string().optional().catch(undefined),
 });
 
-export function merchantListPage(context: PageContext, { sql }: MerchantReviewDeps): Route[] {
-  return definePage(context, 'operator', 'GET /merchants', { query: listQuery }).handledBy(
-    async ({ query: { q, status, before } }) => {
-      const text = q?.trim();
-      const isFirst = !text && status === undefined && before === undefined;
-      const [waiting, { merchants, next }] = await Promise.all([
-        isFirst ? listUnderReview(sql) : [],
-        searchMerchants(sql, { text, status, before }),
-      ]);
-      return {
-        view: {
-          title: 'Merchants',
-          content: [
-            isFirst && waitingSection(waiting),
-            filterForm(
-              PATH,
-              { values: { q, status } },
-              textField({
-                name: 'q',
-                label: 'Name, e-mail, PAN, GSTIN or merchant id',
-                type: 'search',
-              }),
-              choice({
-                name: 'status',
-                label: 'Status',
-                choices: STATUS_CHOICES,
-                placeholder: 'All',
-              }),
-            ),
-            dataTable({
-              caption: 'Merchants, the newest first',
-              isCompact: true,
-              columns: {
-                Merchant: NAME,
-                Status: STATE,
-                'E-mail': EMAIL,
-                Kind: KIND,
-                Created: CREATED,
-              },
-              rows: merchants,
-              empty: 'No merchant matches.',
+export const merchantListPage = reviewPage('GET /merchants', { query: listQuery }).handledBy(
+  async ({ query: { q, status, before } }, { sql }) => {
+    const text = q?.trim();
+    const isFirst = !text && status === undefined && before === undefined;
+    const [waiting, { merchants, next }] = await Promise.all([
+      isFirst ? listUnderReview(sql) : [],
+      searchMerchants(sql, { text, status, before }),
+    ]);
+    return {
+      view: {
+        title: 'Merchants',
+        content: [
+          isFirst && waitingSection(waiting),
+          filterForm(
+            PATH,
+            { values: { q, status } },
+            textField({
+              name: 'q',
+              label: 'Name, e-mail, PAN, GSTIN or merchant id',
+              type: 'search',
             }),
-            pager(PATH, { q, status }, { before, next }),
-          ],
-        },
-      };
-    },
-  );
-}
+            choice({
+              name: 'status',
+              label: 'Status',
+              choices: STATUS_CHOICES,
+              placeholder: 'All',
+            }),
+          ),
+          dataTable({
+            caption: 'Merchants, the newest first',
+            isCompact: true,
+            columns: {
+              Merchant: NAME,
+              Status: STATE,
+              'E-mail': EMAIL,
+              Kind: KIND,
+              Created: CREATED,
+            },
+            rows: merchants,
+            empty: 'No merchant matches.',
+          }),
+          pager(PATH, { q, status }, { before, next }),
+        ],
+      },
+    };
+  },
+);
 
 const STATUS_CHOICES = Object.fromEntries(STATUSES.map((status) => [status, wordsOf(status)]));
 

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Route } from '../../../http/define-route.ts';
 import type { StatusChange } from '../../../merchants/public.ts';
 import {
   decideMerchant,
@@ -8,14 +7,12 @@ import {
   readReview,
 } from '../../../onboarding/public.ts';
 import { listOpenAbout } from '../../../proposals/public.ts';
-import type { PageContext } from '../../context.ts';
-import { definePage } from '../../page.ts';
 import type { PageReply } from '../../reply.ts';
 import { documentReply } from '../../view/application.ts';
 import { pathWith } from '../../view/url.ts';
 import type { OperatorViewer } from '../../viewer.ts';
 import type { MerchantReviewDeps } from '../parts.ts';
-import { merchantPath } from '../parts.ts';
+import { merchantPath, reviewPage } from '../parts.ts';
 import { proposeAndShow, proposerOf } from '../proposal-tables.ts';
 import type { Shown } from './merchant-forms.ts';
 import { isReviewed, merchantView } from './merchant-view.ts';
@@ -23,14 +20,6 @@ import { readVolume } from './volume.ts';
 
 const text = z.string().default('');
 const merchantParams = z.object({ merchant: z.string() });
-
-export const merchantPages = [
-  showMerchant,
-  downloadDocument,
-  showAccountNumber,
-  linkedAccountForm,
-  decisionForm,
-];
 
 type ViewReply = Extract<PageReply, { view: unknown }>;
 
@@ -54,59 +43,44 @@ async function merchantReply(
 /** The refusals that the page shows itself. */
 const REFUSALS = ['BAD_REQUEST', 'INVALID_STATE', 'GATEWAY_UNAVAILABLE'] as const;
 
-function showMerchant(context: PageContext, deps: MerchantReviewDeps): Route[] {
-  return definePage(context, 'operator', 'GET /merchants/{merchant}', {
+export const merchantPages = [
+  reviewPage('GET /merchants/{merchant}', {
     params: merchantParams,
     query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ viewer, params: { merchant }, query: { done } }) =>
+  }).handledBy(async ({ viewer, params: { merchant }, query: { done } }, deps) =>
     merchantReply(deps, viewer, merchant, { done }),
-  );
-}
-
-function downloadDocument(context: PageContext, deps: MerchantReviewDeps): Route[] {
-  return definePage(context, 'operator', 'GET /merchants/{merchant}/documents/{document}', {
+  ),
+  reviewPage('GET /merchants/{merchant}/documents/{document}', {
     params: merchantParams.extend({ document: z.string() }),
     query: z.object({ shown: z.string().optional() }),
-  }).handledBy(async ({ actor, params: { merchant, document }, query: { shown } }) => {
+  }).handledBy(async ({ actor, params: { merchant, document }, query: { shown } }, deps) => {
     const opened = await openDocument({ ...deps, actor }, merchant, document);
     return documentReply(opened, { isEmbedded: shown === 'here' });
-  });
-}
-
-/** A form and no link, because each look at the number is an entry of the audit log. */
-function showAccountNumber(context: PageContext, deps: MerchantReviewDeps): Route[] {
-  return definePage(context, 'operator', 'POST /merchants/{merchant}/account-number', {
+  }),
+  // A form and no link, because each look at the number is an entry of the audit log.
+  reviewPage('POST /merchants/{merchant}/account-number', {
     permission: 'accountNumber.read',
     params: merchantParams,
-  }).handledBy(async ({ viewer, actor, params: { merchant } }) => {
+  }).handledBy(async ({ viewer, actor, params: { merchant } }, deps) => {
     const accountNumber = await openAccountNumber({ ...deps, actor }, merchant);
     return merchantReply(deps, viewer, merchant, { accountNumber });
-  });
-}
-
-function linkedAccountForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
-  return definePage(context, 'operator', 'POST /merchants/{merchant}/linked-account', {
+  }),
+  reviewPage('POST /merchants/{merchant}/linked-account', {
     formPath: '/merchants/{merchant}',
     refusals: REFUSALS,
     permission: 'merchant.linkedAccount',
     asksAgain: true,
     params: merchantParams,
     body: z.object({ linkedAccountId: text, accountReason: text }),
-  }).handledBy(async ({ viewer, actor, params: { merchant }, body }) => {
+  }).handledBy(async ({ viewer, actor, params: { merchant }, body }, deps) => {
     return proposeAndShow(deps, proposerOf({ viewer, actor }), {
       kind: 'merchant.linkedAccount',
       subject: merchant,
       parameters: { linkedAccountId: body.linkedAccountId.trim() },
       reason: body.accountReason,
     });
-  });
-}
-
-const isProposed = (change: StatusChange): change is 'approve' | 'activate' =>
-  change === 'approve' || change === 'activate';
-
-function decisionForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
-  return definePage(context, 'operator', 'POST /merchants/{merchant}/decision', {
+  }),
+  reviewPage('POST /merchants/{merchant}/decision', {
     formPath: '/merchants/{merchant}',
     refusals: REFUSALS,
     permission: 'merchant.review',
@@ -118,7 +92,7 @@ function decisionForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
       version: text,
       firstAccountId: text,
     }),
-  }).handledBy(async ({ viewer, actor, params: { merchant }, body }) => {
+  }).handledBy(async ({ viewer, actor, params: { merchant }, body }, deps) => {
     const { change, reason, version: seenVersion, firstAccountId } = body;
     if (isProposed(change)) {
       const account = { linkedAccountId: firstAccountId.trim() || null };
@@ -132,5 +106,8 @@ function decisionForm(context: PageContext, deps: MerchantReviewDeps): Route[] {
     }
     await decideMerchant({ ...deps, actor }, merchant, { change, reason, seenVersion });
     return { seeOther: pathWith(merchantPath(merchant), { done: change }) };
-  });
-}
+  }),
+];
+
+const isProposed = (change: StatusChange): change is 'approve' | 'activate' =>
+  change === 'approve' || change === 'activate';

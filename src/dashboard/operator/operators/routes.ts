@@ -8,7 +8,7 @@ import type { ProposalDeps } from '../../../proposals/public.ts';
 import { disableOrPropose, isLastOtherAdmin } from '../../../proposals/public.ts';
 import { text } from '../../account/parts.ts';
 import type { PageContext } from '../../context.ts';
-import { definePage } from '../../page.ts';
+import { definePage, pagesOf } from '../../page.ts';
 import type { OperatorViewer } from '../../viewer.ts';
 import { proposalPath, proposeAndShow, proposerOf } from '../proposal-tables.ts';
 import { operatorsView, operatorView } from './views.ts';
@@ -26,20 +26,25 @@ function roleOf(typed: string): OperatorRole {
 
 const params = z.object({ id: z.string() });
 
-export function operatorAccountPages(
-  context: PageContext,
-  accounts: AccountDeps,
-  proposals: ProposalDeps,
-): Route[] {
-  const show = definePage(context, 'operator', 'GET /operators', {
+interface OperatorsDeps {
+  accounts: AccountDeps;
+  proposals: ProposalDeps;
+}
+
+const page = pagesOf<OperatorsDeps, 'operator'>('operator');
+
+const ACT = { params, formPath: '/operators/{id}' } as const;
+
+export const operatorAccountPages = [
+  page('GET /operators', {
     permission: 'operator.manage',
-  }).handledBy(async () => ({ view: operatorsView(await listOperators(accounts)) }));
-  const invite = definePage(context, 'operator', 'POST /operators/invite', {
+  }).handledBy(async (_, { accounts }) => ({ view: operatorsView(await listOperators(accounts)) })),
+  page('POST /operators/invite', {
     formPath: '/operators',
     permission: 'operator.create',
     asksAgain: true,
     body: z.object({ email: text, role: text, reason: text }),
-  }).handledBy(async ({ body, viewer, actor }) => {
+  }).handledBy(async ({ body, viewer, actor }, { accounts, proposals }) => {
     const email = addressOf(body.email);
     const { state } = await readOperatorState(accounts.sql, email);
     return proposeAndShow(proposals, proposerOf({ viewer, actor }), {
@@ -48,9 +53,52 @@ export function operatorAccountPages(
       parameters: { role: roleOf(body.role) },
       reason: body.reason,
     });
-  });
-  return [...show, ...invite, ...operatorPages(context, accounts, proposals)];
-}
+  }),
+  page('GET /operators/{id}', {
+    params,
+    permission: 'operator.manage',
+    query: z.object({ done: z.string().optional() }),
+  }).handledBy(async ({ params: { id }, query, viewer }, { accounts }) => {
+    const operator = await requireOperator(accounts, id);
+    const isLast = await isLastOtherAdmin(accounts.sql, operator.email, viewer.user.email);
+    const shown = { viewerId: viewer.user.userId, done: query.done, isLast };
+    return { view: operatorView(operator, shown) };
+  }),
+  disablePage,
+  page('POST /operators/{id}/role', {
+    ...ACT,
+    permission: 'operator.role',
+    asksAgain: true,
+    body: z.object({ role: text, roleReason: text }),
+  }).handledBy(async ({ params: { id }, body, actor, viewer }, { accounts, proposals }) => {
+    const { email } = await requireOther(accounts, id, viewer);
+    return proposeAndShow(proposals, proposerOf({ viewer, actor }), {
+      kind: 'operator.role',
+      subject: email,
+      parameters: { role: roleOf(body.role) },
+      reason: body.roleReason,
+    });
+  }),
+  page('POST /operators/{id}/reset-two-factor', {
+    ...ACT,
+    permission: 'operator.reset',
+    asksAgain: true,
+    body: z.object({ resetReason: text }),
+  }).handledBy(
+    async (
+      { params: { id }, body: { resetReason: reason }, actor, viewer },
+      { accounts, proposals },
+    ) => {
+      const { email } = await requireOther(accounts, id, viewer);
+      return proposeAndShow(proposals, proposerOf({ viewer, actor }), {
+        kind: 'operator.reset',
+        subject: email,
+        parameters: {},
+        reason,
+      });
+    },
+  ),
+];
 
 /** @throws ValidationError */
 function addressOf(typed: string): string {
@@ -59,28 +107,12 @@ function addressOf(typed: string): string {
   throw new ValidationError({ email: 'email must be a valid email address' });
 }
 
-const ACT = { params, formPath: '/operators/{id}' } as const;
-
-function operatorPages(
-  context: PageContext,
-  accounts: AccountDeps,
-  proposals: ProposalDeps,
-): Route[] {
-  const show = definePage(context, 'operator', 'GET /operators/{id}', {
-    params,
-    permission: 'operator.manage',
-    query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ params: { id }, query, viewer }) => {
-    const operator = await requireOperator(accounts, id);
-    const isLast = await isLastOtherAdmin(accounts.sql, operator.email, viewer.user.email);
-    const shown = { viewerId: viewer.user.userId, done: query.done, isLast };
-    return { view: operatorView(operator, shown) };
-  });
-  const disable = definePage(context, 'operator', 'POST /operators/{id}/disable', {
+/** Only the proposal to disable the last other admin asks again: a stolen account is stopped at once. */
+function disablePage(context: PageContext, { accounts, proposals }: OperatorsDeps): Route[] {
+  return definePage(context, 'operator', 'POST /operators/{id}/disable', {
     ...ACT,
     permission: 'operator.disable',
     body: z.object({ disableReason: text }),
-    // Only the proposal to disable the last other admin asks again: a stolen account is stopped at once.
     asksAgain: async ({ params: { id }, viewer }) => {
       const { email } = await requireOther(accounts, id, viewer);
       return isLastOtherAdmin(accounts.sql, email, viewer.user.email);
@@ -92,44 +124,6 @@ function operatorPages(
     if (proposalId === null) return { seeOther: `${OPERATORS}/${id}?done=disabled` };
     return { seeOther: `${proposalPath(proposalId)}?done=open` };
   });
-  return [...show, ...disable, ...proposedChanges(context, accounts, proposals)];
-}
-
-/** The changes that always need a proposal. */
-function proposedChanges(
-  context: PageContext,
-  accounts: AccountDeps,
-  proposals: ProposalDeps,
-): Route[] {
-  const changeRole = definePage(context, 'operator', 'POST /operators/{id}/role', {
-    ...ACT,
-    permission: 'operator.role',
-    asksAgain: true,
-    body: z.object({ role: text, roleReason: text }),
-  }).handledBy(async ({ params: { id }, body, actor, viewer }) => {
-    const { email } = await requireOther(accounts, id, viewer);
-    return proposeAndShow(proposals, proposerOf({ viewer, actor }), {
-      kind: 'operator.role',
-      subject: email,
-      parameters: { role: roleOf(body.role) },
-      reason: body.roleReason,
-    });
-  });
-  const reset = definePage(context, 'operator', 'POST /operators/{id}/reset-two-factor', {
-    ...ACT,
-    permission: 'operator.reset',
-    asksAgain: true,
-    body: z.object({ resetReason: text }),
-  }).handledBy(async ({ params: { id }, body: { resetReason: reason }, actor, viewer }) => {
-    const { email } = await requireOther(accounts, id, viewer);
-    return proposeAndShow(proposals, proposerOf({ viewer, actor }), {
-      kind: 'operator.reset',
-      subject: email,
-      parameters: {},
-      reason,
-    });
-  });
-  return [...changeRole, ...reset];
 }
 
 async function requireOperator(accounts: AccountDeps, id: string): Promise<ListedOperator> {

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Route } from '../../../http/define-route.ts';
 import { withMerchantNames } from '../../../merchants/public.ts';
 import type { ProposalDeps, Proposer } from '../../../proposals/public.ts';
 import {
@@ -12,9 +11,7 @@ import {
   requireProposal,
   withdrawProposal,
 } from '../../../proposals/public.ts';
-import type { PageContext } from '../../context.ts';
-import { definePage } from '../../page.ts';
-import { ROWS_PER_PAGE } from '../parts.ts';
+import { operatorPage, ROWS_PER_PAGE } from '../parts.ts';
 import { proposalPath, proposerOf } from '../proposal-tables.ts';
 import { proposalsView, proposalView } from './views.ts';
 
@@ -23,33 +20,6 @@ const RESPONSE_TIMEOUT_MS = 15_000;
 const MOST_OPEN = 200;
 
 const params = z.object({ proposal: z.string() });
-
-export function proposalPages(context: PageContext, deps: ProposalDeps): Route[] {
-  const { sql } = deps;
-  const list = definePage(context, 'operator', 'GET /proposals', {
-    query: z.object({ before: z.string().max(64).optional() }),
-  }).handledBy(async ({ query: { before } }) => {
-    const [open, { proposals, hasMore }] = await Promise.all([
-      listOpenProposals(sql, kindsFor('admin'), MOST_OPEN),
-      listPastProposals(sql, before, ROWS_PER_PAGE),
-    ]);
-    const next = hasMore ? proposals.at(-1)?.proposalId : undefined;
-    return { view: proposalsView(open, proposals, { before, next }) };
-  });
-  const show = definePage(context, 'operator', 'GET /proposals/{proposal}', {
-    params,
-    query: z.object({ done: z.string().optional() }),
-  }).handledBy(async ({ params: { proposal: id }, query: { done }, viewer }) => {
-    const proposal = await requireProposal(sql, id);
-    const [deadline, [named]] = await Promise.all([
-      deadlineOfProposal(deps, proposal),
-      withMerchantNames(sql, [proposal]),
-    ]);
-    const merchantName = named?.merchantName ?? null;
-    return { view: proposalView(viewer, proposal, { deadline, merchantName, done }) };
-  });
-  return [...list, ...show, ...decisions(context, deps)];
-}
 
 type Decide = (deps: ProposalDeps, proposer: Proposer, proposalId: string) => Promise<string>;
 
@@ -69,17 +39,39 @@ const DECISIONS: Readonly<Record<'approve' | 'reject' | 'withdraw', Decide>> = {
   },
 };
 
-function decisions(context: PageContext, deps: ProposalDeps): Route[] {
-  return Object.entries(DECISIONS).flatMap(([name, decide]) =>
-    definePage(context, 'operator', `POST /proposals/{proposal}/${name}`, {
+export const proposalPages = [
+  operatorPage('GET /proposals', {
+    query: z.object({ before: z.string().max(64).optional() }),
+  }).handledBy(async ({ query: { before } }, { sql }) => {
+    const [open, { proposals, hasMore }] = await Promise.all([
+      listOpenProposals(sql, kindsFor('admin'), MOST_OPEN),
+      listPastProposals(sql, before, ROWS_PER_PAGE),
+    ]);
+    const next = hasMore ? proposals.at(-1)?.proposalId : undefined;
+    return { view: proposalsView(open, proposals, { before, next }) };
+  }),
+  operatorPage('GET /proposals/{proposal}', {
+    params,
+    query: z.object({ done: z.string().optional() }),
+  }).handledBy(async ({ params: { proposal: id }, query: { done }, viewer }, deps) => {
+    const proposal = await requireProposal(deps.sql, id);
+    const [deadline, [named]] = await Promise.all([
+      deadlineOfProposal(deps, proposal),
+      withMerchantNames(deps.sql, [proposal]),
+    ]);
+    const merchantName = named?.merchantName ?? null;
+    return { view: proposalView(viewer, proposal, { deadline, merchantName, done }) };
+  }),
+  ...Object.entries(DECISIONS).map(([name, decide]) =>
+    operatorPage(`POST /proposals/{proposal}/${name}`, {
       params,
       formPath: '/proposals/{proposal}',
       refusals: ['INVALID_STATE', 'BAD_REQUEST', 'GATEWAY_UNAVAILABLE'],
       asksAgain: name === 'approve',
       responseTimeoutMs: RESPONSE_TIMEOUT_MS,
-    }).handledBy(async ({ params: { proposal }, viewer, actor }) => {
+    }).handledBy(async ({ params: { proposal }, viewer, actor }, deps) => {
       const done = await decide(deps, proposerOf({ viewer, actor }), proposal);
       return { seeOther: `${proposalPath(proposal)}?done=${done}` };
     }),
-  );
-}
+  ),
+];
