@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { DRILLS } from '../../dev/drills/drills.ts';
+import { runAdmin } from '../../src/main/admin/run.ts';
+import { filesBelow, read } from './files.ts';
 
 const folder = fileURLToPath(new URL('../../docs/runbook/', import.meta.url));
 const index = readFileSync(`${folder}README.md`, 'utf8');
@@ -26,4 +28,20 @@ test('each drill has a page of the runbook, which names its command', () => {
     })
     .map(([name]) => name);
   expect(unnamed).toEqual([]);
+});
+
+test('each command of operators that a document names exists', async () => {
+  const texts = filesBelow(['docs'])
+    .filter((path) => path.endsWith('.md'))
+    .map(read);
+  const named = texts.flatMap((text) => [
+    ...text.replaceAll(/\s+/g, ' ').matchAll(/(?:admin --|`admin) ([a-z-]+ [a-z-]+)/g),
+  ]);
+  const commands = [...new Set(named.map(([, command = '']) => command))];
+  expect(commands.length).toBeGreaterThan(15);
+  const answers = commands.map(async (command) => {
+    const { exitCode } = await runAdmin([...command.split(' '), '--help'], () => ({}));
+    return exitCode === 0 ? [] : [command];
+  });
+  expect((await Promise.all(answers)).flat()).toEqual([]);
 });
