@@ -10,6 +10,7 @@ export interface Place {
 }
 
 const MAX_LINE = 1024 * 1024;
+const ROWS_AT_ONCE = 100;
 
 async function* partsOf(text: string): AsyncGenerator<string> {
   for (let start = 0; start < text.length; start += MAX_LINE) {
@@ -35,7 +36,7 @@ export const inMemory = (name: string, text: () => string): Place => ({
   texts: () => partsOf(text()),
 });
 
-/** Every table of a database with all columns, as `COPY` writes them. */
+/** Every table of a database with all columns. */
 export async function tablesOf(adminUrl: string, database: string): Promise<Place[]> {
   const url = onDatabase(adminUrl, database);
   const tables = await withConnection(
@@ -48,25 +49,20 @@ export async function tablesOf(adminUrl: string, database: string): Promise<Plac
   );
   return tables.map(({ schema, name }) => ({
     name: `${database}.${name}`,
-    texts: () => copyOf(url, `"${schema}"."${name}"`),
+    texts: () => rowsOf(url, schema, name),
   }));
 }
 
-/** The rows of a table, in parts that end with a row. */
-async function* copyOf(url: string, table: string): AsyncGenerator<string> {
+/** The rows of a table, some at a time; bytes are hexadecimal digits. */
+async function* rowsOf(url: string, schema: string, name: string): AsyncGenerator<string> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   try {
-    let rest = '';
-    const rows = await sql.unsafe(`COPY ${table} TO STDOUT`).readable();
-    for await (const chunk of rows) {
-      rest += (chunk as Buffer).toString('utf8');
-      if (rest.length < MAX_LINE) continue;
-      const end = rest.lastIndexOf('\n') + 1;
-      if (end === 0) continue;
-      yield rest.slice(0, end);
-      rest = rest.slice(end);
+    const rows = sql<
+      { text: string }[]
+    >`SELECT t::text AS text FROM ${sql(schema)}.${sql(name)} AS t`;
+    for await (const some of rows.cursor(ROWS_AT_ONCE)) {
+      yield some.map(({ text }) => text).join('\n');
     }
-    yield rest;
   } finally {
     await sql.end({ timeout: 1 });
   }

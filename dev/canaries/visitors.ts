@@ -1,12 +1,13 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
+import { dataDirIn, type Run } from '../faults/run.ts';
 import { exchange, type HttpAnswer } from '../load/client.ts';
-import { receivedMails } from '../mailbox/received.ts';
+import { untilDone } from '../load/simulator.ts';
+import { createMailStore } from '../mailbox/store.ts';
 import { marksOf, type Canaries } from './canary.ts';
 
 /** What a request is made of; a text as body is sent as it is. */
@@ -14,108 +15,85 @@ interface VisitorRequest {
   readonly body?: object | string;
   readonly form?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sends it as a merchant, below the sandbox's base path. */
+  readonly keys?: KeyPair;
 }
 
 /** What the requests of visitors need. */
 export interface VisitorDeps {
   readonly canaries: Canaries;
-  readonly origin: string;
-  readonly dataDir: string;
-  /** The settings of the service. */
-  readonly environment: Readonly<Record<string, string>>;
+  readonly run: Run;
 }
 
 /** Sends a request as a browser or another client does, with canaries in every header that it may choose. */
 export function visit(
-  { canaries, origin }: VisitorDeps,
+  { canaries, run }: VisitorDeps,
   path: string,
-  { body, form, headers }: VisitorRequest = {},
+  { body, form, headers, keys }: VisitorRequest = {},
 ): Promise<HttpAnswer> {
   const content = form ? new URLSearchParams(form).toString() : body;
   const type = form ? 'application/x-www-form-urlencoded' : 'application/json';
-  return exchange(origin + path, {
+  return exchange(`${run.cluster.apiBaseUrl}${keys ? BASE_PATHS.sandbox : ''}${path}`, {
     method: content === undefined ? 'GET' : 'POST',
     headers: {
       ...marksOf(canaries).headers(),
       ...(content !== undefined && { 'Content-Type': type }),
+      ...(keys && {
+        'X-API-Key': keys.apiKey,
+        'X-API-Secret': keys.apiSecret,
+        'Idempotency-Key': canaries.word('Idempotency-Key'),
+      }),
       ...headers,
     },
     body: typeof content === 'object' ? JSON.stringify(content) : content,
   });
 }
 
-/** A request of a merchant, below the sandbox's base path. */
-export const visitApi = (
-  deps: VisitorDeps,
-  { apiKey, apiSecret }: KeyPair,
-  path: string,
-  { headers, ...request }: VisitorRequest = {},
-): Promise<HttpAnswer> =>
-  visit(deps, `${BASE_PATHS.sandbox}${path}`, {
-    ...request,
-    headers: {
-      'X-API-Key': apiKey,
-      'X-API-Secret': apiSecret,
-      'Idempotency-Key': deps.canaries.word('Idempotency-Key'),
-      ...headers,
-    },
-  });
-
-const MAIL_WITHIN_MS = 60_000;
-const POLL_MS = 250;
-
 /** Requests that are refused: malformed, invalid, unauthorised, to paths that do not exist. */
-export async function sendRefusedRequests(deps: VisitorDeps, keys: KeyPair): Promise<void> {
-  const { word, email, phone } = deps.canaries;
-  const ofMerchant: [path: string, request?: VisitorRequest, keys?: Partial<KeyPair>][] = [
-    ['/orders', { body: `{"buyerName": ${word('malformed body')}}` }],
-    ['/orders', { body: `"${word('malformed body')}"` }],
-    [
-      '/orders',
-      {
-        body: {
-          amount: word('invalid amount'),
-          buyerEmail: word('invalid e-mail'),
-          buyerPhone: word('invalid phone'),
-          buyerName: word('name beside invalid fields'),
-          description: word('description beside invalid fields').repeat(60),
-        },
-      },
-    ],
-    [
-      '/orders',
-      {
-        body: {
-          amount: 100,
-          buyerEmail: email('buyerEmail'),
-          buyerPhone: phone('buyerPhone'),
-          unknownField: word('unknown field'),
-        },
-      },
-    ],
-    ['/orders', { body: { amount: 5 }, headers: { 'Content-Type': word('media type') } }],
-    [`/orders/${word('unknown order')}`],
-    [`/orders?status=${word('invalid filter')}&size=${word('invalid filter')}`],
-    [`/${word('unknown path')}`],
-    ['/orders', {}, { apiKey: word('unknown API key'), apiSecret: word('wrong API secret') }],
-    ['/orders', {}, { apiSecret: word('wrong API secret') }],
-  ];
-  for (const [path, request, wrong] of ofMerchant) {
-    await visitApi(deps, { ...keys, ...wrong }, path, request);
-  }
-  for (const path of [
-    `/pay/${word('unknown payment token')}`,
-    `/pay/${word('unknown payment token')}?utm=${word('query string')}`,
-    `/${word('unknown path')}?token=${word('query string')}`,
-    `/dashboard/reset-password/${word('unknown token')}`,
-  ]) {
-    await visit(deps, path);
-  }
-  await visit(deps, '/dashboard', { headers: { Cookie: `session=${word('cookie')}` } });
+export async function sendRefusedRequests(deps: VisitorDeps): Promise<void> {
+  const { canaries, run } = deps;
+  const { word, email, phone } = canaries;
+  const { keys } = run.merchant;
+  const apiSecret = word('wrong API secret');
   const part = word('malformed request');
-  await sendRaw(deps.origin, `GET /${part} HTTP/9.9\r\nX: ${part}\r\n\r\n`);
+  const invalid = {
+    amount: word('invalid amount'),
+    buyerEmail: word('invalid e-mail'),
+    buyerPhone: word('invalid phone'),
+    buyerName: word('name beside invalid fields'),
+    description: word('description beside invalid fields').repeat(60),
+  };
+  const unknown = {
+    amount: 100,
+    buyerEmail: email('buyerEmail'),
+    buyerPhone: phone('buyerPhone'),
+    unknownField: word('unknown field'),
+  };
+  const requests: readonly [path: string, request?: VisitorRequest][] = [
+    ['/orders', { keys, body: `{"buyerName": ${word('malformed body')}}` }],
+    ['/orders', { keys, body: `"${word('malformed body')}"` }],
+    ['/orders', { keys, body: invalid }],
+    ['/orders', { keys, body: unknown }],
+    ['/orders', { keys, body: { amount: 5 }, headers: { 'Content-Type': word('media type') } }],
+    [`/orders/${word('unknown order')}`, { keys }],
+    [`/orders?status=${word('invalid filter')}&size=${word('invalid filter')}`, { keys }],
+    [`/${word('unknown path')}`, { keys }],
+    ['/orders', { keys: { apiKey: word('unknown API key'), apiSecret } }],
+    ['/orders', { keys: { ...keys, apiSecret } }],
+    [`/pay/${word('unknown payment token')}`],
+    [`/pay/${word('unknown payment token')}?utm=${word('query string')}`],
+    [`/${word('unknown path')}?token=${word('query string')}`],
+    [`/dashboard/reset-password/${word('unknown token')}`],
+    ['/dashboard', { headers: { Cookie: `session=${word('cookie')}` } }],
+  ];
+  for (const [path, request] of requests) await visit(deps, path, request);
   const method = word('unknown method').toUpperCase();
-  await sendRaw(deps.origin, `${method} /pay/${part} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  for (const bytes of [
+    `GET /${part} HTTP/9.9\r\nX: ${part}\r\n\r\n`,
+    `${method} /pay/${part} HTTP/1.1\r\nHost: x\r\n\r\n`,
+  ]) {
+    await sendRaw(run.cluster.apiBaseUrl, bytes);
+  }
   await sendCallbacks(deps);
 }
 
@@ -130,8 +108,8 @@ async function sendRaw(origin: string, bytes: string): Promise<void> {
 
 /** Callbacks of the gateway: with a wrong signature, and signed ones in an unknown form. */
 async function sendCallbacks(deps: VisitorDeps): Promise<void> {
-  const { canaries, environment } = deps;
-  const secret = environment['SANDBOX_RAZORPAY_WEBHOOK_SECRET'] ?? '';
+  const { canaries, run } = deps;
+  const secret = run.environment()['SANDBOX_RAZORPAY_WEBHOOK_SECRET'] ?? '';
   const sign = (body: string) => createHmac('sha256', secret).update(body).digest('hex');
   for (const signatureOf of [sign, () => canaries.word('wrong signature')]) {
     const entity = {
@@ -149,71 +127,57 @@ async function sendCallbacks(deps: VisitorDeps): Promise<void> {
   }
 }
 
-/** A visitor signs up, logs in with a wrong and the right password, and applies as a merchant. */
-export async function signUpAndApply(deps: VisitorDeps): Promise<boolean> {
-  const { canaries, environment, origin } = deps;
-  const { word } = canaries;
-  const own = { Origin: environment['PUBLIC_BASE_URL'] ?? origin };
-  const submit = (path: string, form: Record<string, string>, cookie = '') =>
-    visit(deps, `/dashboard${path}`, {
-      form,
-      headers: { ...own, ...(cookie && { Cookie: cookie }) },
-    });
-  const email = canaries.email('e-mail of a user');
+/**
+ * A visitor signs up, logs in with a wrong and the right password, and applies as a merchant.
+ *
+ * @throws Error without a mail or a session
+ */
+export async function signUpAndApply(deps: VisitorDeps): Promise<void> {
+  const { word, email: emailOf, phone, pan, digits, add } = deps.canaries;
+  const headers = { Origin: deps.run.environment()['PUBLIC_BASE_URL'] ?? '', Cookie: '' };
+  const submit = (path: string, form: Record<string, string>) =>
+    visit(deps, `/dashboard${path}`, { form, headers });
+  const email = emailOf('e-mail of a user');
   const password = `${word('password')} ${word('password')}`;
-  await submit('/login', {
-    email: canaries.email('failed log-in'),
-    password: word('failed log-in'),
-    next: word('next page'),
-  });
-  await submit('/forgot-password', { email: canaries.email('forgotten password') });
+  const wrong = { password: word('failed log-in') };
+  await submit('/login', { ...wrong, email: emailOf('failed log-in'), next: word('next page') });
+  await submit('/forgot-password', { email: emailOf('forgotten password') });
   await submit('/sign-up', { email, businessName: word('business name'), password });
-  const token = await tokenOfMail(deps.dataDir, email);
-  if (token === undefined) return false;
-  canaries.add('token of a mail', token);
-  await submit(`/confirm-email/${token}`, { password: word('failed log-in') });
+  const token = await tokenOfMail(deps.run, email);
+  add('token of a mail', token);
+  await submit(`/confirm-email/${token}`, wrong);
   const confirmed = await submit(`/confirm-email/${token}`, { password });
-  const cookie = String(confirmed.headers['set-cookie'] ?? '').split(';')[0] ?? '';
-  canaries.add('session cookie', cookie.split('=')[1] ?? '');
-  const account = canaries.digits('bank account number', 14);
-  await submit(
-    '/onboarding/business',
-    {
-      legalName: word('legal name'),
-      businessKind: 'company',
-      pan: canaries.pan('PAN'),
-      gstin: '',
-      phone: canaries.phone("merchant's phone"),
-      street: word('street'),
-      city: word('city'),
-      region: 'Karnataka',
-      pinCode: '560034',
-    },
-    cookie,
-  );
-  await submit(
-    '/onboarding/bank',
-    {
-      accountHolder: word('account holder'),
-      accountNumber: account,
-      accountNumberAgain: account,
-      ifsc: 'HDFC0001234',
-    },
-    cookie,
-  );
-  return cookie !== '';
+  [headers.Cookie = ''] = String(confirmed.headers['set-cookie'] ?? '').split(';');
+  const [, session] = headers.Cookie.split('=');
+  if (!session) throw new Error('A user has no session');
+  add('session cookie', session);
+  await submit('/onboarding/business', {
+    legalName: word('legal name'),
+    businessKind: 'company',
+    pan: pan('PAN'),
+    gstin: '',
+    phone: phone("merchant's phone"),
+    street: word('street'),
+    city: word('city'),
+    region: 'Karnataka',
+    pinCode: '560034',
+  });
+  const accountNumber = digits('bank account number', 14);
+  await submit('/onboarding/bank', {
+    accountHolder: word('account holder'),
+    accountNumber,
+    accountNumberAgain: accountNumber,
+    ifsc: 'HDFC0001234',
+  });
 }
 
-/** The token in the link of the mail to this address. */
-async function tokenOfMail(dataDir: string, email: string): Promise<string | undefined> {
-  const endsAt = performance.now() + MAIL_WITHIN_MS;
-  while (performance.now() < endsAt) {
-    for (const file of [...receivedMails(dataDir).values()].flat()) {
-      const mail = readFileSync(file, 'utf8').replaceAll(/=\r?\n/g, '');
-      const token = /confirm-email\/([\w-]+)/.exec(mail)?.[1];
-      if (mail.includes(email) && token !== undefined) return token;
-    }
-    await delay(POLL_MS);
-  }
-  return undefined;
+/** The token in the link of the mail to this address, once it has arrived. */
+function tokenOfMail({ folder }: Run, email: string): Promise<string> {
+  const mails = createMailStore(join(dataDirIn(folder), 'mails'));
+  return untilDone(async () => {
+    const mail = (await mails.latest(Infinity)).find(({ to }) => to.includes(email));
+    const token = /confirm-email\/([\w-]+)/.exec(mail?.text ?? '')?.[1];
+    if (token === undefined) throw new Error(`${email} got no link`);
+    return token;
+  });
 }

@@ -1,26 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRandom } from '../gateway-simulator/random.ts';
-import { dataDirIn, type Run, type RunOptions } from '../faults/run.ts';
+import type { Run, RunOptions } from '../faults/run.ts';
 import { inParallel } from '../load/in-parallel.ts';
-import { OPERATOR_ACTS } from '../load/operator-acts.ts';
 import { readOrder } from '../load/order.ts';
 import { ordersOf, perform, planOrders, type PlannedOrder } from '../load/plan.ts';
 import { askSimulator } from '../load/simulator.ts';
 import { onDatabase, withConnection } from '../postgres/databases.ts';
 import { marksOf, type Canaries } from './canary.ts';
-import {
-  sendRefusedRequests,
-  signUpAndApply,
-  visit,
-  visitApi,
-  type VisitorDeps,
-} from './visitors.ts';
-
-/** What was done with canaries. */
-export interface Workload {
-  readonly orderNumbers: readonly string[];
-  readonly failures: readonly string[];
-}
+import { sendRefusedRequests, signUpAndApply, visit, type VisitorDeps } from './visitors.ts';
 
 const AT_ONCE = 6;
 const USERS = 3;
@@ -41,23 +28,22 @@ export const markedRun = (canaries: Canaries): RunOptions => ({
   ),
 });
 
-/** Orders of every kind, users and refused requests, also while gateway and database fail. */
+/**
+ * Orders of every kind, users and refused requests, also while gateway and database fail.
+ *
+ * @returns the numbers of the orders
+ */
 export async function runWorkload(
-  run: Run,
-  { canaries, orders: count }: { readonly canaries: Canaries; readonly orders: number },
+  visitor: VisitorDeps,
+  count: number,
   log: (line: string) => void,
-): Promise<Workload> {
-  const { cluster, merchants, merchant, deps, folder } = run;
+): Promise<string[]> {
+  const { canaries, run } = visitor;
+  const { cluster, merchants, deps } = run;
   for (const { keys, webhookSecret } of merchants) {
     canaries.add('API secret', keys.apiSecret);
     canaries.add('webhook secret', webhookSecret);
   }
-  const visitor: VisitorDeps = {
-    canaries,
-    environment: run.environment(),
-    dataDir: dataDirIn(folder),
-    origin: cluster.apiBaseUrl,
-  };
   const size = { count: count + AT_ONCE, merchants: merchants.length, outcome: 'open' } as const;
   const orders = ordersOf(deps, merchants, planOrders(size, createRandom(1)));
   const live = (from: number, to: number) => liveThrough(visitor, orders.slice(from, to));
@@ -66,9 +52,9 @@ export async function runWorkload(
   await live(0, half);
   log(`${half} orders have lived; next: refused requests and users`);
   for (let visits = 0; visits < VISITS; visits += 1) {
-    await sendRefusedRequests(visitor, merchant.keys);
+    await sendRefusedRequests(visitor);
   }
-  const applied = await Promise.all(Array.from({ length: USERS }, () => signUpAndApply(visitor)));
+  await Promise.all(Array.from({ length: USERS }, () => signUpAndApply(visitor)));
   log('the gateway fails');
   const fault = { kind: 'error', probability: 0.4 };
   await askSimulator(deps.simulator, 'POST', '/simulator/faults', fault);
@@ -82,24 +68,17 @@ export async function runWorkload(
     delay(OUTAGE_AFTER_MS).then(() => cluster.member('postgres').signal('SIGKILL')),
   ]);
   await cluster.member('postgres').untilReady();
-  await sendRefusedRequests(visitor, merchant.keys);
+  await sendRefusedRequests(visitor);
   await delay(ALL_DONE_AFTER_MS);
-  const failed = applied.filter((hasApplied) => !hasApplied).length;
-  return {
-    orderNumbers: orders.map((order) => order.orderNumber).filter((one) => one !== ''),
-    failures: failed === 0 ? [] : [`${failed} users could not apply`],
-  };
+  return orders.map(({ orderNumber }) => orderNumber).filter((one) => one !== '');
 }
 
-/** Brings orders to the end of their plans, without the parts that get no answer; operators decide disputes. */
+/** Brings orders to the end of their plans, without the parts that get no answer. */
 const liveThrough = (visitor: VisitorDeps, orders: readonly PlannedOrder[]) =>
   inParallel(orders, AT_ONCE, async (order) => {
     for (const part of order.plan.pauses.keys()) {
       await perform(order, part).catch(() => undefined);
       if (part === 0 && order.orderNumber !== '') await lookAt(visitor, order);
-    }
-    if (order.plan.acts.at(-1) === 'submitEvidence') {
-      await OPERATOR_ACTS.decideForBuyer(order).catch(() => undefined);
     }
   });
 
@@ -117,9 +96,9 @@ async function lookAt(visitor: VisitorDeps, order: PlannedOrder): Promise<void> 
   const reason = `It never came: ${word("buyer's dispute reason")}`;
   await visit(visitor, `/pay/${token}/dispute`, { form: { reason } });
   const path = `/orders/${now.order_number}`;
-  await visitApi(visitor, keys, `/orders?buyerEmail=${encodeURIComponent(now.buyer.email)}`);
-  await visitApi(visitor, keys, `/orders?buyerEmail=${word('query string')}`);
-  await visitApi(visitor, keys, `${path}/timeline?note=${word('query string')}`);
+  await visit(visitor, `/orders?buyerEmail=${encodeURIComponent(now.buyer.email)}`, { keys });
+  await visit(visitor, `/orders?buyerEmail=${word('query string')}`, { keys });
+  await visit(visitor, `${path}/timeline?note=${word('query string')}`, { keys });
 }
 
 /** PostgreSQL describes a row that a constraint refuses with all of its values. */

@@ -5,12 +5,11 @@ import { create, send } from '../load/commands.ts';
 import { addBalance } from '../load/moods.ts';
 import { violationText, type Report } from '../load/oracle/report.ts';
 import { newLoadOrder } from '../load/order.ts';
-import { startPeople } from '../load/people/people.ts';
+import { startPeople } from '../load/people.ts';
 import { ordersOf, perform, type PlannedOrder } from '../load/plan.ts';
 import { controlSimulator } from '../load/simulator.ts';
-import { endFaults, faultText, inflict, type Disturbed, type Turn } from './faults.ts';
-import { MERCHANTS } from './open-plan.ts';
-import { planRun, type Lane, type RunPlan, type RunSize } from './plan.ts';
+import { endFaults, faultText, inflict, type Disturbed } from './faults.ts';
+import { MERCHANTS, planRun, type Lane, type RunPlan, type RunSize } from './plan.ts';
 import { withRun, type Run, type RunOptions } from './run.ts';
 import { testChecks } from './self-test.ts';
 import { reportAtTheEnd } from './settle.ts';
@@ -142,17 +141,17 @@ function endedByThemselves({ run: { cluster, deps }, kills }: Disturbed): string
 async function carryOut(disturbed: Disturbed, plan: RunPlan, log: Log) {
   const { run } = disturbed;
   const end = new AbortController();
-  const ofKind = (isBackground: boolean) =>
-    plan.lanes.filter(({ kind }) => (kind === 'background') === isBackground);
-  const background = Promise.all(
-    ofKind(true).map((lane) => repeatLane(disturbed, lane, end.signal)),
-  );
+  const lanes = (isBackground: boolean) =>
+    plan.lanes
+      .filter(({ kind }) => (kind === 'background') === isBackground)
+      .map((lane) => runLane(disturbed, lane, end.signal, log));
+  const background = Promise.all(lanes(true));
   // A failure is thrown at the end.
   background.catch(() => undefined);
   try {
     const [failures, backMs] = await Promise.all([
       runOrders(ordersOf(run.deps, run.merchants, plan.orders), plan.overMs),
-      Promise.all(ofKind(false).map((lane) => runLane(disturbed, lane, log))),
+      Promise.all(lanes(false)),
     ]);
     log('the faults are over, and the merchants and buyers have done everything');
     for (const [index, { receiver }] of run.merchants.entries()) {
@@ -184,59 +183,40 @@ async function runOrders(orders: readonly PlannedOrder[], overMs: number): Promi
     .map(({ reason }) => `an order was given up: ${String(reason)}`);
 }
 
-async function repeatLane(disturbed: Disturbed, { turns }: Lane, signal: AbortSignal) {
-  while (!signal.aborted) {
-    for (const { waitMs, faults } of turns) {
-      await delay(waitMs, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) return;
-      for (const fault of faults) await inflict(disturbed, fault, signal);
-    }
-  }
-}
-
 /** Inflicts the turns of a lane. @returns how long the service was away after each, if that is measured */
-async function runLane(disturbed: Disturbed, { kind, turns }: Lane, log: Log): Promise<number[]> {
+async function runLane(
+  disturbed: Disturbed,
+  { kind, turns }: Lane,
+  signal: AbortSignal,
+  log: Log,
+): Promise<number[]> {
   const { run } = disturbed;
   const backMs: number[] = [];
-  const lasting: Promise<unknown>[] = [];
   if (kind === 'measured') await untilServed(run);
-  for (const { waitMs, faults } of turns) {
-    await delay(waitMs);
-    const at = new Date().toISOString().slice(11, 19);
-    const inflicted = Promise.all(faults.map((fault) => inflict(disturbed, fault)));
-    const what = `${at} ${faults.map(faultText).join(' and ')}`;
-    if (kind === 'once' && faults.some((fault) => 'durationMs' in fault)) {
-      log(what);
-      lasting.push(inflicted);
-      // A failure is thrown at the end.
-      inflicted.catch(() => undefined);
-      continue;
+  do {
+    for (const { waitMs, faults } of turns) {
+      await delay(waitMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) break;
+      const at = new Date().toISOString().slice(11, 19);
+      const what = `${at} ${faults.map(faultText).join(' and ')}`;
+      await Promise.all(faults.map((fault) => inflict(disturbed, fault, signal)));
+      if (kind === 'once') log(what);
+      if (kind !== 'measured') continue;
+      const endedAt = performance.now();
+      const ms = (await untilServed(run)) ? performance.now() - endedAt : Infinity;
+      backMs.push(ms);
+      log(`${what}; served after ${(ms / 1000).toFixed(1)} s`);
     }
-    await inflicted;
-    const endedAt = performance.now();
-    const outcome = kind === 'measured' ? await untilServed(run) : await untilReady(run, faults);
-    const ms = outcome === 'served' ? performance.now() - endedAt : Infinity;
-    if (kind === 'measured') backMs.push(ms);
-    log(`${what}; ${outcome} after ${(ms / 1000).toFixed(1)} s`);
-  }
-  await Promise.all(lasting);
+  } while (kind === 'background' && !signal.aborted);
   return backMs;
-}
-
-/** Waits until the processes that were killed are ready. */
-async function untilReady({ cluster }: Run, faults: Turn['faults']): Promise<'served'> {
-  for (const fault of faults) {
-    if (fault.kind === 'kill') await cluster.member(fault.victim).untilReady();
-  }
-  return 'served';
 }
 
 const PROBE_PAISE = 49_950;
 const AGAIN_AFTER_MS = 250;
 const GIVEN_UP_AFTER_MS = 180_000;
 
-/** Makes orders until one was created, paid and delivered with only 2xx, each request sent once. */
-async function untilServed({ cluster, deps, merchant }: Run): Promise<'served' | 'not served'> {
+/** Makes orders until one was created, paid and delivered with only 2xx, each request sent once. @returns false if none was */
+async function untilServed({ cluster, deps, merchant }: Run): Promise<boolean> {
   const client = createMerchantClient(cluster.apiBaseUrl, merchant.keys, { repeatedForMs: 0 });
   const isServed = async () => {
     const order = newLoadOrder(deps, { ...merchant, client }, PROBE_PAISE);
@@ -247,8 +227,8 @@ async function untilServed({ cluster, deps, merchant }: Run): Promise<'served' |
   const endsAt = performance.now() + GIVEN_UP_AFTER_MS;
   while (performance.now() < endsAt) {
     // What is not answered is not remembered: it may have happened or not.
-    if (await isServed().catch(() => false)) return 'served';
+    if (await isServed().catch(() => false)) return true;
     await delay(AGAIN_AFTER_MS);
   }
-  return 'not served';
+  return false;
 }

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MOODS, type MoodName } from '../gateway-simulator/moods.ts';
+import { creatingAnOrder, useAfterEnd } from '../load/ended-rights.ts';
 import { beginMood, endMoods } from '../load/moods.ts';
 import type { Allowed, LostTime } from '../load/oracle/service.ts';
-import type { People } from '../load/people/people.ts';
+import type { People } from '../load/people.ts';
 import { activateMerchant, suspendMerchant } from '../load/operators.ts';
 import { askSimulator, controlSimulator, untilDone } from '../load/simulator.ts';
 import type { LinkTarget } from '../production-like/links.ts';
@@ -40,7 +41,7 @@ export type Fault =
       readonly durationMs: number;
     }
   | { readonly kind: 'suspended'; readonly merchant: number; readonly durationMs: number }
-  /** Operators change rights and linked accounts: see dev/load/people. */
+  /** Operators change rights and linked accounts: see dev/load/people.ts. */
   | { readonly kind: 'people' }
   /** What the gateway may do for a while, until what is pending ends: see dev/gateway-simulator/moods.ts. */
   | { readonly kind: 'mood'; readonly mood: MoodName; readonly durationMs: number }
@@ -78,9 +79,7 @@ export const allowedIn = ({ run, lost, isTemporalRestored }: Disturbed): Allowed
         alerts: true,
         lost,
         missingWorkflows: isTemporalRestored,
-        laterHolds: true,
-        laterPayments: true,
-        isWaitedFor: true,
+        isOpen: true,
       };
 
 /** Of the refunds and transfers that a mood has left pending, every third one fails. */
@@ -104,9 +103,13 @@ export async function inflict(
   const lasts = (durationMs: number) =>
     delay(durationMs, undefined, { signal }).catch(() => undefined);
   switch (fault.kind) {
-    case 'kill':
+    case 'kill': {
+      const member = cluster.member(fault.victim);
       if (/^(api|worker)-/.test(fault.victim)) disturbed.kills += 1;
-      return cluster.member(fault.victim).signal('SIGKILL');
+      member.signal('SIGKILL');
+      // Where it is not measured how soon the service is back, the next fault does not meet a process that starts.
+      return run.deps.outcome === 'open' ? member.untilReady() : undefined;
+    }
     case 'freeze': {
       const member = cluster.member(fault.victim);
       member.signal('SIGSTOP');
@@ -158,9 +161,14 @@ async function disturb(
       return receiver.behave('answers 200');
     }
     case 'suspended': {
-      const { merchantId } = merchants[fault.merchant] ?? run.merchant;
+      const { merchantId, client } = merchants[fault.merchant] ?? run.merchant;
       await suspendMerchant(deps.environment, merchantId);
+      const right = `the key of ${merchantId}, which is suspended`;
+      const end = new AbortController();
+      const uses = useAfterEnd(deps.memory, right, creatingAnOrder(client), end.signal);
       await lasts(fault.durationMs);
+      end.abort();
+      await uses;
       return activateMerchant(deps.environment, merchantId);
     }
     case 'people':
@@ -199,7 +207,7 @@ export async function endFaults({ run, people }: Disturbed): Promise<void> {
   const undisturbed = { dropProbability: 0, duplicateProbability: 0, delayMs: { min: 0, max: 0 } };
   await controlSimulator(deps.simulator, 'PATCH', '/callbacks', undisturbed);
   await endMoods(deps.simulator, MOOD_NAMES, outcomesIn(deps));
-  await people.end();
+  people.end();
 }
 
 /** A fault in a few words: its parts. */

@@ -1,13 +1,13 @@
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { openSession, send, type CommandName } from './commands.ts';
 import { GATEWAY_ACTS } from './gateway-acts.ts';
-import { OPERATOR_ACTS } from './operator-acts.ts';
+import { decide } from './decide.ts';
 import type { LoadOrder } from './order.ts';
 
 /** What holds of a stage. */
 export interface StageRules {
-  /** The status in which an order rests there; undefined if it depends on what comes first. */
-  readonly ends?: OrderStatus | undefined;
+  /** The status in which an order rests there. */
+  readonly ends?: OrderStatus;
   /** How often it rests there; absent where it must not. */
   readonly rests?: number;
 }
@@ -26,18 +26,12 @@ export const STAGES = {
   completed: { ends: 'COMPLETED', rests: 1 },
   disputed: { ends: 'DISPUTE_OPEN', rests: 0.1 },
   'under review': { ends: 'DISPUTE_UNDER_REVIEW', rests: 0.1 },
-  'refund will be pending': {},
-  'refund is pending': {},
   refunded: { ends: 'REFUNDED', rests: 0.7 },
   'refunded again': { ends: 'REFUNDED', rests: 1 },
   'charged back': {},
   'charged back after delivery': {},
   'charged back and due': {},
   'chargeback won': { ends: 'PAID', rests: 0.3 },
-  'chargeback lost': {},
-  'refunded at the gateway': {},
-  // Whether the order had taken the payment before it was refunded.
-  'refunded at the gateway, and ended': { ends: undefined, rests: 1 },
 } as const satisfies Record<string, StageRules>;
 /** One of {@link STAGES}. */
 export type Stage = keyof typeof STAGES;
@@ -48,10 +42,8 @@ type Moves = Partial<Record<Stage, Stage>>;
 interface Act {
   /** When it is possible, and where it leads. */
   readonly moves?: Moves;
-  /** The same in plans whose outcome is open, such as a race, or what an operator has to look at. */
+  /** Added in plans whose outcome is open: such as a race, or what an operator has to look at. */
   readonly openMoves?: Moves;
-  /** Whether it needs a known outcome: it waits for its effect. */
-  readonly isKnown?: boolean;
   readonly weight: number;
   /** The most payments that the gateway can capture for it; a late one may be repeated. */
   readonly captures?: number;
@@ -78,14 +70,6 @@ const atGateway = (
   more: Partial<Act> = {},
 ): Act => ({ do: GATEWAY_ACTS[name], weight, moves, ...more });
 
-const byOperator = (name: keyof typeof OPERATOR_ACTS, moves: Moves): Act => ({
-  do: OPERATOR_ACTS[name],
-  weight: 3,
-  moves,
-  isKnown: true,
-});
-
-const PENDING = { 'refund is pending': 'refunded again' } as const;
 const STAYS = { paid: 'paid', delivered: 'delivered again' } as const;
 
 /** Every act. */
@@ -98,7 +82,6 @@ export const ACTS = {
   refund: command('refund', 3, {
     paid: 'refunded',
     delivered: 'refunded',
-    'refund will be pending': 'refund is pending',
     'chargeback won': 'refunded again',
   }),
   dispute: command('dispute', 5, { paid: 'disputed', delivered: 'disputed' }),
@@ -118,7 +101,7 @@ export const ACTS = {
   advanceThreeDays: command('advanceThreeDays', 2, { disputed: 'refunded' }),
   payAtGateway: atGateway('pay', 14, { payable: 'paid' }, { captures: 1 }),
   payTwice: atGateway('payTwice', 4, { payable: 'paid' }, { captures: Infinity }),
-  payAuthorized: atGateway('payAuthorized', 2, { payable: 'paid' }, { captures: 1, isKnown: true }),
+  payAuthorized: atGateway('payAuthorized', 2, { payable: 'paid' }, { captures: 1 }),
   payLate: atGateway(
     'payLate',
     2,
@@ -132,26 +115,11 @@ export const ACTS = {
     weight: 3,
     openMoves: { payable: 'paid' },
   },
-  payAndRefund: atGateway(
-    'payAndRefund',
-    2,
-    { payable: 'refunded at the gateway' },
-    { captures: 1 },
-  ),
-  endRefundedPayment: byOperator('endRefundedPayment', {
-    'refunded at the gateway': 'refunded at the gateway, and ended',
-  }),
+  // The gateway has refunded it in full, and the order waits for another one.
+  payAndRefund: atGateway('payAndRefund', 2, {}, { openMoves: { payable: 'payable' } }),
   failAtGateway: atGateway('fail', 2, { payable: 'payable' }),
   refundAll: atGateway('refundAll', 1, {}, { openMoves: STAYS }),
   refundSome: atGateway('refundSome', 1, {}, { openMoves: STAYS }),
-  refundsPend: atGateway(
-    'refundsPend',
-    2,
-    { paid: 'refund will be pending', delivered: 'refund will be pending' },
-    { isKnown: true },
-  ),
-  endPendingRefund: atGateway('endPendingRefund', 1, PENDING, { isKnown: true }),
-  failPendingRefund: atGateway('failPendingRefund', 1, PENDING, { isKnown: true }),
   failProcessedRefund: atGateway('failProcessedRefund', 2, { refunded: 'refunded again' }),
   chargeBack: atGateway(
     'chargeBack',
@@ -172,12 +140,21 @@ export const ACTS = {
   loseChargeback: atGateway(
     'loseChargeback',
     2,
-    { 'charged back after delivery': 'chargeback lost' },
-    { openMoves: { 'charged back': 'paid' } },
+    {},
+    {
+      openMoves: { 'charged back': 'paid', 'charged back after delivery': 'delivered again' },
+    },
   ),
-  settleRefunded: byOperator('settleRefunded', { 'chargeback lost': 'refunded again' }),
-  decideForMerchant: byOperator('decideForMerchant', { 'under review': 'delivered again' }),
-  decideForBuyer: byOperator('decideForBuyer', { 'under review': 'refunded' }),
+  decideForMerchant: {
+    do: (order) => decide(order, 'merchant'),
+    weight: 3,
+    moves: { 'under review': 'delivered again' },
+  },
+  decideForBuyer: {
+    do: (order) => decide(order, 'buyer'),
+    weight: 3,
+    moves: { 'under review': 'refunded' },
+  },
 } as const satisfies Record<string, Act>;
 /** The name of an act. */
 export type ActName = keyof typeof ACTS;
@@ -185,9 +162,8 @@ export type ActName = keyof typeof ACTS;
 /** The acts of a plan, by name, each with its moves. */
 export function actsWith(outcome: 'known' | 'open') {
   return Object.entries(ACTS as Record<ActName, Act>).flatMap(([name, act]) => {
-    const { isKnown = false, moves = {}, openMoves = {}, weight, captures = 0 } = act;
-    if (outcome === 'open' && isKnown) return [];
-    const possible: Moves = outcome === 'open' ? { ...moves, ...openMoves } : moves;
+    const { moves, openMoves, weight, captures = 0 } = act;
+    const possible: Moves = outcome === 'open' ? { ...moves, ...openMoves } : { ...moves };
     if (Object.keys(possible).length === 0) return [];
     return { name: name as ActName, weight, captures, moves: possible };
   });

@@ -32,23 +32,19 @@ export const GATEWAY_ACTS = {
   /** The gateway's dashboard refunds the payment. */
   refundAll: (order) => controlPayment(order, 'refund'),
   refundSome: (order) => controlPayment(order, 'refund', { amountPaise: SOME_PAISE }),
-  /** Its refund is pending until it ends. */
-  async refundsPend(order) {
-    await setRefundsPending(order, true);
-  },
-  async endPendingRefund(order) {
-    await endRefund(order, await untilRefund(order, 'pending'), 'processed');
-  },
-  /** The refund that the service makes instead is processed at once. */
-  async failPendingRefund(order) {
-    const refundId = await untilRefund(order, 'pending');
-    await setRefundsPending(order, false);
-    await endRefund(order, refundId, 'failed');
-  },
   /** The bank returns a refund after the gateway has processed it. */
   async failProcessedRefund(order) {
     await untilStatus(order, 'REFUNDED');
-    await endRefund(order, await untilRefund(order, 'processed'), 'failed');
+    const paymentId = await paymentOf(order);
+    if (paymentId === undefined) return;
+    const { simulator } = order.deps;
+    const refundId = await untilFound(order, 'refund that is processed', async () => {
+      const refunds = await untilDone(() =>
+        listAtGateway<Ended>(simulator, `/v1/payments/${paymentId}/refunds`),
+      );
+      return refunds.find(({ status }) => status === 'processed')?.id;
+    });
+    if (refundId) await control(order, `/refunds/${refundId}/end`, { status: 'failed' });
   },
   async chargeBack(order) {
     await controlPayment(order, 'disputes');
@@ -120,40 +116,11 @@ async function paymentOf(order: LoadOrder): Promise<string | undefined> {
   return paymentId;
 }
 
-async function setRefundsPending(order: LoadOrder, isPending: boolean): Promise<void> {
-  const path = `/switches/${await paymentOf(order)}`;
-  await controlSimulator(order.deps.simulator, 'PATCH', path, { refundsStartPending: isPending });
-}
-
 /** A refund or a chargeback, as the gateway shows it. */
 interface Ended {
   readonly id: string;
   readonly payment_id: string;
   readonly status: string;
-}
-
-/** The id of the payment's refund that the service has made. */
-async function untilRefund(
-  order: LoadOrder,
-  wanted: 'pending' | 'processed',
-): Promise<string | undefined> {
-  const paymentId = await paymentOf(order);
-  const { simulator } = order.deps;
-  if (paymentId === undefined) return undefined;
-  return untilFound(order, `refund that is ${wanted}`, async () => {
-    const refunds = await untilDone(() =>
-      listAtGateway<Ended>(simulator, `/v1/payments/${paymentId}/refunds`),
-    );
-    return refunds.find(({ status }) => status === wanted)?.id;
-  });
-}
-
-async function endRefund(
-  order: LoadOrder,
-  refundId: string | undefined,
-  status: 'processed' | 'failed',
-): Promise<void> {
-  if (refundId !== undefined) await control(order, `/refunds/${refundId}/end`, { status });
 }
 
 /** A chargeback without an answer may have been opened twice: at most one of them is lost. */

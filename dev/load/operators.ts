@@ -8,14 +8,11 @@ import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import type { ProposalDeps, Proposer } from '../../src/proposals/context.ts';
 import type { Proposed } from '../../src/proposals/proposals.ts';
 import { approveProposal, propose, withdrawProposal } from '../../src/proposals/proposals.ts';
-import { listOpenProposals, requireProposal } from '../../src/proposals/queries.ts';
+import { listOpenProposals } from '../../src/proposals/queries.ts';
 import { untilDone } from './simulator.ts';
 
 /** The settings of a service, by which its operators act. */
 type Settings = Readonly<Record<string, string>>;
-
-/** What came of a try. `again`: it is not known yet, or nothing was done. */
-type Attempt = 'done' | 'again' | 'refused';
 
 /**
  * Runs a command of the operators' command line once.
@@ -35,11 +32,30 @@ export async function byCommand(
   return stdout;
 }
 
-/** Proposes an act and approves it until it is carried out, or refused because an earlier try was. */
-export async function byTwo(environment: Settings, proposed: Proposed): Promise<void> {
-  const act = actOfTwo(environment, proposed);
-  await untilDone(async () => {
-    if ((await act()) === 'again') throw new Error(`${proposed.kind} is not carried out`);
+/**
+ * Proposes an act and approves it as another operator, as on the dashboard, until it is carried out. What an earlier
+ * try has done without an answer cannot be proposed again.
+ */
+export function byTwo(environment: Settings, proposed: Proposed): Promise<void> {
+  return untilDone(() =>
+    asTwoOperators(environment, async ({ deps, first, second }) => {
+      const proposalId = await unlessRefused(openProposal(deps, first, proposed));
+      if (proposalId === undefined) return;
+      const carriedOut = await unlessRefused(approveProposal(deps, second, proposalId));
+      // What was proposed has changed since, such as an account that has become active.
+      if (!carriedOut) await withdrawProposal(deps, first, proposalId);
+      if (!carriedOut || carriedOut.outcome === 'waiting') {
+        throw new Error(`${proposed.kind} is not carried out`);
+      }
+    }),
+  );
+}
+
+/** @returns undefined if an act is refused, and is not only without an answer */
+function unlessRefused<Result>(act: Promise<Result>): Promise<Result | undefined> {
+  return act.catch((error: unknown) => {
+    if (error instanceof DomainError && error.code !== 'GATEWAY_UNAVAILABLE') return undefined;
+    throw error;
   });
 }
 
@@ -54,47 +70,6 @@ export function activateMerchant(environment: Settings, subject: string): Promis
   const reason = 'The complaint is resolved';
   return byTwo(environment, { kind: 'merchant.activate', subject, parameters: {}, reason });
 }
-
-/**
- * An act that one operator proposes and another one approves, as on the dashboard. Each call is one try.
- *
- * @param environment the settings of the service
- */
-export function actOfTwo(environment: Settings, proposed: Proposed): () => Promise<Attempt> {
-  let proposalId: string | undefined;
-
-  async function tryOnce({ deps, first, second }: TwoOperators): Promise<Attempt> {
-    proposalId ??= await openProposal(deps, first, proposed);
-    const { status } = await requireProposal(deps.sql, proposalId);
-    if (status === 'open') {
-      try {
-        await approveProposal(deps, second, proposalId);
-      } catch (error) {
-        if ((await requireProposal(deps.sql, proposalId)).status !== 'open') throw error;
-        // What was proposed has changed since, such as an account that has become active.
-        if (isRefusal(error)) await withdrawProposal(deps, first, proposalId);
-        proposalId = undefined;
-        return 'again';
-      }
-    }
-    const { outcome } = await requireProposal(deps.sql, proposalId);
-    if (outcome === null) return 'again';
-    proposalId = undefined;
-    return outcome === 'done' ? 'done' : 'refused';
-  }
-
-  return async () => {
-    try {
-      return await asTwoOperators(environment, tryOnce);
-    } catch (error) {
-      return isRefusal(error) ? 'refused' : 'again';
-    }
-  };
-}
-
-/** Whether an act was refused, and was not only without an answer. */
-export const isRefusal = (error: unknown): boolean =>
-  error instanceof DomainError && error.code !== 'GATEWAY_UNAVAILABLE';
 
 /** Two operators who may do everything, and what they act with. */
 export interface TwoOperators {

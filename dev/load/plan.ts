@@ -45,8 +45,9 @@ export function planOrders(
   const possible = actsWith(outcome);
   return Array.from({ length: count }, (_, index) => {
     const wanted = possible[index];
-    const begun = wanted ? [...pathTo(wanted, possible), wanted] : [];
-    const { acts, stage } = walkOn(begun, possible, random);
+    let walk = walkThrough(possible, random);
+    while (wanted && !walk.acts.includes(wanted)) walk = walkThrough(possible, random);
+    const { acts, stage } = walk;
     const { ends }: StageRules = STAGES[stage];
     const captures = acts.reduce((sum, act) => sum + act.captures, 0);
     return {
@@ -64,40 +65,19 @@ export function planOrders(
   });
 }
 
-/** The stage after these acts. */
-function stageAfter(acts: readonly PlannedAct[]): Stage {
-  let stage: Stage = 'new';
-  for (const { moves } of acts) stage = moves[stage] ?? stage;
-  return stage;
-}
-
-/** The fewest acts after which an act is possible. */
-function pathTo({ moves }: PlannedAct, possible: readonly PlannedAct[]): PlannedAct[] {
-  const seen = new Set<Stage>();
-  const paths: PlannedAct[][] = [[]];
-  for (const path of paths) {
-    const stage = stageAfter(path);
-    if (moves[stage]) return path;
-    if (seen.has(stage)) continue;
-    seen.add(stage);
-    for (const act of possible) if (act.moves[stage]) paths.push([...path, act]);
-  }
-  throw new Error('There is an act that is never possible');
-}
-
-/** Adds random acts until the order rests. */
-function walkOn(
-  begun: readonly PlannedAct[],
+/** Random acts until the order rests. */
+function walkThrough(
   possible: readonly PlannedAct[],
   random: Random,
 ): { acts: PlannedAct[]; stage: Stage } {
-  const acts = [...begun];
-  for (;;) {
-    const stage = stageAfter(acts);
+  const acts: PlannedAct[] = [];
+  for (let stage: Stage = 'new'; ;) {
     const { rests = 0 }: StageRules = STAGES[stage];
     const next = possible.filter(({ moves }) => moves[stage]);
     if (next.length === 0 || random.next() < rests) return { acts, stage };
-    acts.push(chosenFrom(next, random));
+    const act = chosenFrom(next, random);
+    acts.push(act);
+    stage = act.moves[stage] ?? stage;
   }
 }
 

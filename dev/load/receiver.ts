@@ -1,24 +1,32 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { buffer } from 'node:stream/consumers';
 import { createRandom, type Random } from '../gateway-simulator/random.ts';
 import type { Memory, ReceivedEvent } from './memory.ts';
 
+/** Of a behaviour: the parts of its requests that an endpoint answers with 500, and that it does not answer. */
+interface Rates {
+  readonly fails?: number;
+  readonly hangs?: number;
+  /** Whether it drops connections for a third of the time. */
+  readonly isSometimesDown?: boolean;
+}
+
 /** How a merchant's endpoint behaves. */
-type Behaviour =
-  | 'answers 200'
-  | 'sometimes answers 500'
-  | 'sometimes hangs'
-  | 'is sometimes down'
-  | 'always answers 500'
-  | 'hangs';
+const BEHAVIOURS = {
+  'answers 200': {},
+  'sometimes answers 500': { fails: 0.25 },
+  'sometimes hangs': { hangs: 0.03 },
+  'is sometimes down': { isSometimesDown: true },
+  'always answers 500': { fails: 1 },
+  hangs: { hangs: 1 },
+} as const satisfies Record<string, Rates>;
+type Behaviour = keyof typeof BEHAVIOURS;
 
 const HOST = '127.0.0.1';
-const PART_THAT_FAILS = 0.25;
-const PART_THAT_HANGS = 0.03;
 const UP_MS = 30_000;
 const DOWN_MS = 15_000;
 const MAX_AGE_SECONDS = 300;
@@ -61,41 +69,6 @@ function isAuthentic(secret: string, rawBody: Buffer, headers: IncomingMessage['
     given.length === expected.length &&
     timingSafeEqual(given, expected)
   );
-}
-
-/** An answer's status; undefined leaves the request without one. */
-function answerOf(behaviour: Behaviour, random: Random): 200 | 500 | undefined {
-  switch (behaviour) {
-    case 'always answers 500':
-      return 500;
-    case 'sometimes answers 500':
-      return random.next() < PART_THAT_FAILS ? 500 : 200;
-    case 'hangs':
-      return undefined;
-    case 'sometimes hangs':
-      return random.next() < PART_THAT_HANGS ? undefined : 200;
-    case 'answers 200':
-    case 'is sometimes down':
-      return 200;
-  }
-}
-
-/** Closes the server for a while, again and again, until the signal. */
-async function comeAndGo(server: Server, port: number, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await delay(UP_MS, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return;
-    server.close();
-    server.closeAllConnections();
-    await delay(DOWN_MS, undefined, { signal }).catch(() => undefined);
-    server.listen(port, HOST);
-  }
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }
 
 interface WebhookBody {
@@ -144,13 +117,15 @@ export async function startReceiver({
   let secret: string | undefined;
   let behaviour = first;
   const hanging = new Set<ServerResponse>();
-  const troubled = new AbortController();
   const ofOrders = new Map<string, Set<ReceivedEvent>>();
   /** Emits the number of an order when one of its events has arrived. */
   const arrivals = new EventEmitter().setMaxListeners(0);
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const rawBody = await bodyOf(request);
+    const { fails = 0, hangs = 0, isSometimesDown }: Rates = BEHAVIOURS[behaviour];
+    const isDown = isSometimesDown === true && Date.now() % (UP_MS + DOWN_MS) > UP_MS;
+    if (isDown) return void response.destroy();
+    const rawBody = await buffer(request);
     const body = JSON.parse(rawBody.toString('utf8')) as WebhookBody;
     const subject = body.data.order_number;
     if (secret !== undefined && !isAuthentic(secret, rawBody, request.headers)) {
@@ -159,11 +134,13 @@ export async function startReceiver({
     }
     const event = remember(memory.received, body, rawBody);
     ofOrders.set(subject, (ofOrders.get(subject) ?? new Set()).add(event));
-    const status = answerOf(behaviour, random);
-    if (status === 200) event.accepted += 1;
     // Without an answer the sender closes the connection once it has waited long enough.
-    if (status === undefined) hanging.add(response);
-    else response.writeHead(status).end();
+    if (random.next() < hangs) hanging.add(response);
+    else if (random.next() < fails) response.writeHead(500).end();
+    else {
+      event.accepted += 1;
+      response.writeHead(200).end();
+    }
     onWebhook(event);
     arrivals.emit(subject);
   }
@@ -173,7 +150,6 @@ export async function startReceiver({
   }).listen(0, HOST);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  if (behaviour === 'is sometimes down') void comeAndGo(server, port, troubled.signal);
 
   return {
     url: `http://${HOST}:${port}/webhooks`,
@@ -188,12 +164,10 @@ export async function startReceiver({
     },
     behave(next) {
       behaviour = next;
-      troubled.abort();
       for (const response of hanging) response.destroy();
       hanging.clear();
     },
     stop() {
-      troubled.abort();
       server.close();
       server.closeAllConnections();
     },

@@ -77,6 +77,8 @@ export interface GatewayMoney {
   readonly refunds: object[];
   readonly transfers: object[];
   readonly chargebacks: object[];
+  /** Its own sums, with `capturedPaise` and `feesPaise`, and whether they add up: `isBalanced`. */
+  readonly totals: object;
 }
 
 interface Payment {
@@ -91,7 +93,8 @@ export async function moneyAtGateway(access: SimulatorAccess): Promise<GatewayMo
     '/v1/payments/qr_codes',
   );
   const chargebacks = await listAtGateway<object>(access, '/v1/disputes');
-  const money: GatewayMoney = { captures: [], refunds: [], transfers: [], chargebacks };
+  const totals = await askSimulator<object>(access, 'GET', '/simulator/totals');
+  const money: GatewayMoney = { captures: [], refunds: [], transfers: [], chargebacks, totals };
   const paid = codes.filter((code) => code.payments_count_received > 0);
   await inParallel(paid, CODES_AT_ONCE, async ({ id: codeId }) => {
     const path = `/v1/payments/qr_codes/${codeId}/payments`;

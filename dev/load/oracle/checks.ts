@@ -1,16 +1,10 @@
-import type { Allowed } from './service.ts';
 import type { Check } from './report.ts';
 
 /**
- * A check: a query whose rows are faults, each with the columns `subject` and `fault` and, if it has them, `about`
- * (see Violation) and `is_total`. It reads the database and the tables of `facts.ts`.
+ * Queries whose rows are faults, by check, each with the columns `subject` and `fault` and, if it has it, `about` (see
+ * Violation). They read the database and the tables of `facts.ts`.
  */
-export interface SqlCheck {
-  readonly check: Check;
-  readonly sql: string;
-  /** Whether the check is made; always by default. */
-  readonly isMade?: (allowed: Allowed) => boolean;
-}
+export type SqlChecks = Partial<Record<Check, readonly string[]>>;
 
 /** The kinds of mails that a step causes, whatever came before it. */
 const TOLD = `(VALUES ('PAYMENT_SUCCESS', 'buyer_receipt'), ('DELIVERY_CONFIRMED', 'buyer_delivered'),
@@ -32,55 +26,66 @@ const DELIVERIES = `
   LATERAL (SELECT count(*) FILTER (WHERE kind = 'scheduled') AS scheduled, count(*) FILTER (WHERE is_delivered) AS accepted
     FROM webhook_attempts WHERE delivery_id = d.delivery_id) a`;
 
+/** Faults of commands that were answered, except those of lost times. */
+const commandFaults = (fault: string, where: string) =>
+  `SELECT order_number AS subject, ${fault} AS fault FROM (
+    SELECT c.*, ARRAY(SELECT s.kind FROM order_steps s
+      WHERE s.order_number = c.order_number AND s.command_id = c.command_id ORDER BY s.step_number) AS steps
+    FROM known_commands c WHERE c.order_number IS NOT NULL AND NOT pg_temp.is_lost(at)) c WHERE ${where}`;
+
+/** The mails that steps must cause, from the table `steps` of the query. */
+const MAILS_OF_STEPS = `SELECT order_number, told.mail FROM steps JOIN ${TOLD} ON told.step = steps.kind
+  UNION ALL SELECT order_number, 'merchant_dispute_ended' FROM steps
+    WHERE was_disputed AND kind IN ('REFUND_PROCESSED', 'ORDER_COMPLETED')
+  UNION ALL SELECT order_number, 'merchant_refund_by_operator' FROM steps WHERE NOT was_disputed
+    AND kind = 'REFUND_STARTED' AND is_by_operator
+  UNION ALL SELECT order_number, 'buyer_refund' FROM surplus_refunds`;
+const listOf = (mails: string) =>
+  `(SELECT order_number, string_agg(mail, ', ' ORDER BY mail) AS mails FROM (${mails}) m GROUP BY order_number)`;
+const OF_ORDERS = `mail_id ~ '^(buyer|merchant|surplus|first-payment)-'`;
+
 /** Orders, commands, steps, events, deliveries and mails. */
-export const CHECKS: readonly SqlCheck[] = [
-  { check: 'surprise', sql: `SELECT subject, fault FROM surprises` },
-  // What merchants were answered.
-  {
-    check: 'lost',
-    sql: `SELECT order_number AS subject, 'its creation was acknowledged' AS fault FROM known_orders
+export const CHECKS: SqlChecks = {
+  lost: [
+    // What merchants were answered.
+    `SELECT order_number AS subject, 'its creation was acknowledged' AS fault FROM known_orders
       WHERE order_number NOT IN (SELECT order_number FROM orders)`,
-  },
-  {
-    check: 'duplicate',
-    sql: `SELECT order_number AS subject, 'its merchant never sent its key' AS fault FROM orders
+    `SELECT order_number AS subject,
+        format('its endpoint received %s, which the database does not have', event_id) AS fault
+      FROM arrived_events WHERE NOT pg_temp.is_lost(at) AND event_id NOT IN (SELECT event_id FROM order_events)`,
+    commandFaults(
+      `operation || ' was acknowledged, and has no step'`,
+      `status < 300 AND cardinality(steps) = 0`,
+    ),
+  ],
+  duplicate: [
+    `SELECT order_number AS subject, 'its merchant never sent its key' AS fault FROM orders
       WHERE merchant_id IN (SELECT merchant_id FROM known_orders)
         AND (merchant_id, idempotency_key) NOT IN (SELECT merchant_id, idempotency_key FROM known_orders)`,
-  },
-  {
-    check: 'duplicate',
-    sql: `SELECT order_number AS subject, 'was answered to another key, ' || k.idempotency_key AS fault
+    `SELECT order_number AS subject, 'was answered to another key, ' || k.idempotency_key AS fault
       FROM known_orders k JOIN orders o USING (order_number)
       WHERE (o.merchant_id, o.idempotency_key) <> (k.merchant_id, k.idempotency_key)`,
-  },
-  {
-    check: 'duplicate',
-    sql: `SELECT order_number AS subject, format('its key was also answered %s', order_numbers[2:]) AS fault
+    `SELECT order_number AS subject, format('its key was also answered %s', order_numbers[2:]) AS fault
       FROM known_orders WHERE cardinality(order_numbers) > 1`,
-  },
-  {
-    check: 'status',
-    sql: `SELECT order_number AS subject, format('is %s, and must be %s', o.status, k.final_status) AS fault
+    commandFaults(
+      `format('%s has the steps %s', operation, steps)`,
+      `status < 300 AND cardinality(steps) > 0 AND steps <> ARRAY[step]`,
+    ),
+  ],
+  status: [
+    `SELECT order_number AS subject, format('is %s, and must be %s', o.status, k.final_status) AS fault
       FROM known_orders k JOIN orders o USING (order_number) WHERE o.status::text <> k.final_status`,
-  },
-  ...commandChecks(),
-  // Each row and its steps; replay.ts has the domain's rules.
-  {
-    check: 'illegal',
-    sql: `SELECT order_number AS subject, format('has step %s, and the steps %s', o.step_number, s.numbers) AS fault
+  ],
+  illegal: [
+    // Each row and its steps; replay.ts has the domain's rules.
+    `SELECT order_number AS subject, format('has step %s, and the steps %s', o.step_number, s.numbers) AS fault
       FROM orders o, LATERAL (SELECT array_agg(step_number ORDER BY step_number) AS numbers
         FROM order_steps WHERE order_number = o.order_number) s
       WHERE s.numbers IS DISTINCT FROM ARRAY(SELECT generate_series(1, o.step_number))`,
-  },
-  {
-    check: 'illegal',
-    sql: `SELECT order_number AS subject, format('the columns of step %s differ from its JSON', step_number) AS fault
+    `SELECT order_number AS subject, format('the columns of step %s differ from its JSON', step_number) AS fault
       FROM order_steps WHERE (step->>'kind', step->>'status', step->>'number')
         IS DISTINCT FROM (kind, status::text, step_number::text)`,
-  },
-  {
-    check: 'illegal',
-    sql: `SELECT order_number AS subject, format('its row says %s, its last step %s', ofrow, ofstep) AS fault
+    `SELECT order_number AS subject, format('its row says %s, its last step %s', ofrow, ofstep) AS fault
       FROM orders_with_dispute o JOIN order_steps s USING (order_number, step_number),
       LATERAL (SELECT jsonb_strip_nulls(jsonb_build_object('status', o.status,
           'operation', o.pending_operation, 'disputes', o.dispute_count,
@@ -90,11 +95,10 @@ export const CHECKS: readonly SqlCheck[] = [
         jsonb_strip_nulls(jsonb_build_object('status', s.step->'status', 'operation', s.step->'pendingOperation',
           'disputes', s.step->'disputeCount', 'deadline', s.step->'deadline'->'atMs')) AS ofstep) said
       WHERE ofrow <> ofstep`,
-  },
-  // The events of each order: one for each step that has one, numbered without gaps.
-  {
-    check: 'event',
-    sql: `SELECT order_number AS subject, format('its steps have the events %s; there are %s', s.events, e.events) AS fault
+  ],
+  event: [
+    // The events of each order: one for each step that has one, numbered without gaps.
+    `SELECT order_number AS subject, format('its steps have the events %s; there are %s', s.events, e.events) AS fault
       FROM (SELECT order_number, array_agg(format('%s %s of step %s', step->'event'->>'sequence',
           step->'event'->>'type', step_number) ORDER BY step_number) AS events,
           array_agg((step->'event'->>'sequence')::integer ORDER BY step_number) AS numbers
@@ -103,24 +107,14 @@ export const CHECKS: readonly SqlCheck[] = [
           ORDER BY sequence) AS events FROM order_events GROUP BY order_number) e USING (order_number)
       WHERE s.events IS DISTINCT FROM e.events
         OR s.numbers <> ARRAY(SELECT generate_series(1, cardinality(s.numbers)))`,
-  },
-  {
-    check: 'event',
-    sql: `SELECT order_number AS subject, format('the body of %s names %s', own, named) AS fault
+    `SELECT order_number AS subject, format('the body of %s names %s', own, named) AS fault
       FROM order_events, LATERAL (SELECT concat_ws(' ', event_id, sequence, type, order_number) AS own,
         concat_ws(' ', body::jsonb->>'event_id', body::jsonb->>'sequence', body::jsonb->>'event',
           body::jsonb->'data'->>'order_number') AS named) said
       WHERE own <> named`,
-  },
-  {
-    check: 'lost',
-    sql: `SELECT order_number AS subject,
-        format('its endpoint received %s, which the database does not have', event_id) AS fault
-      FROM arrived_events WHERE NOT pg_temp.is_lost(at) AND event_id NOT IN (SELECT event_id FROM order_events)`,
-  },
-  {
-    check: 'delivery',
-    sql: `SELECT order_number AS subject, format('%s %s', type, CASE WHEN state IS NULL THEN 'has no delivery'
+  ],
+  delivery: [
+    `SELECT order_number AS subject, format('%s %s', type, CASE WHEN state IS NULL THEN 'has no delivery'
           WHEN has_changed THEN 'arrived with other bytes than the database has'
           WHEN state = 'DELIVERED' AND accepted > 0 THEN 'is DELIVERED, but its endpoint accepted none'
           ELSE format('is %s after %s scheduled attempts, %s accepted', state, scheduled, accepted) END) AS fault
@@ -128,95 +122,42 @@ export const CHECKS: readonly SqlCheck[] = [
       WHERE CASE WHEN state IS NULL THEN has_url
         ELSE has_changed IS TRUE OR NOT (state = 'DELIVERED' AND accepted > 0 AND coalesce(accepted_by_endpoint, 0) > 0
           OR state = 'FAILED' AND scheduled = 5 AND accepted = 0) END`,
-  },
-  {
-    check: 'under way',
-    sql: `SELECT order_number AS subject, 'is still ' || status AS fault FROM orders
-      WHERE status IN ('DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')`,
-    isMade: ({ isWaitedFor }) => isWaitedFor === true,
-  },
-  ...mailChecks(),
-];
-
-/** The commands that were answered, except those of lost times. */
-function commandChecks(): SqlCheck[] {
-  const commands = `SELECT c.*, ARRAY(SELECT s.kind FROM order_steps s
-      WHERE s.order_number = c.order_number AND s.command_id = c.command_id ORDER BY s.step_number) AS steps
-    FROM known_commands c WHERE c.order_number IS NOT NULL AND NOT pg_temp.is_lost(at)`;
-  const faultsOf = (check: Check, fault: string, where: string, isMade?: SqlCheck['isMade']) => ({
-    check,
-    sql: `SELECT order_number AS subject, ${fault} AS fault FROM (${commands}) c WHERE ${where}`,
-    ...(isMade && { isMade }),
-  });
-  const refused = `format('%s was refused with %s, and has %s', operation, status, steps)`;
-  const hasSteps = `status >= 300 AND cardinality(steps) > 0`;
-  return [
-    faultsOf('surprise', refused, `${hasSteps} AND operation <> 'pay'`),
-    faultsOf('surprise', refused, `${hasSteps} AND operation = 'pay'`, (a) => !a.laterPayments),
-    faultsOf(
-      'lost',
-      `operation || ' was acknowledged, and has no step'`,
-      `status < 300 AND cardinality(steps) = 0`,
+  ],
+  'under way': [
+    `SELECT order_number AS subject, 'is still ' || status AS fault FROM orders
+      WHERE status IN ('DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
+        AND (SELECT is_open FROM allowed)`,
+  ],
+  surprise: [
+    `SELECT subject, fault FROM surprises`,
+    commandFaults(
+      `format('%s was refused with %s, and has %s', operation, status, steps)`,
+      `status >= 300 AND cardinality(steps) > 0 AND NOT (operation = 'pay' AND (SELECT is_open FROM allowed))`,
     ),
-    faultsOf(
-      'duplicate',
-      `format('%s has the steps %s', operation, steps)`,
-      `status < 300 AND cardinality(steps) > 0 AND steps <> ARRAY[step]`,
-    ),
-  ];
-}
-
-/**
- * The rows of mails about orders, against the steps that must cause mails, and what the mailbox has received: each mail
- * at least once, and none without a row. SMTP cannot promise once. Reminders, which no step causes, have to be received
- * only.
- */
-function mailChecks(): SqlCheck[] {
-  const ofSteps = `SELECT order_number, told.mail FROM steps JOIN ${TOLD} ON told.step = steps.kind
-    UNION ALL SELECT order_number, 'merchant_dispute_ended' FROM steps
-      WHERE was_disputed AND kind IN ('REFUND_PROCESSED', 'ORDER_COMPLETED')
-    UNION ALL SELECT order_number, 'merchant_refund_by_operator' FROM steps WHERE NOT was_disputed
-      AND (kind = 'REFUND_STARTED' AND is_by_operator OR kind = 'REFUND_PROCESSED' AND is_settled)
-    UNION ALL SELECT order_number, 'buyer_refund' FROM surplus_refunds`;
-  const listOf = (mails: string) =>
-    `(SELECT order_number, string_agg(mail, ', ' ORDER BY mail) AS mails FROM (${mails}) m GROUP BY order_number)`;
-  const ofOrders = `mail_id ~ '^(buyer|merchant|surplus|first-payment)-'`;
-  return [
-    {
-      check: 'mail',
-      sql: `WITH steps AS (SELECT s.*, x.order_number IS NOT NULL AS is_settled,
-          coalesce(lag(s.status::text) OVER (PARTITION BY s.order_number ORDER BY s.step_number) LIKE 'DISPUTE%', false)
-            AS was_disputed,
-          EXISTS (SELECT FROM order_commands c WHERE c.order_number = s.order_number AND c.command_id = s.command_id
-            AND c.state <> 'REFUSED' AND c.actor LIKE 'operator:%') AS is_by_operator
-          FROM order_steps s LEFT JOIN outside_settlements x USING (order_number))
-        SELECT order_number AS subject, format('its steps tell %s; there are the mails %s', e.mails, m.mails) AS fault
-        FROM ${listOf(ofSteps)} e FULL JOIN ${listOf(`SELECT order_number, kind AS mail FROM mails
-          WHERE kind NOT IN ('merchant_first_payment', 'merchant_dispute_deadline')`)} m USING (order_number)
-        WHERE e.mails IS DISTINCT FROM m.mails`,
-    },
-    {
-      check: 'mail',
-      sql: `SELECT merchant_id AS subject, format('has %s mails about a first payment in %s', count(m.*), environment)
-          AS fault
-        FROM orders o LEFT JOIN mails m ON m.order_number = o.order_number AND m.kind = 'merchant_first_payment'
-        WHERE gateway_payment_id IS NOT NULL
-        GROUP BY merchant_id, environment HAVING count(m.*) <> 1`,
-    },
-    {
-      check: 'mail',
-      sql: `SELECT order_number AS subject, kind || ' is not sent' AS fault FROM mails
-        WHERE order_number IS NOT NULL AND sent_at IS NULL`,
-    },
-    {
-      check: 'mail',
-      sql: `SELECT order_number AS subject, kind || ' was never received' AS fault FROM mails
-        WHERE order_number IS NOT NULL AND mail_id NOT IN (SELECT mail_id FROM arrived_mails)`,
-    },
-    {
-      check: 'mail',
-      sql: `SELECT mail_id AS subject, 'was received, and has no row' AS fault FROM arrived_mails
-        WHERE ${ofOrders} AND mail_id NOT IN (SELECT mail_id FROM mails WHERE order_number IS NOT NULL)`,
-    },
-  ];
-}
+  ],
+  // Each mail at least once, and none without a row: SMTP cannot promise once. Reminders, which no step causes, have to
+  // be received only.
+  mail: [
+    `WITH steps AS (SELECT s.*,
+        coalesce(lag(s.status::text) OVER (PARTITION BY s.order_number ORDER BY s.step_number) LIKE 'DISPUTE%', false)
+          AS was_disputed,
+        EXISTS (SELECT FROM order_commands c WHERE c.order_number = s.order_number AND c.command_id = s.command_id
+          AND c.state <> 'REFUSED' AND c.actor LIKE 'operator:%') AS is_by_operator
+        FROM order_steps s)
+      SELECT order_number AS subject, format('its steps tell %s; there are the mails %s', e.mails, m.mails) AS fault
+      FROM ${listOf(MAILS_OF_STEPS)} e FULL JOIN ${listOf(`SELECT order_number, kind AS mail FROM mails
+        WHERE kind NOT IN ('merchant_first_payment', 'merchant_dispute_deadline')`)} m USING (order_number)
+      WHERE e.mails IS DISTINCT FROM m.mails`,
+    `SELECT merchant_id AS subject, format('has %s mails about a first payment in %s', count(m.*), environment)
+        AS fault
+      FROM orders o LEFT JOIN mails m ON m.order_number = o.order_number AND m.kind = 'merchant_first_payment'
+      WHERE gateway_payment_id IS NOT NULL
+      GROUP BY merchant_id, environment HAVING count(m.*) <> 1`,
+    `SELECT order_number AS subject, kind || ' is not sent' AS fault FROM mails
+      WHERE order_number IS NOT NULL AND sent_at IS NULL`,
+    `SELECT order_number AS subject, kind || ' was never received' AS fault FROM mails
+      WHERE order_number IS NOT NULL AND mail_id NOT IN (SELECT mail_id FROM arrived_mails)`,
+    `SELECT mail_id AS subject, 'was received, and has no row' AS fault FROM arrived_mails
+      WHERE ${OF_ORDERS} AND mail_id NOT IN (SELECT mail_id FROM mails WHERE order_number IS NOT NULL)`,
+  ],
+};

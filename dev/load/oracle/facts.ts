@@ -1,4 +1,5 @@
 import postgres from 'postgres';
+import { ACTION_RULES } from '../../../src/accounts/people/permissions.ts';
 import type { Sql } from '../../../src/db/client.ts';
 import { STATUSES } from '../../../src/domain/index.ts';
 import { commandIdOf } from '../../../src/orders/commands/command-ids.ts';
@@ -9,7 +10,9 @@ import type { Allowed, CheckedService } from './service.ts';
 
 /** Temporary tables of what others than the database know, by name, each with its columns. */
 const TABLES = {
+  allowed: 'alerts boolean, is_open boolean',
   statuses: 'status text, funds text',
+  role_permissions: 'role text, kind text',
   lost_times: 'from_at timestamptz, to_at timestamptz',
   known_orders:
     'merchant_id text, idempotency_key text, order_number text, order_numbers text[], final_status text, most_captures integer',
@@ -27,6 +30,7 @@ const TABLES = {
   transfers:
     'source text, recipient text, amount bigint, amount_reversed bigint, status text, on_hold boolean, created_at bigint',
   chargebacks: 'id text, payment_id text, amount bigint, status text',
+  totals: 'captured_paise bigint, fees_paise bigint, is_balanced boolean',
 } as const;
 type Facts = Record<keyof typeof TABLES, readonly object[]>;
 
@@ -41,10 +45,9 @@ interface Known {
 /**
  * Views of payments. `known_payments` is what the service has of each: `is_own` if its order is paid with it, which
  * is surplus otherwise; `is_whole` unless some of it was refunded when the gateway was first asked, so that the ledger
- * does not have it; `outside_paise` is what operators have moved outside the gateway, `moved_at` when the release or
- * refund was last booked, `release_started_at` the workflow's time, which may be delayed, and `release_recorded_at`
- * when that step was written, which a restore makes later. `money` is what the gateway has of each captured payment,
- * with the service's columns beside it.
+ * does not have it; `moved_at` is when the release or refund was last booked, `release_started_at` the workflow's time,
+ * which may be delayed, and `release_recorded_at` when that step was written, which a restore makes later. `money` is
+ * what the gateway has of each captured payment, with the service's columns beside it.
  */
 const VIEWS = `
   CREATE TEMP VIEW known_payments AS
@@ -53,8 +56,6 @@ const VIEWS = `
     p.held_at IS NOT NULL AS has_hold,
     EXISTS (SELECT FROM alerts a WHERE a.cleared_at IS NULL AND a.subject IN
       (p.order_number, gateway_subject(p.gateway, p.gateway_payment_id))) AS has_alert,
-    (CASE WHEN x.reference IS NOT NULL THEN x.amount_paise ELSE 0 END
-      + CASE WHEN s.reference IS NOT NULL THEN s.settled_paise ELSE 0 END) AS outside_paise,
     p.confirmed_at, paid.at AS paid_at, started.at AS release_started_at,
     started.recorded_at AS release_recorded_at,
     -- After a restore, a reversal may have been booked before the step was recorded again, which then has no line.
@@ -67,9 +68,6 @@ const VIEWS = `
       WHERE step.order_number = o.order_number AND o.gateway_payment_id = p.gateway_payment_id
         AND step.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')) m) AS moved_at
   FROM payments p JOIN orders o USING (order_number)
-  LEFT JOIN surplus_refunds s ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
-  LEFT JOIN outside_settlements x
-    ON x.order_number = o.order_number AND o.gateway_payment_id = p.gateway_payment_id
   LEFT JOIN order_steps paid ON paid.order_number = o.order_number
     AND paid.kind = 'PAYMENT_SUCCESS' AND o.gateway_payment_id = p.gateway_payment_id
   LEFT JOIN order_steps started ON started.order_number = o.order_number
@@ -113,7 +111,11 @@ export async function loadFacts(sql: Sql, known: Known): Promise<void> {
   const tokenOf = new Map(tokens.map((row) => [row.orderNumber, row]));
   const { mailboxDataDir } = service;
   const facts: Facts = {
+    allowed: [{ alerts: allowed.alerts === true, isOpen: allowed.isOpen === true }],
     statuses: Object.entries(STATUSES).map(([status, { funds }]) => ({ status, funds })),
+    role_permissions: Object.entries(ACTION_RULES).flatMap(([kind, { roles }]) =>
+      roles.map((role) => ({ role, kind })),
+    ),
     lost_times: (allowed.lost ?? []).map(({ fromMs, toMs }) => ({
       fromAt: at(fromMs),
       toAt: at(toMs),
@@ -145,6 +147,7 @@ export async function loadFacts(sql: Sql, known: Known): Promise<void> {
     refunds: money.flatMap(({ refunds }) => refunds),
     transfers: money.flatMap(({ transfers }) => transfers),
     chargebacks: money.flatMap(({ chargebacks }) => chargebacks),
+    totals: money.map(({ totals }) => totals),
   };
   for (const [name, columns] of Object.entries(TABLES)) {
     const rows = facts[name as keyof Facts].map((fact) =>

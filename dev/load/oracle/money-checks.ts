@@ -1,25 +1,13 @@
-import type { SqlCheck } from './checks.ts';
+import type { SqlChecks } from './checks.ts';
+import { TOTALS } from './report.ts';
 
 /** One movement of each kind, which is that of the order's status, and lines of the ledger that are equal. */
-const COMPARED: readonly SqlCheck[] = [
-  {
-    check: 'gateway',
-    sql: `SELECT known_order AS subject, 'the gateway has not captured ' || gateway_payment_id AS fault,
+const COMPARED: SqlChecks = {
+  gateway: [
+    `SELECT known_order AS subject, 'the gateway has not captured ' || gateway_payment_id AS fault,
         ARRAY['razorpay:' || gateway_payment_id] AS about
       FROM known_payments WHERE gateway_payment_id NOT IN (SELECT id FROM captures)`,
-  },
-  {
-    check: 'lost',
-    sql: `SELECT subject, format('captured %s at the gateway, and the service does not have it', payment_id) AS fault, about
-      FROM money WHERE NOT is_known`,
-  },
-  {
-    check: 'duplicate',
-    sql: `SELECT subject, made AS fault, about FROM money WHERE is_known AND (keyed_refunds > 1 OR live_transfers > 1)`,
-  },
-  {
-    check: 'gateway',
-    sql: `SELECT subject, format('%s, %s paise with the buyer, %s transferred of %s; %s', made, buyer_paise,
+    `SELECT subject, format('%s, %s paise with the buyer, %s transferred of %s; %s', made, buyer_paise,
         transferred_paise, amount_paise, CASE WHEN is_own THEN 'the order is ' || money.status ELSE 'surplus' END) AS fault, about
       FROM money LEFT JOIN statuses s ON s.status = money.status::text
       WHERE is_known AND keyed_refunds <= 1 AND live_transfers <= 1 AND NOT (known_paise = amount_paise AND CASE
@@ -28,25 +16,12 @@ const COMPARED: readonly SqlCheck[] = [
         WHEN funds = 'held' THEN buyer_paise = 0 AND is_held = has_hold
           AND transferred_paise = CASE WHEN has_hold THEN amount_paise ELSE 0 END
         ELSE false END)`,
-  },
-  {
-    check: 'gateway',
     // Until the buyer has all of it back.
-    sql: `SELECT known_order AS subject, format('no alert says that %s does not fit', payment_id) AS fault FROM money
+    `SELECT known_order AS subject, format('no alert says that %s does not fit', payment_id) AS fault FROM money
       WHERE is_known AND NOT is_whole AND buyer_paise <> amount_paise AND NOT EXISTS (SELECT FROM alerts
-        WHERE kind = 'unfit_capture' AND alerts.subject = ANY (about) AND cleared_at IS NULL)`,
-    isMade: ({ alerts }) => alerts === true,
-  },
-  {
-    check: 'duplicate',
-    sql: `SELECT k.order_number AS subject, format('its buyer paid %s times at most, and %s payments were captured',
-        most_captures, count(*)) AS fault
-      FROM known_orders k JOIN money ON noted_order = ANY (order_numbers)
-      GROUP BY k.order_number, noted_order, most_captures HAVING count(*) > most_captures`,
-  },
-  {
-    check: 'gateway',
-    sql: `SELECT subject, format('%s, %s: %s paise at the gateway, %s in the ledger', payment_id, what, has, booked) AS fault,
+        WHERE kind = 'unfit_capture' AND alerts.subject = ANY (about) AND cleared_at IS NULL)
+        AND (SELECT alerts FROM allowed)`,
+    `SELECT subject, format('%s, %s: %s paise at the gateway, %s in the ledger', payment_id, what, has, booked) AS fault,
         about
       FROM money, LATERAL (SELECT coalesce(sum(amount_paise) FILTER (WHERE operation = 'capture'), 0) AS captured,
           coalesce(sum(CASE operation WHEN 'refund_failed' THEN -amount_paise ELSE amount_paise END)
@@ -57,24 +32,43 @@ const COMPARED: readonly SqlCheck[] = [
         ('released', released_paise, released)) AS line(what, paise, booked),
       LATERAL (SELECT CASE WHEN is_whole THEN paise ELSE 0 END AS has) h
       WHERE has <> booked`,
-  },
-];
+    // The own sums of the gateways against their payments, and their fees against those in the ledger.
+    `SELECT '${TOTALS}' AS subject, format('the gateway has %s: %s, the others %s', what, its, others) AS fault
+      FROM (SELECT sum(captured_paise) AS captured, sum(fees_paise) AS fees, bool_and(is_balanced) AS is_balanced
+        FROM totals) own,
+      LATERAL (VALUES ('not added up', NOT is_balanced, 0, 1),
+        ('captured', true, captured, (SELECT coalesce(sum(amount), 0) FROM captures)),
+        ('charged fees', true, fees, (SELECT coalesce(sum(amount_paise), 0) FROM ledger_transfers
+          WHERE debit_account = 'gateway_fees'))) AS sums(what, is_compared, its, others)
+      WHERE is_compared AND its <> others`,
+  ],
+  lost: [
+    `SELECT subject, format('captured %s at the gateway, and the service does not have it', payment_id) AS fault, about
+      FROM money WHERE NOT is_known`,
+  ],
+  duplicate: [
+    `SELECT subject, made AS fault, about FROM money WHERE is_known AND (keyed_refunds > 1 OR live_transfers > 1)`,
+    `SELECT k.order_number AS subject, format('its buyer paid %s times at most, and %s payments were captured',
+        most_captures, count(*)) AS fault
+      FROM known_orders k JOIN money ON noted_order = ANY (order_numbers)
+      GROUP BY k.order_number, noted_order, most_captures HAVING count(*) > most_captures`,
+  ],
+};
 
 /** Whether a chargeback `v` was open at a time, which the gateway gives in whole seconds. */
 const isOpenAt = (at: string) => `(${at} > v.recorded_at + interval '1 second'
   AND ${at} < coalesce(v.ended_at, 'infinity') - interval '1 second' AND NOT pg_temp.is_lost(${at}, 1))`;
 
 /**
- * The invariants of money at the gateway, of every payment, also of orders with an alert or a settlement. What the
- * service knew in lost times cannot be read any more: the end of a chargeback may have been recorded, and is recorded
- * again later.
+ * The invariants of money at the gateway, of every payment, also of orders with an alert. What the service knew in lost
+ * times cannot be read any more: the end of a chargeback may have been recorded, and is recorded again later.
  */
 const INVARIANTS: readonly string[] = [
-  // What this service and operators have paid out, and what had left at the gateway before, is at most what was
-  // captured. What others take of a payment that was paid out before is not in the service's hands.
+  // What this service has paid out, and what had left at the gateway before, is at most what was captured. What others
+  // take of a payment that was paid out before is not in the service's hands.
   `SELECT known_order AS subject, format('%s: %s paise were paid out and %s taken of %s captured', payment_id, ours,
       others, amount_paise) AS fault
-    FROM money, LATERAL (SELECT our_refunds_paise + released_paise + outside_paise AS ours) o,
+    FROM money, LATERAL (SELECT our_refunds_paise + released_paise AS ours) o,
     LATERAL (SELECT coalesce(sum(t.amount), 0) AS others FROM (
       SELECT id, amount FROM live_refunds r WHERE r.payment_id = money.payment_id AND NOT is_ours
       UNION ALL SELECT id, amount FROM chargebacks b WHERE b.payment_id = money.payment_id AND status = 'lost') t
@@ -120,7 +114,4 @@ const INVARIANTS: readonly string[] = [
 ];
 
 /** The gateway's captures, refunds and transfers, against orders and ledger; and the invariants of money. */
-export const MONEY_CHECKS: readonly SqlCheck[] = [
-  ...COMPARED,
-  ...INVARIANTS.map((sql) => ({ check: 'invariant', sql }) as const),
-];
+export const MONEY_CHECKS: SqlChecks = { ...COMPARED, invariant: INVARIANTS };

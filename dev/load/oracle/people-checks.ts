@@ -1,13 +1,7 @@
 import { join } from 'node:path';
-import type { OperatorAction, OperatorRole } from '../../../src/accounts/public.ts';
-import { mayDo } from '../../../src/accounts/public.ts';
 import { emailKeyOf } from '../../../src/accounts/people/users.ts';
 import type { Sql } from '../../../src/db/client.ts';
-import { openMail } from '../../../src/mail/content.ts';
-import { letterText } from '../../../src/mail/public.ts';
-import { createSecretBox } from '../../../src/secret-box.ts';
 import { createMailStore } from '../../mailbox/store.ts';
-import type { SqlCheck } from './checks.ts';
 import { violation, type Violation } from './report.ts';
 import type { CheckedService } from './service.ts';
 
@@ -45,7 +39,7 @@ const IS_OF_A_PERSON = `(s.kind IN ('DELIVERY_CONFIRMED', 'DISPUTE_RAISED', 'EVI
   'CLOCK_ADVANCED') OR s.kind IN ('ORDER_CANCELLED', 'REFUND_STARTED', 'RELEASE_STARTED') AND s.command_id IS NOT NULL)`;
 
 /** What people did and whether they were allowed to. */
-export const PEOPLE_CHECKS: readonly SqlCheck[] = [
+export const PEOPLE_CHECKS: readonly string[] = [
   // Each transfer of production went to the account that two persons, or one alone with an alert, had approved before
   // the payment was captured.
   transferred(
@@ -70,7 +64,6 @@ export const PEOPLE_CHECKS: readonly SqlCheck[] = [
       FROM audit_log WHERE action IN ('merchant.linkedAccount', 'merchant.activate', 'operator.role',
           'operator.reactivate')
         OR (action = 'merchant.approve' AND details->'linkedAccounts'->>'production' IS NOT NULL)
-      UNION ALL SELECT order_number, actor, 'order.settle' FROM order_commands WHERE name = 'settle'
     ), permissions AS (
       SELECT r.subject, r.kind, 'operator:' || u.email AS actor
       FROM proposals r JOIN users u ON u.user_id = r.decided_by WHERE r.outcome = 'done'
@@ -99,12 +92,23 @@ export const PEOPLE_CHECKS: readonly SqlCheck[] = [
       AND (c.actor !~ '^((key|merchant|operator|cli):.|buyer$)'
         OR (c.actor LIKE 'key:%' AND NOT EXISTS (SELECT FROM api_keys k
           WHERE k.merchant_id = c.merchant_id AND c.actor = 'key:' || k.api_key))
-        OR c.state = 'WAITING' OR (c.state = 'DONE' AND c.name <> 'settle' AND n.steps <> 1))`,
+        OR c.state = 'WAITING' OR (c.state = 'DONE' AND n.steps <> 1))`,
   // No right was used after its end.
   `SELECT "right" AS subject, format('was used %s times, the first time %s after its end', used,
       first_used_at - ended_at) AS fault
     FROM ended_rights WHERE used > 0 AND NOT pg_temp.is_lost(ended_at)`,
-].map((sql) => ({ check: 'people', sql }) as const);
+  // No operator proposed, decided or acted alone after the loss of the role for it. Lines have the order of the locks.
+  `WITH lines AS (
+      SELECT audit_id, action, details->>'kind' AS kind, details->>'role' AS role,
+        coalesce(details->>'email', replace(actor, 'operator:', '')) AS email
+      FROM audit_log WHERE action IN ('operator.role', 'operator.disable', 'operator.reactivate',
+        'proposal.open', 'proposal.approve', 'proposal.reject', 'break-glass'))
+    SELECT l.email AS subject, format('%s of %s after the operator had lost the role for it', l.action, l.kind) AS fault
+    FROM lines l, LATERAL (SELECT role FROM lines c WHERE c.email = l.email AND c.audit_id < l.audit_id
+      AND c.action LIKE 'operator.%' ORDER BY c.audit_id DESC LIMIT 1) latest
+    WHERE l.action NOT LIKE 'operator.%'
+      AND NOT EXISTS (SELECT FROM role_permissions p WHERE p.role = latest.role AND p.kind = l.kind)`,
+];
 
 /**
  * Who acted alone, with `--break-glass`, and of whom an operator got no mail, also one who was disabled within the last
@@ -123,7 +127,10 @@ export async function loneActViolations(
         AND (u.disabled_at IS NULL OR u.disabled_at > l.at - interval '30 days')) AS readers
     FROM audit_log l WHERE l.action = 'break-glass'`;
   if (acts.length === 0) return [];
-  const mails = await readMails(environment, sql);
+  const store = createMailStore(join(environment['DATA_DIR'] ?? '', 'mails'));
+  const sent = await store.latest(Infinity);
+  // A line of a mail may be folded.
+  const mails = sent.map(({ to, text }) => ({ to, text: text.replaceAll(/\s+/g, ' ') }));
   return acts.flatMap(({ actor, kind, subject, reason, readers }) => {
     const words = [subject, actor.replace('operator:', ''), reason];
     const about = mails.filter(({ text }) => words.every((word) => text.includes(word)));
@@ -131,52 +138,5 @@ export async function loneActViolations(
     const missed = readers.filter((email) => !reached.has(email));
     const fault = `${actor} did ${kind} alone, without a mail to ${missed.join()}`;
     return missed.length > 0 ? [violation('people', subject, fault)] : [];
-  });
-}
-
-/** All mails: those that wait, and those that the mailbox has. */
-async function readMails(
-  environment: CheckedService['environment'],
-  sql: Sql,
-): Promise<readonly { readonly to: string; readonly text: string }[]> {
-  const box = createSecretBox(environment['DATA_ENCRYPTION_KEYS'] ?? '');
-  const waiting = await sql<{ mailId: string; sealed: Uint8Array }[]>`
-    SELECT mail_id, sealed FROM mails WHERE sealed IS NOT NULL`;
-  const opened = waiting
-    .map(({ mailId, sealed }) => openMail(box, mailId, sealed))
-    .map((mail) => ({ to: mail.to, text: letterText(mail) }));
-  const { DATA_DIR: dataDir } = environment;
-  const sent =
-    dataDir === undefined ? [] : await createMailStore(join(dataDir, 'mails')).latest(Infinity);
-  // A line of a mail may be folded.
-  return [...opened, ...sent].map(({ to, text }) => ({ to, text: text.replaceAll(/\s+/g, ' ') }));
-}
-
-interface OperatorLine {
-  readonly auditId: number;
-  readonly email: string;
-  readonly action: string;
-  /** Of a change of the role; null for one who was disabled. */
-  readonly role: OperatorRole | null;
-  /** Of a proposal or an act alone. */
-  readonly kind: OperatorAction;
-}
-
-/** Operators who proposed or decided after they had lost the role for it. Lines have the order of the locks. */
-export async function roleViolations(sql: Sql): Promise<Violation[]> {
-  const lines = await sql<OperatorLine[]>`
-    SELECT audit_id, action, details->>'role' AS role, details->>'kind' AS kind,
-      coalesce(details->>'email', replace(actor, 'operator:', '')) AS email
-    FROM audit_log WHERE action IN ('operator.role', 'operator.disable', 'operator.reactivate',
-      'proposal.open', 'proposal.approve', 'proposal.reject', 'break-glass')
-    ORDER BY audit_id`;
-  const roles = new Map<string, OperatorRole | null>();
-  return lines.flatMap(({ email, action, role, kind }) => {
-    if (action.startsWith('operator.')) roles.set(email, role);
-    else if (roles.has(email) && !mayDo(roles.get(email) ?? null, kind)) {
-      const fault = `${action} of ${kind} after the operator had lost the role for it`;
-      return violation('people', email, fault);
-    }
-    return [];
   });
 }

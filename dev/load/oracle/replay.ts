@@ -5,7 +5,6 @@ import type {
   OrderState,
   OrderStatus,
   OrderTerms,
-  Settlement,
   Step,
 } from '../../../src/domain/index.ts';
 import {
@@ -22,30 +21,19 @@ export interface RecordedStep {
   readonly receivedAtMs: number | null;
 }
 
-/** The facts about an order that never change, or that only an operator adds. */
-export interface ReplayedOrder {
-  readonly terms: OrderTerms;
-  /** How an operator has settled it outside the gateway, if so. */
-  readonly settlement: Settlement | null;
-}
-
 /** An order's row, with its steps. */
-export interface ComparedOrder extends ReplayedOrder {
+export interface ComparedOrder {
   readonly orderNumber: string;
   readonly status: OrderStatus;
   readonly stepNumber: number;
+  readonly terms: OrderTerms;
   readonly steps: readonly RecordedStep[];
 }
 
-const COMMAND_TYPES = Object.keys(REFUSALS) as CommandType[];
-const SETTLEMENTS: readonly CommandType[] = Object.values(SETTLE_COMMANDS);
-
-/** The commands that such an order can have got: only an operator's settlement settles it. */
-const commandsOf = ({ settlement }: ReplayedOrder) =>
-  COMMAND_TYPES.filter(
-    (type) =>
-      !SETTLEMENTS.includes(type) || (settlement !== null && type === SETTLE_COMMANDS[settlement]),
-  );
+/** The commands that an order of a run can have got: no operator settles one outside the gateway. */
+const COMMAND_TYPES = (Object.keys(REFUSALS) as CommandType[]).filter(
+  (type) => !Object.values<CommandType>(SETTLE_COMMANDS).includes(type),
+);
 
 /**
  * Replays the steps of an order with the domain's rules: each must be what a legal command makes of the
@@ -55,15 +43,13 @@ const commandsOf = ({ settlement }: ReplayedOrder) =>
  * @returns the state after them and the first illegal step, undefined if all are legal
  */
 export function replay(
-  order: ReplayedOrder,
+  terms: OrderTerms,
   steps: readonly RecordedStep[],
 ): { state: OrderState | undefined; fault: string | undefined } {
-  const commands = commandsOf(order);
   let state: OrderState | undefined;
   for (const recorded of steps) {
     const { step } = recorded;
-    const next =
-      state === undefined ? created(order.terms, step) : after(state, recorded, commands);
+    const next = state === undefined ? created(terms, step) : after(state, recorded);
     if (next === undefined) {
       const before = state === undefined ? 'nothing' : placeOf(state);
       const fault = `step ${step.number}, ${step.kind} to ${placeOf(step)}, is not legal after ${before}`;
@@ -82,12 +68,8 @@ function created(terms: OrderTerms, step: Step): OrderState | undefined {
   return isDeepStrictEqual(change.step, step) ? change.state : undefined;
 }
 
-function after(
-  state: OrderState,
-  { step, receivedAtMs }: RecordedStep,
-  commands: readonly CommandType[],
-): OrderState | undefined {
-  const isLegal = commands.some((type) =>
+function after(state: OrderState, { step, receivedAtMs }: RecordedStep): OrderState | undefined {
+  const isLegal = COMMAND_TYPES.some((type) =>
     stepsOf(state, commandOf(type, step, receivedAtMs), step.atMs).some((legal) =>
       isDeepStrictEqual(legal, step),
     ),

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { SEND_MAIL_WORKFLOW } from '../../../src/contracts/ids.ts';
 
 /** The name of a check: docs/chaos.md says what each of them compares. */
@@ -18,16 +19,17 @@ export type Check =
   | 'alert'
   | 'surprise';
 
+/** The subject of a sum over all orders, which differs by the faults of single ones. */
+export const TOTALS = 'totals';
+
 /** One finding. */
 export interface Violation {
   readonly check: Check;
-  /** An order number, an event id or a payment id. */
+  /** An order number, an event id or a payment id; or {@link TOTALS}. */
   readonly subject: string;
   readonly fault: string;
   /** What else it is about: `razorpay:<payment id>`. */
   readonly about: readonly string[];
-  /** Whether it is a total, which differs by the faults of single orders. */
-  readonly isTotal: boolean;
 }
 
 /** A finding. @param about what else it is about: `razorpay:<payment id>` */
@@ -36,8 +38,7 @@ export const violation = (
   subject: string,
   fault: string,
   about: readonly string[] = [],
-  isTotal = false,
-): Violation => ({ check, subject, fault, about, isTotal });
+): Violation => ({ check, subject, fault, about });
 
 /** What was compared, by name: orders, steps, events, attempts, payments, … */
 export type Counts = Readonly<Record<string, number>>;
@@ -73,3 +74,41 @@ export function reportText(report: Report): string {
     ...violations.slice(0, MOST_LISTED).map((one) => `  ${violationText(one)}`),
   ].join('\n');
 }
+
+const LOOK_EVERY_MS = 1000;
+
+/** How to look for violations until there are none. */
+export interface Looking {
+  readonly withinMs: number;
+  readonly log: (line: string) => void;
+  /** Called after each look that has found some. @param looks how many there were before */
+  readonly between?: (looks: number) => Promise<void>;
+}
+
+/** Looks again and again until there is no violation, or the time is up. @returns the latest report */
+export async function untilRight(
+  look: () => Promise<Report>,
+  { withinMs, log, between }: Looking,
+): Promise<Report> {
+  const endsAt = performance.now() + withinMs;
+  let latest = '';
+  for (let looks = 0; ; looks += 1) {
+    const report = await look().catch(unanswered);
+    const { violations } = report;
+    if (violations.length === 0 || performance.now() > endsAt) return report;
+    const kinds = Map.groupBy(violations, ({ check, fault }) =>
+      check === 'under way' ? fault : `violations of the check ${check}`,
+    );
+    const text = [...kinds].map(([what, { length }]) => `${length} ${what}`).join(', ');
+    if (text !== latest) log(`found: ${text}`);
+    latest = text;
+    await between?.(looks);
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+/** A server that has just been started again may not answer yet. */
+const unanswered = (error: unknown): Report => ({
+  counts: {},
+  violations: [violation('under way', 'a server', `servers without an answer (${String(error)})`)],
+});

@@ -30,12 +30,12 @@ export interface Allowed {
   readonly lost?: readonly LostTime[];
   /** Temporal was restored from an older copy: final orders may have lost their closed workflows. */
   readonly missingWorkflows?: boolean;
-  /** A payment may wait for its hold: a transfer that the gateway failed is made again an hour later. */
-  readonly laterHolds?: boolean;
-  /** The helper `pay` may be refused and pay later: the gateway captures a payment that it only authorized. */
-  readonly laterPayments?: boolean;
-  /** Deadlines pass within the run: an order that is not final must be ACCEPTED or PAID at its end. */
-  readonly isWaitedFor?: boolean;
+  /**
+   * The outcome of the run is open. A payment may wait for its hold: a transfer that the gateway failed is made again an
+   * hour later. The helper `pay` may be refused and pay later: the gateway captures a payment that it only authorized.
+   * Deadlines pass within the run: an order that is not final must be ACCEPTED or PAID at its end.
+   */
+  readonly isOpen?: boolean;
 }
 
 const STATEMENT_TIMEOUT_MS = 120_000;

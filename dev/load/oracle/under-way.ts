@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AlertKind } from '../../../src/alerts/kinds.ts';
 import {
   COMPARE_GATEWAY_WORKFLOW,
@@ -7,11 +6,9 @@ import {
   TASK_QUEUE,
 } from '../../../src/contracts/ids.ts';
 import type { Sql } from '../../../src/db/client.ts';
-import { HOLDING_STATUSES } from '../../../src/domain/index.ts';
+import { HOLDING_STATUSES, isFinal, ORDER_STATUSES } from '../../../src/domain/index.ts';
 import { subjectOf, violation, type Violation } from './report.ts';
 import { withOwner, withTemporal, type Allowed, type CheckedService } from './service.ts';
-
-const LOOK_EVERY_MS = 2000;
 
 /** Alerts whose cause disappears without an operator: one that is still open at the end is a fault. */
 const HEALED_BY_THE_END: readonly string[] = [
@@ -58,16 +55,19 @@ export async function readAlerts(sql: Sql, { alerts: mayBeOpen }: Allowed): Prom
 
 /**
  * What is still under way, or will be: operations at the gateway, deadlines that have passed, deliveries,
- * captures that no order has applied, refunds of surplus, holds, mails, workflows other than those of orders,
+ * captures that no order has applied, refunds of surplus, holds, mails, workflows other than those of open orders,
  * and alerts that may not stay.
  */
 export async function underWay(service: CheckedService, allowed: Allowed): Promise<Violation[]> {
-  const { rows, alerts } = await withOwner(service, async (sql) => ({
+  const { rows, open, alerts } = await withOwner(service, async (sql) => ({
     rows: await readUnderWay(sql),
+    open: await sql<{ orderNumber: string }[]>`
+      SELECT order_number FROM orders WHERE status <> ALL(${ORDER_STATUSES.filter(isFinal)})`,
     alerts: await readAlerts(sql, allowed),
   }));
-  const found = [...rows, ...(await otherWorkflows(service))].filter(
-    ({ what }) => what !== 'holds' || allowed.laterHolds !== true,
+  const waiting = new Set(open.map(({ orderNumber }) => orderNumber));
+  const found = [...rows, ...(await otherWorkflows(service, waiting))].filter(
+    ({ what }) => what !== 'holds' || allowed.isOpen !== true,
   );
   return [
     ...alerts.violations,
@@ -76,37 +76,6 @@ export async function underWay(service: CheckedService, allowed: Allowed): Promi
       .map(({ what, subject }) => violation('under way', subject, what)),
   ];
 }
-
-/**
- * Waits until nothing is under way.
- *
- * @returns what is still under way when the time is up
- */
-export async function untilNothingIsUnderWay(
-  service: CheckedService,
-  withinMs: number,
-  log: (line: string) => void,
-  allowed: Allowed = {},
-): Promise<Violation[]> {
-  const endsAt = performance.now() + withinMs;
-  let latest = '';
-  for (;;) {
-    const left = await underWay(service, allowed).catch(unanswered);
-    const kinds = Map.groupBy(left, ({ check, fault }) =>
-      check === 'alert' ? 'open alerts' : fault,
-    );
-    const text = [...kinds].map(([what, { length }]) => `${length} ${what}`).join(', ');
-    if (text === '' || performance.now() > endsAt) return left;
-    if (text !== latest) log(`under way: ${text}`);
-    latest = text;
-    await delay(LOOK_EVERY_MS);
-  }
-}
-
-/** A server that has just been started again may not answer yet. */
-const unanswered = (error: unknown) => [
-  violation('under way', 'a server', `servers without an answer (${String(error)})`),
-];
 
 interface Item {
   readonly what: string;
@@ -145,13 +114,13 @@ async function readUnderWay(sql: Sql): Promise<Item[]> {
     UNION ALL SELECT 'mails', 'SMTP_URL', NULL FROM mails WHERE sealed IS NOT NULL`;
 }
 
-/** Workflows that should end by themselves: all but those of orders. */
-async function otherWorkflows(service: CheckedService): Promise<Item[]> {
-  const query = `ExecutionStatus = 'Running' AND WorkflowType != '${ORDER_WORKFLOW}'`;
+/** Workflows that should end by themselves: all but those of open orders. */
+async function otherWorkflows(service: CheckedService, open: ReadonlySet<string>): Promise<Item[]> {
   return withTemporal(service, async ({ workflow }) => {
     const items: Item[] = [];
-    for await (const found of workflow.list({ query })) {
-      items.push({ what: 'other workflows', subject: subjectOf(found) });
+    for await (const found of workflow.list({ query: 'ExecutionStatus = "Running"' })) {
+      const isOpen = found.type === ORDER_WORKFLOW && open.has(found.workflowId);
+      if (!isOpen) items.push({ what: 'other workflows', subject: subjectOf(found) });
     }
     return items;
   });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ulid } from 'ulid';
-import type { MerchantClient } from '../client.ts';
-import type { EndedRight, Memory } from '../memory.ts';
+import type { MerchantClient } from './client.ts';
+import type { Memory } from './memory.ts';
 
 /** Uses a right. @returns whether that had success; undefined without an answer */
 export type Use = () => Promise<boolean | undefined>;
@@ -25,41 +25,20 @@ const FIRST_WAIT_MS = 300;
 const LAST_WAIT_MS = 10_000;
 const WAIT_FACTOR = 1.5;
 
-/** Those who continue to use rights that have ended. */
-export interface EndedRights {
-  /**
-   * Begins to use a right whose end was answered just now.
-   *
-   * @returns ends its use
-   */
-  use(right: string, use: Use): () => Promise<void>;
-  /** Ends all. */
-  end(): Promise<void>;
-}
-
-/** Remembers what comes of the use of rights that have ended. */
-export function createEndedRights({ endedRights }: Pick<Memory, 'endedRights'>): EndedRights {
-  const ends: (() => Promise<void>)[] = [];
-  return {
-    use(right, use) {
-      const known = { right, endedAtMs: Date.now(), refused: 0, usedAtMs: [] };
-      endedRights.push(known);
-      const stop = new AbortController();
-      const uses = useAgain(known, use, stop.signal);
-      const end = () => {
-        stop.abort();
-        return uses;
-      };
-      ends.push(end);
-      return end;
-    },
-    async end() {
-      await Promise.all(ends.map((end) => end()));
-    },
-  };
-}
-
-async function useAgain(known: EndedRight, use: Use, signal: AbortSignal): Promise<void> {
+/**
+ * Uses a right whose end was answered just now, again and again, and remembers what comes of it.
+ *
+ * @param right names it
+ * @param signal ends its use
+ */
+export async function useAfterEnd(
+  { endedRights }: Pick<Memory, 'endedRights'>,
+  right: string,
+  use: Use,
+  signal: AbortSignal,
+): Promise<void> {
+  const known = { right, endedAtMs: Date.now(), refused: 0, usedAtMs: [] as number[] };
+  endedRights.push(known);
   for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs *= WAIT_FACTOR) {
     const atMs = Date.now();
     const isUsed = await use();
