@@ -215,7 +215,11 @@ const PROBE_PAISE = 49_950;
 const AGAIN_AFTER_MS = 250;
 const GIVEN_UP_AFTER_MS = 180_000;
 
-/** Makes orders until one was created, paid and delivered with only 2xx, each request sent once. @returns false if none was */
+/**
+ * Makes orders until one was created, paid and delivered with only 2xx, each request sent once.
+ *
+ * @returns false if none was
+ */
 async function untilServed({ cluster, deps, merchant }: Run): Promise<boolean> {
   const client = createMerchantClient(cluster.apiBaseUrl, merchant.keys, { repeatedForMs: 0 });
   const isServed = async () => {

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { Sql } from '../../src/db/client.ts';
-import { runAdmin } from '../../src/main/admin/run.ts';
 import type { ClientOptions } from '../load/client.ts';
 import { newMemory } from '../load/memory.ts';
 import { startMerchant, type LoadMerchant } from '../load/merchant.ts';
 import { withOwner, withTemporal, type CheckedService } from '../load/oracle/service.ts';
+import { byCommand } from '../load/operators.ts';
 import type { LoadDeps } from '../load/order.ts';
 import { startProductionGateway } from '../load/production-gateway.ts';
 import type { ReceiverOptions } from '../load/receiver.ts';
@@ -163,11 +163,7 @@ async function prepareRun(
     checked,
     withSql: (use) => withOwner(checked(), use),
     withTemporal: (use) => withTemporal(checked(), use),
-    async admin(...args) {
-      const { stdout, stderr, exitCode } = await runAdmin(args, environment);
-      if (exitCode === 0) return stdout.trimEnd();
-      throw new Error(`admin ${args.join(' ')} failed: ${stderr}\n${stdout}`);
-    },
+    admin: async (...args) => (await byCommand(environment(), args)).trimEnd(),
   };
 }
 

@@ -41,8 +41,7 @@ const OTHER_TAMPERINGS: Tamperings = {
   people: {
     'a right was used after its end': [
       'was used 1 times',
-      ({ endedRights }) =>
-        endedRights.push({ right: 'x', endedAtMs: 0, refused: 0, usedAtMs: [1] }),
+      ({ endedRights }) => endedRights.push({ right: 'x', endedAtMs: 0, refused: 0, used: 1 }),
     ],
   },
   mail: {

@@ -1,5 +1,5 @@
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { openSession, send, type CommandName } from './commands.ts';
+import { COMMANDS, openSession, send, type CommandName } from './commands.ts';
 import { GATEWAY_ACTS } from './gateway-acts.ts';
 import { decide } from './decide.ts';
 import type { LoadOrder } from './order.ts';
@@ -38,126 +38,108 @@ export type Stage = keyof typeof STAGES;
 
 type Moves = Partial<Record<Stage, Stage>>;
 
-/** What a merchant, a buyer, their banks or an operator does to an order that was created. */
+/** When an act is possible, and how often it is chosen then. */
 interface Act {
-  /** When it is possible, and where it leads. */
+  readonly weight: number;
+  /** The stages in which it is possible, and where it leads. */
   readonly moves?: Moves;
   /** Added in plans whose outcome is open: such as a race, or what an operator has to look at. */
   readonly openMoves?: Moves;
-  readonly weight: number;
   /** The most payments that the gateway can capture for it; a late one may be repeated. */
   readonly captures?: number;
-  /** @param isRepeated whether its request is repeated once it was answered */
-  do(order: LoadOrder, isRepeated: boolean): Promise<unknown>;
 }
-
-const command = (
-  name: CommandName,
-  weight: number,
-  moves: Moves,
-  more: Partial<Act> = {},
-): Act => ({
-  do: (order, isRepeated) => send(order, name, isRepeated),
-  weight,
-  moves,
-  ...more,
-});
-
-const atGateway = (
-  name: keyof typeof GATEWAY_ACTS,
-  weight: number,
-  moves: Moves,
-  more: Partial<Act> = {},
-): Act => ({ do: GATEWAY_ACTS[name], weight, moves, ...more });
 
 const STAYS = { paid: 'paid', delivered: 'delivered again' } as const;
 
-/** Every act. */
-export const ACTS = {
-  openSession: { do: openSession, weight: 20, moves: { new: 'payable' } },
-  pay: command('pay', 14, { new: 'paid' }, { captures: 1 }),
-  failPayment: command('failPayment', 1, { payable: 'payable' }),
-  cancel: command('cancel', 3, { new: 'cancelled', payable: 'cancelled while payable' }),
-  deliver: command('deliver', 24, { paid: 'delivered' }),
-  refund: command('refund', 3, {
-    paid: 'refunded',
-    delivered: 'refunded',
-    'chargeback won': 'refunded again',
-  }),
-  dispute: command('dispute', 5, { paid: 'disputed', delivered: 'disputed' }),
-  submitEvidence: command('submitEvidence', 3, { disputed: 'under review' }),
-  resolve: command('resolve', 3, {
-    disputed: 'delivered again',
-    'under review': 'delivered again',
-  }),
-  accept: command('accept', 3, { disputed: 'refunded', 'under review': 'refunded' }),
-  advanceOneDay: command('advanceOneDay', 8, {
-    new: 'cancelled',
-    payable: 'expired while payable',
-    delivered: 'completed',
-    'delivered again': 'completed',
-    'charged back after delivery': 'charged back and due',
-  }),
-  advanceThreeDays: command('advanceThreeDays', 2, { disputed: 'refunded' }),
-  payAtGateway: atGateway('pay', 14, { payable: 'paid' }, { captures: 1 }),
-  payTwice: atGateway('payTwice', 4, { payable: 'paid' }, { captures: Infinity }),
-  payAuthorized: atGateway('payAuthorized', 2, { payable: 'paid' }, { captures: 1 }),
-  payLate: atGateway(
-    'payLate',
-    2,
-    { 'cancelled while payable': 'paid late' },
-    // A payment that comes before the deadline is handled still pays the order.
-    { captures: Infinity, openMoves: { ...STAYS, 'expired while payable': 'paid late' } },
-  ),
-  payWrongAmount: atGateway('payWrongAmount', 2, {}, { openMoves: { payable: 'payable' } }),
-  payWhileCancelling: {
-    do: (order) => Promise.all([GATEWAY_ACTS.pay(order), send(order, 'cancel')]),
+/** What a merchant, a buyer, their banks or an operator does to an order that was created: every act. */
+const ACTS = {
+  openSession: { weight: 20, moves: { new: 'payable' } },
+  pay: { weight: 14, moves: { new: 'paid' }, captures: 1 },
+  failPayment: { weight: 1, moves: { payable: 'payable' } },
+  cancel: { weight: 3, moves: { new: 'cancelled', payable: 'cancelled while payable' } },
+  deliver: { weight: 24, moves: { paid: 'delivered' } },
+  refund: {
     weight: 3,
-    openMoves: { payable: 'paid' },
+    moves: { paid: 'refunded', delivered: 'refunded', 'chargeback won': 'refunded again' },
   },
+  dispute: { weight: 5, moves: { paid: 'disputed', delivered: 'disputed' } },
+  submitEvidence: { weight: 3, moves: { disputed: 'under review' } },
+  resolve: {
+    weight: 3,
+    moves: { disputed: 'delivered again', 'under review': 'delivered again' },
+  },
+  accept: { weight: 3, moves: { disputed: 'refunded', 'under review': 'refunded' } },
+  advanceOneDay: {
+    weight: 8,
+    moves: {
+      new: 'cancelled',
+      payable: 'expired while payable',
+      delivered: 'completed',
+      'delivered again': 'completed',
+      'charged back after delivery': 'charged back and due',
+    },
+  },
+  advanceThreeDays: { weight: 2, moves: { disputed: 'refunded' } },
+  payAtGateway: { weight: 14, moves: { payable: 'paid' }, captures: 1 },
+  payTwice: { weight: 4, moves: { payable: 'paid' }, captures: Infinity },
+  payAuthorized: { weight: 2, moves: { payable: 'paid' }, captures: 1 },
+  payLate: {
+    weight: 2,
+    moves: { 'cancelled while payable': 'paid late' },
+    // A payment that comes before the deadline is handled still pays the order.
+    openMoves: { ...STAYS, 'expired while payable': 'paid late' },
+    captures: Infinity,
+  },
+  payWrongAmount: { weight: 2, openMoves: { payable: 'payable' } },
+  payWhileCancelling: { weight: 3, openMoves: { payable: 'paid' } },
   // The gateway has refunded it in full, and the order waits for another one.
-  payAndRefund: atGateway('payAndRefund', 2, {}, { openMoves: { payable: 'payable' } }),
-  failAtGateway: atGateway('fail', 2, { payable: 'payable' }),
-  refundAll: atGateway('refundAll', 1, {}, { openMoves: STAYS }),
-  refundSome: atGateway('refundSome', 1, {}, { openMoves: STAYS }),
-  failProcessedRefund: atGateway('failProcessedRefund', 2, { refunded: 'refunded again' }),
-  chargeBack: atGateway(
-    'chargeBack',
-    3,
-    { paid: 'charged back', delivered: 'charged back after delivery' },
-    { openMoves: { disputed: 'disputed' } },
-  ),
-  winChargeback: atGateway(
-    'winChargeback',
-    3,
-    {
+  payAndRefund: { weight: 2, openMoves: { payable: 'payable' } },
+  failAtGateway: { weight: 2, moves: { payable: 'payable' } },
+  refundAll: { weight: 1, openMoves: STAYS },
+  refundSome: { weight: 1, openMoves: STAYS },
+  failProcessedRefund: { weight: 2, moves: { refunded: 'refunded again' } },
+  chargeBack: {
+    weight: 3,
+    moves: { paid: 'charged back', delivered: 'charged back after delivery' },
+    openMoves: { disputed: 'disputed' },
+  },
+  winChargeback: {
+    weight: 3,
+    moves: {
       'charged back': 'chargeback won',
       'charged back after delivery': 'delivered again',
       'charged back and due': 'completed',
     },
-    { openMoves: { refunded: 'refunded again' } },
-  ),
-  loseChargeback: atGateway(
-    'loseChargeback',
-    2,
-    {},
-    {
-      openMoves: { 'charged back': 'paid', 'charged back after delivery': 'delivered again' },
-    },
-  ),
-  decideForMerchant: {
-    do: (order) => decide(order, 'merchant'),
-    weight: 3,
-    moves: { 'under review': 'delivered again' },
+    openMoves: { refunded: 'refunded again' },
   },
-  decideForBuyer: {
-    do: (order) => decide(order, 'buyer'),
-    weight: 3,
-    moves: { 'under review': 'refunded' },
+  loseChargeback: {
+    weight: 2,
+    openMoves: { 'charged back': 'paid', 'charged back after delivery': 'delivered again' },
   },
+  decideForMerchant: { weight: 3, moves: { 'under review': 'delivered again' } },
+  decideForBuyer: { weight: 3, moves: { 'under review': 'refunded' } },
 } as const satisfies Record<string, Act>;
 /** The name of an act. */
 export type ActName = keyof typeof ACTS;
+
+/** How the acts are done that are not one command. */
+const OTHERS: Record<
+  Exclude<ActName, CommandName>,
+  (order: LoadOrder, isRepeated: boolean) => Promise<unknown>
+> = {
+  ...GATEWAY_ACTS,
+  openSession,
+  payWhileCancelling: (order) =>
+    Promise.all([GATEWAY_ACTS.payAtGateway(order), send(order, 'cancel')]),
+  decideForMerchant: (order) => decide(order, 'merchant'),
+  decideForBuyer: (order) => decide(order, 'buyer'),
+};
+
+const isCommand = (name: ActName): name is ActName & CommandName => Object.hasOwn(COMMANDS, name);
+
+/** Does an act. @param isRepeated whether its request is repeated once it was answered */
+export const doAct = (order: LoadOrder, name: ActName, isRepeated: boolean): Promise<unknown> =>
+  isCommand(name) ? send(order, name, isRepeated) : OTHERS[name](order, isRepeated);
 
 /** The acts of a plan, by name, each with its moves. */
 export function actsWith(outcome: 'known' | 'open') {

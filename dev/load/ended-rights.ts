@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ulid } from 'ulid';
 import type { MerchantClient } from './client.ts';
-import type { Memory } from './memory.ts';
+import type { EndedRight, Memory } from './memory.ts';
 
 /** Uses a right. @returns whether that had success; undefined without an answer */
 export type Use = () => Promise<boolean | undefined>;
@@ -37,13 +37,16 @@ export async function useAfterEnd(
   use: Use,
   signal: AbortSignal,
 ): Promise<void> {
-  const known = { right, endedAtMs: Date.now(), refused: 0, usedAtMs: [] as number[] };
+  const known: EndedRight = { right, endedAtMs: Date.now(), refused: 0, used: 0 };
   endedRights.push(known);
   for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs *= WAIT_FACTOR) {
     const atMs = Date.now();
     const isUsed = await use();
-    if (isUsed === true) known.usedAtMs.push(atMs);
-    else if (isUsed === false) known.refused += 1;
+    if (isUsed === false) known.refused += 1;
+    if (isUsed === true) {
+      known.used += 1;
+      known.firstUsedAtMs ??= atMs;
+    }
     await delay(Math.min(waitMs, LAST_WAIT_MS), undefined, { signal }).catch(() => undefined);
   }
 }

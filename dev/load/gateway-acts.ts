@@ -8,7 +8,7 @@ const SOME_PAISE = 150;
 
 /** What the buyer and the buyer's bank do at the gateway, and what its dashboard does. */
 export const GATEWAY_ACTS = {
-  async pay(order) {
+  async payAtGateway(order) {
     await payQrCode(order);
     await untilStatus(order, 'PAID');
   },
@@ -26,7 +26,7 @@ export const GATEWAY_ACTS = {
   },
   payWrongAmount: (order) => payQrCode(order, { amountPaise: order.amountPaise - SOME_PAISE }),
   payLate: (order) => payQrCode(order, { late: true }),
-  async fail(order) {
+  async failAtGateway(order) {
     if (order.qrCodeId) await control(order, `/qr_codes/${order.qrCodeId}/fail`);
   },
   /** The gateway's dashboard refunds the payment. */

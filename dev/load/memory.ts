@@ -40,7 +40,6 @@ export interface ReceivedEvent {
   readonly atMs: number;
   /** SHA-256 of each different body, in hexadecimal. */
   readonly bodyHashes: Set<string>;
-  attempts: number;
   /** The attempts that were answered with 2xx. */
   accepted: number;
 }
@@ -52,8 +51,10 @@ export interface EndedRight {
   readonly endedAtMs: number;
   /** How often its use was refused. */
   refused: number;
-  /** When each use began that was not refused. */
-  readonly usedAtMs: number[];
+  /** How often it was not. */
+  used: number;
+  /** When the first of these uses began. */
+  firstUsedAtMs?: number;
 }
 
 /** Everything that merchants, buyers and endpoints remember of a run. */

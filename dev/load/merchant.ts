@@ -1,11 +1,9 @@
-import { loadConfig, required } from '../../src/config.ts';
-import { connectDatabase } from '../../src/db/client.ts';
 import type { Environment } from '../../src/domain/index.ts';
+import { createAdminService } from '../../src/main/admin/service.ts';
 import { createUrlCheck } from '../../src/main/compose/webhook-rules.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import { createKeyPair } from '../../src/merchants/keys.ts';
-import { createSecretBox } from '../../src/secret-box.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
 import { createMerchantClient, type ClientOptions, type MerchantClient } from './client.ts';
 import { startReceiver, type Receiver, type ReceiverOptions } from './receiver.ts';
@@ -58,17 +56,13 @@ async function registerMerchant(
   environment: Environment,
   { webhookUrl, actor }: { webhookUrl: string | undefined; actor: string },
 ): Promise<Omit<LoadMerchant, 'client' | 'receiver'>> {
-  const config = loadConfig(settings);
-  const url = required(config, 'DATABASE_URL');
-  const sealing = required(config, 'WEBHOOK_SECRET_KEYS');
-  const pepper = required(config, 'API_SECRET_PEPPER');
-  const sql = connectDatabase(url, { maxConnections: 1, name: actor });
+  const service = createAdminService(settings, {});
   try {
     const admin = {
-      sql,
-      pepper,
-      secretBox: createSecretBox(sealing),
-      checkUrl: createUrlCheck(config),
+      sql: service.sql,
+      pepper: service.pepper(),
+      secretBox: service.secretBox(),
+      checkUrl: createUrlCheck(service.config),
       actor: { name: actor, address: null },
     };
     const merchant = { name: 'Asha Textiles', email: 'asha@example.com' };
@@ -79,6 +73,6 @@ async function registerMerchant(
     const { secret } = await saveWebhookUrl(admin, merchantId, environment, webhookUrl);
     return { merchantId, keys, webhookSecret: secret ?? '' };
   } finally {
-    await sql.end({ timeout: 1 });
+    await service.close();
   }
 }

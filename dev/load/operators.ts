@@ -28,7 +28,7 @@ export async function byCommand(
 ): Promise<string> {
   const io = { askSecrets: async () => [...typed] };
   const { exitCode, stdout, stderr } = await runAdmin(command, () => environment, io);
-  if (exitCode !== 0) throw new Error(stderr);
+  if (exitCode !== 0) throw new Error(`${command.join(' ')}: ${stderr}\n${stdout}`);
   return stdout;
 }
 

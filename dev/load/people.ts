@@ -91,7 +91,7 @@ async function order(scene: Scene): Promise<void> {
   const paid = newLoadOrder(deps, merchant, AMOUNT_PAISE);
   await create(paid);
   await openSession(paid);
-  await GATEWAY_ACTS.pay(paid);
+  await GATEWAY_ACTS.payAtGateway(paid);
   // In a run with open outcomes that has not waited.
   await untilDone(async () => {
     if ((await readOrder(paid))?.status !== 'PAID') throw new Error('An order is not PAID');

@@ -1,6 +1,6 @@
 import type { OrderStatus } from '../../src/domain/index.ts';
 import type { Random } from '../gateway-simulator/random.ts';
-import { ACTS, actsWith, STAGES, type ActName, type Stage, type StageRules } from './acts.ts';
+import { actsWith, doAct, STAGES, type ActName, type Stage, type StageRules } from './acts.ts';
 import { create } from './commands.ts';
 import { newLoadOrder, type LoadDeps, type LoadOrder } from './order.ts';
 import type { LoadMerchant } from './merchant.ts';
@@ -120,6 +120,6 @@ export async function perform(order: PlannedOrder, index: number): Promise<void>
   const { isRepeated = false } = plan.pauses[index] ?? {};
   const name = plan.acts[index - 1];
   if (index === 0) await create(order, { times: plan.isCreatedTwice ? 2 : 1, isRepeated });
-  else if (name !== undefined && order.orderNumber !== '') await ACTS[name].do(order, isRepeated);
+  else if (name !== undefined && order.orderNumber !== '') await doAct(order, name, isRepeated);
   if (index === plan.acts.length && plan.ends) acknowledged.finalStatus = plan.ends;
 }

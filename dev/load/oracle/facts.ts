@@ -131,12 +131,9 @@ export async function loadFacts(sql: Sql, known: Known): Promise<void> {
       });
     }),
     surprises: memory.surprises,
-    ended_rights: memory.endedRights.map(
-      ({ endedAtMs, usedAtMs: [first, ...others], ...ended }) => {
-        const used = first === undefined ? 0 : others.length + 1;
-        return { ...ended, endedAt: at(endedAtMs), used, firstUsedAt: at(first ?? endedAtMs) };
-      },
-    ),
+    ended_rights: memory.endedRights.map(({ endedAtMs, firstUsedAtMs, ...ended }) => {
+      return { ...ended, endedAt: at(endedAtMs), firstUsedAt: at(firstUsedAtMs ?? endedAtMs) };
+    }),
     arrived_events: [...memory.received].map(([eventId, { atMs, bodyHashes, ...event }]) => {
       return { ...event, eventId, at: at(atMs), bodyHashes: [...bodyHashes] };
     }),
