@@ -12,18 +12,6 @@ import {
   transferSchema,
 } from '../../src/payments/razorpay/schemas.ts';
 
-/**
- * `read`: the adapter reads the event, or each entity. `refusal`: an error, which it reads. `unused`:
- * no event and no entity that it reads.
- */
-export interface Reading {
-  outcome: 'read' | 'refusal' | 'unused' | 'not read';
-  /** The event, or the entities. */
-  what: string;
-  /** Why it is not read. */
-  reason?: string;
-}
-
 const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   qr_code: qrCodeSchema,
   payment: paymentSchema,
@@ -75,48 +63,41 @@ const reasonOf = (error: unknown) =>
     ? error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
     : String(error);
 
-function readEntities(body: Json): Reading {
-  const entities = entitiesIn(body);
-  if (entities.length === 0) {
-    const { entity } = body;
-    return { outcome: 'unused', what: typeof entity === 'string' ? entity : '–' };
-  }
-  const what = [...new Set(entities.map(({ kind }) => kind))].join(', ');
-  for (const { kind, body: entity } of entities) {
+function faultOfEntities(body: Json): string | undefined {
+  for (const { kind, body: entity } of entitiesIn(body)) {
     const parsed = SCHEMAS[kind]?.safeParse(entity);
-    if (parsed?.error) return { outcome: 'not read', what, reason: reasonOf(parsed.error) };
+    if (parsed?.error) return reasonOf(parsed.error);
   }
-  return { outcome: 'read', what };
+  return undefined;
 }
 
 /** Reads a callback as after the check of its signature; of an event that is ignored, its entities. */
-function readCallback(text: string, body: Json, what: string): Reading {
+function faultOfCallback(text: string, body: Json): string | undefined {
   try {
     const { type } = readEvent(Buffer.from(text), {});
-    return type === 'ignored' ? { ...readEntities(body), what } : { outcome: 'read', what };
+    return type === 'ignored' ? faultOfEntities(body) : undefined;
   } catch (error) {
-    return { outcome: 'not read', what, reason: reasonOf(error) };
+    return reasonOf(error);
   }
 }
 
-function readRefusal(body: Json): Reading {
-  const { error } = errorSchema.safeParse(body);
-  if (!error) return { outcome: 'refusal', what: 'error' };
-  return { outcome: 'not read', what: 'error', reason: reasonOf(error) };
-}
-
-/** Reads a sample as the adapter reads an answer or a callback with this body. */
-export function readSample(text: string): Reading {
+/**
+ * Reads a sample as the adapter reads an answer or a callback with this body.
+ *
+ * @returns why it cannot; undefined also for a sample without an entity or event that the adapter reads
+ */
+export function faultOfSample(text: string): string | undefined {
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch (error) {
-    return { outcome: 'not read', what: '–', reason: `not JSON: ${(error as Error).message}` };
+    return `not JSON: ${(error as Error).message}`;
   }
-  if (!isObject(body)) return { outcome: 'unused', what: '–' };
-  const { event, id } = body;
-  if (typeof event === 'string') return readCallback(text, body, event);
+  if (!isObject(body)) return undefined;
+  if (typeof body['event'] === 'string') return faultOfCallback(text, body);
   // A transfer has an error, too. What a block is does not follow from its title.
-  const isRefusal = id === undefined && ('error' in body || 'errors' in body);
-  return isRefusal ? readRefusal(body) : readEntities(body);
+  const isRefusal = body['id'] === undefined && ('error' in body || 'errors' in body);
+  if (!isRefusal) return faultOfEntities(body);
+  const { error } = errorSchema.safeParse(body);
+  return error && reasonOf(error);
 }

@@ -2,12 +2,10 @@
 export interface Sample {
   /** Its number among the JSON blocks of the page, from 1. */
   number: number;
-  /** The words behind the language, such as `Success`; a failed payment may be titled `Failure`. */
-  title: string;
   text: string;
 }
 
-/** The fence of a code block, with its language and title; without them where it only ends one. */
+/** The fence of a code block, with its language; without it where it only ends one. */
 const FENCE = /^\s*```(.*)$/;
 
 /** The JSON blocks of a page. The documents often leave out the end of a block before the next one. */
@@ -20,11 +18,8 @@ export function jsonSamples(page: string): Sample[] {
       if (open) open.text += `${line}\n`;
       continue;
     }
-    const [kind = '', ...title] = fence[1]?.split(':') ?? [];
-    const isJson = /^json\b/i.test(kind.trim());
-    open = isJson
-      ? { number: samples.length + 1, title: title.join(':').trim(), text: '' }
-      : undefined;
+    const isJson = /^json\b/i.test(fence[1]?.trim() ?? '');
+    open = isJson ? { number: samples.length + 1, text: '' } : undefined;
     if (open) samples.push(open);
   }
   return samples;
