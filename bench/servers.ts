@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cacheRoot } from '../dev/files/cache.ts';
 import { startEmbeddedPostgres } from '../dev/postgres/server.ts';
 import type { Guard } from '../dev/processes/guard.ts';
 import { startGuard } from '../dev/processes/guard.ts';
@@ -54,7 +53,6 @@ export async function startDatabase(
     dataDir: join(folder, 'postgres'),
     port: await freePort(),
     logFile: join(folder, 'postgres.log'),
-    cacheRoot: cacheRoot(),
     log: console.log,
     guard,
     settings: { shared_buffers: '1GB', max_wal_size: '8GB', ...settings },

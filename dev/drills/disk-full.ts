@@ -7,7 +7,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { inheritedEnvironment } from '../../src/settings.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import type { RunOptions } from '../faults/run.ts';
-import { cacheRoot } from '../files/cache.ts';
 import { makePrivateFolder } from '../files/private-file.ts';
 import { canMount, onSmallDisk, smallDiskOf } from '../files/small-disk.ts';
 import { startEmbeddedPostgres } from '../postgres/server.ts';
@@ -60,7 +59,6 @@ export async function onDisk(folder: string): Promise<RunOptions> {
     dataDir,
     port: await freePort(),
     logFile: join(folder, 'first.log'),
-    cacheRoot: cacheRoot(),
     log: report,
   });
   await stop();

@@ -1,7 +1,7 @@
-import { chmod, cp, mkdir, readFile, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, extname, join } from 'node:path';
-import { CACHE_NAME, cachedFolder } from '../files/cache.ts';
+import { CACHE_NAME, cachedFolder, cacheRoot } from '../files/cache.ts';
 import { runCommand } from '../processes/run-command.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import type { PostgresAccount } from './account.ts';
@@ -45,27 +45,16 @@ async function linkLibraries(nativeFolder: string): Promise<void> {
   const list = await readFile(join(nativeFolder, 'pg-symlinks.json'), 'utf8');
   const links = JSON.parse(list) as { source: string; target: string }[];
   for (const { source, target } of links) {
-    try {
-      // The list's paths are relative to the package; both ends are in one folder.
-      await symlink(basename(source), join(dirname(nativeFolder), target));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
+    // The list's paths are relative to the package; both ends are in one folder.
+    const link = join(dirname(nativeFolder), target);
+    await rm(link, { force: true });
+    await symlink(basename(source), link);
   }
 }
 
 /** Runs `postgres --version` as the account, which checks paths, permissions and libraries. */
 function tryToRun({ postgres }: PostgresBinaries, account: PostgresAccount) {
   return runCommand(postgres, ['--version'], { ...account, env: {}, cwd: '/' });
-}
-
-async function isUsableInPlace(nativeFolder: string, account: PostgresAccount): Promise<boolean> {
-  try {
-    await linkLibraries(nativeFolder);
-  } catch {
-    return false; // A checkout without write permission.
-  }
-  return (await tryToRun(binariesIn(nativeFolder), account)).succeeded;
 }
 
 async function copyTo(
@@ -89,24 +78,22 @@ async function copyTo(
 }
 
 /**
- * The embedded PostgreSQL's programs, in place or copied to a cache from which the account can run
- * them: a checkout that only root can read, or that is read-only, cannot be used in place.
+ * The embedded PostgreSQL's programs, copied to a cache from which the account can run them: a checkout may
+ * be read-only, or only root can read it.
  *
  * @throws SetupError when they are not installed or do not run on this machine.
  */
 export async function preparePostgresBinaries(
-  cacheRoot: string,
   account: PostgresAccount,
   log: (line: string) => void,
 ): Promise<PostgresBinaries> {
   const folder = packageFolder();
   const native = join(folder, 'native');
-  if (await isUsableInPlace(native, account)) return binariesIn(native);
   const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
     version: string;
   };
   const name = `postgres-${version}-${process.platform}-${process.arch}`;
-  const root = account.uid === undefined ? cacheRoot : SYSTEM_CACHE_ROOT;
+  const root = account.uid === undefined ? cacheRoot() : SYSTEM_CACHE_ROOT;
   await mkdir(root, { recursive: true });
   if (account.uid !== undefined) await chmod(root, 0o755);
   const copy = binariesIn(await copyTo(root, name, native, log));

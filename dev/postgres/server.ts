@@ -34,17 +34,9 @@ export interface EmbeddedPostgresOptions extends LaunchOptions {
   /** The server's own folder. Created on first use; under root it is given to another account. */
   readonly dataDir: string;
   readonly port: number;
-  /** The cache for a copy of the binaries if they cannot run in place. */
-  readonly cacheRoot: string;
   readonly log: (line: string) => void;
   /** Server settings, such as `{ fsync: 'off' }` for data that is thrown away. */
   readonly settings?: Readonly<Record<string, string | number>>;
-}
-
-/** A running server. */
-export interface EmbeddedPostgres extends Pick<ServerProcess, 'pid' | 'exited' | 'stop'> {
-  /** The connection URL of the superuser, with its password: see `databases.ts` for other logins. */
-  readonly adminUrl: string;
 }
 
 /** A custom setting, which PostgreSQL ignores, so that the command line names the data directory. */
@@ -117,14 +109,12 @@ async function startWithRetry(
  *
  * @throws SetupError with the cause and a remedy.
  */
-export async function startEmbeddedPostgres(
-  given: EmbeddedPostgresOptions,
-): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(given: EmbeddedPostgresOptions) {
   const options = { ...given, dataDir: resolve(given.dataDir) };
   const { dataDir, port, log, logFile, signal, guard } = options;
   const { settings = {}, continueLog } = options;
   const account = postgresAccount(dataDir);
-  const binaries = await preparePostgresBinaries(options.cacheRoot, account, log);
+  const binaries = await preparePostgresBinaries(account, log);
   await stopOrphanedPostgres(dataDir, log);
   const sync = settings['fsync'] !== 'off';
   const password = await ensureCluster({ dataDir, binaries, account, sync, signal });
@@ -157,6 +147,10 @@ export async function startEmbeddedPostgres(
   );
   return {
     ...server,
+    /** The connection URL of the superuser, with its password: see `databases.ts` for other logins. */
     adminUrl: `postgres://${EMBEDDED_USER}:${password}@127.0.0.1:${port}/postgres`,
   };
 }
+
+/** A running server. */
+export type EmbeddedPostgres = Awaited<ReturnType<typeof startEmbeddedPostgres>>;

@@ -8,7 +8,6 @@ import { ensureServiceDatabase } from '../postgres/databases.ts';
 import { startEmbeddedPostgres } from '../postgres/server.ts';
 import { localUrl, LOOPBACK, requireFreePorts } from '../processes/ports.ts';
 import type { MemberPlan, Supervisor } from '../processes/supervisor.ts';
-import { cacheRoot } from '../files/cache.ts';
 import { claimDataDir, postgresFolder, stopOrphans } from './data-dir.ts';
 import { entryMember, entryTask, logFileOf, type Entry } from './entries.ts';
 import {
@@ -106,7 +105,6 @@ export async function startPostgres<Name extends string>(
         guard: supervisor.guard,
         dataDir: postgresFolder(config.dataDir),
         port: config.postgresPort,
-        cacheRoot: cacheRoot(),
         logFile,
         continueLog: whenItEnds === 'start again',
         // Terse: PostgreSQL's own log would show the whole row that a constraint refuses.

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import postgres from 'postgres';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../dev/postgres/server.ts';
-import { cacheRoot } from '../../dev/files/cache.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { describeProcess, isZombie } from '../../dev/processes/process-table.ts';
 import { SetupError } from '../../src/setup-error.ts';
@@ -26,7 +25,6 @@ async function newPlace(): Promise<Place> {
 async function start(place: Place, signal?: AbortSignal): Promise<EmbeddedPostgres> {
   const server = await startEmbeddedPostgres({
     ...place,
-    cacheRoot: cacheRoot(),
     logFile: join(place.dataDir, '..', 'postgres.log'),
     log: () => undefined,
     settings: { fsync: 'off' },

@@ -1,7 +1,6 @@
 import { appendFile, chown, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataDirIn, type Run } from '../../faults/run.ts';
-import { cacheRoot } from '../../files/cache.ts';
 import { postgresAccount } from '../../postgres/account.ts';
 import { withConnection } from '../../postgres/databases.ts';
 import { startEmbeddedPostgres } from '../../postgres/server.ts';
@@ -141,7 +140,6 @@ export async function startOtherPostgres({ guard, ends }: Drill, dataDir: string
     port,
     guard,
     logFile: `${dataDir}.log`,
-    cacheRoot: cacheRoot(),
     log: report,
     settings: { max_connections: MAX_CONNECTIONS },
   });
