@@ -1,21 +1,14 @@
 import { createCallbacks } from '../gateway-simulator/callbacks/callbacks.ts';
 import { SERVICE_EVENTS } from '../gateway-simulator/callbacks/service-events.ts';
-import type { SimulatedGateway } from '../gateway-simulator/gateway.ts';
 import { createRandom } from '../gateway-simulator/random.ts';
 import type { CallbackEvent, Changes } from '../gateway-simulator/state/store.ts';
 import { openStore } from '../gateway-simulator/state/store.ts';
 
-/** The gateway simulator's operations in this process, at moments of the past. */
-export interface DemoGateway {
-  gateway: SimulatedGateway;
-  /** The callbacks since the last call, which count as accepted. */
-  takeCallbacks(): CallbackEvent[];
-  /** The line with which the simulator's journal begins: all that was done. */
-  journalLine(): string;
-}
-
-/** The journal of a simulator is not opened: {@link DemoGateway.journalLine} is stored with the orders. */
-export function createDemoGateway(publicUrl: string, nowMs: () => number): DemoGateway {
+/**
+ * The gateway simulator's operations in this process, at moments of the past. The journal of a simulator is not
+ * opened: `journalLine` is stored with the orders.
+ */
+export function createDemoGateway(publicUrl: string, nowMs: () => number) {
   const memory = openStore(undefined);
   let done: Changes = {};
   const store = {
@@ -46,7 +39,8 @@ export function createDemoGateway(publicUrl: string, nowMs: () => number): DemoG
       now: () => Math.floor(nowMs() / 1000),
       publicUrl: () => publicUrl,
     },
-    takeCallbacks() {
+    /** The callbacks since the last call, which count as accepted. */
+    takeCallbacks(): CallbackEvent[] {
       const held = store.all('events').filter(({ state }) => state === 'held');
       const accepted = { state: 'accepted', attempts: 1, lastOutcome: '200' } as const;
       store.commit({
@@ -54,6 +48,10 @@ export function createDemoGateway(publicUrl: string, nowMs: () => number): DemoG
       });
       return held;
     },
+    /** The line with which the simulator's journal begins: all that was done. */
     journalLine: () => `${JSON.stringify(done)}\n`,
   };
 }
+
+/** See {@link createDemoGateway}. */
+export type DemoGateway = ReturnType<typeof createDemoGateway>;

@@ -1,4 +1,4 @@
-import type { Context, Middleware, Next } from 'koa';
+import type { Context, Next } from 'koa';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
@@ -30,19 +30,10 @@ export const faultSpec = z.strictObject({
 type FaultSpec = z.output<typeof faultSpec>;
 
 /** An active fault. */
-export interface Fault extends FaultSpec {
+interface Fault extends FaultSpec {
   id: string;
   /** How many requests it has affected. */
   hits: number;
-}
-
-/** The active faults of a simulator. */
-export interface Faults {
-  add(spec: FaultSpec): Fault;
-  list(): Fault[];
-  remove(id: string): void;
-  clear(): void;
-  middleware: Middleware;
 }
 
 function pathMatches(pattern: string, path: string): boolean {
@@ -105,7 +96,7 @@ async function applyFault(
 }
 
 /** Creates an empty list of faults. The first one that matches a request applies to it. */
-export function createFaults(random: Random): Faults {
+export function createFaults(random: Random) {
   let faults: Fault[] = [];
   const removals = new Map<Fault, PromiseWithResolvers<void>>();
 
@@ -127,19 +118,22 @@ export function createFaults(random: Random): Faults {
   }
 
   return {
-    add(spec) {
+    add(spec: FaultSpec): Fault {
       const fault = { ...spec, id: newId('fault_'), hits: 0 };
       faults.push(fault);
       removals.set(fault, Promise.withResolvers());
       return fault;
     },
     list: () => faults.map((fault) => ({ ...fault })),
-    remove: (id) => removeWhere((fault) => fault.id === id),
+    remove: (id: string) => removeWhere((fault) => fault.id === id),
     clear: () => removeWhere(() => true),
-    async middleware(ctx, next) {
+    async middleware(ctx: Context, next: Next): Promise<void> {
       const fault = draw(ctx);
       const removal = fault && removals.get(fault);
       await (fault && removal ? applyFault(fault, ctx, next, removal.promise) : next());
     },
   };
 }
+
+/** The active faults of a simulator. */
+export type Faults = ReturnType<typeof createFaults>;

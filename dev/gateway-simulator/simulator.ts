@@ -43,19 +43,6 @@ export function createApp(
 
 export type { GatewaySimulatorOptions } from './gateway.ts';
 
-/** A running simulator. */
-export interface GatewaySimulator {
-  /** `http://host:port`: the base address for the adapter. */
-  url: string;
-  /** Refuses connections, as a machine that is down does, until `acceptConnections`. */
-  refuseConnections(): Promise<void>;
-  acceptConnections(): Promise<void>;
-  /** Resolves when no callback is under way. */
-  callbacksIdle(): Promise<void>;
-  /** Stops; unsent callbacks stay in the data file for the next start. */
-  close(): Promise<void>;
-}
-
 const SILENT: SimulatorLog = { info: () => undefined, warn: () => undefined };
 /** Half a minute in total; Razorpay retries for a day. */
 const RETRY_DELAYS_MS = [200, 1000, 3000, 10_000, 15_000];
@@ -86,9 +73,7 @@ function openGateway(options: GatewaySimulatorOptions, log: SimulatorLog) {
  * API under `/simulator` for faults. It does not depend on the service. Its entities and switches survive
  * a kill; faults and the disturbances of callbacks do not survive a restart.
  */
-export async function createGatewaySimulator(
-  options: GatewaySimulatorOptions,
-): Promise<GatewaySimulator> {
+export async function createGatewaySimulator(options: GatewaySimulatorOptions) {
   const { host = '127.0.0.1', port, log = SILENT } = options;
   const { random, ...rest } = openGateway(options, log);
   const listener = createListener(createServer(), { host, port });
@@ -104,11 +89,14 @@ export async function createGatewaySimulator(
   log.info({ url: listener.url() }, 'the gateway simulator listens');
 
   return {
+    /** `http://host:port`: the base address for the adapter. */
     url: listener.url(),
+    /** Refuses connections, as a machine that is down does, until `acceptConnections`. */
     refuseConnections: listener.close,
     acceptConnections: listener.open,
-    callbacksIdle: () => gateway.callbacks.idle(),
-    async close() {
+    callbacksIdle: gateway.callbacks.idle,
+    /** Stops; unsent callbacks stay in the data file for the next start. */
+    async close(): Promise<void> {
       await listener.close();
       await gateway.callbacks.close();
       gateway.store.close();

@@ -16,20 +16,10 @@ export interface StoredMail {
   html: string;
 }
 
-/** The mails of a developer's machine: one file for each, readable only by its owner. */
-export interface MailStore {
-  /** @returns the id of the mail */
-  save(source: Buffer): string;
-  /** The latest mails, the newest first. */
-  latest(limit: number): Promise<StoredMail[]>;
-  /** @returns undefined when there is no such mail */
-  find(id: string): Promise<StoredMail | undefined>;
-}
-
 const FILE = /^([\w-]+)\.eml$/;
 
-/** Creates a {@link MailStore} in a folder. */
-export function createMailStore(folder: string): MailStore {
+/** The mails of a developer's machine in a folder: one file for each, readable only by its owner. */
+export function createMailStore(folder: string) {
   makePrivateFolder(folder);
   /** The ids begin with the time, so their order is that of the mails. */
   const ids = () =>
@@ -39,17 +29,22 @@ export function createMailStore(folder: string): MailStore {
       .toReversed();
   const read = (id: string) => parse(id, readFileSync(join(folder, `${id}.eml`)));
   return {
-    save(source) {
+    /** @returns the id of the mail */
+    save(source: Buffer): string {
       const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
       const id = `${time}-${randomBytes(4).toString('hex')}`;
       writePrivateFile(join(folder, `${id}.eml`), source);
       return id;
     },
-    latest: (limit) => Promise.all(ids().slice(0, limit).map(read)),
-    // Only a name from the folder becomes part of a path.
-    find: async (id) => (ids().includes(id) ? read(id) : undefined),
+    /** The latest mails, the newest first. */
+    latest: (limit: number): Promise<StoredMail[]> => Promise.all(ids().slice(0, limit).map(read)),
+    /** @returns undefined when there is no such mail: only a name from the folder becomes part of a path */
+    find: async (id: string) => (ids().includes(id) ? read(id) : undefined),
   };
 }
+
+/** See {@link createMailStore}. */
+export type MailStore = ReturnType<typeof createMailStore>;
 
 async function parse(id: string, source: Buffer): Promise<StoredMail> {
   const { from, to, subject, date, text, html } = await simpleParser(source);

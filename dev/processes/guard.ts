@@ -1,28 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { exitOf, type ProcessExit } from './process-exit.ts';
-
-/** A separate process that stops our child processes if this process is killed. */
-export interface Guard {
-  /** Resolves when the guard ends, which only {@link Guard.release} should cause. */
-  readonly exited: Promise<ProcessExit>;
-  readonly pid: number;
-  /** Adds a process and the signal that stops it; a negative id means a process group. */
-  watch(pid: number, signal: NodeJS.Signals): void;
-  /** Removes a process that has ended. */
-  unwatch(pid: number): void;
-  /** Ends the guard after a normal shutdown. */
-  release(): Promise<void>;
-}
+import { exitOf } from './process-exit.ts';
 
 /**
- * Starts the guard. This process cannot run code after a `kill -9`, but the guard's standard input
- * closes when this process ends in any way.
+ * Starts a separate process that stops our child processes if this process is killed. This process cannot
+ * run code after a `kill -9`, but the guard's standard input closes when this process ends in any way.
  *
  * @param folders temporary data to remove after the processes have ended.
  */
-export async function startGuard(folders: readonly string[] = []): Promise<Guard> {
+export async function startGuard(folders: readonly string[] = []) {
   const child = spawn('sh', [join(import.meta.dirname, 'guard.sh'), ...folders], {
     detached: true, // A Ctrl-C in the terminal signals its process group, without the guard.
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -36,18 +23,25 @@ export async function startGuard(folders: readonly string[] = []): Promise<Guard
     child.stdin.write(`${[...targets].map(([pid, signal]) => `${signal}:${pid}`).join(' ')}\n`);
   };
   return {
+    /** Resolves when the guard ends, which only `release` should cause. */
     exited,
     pid: child.pid ?? 0,
-    watch(pid, signal) {
+    /** Adds a process and the signal that stops it; a negative id means a process group. */
+    watch(pid: number, signal: NodeJS.Signals): void {
       targets.set(pid, signal.replace(/^SIG/, ''));
       sendTargets();
     },
-    unwatch(pid) {
+    /** Removes a process that has ended. */
+    unwatch(pid: number): void {
       if (targets.delete(pid)) sendTargets();
     },
-    async release() {
+    /** Ends the guard after a normal shutdown. */
+    async release(): Promise<void> {
       child.stdin.end('done\n');
       await exited;
     },
   };
 }
+
+/** See {@link startGuard}. */
+export type Guard = Awaited<ReturnType<typeof startGuard>>;

@@ -2,34 +2,18 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A TCP proxy between two programs that its user can interrupt. */
-export interface TcpProxy {
-  /** host:port on which the proxy listens. */
-  readonly address: string;
-  readonly port: number;
-  /** Accepts connections and bytes and forwards nothing, like a network that drops packets. */
-  hang(): void;
-  /** Closes every connection and refuses new ones, like a server that is down. */
-  refuse(): Promise<void>;
-  /** Forwards again, also what was held back. */
-  forward(): Promise<void>;
-  /** Closes every connection; new ones go to another server. @param target its host:port */
-  retarget(target: string): void;
-  stop(): Promise<void>;
-}
-
 function placeOf(target: string): { host: string; port: number } {
   const { hostname, port } = new URL(`tcp://${target}`);
   return { host: hostname, port: Number(port) };
 }
 
 /**
- * Starts a proxy on the loopback interface.
+ * Starts a TCP proxy on the loopback interface, between two programs, which its user can interrupt.
  *
  * @param target host:port of the server behind the proxy
  * @param wantedPort any free port by default
  */
-export async function startTcpProxy(target: string, wantedPort = 0): Promise<TcpProxy> {
+export async function startTcpProxy(target: string, wantedPort = 0) {
   const sockets = new Set<Socket>();
   let place = placeOf(target);
   let hanging = false;
@@ -64,24 +48,32 @@ export async function startTcpProxy(target: string, wantedPort = 0): Promise<Tcp
     await closed;
   };
   return {
+    /** host:port on which the proxy listens. */
     address: `127.0.0.1:${port}`,
     port,
-    hang() {
+    /** Accepts connections and bytes and forwards nothing, like a network that drops packets. */
+    hang(): void {
       hanging = true;
       for (const socket of sockets) socket.pause();
     },
+    /** Closes every connection and refuses new ones, like a server that is down. */
     refuse: closeAll,
-    async forward() {
+    /** Forwards again, also what was held back. */
+    async forward(): Promise<void> {
       hanging = false;
       for (const socket of sockets) socket.resume();
       if (server.listening) return;
       server.listen(port, '127.0.0.1');
       await once(server, 'listening');
     },
-    retarget(newTarget) {
+    /** Closes every connection; new ones go to another server. @param newTarget its host:port */
+    retarget(newTarget: string): void {
       place = placeOf(newTarget);
       closeConnections();
     },
     stop: closeAll,
   };
 }
+
+/** See {@link startTcpProxy}. */
+export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;

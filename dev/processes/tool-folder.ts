@@ -3,44 +3,41 @@ import { delimiter, dirname, join } from 'node:path';
 import { inheritedEnvironment } from '../../src/settings.ts';
 import { runCommand } from './run-command.ts';
 
-/** A folder in which a check installs and runs the tools of others. */
-export interface ToolFolder {
-  readonly folder: string;
-  /**
-   * Runs a command in the folder, or in `cwd`, with further variables. Every program runs with the Node.js of this
-   * process.
-   *
-   * @returns its output
-   * @throws Error with the output, unless it exits with 0
-   */
-  readonly run: (
-    file: string,
-    args: readonly string[],
-    options?: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv },
-  ) => Promise<string>;
-  /** Writes a file of the folder. */
-  readonly write: (name: string, content: string) => Promise<void>;
-}
-
-/** Makes the folder. @param more variables of every command, beside those of this process */
-export async function openToolFolder(
-  folder: string,
-  more: NodeJS.ProcessEnv = {},
-): Promise<ToolFolder> {
+/**
+ * Makes a folder in which a check installs and runs the tools of others.
+ *
+ * @param more variables of every command, beside those of this process
+ */
+export async function openToolFolder(folder: string, more: NodeJS.ProcessEnv = {}) {
   await mkdir(folder, { recursive: true });
   const inherited = inheritedEnvironment();
   const PATH = [dirname(process.execPath), inherited['PATH']].join(delimiter);
   return {
     folder,
-    async run(file, args, { cwd = folder, env = {} } = {}) {
+    /**
+     * Runs a command in the folder, or in `cwd`, with further variables. Every program runs with the Node.js of
+     * this process.
+     *
+     * @returns its output
+     * @throws Error with the output, unless it exits with 0
+     */
+    async run(
+      file: string,
+      args: readonly string[],
+      { cwd = folder, env = {} }: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+    ): Promise<string> {
       const settings = { cwd, env: { ...inherited, PATH, ...more, ...env } };
       const { succeeded, output } = await runCommand(file, args, settings);
       if (!succeeded) throw new Error(`${file} ${args.join(' ')}\n${output}`);
       return output;
     },
-    write: (name, content) => writeFile(join(folder, name), content),
+    /** Writes a file of the folder. */
+    write: (name: string, content: string) => writeFile(join(folder, name), content),
   };
 }
+
+/** See {@link openToolFolder}. */
+export type ToolFolder = Awaited<ReturnType<typeof openToolFolder>>;
 
 /** Installs npm packages, none of whose scripts run. @param packages with exact versions */
 export async function installNpm({ run, write }: ToolFolder, ...packages: string[]): Promise<void> {

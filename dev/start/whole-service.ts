@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { publishedFacts, readDevFacts, type DevFacts } from '../dev-facts.ts';
+import { publishedFacts, readDevFacts } from '../dev-facts.ts';
 import { startGuard } from '../processes/guard.ts';
 import { freePortSettings } from '../processes/ports.ts';
 import { findProcesses } from '../processes/process-table.ts';
@@ -12,26 +12,16 @@ import { inheritedEnvironment, overridden } from '../../src/settings.ts';
 const START_TIMEOUT_MS = 15 * 60_000;
 const REPOSITORY = join(import.meta.dirname, '../..');
 
-/** The whole service as `npm start` runs it, with temporary data. */
-export interface WholeService {
-  readonly facts: DevFacts;
-  readonly dataDir: string;
-  /** The id of the API process. */
-  readonly apiPid: number;
-  readonly logFile: (entry: string) => string;
-  stop(): Promise<void>;
-}
-
 /**
- * Starts everything on free ports, and resolves when it reports that it is ready. It ends when this
- * process ends, even if that is killed.
+ * Starts the whole service as `npm start` runs it, with temporary data on free ports, and resolves when it
+ * reports that it is ready. It ends when this process ends, even if that is killed.
  *
  * @param repository the checkout whose code runs, by its real path
  */
 export async function startWholeService(
   settings: Record<string, string> = {},
   repository = REPOSITORY,
-): Promise<WholeService> {
+) {
   const folder = await mkdtemp(join(tmpdir(), 'merchant-orders-whole-'));
   const dataDir = join(folder, 'data');
   const logFile = join(folder, 'npm-start.log');
@@ -62,10 +52,13 @@ export async function startWholeService(
     const [apiPid] = findProcesses(join(repository, 'src/main/api.ts'), `--run-of=${dataDir}`);
     if (apiPid === undefined) throw new Error('The API process is not to be found');
     const log = (entry: string) => join(dataDir, 'logs', `${entry}.log`);
-    return { facts, dataDir, apiPid, logFile: log, stop };
+    return { facts, dataDir, /** The id of the API process. */ apiPid, logFile: log, stop };
   } catch (error) {
     const lines = lastLines(logFile, 10).join('\n');
     await stop();
     throw new Error(`The service did not start:\n${lines}`, { cause: error });
   }
 }
+
+/** See {@link startWholeService}. */
+export type WholeService = Awaited<ReturnType<typeof startWholeService>>;

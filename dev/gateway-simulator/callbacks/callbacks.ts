@@ -34,7 +34,7 @@ export interface NewEvent {
 }
 
 /** An event with its drawn disturbances. */
-export interface CallbackPlan {
+interface CallbackPlan {
   event: CallbackEvent;
   copies: number;
   delayMs: number;
@@ -75,34 +75,12 @@ function planCallback(
 }
 
 /** The order in which held events are released. */
-export type ReleaseOrder = 'as_created' | 'reversed' | 'shuffled';
-
-/** The callbacks of a simulator. */
-export interface Callbacks {
-  readonly settings: CallbackSettings;
-  update(settings: z.output<typeof callbackSettings>): void;
-  /** Whether an event of this name is sent at all. */
-  isChosen(name: string): boolean;
-  /** Creates an event, which the caller stores. */
-  plan(newEvent: NewEvent, now: number): CallbackPlan;
-  dispatch(plan: CallbackPlan): void;
-  /** Sends the held events one after the other. @returns their number */
-  release(order: ReleaseOrder): number;
-  resend(eventId: string): void;
-  /** Whether no event is sent until `enable`, because one has failed for good. */
-  isDisabled(): boolean;
-  enable(): void;
-  /** Sends the events that an earlier process did not complete. */
-  resume(): void;
-  /** Resolves when no callback is under way. */
-  idle(): Promise<void>;
-  close(): Promise<void>;
-}
+type ReleaseOrder = 'as_created' | 'reversed' | 'shuffled';
 
 /** Creates the callbacks of a simulator, which decide when, how often and in what order to send. */
 export function createCallbacks(
   options: SenderOptions & { random: Random; callbackEvents: readonly string[] | undefined },
-): Callbacks {
+) {
   const { store, random, callbackEvents } = options;
   const settings: CallbackSettings = { ...RELIABLE };
   const sender = createCallbackSender(options);
@@ -112,6 +90,7 @@ export function createCallbacks(
     running.add(tracked);
   };
   const start = (eventId: string, delayMs = 0) => track(sender.send(eventId, delayMs));
+  /** Resolves when no callback is under way. */
   async function idle(): Promise<void> {
     while (running.size > 0) await Promise.all(running);
   }
@@ -122,16 +101,19 @@ export function createCallbacks(
 
   return {
     settings,
-    update: (change) => void Object.assign(settings, change),
-    isChosen: (name) => callbackEvents?.includes(name) ?? true,
-    plan: (newEvent, now) => planCallback(newEvent, now, { settings, random }),
+    update: (change: z.output<typeof callbackSettings>) => void Object.assign(settings, change),
+    /** Whether an event of this name is sent at all. */
+    isChosen: (name: string) => callbackEvents?.includes(name) ?? true,
+    /** Creates an event, which the caller stores. */
+    plan: (newEvent: NewEvent, now: number) => planCallback(newEvent, now, { settings, random }),
 
-    dispatch({ event, copies, delayMs }) {
+    dispatch({ event, copies, delayMs }: CallbackPlan): void {
       if (event.state !== 'waiting') return;
       for (let copy = 0; copy < copies; copy += 1) start(event.id, delayMs);
     },
 
-    release(order) {
+    /** Sends the held events one after the other. @returns their number */
+    release(order: ReleaseOrder): number {
       const held = store.all('events').filter(({ state }) => state === 'held');
       const released = held.map((event) => [event.id, { ...event, state: 'waiting' }] as const);
       store.commit({ events: Object.fromEntries(released) });
@@ -144,17 +126,21 @@ export function createCallbacks(
       return held.length;
     },
 
-    resend: (eventId) => start(eventId),
-    isDisabled: () => sender.isDisabled(),
-    enable: () => sender.enable(),
-    resume() {
+    resend: (eventId: string) => start(eventId),
+    isDisabled: sender.isDisabled,
+    enable: sender.enable,
+    /** Sends the events that an earlier process did not complete. */
+    resume(): void {
       for (const { id, state } of store.all('events')) if (state === 'waiting') start(id);
     },
     idle,
 
-    async close() {
+    async close(): Promise<void> {
       await sender.close();
       await idle();
     },
   };
 }
+
+/** The callbacks of a simulator. */
+export type Callbacks = ReturnType<typeof createCallbacks>;

@@ -20,17 +20,6 @@ export interface SenderOptions {
   log: SimulatorLog;
 }
 
-/** Sends callbacks to the service. */
-export interface CallbackSender {
-  /** Sends an event after a delay, with retries until it is accepted or fails. Never throws. */
-  send(eventId: string, delayMs: number): Promise<void>;
-  /** Whether no callback is sent until `enable`. */
-  isDisabled(): boolean;
-  enable(): void;
-  /** Interrupts every wait and every request; waiting events stay in the journal. */
-  close(): Promise<void>;
-}
-
 function signedHeaders({ id, body }: CallbackEvent, webhookSecret: string) {
   return {
     'content-type': 'application/json',
@@ -62,10 +51,11 @@ async function post(options: SenderOptions, dispatcher: Agent, event: CallbackEv
 const ENDPOINT = 'service';
 
 /** Sends as Razorpay does: signed, at least once, with retries after anything but a 2xx. */
-export function createCallbackSender(options: SenderOptions): CallbackSender {
+export function createCallbackSender(options: SenderOptions) {
   const { store, retryDelaysMs, log } = options;
   const agent = new Agent({ connections: 32 });
   const closing = new AbortController();
+  /** Whether no callback is sent until `enable`. */
   const isDisabled = () => store.get('callbackEndpoints', ENDPOINT)?.isDisabled ?? false;
   const disable = (isNowDisabled: boolean) =>
     store.commit({ callbackEndpoints: { [ENDPOINT]: { isDisabled: isNowDisabled } } });
@@ -114,7 +104,8 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
   }
 
   return {
-    async send(eventId, delayMs) {
+    /** Sends an event after a delay, with retries until it is accepted or fails. Never throws. */
+    async send(eventId: string, delayMs: number): Promise<void> {
       try {
         if (delayMs > 0) await wait(delayMs);
         await attemptAll(eventId);
@@ -125,7 +116,8 @@ export function createCallbackSender(options: SenderOptions): CallbackSender {
     },
     isDisabled,
     enable: () => disable(false),
-    async close() {
+    /** Interrupts every wait and every request; waiting events stay in the journal. */
+    async close(): Promise<void> {
       closing.abort();
       await agent.destroy();
     },

@@ -8,25 +8,13 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** A list of lines that survives a kill of this process. Each line is stored completely or not at all. */
-export interface Journal {
-  /**
-   * Appends a line and returns when the operating system has it.
-   *
-   * @throws Error when it failed: then nothing was appended
-   */
-  append(line: string): void;
-  close(): void;
-}
-
 /**
- * Opens an append-only file and passes each of its lines to `replay`. An incomplete last line is removed: a
- * kill interrupted it before its change was acknowledged. Without a file, nothing is stored.
+ * Opens a list of lines that survives a kill of this process: an append-only file. Passes each of its lines
+ * to `replay`. An incomplete last line is removed: a kill interrupted it before its change was acknowledged.
  *
  * @throws Error when the file cannot be read or created
  */
-export function openJournal(file: string | undefined, replay: (line: string) => void): Journal {
-  if (file === undefined) return { append: () => undefined, close: () => undefined };
+export function openJournal(file: string, replay: (line: string) => void) {
   mkdirSync(dirname(file), { recursive: true });
   const descriptor = openSync(file, 'a+', 0o600);
   const text = readFileSync(descriptor, 'utf8');
@@ -35,7 +23,8 @@ export function openJournal(file: string | undefined, replay: (line: string) => 
   let lengthBytes = Buffer.byteLength(complete);
   ftruncateSync(descriptor, lengthBytes);
   return {
-    append(line) {
+    /** Returns when the operating system has the line. @throws Error when it failed: then nothing was appended */
+    append(line: string): void {
       const bytes = Buffer.from(`${line}\n`);
       try {
         // Continues after a partial write, until all is written or an error occurs.

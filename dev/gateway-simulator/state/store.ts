@@ -58,61 +58,33 @@ export type Row<Name extends Table> = Tables[Name];
 /** Rows to write atomically. */
 export type Changes = { readonly [Name in Table]?: Readonly<Record<string, Tables[Name]>> };
 
-type Maps = { readonly [Name in Table]: Map<string, Tables[Name]> };
-
-/** The simulator's state. */
-export interface Store {
-  get<Name extends Table>(table: Name, id: string): Tables[Name] | undefined;
-  /** The oldest first. */
-  all<Name extends Table>(table: Name): Tables[Name][];
-  /** @throws Error when the changes could not be stored: then nothing has changed. */
-  commit(changes: Changes): void;
-  close(): void;
-}
-
-function emptyMaps(): Maps {
-  return {
-    qrCodes: new Map(),
-    payments: new Map(),
-    refunds: new Map(),
-    disputes: new Map(),
-    transfers: new Map(),
-    accounts: new Map(),
-    idempotencyKeys: new Map(),
-    requestsInProgress: new Map(),
-    balances: new Map(),
-    switches: new Map(),
-    events: new Map(),
-    callbackEndpoints: new Map(),
-  };
-}
-
-const tableNames = (maps: Maps) => Object.keys(maps) as Table[];
-
-function applyTable<Name extends Table>(
-  map: Map<string, Tables[Name]>,
-  rows: Readonly<Record<string, Tables[Name]>> = {},
-): void {
-  for (const [id, row] of Object.entries(rows)) map.set(id, row);
-}
-
 /** Opens the state: in memory, with a journal on disk if `dataFile` is given. */
-export function openStore(dataFile: string | undefined): Store {
-  const maps = emptyMaps();
+export function openStore(dataFile: string | undefined) {
+  const maps: { [Name in Table]?: Map<string, Tables[Name]> } = {};
+  const mapOf = <Name extends Table>(table: Name): Map<string, Tables[Name]> =>
+    (maps[table] ??= new Map());
   const apply = (changes: Changes) => {
-    for (const table of tableNames(maps)) applyTable(maps[table], changes[table]);
+    for (const table of Object.keys(changes) as Table[]) {
+      for (const [id, row] of Object.entries(changes[table] ?? {})) mapOf(table).set(id, row);
+    }
   };
-  const journal = openJournal(dataFile, (line) => apply(JSON.parse(line) as Changes));
+  const replay = (line: string) => apply(JSON.parse(line) as Changes);
+  const journal = dataFile === undefined ? undefined : openJournal(dataFile, replay);
   return {
-    get: (table, id) => maps[table].get(id),
-    all: (table) => [...maps[table].values()],
-    commit(changes) {
-      journal.append(JSON.stringify(changes));
+    get: <Name extends Table>(table: Name, id: string) => mapOf(table).get(id),
+    /** The oldest first. */
+    all: <Name extends Table>(table: Name) => [...mapOf(table).values()],
+    /** @throws Error when the changes could not be stored: then nothing has changed. */
+    commit(changes: Changes): void {
+      journal?.append(JSON.stringify(changes));
       apply(changes);
     },
-    close: () => journal.close(),
+    close: () => journal?.close(),
   };
 }
+
+/** The simulator's state. */
+export type Store = ReturnType<typeof openStore>;
 
 /** The row with this id. @throws RazorpayError 400 when there is none */
 export function requireRow<Name extends Table>(
