@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, mkdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { tryLock, waitForLock } from './file-lock.ts';
@@ -48,13 +48,15 @@ export async function cachedFolder({
   if (existsSync(folder)) return folder;
   await mkdir(root, { recursive: true });
   const lockFile = join(root, `${name}.lock`);
+  const partial = join(root, `${name}.partial`);
   const waiting = `Waiting for another process that is getting ${name}`;
   const lock =
     tryLock(lockFile) ?? (await withProgress(log, waiting, () => waitForLock(lockFile, signal)));
   try {
     if (existsSync(folder)) return folder;
-    await removePartial(root, name);
-    const partial = await mkdtemp(join(root, `${name}.partial-`));
+    // A killed process may have left it.
+    await rm(partial, { recursive: true, force: true });
+    await mkdir(partial);
     try {
       await fill(partial);
       await chmod(partial, 0o755);
@@ -66,13 +68,4 @@ export async function cachedFolder({
   } finally {
     lock.release();
   }
-}
-
-/** Removes what a killed process left incomplete. The caller holds the lock. */
-async function removePartial(root: string, name: string): Promise<void> {
-  const entries = await readdir(root);
-  const partial = entries.filter((entry) => entry.startsWith(`${name}.partial-`));
-  await Promise.all(
-    partial.map((entry) => rm(join(root, entry), { recursive: true, force: true })),
-  );
 }

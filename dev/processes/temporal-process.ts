@@ -1,11 +1,7 @@
 import { Connection, type ConnectionOptions } from '@temporalio/client';
-import { SetupError } from '../../src/setup-error.ts';
-import { acceptsConnections } from './ports.ts';
+import { acceptsConnections, LOOPBACK, requireFreePorts } from './ports.ts';
 import { endOrphans, type StopStep } from './process-table.ts';
 import type { ServerProcess } from './server-process.ts';
-
-/** Temporal listens only on the loopback interface. */
-export const TEMPORAL_HOST = '127.0.0.1';
 
 /** The server ends within about a second; every acknowledged write is already in its database. */
 export const TEMPORAL_STOP_STEPS: readonly StopStep[] = [{ signal: 'SIGTERM', waitMs: 3000 }];
@@ -34,11 +30,11 @@ export const stopOrphanedTemporal = (marker: readonly string[], log: (line: stri
 /** Whether the server on a port of this machine responds to the first call of a client. */
 export async function isTemporalServing(port: number, tls?: TemporalClientTls): Promise<boolean> {
   // A gRPC channel waits a second after a refused connection, a plain socket does not.
-  if (!(await acceptsConnections(TEMPORAL_HOST, port))) return false;
+  if (!(await acceptsConnections(LOOPBACK, port))) return false;
   let connection: Connection | undefined;
   try {
     const { workflowService } = (connection = await Connection.connect({
-      address: `${TEMPORAL_HOST}:${port}`,
+      address: `${LOOPBACK}:${port}`,
       connectTimeout: 1000,
       ...(tls && { tls }),
     }));
@@ -54,8 +50,5 @@ export async function isTemporalServing(port: number, tls?: TemporalClientTls): 
 }
 
 /** Another Temporal on this port would respond instead of the new one. @throws SetupError */
-export async function requireFreeTemporalPort(port: number): Promise<void> {
-  if (await acceptsConnections(TEMPORAL_HOST, port)) {
-    throw new SetupError(`Temporal cannot start: port ${port} is already in use`);
-  }
-}
+export const requireFreeTemporalPort = (port: number) =>
+  requireFreePorts([{ host: LOOPBACK, port, variable: 'PORT_OFFSET' }]);

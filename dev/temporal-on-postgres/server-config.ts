@@ -1,5 +1,5 @@
 import type { DatabaseLogin } from '../postgres/databases.ts';
-import { TEMPORAL_HOST } from '../processes/temporal-process.ts';
+import { LOOPBACK } from '../processes/ports.ts';
 
 /** The plugin `postgres12` would make PostgreSQL plan each statement again (docs/adr/0008). */
 export const SQL_PLUGIN = 'postgres12_pgx';
@@ -65,7 +65,7 @@ const clusterMetadata = (port: number) => ({
       enabled: true,
       initialFailoverVersion: 1,
       rpcName: 'frontend',
-      rpcAddress: `${TEMPORAL_HOST}:${port}`,
+      rpcAddress: `${LOOPBACK}:${port}`,
     },
   },
 });
@@ -112,9 +112,9 @@ export function temporalServerConfig(
       },
     },
     global: {
-      membership: { maxJoinDuration: '30s', broadcastAddress: TEMPORAL_HOST },
+      membership: { maxJoinDuration: '30s', broadcastAddress: LOOPBACK },
       ...(tls && { tls: tlsConfig(tls) }),
-      ...(pprofPort !== undefined && { pprof: { host: TEMPORAL_HOST, port: pprofPort } }),
+      ...(pprofPort !== undefined && { pprof: { host: LOOPBACK, port: pprofPort } }),
     },
     services: Object.fromEntries(
       SERVICES.map((service, index) => [service, { rpc: rpcOf(service, index) }]),

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { freePort } from '../processes/ports.ts';
+import { freePort, LOOPBACK } from '../processes/ports.ts';
 import { writePrivateFile } from '../files/private-file.ts';
 import { launchServer, type LaunchOptions } from '../processes/server-process.ts';
 import {
   isTemporalServing,
   requireFreeTemporalPort,
   stopOrphanedTemporal,
-  TEMPORAL_HOST,
   TEMPORAL_STOP_STEPS,
   withoutTemporalSettings,
   type TemporalClientTls,
@@ -116,7 +115,7 @@ export async function launchTemporalServer(
     options,
     () => isTemporalServing(port, asClient),
   );
-  return { ...server, address: `${TEMPORAL_HOST}:${port}` };
+  return { ...server, address: `${LOOPBACK}:${port}` };
 }
 
 /** Prepares and starts the Temporal server: see the two functions above. */

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { acceptsConnections } from '../processes/ports.ts';
+import { acceptsConnections, LOOPBACK } from '../processes/ports.ts';
 import { writePrivateFile } from '../files/private-file.ts';
 import {
   launchServer,
   type LaunchOptions,
   type ServerProcess,
 } from '../processes/server-process.ts';
-import { TEMPORAL_HOST, withoutTemporalSettings } from '../processes/temporal-process.ts';
+import { withoutTemporalSettings } from '../processes/temporal-process.ts';
 import { configArguments } from './server.ts';
 
 /**
@@ -43,7 +43,7 @@ export interface TemporalUi extends Pick<ServerProcess, 'pid' | 'exited' | 'stop
 function uiConfig({ temporalAddress, namespace, port }: TemporalUiOptions): string {
   return JSON.stringify({
     temporalGrpcAddress: temporalAddress,
-    host: TEMPORAL_HOST,
+    host: LOOPBACK,
     port,
     enableUi: true,
     defaultNamespace: namespace,
@@ -72,7 +72,7 @@ export async function startTemporalUi(options: TemporalUiOptions): Promise<Tempo
       stopSteps: [{ signal: 'SIGTERM', waitMs: 2000 }],
     },
     options,
-    () => acceptsConnections(TEMPORAL_HOST, port),
+    () => acceptsConnections(LOOPBACK, port),
   );
-  return { ...server, url: `http://${TEMPORAL_HOST}:${port}` };
+  return { ...server, url: `http://${LOOPBACK}:${port}` };
 }

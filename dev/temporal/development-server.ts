@@ -1,10 +1,10 @@
 import { dirname, resolve } from 'node:path';
 import { makePrivateFolder } from '../files/private-file.ts';
+import { LOOPBACK } from '../processes/ports.ts';
 import { launchServer, type LaunchOptions } from '../processes/server-process.ts';
 import {
   isTemporalServing,
   requireFreeTemporalPort,
-  TEMPORAL_HOST,
   TEMPORAL_STOP_STEPS,
   withoutTemporalSettings,
   type TemporalServer,
@@ -58,7 +58,7 @@ export async function startDevelopmentServer(
         'server',
         'start-dev',
         '--ip',
-        TEMPORAL_HOST,
+        LOOPBACK,
         '--port',
         String(port),
         '--ui-port',
@@ -77,5 +77,5 @@ export async function startDevelopmentServer(
     options,
     () => isTemporalServing(port),
   );
-  return { ...server, address: `${TEMPORAL_HOST}:${port}` };
+  return { ...server, address: `${LOOPBACK}:${port}` };
 }

@@ -27,7 +27,6 @@ export async function newTemporalPlace(folder: string, guard?: Guard): Promise<T
   const cluster = await startEmbeddedPostgres({
     dataDir: join(folder, 'postgres'),
     port: await freePort(),
-    cacheRoot: TEMPORAL_PROGRAMS.cacheRoot,
     logFile: join(folder, 'postgres.log'),
     log,
     settings: { fsync: 'off' },

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import { balanceChange } from './balance.ts';
 import { type Payment, type QrCode, badRequest } from '../state/entities.ts';
-import { NO_FEE, feeOfPayment } from './fees.ts';
+import { NO_FEE, feeOf } from './fees.ts';
 import { type SimulatedGateway, publish } from '../gateway.ts';
 import { currentQrCode } from './qr-codes.ts';
 import { newId } from '../random.ts';
@@ -104,7 +104,7 @@ function capture(
 ): Row<'payments'> {
   const { amount } = authorized.entity;
   const hasFee = switchOf(gateway, 'fees', subjectsOfPayment(gateway, authorized));
-  const { feePaise, taxPaise } = hasFee ? feeOfPayment(amount) : NO_FEE;
+  const { feePaise, taxPaise } = hasFee ? feeOf('payment', amount) : NO_FEE;
   const captured = { status: 'captured', captured: true, fee: feePaise, tax: taxPaise } as const;
   const row = { ...authorized, entity: { ...authorized.entity, ...captured } };
   const paid = asPaid(gateway, qrCode);

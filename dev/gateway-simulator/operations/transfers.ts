@@ -3,7 +3,7 @@ import { assertReceivesTransfers, assertTransfersAllowed } from './accounts.ts';
 import { balanceChange, platformBalancePaise, unreversedPaise } from './balance.ts';
 import type { NewEvent } from '../callbacks/callbacks.ts';
 import { type Payment, type Transfer, badRequest, notes } from '../state/entities.ts';
-import { NO_FEE, feeOfTransfer } from './fees.ts';
+import { NO_FEE, feeOf } from './fees.ts';
 import { type SimulatedGateway, publish } from '../gateway.ts';
 import { requireRow } from '../state/store.ts';
 import { newId } from '../random.ts';
@@ -85,7 +85,7 @@ function pendingTransfer(gateway: SimulatedGateway, source: string, input: NewTr
   const now = gateway.now();
   const id = newId('trf_');
   const subjects = subjectsOfTransfer(gateway, { source, recipient: input.account });
-  const fee = switchOf(gateway, 'fees', subjects) ? feeOfTransfer(input.amount) : NO_FEE;
+  const fee = switchOf(gateway, 'fees', subjects) ? feeOf('transfer', input.amount) : NO_FEE;
   return {
     id,
     entity: 'transfer',
