@@ -52,7 +52,7 @@ describe('the development server of Temporal', () => {
     const twin = { ...place, databaseFile: `${place.databaseFile}-2` };
     // It does not mistake another server on its port for itself.
     await expect(startDevelopmentServer(twin)).rejects.toThrow(
-      `port ${place.port} is already in use`,
+      `Port ${place.port} is already in use`,
     );
     sendSignal(first.server.pid, 'SIGKILL');
     await first.server.exited;

@@ -70,7 +70,7 @@ describe('the Temporal server', () => {
     const place = await newPlace();
     await start(place);
     const twin = { ...place, folder: `${place.folder}-2` };
-    await expect(startTemporalServer(twin)).rejects.toThrow(`port ${place.port} is already in use`);
+    await expect(startTemporalServer(twin)).rejects.toThrow(`Port ${place.port} is already in use`);
   });
 
   test('has a login that can connect only to its own databases', async () => {
