@@ -28,7 +28,7 @@ const [OLD, NEW] = ['build-1', 'build-2'] as const;
 /** Every worker has the version of the build before. */
 export const withBuilds =
   (shape: { readonly workers?: number } = {}) =>
-  async () => ({ settings: { TEMPORAL_DEPLOYMENT_NAME: 'orders', [BUILD]: OLD }, ...shape });
+  async () => ({ settings: { [BUILD]: OLD }, ...shape });
 
 /** Every order waits for a timer before it applies an event, which its older history does not have. */
 const PATCHED: readonly Change[] = [
