@@ -7,6 +7,7 @@ import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import type { RateLimiter } from '../http/limits/rate-limit.ts';
+import type { FileSlots } from '../http/limits/slots.ts';
 import { ValidationError } from '../http/responses/errors.ts';
 import type { MerchantAct, NoticeDeps } from '../merchants/public.ts';
 import { withNotice } from '../merchants/public.ts';
@@ -35,6 +36,8 @@ export interface PageDeps {
 
 export interface PageContext extends PageDeps {
   readonly files: Files;
+  /** The limit for the files of all pages that are written while they are sent. */
+  readonly downloads: FileSlots;
   /** The path of the service's public URL; '' at the root. */
   readonly pathPrefix: string;
   /** The pages that are read with GET, by their declared paths: a refused form is shown on its page. */

@@ -6,7 +6,6 @@ import type { Actor } from '../db/actor.ts';
 import type { ErrorCode } from '../domain/index.ts';
 import type { RawInput, Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
-import { createFileSlots } from '../http/limits/slots.ts';
 import { addRequestFields } from '../http/request-context.ts';
 import { ERRORS, logError } from '../http/responses/errors.ts';
 import { assertOwnForm, formHeaders } from '../pages/same-origin.ts';
@@ -209,7 +208,6 @@ function routeOf<
   const { method, audience, params, query, body, bodyType = 'form', responseTimeoutMs } = page;
   const rule = ruleOf(page);
   const formPlace = formPlaceOf(page, place);
-  const downloads = createFileSlots();
   return defineRoute({
     ...routeFacts(context, { method, bodyType }, place),
     method,
@@ -229,7 +227,7 @@ function routeOf<
     if (user) addRequestFields({ userId: user.userId });
     const sender = senderOf(user, cookie);
     const formPath = pathOf(formPlace, sent);
-    const rendering = { context, place, user, downloads };
+    const rendering = { context, place, user };
     try {
       const { environment } = place;
       const viewer = viewerOf(user, page, environment, pathOf(place, sent));

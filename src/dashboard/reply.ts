@@ -6,7 +6,6 @@ import { DomainError } from '../domain/index.ts';
 import type { Page, RefusedInput, Route } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/responses/errors.ts';
 import { ERRORS, HttpRefusal, ValidationError } from '../http/responses/errors.ts';
-import type { FileSlots } from '../http/limits/slots.ts';
 import { formHeaders, isOwnForm } from '../pages/same-origin.ts';
 import type { PageContext } from './context.ts';
 import { refusalView, typedFields, typedTexts } from './refusal.ts';
@@ -57,8 +56,6 @@ export interface Rendering {
   readonly context: PageContext;
   readonly place: Place;
   readonly user: SignedInUser | undefined;
-  /** The places for files that are written while they are sent. */
-  readonly downloads: FileSlots;
   /** What was typed into a form of the page that was refused. */
   readonly again?: ShownAgain | undefined;
 }
@@ -148,9 +145,9 @@ export async function responseOf(rendering: Rendering, reply: PageReply): Promis
   }
   const { file, contentType, headers } = reply;
   if (file instanceof Readable) {
-    const { user, downloads } = rendering;
+    const { user, context } = rendering;
     // The users of a merchant share its slots.
-    downloads.take(user?.merchantId ?? user?.userId ?? '', file);
+    context.downloads.take(user?.merchantId ?? user?.userId ?? '', file);
   }
   return { status: 200, body: file, contentType, headers };
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { AccountDeps } from '../accounts/public.ts';
 import type { Page, Route } from '../http/define-route.ts';
+import { createFileSlots } from '../http/limits/slots.ts';
 import { createAsset } from '../http/responses/asset.ts';
 import type { ErrorReply } from '../http/responses/errors.ts';
 import { baseStyle } from '../pages/base-style.ts';
@@ -102,7 +103,13 @@ const PAGES = {
 export function createDashboard(deps: DashboardDeps): Dashboard {
   const pathPrefix = new URL(deps.pages.publicBaseUrl).pathname.replace(/\/$/, '');
   const { files, routes } = createFiles(pathPrefix);
-  const context: PageContext = { ...deps.pages, files, pathPrefix, pages: new Map() };
+  const context: PageContext = {
+    ...deps.pages,
+    files,
+    downloads: createFileSlots(),
+    pathPrefix,
+    pages: new Map(),
+  };
   const { accounts, operator: proposals, settings } = deps;
   const { notices } = settings;
   const operators = { accounts, proposals };

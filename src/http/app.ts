@@ -38,7 +38,7 @@ export interface AppOptions {
   readonly routes: readonly Route[];
   readonly authenticate: Authenticate;
   readonly rateLimiter: RateLimiter;
-  /** Of the public paths without a limit of their own, and of those that do not exist; its own if absent. */
+  /** The limit for public paths without one of their own and for paths that do not exist; one is made if absent. */
   readonly publicRateLimiter?: RateLimiter;
   readonly readiness: Readiness;
   /** Addresses or CIDR ranges whose X-Forwarded-For is trusted. */

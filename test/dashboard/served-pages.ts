@@ -3,6 +3,7 @@ import { readSession } from '../../src/accounts/public.ts';
 import type { PageContext } from '../../src/dashboard/context.ts';
 import type { Sql } from '../../src/db/client.ts';
 import type { Route } from '../../src/http/define-route.ts';
+import { createFileSlots } from '../../src/http/limits/slots.ts';
 import { createMemoryRateLimiter } from '../../src/http/limits/rate-limit.ts';
 import { serve } from '../api/http-support.ts';
 
@@ -18,6 +19,7 @@ export const pageContext = (
   log,
   readSession: (token, isActivity) => readSession({ sql }, token, isActivity),
   readBanners: async () => null,
+  downloads: createFileSlots(),
   files: { style: '/style.css', island: '/island.js', icon: '/icon.svg' },
   pathPrefix: '',
   pages: new Map(),

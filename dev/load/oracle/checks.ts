@@ -7,10 +7,10 @@ import type { Check } from './report.ts';
 export type SqlChecks = Partial<Record<Check, readonly string[]>>;
 
 /** The kinds of mails that a step causes, whatever came before it. */
-const TOLD = `(VALUES ('PAYMENT_SUCCESS', 'buyer_receipt'), ('DELIVERY_CONFIRMED', 'buyer_delivered'),
+const MAIL_CAUSES = `(VALUES ('PAYMENT_SUCCESS', 'buyer_receipt'), ('DELIVERY_CONFIRMED', 'buyer_delivered'),
   ('DISPUTE_RAISED', 'buyer_dispute_raised'), ('DISPUTE_RAISED', 'merchant_dispute_raised'),
   ('EVIDENCE_SUBMITTED', 'buyer_evidence'), ('DISPUTE_RESOLVED', 'buyer_dispute_resolved'),
-  ('DISPUTE_RESOLVED', 'merchant_dispute_ended'), ('REFUND_PROCESSED', 'buyer_refund')) AS told(step, mail)`;
+  ('DISPUTE_RESOLVED', 'merchant_dispute_ended'), ('REFUND_PROCESSED', 'buyer_refund')) AS caused(step, mail)`;
 
 /** The attempts of each delivery. An event that no scheduled attempt has delivered is FAILED after five of them. */
 const DELIVERIES = `
@@ -34,7 +34,7 @@ const commandFaults = (fault: string, where: string) =>
     FROM known_commands c WHERE c.order_number IS NOT NULL AND NOT pg_temp.is_lost(at)) c WHERE ${where}`;
 
 /** The mails that steps must cause, from the table `steps` of the query. */
-const MAILS_OF_STEPS = `SELECT order_number, told.mail FROM steps JOIN ${TOLD} ON told.step = steps.kind
+const MAILS_OF_STEPS = `SELECT order_number, caused.mail FROM steps JOIN ${MAIL_CAUSES} ON caused.step = steps.kind
   UNION ALL SELECT order_number, 'merchant_dispute_ended' FROM steps
     WHERE was_disputed AND kind IN ('REFUND_PROCESSED', 'ORDER_COMPLETED')
   UNION ALL SELECT order_number, 'merchant_refund_by_operator' FROM steps WHERE NOT was_disputed
