@@ -2,7 +2,7 @@ import type { OrderMessageName } from '../../contracts/order-workflow.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Alongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
-import { DomainError, refusalOf, transitionOf } from '../../domain/index.ts';
+import { DomainError, isFinal, refusalOf, transitionOf } from '../../domain/index.ts';
 import { DISPUTE_LIMITS, findDisputeLimit } from '../steps/disputes.ts';
 import { findOrderByNumber } from '../lists/find-orders.ts';
 import type { PresentOrder } from '../presenter.ts';
@@ -114,7 +114,8 @@ export async function raiseDispute(
  */
 async function wakeIfDifferent(deps: WakeDeps, orderNumber: string): Promise<void> {
   const difference = await differenceOf(deps, orderNumber);
-  if (!difference) return;
+  // A final row lacks nothing: its workflow shows the status a moment later.
+  if (!difference || !('status' in difference) || isFinal(difference.status)) return;
   await wakeOrder(deps, orderNumber);
   throw new Error('The row and the workflow of the order differed: the order was woken');
 }
