@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stopOrphanedPostgres } from '../postgres/server.ts';
@@ -18,6 +18,19 @@ const STOPPING_LOCK_TIMEOUT_MS = 12_000;
 export const postgresFolder = (dataDir: string) => join(dataDir, 'postgres');
 /** Everything of the development server of Temporal. */
 export const temporalDatabase = (dataDir: string) => join(dataDir, 'temporal', 'temporal.db');
+
+/**
+ * Refuses a folder in which Temporal's data is in PostgreSQL: that of an earlier version of `npm start`,
+ * or of the production-like shape.
+ *
+ * @throws SetupError
+ */
+export function requireCurrentDataDir(dataDir: string): void {
+  if (!existsSync(join(dataDir, 'temporal', 'server.yaml'))) return;
+  throw new SetupError(
+    `DATA_DIR ${dataDir} keeps Temporal's data in PostgreSQL, as earlier versions did: remove it, or set DATA_DIR to another folder`,
+  );
+}
 
 const holderFile = (dataDir: string) => join(dataDir, 'npm-start.pid');
 

@@ -4,7 +4,7 @@ import { cacheRoot } from '../files/cache.ts';
 import { localUrl, LOOPBACK } from '../processes/ports.ts';
 import type { DevConfig } from '../config.ts';
 import { readyText } from './announce.ts';
-import { temporalDatabase } from './data-dir.ts';
+import { requireCurrentDataDir, temporalDatabase } from './data-dir.ts';
 import { logFileOf, type Entry } from './entries.ts';
 import { keepsMails, simulatesGateway } from './environment.ts';
 import {
@@ -70,6 +70,7 @@ async function temporal({ config, env, supervisor, log, whenItEnds }: PreparedRu
 export async function startAll(options: Omit<Run, 'whenItEnds'>): Promise<void> {
   const startedAt = performance.now();
   const { config, log } = options;
+  if (config.temporalAddress === undefined) requireCurrentDataDir(config.dataDir);
   const marker = developmentServerMarker(temporalDatabase(config.dataDir));
   const run = await prepareRun({ ...options, whenItEnds: 'the run ends' }, marker);
   log('Starting …');

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
@@ -159,6 +159,18 @@ test('the mails of the service are kept in DATA_DIR, and a page shows them', asy
   expect(readdirSync(join(dataDir, 'mails'))).toContain(`${path.replace('/mails/', '')}.eml`);
   await sql.end();
   await connection.close();
+});
+
+test('a data directory of the time before the development server is refused in one line, and is left as it is', async () => {
+  const DATA_DIR = mkdtempSync(join(folder, 'older-'));
+  mkdirSync(join(DATA_DIR, 'temporal'));
+  writeFileSync(join(DATA_DIR, 'temporal', 'server.yaml'), '{}');
+  const run = runNpm(['start'], { ...(await freePortSettings()), DATA_DIR });
+  expect(await run.ended).toEqual([1, null]);
+  expect(run.errorLines()).toEqual([
+    `DATA_DIR ${DATA_DIR} keeps Temporal's data in PostgreSQL, as earlier versions did: remove it, or set DATA_DIR to another folder`,
+  ]);
+  expect(readdirSync(join(DATA_DIR, 'temporal'))).toEqual(['server.yaml']);
 });
 
 test.each(['demo-merchant.json', 'demo-users.json', 'secrets.json', 'npm-start.lock'])(
