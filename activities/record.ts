@@ -21,12 +21,14 @@ export function createRecordStep(
   beginMails: BeginMails,
 ): RecordStep {
   return async (input) => {
-    const result = await record(input, webhooks.wakeAfterMs);
+    const result = await record(input, webhooks.sending);
     if (result.outcome !== 'recorded') return result;
-    const { deliveryId, mails, ...recorded } = result;
+    const { outcome, recorded, deliveryId, leased, mails } = result;
     beginMails(mails);
-    if (deliveryId !== null) webhooks.begin({ orderNumber: input.orderNumber, deliveryId });
-    return recorded;
+    if (leased !== null) webhooks.beginLeased(leased);
+    else if (deliveryId !== null) webhooks.begin({ orderNumber: input.orderNumber, deliveryId });
+    // Temporal stores the result, so it has nothing else.
+    return { outcome, recorded };
   };
 }
 

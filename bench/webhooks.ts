@@ -144,7 +144,7 @@ async function writeCancelledOrder(service: Service): Promise<void> {
     { ...state, pendingOperation: closing.state.pendingOperation },
     { type: 'sessionClosed' },
   );
-  await recordStep({ orderNumber: order.orderNumber, step: closed.step }, DAY_MS);
+  await recordStep({ orderNumber: order.orderNumber, step: closed.step }, { wakeAfterMs: DAY_MS });
   // Reading a final order marks it as started, so the sweep does not start a workflow.
   await readOrder(sql, { orderNumber: order.orderNumber, afterStep: closed.step.number });
 }

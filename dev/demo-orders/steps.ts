@@ -54,10 +54,9 @@ export async function record(
   const { state, step, requires } = decision;
   const input = { orderNumber, step, ...(requires && { requires }), ...more };
   const closed = state.pendingOperation?.kind === 'closing' && closedStep(order, state, clock);
-  const result = await recordStep(
-    closed ? { ...input, ifNoSessionOpen: closed } : input,
-    WAKE_AFTER_MS,
-  );
+  const result = await recordStep(closed ? { ...input, ifNoSessionOpen: closed } : input, {
+    wakeAfterMs: WAKE_AFTER_MS,
+  });
   if (result.outcome !== 'recorded') {
     throw new Error(`${step.kind} of ${orderNumber} was not recorded: ${result.outcome}`);
   }

@@ -50,7 +50,10 @@ async function deliveredOrder(sql: Sql, isRewritten = false) {
       const origin = { actor: { name: actor ?? 'buyer', address: null }, reason: 'R' };
       if (body) await writeCommand(sql, { orderNumber, commandId, name: 'resolve', body, origin });
       const { step } = decision;
-      const result = await recordStep({ orderNumber, step, commandId, isRewritten }, 0);
+      const result = await recordStep(
+        { orderNumber, step, commandId, isRewritten },
+        { wakeAfterMs: 0 },
+      );
       expect(result.outcome).toBe('recorded');
       ({ state } = decision);
     },

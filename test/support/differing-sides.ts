@@ -29,7 +29,10 @@ export async function writeAsLost(
   { step }: Change,
   of: { commandId?: string; payment?: PaymentRef },
 ): Promise<void> {
-  const result = await service.deps.recordStep({ orderNumber, step, ...of }, DAY_MS);
+  const result = await service.deps.recordStep(
+    { orderNumber, step, ...of },
+    { wakeAfterMs: DAY_MS },
+  );
   expect(result.outcome).toBe('recorded');
   const { commandId } = of;
   if (commandId === undefined) return;

@@ -1,8 +1,10 @@
 import { expect } from 'vitest';
-import { createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
+import { ATTEMPT_LEASE_MS, createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
+import { attemptLeased } from '../../src/webhooks/schedule/attempts.ts';
 import { createBackgroundAttempts } from '../../src/webhooks/schedule/background-attempts.ts';
 import { sweep } from '../support/gateway.ts';
 import { eventNames } from '../../dev/orders/history.ts';
+import { changeOf } from '../support/differing-sides.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -98,6 +100,65 @@ test('the sweep has one sent whose process died during the attempt', async ({
   await sweep(service);
   await until(async () => (await sentOf(service, order))[1] === 'DELIVERED 2');
   expect(await sql`SELECT FROM wakeups WHERE cause_id = ${deliveryId}`).toEqual([]);
+});
+
+const LEASE = { wakeAfterMs: ATTEMPT_LEASE_MS, leaseMs: ATTEMPT_LEASE_MS };
+
+/** A PAID order whose next step this process records as one does that makes the first attempt of its webhook. */
+async function recordLeased(service: TestService, order: DirectOrder) {
+  await until(async () => (await sentOf(service, order)).join() === 'DELIVERED 1,DELIVERED 1');
+  const { step } = await changeOf(service, order, { type: 'deliver' });
+  const result = await service.deps.recordStep({ orderNumber: order.orderNumber, step }, LEASE);
+  if (result.outcome !== 'recorded' || result.leased === null) throw new Error(result.outcome);
+  return { ...result, step, leased: result.leased };
+}
+
+test('the statement of a step leases its delivery to the process that makes the first attempt', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  const { deps } = service;
+  const { step, leased, deliveryId } = await recordLeased(service, order);
+  expect(leased).toMatchObject({ deliveryId, orderNumber: order.orderNumber });
+  const other = { ...leased, kind: 'manual', token: 'another', dueBy: null } as const;
+  expect(await deps.attempts.begin(other)).toBeUndefined();
+  // The same step again, as after a lost answer: the delivery is known, and not leased a second time.
+  const again = await deps.recordStep({ orderNumber: order.orderNumber, step }, LEASE);
+  expect(again).toMatchObject({ outcome: 'recorded', deliveryId, leased: null });
+  expect(await attemptLeased(deps, leased)).toEqual({ outcome: 'accepted' });
+  expect((await sentOf(service, order))[2]).toBe('DELIVERED 1');
+});
+
+test('a process that hung since the step leases the delivery again', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  const { leased } = await recordLeased(service, order);
+  const late = { ...leased, askedAtMs: leased.askedAtMs - 60_000 };
+  // Another process has made the attempt meanwhile.
+  await service.sql`
+    UPDATE webhook_deliveries SET state = 'DELIVERED', attempt_token = NULL, attempt_until = NULL
+    WHERE delivery_id = ${leased.deliveryId}`;
+  expect(await attemptLeased(service.deps, late)).toEqual({ outcome: 'accepted' });
+  expect((await sentOf(service, order))[2]).toBe('DELIVERED 0');
+});
+
+test('the sweep has a delivery sent whose process died after the step', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('PAID');
+  const { deliveryId } = await recordLeased(service, order);
+  await sweep(service);
+  expect((await sentOf(service, order))[2]).toBe('PENDING 0');
+  await service.sql`
+    UPDATE webhook_deliveries SET wake_at = service_now() - interval '1 second',
+      attempt_until = service_now() - interval '1 second'
+    WHERE delivery_id = ${deliveryId}`;
+  await sweep(service);
+  await until(async () => (await sentOf(service, order))[2] === 'DELIVERED 1');
 });
 
 test('a fault before the attempt leaves the delivery to the workflow', async ({ service }) => {

@@ -108,6 +108,69 @@ BEGIN
       AND state <> 'REFUSED');
 END $$;
 
+-- Inserts a step of an order, and its webhook event with its delivery. No other statement inserts a step. The caller
+-- has inserted or locked the order's row.
+CREATE FUNCTION insert_step(
+  o orders,         -- as it is after the step
+  p_step jsonb,     -- number, kind, at, whole
+  p_command jsonb,  -- command_id, details, is_line, request_id
+  p_event jsonb     -- event_id, sequence, type, body, delivery_id, wake_after_ms, and attempt_token with lease_ms if the
+                    -- caller makes the first attempt; null when there is none
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  number CONSTANT integer := (p_step->>'number')::integer;
+  at CONSTANT timestamptz := (p_step->>'at')::timestamptz;
+BEGIN
+  INSERT INTO order_steps
+    (order_number, step_number, merchant_id, kind, at, status, step, command_id, details, is_line, request_id)
+  VALUES (o.order_number, number, o.merchant_id, p_step->>'kind', at, o.status, p_step->'whole',
+    p_command->>'command_id', nullif(p_command->'details', 'null'), (p_command->>'is_line')::boolean,
+    p_command->>'request_id');
+  IF p_event IS NULL THEN
+    RETURN;
+  END IF;
+  INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
+  VALUES (p_event->>'event_id', o.order_number, (p_event->>'sequence')::integer, number,
+    p_event->>'type', at, p_event->>'body');
+  IF p_event->>'delivery_id' IS NOT NULL THEN
+    INSERT INTO webhook_deliveries
+      (delivery_id, event_id, merchant_id, environment, event_type, next_attempt_at, wake_at,
+        attempt_token, attempt_until)
+    VALUES (p_event->>'delivery_id', p_event->>'event_id', o.merchant_id, o.environment,
+      p_event->>'type', at,
+      service_now() + (p_event->>'wake_after_ms')::bigint * interval '1 millisecond',
+      p_event->>'attempt_token',
+      service_now() + (p_event->>'lease_ms')::bigint * interval '1 millisecond');
+  END IF;
+END $$;
+
+-- Inserts a new order with its first step, unless the merchant has one with the same idempotency key.
+CREATE FUNCTION create_order(
+  p_order jsonb,    -- the columns of orders
+  p_step jsonb,     -- see insert_step, like the next two
+  p_command jsonb,
+  p_event jsonb,
+  p_wake_after_ms bigint  -- after this time the sweep wakes the order, unless its workflow has begun
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  -- The oldest created_at of an inserted row. Lists count orders in blocks of creation time, so an order must not
+  -- appear in a block that is already sealed.
+  max_insert_delay CONSTANT interval := '10 seconds';
+  o orders;
+BEGIN
+  INSERT INTO orders SELECT * FROM jsonb_populate_record(NULL::orders, p_order)
+  WHERE created_at > service_now() - max_insert_delay
+  ON CONFLICT (merchant_id, environment, idempotency_key) DO NOTHING
+  RETURNING * INTO o;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM insert_step(o, p_step, p_command, p_event);
+  INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
+  VALUES (o.order_number, 'creation', '', o.created_at + p_wake_after_ms * interval '1 millisecond');
+  RETURN true;
+END $$;
+
 -- Records one step of an order atomically, once for each step number: the row, the timeline, the
 -- webhook event with its delivery, and the ledger line. It locks the order's row first, so that
 -- every condition is checked on current data and concurrent writers come before or after it. For
@@ -121,7 +184,7 @@ CREATE FUNCTION record_step(
   p_columns jsonb,     -- columns of orders that change
   p_dispute jsonb,     -- columns of the latest dispute that change; null when none does
   p_command jsonb,     -- command_id, details
-  p_event jsonb,       -- event_id, sequence, type, body, delivery_id, wake_after_ms; null when there is none
+  p_event jsonb,       -- see insert_step; null when there is none
   p_ledger jsonb,      -- operation, debit, credit; null when no money moves
   p_mails jsonb,       -- of each mail: mail_id, kind, sealed (base64); null when there is none
   p_requires text[]    -- no_session_open, and the domain's Requirements
@@ -134,6 +197,7 @@ DECLARE
   wait jsonb;
   answer jsonb;
   is_by_command boolean := false;
+  endpoint jsonb;
   at timestamptz := (p_step->>'at')::timestamptz;
 BEGIN
   IF NOT p_requires <@ ARRAY['no_session_open', 'deadline_on_time', 'no_dispute_waiting', 'no_answer_waiting',
@@ -258,26 +322,10 @@ BEGIN
   IF p_command->>'command_id' IS NOT NULL THEN
     is_by_command := end_command(p_order_number, p_command->>'command_id', 'DONE');
   END IF;
-  INSERT INTO order_steps
-    (order_number, step_number, merchant_id, kind, at, status, step, command_id, details, is_line)
-  VALUES (p_order_number, number, o.merchant_id, p_step->>'kind', at, changed.status,
-    p_step->'whole', p_command->>'command_id', nullif(p_command->'details', 'null'),
-    NOT is_by_command);
+  PERFORM insert_step(changed, p_step, p_command || jsonb_build_object('is_line', NOT is_by_command), p_event);
   -- The dispute that waited is recorded, or the order can no longer take it.
   IF o.waiting_dispute_id IS NOT NULL AND changed.status NOT IN ('PAID', 'DELIVERED') THEN
     DELETE FROM order_wakeups WHERE order_number = p_order_number AND cause = 'dispute';
-  END IF;
-
-  IF p_event IS NOT NULL THEN
-    INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
-    VALUES (p_event->>'event_id', p_order_number, (p_event->>'sequence')::integer, number,
-      p_event->>'type', at, p_event->>'body');
-    INSERT INTO webhook_deliveries
-      (delivery_id, event_id, merchant_id, environment, event_type, next_attempt_at, wake_at)
-    SELECT p_event->>'delivery_id', p_event->>'event_id', o.merchant_id, o.environment,
-      p_event->>'type', at,
-      service_now() + (p_event->>'wake_after_ms')::bigint * interval '1 millisecond'
-    WHERE p_event->>'delivery_id' IS NOT NULL;
   END IF;
 
   IF p_ledger IS NOT NULL THEN
@@ -296,7 +344,14 @@ BEGIN
     WHERE paise > 0;
   END IF;
 
+  IF p_event->>'attempt_token' IS NOT NULL THEN
+    -- Read under the lock, so that the attempt uses a URL or secret that was replaced meanwhile.
+    SELECT jsonb_build_object('webhookUrl', webhook_url, 'webhookSecretSealed', webhook_secret_sealed,
+      'databaseNow', clock_timestamp()) INTO endpoint
+    FROM merchant_environments WHERE merchant_id = o.merchant_id AND environment = o.environment;
+  END IF;
   RETURN jsonb_build_object('outcome', 'recorded', 'deliveryId', p_event->>'delivery_id',
+    'endpoint', endpoint,
     'mails', CASE WHEN p_mails IS NOT NULL THEN write_order_mails(p_order_number, p_mails) END,
     'recorded', jsonb_build_object('step', p_step->'whole', 'commandId', p_command->>'command_id',
       'payment', CASE WHEN p_step->>'kind' = 'PAYMENT_SUCCESS' THEN jsonb_build_object(

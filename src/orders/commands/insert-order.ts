@@ -37,15 +37,9 @@ export interface InsertedOrder {
 }
 
 /**
- * The oldest `created_at` of an inserted row. Lists count orders in blocks of creation time, so an order must not
- * appear in a block that is already sealed.
- */
-const MAX_INSERT_DELAY_SECONDS = 10;
-
-/**
  * Inserts an order with its first step, ORDER_CREATED, and that step's webhook event, or finds the order that has
- * its idempotency key. The order keeps the payment gateway that its merchant has now. All rows are inserted in one
- * statement, so that exactly one of several concurrent equal requests inserts them.
+ * its idempotency key. The order keeps the payment gateway that its merchant has now. The SQL function `create_order`
+ * inserts all rows, so that exactly one of several concurrent equal requests inserts them.
  *
  * @param options.paymentLinkMs how long the payment link is valid, in milliseconds
  * @param options.wakeAfterMs after how many milliseconds the sweep wakes the order, unless its workflow has begun
@@ -57,11 +51,11 @@ export async function insertOrder(
 ): Promise<InsertedOrder> {
   const { paymentLinkMs, wakeAfterMs, present } = options;
   for (;;) {
-    const { now, gateway, ...found } = await findByKey(sql, order);
+    const { now, gateway, hasWebhook, ...found } = await findByKey(sql, order);
     if (found.order) return { ...found, order: found.order, isInserted: false };
     const paymentLinkExpiresAt = new Date(now.getTime() + paymentLinkMs);
     const row = newRow({ ...order, gateway, createdAt: now, paymentLinkExpiresAt });
-    const isInserted = await insert(sql, row, { present, wakeAfterMs });
+    const isInserted = await insert(sql, row, { present, wakeAfterMs, hasWebhook });
     if (isInserted) return { order: row, isInserted, isNew: true };
     // A concurrent equal request has inserted its order; the next iteration finds it.
   }
@@ -84,62 +78,49 @@ export async function isKeyKnown(sql: Sql, key: KeyOfOrder): Promise<boolean> {
   return row.isKnown;
 }
 
-/** Finds the order with the same idempotency key, and reads the merchant's gateway and the database's clock. */
+interface MerchantNow {
+  /** By the database's clock. */
+  now: Date;
+  gateway: string;
+  /** True if the merchant has an endpoint for webhooks. */
+  hasWebhook: boolean;
+}
+
+/** Finds the order with the same idempotency key, and reads what a new order needs of its merchant. */
 async function findByKey(sql: Sql, newOrder: NewOrder) {
-  const [row] = await sql<[OrderRow & { now: Date; isNew: boolean; chosen: string }]>`
+  const [row] = await sql<
+    [OrderRow & Omit<MerchantNow, 'gateway'> & { chosen: string; isNew: boolean }]
+  >`
     SELECT o.*, date_trunc('milliseconds', service_now()) AS now,
-      w.order_number IS NOT NULL AS is_new, m.gateway AS chosen
+      w.order_number IS NOT NULL AS is_new, m.gateway AS chosen,
+      e.webhook_url IS NOT NULL AS has_webhook
     FROM merchants m
+    LEFT JOIN merchant_environments e
+      ON e.merchant_id = m.merchant_id AND e.environment = ${newOrder.environment}
     LEFT JOIN orders_with_dispute o ON o.order_number = ${orderOfKey(sql, newOrder)}
     LEFT JOIN order_wakeups w ON w.order_number = o.order_number AND w.cause = 'creation'
     WHERE m.merchant_id = ${newOrder.merchantId}`;
-  const { now, isNew, chosen: gateway, ...order } = row;
+  const { now, isNew, chosen: gateway, hasWebhook, ...order } = row;
   const isFound = (order.orderNumber as string | null) !== null;
-  return { now, gateway, isNew, order: isFound ? order : undefined };
+  return { now, gateway, hasWebhook, isNew, order: isFound ? order : undefined };
 }
 
 async function insert(
   sql: Sql,
   row: OrderRow,
-  { present, wakeAfterMs }: { present: PresentOrder; wakeAfterMs: number },
+  options: { present: PresentOrder; wakeAfterMs: number; hasWebhook: boolean },
 ): Promise<boolean> {
-  const { step } = createOrder(
-    row.terms,
-    row.createdAt.getTime(),
-    row.paymentLinkExpiresAt.getTime(),
-  );
-  const { eventId, deliveryId, body } = eventOf(row, step, present) ?? {};
-  const written = await sql`
-    WITH inserted AS (
-      INSERT INTO orders SELECT * FROM jsonb_populate_record(NULL::orders, ${rowOf(sql, row)})
-      WHERE created_at > service_now() - ${MAX_INSERT_DELAY_SECONDS} * interval '1 second'
-      ON CONFLICT (merchant_id, environment, idempotency_key) DO NOTHING
-      RETURNING order_number, merchant_id, environment, status, created_at
-    ), first_step AS (
-      INSERT INTO order_steps
-        (order_number, step_number, merchant_id, kind, at, status, step, request_id)
-      SELECT order_number, ${step.number}, merchant_id, ${step.kind}, created_at, status,
-        ${sql.json(step as object as postgres.JSONValue)}, ${requestFields().requestId ?? null}
-      FROM inserted
-    ), event AS (
-      INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
-      SELECT ${eventId ?? ''}, order_number, 1, ${step.number}, ${step.kind}, created_at,
-        ${body ?? ''}
-      FROM inserted
-    ), delivery AS (
-      INSERT INTO webhook_deliveries
-        (delivery_id, event_id, merchant_id, environment, event_type, next_attempt_at, wake_at)
-      SELECT ${deliveryId ?? ''}, ${eventId ?? ''}, merchant_id, environment, ${step.kind},
-        created_at, created_at + ${wakeAfterMs + ATTEMPT_LEASE_MS} * interval '1 millisecond'
-      FROM inserted JOIN merchant_environments m USING (merchant_id, environment)
-      WHERE m.webhook_url IS NOT NULL
-    ), wakeup AS (
-      INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
-      SELECT order_number, 'creation'::wakeup_cause, '',
-        created_at + ${wakeAfterMs} * interval '1 millisecond' FROM inserted
-    )
-    SELECT FROM inserted`;
-  return written.length > 0;
+  const { present, wakeAfterMs, hasWebhook } = options;
+  const { createdAt, paymentLinkExpiresAt } = row;
+  const { step } = createOrder(row.terms, createdAt.getTime(), paymentLinkExpiresAt.getTime());
+  const { deliveryId, ...event } = eventOf(row, step, present) ?? {};
+  const sent = hasWebhook && { deliveryId, wakeAfterMs: wakeAfterMs + ATTEMPT_LEASE_MS };
+  const [written] = await sql<[{ isInserted: boolean }]>`
+    SELECT create_order(${rowOf(sql, row)},
+      ${jsonRow(sql, { number: step.number, kind: step.kind, at: createdAt, whole: step })},
+      ${jsonRow(sql, { isLine: false, requestId: requestFields().requestId ?? null })},
+      ${jsonRow(sql, { ...event, ...sent })}, ${wakeAfterMs}) AS is_inserted`;
+  return written.isInserted;
 }
 
 function newRow(

@@ -1,8 +1,14 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { encodeTime } from 'ulid';
 import type { Step } from '../../domain/index.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { OrderRow } from '../rows.ts';
+import type { LeasedDelivery } from '../../webhooks/public.ts';
+import type { StepContext } from './step-columns.ts';
+import { textIn } from './step-columns.ts';
+
+/** The reason in PAYMENT_FAILED if the gateway gives none. */
+const NO_REASON_GIVEN = 'The gateway gave no reason';
 
 /**
  * Makes the webhook event of a step. The body is serialised once, so that every attempt sends the same bytes.
@@ -48,4 +54,45 @@ function ulidOf(orderNumber: string, { number, kind, atMs }: Step): string {
   return (
     encodeTime(atMs) + digits.replaceAll(/./g, (digit) => CROCKFORD.charAt(parseInt(digit, 32)))
   );
+}
+
+/** Who sends the webhook of a step. */
+export interface WebhookSending {
+  /** After this time the sweep wakes the order, unless the webhook has ended. */
+  wakeAfterMs: number;
+  /** For how long the caller leases the delivery, to make its first attempt. Absent: it makes none. */
+  leaseMs?: number;
+}
+
+/** The webhook event of a step, with a delivery if the merchant has an endpoint. */
+export function webhookOf(
+  after: StepContext,
+  step: Step,
+  { present, wakeAfterMs, leaseMs }: WebhookSending & { present: PresentOrder },
+) {
+  const reason = textIn(after, 'reason') ?? NO_REASON_GIVEN;
+  const failure = step.kind === 'PAYMENT_FAILED' ? { payment_failure: { reason } } : undefined;
+  const event = eventOf(after, step, present, failure);
+  if (event === undefined) return undefined;
+  if (!after.hasWebhook) return { ...event, deliveryId: null };
+  return { ...event, wakeAfterMs, ...(leaseMs && { leaseMs, attemptToken: randomUUID() }) };
+}
+
+export interface LeasedEndpoint {
+  webhookUrl: string | null;
+  webhookSecretSealed: string | null;
+  /** By the database's clock, as text. */
+  databaseNow: string;
+}
+
+/** The delivery for its first attempt: this process knows its event, and need not read it again. */
+export function leasedDelivery(
+  { orderNumber, merchantId, environment }: StepContext,
+  webhook: NonNullable<ReturnType<typeof webhookOf>>,
+  { databaseNow, ...endpoint }: LeasedEndpoint & { askedAtMs: number },
+): LeasedDelivery | null {
+  if (!('attemptToken' in webhook) || webhook.attemptToken === undefined) return null;
+  const { eventId, deliveryId, type, body, attemptToken: token } = webhook;
+  const event = { orderNumber, merchantId, environment, eventId, deliveryId, type, body };
+  return { ...event, ...endpoint, token, databaseNow: new Date(databaseNow) };
 }

@@ -4,18 +4,17 @@ import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Funds, Requirement } from '../../domain/index.ts';
 import { isFinal, ORDER_STATUSES, PAID_STATUSES, STATUSES } from '../../domain/index.ts';
-import { eventOf } from './event-body.ts';
+import type { LeasedEndpoint, WebhookSending } from './event-body.ts';
+import { leasedDelivery, webhookOf } from './event-body.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { OrderMailDeps, OutgoingOrderMail, WrittenMail } from '../mails/step-mails.ts';
 import { mailRows, mailsOfStep, outgoingMails } from '../mails/step-mails.ts';
 import { joinMailReader, mailReader } from '../../merchants/public.ts';
+import type { LeasedDelivery } from '../../webhooks/public.ts';
 import type { StepContext } from './step-columns.ts';
-import { columnsAfter, disputeAfter, disputeInOrder, isOperator, textIn } from './step-columns.ts';
+import { columnsAfter, disputeAfter, disputeInOrder, isOperator } from './step-columns.ts';
 
 const OPEN_STATUSES = ORDER_STATUSES.filter((status) => !isFinal(status));
-
-/** The reason in PAYMENT_FAILED if the gateway gives none. */
-const NO_REASON_GIVEN = 'The gateway gave no reason';
 
 /** The ledger lines of steps that move the order's money, by where the money is before and after the step. */
 const LEDGER_LINES: Partial<
@@ -34,20 +33,20 @@ const LEDGER_LINES: Partial<
  * checks as requirements on the locked row, or reads again.
  */
 export function createStepRecorder(deps: RecorderDeps): StepRecorder {
-  return async function recordStep(input, wakeAfterMs) {
+  return async function recordStep(input, sending) {
     const { ifNoSessionOpen, ...usual } = input;
     const result = await (ifNoSessionOpen
-      ? write(deps, { ...usual, step: ifNoSessionOpen }, wakeAfterMs, [
+      ? write(deps, { ...usual, step: ifNoSessionOpen }, sending, [
           'no_session_open',
           ...(usual.requires ?? []),
         ])
-      : write(deps, usual, wakeAfterMs, usual.requires));
+      : write(deps, usual, sending, usual.requires));
     if (result.outcome !== 'session_open') return result;
     // The session is closed first. The command id of a cancel belongs to the later step that answers it.
     const { commandId: _, requires, ...closing } = usual;
     // The command's row was checked before the session was closed.
     const others = requires?.filter((one) => one !== 'command_recorded');
-    return recordStep({ ...closing, ...(others && { requires: others }) }, wakeAfterMs);
+    return recordStep({ ...closing, ...(others && { requires: others }) }, sending);
   };
 }
 
@@ -57,37 +56,33 @@ interface RecorderDeps {
   orderMails?: OrderMailDeps | undefined;
 }
 
-/**
- * Records a step.
- *
- * @param wakeAfterMs after this time the sweep wakes the order, unless its webhook has ended
- */
-export type StepRecorder = (input: RecordStepInput, wakeAfterMs: number) => Promise<StepResult>;
+export type StepRecorder = (input: RecordStepInput, sending: WebhookSending) => Promise<StepResult>;
 
-/** The result, with the step's delivery if it has not ended, and the mails that this call wrote. */
+interface Recorded {
+  outcome: 'recorded';
+  recorded: KnownStep;
+  /** The step's delivery, if it has not ended. */
+  deliveryId: string | null;
+}
+
+/** The result, with what this call has written and the caller sends: the delivery that it has leased, and mails. */
 type StepResult =
   | Exclude<RecordStepResult, { outcome: 'recorded' }>
-  | {
-      outcome: 'recorded';
-      recorded: KnownStep;
-      deliveryId: string | null;
-      mails: OutgoingOrderMail[];
-    };
+  | (Recorded & { leased: LeasedDelivery | null; mails: OutgoingOrderMail[] });
 
 type WrittenStep =
   | Exclude<StepResult, { outcome: 'recorded' }>
-  | {
-      outcome: 'recorded';
-      recorded: KnownStep;
-      deliveryId: string | null;
+  | (Recorded & {
+      /** Where the delivery that this call has leased is sent. Null or absent if it has leased none. */
+      endpoint?: LeasedEndpoint | null;
       mails: WrittenMail[] | null;
-    }
+    })
   | { outcome: 'session_open' };
 
 async function write(
   { sql, present, orderMails }: RecorderDeps,
   input: RecordStepInput,
-  wakeAfterMs: number,
+  sending: WebhookSending,
   requires: readonly (Requirement | 'no_session_open')[] = [],
 ): Promise<StepResult | { outcome: 'session_open' }> {
   const { orderNumber, step } = input;
@@ -101,7 +96,9 @@ async function write(
     isByOperator: isOperator(before.commandActor),
   };
   const mails = orderMails ? mailsOfStep(orderMails, after, step, circumstances) : [];
+  const webhook = webhookOf(after, step, { present, ...sending });
   const funds = `${STATUSES[before.status].funds}-${STATUSES[step.status].funds}` as const;
+  const askedAtMs = performance.now();
   const [row] = await sql<{ result: WrittenStep }[]>`
     SELECT record_step(
       ${orderNumber},
@@ -109,7 +106,7 @@ async function write(
       ${jsonRow(sql, columns)},
       ${jsonRowOrNull(sql, dispute)},
       ${jsonRow(sql, requestOf(before, input))},
-      ${jsonRowOrNull(sql, webhookOf(after, input, { present, wakeAfterMs }))},
+      ${jsonRowOrNull(sql, webhook)},
       ${jsonRowOrNull(sql, LEDGER_LINES[funds])},
       ${mails.length > 0 ? sql.json(mailRows(mails)) : null},
       ${[...requires]}::text[]
@@ -117,7 +114,13 @@ async function write(
   if (!row) throw new Error('record_step returned no row');
   const { result } = row;
   if (result.outcome !== 'recorded') return result;
-  return { ...result, mails: outgoingMails(mails, result.mails) };
+  const { endpoint, ...recorded } = result;
+  return {
+    ...recorded,
+    leased:
+      webhook && endpoint ? leasedDelivery(before, webhook, { ...endpoint, askedAtMs }) : null,
+    mails: outgoingMails(mails, result.mails),
+  };
 }
 
 /**
@@ -200,18 +203,6 @@ function detailsOf({ commandBody, capturedUtr }: StepContext, input: RecordStepI
   const recovered = input.isRewritten === true && { recovered: true };
   const details = { ...commandBody, ...step.details, ...paid, ...recovered };
   return Object.keys(details).length > 0 ? details : null;
-}
-
-/** The webhook event of a step, with a delivery if the merchant has an endpoint. */
-function webhookOf(
-  after: StepContext,
-  { step }: RecordStepInput,
-  { present, wakeAfterMs }: { present: PresentOrder; wakeAfterMs: number },
-) {
-  const reason = textIn(after, 'reason') ?? NO_REASON_GIVEN;
-  const failure = step.kind === 'PAYMENT_FAILED' ? { payment_failure: { reason } } : undefined;
-  const event = eventOf(after, step, present, failure);
-  return event && { ...event, deliveryId: after.hasWebhook ? event.deliveryId : null, wakeAfterMs };
 }
 
 function iso(ms: number): string {

@@ -71,6 +71,42 @@ export async function attemptScheduled(
   return abandonOnError(deps, attempt, () => attemptOrPostpone(deps, context, attempt));
 }
 
+/** A new delivery that the statement of its step has leased to this process, by this token. */
+export interface LeasedDelivery extends Omit<
+  AttemptContext,
+  'scheduledAttempts' | 'postponements'
+> {
+  token: string;
+  /** When that statement was sent, on the clock of `performance.now()`: the lease began later. */
+  askedAtMs: number;
+}
+
+/** The sender may need 16 s of the lease's 25 s. */
+const LEASE_USABLE_MS = 8000;
+
+/**
+ * Makes the first attempt of a delivery that is leased to this process. If the process hung meanwhile, it leases the
+ * delivery again, because another attempt may have begun.
+ *
+ * @throws Error for an internal fault, which does not count as an attempt
+ */
+export async function attemptLeased(
+  deps: AttemptDeps,
+  { token, askedAtMs, ...delivery }: LeasedDelivery,
+): Promise<AttemptOutcome> {
+  const { deliveryId, databaseNow } = delivery;
+  const attempt: Attempt = { deliveryId, kind: 'scheduled', token, dueBy: null };
+  if (performance.now() - askedAtMs > LEASE_USABLE_MS) {
+    await deps.attempts.abandon(attempt);
+    return attemptScheduled(deps, deliveryId);
+  }
+  const context = { ...delivery, scheduledAttempts: 0, postponements: 0 };
+  return abandonOnError(deps, attempt, async () => {
+    await assertClockAgrees(databaseNow, deps);
+    return attemptOrPostpone(deps, context, attempt);
+  });
+}
+
 /** Postpones the attempt when its endpoint has no free slot; that does not count as an attempt. */
 async function attemptOrPostpone(
   deps: AttemptDeps,

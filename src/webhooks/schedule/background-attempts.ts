@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackgroundWork } from '../../background-work.ts';
 import { ATTEMPT_LEASE_MS } from './attempt-log.ts';
-import type { AttemptDeps } from './attempts.ts';
-import { attemptScheduled } from './attempts.ts';
+import type { AttemptDeps, AttemptOutcome, LeasedDelivery } from './attempts.ts';
+import { attemptLeased, attemptScheduled } from './attempts.ts';
 
 /**
  * Earlier than any second attempt, and later than the step's workflow task. A Signal that arrives while a task ends
@@ -32,29 +32,43 @@ export function createBackgroundAttempts(
 ) {
   const { sendsWebhooks = true, handOverAfterMs = HAND_OVER_AFTER_MS, background, log } = deps;
 
-  async function hasEnded(deliveryId: string): Promise<boolean> {
+  async function hasEnded(attempt: () => Promise<AttemptOutcome>): Promise<boolean> {
     if (!sendsWebhooks) return false;
     try {
-      const { outcome } = await attemptScheduled(deps, deliveryId, { isWorkflow: false });
+      const { outcome } = await attempt();
       return outcome === 'accepted' || outcome === 'failed';
     } catch (err) {
       // It does not count as an attempt. The workflow makes another one.
-      log.warn({ err, deliveryId }, 'A first attempt of a webhook could not be made');
+      log.warn({ err }, 'A first attempt of a webhook could not be made');
       return false;
     }
   }
 
-  return {
-    /** After this time the process that began the attempt must be dead, and the sweep wakes the order. */
-    wakeAfterMs: sendsWebhooks ? ATTEMPT_LEASE_MS : 0,
+  /** If the attempt does not end the webhook, the order's workflow takes it over. */
+  function beginAttempt(orderNumber: string, attempt: () => Promise<AttemptOutcome>): void {
+    background.begin(async (signal) => {
+      if (await hasEnded(attempt)) return;
+      await sleep(handOverAfterMs, undefined, { signal }).catch(() => undefined);
+      await wakeOrder(orderNumber);
+    });
+  }
 
-    /** Begins the first attempt. If that does not end the webhook, the order's workflow takes it over. */
+  return {
+    /**
+     * The statement of a step leases its delivery to a process that makes the first attempt. After the lease that
+     * process must be dead, and the sweep wakes the order.
+     */
+    sending: sendsWebhooks
+      ? { wakeAfterMs: ATTEMPT_LEASE_MS, leaseMs: ATTEMPT_LEASE_MS }
+      : { wakeAfterMs: 0 },
+
+    beginLeased(delivery: LeasedDelivery): void {
+      beginAttempt(delivery.orderNumber, () => attemptLeased(deps, delivery));
+    },
+
+    /** Begins the first attempt of a delivery that another process has inserted. */
     begin({ orderNumber, deliveryId }: { orderNumber: string; deliveryId: string }): void {
-      background.begin(async (signal) => {
-        if (await hasEnded(deliveryId)) return;
-        await sleep(handOverAfterMs, undefined, { signal }).catch(() => undefined);
-        await wakeOrder(orderNumber);
-      });
+      beginAttempt(orderNumber, () => attemptScheduled(deps, deliveryId));
     },
   };
 }
