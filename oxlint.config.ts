@@ -149,9 +149,6 @@ function publicFacesOnly(feature: string) {
   };
 }
 
-/** Folders that may have circles of type imports; everywhere else the import of a type counts like any other. */
-const WITH_CIRCLES_OF_TYPES = ['src/merchants', 'src/orders', 'src/payments', 'src/webhooks'];
-
 /** The rule that holds one folder to its arrows. */
 function arrowsOf(folder: string, mayImport: readonly Part[]): OxlintOverride {
   const own = folder.replace('src/', '');
@@ -222,10 +219,6 @@ export default defineConfig({
   },
   overrides: [
     ...Object.entries(ARROWS).map(([folder, mayImport]) => arrowsOf(folder, mayImport)),
-    {
-      files: WITH_CIRCLES_OF_TYPES.map((folder) => `${folder}/**`),
-      rules: { 'import/no-cycle': ['error', { ignoreTypes: true }] },
-    },
     {
       files: ['workflows/**', 'src/domain/**', 'src/contracts/**'],
       rules: { 'local/no-module-state': 'error' },

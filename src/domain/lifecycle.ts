@@ -40,6 +40,9 @@ export type Command =
   | { type: 'refunded' };
 export type CommandType = Command['type'];
 
+/** The test helpers of the sandbox that have a row in `order_commands` but send no message to the workflow. */
+export type HelperName = 'latePayment' | 'secondPayment' | 'chargeback' | 'failRefund';
+
 /** How an operator settles an order: the money went to the merchant or back to the buyer. */
 export type Settlement = 'released' | 'refunded';
 export const SETTLE_COMMANDS = {

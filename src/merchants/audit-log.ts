@@ -1,8 +1,7 @@
 import type { Fragment } from 'postgres';
 import type { OrderMessageName } from '../contracts/order-workflow.ts';
 import type { Sql } from '../db/client.ts';
-import type { HelperName } from '../orders/public.ts';
-import type { StepKind } from '../domain/index.ts';
+import type { HelperName, StepKind } from '../domain/index.ts';
 import { STEP_KINDS } from '../domain/index.ts';
 
 const ROWS_PER_PAGE = 1000;

@@ -8,8 +8,12 @@ import { DomainError } from '../domain/index.ts';
 import { text } from '../http/input/fields.ts';
 import type { MailDeps, SealedMail } from '../mail/public.ts';
 import { mailRow, startMail } from '../mail/public.ts';
-import type { CheckedAccount } from '../payments/public.ts';
-import type { AccountChange, AccountChangeDeps, PresentAccounts } from './linked-accounts.ts';
+import type {
+  AccountChange,
+  AccountChangeDeps,
+  CheckedAccount,
+  PresentAccounts,
+} from './linked-accounts.ts';
 import { accountChange, givingAccount, prepareAccountChange } from './linked-accounts.ts';
 import type { MerchantRow, MerchantStatus } from './queries.ts';
 import { merchantNotFound, requireMerchant } from './queries.ts';

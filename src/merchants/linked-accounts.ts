@@ -3,9 +3,21 @@ import { jsonRow } from '../db/client.ts';
 import { DomainError } from '../domain/index.ts';
 import type { MailDeps, SealedMail } from '../mail/public.ts';
 import { mailRow, prepareMail } from '../mail/public.ts';
-import type { CheckedAccount } from '../payments/public.ts';
 import { accountMail } from './mails.ts';
 import { merchantNotFound } from './queries.ts';
+import type { LinkedAccountState } from './readiness.ts';
+
+/** A linked account of production, and what its gateway has just reported about it. */
+export interface CheckedAccount {
+  gateway: string;
+  linkedAccountId: string;
+  /** Also `unknown` if the gateway is not configured for production and was not asked. */
+  state: LinkedAccountState;
+  /** The gateway makes no transfers to it before this time. */
+  transfersFrom: Date;
+  /** After this time reconciliation asks the gateway again. */
+  checkAgainMs: number;
+}
 
 export interface AccountChangeDeps extends Pick<MailDeps, 'mailBox'> {
   sql: Sql;

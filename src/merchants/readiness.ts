@@ -1,4 +1,9 @@
-import type { LinkedAccountState } from '../payments/public.ts';
+/**
+ * `activated`: it may receive transfers. `waiting`: the gateway has not verified it yet. `suspended`: the gateway has
+ * stopped it. `unknown`: it exists, and the gateway does not report whether it is verified. `missing`: the gateway no
+ * longer has it.
+ */
+export type LinkedAccountState = 'activated' | 'waiting' | 'suspended' | 'unknown' | 'missing';
 
 /** The facts that decide whether a merchant can take payments in production: its account at its present gateway. */
 export interface Readiness {

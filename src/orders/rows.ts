@@ -11,9 +11,6 @@ import type { Language } from '../pages/language.ts';
 /** The texts and numbers of a command that its row in `order_commands` stores. */
 export type CommandBody = Readonly<Record<string, string | number>>;
 
-/** The test helpers of the sandbox that have a row in `order_commands` but send no message to the workflow. */
-export type HelperName = 'latePayment' | 'secondPayment' | 'chargeback' | 'failRefund';
-
 /** A row of `orders_with_dispute`: an order with its latest dispute. The migrations describe each column. */
 export interface OrderRow {
   orderNumber: string;

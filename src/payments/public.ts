@@ -11,7 +11,6 @@ export type { FeesToCome } from './funds/fee-queries.ts';
 export { estimateFeesToCome } from './funds/fee-queries.ts';
 export { isHoldRefused } from './funds/funds-queries.ts';
 export type { Gateways } from './gateway/gateways.ts';
-export type { CheckedAccount, LinkedAccountState } from './funds/linked-accounts.ts';
 export { checkLinkedAccount } from './funds/linked-accounts.ts';
 export type { GatewayCall } from './gateway/gateway-calls.ts';
 export { retryGatewayCalls } from './gateway/gateway-calls.ts';

@@ -1,6 +1,5 @@
-export { ATTEMPT_LEASE_MS, DELIVERY_STATES } from './schedule/attempt-log.ts';
+export { DELIVERY_STATES } from './schedule/attempt-log.ts';
 export { webhookSecretContext } from './schedule/attempts.ts';
-export type { LeasedDelivery } from './schedule/attempts.ts';
 export type { CheckUrl, Endpoint } from './endpoints/endpoints.ts';
 export {
   findEndpoint,

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Attempt, AttemptKind, AttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
-import { ATTEMPT_LEASE_MS, createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
+import { ATTEMPT_LEASE_MS } from '../../src/domain/index.ts';
+import { createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { writeOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';

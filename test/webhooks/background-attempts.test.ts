@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { ATTEMPT_LEASE_MS, createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
+import { ATTEMPT_LEASE_MS } from '../../src/domain/index.ts';
+import { createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
 import { attemptLeased } from '../../src/webhooks/schedule/attempts.ts';
 import { createBackgroundAttempts } from '../../src/webhooks/schedule/background-attempts.ts';
 import { sweep } from '../support/gateway.ts';

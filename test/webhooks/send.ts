@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createWebhookSender } from '../../src/webhooks/sending/sender.ts';
-import type { WebhookRequest, WebhookSenderOptions } from '../../src/webhooks/sending/sender.ts';
+import type { WebhookSenderOptions } from '../../src/webhooks/sending/sender.ts';
+import type { WebhookRequest } from '../../src/webhooks/sending/signed-request.ts';
 import { UNTIL_MS } from '../support/time-limits.ts';
 
 /** The only opened address: other loopback addresses stay denied. */

@@ -3,10 +3,11 @@ import type { Alongside } from '../../db/alongside.ts';
 import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderMessageName } from '../../contracts/order-workflow.ts';
+import type { HelperName } from '../../domain/index.ts';
 import { DomainError, statusesThatTake } from '../../domain/index.ts';
 import { requestFields } from '../../http/request-context.ts';
 import { disputeLimitOf } from '../steps/disputes.ts';
-import type { OrderRow, CommandBody, HelperName } from '../rows.ts';
+import type { OrderRow, CommandBody } from '../rows.ts';
 
 export interface ReplayState {
   /** True if the command was recorded before, and not refused. */

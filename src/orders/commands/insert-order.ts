@@ -1,9 +1,8 @@
 import type postgres from 'postgres';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
-import { createOrder } from '../../domain/index.ts';
+import { ATTEMPT_LEASE_MS, createOrder } from '../../domain/index.ts';
 import { requestFields } from '../../http/request-context.ts';
-import { ATTEMPT_LEASE_MS } from '../../webhooks/public.ts';
 import { eventOf } from '../steps/event-body.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { OrderRow } from '../rows.ts';

@@ -1,9 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { encodeTime } from 'ulid';
-import type { Step } from '../../domain/index.ts';
+import type { Environment, EventType, Step } from '../../domain/index.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { OrderRow } from '../rows.ts';
-import type { LeasedDelivery } from '../../webhooks/public.ts';
 import type { StepContext } from './step-columns.ts';
 import { textIn } from './step-columns.ts';
 
@@ -78,6 +77,28 @@ export function webhookOf(
   return { ...event, wakeAfterMs, ...(leaseMs && { leaseMs, attemptToken: randomUUID() }) };
 }
 
+/** A webhook with the endpoint that gets it. */
+export interface DeliveryToSend {
+  deliveryId: string;
+  eventId: string;
+  orderNumber: string;
+  type: EventType;
+  body: string;
+  merchantId: string;
+  environment: Environment;
+  webhookUrl: string | null;
+  webhookSecretSealed: string | null;
+  databaseNow: Date;
+}
+
+/** A new delivery that the statement of its step has leased to this process, by this token. */
+export interface LeasedDelivery extends DeliveryToSend {
+  token: string;
+  /** When that statement was sent, on the clock of `performance.now()`: the lease began later. */
+  askedAtMs: number;
+}
+
+/** What the statement returns of the endpoint. */
 export interface LeasedEndpoint {
   webhookUrl: string | null;
   webhookSecretSealed: string | null;

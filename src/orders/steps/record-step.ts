@@ -4,13 +4,12 @@ import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Funds, Requirement } from '../../domain/index.ts';
 import { isFinal, ORDER_STATUSES, PAID_STATUSES, STATUSES } from '../../domain/index.ts';
-import type { LeasedEndpoint, WebhookSending } from './event-body.ts';
+import type { LeasedDelivery, LeasedEndpoint, WebhookSending } from './event-body.ts';
 import { leasedDelivery, webhookOf } from './event-body.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { OrderMailDeps, OutgoingOrderMail, WrittenMail } from '../mails/step-mails.ts';
 import { mailRows, mailsOfStep, outgoingMails } from '../mails/step-mails.ts';
 import { joinMailReader, mailReader } from '../../merchants/public.ts';
-import type { LeasedDelivery } from '../../webhooks/public.ts';
 import type { StepContext } from './step-columns.ts';
 import { columnsAfter, disputeAfter, disputeInOrder, isOperator } from './step-columns.ts';
 

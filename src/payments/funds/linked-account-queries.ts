@@ -1,5 +1,5 @@
 import type { Sql } from '../../db/client.ts';
-import type { CheckedAccount } from './linked-accounts.ts';
+import type { CheckedAccount } from '../../merchants/public.ts';
 
 /** A linked account of production to be checked, as it was last recorded. */
 export type AccountToCheck = Omit<CheckedAccount, 'checkAgainMs'> & {

@@ -1,25 +1,11 @@
 import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
 import { DomainError } from '../../domain/index.ts';
-import type { GatewayLinkedAccount, PaymentGateway } from '../gateway/gateway.ts';
+import type { CheckedAccount, LinkedAccountState } from '../../merchants/public.ts';
+import type { PaymentGateway } from '../gateway/gateway.ts';
 import { GatewayRefused, GatewayUnavailable, NO_SUCH_ACCOUNT } from '../gateway/gateway.ts';
 import type { GatewayDeps, Gateways } from '../gateway/gateways.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
 import * as queries from '../queries.ts';
-
-/** The states of a linked account. `missing`: the gateway no longer has it. */
-export type LinkedAccountState = GatewayLinkedAccount['state'] | 'missing';
-
-/** A linked account of production, and what its gateway has just reported about it. */
-export interface CheckedAccount {
-  gateway: string;
-  linkedAccountId: string;
-  /** Also `unknown` if the gateway is not configured for production and was not asked. */
-  state: LinkedAccountState;
-  /** The gateway makes no transfers to it before this time. */
-  transfersFrom: Date;
-  /** After this time reconciliation asks the gateway again. */
-  checkAgainMs: number;
-}
 
 const HOUR_MS = 3_600_000;
 /** An activated account can be suspended, and every other one can be activated. */

@@ -1,3 +1,5 @@
+import type { LinkedAccountState } from '../../merchants/public.ts';
+
 /**
  * The gateway port: the operations that this service needs of a UPI payment gateway. Amounts are
  * integer paise, times Unix milliseconds. The port carries no personal data of buyers.
@@ -218,11 +220,7 @@ export interface LinkedAccountInput {
 
 /** A linked account, as the gateway reports it. */
 export interface GatewayLinkedAccount {
-  /**
-   * `activated`: it may receive transfers. `waiting`: the gateway has not verified it yet. `suspended`: the gateway
-   * has stopped it. `unknown`: it exists, and the gateway does not report whether it is verified.
-   */
-  state: 'activated' | 'waiting' | 'suspended' | 'unknown';
+  state: Exclude<LinkedAccountState, 'missing'>;
   /** The gateway makes no transfers to it before this time, whatever its state. */
   transfersFromMs: number;
 }

@@ -1,6 +1,7 @@
 import { createBatches } from '../../db/batches.ts';
 import type { Sql } from '../../db/client.ts';
-import type { Environment, EventType } from '../../domain/index.ts';
+import { ATTEMPT_LEASE_MS } from '../../domain/index.ts';
+import type { DeliveryToSend } from '../../orders/public.ts';
 import type { SendResult } from '../sending/send-result.ts';
 
 /** `scheduled`: one of the schedule's five. `manual`: by hand. */
@@ -20,21 +21,11 @@ export interface Attempt {
   isWorkflow?: boolean;
 }
 
-export interface AttemptContext {
-  deliveryId: string;
-  eventId: string;
-  orderNumber: string;
-  type: EventType;
-  body: string;
-  merchantId: string;
-  environment: Environment;
-  webhookUrl: string | null;
-  webhookSecretSealed: string | null;
+export interface AttemptContext extends DeliveryToSend {
   /** The number of scheduled attempts that were logged before this one. */
   scheduledAttempts: number;
   /** How often the endpoint was full since the last attempt. */
   postponements: number;
-  databaseNow: Date;
 }
 
 export interface IdleDelivery {
@@ -64,9 +55,6 @@ export interface AttemptResult
   /** The number of failed scheduled attempts. */
   failedAttempts: number;
 }
-
-/** Longer than the sender's 15 s: when the lease has expired, the process must be dead. */
-export const ATTEMPT_LEASE_MS = 25_000;
 
 export type AttemptLog = ReturnType<typeof createAttemptLog>;
 

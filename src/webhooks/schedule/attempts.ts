@@ -10,13 +10,15 @@ import type {
   AttemptLog,
   DeliveryState,
 } from './attempt-log.ts';
-import { ATTEMPT_LEASE_MS } from './attempt-log.ts';
+import { ATTEMPT_LEASE_MS } from '../../domain/index.ts';
+import type { LeasedDelivery } from '../../orders/public.ts';
 import { publishAttempt } from './attempts-made.ts';
 import { assertClockAgrees } from '../sending/clock.ts';
 import { WebhookNotAttemptedError } from '../sending/faults.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import { inClientSpan } from '../../tracing/spans.ts';
-import type { SendResult, WebhookRequest, WebhookSender } from '../sending/sender.ts';
+import type { SendResult, WebhookSender } from '../sending/sender.ts';
+import type { WebhookRequest } from '../sending/signed-request.ts';
 import { signedRequest } from '../sending/signed-request.ts';
 
 /** An attempt may be made this much before it is due. */
@@ -69,16 +71,6 @@ export async function attemptScheduled(
   const context = await begin(deps, attempt);
   if (!context) return outcomeWithoutAttempt(deps, attempt);
   return abandonOnError(deps, attempt, () => attemptOrPostpone(deps, context, attempt));
-}
-
-/** A new delivery that the statement of its step has leased to this process, by this token. */
-export interface LeasedDelivery extends Omit<
-  AttemptContext,
-  'scheduledAttempts' | 'postponements'
-> {
-  token: string;
-  /** When that statement was sent, on the clock of `performance.now()`: the lease began later. */
-  askedAtMs: number;
 }
 
 /** The sender may need 16 s of the lease's 25 s. */

@@ -1,5 +1,4 @@
 import { createSecureContext } from 'node:tls';
-import type { Environment } from '../../domain/index.ts';
 import { checkWebhookUrl } from './address-guard.ts';
 import { WebhookAgent } from './connections.ts';
 import { parseRange } from './denied-ranges.ts';
@@ -17,6 +16,7 @@ import { createDnsLookup } from './resolve-host.ts';
 import type { HostLookup } from './resolve-host.ts';
 import { refusedBeforeSending, resultOf } from './send-result.ts';
 import type { SendResult } from './send-result.ts';
+import type { WebhookRequest } from './signed-request.ts';
 import { sentHeaders } from './signed-request.ts';
 
 export { WebhookNotAttemptedError } from './faults.ts';
@@ -45,15 +45,6 @@ export interface WebhookSenderOptions {
   lookup?: HostLookup;
   /** PEM. Trusted instead of Node's root certificates. */
   caCertificates?: string[];
-}
-
-export interface WebhookRequest {
-  url: string;
-  environment: Environment;
-  /** Sent unchanged, together with those of {@link sentHeaders}. */
-  headers: Readonly<Record<string, string>>;
-  /** The bytes that were signed. */
-  body: Buffer;
 }
 
 export type WebhookSender = ReturnType<typeof createWebhookSender>;

@@ -1,6 +1,14 @@
 import { createHmac } from 'node:crypto';
 import type { Environment } from '../../domain/index.ts';
-import type { WebhookRequest } from './sender.ts';
+
+export interface WebhookRequest {
+  url: string;
+  environment: Environment;
+  /** Sent unchanged, together with those of {@link sentHeaders}. */
+  headers: Readonly<Record<string, string>>;
+  /** The bytes that were signed. */
+  body: Buffer;
+}
 
 /** Attempts do not record it. Before it changes, they must record it as they do the version. */
 const USER_AGENT = 'merchant-payment-order-service/1';
