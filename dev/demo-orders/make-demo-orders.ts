@@ -116,7 +116,7 @@ async function endPast(sql: Sql, merchantId: string, registeredAt: Date): Promis
   await sql`
     DELETE FROM order_wakeups w USING orders o
     WHERE o.order_number = w.order_number AND o.merchant_id = ${merchantId}
-      AND o.status IN ('COMPLETED', 'REFUNDED', 'CANCELLED')`;
+      AND is_final(o.status)`;
   await sql`
     UPDATE order_wakeups w SET written_at = service_now(), due_at = service_now() FROM orders o
     WHERE o.order_number = w.order_number AND o.merchant_id = ${merchantId}`;

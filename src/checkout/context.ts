@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Actor } from '../db/actor.ts';
 import type { Sql } from '../db/client.ts';
+import { transitionOf } from '../domain/index.ts';
 import type { Page, RefusedInput } from '../http/define-route.ts';
 import type { ErrorReply } from '../http/responses/errors.ts';
 import { errorOf } from '../http/responses/errors.ts';
@@ -143,7 +144,7 @@ export async function checkoutOf(context: CheckoutContext, token: string): Promi
   const { order, takesPayments } = checkout;
   const { orderNumber, merchantId } = order;
   addRequestFields({ orderNumber, merchantId });
-  if (!takesPayments || order.status !== 'ACCEPTED') return checkout;
+  if (!takesPayments || !transitionOf(order, 'pay')) return checkout;
   return { ...checkout, takesPayments: await context.hasGateway(order) };
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DomainError } from '../domain/index.ts';
 import type { Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
-import { text } from '../http/input/fields.ts';
+import { disputeSchema } from '../orders/public.ts';
 import type { CheckoutContext } from './context.ts';
 import { redirectToPage, checkoutOf, formRoute, html, seeOther, show } from './context.ts';
 import { languageOf } from './language.ts';
@@ -55,14 +55,6 @@ export function disputeRoute(context: CheckoutContext): Route {
   });
 }
 
-/** The contract's rule for a buyer's reason. */
-const disputeReason = text({
-  error: 'must be 10 to 2000 characters and not blank',
-  minLength: 10,
-  maxLength: 2000,
-  notBlank: true,
-});
-
 /** True if the same dispute was submitted before, such as by a double click. */
 function isDuplicate(checkout: Checkout, reason: string): boolean {
   return stateOf(checkout) === 'disputed' && checkout.order.disputeReason === reason;
@@ -70,7 +62,7 @@ function isDuplicate(checkout: Checkout, reason: string): boolean {
 
 function refusalOf(checkout: Checkout, reason: string): FormFeedback | undefined {
   if (!canDispute(checkout)) return { problem: problemOf(checkout), draft: { reason } };
-  const { success } = disputeReason.safeParse(reason);
+  const { success } = disputeSchema.safeParse({ reason });
   return success ? undefined : { draft: { reason, isInvalid: true } };
 }
 

@@ -106,15 +106,14 @@ type CheckoutRow = OrderRow & Omit<Checkout, 'order' | 'disputes'>;
 const surplusOf = (sql: Sql) => sql`
   (SELECT coalesce(jsonb_agg(jsonb_build_object('sessionId', p.session_id,
       'amountPaise', p.amount_paise, 'processedAt', r.processed_at,
-      'reason', coalesce(r.reason, CASE WHEN p.amount_paise <> o.amount_paise THEN 'wrong_amount'
-        WHEN o.status = 'CANCELLED' THEN 'late_payment' ELSE 'already_paid' END))
+      'reason', coalesce(r.reason, surplus_reason(o.status, p.amount_paise = o.amount_paise)))
       ORDER BY p.captured_at), '[]')
     FROM (SELECT * FROM payments WHERE order_number = o.order_number
       ORDER BY captured_at DESC LIMIT ${MOST_SURPLUS}) AS p
     LEFT JOIN surplus_refunds r USING (gateway, gateway_payment_id)
     WHERE r.order_number IS NOT NULL OR (p.is_whole
       AND p.gateway = o.gateway AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
-      AND (p.amount_paise <> o.amount_paise OR o.status <> 'ACCEPTED')))`;
+      AND surplus_reason(o.status, p.amount_paise = o.amount_paise) IS NOT NULL))`;
 
 /**
  * Reads the order of a payment link in one statement, so that everything is of one moment. Its disputes are read

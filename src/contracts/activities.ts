@@ -1,4 +1,4 @@
-import type { Requirement, Settlement } from '../domain/lifecycle.ts';
+import type { DisputeAnswer, Requirement, Settlement } from '../domain/lifecycle.ts';
 import type { OrderState, Step, StepKind } from '../domain/order.ts';
 import type { PaymentRef } from './ids.ts';
 import type { KnownStep } from './order-workflow.ts';
@@ -57,7 +57,7 @@ export interface WaitingDispute {
 /** An answer to the open dispute that the API has recorded for the order. */
 export interface WaitingAnswer {
   commandId: string;
-  name: 'submitEvidence' | 'resolve' | 'accept';
+  name: DisputeAnswer;
 }
 
 export interface MoveFundsInput {

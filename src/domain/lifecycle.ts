@@ -249,6 +249,27 @@ export function transitionOf(order: PhaseFacts, command: CommandType): Transitio
   return TRANSITIONS[phaseOf(order)][command];
 }
 
+/** How a merchant answers a dispute. */
+export const DISPUTE_ANSWERS = ['submitEvidence', 'resolve', 'accept'] as const;
+export type DisputeAnswer = (typeof DISPUTE_ANSWERS)[number];
+
+/** The answers to a dispute that are legal now, each with what the database checks when it records its step. */
+export function answersOf(
+  order: PhaseFacts,
+): Partial<Record<DisputeAnswer, readonly Requirement[]>> {
+  const legal = DISPUTE_ANSWERS.flatMap((name) => {
+    const transition = transitionOf(order, name);
+    return transition ? [[name, transition.requires ?? []] as const] : [];
+  });
+  return Object.fromEntries(legal);
+}
+
+/** The phases in which a command is legal. */
+export function phasesThatTake(command: CommandType): Phase[] {
+  const phases = Object.keys(LIFECYCLE) as Phase[];
+  return phases.filter((phase) => command in TRANSITIONS[phase]);
+}
+
 /** The statuses in which a command is legal while no operation is pending. */
 export function statusesThatTake(command: CommandType): OrderStatus[] {
   return ORDER_STATUSES.filter((status) => command in TRANSITIONS[status]);

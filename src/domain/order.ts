@@ -84,11 +84,14 @@ export type PendingOperation =
   | { kind: 'releasing' }
   | { kind: 'refunding'; reason: RefundReason };
 
+/** The most disputes that a buyer can raise about an order. Operators are not limited. */
+export const BUYER_DISPUTES = 5;
+
 /**
  * From this dispute of an order on, an operator decides instead of the merchant. Without this limit, a merchant
  * could pose as the buyer, whose link it knows, and use up the buyer's disputes.
  */
-export const OPERATOR_DECIDES_FROM = 5;
+export const OPERATOR_DECIDES_FROM = BUYER_DISPUTES;
 
 /**
  * A dispute that an operator decides is DISPUTE_UNDER_REVIEW from its beginning. This says whether the merchant has

@@ -157,8 +157,7 @@ function wakeWaitingReleases(sql: Sql) {
     INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
     SELECT order_number, 'release', '', service_now()
     FROM changed JOIN orders o USING (merchant_id)
-    WHERE o.environment IN ('sandbox', 'production') AND o.status = 'DELIVERED'
-      AND o.pending_operation IS NULL AND o.completes_at <= service_now()
+    WHERE o.environment IN ('sandbox', 'production') AND is_release_due(o)
     ON CONFLICT DO NOTHING`;
 }
 

@@ -1,4 +1,4 @@
-import { rupeesFromPaise, STATUSES } from '../domain/index.ts';
+import { rupeesFromPaise } from '../domain/index.ts';
 import type { OrderRow } from './rows.ts';
 import type { Order } from './schemas.ts';
 
@@ -20,7 +20,7 @@ export function createOrderPresenter(publicBaseUrl: string): PresentOrder {
     payment_url: row.erasedAt === null ? `${publicBaseUrl}/pay/${row.paymentToken}` : '',
     ...(row.returnUrl !== null && { return_url: row.returnUrl }),
     payment_link_expires_at: row.paymentLinkExpiresAt.toISOString(),
-    completes_at: STATUSES[row.status].deadline === 'completion' ? iso(row.completesAt) : null,
+    completes_at: iso(row.completesAt),
     dispute: presentDispute(row),
     refund: presentRefund(row),
     payment: presentPayment(row),

@@ -9,6 +9,7 @@ export {
   exampleEvent,
   exampleEventId,
 } from './routes/examples.ts';
+export { disputeSchema } from './schemas.ts';
 export type { Order } from './schemas.ts';
 export { ERASED, markErased } from './erased.ts';
 export { findOrder, findOrderAnywhere, findOrderByNumber } from './lists/find-orders.ts';

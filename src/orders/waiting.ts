@@ -30,7 +30,7 @@ export function nextActionOf(
   const { deadline } = STATUSES[status];
   if (deadline === null) return null;
   const at = order[COLUMNS[deadline]];
-  const meanwhile = status === 'ACCEPTED' && unapplied ? `; ${UNAPPLIED[unapplied]}` : '';
+  const meanwhile = deadline === 'payment_link' && unapplied ? `; ${UNAPPLIED[unapplied]}` : '';
   return at && { at, action: AT_DEADLINE[deadline].client + meanwhile };
 }
 

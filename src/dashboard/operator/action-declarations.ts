@@ -169,9 +169,8 @@ export const ORDER_ACTIONS = {
     button: 'Record the settlement',
     permission: 'order.settle',
     fits: ({ order, view }) =>
-      order.pendingOperation?.kind === 'releasing' ||
-      order.pendingOperation?.kind === 'refunding' ||
-      (view.reversals.length > 0 && !isFinal(order.status)) ||
+      (transitionOf(order, 'settleRefunded') !== undefined &&
+        (order.pendingOperation !== null || view.reversals.length > 0)) ||
       view.payments.some(
         ({ surplusReason, refundedAt }) => surplusReason !== null && refundedAt === null,
       ),

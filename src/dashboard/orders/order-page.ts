@@ -1,4 +1,5 @@
 import { h } from 'preact';
+import { transitionOf } from '../../domain/index.ts';
 import type { RunningLine } from '../../ledger/public.ts';
 import type { OrderDetails, OrderRow } from '../../orders/public.ts';
 import { markErased, waitingOf } from '../../orders/public.ts';
@@ -75,10 +76,8 @@ function refusalWithoutForm({ actions, details: { order } }: OrderPageContent) {
   return refused({ isOf: (path) => !forms.includes(path) });
 }
 
-const isPayable = (
-  { status, pendingOperation, erasedAt }: OrderRow,
-  unapplied: OrderDetails['unapplied'],
-) => status === 'ACCEPTED' && pendingOperation === null && erasedAt === null && unapplied === null;
+const isPayable = (order: OrderRow, unapplied: OrderDetails['unapplied']) =>
+  transitionOf(order, 'pay') !== undefined && order.pendingOperation === null && unapplied === null;
 
 /** Each action opens its form; the likely ones come first. */
 function actionList(

@@ -3,6 +3,24 @@ CREATE TYPE order_status AS ENUM (
   'COMPLETED', 'REFUNDED', 'CANCELLED'
 );
 
+-- True if operators look at an order because it was disputed so often.
+CREATE FUNCTION is_disputed_often(disputes integer) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT disputes >= 3
+$$;
+
+-- What functions, views, indexes and statements have to know of the lifecycle in src/domain. test/db/rules.test.ts
+-- compares each with the domain, and refuses another list of statuses in the schema.
+--
+-- True if an order of this status never changes again. The index orders_open has it in its condition: a migration that
+-- changes this makes the index again.
+CREATE FUNCTION is_final(status order_status) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT status IN ('COMPLETED', 'REFUNDED', 'CANCELLED')
+$$;
+-- True while a payment would make an order of this status PAID.
+CREATE FUNCTION takes_payment(status order_status) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT status = 'ACCEPTED'
+$$;
+
 -- The API writes a row once; then only the order's workflow changes it, step by step. The exceptions are in
 -- docs/who-writes-what.md. They are columns of this table because PostgreSQL checks only conditions on the row
 -- itself again when an UPDATE had to wait for another one.
@@ -65,9 +83,10 @@ CREATE INDEX orders_by_merchant_order_id
   WHERE merchant_order_id IS NOT NULL;
 -- The comparison with the running workflows reads the orders whose status is not final.
 CREATE INDEX orders_open ON orders (order_number, status)
-  WHERE status NOT IN ('COMPLETED', 'REFUNDED', 'CANCELLED');
+  WHERE NOT is_final(status);
 -- Operators look at the orders that are disputed again and again, while their money is held.
-CREATE INDEX orders_disputed_often ON orders (status, order_number) WHERE dispute_count >= 3;
+CREATE INDEX orders_disputed_often ON orders (status, order_number)
+  WHERE is_disputed_often(dispute_count);
 -- GET /orders?buyerEmail=…, whatever the case. The address itself is in the index too, because
 -- PostgreSQL counts from an index alone only if that holds every column of the condition:
 -- docs/adr/0006-listing-a-million-orders.md.

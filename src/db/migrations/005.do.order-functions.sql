@@ -23,15 +23,13 @@ LANGUAGE sql STABLE AS $$
   WHERE s.order_number = p_order_number AND s.step_number = p_step_number
 $$;
 
--- Whether an order's deadline passed more than 15 minutes ago and is handled only now, after an outage.
--- A deadline that advance has moved was due when it was moved; a release that waits was handled.
+-- Whether an order's deadline, which its latest step has, passed more than 15 minutes ago and is handled only now,
+-- after an outage. A deadline that advance has moved was due when it was moved; a release that waits was handled.
 CREATE FUNCTION is_deadline_late(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT (o.release_tried_for = o.completes_at) IS NOT TRUE AND service_now() > interval '15 minutes'
     + greatest(
-      CASE o.status WHEN 'ACCEPTED' THEN o.payment_link_expires_at
-        WHEN 'DELIVERED' THEN o.completes_at
-        ELSE (SELECT respond_by FROM disputes
-          WHERE order_number = o.order_number AND number = o.dispute_count) END,
+      (SELECT to_timestamp((step#>>'{deadline,atMs}')::bigint / 1000.0) FROM order_steps
+        WHERE order_number = o.order_number AND step_number = o.step_number),
       (SELECT max(at) FROM order_steps
         WHERE order_number = o.order_number AND kind = 'CLOCK_ADVANCED'))
 $$;
@@ -63,16 +61,15 @@ CREATE FUNCTION is_charged_back(o orders) RETURNS boolean LANGUAGE sql STABLE AS
 $$;
 
 -- The merchant's answer to an order's open dispute that was received in time and waits for the order's
--- workflow, the first one; null if there is none. Evidence is given once, a dispute that an operator decides is not
--- resolved, and an accept is refused while a chargeback is open. After a restore, the repeat of a command can wait whose step was recorded again.
-CREATE FUNCTION waiting_answer_of(o orders) RETURNS jsonb LANGUAGE sql STABLE AS $$
+-- workflow, the first one; null if there is none. p_answers has the commands that the domain's lifecycle takes now,
+-- each with its requirements. After a restore, the repeat of a command can wait whose step was recorded again.
+CREATE FUNCTION waiting_answer_of(o orders, p_answers jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object('name', c.name, 'commandId', c.command_id)
   FROM disputes d JOIN order_commands c USING (order_number)
   WHERE d.order_number = o.order_number AND d.number = o.dispute_count AND c.state = 'WAITING'
     AND c.received_at >= d.raised_at AND c.received_at < d.respond_by
-    AND ((c.name = 'resolve' AND NOT d.operator_decides)
-      OR (c.name = 'submitEvidence' AND d.evidence_at IS NULL)
-      OR (c.name = 'accept' AND NOT is_charged_back(o)))
+    AND p_answers ? c.name
+    AND NOT (p_answers->c.name ? 'no_chargeback_open' AND is_charged_back(o))
     AND NOT EXISTS (SELECT FROM order_steps s
       WHERE s.order_number = c.order_number AND s.command_id = c.command_id)
   ORDER BY c.received_at, c.command_id LIMIT 1
@@ -180,7 +177,7 @@ END $$;
 -- planned for each call, because with that call's values its plan often reads nothing and so costs the least.
 CREATE FUNCTION record_step(
   p_order_number text,
-  p_step jsonb,        -- number, kind, at, whole
+  p_step jsonb,        -- number, kind, at, whole, and for no_answer_waiting the answers
   p_columns jsonb,     -- columns of orders that change
   p_dispute jsonb,     -- columns of the latest dispute that change; null when none does
   p_command jsonb,     -- command_id, details
@@ -249,7 +246,7 @@ BEGIN
     RETURN jsonb_build_object('outcome', 'disputed', 'dispute', waiting_dispute_of(o));
   END IF;
   IF 'no_answer_waiting' = ANY (p_requires) THEN
-    answer := waiting_answer_of(o);
+    answer := waiting_answer_of(o, p_step->'answers');
     IF answer IS NOT NULL THEN
       RETURN jsonb_build_object('outcome', 'answered', 'answer', answer);
     END IF;
@@ -272,10 +269,8 @@ BEGIN
     wait := CASE
       -- This clock decides when the window is over, because it also dates the disputes.
       WHEN service_now() < o.completes_at THEN '{"outcome": "too_early"}'
-      WHEN NOT EXISTS (SELECT FROM merchants
-          WHERE merchant_id = o.merchant_id AND status = 'APPROVED')
-        THEN '{"outcome": "release_waits", "cause": "merchant_not_active"}'
-      WHEN is_reversed(o) THEN '{"outcome": "release_waits", "cause": "reversed_at_gateway"}'
+      ELSE (SELECT jsonb_build_object('outcome', 'release_waits', 'cause', cause)
+        FROM release_blocked_by(o) AS cause WHERE cause IS NOT NULL)
     END;
     IF wait IS NOT NULL THEN
       UPDATE orders SET release_tried_for = completes_at
@@ -324,7 +319,7 @@ BEGIN
   END IF;
   PERFORM insert_step(changed, p_step, p_command || jsonb_build_object('is_line', NOT is_by_command), p_event);
   -- The dispute that waited is recorded, or the order can no longer take it.
-  IF o.waiting_dispute_id IS NOT NULL AND changed.status NOT IN ('PAID', 'DELIVERED') THEN
+  IF o.waiting_dispute_id IS NOT NULL AND changed.waiting_dispute_id IS NULL THEN
     DELETE FROM order_wakeups WHERE order_number = p_order_number AND cause = 'dispute';
   END IF;
 

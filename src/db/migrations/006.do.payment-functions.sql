@@ -157,6 +157,13 @@ CREATE FUNCTION is_wholly_refunded(p payments) RETURNS boolean LANGUAGE sql STAB
         AND t.operation IN ('refund', 'refund_failed')))
 $$;
 
+-- Why an order of this status cannot take a whole capture; null if it can.
+CREATE FUNCTION surplus_reason(status order_status, is_its_amount boolean) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN NOT is_its_amount THEN 'wrong_amount' WHEN status = 'CANCELLED' THEN 'late_payment'
+    WHEN NOT takes_payment(status) THEN 'already_paid' END
+$$;
+
 -- The state of the captures that an order has not applied: 'confirmed' if one makes it PAID next, 'reported' if the
 -- gateway must still be asked about one, 'looked_at' if one is not whole, until all of it was refunded. Null if
 -- there is none; only then can the order be paid.
@@ -166,7 +173,7 @@ CREATE FUNCTION unapplied_capture_of(p_order_number text) RETURNS text LANGUAGE 
   FROM payments p JOIN orders o USING (order_number)
   WHERE p.order_number = p_order_number AND p.gateway = o.gateway
     AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
-    AND CASE WHEN p.is_whole THEN o.status = 'ACCEPTED' AND p.amount_paise = o.amount_paise
+    AND CASE WHEN p.is_whole THEN surplus_reason(o.status, p.amount_paise = o.amount_paise) IS NULL
       ELSE NOT is_wholly_refunded(p) END
     AND NOT EXISTS (SELECT FROM surplus_refunds s
       WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
@@ -182,6 +189,28 @@ CREATE FUNCTION is_reversed(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM gateway_reversals r
     WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id
       AND r.blocks_release)
+$$;
+
+-- Why the release of an order cannot begin even after its window; null if it can.
+CREATE FUNCTION release_blocked_by(o orders) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT CASE WHEN NOT EXISTS (SELECT FROM merchants
+      WHERE merchant_id = o.merchant_id AND status = 'APPROVED') THEN 'merchant_not_active'
+    WHEN is_reversed(o) THEN 'reversed_at_gateway' END
+$$;
+
+-- True once an order's window is over and its release has not begun. VOLATILE like the clock, so that the planner
+-- sees the status in the statements that call it.
+CREATE FUNCTION is_release_due(o orders) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+  SELECT o.status = 'DELIVERED' AND o.pending_operation IS NULL AND o.completes_at <= service_now()
+$$;
+
+-- True if an operator can settle an order with this outcome: its money is moving, some of it was reversed at the
+-- gateway, or its refund has failed. p_phases: the statuses and pending operations in which the domain's lifecycle
+-- takes such a settlement.
+CREATE FUNCTION can_settle(o orders, p_outcome text, p_phases text[]) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT (p_outcome = 'refunded' AND has_failed_refund(o))
+    OR (coalesce(o.pending_operation->>'kind', o.status::text) = ANY (p_phases)
+      AND (o.pending_operation IS NOT NULL OR is_reversed(o)))
 $$;
 
 -- The balance of a payment on an account.
@@ -227,8 +256,7 @@ BEGIN
     AND known.state <> excluded.state AND known.gateway_payment_id = excluded.gateway_payment_id
   RETURNING * INTO reversal;
   -- Its release may have waited for this.
-  IF reversal.ended_at IS NOT NULL AND o.status = 'DELIVERED' AND o.pending_operation IS NULL
-      AND o.completes_at <= service_now() THEN
+  IF reversal.ended_at IS NOT NULL AND is_release_due(o) THEN
     INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
     VALUES (o.order_number, 'release', '', service_now()) ON CONFLICT DO NOTHING;
   END IF;
@@ -365,7 +393,7 @@ CREATE FUNCTION write_settlement(
   p_order_number text,
   p_settlement jsonb,  -- outcome, reference, reason, is_checked, and the figures of settlement_figures
   p_actor jsonb,       -- name, address, request_id
-  p_statuses text[]    -- in which an order without a pending operation can be settled with this outcome
+  p_phases text[]      -- as in can_settle
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
@@ -373,11 +401,7 @@ BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
   IF EXISTS (SELECT FROM outside_settlements WHERE order_number = p_order_number) THEN
     RETURN 'settled';
-  -- The refund of a REFUNDED order may have failed after it was made.
-  ELSIF (CASE WHEN o.status = 'REFUNDED'
-      THEN p_settlement->>'outcome' = 'released' OR o.refund_processed_at IS NOT NULL
-      ELSE coalesce(o.pending_operation->>'kind' NOT IN ('releasing', 'refunding'),
-        NOT is_reversed(o) OR o.status::text <> ALL (p_statuses)) END) THEN
+  ELSIF NOT can_settle(o, p_settlement->>'outcome', p_phases) THEN
     RETURN 'refused';
   ELSIF figures_changed(o.gateway, o.gateway_payment_id, p_settlement) THEN
     RETURN 'changed';
@@ -446,7 +470,7 @@ DECLARE
   merchant merchants;
 BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
-  IF o.status <> 'ACCEPTED' OR o.pending_operation IS NOT NULL OR o.payment_link_expires_at <= service_now()
+  IF NOT takes_payment(o.status) OR o.pending_operation IS NOT NULL OR o.payment_link_expires_at <= service_now()
     OR unapplied_capture_of(p_order_number) IS NOT NULL THEN
     RETURN 'refused';
   END IF;

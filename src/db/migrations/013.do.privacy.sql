@@ -19,7 +19,7 @@ SELECT o.*, d.reason AS dispute_reason, d.raised_at AS dispute_raised_at,
   d.resolution AS dispute_resolution, d.decided_for AS dispute_decided_for,
   d.decision_reason AS dispute_decision_reason, d.decided_at AS dispute_decided_at,
   d.ended_at AS dispute_ended_at,
-  CASE WHEN d.operator_decides AND o.status = 'DISPUTE_UNDER_REVIEW' THEN
+  CASE WHEN d.operator_decides AND d.ended_at IS NULL THEN
     CASE WHEN d.evidence_at IS NULL THEN 'reviewedWithoutEvidence' ELSE 'reviewedWithEvidence' END
   END AS operator_review
 FROM orders o
@@ -102,7 +102,7 @@ $$;
 -- about: src/privacy/erase-order.ts has the sentences.
 CREATE FUNCTION reasons_to_keep(o orders) RETURNS TABLE (kind text, subject text)
 LANGUAGE sql STABLE AS $$
-  SELECT 'not_final', o.status::text WHERE o.status NOT IN ('COMPLETED', 'REFUNDED', 'CANCELLED')
+  SELECT 'not_final', o.status::text WHERE NOT is_final(o.status)
   UNION ALL SELECT 'pending_operation', o.pending_operation->>'kind'
     WHERE o.pending_operation IS NOT NULL
   UNION ALL SELECT 'not_woken', min(w.cause)::text FROM order_wakeups w

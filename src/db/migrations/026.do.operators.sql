@@ -20,8 +20,7 @@ FROM open JOIN orders o ON o.order_number = subject
   -- A transfer can fail after the order has ended: what is raised then stays open.
   JOIN order_steps s ON s.order_number = o.order_number AND s.step_number = o.step_number AND s.recorded_at > last_at
 WHERE open.kind IN ('gateway_refused', 'release_blocked', 'step_not_recorded')
-  AND o.status IN ('COMPLETED', 'REFUNDED', 'CANCELLED') AND o.pending_operation IS NULL
-  AND (o.status <> 'REFUNDED' OR o.refund_processed_at IS NOT NULL)
+  AND is_final(o.status) AND o.pending_operation IS NULL AND NOT has_failed_refund(o)
 UNION ALL
 SELECT alert_id, 'the database has the order again'
 FROM open JOIN orders o ON o.order_number = subject WHERE kind = 'order_without_row'

@@ -228,8 +228,7 @@ export async function writeRefusedDispute(
  * at most the last millisecond of the window.
  */
 const receivedAtOf = (sql: Sql) => sql`
-  (CASE WHEN is_reversed(orders) OR NOT EXISTS (SELECT FROM merchants m
-      WHERE m.merchant_id = orders.merchant_id AND m.status = 'APPROVED')
+  (CASE WHEN release_blocked_by(orders) IS NOT NULL
     THEN least(service_now(), orders.completes_at - interval '1 millisecond')
     ELSE service_now() END)`;
 

@@ -41,7 +41,7 @@ async function findOldest(sql: Sql): Promise<OrderTotals['oldest']> {
     SELECT first.status, extract(epoch FROM service_now() - o.created_at)::float8 AS age_seconds
     FROM (
       SELECT status, min(order_number) AS order_number FROM orders
-      WHERE status NOT IN ('COMPLETED', 'REFUNDED', 'CANCELLED') GROUP BY status
+      WHERE NOT is_final(status) GROUP BY status
     ) AS first JOIN orders o USING (order_number)`;
 }
 
@@ -57,7 +57,7 @@ async function findOverdue(sql: Sql): Promise<OrderTotals['overdue']> {
   return sql<OrderTotals['overdue']>`
     WITH first AS (
       (SELECT status, payment_link_expires_at AS deadline FROM orders
-        WHERE status = 'ACCEPTED' AND pending_operation IS NULL
+        WHERE takes_payment(status) AND pending_operation IS NULL
         ORDER BY order_number LIMIT 1)
       UNION ALL
       (SELECT status, completes_at FROM orders

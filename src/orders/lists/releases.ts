@@ -1,4 +1,5 @@
 import type { Sql } from '../../db/client.ts';
+import { HOLDING_STATUSES } from '../../domain/index.ts';
 import type { OrderOwner } from './search-orders.ts';
 
 /** Orders whose money is held and will be released on the same day. */
@@ -27,7 +28,7 @@ export async function readDueReleases(
       SELECT status, amount_paise, reversed_paise, CASE WHEN status = 'DELIVERED'
         THEN greatest(indian_day(completes_at), indian_day((SELECT service_now()))) END AS day
       FROM orders WHERE merchant_id = ${merchantId} AND environment = ${environment}
-        AND status IN ('PAID', 'DELIVERED', 'DISPUTE_OPEN', 'DISPUTE_UNDER_REVIEW')
+        AND status = ANY (${HOLDING_STATUSES}::order_status[])
     ) held
     GROUP BY is_delivered, day ORDER BY is_delivered DESC, day`;
 }

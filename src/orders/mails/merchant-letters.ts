@@ -1,5 +1,5 @@
-import type { CommandType, OrderStatus, RefundReason, Step } from '../../domain/index.ts';
-import { isDisputed, transitionOf } from '../../domain/index.ts';
+import type { DisputeAnswer, OrderStatus, RefundReason, Step } from '../../domain/index.ts';
+import { DISPUTE_ANSWERS, isDisputed, transitionOf } from '../../domain/index.ts';
 import type { Letter } from '../../mail/public.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
 import type { NoticedOrder, StepCircumstances } from './noticed-order.ts';
@@ -76,20 +76,21 @@ function disputeRaised(order: NoticedOrder, amount: string, step: Step): Merchan
 const deadlineText = (atMs: number | undefined) =>
   atMs === undefined ? 'the deadline on its page' : timeText(new Date(atMs));
 
+const ANSWER_TEXTS = {
+  submitEvidence: 'send evidence',
+  resolve: 'resolve it with the buyer',
+  accept: 'accept it',
+} as const satisfies Record<DisputeAnswer, string>;
+
 export function disputeDeadlineLetter(order: NoticedOrder, respondBy: Date): Letter {
   const amount = rupeesText(order.amountPaise);
-  const answers: [CommandType, string][] = [
-    ['submitEvidence', 'send evidence'],
-    ['resolve', 'resolve it with the buyer'],
-    ['accept', 'accept it'],
-  ];
-  const left = answers.flatMap(([command, text]) => (transitionOf(order, command) ? text : []));
+  const left = DISPUTE_ANSWERS.filter((answer) => transitionOf(order, answer));
   const begin =
     order.disputeEvidence === null
       ? 'You have not answered this dispute.'
       : 'We have your evidence and have not decided yet.';
   return letterOf(order, `The dispute about ${amount} ends in less than 24 hours`, [
-    `${begin} By ${timeText(respondBy)} you can ${eitherOf(left)}.`,
+    `${begin} By ${timeText(respondBy)} you can ${eitherOf(left.map((answer) => ANSWER_TEXTS[answer]))}.`,
     `If it has not ended then, ${amount} goes back to the buyer.`,
   ]);
 }

@@ -3,7 +3,7 @@ import type { Sql } from '../../db/client.ts';
 import type { ListPage, ListPart } from '../../db/list-part.ts';
 import { pageOf, rowsToRead } from '../../db/list-part.ts';
 import type { DisputeStatus, Environment, OrderStatus } from '../../domain/index.ts';
-import { HOLDING_STATUSES } from '../../domain/index.ts';
+import { BUYER_DISPUTES, HOLDING_STATUSES } from '../../domain/index.ts';
 
 /** A dispute that waits for the merchant, an operator or the refund. */
 export interface RunningDispute {
@@ -26,12 +26,9 @@ export interface RunningDispute {
  */
 export type DisputeLimit = 'most' | 'decided';
 
-/** The most disputes that a buyer can raise about an order. */
-const MAX_DISPUTES = 5;
-
 /** The text for a buyer who can raise no more disputes. */
 export const DISPUTE_LIMITS: Record<DisputeLimit, string> = {
-  most: `Cannot raise dispute; the order has had ${MAX_DISPUTES} disputes`,
+  most: `Cannot raise dispute; the order has had ${BUYER_DISPUTES} disputes`,
   decided: 'Cannot raise dispute; an operator has decided for the merchant',
 };
 
@@ -43,8 +40,8 @@ export function disputeLimitOf(sql: Sql, table: Fragment): Fragment {
   const past = sql`FROM disputes past WHERE past.order_number = ${table}.order_number`;
   // The condition on the row itself avoids the count for most orders.
   return sql`(CASE WHEN ${table}.dispute_count = 0 THEN NULL
-    WHEN ${table}.dispute_count >= ${MAX_DISPUTES}
-      AND ${MAX_DISPUTES} <= (SELECT count(*) ${past} AND past.raised_by = 'buyer') THEN 'most'
+    WHEN ${table}.dispute_count >= ${BUYER_DISPUTES}
+      AND ${BUYER_DISPUTES} <= (SELECT count(*) ${past} AND past.raised_by = 'buyer') THEN 'most'
     WHEN EXISTS (SELECT ${past} AND past.decided_for = 'merchant') THEN 'decided' END)`;
 }
 
@@ -138,11 +135,10 @@ export async function findDisputedOften(
   sql: Sql,
   limit: number,
 ): Promise<{ orders: DisputedOften[]; hasMore: boolean }> {
-  // Literals, so that the condition equals that of the partial index.
   const rows = await sql<DisputedOften[]>`
     SELECT o.order_number, o.merchant_id, o.environment, o.status, amount_paise, dispute_count, raised_at
     FROM orders o JOIN disputes d ON d.order_number = o.order_number AND d.number = o.dispute_count
-    WHERE dispute_count >= 3 AND status = ANY (${HOLDING_STATUSES}::order_status[])
+    WHERE is_disputed_often(dispute_count) AND status = ANY (${HOLDING_STATUSES}::order_status[])
     ORDER BY o.environment DESC, dispute_count DESC, o.order_number LIMIT ${limit + 1}`;
   return { orders: rows.slice(0, limit), hasMore: rows.length > limit };
 }

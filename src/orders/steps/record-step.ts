@@ -3,7 +3,7 @@ import type { KnownStep } from '../../contracts/order-workflow.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Funds, Requirement } from '../../domain/index.ts';
-import { isFinal, ORDER_STATUSES, PAID_STATUSES, STATUSES } from '../../domain/index.ts';
+import { answersOf, PAID_STATUSES, STATUSES } from '../../domain/index.ts';
 import type { LeasedDelivery, LeasedEndpoint, WebhookSending } from './event-body.ts';
 import { leasedDelivery, webhookOf } from './event-body.ts';
 import type { PresentOrder } from '../presenter.ts';
@@ -12,8 +12,6 @@ import { mailRows, mailsOfStep, outgoingMails } from '../mails/step-mails.ts';
 import { joinMailReader, mailReader } from '../../merchants/public.ts';
 import type { StepContext } from './step-columns.ts';
 import { columnsAfter, disputeAfter, disputeInOrder, isOperator } from './step-columns.ts';
-
-const OPEN_STATUSES = ORDER_STATUSES.filter((status) => !isFinal(status));
 
 /** The ledger lines of steps that move the order's money, by where the money is before and after the step. */
 const LEDGER_LINES: Partial<
@@ -97,11 +95,18 @@ async function write(
   const mails = orderMails ? mailsOfStep(orderMails, after, step, circumstances) : [];
   const webhook = webhookOf(after, step, { present, ...sending });
   const funds = `${STATUSES[before.status].funds}-${STATUSES[step.status].funds}` as const;
+  const facts = {
+    number: step.number,
+    kind: step.kind,
+    at: iso(step.atMs),
+    whole: step,
+    ...(requires.includes('no_answer_waiting') && { answers: answersOf(before) }),
+  };
   const askedAtMs = performance.now();
   const [row] = await sql<{ result: WrittenStep }[]>`
     SELECT record_step(
       ${orderNumber},
-      ${jsonRow(sql, { number: step.number, kind: step.kind, at: iso(step.atMs), whole: step })},
+      ${jsonRow(sql, facts)},
       ${jsonRow(sql, columns)},
       ${jsonRowOrNull(sql, dispute)},
       ${jsonRow(sql, requestOf(before, input))},
@@ -137,10 +142,10 @@ export async function readOrder(
       DELETE FROM order_wakeups
       WHERE order_number = ${orderNumber} AND cause = 'creation' RETURNING order_number
     )
-    SELECT o.step_number, EXISTS (SELECT FROM begun) AS is_new, CASE WHEN o.status = ANY (${OPEN_STATUSES}::order_status[]) THEN waiting_dispute_of(o) END AS dispute,
+    SELECT o.step_number, EXISTS (SELECT FROM begun) AS is_new, waiting_dispute_of(o) AS dispute,
       (SELECT jsonb_build_object('commandId', 'settle:' || s.order_number, 'outcome', s.outcome)
         FROM outside_settlements s WHERE s.order_number = o.order_number
-          AND s.found_at IS NULL AND o.status = ANY (${OPEN_STATUSES}::order_status[])) AS settlement,
+          AND s.found_at IS NULL AND NOT is_final(o.status)) AS settlement,
       (SELECT s.step FROM order_steps s WHERE s.order_number = o.order_number
         AND s.step_number = least(o.step_number, ${afterStep})) AS common,
       coalesce((SELECT jsonb_agg(jsonb_build_object('step', s.step, 'commandId', s.command_id,

@@ -1,6 +1,6 @@
 import type { RecordStepInput } from '../../contracts/activities.ts';
 import type { PendingOperation, RefundReason, Step } from '../../domain/index.ts';
-import { isDisputed } from '../../domain/index.ts';
+import { isDisputed, statusesThatTake } from '../../domain/index.ts';
 import type { DisputeEnding } from './disputes.ts';
 import type { MailReader } from '../../merchants/public.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
@@ -61,7 +61,7 @@ export function columnsAfter(before: StepContext, input: RecordStepInput) {
     ...paymentColumns(before, input),
     ...cancellationColumns(before, step),
     ...refundColumns(before, step),
-    ...(step.kind === 'DISPUTE_RAISED' && {
+    ...(!statusesThatTake('dispute').includes(step.status) && {
       waitingDisputeId: null,
       waitingDisputeReceivedAt: null,
     }),

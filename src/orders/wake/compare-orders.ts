@@ -2,7 +2,7 @@ import type { AlertDeps } from '../../alerts/alerts.ts';
 import { clearAlertsOfRange } from '../../alerts/alerts.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderStatus } from '../../domain/index.ts';
-import { isFinal, ORDER_STATUSES } from '../../domain/index.ts';
+import { isFinal } from '../../domain/index.ts';
 import { forEachOrder } from '../../for-each-order.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import { alertWithoutRow } from './lost-orders.ts';
@@ -17,11 +17,6 @@ const END = '~';
 
 /** Within this time the sweep starts the workflow of an order if the API process died before it did. */
 const STARTED_WITHIN_MINUTES = 5;
-
-/** Literals, because the planner cannot use the partial index of open orders for a list in a parameter. */
-const FINAL_STATUSES = ORDER_STATUSES.filter(isFinal)
-  .map((status) => `'${status}'`)
-  .join(', ');
 
 type OrderStatusRow = Pick<OrderRow, 'orderNumber' | 'status'>;
 
@@ -157,7 +152,7 @@ async function* comparedPages(
 async function listOpenOrders(sql: Sql, after: string): Promise<OrderStatusRow[]> {
   return sql<OrderStatusRow[]>`
     SELECT order_number, status FROM orders
-    WHERE status NOT IN (${sql.unsafe(FINAL_STATUSES)}) AND order_number > ${after}
+    WHERE NOT is_final(status) AND order_number > ${after}
     ORDER BY order_number LIMIT ${ORDERS_PER_PAGE}`;
 }
 

@@ -1,6 +1,5 @@
 import type { Sql } from '../../db/client.ts';
 import type { OrderStatus } from '../../domain/index.ts';
-import { isFinal, ORDER_STATUSES } from '../../domain/index.ts';
 
 export interface SampledOrder {
   orderNumber: string;
@@ -14,7 +13,6 @@ export interface SampledOrder {
  * @param count the maximum number of orders
  */
 export async function sampleOrders(sql: Sql, count: number): Promise<SampledOrder[]> {
-  const openStatuses = ORDER_STATUSES.filter((status) => !isFinal(status));
   return sql<SampledOrder[]>`
     SELECT order_number, status
     FROM unnest(enum_range(NULL::order_status)) AS every (status),
@@ -24,7 +22,7 @@ export async function sampleOrders(sql: Sql, count: number): Promise<SampledOrde
        ORDER BY order_number DESC LIMIT ${count})
       UNION ALL
       (SELECT order_number, row_number() OVER (ORDER BY order_number) AS rank
-       FROM orders WHERE orders.status = every.status AND every.status = ANY (${openStatuses})
+       FROM orders WHERE orders.status = every.status AND NOT is_final(every.status)
        ORDER BY order_number LIMIT ${count})
     ) AS ranked
     GROUP BY order_number, status ORDER BY min(rank), order_number LIMIT ${count}`;

@@ -2,7 +2,6 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
-import { ORDER_STATUSES, isFinal } from '../../domain/index.ts';
 import type { GatewayFee } from '../gateway/gateway.ts';
 
 /** The gateway's charges for a payment and for its transfer. Null if not known. */
@@ -72,18 +71,17 @@ export interface FeesToCome {
 
 /** Estimates the fees of all orders that are not final from the recent rates. */
 export async function estimateFeesToCome(sql: Sql): Promise<FeesToCome[]> {
-  const isOpen = sql`o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})`;
   // Most open orders are paid and transferred. Neither part reads them.
   return sql<FeesToCome[]>`
     WITH amounts AS (
       SELECT gateway, environment, amount_paise AS unpaid, 0 AS untransferred FROM orders o
-      WHERE ${isOpen} AND o.status = 'ACCEPTED'
+      WHERE NOT is_final(o.status) AND takes_payment(o.status)
       UNION ALL
       SELECT o.gateway, o.environment, 0, o.amount_paise
       FROM payments p JOIN orders o ON o.order_number = p.order_number
         AND o.gateway = p.gateway AND o.gateway_payment_id = p.gateway_payment_id
       WHERE p.held_at IS NULL AND p.transfer_fee_paise IS NULL
-        AND ${isOpen} AND o.status <> 'ACCEPTED'
+        AND NOT is_final(o.status) AND NOT takes_payment(o.status)
     ), open_orders AS (
       SELECT gateway, environment, sum(unpaid) AS unpaid, sum(untransferred) AS untransferred
       FROM amounts GROUP BY gateway, environment

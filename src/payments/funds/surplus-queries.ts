@@ -27,17 +27,16 @@ export async function claimSurplus(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
 ): Promise<SurplusRow | undefined> {
+  const surplusReason = sql`surplus_reason(o.status, p.amount_paise = o.amount_paise)`;
   const [row] = await sql<SurplusRow[]>`
     WITH surplus AS (
-      SELECT p.*, o.merchant_id, o.status, CASE
-        WHEN p.amount_paise <> o.amount_paise THEN 'wrong_amount'
-        WHEN o.status = 'CANCELLED' THEN 'late_payment' ELSE 'already_paid' END AS reason
+      SELECT p.*, o.merchant_id, o.status, ${surplusReason} AS reason
       FROM payments p JOIN orders o USING (order_number)
       WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
         AND p.confirmed_at IS NOT NULL AND (p.is_whole OR EXISTS (SELECT FROM surplus_refunds s
           WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
         AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
-        AND (p.amount_paise <> o.amount_paise OR o.status <> 'ACCEPTED')
+        AND ${surplusReason} IS NOT NULL
       FOR UPDATE OF o, p
     ), claimed AS (
       INSERT INTO surplus_refunds (gateway, gateway_payment_id, order_number, amount_paise, reason)

@@ -2,6 +2,7 @@ import type { Sql } from '../../db/client.ts';
 import type { Settlement } from '../../domain/index.ts';
 import {
   DomainError,
+  phasesThatTake,
   refusalOf,
   REFUSALS,
   SETTLE_COMMANDS,
@@ -11,7 +12,6 @@ import { showLedger } from '../../ledger/public.ts';
 import type { OrderRow } from '../../orders/public.ts';
 import { assertMerchantCannotRefund, findOrderAnywhere } from '../../orders/public.ts';
 import { listCapturedPayments } from './operator-queries.ts';
-import { findBlockingReversals } from '../queries.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -119,14 +119,21 @@ export function outcomeOf(order: OrderRow): Settlement | undefined {
 }
 
 /** True while the failed refund of a REFUNDED order is repeated. */
-export function hasFailedRefund({ status, refundProcessedAt }: OrderRow): boolean {
+export function hasFailedRefund({
+  status,
+  refundProcessedAt,
+}: Pick<OrderRow, 'status' | 'refundProcessedAt'>): boolean {
   return status === 'REFUNDED' && refundProcessedAt === null;
 }
 
 /** True if an operator can settle the order's payment with this outcome. */
-export async function canSettle(sql: Sql, order: OrderRow, outcome: Settlement): Promise<boolean> {
-  if (hasFailedRefund(order)) return outcome === 'refunded';
-  if (!transitionOf(order, SETTLE_COMMANDS[outcome])) return false;
-  if (order.pendingOperation !== null) return true;
-  return (await findBlockingReversals(sql, order.orderNumber)).length > 0;
+export async function canSettle(
+  sql: Sql,
+  { orderNumber }: OrderRow,
+  outcome: Settlement,
+): Promise<boolean> {
+  const phases = phasesThatTake(SETTLE_COMMANDS[outcome]);
+  const [row] = await sql<{ canSettle: boolean }[]>`
+    SELECT can_settle(o, ${outcome}, ${phases}::text[]) FROM orders o WHERE order_number = ${orderNumber}`;
+  return row?.canSettle ?? false;
 }

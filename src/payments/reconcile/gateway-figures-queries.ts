@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/client.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
-import { HOLDING_STATUSES, ORDER_STATUSES, isFinal } from '../../domain/index.ts';
+import { HOLDING_STATUSES } from '../../domain/index.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import type { SettledMoney } from '../settlement/settlement-rule.ts';
 
@@ -52,7 +52,7 @@ export async function listFiguresToCompare(sql: Sql, after: PaymentRef): Promise
     ${figures(sql)}
     WHERE (p.gateway, p.gateway_payment_id) > (${after.gateway}, ${after.gatewayPaymentId})
       AND p.is_whole
-      AND (o.status <> ALL(${ORDER_STATUSES.filter(isFinal)})
+      AND (NOT is_final(o.status)
         OR o.updated_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day'
         OR s.started_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day'
         OR (o.updated_at > service_now() - ${PAYOUT_WITHIN_DAYS} * interval '1 day'

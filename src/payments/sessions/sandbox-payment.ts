@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PaymentRef } from '../../contracts/ids.ts';
-import { DomainError, REFUSALS } from '../../domain/index.ts';
+import { DomainError, REFUSALS, transitionOf } from '../../domain/index.ts';
 import { errorOf } from '../../http/responses/errors.ts';
 import type { OrderRow } from '../../orders/public.ts';
 import type { GatewayPayment, PaymentGateway } from '../gateway/gateway.ts';
@@ -18,7 +18,7 @@ import { openSession } from './sessions.ts';
  */
 export function createSandboxPayment(deps: SessionDeps) {
   async function payNow(order: OrderRow, commandId: string): Promise<PaymentRef> {
-    if (order.status !== 'ACCEPTED') throw new DomainError('INVALID_STATE', REFUSALS.pay);
+    if (!transitionOf(order, 'pay')) throw new DomainError('INVALID_STATE', REFUSALS.pay);
     const { session } = await openSession(deps, order);
     // The gateway's callback may arrive before this request records the capture. The PAID step then still carries
     // out this command.

@@ -183,7 +183,7 @@ export async function takeSessionsToCheck(
       FOR UPDATE SKIP LOCKED
     )
     RETURNING s.*, ${isExpired(sql)} AS is_expired,
-      o.status = 'ACCEPTED' AND s.ended_at IS NULL AS is_payable`;
+      takes_payment(o.status) AND s.ended_at IS NULL AS is_payable`;
 }
 
 /** An authorised payment is captured or returned within three days. The last check comes after that. */

@@ -3,7 +3,7 @@ import { ulid } from 'ulid';
 import { raiseAlert } from '../../alerts/alerts.ts';
 import type { ClosingResult } from '../../contracts/activities.ts';
 import type { Sql } from '../../db/client.ts';
-import { DomainError, REFUSALS, refusalOf, UNAPPLIED } from '../../domain/index.ts';
+import { DomainError, REFUSALS, refusalOf, transitionOf, UNAPPLIED } from '../../domain/index.ts';
 import { errorOf } from '../../http/responses/errors.ts';
 import type { OrderRow } from '../../orders/public.ts';
 import { findOrderByNumber, findUnappliedState } from '../../orders/public.ts';
@@ -237,7 +237,7 @@ async function cannotPay(sql: Sql, orderNumber: string): Promise<DomainError> {
   const order = await findOrderByNumber(sql, orderNumber);
   const refusal = refusalOf(order, 'pay');
   const unapplied = await findUnappliedState(sql, orderNumber);
-  if (order.status !== 'ACCEPTED' || unapplied === null) return refusal;
+  if (!transitionOf(order, 'pay') || unapplied === null) return refusal;
   return new DomainError('INVALID_STATE', `${REFUSALS.pay}; ${UNAPPLIED[unapplied]}`);
 }
 

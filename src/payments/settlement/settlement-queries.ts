@@ -6,7 +6,7 @@ import { alongsideQuery } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Settlement } from '../../domain/index.ts';
-import { SETTLE_COMMANDS, statusesThatTake } from '../../domain/index.ts';
+import { phasesThatTake, SETTLE_COMMANDS } from '../../domain/index.ts';
 import { requestFields } from '../../http/request-context.ts';
 
 /** The database's figures of a payment, in paise. */
@@ -79,10 +79,10 @@ export async function writeSettlement(
   orderNumber: string,
   settlement: NewSettlement,
 ): Promise<SettlementResult> {
-  const statuses = statusesThatTake(SETTLE_COMMANDS[settlement.outcome]);
+  const phases = phasesThatTake(SETTLE_COMMANDS[settlement.outcome]);
   const by = { ...actor, requestId: requestFields().requestId ?? null };
   const written = sql`write_settlement(${orderNumber}, ${jsonRow(sql, settlement)},
-    ${jsonRow(sql, by)}, ${statuses}::text[])`;
+    ${jsonRow(sql, by)}, ${phases}::text[])`;
   return recordedBy(sql, written, alongside);
 }
 
