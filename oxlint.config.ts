@@ -171,7 +171,6 @@ function arrowsOf(folder: string, mayImport: readonly Part[]): OxlintOverride {
 
 export default defineConfig({
   plugins: ['typescript', 'unicorn', 'oxc', 'import', 'node', 'promise'],
-  jsPlugins: ['./dev/lint/no-module-state.ts'],
   categories: { correctness: 'error', suspicious: 'error', perf: 'error' },
   rules: {
     'typescript/no-explicit-any': 'error',
@@ -220,8 +219,6 @@ export default defineConfig({
   overrides: [
     ...Object.entries(ARROWS).map(([folder, mayImport]) => arrowsOf(folder, mayImport)),
     {
-      files: ['workflows/**', 'src/domain/**', 'src/contracts/**'],
-      rules: { 'local/no-module-state': 'error' },
     },
     {
       files: ['dev/**', 'bench/**'],

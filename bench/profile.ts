@@ -108,16 +108,22 @@ async function orderMeasurements(
   ];
 }
 
-/** The profiles of the main threads. The name of a profile's file has the process and the thread: 0 is the main one. */
+/**
+ * The profiles of the threads. The name of a profile's file has the process and the thread, of which 0
+ * is the main one; the worker's first other thread runs the orders' workflows.
+ */
 function threadsOf(files: readonly string[], { API, worker }: Record<string, number>) {
-  const fileOf = (pid: number | undefined) => {
-    const found = files.find((file) => new RegExp(`\\.${pid}\\.0\\.\\d+\\.cpuprofile$`).test(file));
-    if (found === undefined) throw new Error(`Process ${pid} wrote no profile of its main thread`);
+  const fileOf = (pid: number | undefined, thread: number) => {
+    const found = files.find((file) =>
+      new RegExp(`\\.${pid}\\.${thread}\\.\\d+\\.cpuprofile$`).test(file),
+    );
+    if (found === undefined) throw new Error(`Process ${pid} wrote no profile of thread ${thread}`);
     return found;
   };
   return {
-    API: fileOf(API),
-    worker: fileOf(worker),
+    API: fileOf(API, 0),
+    worker: fileOf(worker, 0),
+    "worker's workflows": fileOf(worker, 1),
   };
 }
 

@@ -17,7 +17,6 @@ import { activityFields, logTemporalTo } from './process/temporal-logger.ts';
 import { startTracing } from './process/tracing.ts';
 import { createWorkerHealth } from './worker/worker-health.ts';
 import { loadWorkflows } from './worker/workflow-bundle.ts';
-import { runWorkflowsInThisThread } from './worker/workflow-execution.ts';
 
 /** Longer than a webhook's 15 s, so that a running attempt is recorded before the worker stops. */
 const SHUTDOWN_GRACE_MS = 20_000;
@@ -137,10 +136,7 @@ await runMain(
       },
     };
     const workflows = runsWorkflows
-      ? {
-          workflowBundle: await loadWorkflows(config, logger, { isTraced: tracing.isOn }),
-          ...runWorkflowsInThisThread(),
-        }
+      ? { workflowBundle: await loadWorkflows(config, logger, { isTraced: tracing.isOn }) }
       : {};
     const workers = await Promise.all(
       declared.map((placement) =>

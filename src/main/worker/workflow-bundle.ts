@@ -56,11 +56,8 @@ async function bundle(
   logger: Logger,
   { isTraced }: { isTraced: boolean },
 ): Promise<{ code: string }> {
-  const workflowsPath = join(REPOSITORY, 'workflows/index.ts');
   const { code } = await bundleWorkflowCode({
-    workflowsPath,
-    // Evaluated once, not once for each order: they may have no state (dev/lint/no-module-state.ts).
-    preloadModules: [workflowsPath],
+    workflowsPath: join(REPOSITORY, 'workflows/index.ts'),
     workflowInterceptorModules: isTraced ? [TRACING] : [],
     logger,
   });
