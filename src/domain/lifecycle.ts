@@ -8,7 +8,7 @@ import type {
   StepKind,
 } from './order.ts';
 import { ORDER_STATUSES, phaseOf } from './order.ts';
-import { WAITING } from './waiting.ts';
+import { PENDING_OPERATIONS } from './waiting.ts';
 
 /** What a client, an operator, the gateway or a deadline does to an order. */
 export type Command =
@@ -293,6 +293,6 @@ export function refusalOf(order: PhaseFacts, command: CommandType): DomainError 
   if (isReviewed) return new DomainError('INVALID_STATE', OPERATOR_DECIDES);
   const isOnlyPending =
     pendingOperation !== null && transitionOf({ ...order, pendingOperation: null }, command);
-  const cause = isOnlyPending ? `; ${WAITING[pendingOperation.kind].client}` : '';
+  const cause = isOnlyPending ? `; ${PENDING_OPERATIONS[pendingOperation.kind]}` : '';
   return new DomainError('INVALID_STATE', REFUSALS[command] + cause);
 }

@@ -1,12 +1,12 @@
-import type { BusinessKind } from '../domain/index.ts';
+import type { BusinessKind } from '../domain/business-identity.ts';
 import {
-  DomainError,
   gstinViolation,
   ifscViolation,
   panViolation,
   phoneViolation,
   pinCodeViolation,
-} from '../domain/index.ts';
+} from '../domain/business-identity.ts';
+import { DomainError } from '../domain/index.ts';
 import type { MerchantRow, MerchantStatus, Readiness } from '../merchants/public.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { BUSINESS_KINDS } from '../domain/index.ts';
+import { BUSINESS_KINDS } from '../domain/business-identity.ts';
 import type { Application, BusinessDetails, DocumentKind, Submitted } from './application.ts';
 import { DOCUMENT_KINDS, mayEdit } from './application.ts';
 

@@ -8,7 +8,7 @@ import {
   panViolation,
   phoneViolation,
   pinCodeViolation,
-} from '../domain/index.ts';
+} from '../domain/business-identity.ts';
 import { ValidationError } from '../http/responses/errors.ts';
 import type { BusinessDetails } from './application.ts';
 

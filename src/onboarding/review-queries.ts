@@ -1,5 +1,5 @@
 import type { Sql } from '../db/client.ts';
-import type { BusinessKind } from '../domain/index.ts';
+import type { BusinessKind } from '../domain/business-identity.ts';
 import { DomainError } from '../domain/index.ts';
 import type { MerchantRow, MerchantStatus } from '../merchants/public.ts';
 import { requireMerchant } from '../merchants/public.ts';

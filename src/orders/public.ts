@@ -70,7 +70,7 @@ export type { MerchantOrders, OrderDetails } from './lists/merchant-orders.ts';
 export type { OrderSort, OrdersPage } from './lists/page-orders.ts';
 export { ORDER_SORTS } from './lists/page-orders.ts';
 export type { MerchantSearch, OrderOwner } from './lists/search-orders.ts';
-export { deadlineOf, waitingOf } from './waiting.ts';
+export { deadlineOf } from './waiting.ts';
 export type { SurplusReason } from './mails/buyer-texts.ts';
 export type {
   OrderMail,

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { OrderStatus, PendingOperation, SentencePart } from '../../src/domain/index.ts';
+import type { SentencePart } from '../../src/dashboard/orders/waiting.ts';
+import { merchantSentence } from '../../src/dashboard/orders/waiting.ts';
+import type { OrderStatus, PendingOperation } from '../../src/domain/index.ts';
 import { EXAMPLE_ROW } from './example-row.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { presentTimeline } from '../../src/orders/steps/timeline.ts';
-import { waitingOf } from '../../src/orders/waiting.ts';
+import { deadlineOf } from '../../src/orders/waiting.ts';
 
 const NOW = new Date('2026-11-22T10:00:00Z');
 const LATER = new Date('2026-11-23T10:12:00Z');
@@ -20,7 +22,7 @@ const text = (sentence: readonly SentencePart[]) =>
     .join('');
 
 const sentenceOf = (order: Partial<OrderRow>, isSuspended = false) =>
-  text(waitingOf({ ...EXAMPLE_ROW, ...order }, { now: NOW, isSuspended }).sentence);
+  text(merchantSentence({ ...EXAMPLE_ROW, ...order }, { now: NOW, isSuspended }));
 
 describe('the sentence of an order says what it waits for, until when, and what follows', () => {
   test.for<[string, Partial<OrderRow>, string]>([
@@ -66,6 +68,24 @@ describe('the sentence of an order says what it waits for, until when, and what 
       'under review',
       { status: 'DISPUTE_UNDER_REVIEW', disputeRespondBy: LATER },
       'Your evidence is under review. If the dispute is neither decided nor resolved by <11-23T10:12>, ₹499.5 is refunded to the buyer.',
+    ],
+    [
+      'disputed again, before evidence',
+      {
+        status: 'DISPUTE_UNDER_REVIEW',
+        operatorReview: 'reviewedWithoutEvidence',
+        disputeRespondBy: LATER,
+      },
+      'The buyer disputes this order again, and an operator decides. You can submit evidence once, or accept the dispute. Without a decision by <11-23T10:12>, ₹499.5 is refunded to the buyer.',
+    ],
+    [
+      'disputed again, with evidence',
+      {
+        status: 'DISPUTE_UNDER_REVIEW',
+        operatorReview: 'reviewedWithEvidence',
+        disputeRespondBy: LATER,
+      },
+      'Your evidence is under review, and an operator decides. Without a decision by <11-23T10:12>, ₹499.5 is refunded to the buyer.',
     ],
     [
       'completed',
@@ -143,7 +163,7 @@ test.for<[OrderStatus, PendingOperation | null]>([
   ['DISPUTE_OPEN', null],
   ['COMPLETED', null],
   ['DELIVERED', { kind: 'releasing' }],
-])('the deadline of the sentence is that of the API (%s, %o)', ([status, pendingOperation]) => {
+])('the deadline of an order is that of the API (%s, %o)', ([status, pendingOperation]) => {
   const order = {
     ...EXAMPLE_ROW,
     status,
@@ -152,9 +172,8 @@ test.for<[OrderStatus, PendingOperation | null]>([
     completesAt: status === 'DELIVERED' ? LATER : null,
     disputeRespondBy: status === 'DISPUTE_OPEN' ? LATER : null,
   };
-  const { until } = waitingOf(order, { now: NOW, isSuspended: false });
   const next = presentTimeline(order, { rows: [], earlier: null }).next;
-  expect(until?.toISOString()).toBe(pendingOperation ? undefined : next?.at);
+  expect(deadlineOf(order)?.toISOString()).toBe(pendingOperation ? undefined : next?.at);
 });
 
 test.for([
@@ -177,7 +196,7 @@ test.for([
   'the merchant reads of a capture that an order has not applied: %s, %s',
   ([status, unapplied, expected]) => {
     const order = { ...EXAMPLE_ROW, status, refundAmountPaise: null };
-    const { sentence } = waitingOf(order, { now: NOW, isSuspended: false, unapplied });
+    const sentence = merchantSentence(order, { now: NOW, isSuspended: false, unapplied });
     expect(text(sentence)).toBe(expected);
   },
 );

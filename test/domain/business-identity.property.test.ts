@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { BusinessKind } from '../../src/domain/index.ts';
+import type { BusinessKind } from '../../src/domain/business-identity.ts';
 import {
   accountNumberViolation,
   BUSINESS_KINDS,
@@ -12,7 +12,7 @@ import {
   panViolation,
   phoneViolation,
   pinCodeViolation,
-} from '../../src/domain/index.ts';
+} from '../../src/domain/business-identity.ts';
 
 const RUNS = { numRuns: 2_000 };
 const DIGITS = '0123456789';

@@ -6,7 +6,7 @@ import { AT_DEADLINE, phaseOf, WAITING } from '../../src/domain/index.ts';
 /** What the order waits for and until when, in Markdown, for the Temporal UI. */
 export function currentDetails(state: OrderState): string {
   const { status, pendingOperation, deadline, disputeCount } = state;
-  const lines = [`**${status}** · ${WAITING[phaseOf(state)].operator}`];
+  const lines = [`**${status}** · ${WAITING[phaseOf(state)]}`];
   if (deadline && !pendingOperation) {
     lines.push(
       `At **${new Date(deadline.atMs).toISOString()}** ${AT_DEADLINE[deadline.kind].operator}.`,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BUSINESS_KINDS } from '../../domain/index.ts';
+import { BUSINESS_KINDS } from '../../domain/business-identity.ts';
 import type { Application } from '../../onboarding/public.ts';
 import {
   mayEdit,

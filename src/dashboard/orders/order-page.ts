@@ -2,7 +2,7 @@ import { h } from 'preact';
 import { transitionOf } from '../../domain/index.ts';
 import type { RunningLine } from '../../ledger/public.ts';
 import type { OrderDetails, OrderRow } from '../../orders/public.ts';
-import { markErased, waitingOf } from '../../orders/public.ts';
+import { deadlineOf, markErased } from '../../orders/public.ts';
 import { refused } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
 import { orderHead } from '../view/order.ts';
@@ -93,14 +93,10 @@ function actionList(
   return h('section', { class: 'acts', 'aria-label': 'What you can do' }, copy, ...forms);
 }
 
-function sandboxTools({
-  details: { order, now, unapplied },
-  actions,
-  isSuspended,
-}: OrderPageContent) {
+function sandboxTools({ details: { order, now }, actions }: OrderPageContent) {
   const tools = actions.filter(({ isTestHelper }) => isTestHelper);
   if (tools.length === 0) return null;
-  const { until } = waitingOf(order, { now, isSuspended, unapplied });
+  const until = deadlineOf(order);
   // After as many seconds the next deadline has passed.
   const seconds = until && Math.max(1, Math.ceil((until.getTime() - now.getTime()) / 1000));
   const suggested = seconds === null ? {} : { seconds: String(seconds) };

@@ -1,14 +1,14 @@
 import { h } from 'preact';
 import type { Sql } from '../../db/client.ts';
-import type { MerchantCircumstances, SentencePart } from '../../domain/index.ts';
 import type { NoticeDeps } from '../../merchants/public.ts';
 import type { MerchantOrders, OrderRow } from '../../orders/public.ts';
-import { waitingOf } from '../../orders/public.ts';
 import { pagesOf } from '../page.ts';
 import { moment, money } from '../view/parts.ts';
 import type { MerchantViewer } from '../viewer.ts';
 import { pathOf } from '../viewer.ts';
 import type { OrderAction, OrderActionId, OrderActions } from './actions.ts';
+import type { MerchantCircumstances, SentencePart } from './waiting.ts';
+import { merchantSentence } from './waiting.ts';
 
 export const ordersPage = pagesOf<OrderPagesDeps, 'merchant'>('merchant');
 
@@ -50,8 +50,8 @@ export function allowedActions(viewer: MerchantViewer, actions: OrderAction[]): 
 }
 
 export function waitingSentence(order: OrderRow, circumstances: MerchantCircumstances) {
-  const { sentence } = waitingOf(order, circumstances);
-  return h('p', { class: 'lead' }, ...sentence.map((part) => nodeOf(part, circumstances.now)));
+  const parts = merchantSentence(order, circumstances);
+  return h('p', { class: 'lead' }, ...parts.map((part) => nodeOf(part, circumstances.now)));
 }
 
 function nodeOf(part: SentencePart, now: Date) {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
-import { BUSINESS_KINDS } from '../../domain/index.ts';
+import { BUSINESS_KINDS } from '../../domain/business-identity.ts';
 import type { Readiness } from '../../merchants/public.ts';
 import { whyNotReady } from '../../merchants/public.ts';
 import type {

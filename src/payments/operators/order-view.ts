@@ -68,8 +68,8 @@ export async function readOrderView(sql: Sql, order: OrderRow, before?: Timeline
 }
 
 function inWordsOf({ status }: OrderRow, unapplied: UnappliedCapture | null): string {
-  const { operator } = WAITING[status];
-  return unapplied === null ? operator : `${operator} But ${UNAPPLIED[unapplied]}.`;
+  const waiting = WAITING[status];
+  return unapplied === null ? waiting : `${waiting} But ${UNAPPLIED[unapplied]}.`;
 }
 
 function presentRow(row: OrderRow) {

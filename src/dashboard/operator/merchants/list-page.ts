@@ -1,6 +1,6 @@
 import { h } from 'preact';
 import { z } from 'zod';
-import { BUSINESS_KINDS } from '../../../domain/index.ts';
+import { BUSINESS_KINDS } from '../../../domain/business-identity.ts';
 import type { ListedMerchant } from '../../../onboarding/public.ts';
 import { listUnderReview, searchMerchants } from '../../../onboarding/public.ts';
 import { applicationState } from '../../view/application.ts';
