@@ -130,7 +130,7 @@ export const SERVICE_SETTINGS = {
     {
       accepts: 'a whole number from 6 to 1000000',
       description:
-        "the orders that a worker process keeps in memory, about 0.12 MB each. An order's history is read again when it has been dropped",
+        "the orders that a worker process keeps in memory, about 0.2 MB each. An order's history is read again when it has been dropped",
       byDefault: 'by the heap limit of Node: 600 for each GiB',
     },
   ),
