@@ -219,8 +219,6 @@ export default defineConfig({
   overrides: [
     ...Object.entries(ARROWS).map(([folder, mayImport]) => arrowsOf(folder, mayImport)),
     {
-    },
-    {
       files: ['dev/**', 'bench/**'],
       rules: {
         'no-restricted-imports': [
