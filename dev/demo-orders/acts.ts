@@ -1,6 +1,5 @@
 import type { Actor } from '../../src/db/actor.ts';
-import { newCommandId } from '../../src/orders/commands/command-ids.ts';
-import { writeDispute } from '../../src/orders/commands/command-queries.ts';
+import { newCommandId, writeDispute } from '../../src/orders/commands/command-queries.ts';
 import { OPERATOR_EMAILS } from '../start/demo-users.ts';
 import type { DemoDeps, DemoOrder } from './deps.ts';
 import * as money from './money.ts';

@@ -50,7 +50,7 @@ export interface CheckoutDeps {
    * @throws DomainError `INVALID_STATE`
    */
   raiseDispute(dispute: {
-    order: OrderRow;
+    orderNumber: string;
     commandId: string;
     reason: string;
     actor: Actor;

@@ -39,7 +39,8 @@ export function disputeRoute(context: CheckoutContext): Route {
       const commandId = disputeIdOf(checkout, reason);
       // The holder of the payment token is the buyer.
       const actor = { name: 'buyer', address };
-      await context.raiseDispute({ order: checkout.order, commandId, reason, actor });
+      const { orderNumber } = checkout.order;
+      await context.raiseDispute({ orderNumber, commandId, reason, actor });
     } catch (error) {
       const now = await checkoutOf(context, params.token);
       if (error instanceof DomainError && error.code === 'INVALID_STATE') {

@@ -1,4 +1,3 @@
-export { authorizeOrder, orderErrors } from './commands/authorize-order.ts';
 export { curlOfFirstOrder, curlOfPost } from './routes/curl.ts';
 export { exampleEventBody, unusualTestBody } from './routes/example-event.ts';
 export type { WebhookEvent } from './routes/webhook-events.ts';
@@ -12,7 +11,13 @@ export {
 export { disputeSchema } from './schemas.ts';
 export type { Order } from './schemas.ts';
 export { ERASED, markErased } from './erased.ts';
-export { findOrder, findOrderAnywhere, findOrderByNumber } from './lists/find-orders.ts';
+export {
+  authorizeOrder,
+  findOrder,
+  findOrderAnywhere,
+  findOrderByNumber,
+  orderErrors,
+} from './lists/find-orders.ts';
 export type {
   DisputedOften,
   DisputeEnding,
@@ -52,10 +57,10 @@ export { searchAllOrders } from './lists/search-all-orders.ts';
 export type { OverdueOrder } from './wake/wakeups.ts';
 export { findOverdueOrders } from './wake/wakeups.ts';
 export { signalOrder } from './wake/wake-order.ts';
-export { findCarriedOut, isRecorded, writeCommand } from './commands/command-queries.ts';
+export { findCarriedOut, isRecorded } from './commands/command-outcome.ts';
+export { commandIdOf, writeCommand } from './commands/command-queries.ts';
 export type { OrderRow } from './rows.ts';
 export type { DeliveryToSend, LeasedDelivery } from './steps/event-body.ts';
-export { commandIdOf } from './commands/command-ids.ts';
 export type { DeclaredCommand } from './routes/route-parts.ts';
 export { commandPath } from './routes/route-parts.ts';
 export type { AttentionList } from './lists/attention.ts';

@@ -85,8 +85,16 @@ export interface OrderWorkflows {
 }
 
 export type FoundWorkflow =
-  /** `status` is the workflow's search attribute. `hasBegun` is false while its first task waits for a worker. */
-  | { state: 'running'; status: OrderStatus | undefined; hasBegun: boolean }
+  /**
+   * `status` and `disputeCount` are the workflow's search attributes. `hasBegun` is false while its first task waits
+   * for a worker.
+   */
+  | {
+      state: 'running';
+      status: OrderStatus | undefined;
+      disputeCount: number;
+      hasBegun: boolean;
+    }
   /** `result` is undefined when the workflow was terminated or has failed. */
   | { state: 'closed'; result: OrderResult | undefined }
   | { state: 'missing' };
@@ -188,6 +196,8 @@ async function startOrder(client: Client, input: OrderInput): Promise<void> {
   });
 }
 
+const DISPUTE_COUNT = defineSearchAttributeKey('DisputeCount', 'INT');
+
 /** WorkflowExecutionStarted, WorkflowTaskScheduled and WorkflowTaskStarted. */
 const EVENTS_BEFORE_BEGIN = 3;
 
@@ -197,7 +207,8 @@ async function find(client: Client, orderNumber: string): Promise<FoundWorkflow>
     const { status, typedSearchAttributes, historyLength } = await handle.describe();
     if (status.name === 'RUNNING') {
       const hasBegun = historyLength > EVENTS_BEFORE_BEGIN;
-      return { state: 'running', status: statusOf(typedSearchAttributes), hasBegun };
+      const disputeCount = typedSearchAttributes.get(DISPUTE_COUNT) ?? 0;
+      return { state: 'running', status: statusOf(typedSearchAttributes), disputeCount, hasBegun };
     }
     const result =
       status.name === 'COMPLETED' ? ((await handle.result()) as OrderResult) : undefined;

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Command, OrderStatus } from '../../src/domain/index.ts';
-import { commandIdOf } from '../../src/orders/commands/command-ids.ts';
-import { writeCommand, writeDispute } from '../../src/orders/commands/command-queries.ts';
+import {
+  findTarget,
+  writeCommand,
+  writeDispute,
+} from '../../src/orders/commands/command-queries.ts';
 import { changeOf, writeAsLost } from '../support/differing-sides.ts';
 import { atRazorpay, CLOSING, sweep } from '../support/gateway.ts';
 import { repeated } from '../support/repeated.ts';
@@ -64,7 +67,8 @@ test('a repeat of a command whose workflow task was lost leaves the order to the
   const order = await orders.in('PAID');
   const { orderNumber } = order;
   const key = randomUUID();
-  const commandId = commandIdOf(await order.row(), 'refund', key);
+  const client = { orderNumber, commandId: { operation: 'refund', key } };
+  const { commandId } = await findTarget(service.sql, client);
   const body = { reason: 'Out of stock' };
   const origin = { actor: TEST_ACTOR, ...body };
   const command = { orderNumber, commandId, name: 'refund', body, origin, wakeAfterMs: 0 } as const;
@@ -117,9 +121,9 @@ test('a cancel succeeds even if the workflow task that wrote its last step is lo
   const cancelling = repeated(() => cancel({ 'Idempotency-Key': key }));
   await order.untilStep('CLOSING_PAYMENT');
   const cancelled = await changeOf(service, order, { type: 'sessionClosed' });
-  await writeAsLost(service, order, cancelled, {
-    commandId: commandIdOf(await order.row(), 'cancel', key),
-  });
+  const client = { orderNumber: order_number, commandId: { operation: 'cancel', key } };
+  const { commandId } = await findTarget(service.sql, client);
+  await writeAsLost(service, order, cancelled, { commandId });
   await service.deps.workflows.wake(order_number);
   await endFault();
   const answer = await cancelling;

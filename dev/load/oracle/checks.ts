@@ -30,8 +30,10 @@ const DELIVERIES = `
 const commandFaults = (fault: string, where: string) =>
   `SELECT order_number AS subject, ${fault} AS fault FROM (
     SELECT c.*, ARRAY(SELECT s.kind FROM order_steps s
-      WHERE s.order_number = c.order_number AND s.command_id = c.command_id ORDER BY s.step_number) AS steps
-    FROM known_commands c WHERE c.order_number IS NOT NULL AND NOT pg_temp.is_lost(at)) c WHERE ${where}`;
+      WHERE s.order_number = c.order_number
+        AND s.command_id = command_id_of(o.payment_token, c.operation, c.idempotency_key)
+      ORDER BY s.step_number) AS steps
+    FROM known_commands c JOIN orders o USING (order_number) WHERE NOT pg_temp.is_lost(c.at)) c WHERE ${where}`;
 
 /** The mails that steps must cause, from the table `steps` of the query. */
 const MAILS_OF_STEPS = `SELECT order_number, caused.mail FROM steps JOIN ${MAIL_CAUSES} ON caused.step = steps.kind

@@ -2,7 +2,6 @@ import postgres from 'postgres';
 import { ACTION_RULES } from '../../../src/accounts/people/permissions.ts';
 import type { Sql } from '../../../src/db/client.ts';
 import { STATUSES } from '../../../src/domain/index.ts';
-import { commandIdOf } from '../../../src/orders/commands/command-ids.ts';
 import { receivedMails } from '../../mailbox/received.ts';
 import type { Memory } from '../memory.ts';
 import type { GatewayMoney } from '../simulator.ts';
@@ -17,7 +16,7 @@ const TABLES = {
   known_orders:
     'merchant_id text, idempotency_key text, order_number text, order_numbers text[], final_status text, most_captures integer',
   known_commands:
-    'order_number text, command_id text, operation text, step text, status integer, at timestamptz',
+    'order_number text, operation text, idempotency_key text, step text, status integer, at timestamptz',
   surprises: 'subject text, fault text',
   ended_rights:
     '"right" text, ended_at timestamptz, refused integer, used integer, first_used_at timestamptz',
@@ -106,9 +105,6 @@ const VIEWS = `
 /** Makes the tables and views; they are there as long as the connection, which must be the only one. */
 export async function loadFacts(sql: Sql, known: Known): Promise<void> {
   const { service, memory, money, allowed } = known;
-  const tokens = await sql<{ orderNumber: string; paymentToken: string }[]>`
-    SELECT order_number, payment_token FROM orders`;
-  const tokenOf = new Map(tokens.map((row) => [row.orderNumber, row]));
   const { mailboxDataDir } = service;
   const facts: Facts = {
     allowed: [{ alerts: allowed.alerts === true, isOpen: allowed.isOpen === true }],
@@ -123,13 +119,9 @@ export async function loadFacts(sql: Sql, known: Known): Promise<void> {
     known_orders: memory.orders.map(({ orderNumbers, ...order }) => {
       return { ...order, orderNumber: [...orderNumbers][0], orderNumbers: [...orderNumbers] };
     }),
-    known_commands: memory.orders.flatMap(({ orderNumbers, commands }) => {
-      const row = tokenOf.get([...orderNumbers][0] ?? '');
-      return commands.flatMap(({ operation, idempotencyKey, atMs, ...command }) => {
-        const commandId = row && commandIdOf(row, operation, idempotencyKey);
-        return { ...command, operation, commandId, orderNumber: row?.orderNumber, at: at(atMs) };
-      });
-    }),
+    known_commands: memory.orders.flatMap(({ orderNumbers: [orderNumber], commands }) =>
+      commands.map(({ atMs, ...command }) => ({ ...command, orderNumber, at: at(atMs) })),
+    ),
     surprises: memory.surprises,
     ended_rights: memory.endedRights.map(({ endedAtMs, firstUsedAtMs, ...ended }) => {
       return { ...ended, endedAt: at(endedAtMs), firstUsedAt: at(firstUsedAtMs ?? endedAtMs) };

@@ -158,8 +158,9 @@ export function createOrderActions(
     carryOut: async (action, { order, values, idempotencyKey, ...by }) => {
       const command = commandOf(action);
       const { body } = parsed(action, { values, idempotencyKey });
-      const commandId = commandIdOf(order, command.action, idempotencyKey);
-      const carryOut = () => command.carryOut({ order, commandId, ...by }, body);
+      const { orderNumber } = order;
+      const commandId = commandIdOf(command.action, idempotencyKey);
+      const carryOut = () => command.carryOut({ orderNumber, commandId, ...by }, body);
       await (command.waitsForGateway
         ? gatewaySlots[order.environment].run(order.merchantId, carryOut)
         : carryOut());

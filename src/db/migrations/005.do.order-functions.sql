@@ -75,8 +75,17 @@ CREATE FUNCTION waiting_answer_of(o orders, p_answers jsonb) RETURNS jsonb LANGU
   ORDER BY c.received_at, c.command_id LIMIT 1
 $$;
 
+-- The id of a client's command: the same for a repeat with the same Idempotency-Key. Temporal stores it, and a key may
+-- contain personal data, such as a buyer's address. So it is a hash with the order's payment token, which Temporal never
+-- receives: who has the id cannot find the key by trying. p_operation tells commands of different routes apart.
+CREATE FUNCTION command_id_of(p_payment_token text, p_operation text, p_key text) RETURNS text
+LANGUAGE sql STABLE AS $$
+  SELECT 'cmd_' || encode(sha256(convert_to(
+    p_payment_token || ':' || p_operation || ':' || p_key, 'UTF8')), 'hex')
+$$;
+
 -- Writes the outcome of a command that waits. The service's login may change nothing else of a command, so
--- this runs with the privileges of the table's owner. Returns whether the command has a row.
+-- this runs with the privileges of the table's owner. Returns whether the command has ended so, now or before.
 CREATE FUNCTION end_command(
   p_order_number text, p_command_id text, p_state command_state,
   p_try_number integer DEFAULT NULL -- null: the latest, the only one that can wait
@@ -85,11 +94,9 @@ BEGIN
   UPDATE order_commands SET state = p_state
   WHERE order_number = p_order_number AND command_id = p_command_id
     AND try_number = coalesce(p_try_number, try_number) AND state = 'WAITING';
-  IF FOUND THEN
-    RETURN true;
-  END IF;
-  RETURN EXISTS (SELECT FROM order_commands
-    WHERE order_number = p_order_number AND command_id = p_command_id AND state <> 'REFUSED');
+  RETURN FOUND OR EXISTS (SELECT FROM order_commands
+    WHERE order_number = p_order_number AND command_id = p_command_id
+      AND try_number = coalesce(p_try_number, try_number) AND state = p_state);
 END $$;
 REVOKE EXECUTE ON FUNCTION end_command(text, text, command_state, integer) FROM PUBLIC;
 

@@ -131,7 +131,7 @@ export async function composeApi(resources: Resources) {
     ...eventRoutes({ sql, retries: createDeliveryRetries(temporal) }),
     statementRoute(sql),
     ...paymentSessionRoutes({ ...sessions, gatewaySlots }),
-    ...helpers.map((helper) => commandRoute({ sql, gatewaySlots }, helper)),
+    ...helpers.map((helper) => commandRoute({ gatewaySlots }, helper)),
     failAfterWorkRoute(sql),
     ...ofBuyers,
     ...callbackRoutes({ sql, workflows, gateways, log, callbackTimeoutMs }, adapters),

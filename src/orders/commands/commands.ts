@@ -1,18 +1,16 @@
 import type { OrderMessageName } from '../../contracts/order-workflow.ts';
+import type { CommandRef } from './command-queries.ts';
 import type { CreateOrderDeps, CreateOrderRequest } from './create-order.ts';
 import { createOrder } from './create-order.ts';
-import { createDoneCommands } from './done-commands.ts';
-import type { OrderRow } from '../rows.ts';
 import type { DisputeCommand, OrderCommand, SendDeps } from './send-command.ts';
 import { findRepeated, raiseDispute, sendCommand } from './send-command.ts';
 
-export type OrderDeps = CreateOrderDeps & Omit<SendDeps, 'doneCommands'>;
+export type OrderDeps = CreateOrderDeps & SendDeps;
 
 /** The commands on orders, bound to their dependencies. Each is idempotent. */
 export type OrderCommands = ReturnType<typeof createOrderCommands>;
 
-export function createOrderCommands(given: OrderDeps) {
-  const deps = { ...given, doneCommands: createDoneCommands(given) };
+export function createOrderCommands(deps: OrderDeps) {
   return {
     create: (request: CreateOrderRequest) => createOrder(deps, request),
     send: <Name extends OrderMessageName>(command: OrderCommand<Name>) =>
@@ -22,7 +20,6 @@ export function createOrderCommands(given: OrderDeps) {
      * Returns the result of a command that was carried out before. Call it before work that a repeat must not do
      * again, such as a payment.
      */
-    findRepeated: ({ orderNumber }: OrderRow, commandId: string) =>
-      findRepeated(deps, orderNumber, commandId, {}),
+    findRepeated: (command: CommandRef) => findRepeated(deps, command, {}),
   };
 }

@@ -4,9 +4,9 @@ import type { Alongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import type { OrderCommands } from './commands.ts';
-import { isRecorded } from './command-queries.ts';
+import { isRecorded } from './command-outcome.ts';
+import { newCommandId } from './command-queries.ts';
 import { findOrderAnywhere } from '../lists/find-orders.ts';
-import { newCommandId } from './command-ids.ts';
 import type { OrderRow } from '../rows.ts';
 import type { Order } from '../schemas.ts';
 import type { WakeDeps } from '../wake/wake-order.ts';
@@ -29,17 +29,15 @@ export interface OperatorDeps {
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function raiseDisputeForBuyer(
-  { sql, commands, actor }: OperatorDeps,
+  { commands, actor }: Pick<OperatorDeps, 'commands' | 'actor'>,
   orderNumber: string,
   reason: string,
   mostPerDay?: number,
 ): Promise<Order> {
   const dispute = parseReason(disputeSchema, reason);
-  const order = await findOrderAnywhere(sql, orderNumber);
-  const commandId = newCommandId();
   const result = await commands.raiseDispute({
-    order,
-    commandId,
+    orderNumber,
+    commandId: newCommandId(),
     reason: dispute.reason,
     actor,
     isForBuyer: true,
@@ -61,17 +59,17 @@ export interface DisputeDecision {
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function decideDispute(
-  { sql, commands, actor, commandId = newCommandId(), alongside }: OperatorDeps,
+  { commands, actor, commandId = newCommandId(), alongside }: OperatorDeps,
   orderNumber: string,
   decision: DisputeDecision,
 ): Promise<Order> {
   const { winner } = decision;
   const { reason } = parseReason(decisionSchema, decision.reason);
-  const order = await findOrderAnywhere(sql, orderNumber);
   const result = await commands.send({
-    order,
+    orderNumber,
+    commandId,
     name: 'decide',
-    message: { commandId, for: winner },
+    message: { for: winner },
     body: { reason, for: winner },
     actor,
     alongside,
@@ -116,9 +114,10 @@ export async function refundForMerchant(
     await assertMerchantCannotRefund(sql, order);
   }
   const result = await commands.send({
-    order,
+    orderNumber,
+    commandId,
     name: 'refund',
-    message: { commandId },
+    message: {},
     body: { reason },
     actor,
     alongside,

@@ -1,20 +1,15 @@
-import type { OrderMessageName } from '../../contracts/order-workflow.ts';
+import type { OrderMessageName, OrderMessages } from '../../contracts/order-workflow.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Alongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
-import { DomainError, isFinal, refusalOf, transitionOf } from '../../domain/index.ts';
+import type { CommandType } from '../../domain/index.ts';
+import { DomainError, isFinal, REFUSALS, refusalOf, transitionOf } from '../../domain/index.ts';
 import { DISPUTE_LIMITS, findDisputeLimit } from '../steps/disputes.ts';
 import { findOrderByNumber } from '../lists/find-orders.ts';
 import type { PresentOrder } from '../presenter.ts';
-import type { CommandMessage, UpdateDeps } from './update-order.ts';
-import { updateOrder } from './update-order.ts';
-import {
-  findCarriedOut,
-  isMismatch,
-  writeCommand,
-  writeDispute,
-  writeRefusedDispute,
-} from './command-queries.ts';
+import { findCarriedOut, finishCommand, isMismatch, refuseCommand } from './command-outcome.ts';
+import type { CommandRef, CommandTarget, ReplayState } from './command-queries.ts';
+import { findTarget, writeCommand, writeDispute, writeRefusedDispute } from './command-queries.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
 import { differenceOf } from '../wake/compare-orders.ts';
 import type { WakeDeps } from '../wake/wake-order.ts';
@@ -26,17 +21,15 @@ export interface SweepDuration {
   sweepAfterMs: number;
 }
 
-export interface SendDeps extends UpdateDeps {
+export interface SendDeps extends WakeDeps {
   durations: SweepDuration;
   present: PresentOrder;
 }
 
 /** A message for the order's workflow, with the data that only the database stores. */
-export interface OrderCommand<Name extends OrderMessageName> extends Pick<
-  CommandMessage<Name>,
-  'name' | 'message'
-> {
-  order: OrderRow;
+export interface OrderCommand<Name extends OrderMessageName> extends CommandTarget {
+  name: Name;
+  message: Omit<OrderMessages[Name], 'commandId'>;
   /** The client's texts and numbers, which Temporal must not receive. */
   body?: CommandBody;
   actor: Actor;
@@ -44,9 +37,7 @@ export interface OrderCommand<Name extends OrderMessageName> extends Pick<
 }
 
 /** A dispute by the buyer, by a sandbox helper, or by an operator for the buyer. */
-export interface DisputeCommand {
-  order: OrderRow;
-  commandId: string;
+export interface DisputeCommand extends CommandTarget {
   reason: string;
   actor: Actor;
   /** True if an operator raises it for the buyer. */
@@ -56,66 +47,81 @@ export interface DisputeCommand {
 }
 
 /** The result of a command, whether it was carried out now or before. */
-export interface CommandResult {
+export interface CommandResult extends ReplayState {
   order: Order;
-  /** True if the command is a repeat. */
-  replayed: boolean;
-  /** True if the command was first sent with another body. That body was used. */
-  mismatch: boolean;
 }
 
 /** The recorded reason of commands that take none, such as the acceptance of a dispute. */
 export const DEFAULT_REASON = 'Asked for by the merchant';
 
-/** Records the command, then sends its message to the order's workflow, unless it is a repeat. */
+/**
+ * Records the command, then sends its message to the order's workflow, unless it is a repeat.
+ *
+ * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`, `INVALID_STATE`
+ */
 export async function sendCommand<Name extends OrderMessageName>(
   deps: SendDeps,
-  { order, name, message, body = {}, actor, alongside }: OrderCommand<Name>,
+  { name, message, body = {}, actor, alongside, ...target }: OrderCommand<Name>,
 ): Promise<CommandResult> {
-  const { sql, durations } = deps;
+  const { sql, durations, present } = deps;
+  const { orderNumber } = target;
   const wakeAfterMs = durations.sweepAfterMs;
-  const { orderNumber } = order;
-  const { commandId } = message;
-  const reason = String(body['reason'] ?? DEFAULT_REASON);
-  const origin = { actor, reason };
-  const command = { orderNumber, commandId, name, body, origin, wakeAfterMs, alongside };
-  const { tryNumber, replayed, mismatch } = await writeCommand(sql, command);
+  const origin = { actor, reason: String(body['reason'] ?? DEFAULT_REASON) };
+  const written = await writeCommand(sql, {
+    ...target,
+    name,
+    body,
+    origin,
+    wakeAfterMs,
+    alongside,
+  });
+  const { commandId, tryNumber, replayed, mismatch } = written;
   const before = replayed && (await findCarriedOut(sql, { orderNumber, commandId }));
-  const after = before || (await updateOrder(deps, { orderNumber, name, message, tryNumber }));
-  return { order: deps.present(after), replayed, mismatch };
-}
-
-/** Records a dispute, then sends it to the order's workflow. A recorded dispute is valid. */
-export async function raiseDispute(
-  deps: SendDeps,
-  { order: { orderNumber }, ...given }: DisputeCommand,
-): Promise<CommandResult> {
-  const { commandId, reason } = given;
-  const dispute = { ...given, wakeAfterMs: deps.durations.sweepAfterMs };
-  const written = await writeDispute(deps.sql, orderNumber, dispute);
-  if (!written) {
-    const repeated = await findRepeated(deps, orderNumber, commandId, { reason });
-    if (repeated) return repeated;
-    await wakeIfDifferent(deps, orderNumber);
-    await writeRefusedDispute(deps.sql, orderNumber, dispute);
-    throw await disputeRefusal(deps.sql, orderNumber, dispute);
-  }
-  const { receivedAt, tryNumber, ...replay } = written;
-  const message = { commandId, receivedAtMs: receivedAt.getTime() };
-  const after = await updateOrder(deps, { orderNumber, name: 'dispute', message, tryNumber });
-  return { order: deps.present(after), ...replay };
+  const after =
+    before || (await updateOrder(deps, { orderNumber, commandId, tryNumber, name, message }));
+  return { order: present(after), replayed, mismatch };
 }
 
 /**
- * Wakes an order whose row and workflow differ, instead of refusing by the row: a restored database may lack steps that
- * the workflow has, such as the payment, or this dispute.
+ * Records a dispute, then sends it to the order's workflow. A recorded dispute is valid.
  *
- * @throws Error if they differ; a repeat of the dispute finds them equal
+ * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`, `INVALID_STATE`
  */
-async function wakeIfDifferent(deps: WakeDeps, orderNumber: string): Promise<void> {
+export async function raiseDispute(deps: SendDeps, given: DisputeCommand): Promise<CommandResult> {
+  const { orderNumber } = given;
+  const { sweepAfterMs: wakeAfterMs } = deps.durations;
+  const written = await writeDispute(deps.sql, orderNumber, { ...given, wakeAfterMs });
+  if (!written) return repeatOrRefuse(deps, given);
+  const { commandId, receivedAt, tryNumber, ...replay } = written;
+  const message = { receivedAtMs: receivedAt.getTime() };
+  const dispute = { orderNumber, commandId, tryNumber, name: 'dispute', message } as const;
+  return { order: deps.present(await updateOrder(deps, dispute)), ...replay };
+}
+
+/** A dispute that the order's row does not take. */
+async function repeatOrRefuse(deps: SendDeps, given: DisputeCommand): Promise<CommandResult> {
+  const { orderNumber, reason } = given;
+  const { commandId } = await findTarget(deps.sql, given);
+  const ref = { orderNumber, commandId };
+  const repeated = await findRepeated(deps, ref, { reason });
+  if (repeated) return repeated;
+  await wakeIfBehind(deps, orderNumber);
+  await writeRefusedDispute(deps.sql, ref, given);
+  throw await disputeRefusal(deps.sql, given);
+}
+
+/**
+ * Wakes an order whose row may lack steps that its workflow has, such as the payment, or this dispute, instead of
+ * refusing by the row: the database may have been restored.
+ *
+ * @throws Error if row and workflow differ; a repeat of the dispute finds them equal
+ */
+async function wakeIfBehind(deps: WakeDeps, orderNumber: string): Promise<void> {
   const difference = await differenceOf(deps, orderNumber);
   // A final row lacks nothing: its workflow shows the status a moment later.
   if (!difference || !('status' in difference) || isFinal(difference.status)) return;
+  // So it is with a dispute that the workflow does not have yet.
+  if (difference.kind === 'status' && difference.hasNewDispute) return;
   await wakeOrder(deps, orderNumber);
   throw new Error('The row and the workflow of the order differed: the order was woken');
 }
@@ -123,8 +129,7 @@ async function wakeIfDifferent(deps: WakeDeps, orderNumber: string): Promise<voi
 /** The refusal of a dispute: the order cannot take it now, or its actor cannot raise it. */
 async function disputeRefusal(
   sql: Sql,
-  orderNumber: string,
-  { isForBuyer = false, mostPerDay }: Pick<DisputeCommand, 'isForBuyer' | 'mostPerDay'>,
+  { orderNumber, isForBuyer = false, mostPerDay }: DisputeCommand,
 ): Promise<DomainError> {
   const order = await findOrderByNumber(sql, orderNumber);
   if (!transitionOf(order, 'dispute')) return refusalOf(order, 'dispute');
@@ -137,13 +142,84 @@ async function disputeRefusal(
 
 /** @returns undefined if this command was not carried out before */
 export async function findRepeated(
-  { sql, present }: { sql: Sql; present: PresentOrder },
-  orderNumber: string,
-  commandId: string,
+  { sql, present }: Pick<SendDeps, 'sql' | 'present'>,
+  ref: CommandRef,
   body: CommandBody,
 ): Promise<CommandResult | undefined> {
-  const order = await findCarriedOut(sql, { orderNumber, commandId });
+  const order = await findCarriedOut(sql, ref);
   if (!order) return undefined;
-  const mismatch = await isMismatch(sql, { orderNumber, commandId }, body);
-  return { order: present(order), replayed: true, mismatch };
+  return { order: present(order), replayed: true, mismatch: await isMismatch(sql, ref, body) };
+}
+
+interface RecordedMessage<Name extends OrderMessageName> extends CommandRef {
+  name: Name;
+  message: Omit<OrderMessages[Name], 'commandId'>;
+  /** How often the command was refused before. */
+  tryNumber: number;
+}
+
+/**
+ * Sends a recorded command to the order's workflow as an Update. If the workflow is missing, or refuses a command
+ * that the row allows, it wakes the order and sends the Update again, because row and workflow may differ.
+ *
+ * @returns the order after the command
+ * @throws DomainError the refusal, after the command's row was marked as refused
+ * @throws Error any other failure: the command may still be carried out
+ */
+async function updateOrder<Name extends OrderMessageName>(
+  deps: SendDeps,
+  command: RecordedMessage<Name>,
+): Promise<OrderRow> {
+  const { sql } = deps;
+  const { orderNumber, commandId, name, tryNumber } = command;
+  const ref = { orderNumber, commandId };
+  let failure: unknown;
+  try {
+    // A workflow that has ended had a final status, in which every command is refused.
+    if ((await sendUpdate(deps, command)) === 'gone') {
+      failure = new DomainError('INVALID_STATE', REFUSALS[commandOf(name)]);
+    }
+  } catch (error) {
+    failure = error;
+  }
+  // After a failure, too, the step may be recorded: the workflow task that recorded it was lost. The line in
+  // order_wakeups then stays, because the workflow may lack the step.
+  const find = failure === undefined ? finishCommand : findCarriedOut;
+  const after = await find(sql, ref);
+  if (after) return after;
+  // Only a refusal is final. After any other failure the command may still be carried out.
+  if (failure instanceof DomainError && !(await refuseCommand(sql, { ...ref, tryNumber }))) {
+    const carriedOut = await findCarriedOut(sql, ref);
+    if (carriedOut) return carriedOut;
+  }
+  throw failure ?? new Error(`${name} was carried out, but its step is not recorded`);
+}
+
+/** @returns `gone` when the order is final and no workflow runs */
+async function sendUpdate<Name extends OrderMessageName>(
+  deps: SendDeps,
+  { orderNumber, commandId, tryNumber, name, message }: RecordedMessage<Name>,
+): Promise<'done' | 'gone'> {
+  // For an Update with the same id, Temporal returns the first result, so a try after a refusal has another id.
+  const updateId = tryNumber === 0 ? commandId : `${commandId}:${tryNumber}`;
+  const sent = { ...message, commandId } as OrderMessages[Name] & { commandId: string };
+  const update = (id: string) => deps.workflows.update(orderNumber, name, sent, id);
+  try {
+    if ((await update(updateId)) === 'done') return 'done';
+    if ((await wakeOrder(deps, orderNumber)) === 'final') return 'gone';
+    return await update(updateId);
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== 'INVALID_STATE') throw error;
+    const order = await findOrderByNumber(deps.sql, orderNumber);
+    // The row may have a later step than the workflow had when it refused.
+    if (!transitionOf(order, commandOf(name))) throw refusalOf(order, commandOf(name));
+    await wakeOrder(deps, orderNumber);
+    return update(`${updateId}:woken`);
+  }
+}
+
+/** The command type that belongs to a message, to find its refusal in the domain. */
+function commandOf(name: OrderMessageName): CommandType {
+  if (name === 'decide') return 'decideForBuyer';
+  return name === 'settle' ? 'settleRefunded' : name;
 }

@@ -1,6 +1,8 @@
 import type { Sql } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
+import { addRequestFields } from '../../http/request-context.ts';
+import { errorOf } from '../../http/responses/errors.ts';
 import type { OrderRow } from '../rows.ts';
 
 export type FoundOrder = Pick<OrderRow, (typeof FOUND_COLUMNS)[number]>;
@@ -43,6 +45,26 @@ export async function findOrder(
 ): Promise<OrderRow | undefined> {
   const row = await findRow(sql, orderNumber);
   return row?.environment === environment ? row : undefined;
+}
+
+export const orderErrors = ['ORDER_NOT_FOUND', 'ORDER_NOT_YOURS'] as const;
+
+/**
+ * Finds an order of the merchant in the given environment.
+ *
+ * @throws DomainError `ORDER_NOT_FOUND`, or `ORDER_NOT_YOURS` for another merchant's order
+ */
+export async function authorizeOrder(
+  sql: Sql,
+  merchantId: string,
+  environment: Environment,
+  orderNumber: string,
+): Promise<OrderRow> {
+  const order = await findOrder(sql, environment, orderNumber);
+  if (!order) throw new DomainError('ORDER_NOT_FOUND', `Order not found: ${orderNumber}`);
+  addRequestFields({ orderNumber });
+  if (order.merchantId !== merchantId) throw errorOf('ORDER_NOT_YOURS');
+  return order;
 }
 
 async function findRow(sql: Sql, orderNumber: string): Promise<OrderRow | undefined> {

@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/index.ts';
-import type { HelperDeps } from '../commands/helper-command.ts';
-import { runHelper } from '../commands/helper-command.ts';
+import type { HelperDeps } from '../commands/sandbox-helpers.ts';
+import { runHelper } from '../commands/sandbox-helpers.ts';
 import type { OrderRow } from '../rows.ts';
 import { chargebackSchema } from '../schemas.ts';
 import type { DeclaredCommand } from './route-parts.ts';
@@ -48,8 +48,8 @@ function latePaymentHelper(deps: BankHelperDeps): DeclaredCommand {
       'The order must have had a payment session.',
     done: 'Order paid late',
     body: undefined,
-    carryOut: ({ order, commandId, actor }) =>
-      runHelper(deps, { order, commandId, name: 'latePayment', body: {}, actor }, () => {
+    carryOut: (given) =>
+      runHelper(deps, { ...given, name: 'latePayment', body: {} }, (order) => {
         const fits = order.status === 'CANCELLED';
         assertFits(fits, 'Cannot pay late; order must be in CANCELLED status');
         return deps.payLate(order);
@@ -66,8 +66,8 @@ function secondPaymentHelper(deps: BankHelperDeps): DeclaredCommand {
     description: 'The second payment is refunded in full, and the order keeps its status.',
     done: 'Order paid a second time',
     body: undefined,
-    carryOut: ({ order, commandId, actor }) =>
-      runHelper(deps, { order, commandId, name: 'secondPayment', body: {}, actor }, () => {
+    carryOut: (given) =>
+      runHelper(deps, { ...given, name: 'secondPayment', body: {} }, (order) => {
         const fits = order.gatewayPaymentId !== null;
         assertFits(fits, 'Cannot pay a second time; order must have been paid');
         return deps.payLate(order);
@@ -86,8 +86,8 @@ function chargebackHelper(deps: BankHelperDeps): DeclaredCommand {
       'bank takes it. While it is open, no money of the payment moves. The timeline has it; no webhook tells of it.',
     done: 'Payment charged back',
     body: chargebackSchema,
-    carryOut: ({ order, commandId, actor }, { outcome }) =>
-      runHelper(deps, { order, commandId, name: 'chargeback', body: { outcome }, actor }, () => {
+    carryOut: (given, { outcome }) =>
+      runHelper(deps, { ...given, name: 'chargeback', body: { outcome } }, (order) => {
         const fits = order.gatewayPaymentId !== null;
         assertFits(fits, 'Cannot charge back; order must have been paid');
         return deps.chargeBack(order, outcome);
@@ -106,8 +106,8 @@ function failRefundHelper(deps: BankHelperDeps): DeclaredCommand {
       'then. The order stays REFUNDED, and no second event is sent.',
     done: 'Refund failed',
     body: undefined,
-    carryOut: ({ order, commandId, actor }) =>
-      runHelper(deps, { order, commandId, name: 'failRefund', body: {}, actor }, () => {
+    carryOut: (given) =>
+      runHelper(deps, { ...given, name: 'failRefund', body: {} }, (order) => {
         const fits = order.status === 'REFUNDED' && order.refundProcessedAt !== null;
         assertFits(
           fits,

@@ -96,8 +96,8 @@ export function merchantCommands(commands: OrderCommands): DeclaredCommand[] {
     declareCommand({
       ...merchantRoute,
       ...declared,
-      carryOut: ({ commandId, ...given }, body) =>
-        commands.send({ ...given, name, message: { commandId }, body: textsOf(body) }),
+      carryOut: (given, body) =>
+        commands.send({ ...given, name, message: {}, body: textsOf(body) }),
     }),
   );
 }

@@ -13,12 +13,12 @@ import {
   replayHeadersOf,
   replayMessage,
 } from '../../http/input/idempotency-key.ts';
-import { authorizeOrder, orderErrors } from '../commands/authorize-order.ts';
+import type { CommandTarget } from '../commands/command-queries.ts';
+import { commandIdOf } from '../commands/command-queries.ts';
 import type { OrderCommands } from '../commands/commands.ts';
+import { orderErrors } from '../lists/find-orders.ts';
 import { EXAMPLE_ORDERS } from './examples.ts';
 import type { PresentOrder } from '../presenter.ts';
-import { commandIdOf } from '../commands/command-ids.ts';
-import type { OrderRow } from '../rows.ts';
 import { orderSchema } from '../schemas.ts';
 import type { CommandResult } from '../commands/send-command.ts';
 
@@ -63,9 +63,7 @@ interface CommandDeclaration<Body extends z.ZodType | undefined> {
   carryOut(given: GivenCommand, body: BodyOf<Body>): Promise<CommandResult>;
 }
 
-export interface GivenCommand {
-  order: OrderRow;
-  commandId: string;
+export interface GivenCommand extends CommandTarget {
   actor: Actor;
   alongside?: Alongside | undefined;
 }
@@ -86,7 +84,7 @@ export const commandPath = ({ below = '', action }: DeclaredCommand, order = '{i
 
 /** The route of a command on an existing order. A client may repeat it with the same Idempotency-Key. */
 export function commandRoute(
-  { sql, gatewaySlots }: Pick<OrderRouteDeps, 'sql' | 'gatewaySlots'>,
+  { gatewaySlots }: Pick<OrderRouteDeps, 'gatewaySlots'>,
   { waitsForGateway, ...command }: DeclaredCommand,
 ): Route {
   const { below: _, action, done, carryOut, errors = [], ...declared } = command;
@@ -100,10 +98,13 @@ export function commandRoute(
     responses: { 200: { ...orderResponse, headers: replayHeaders } },
     errors: [...orderErrors, 'INVALID_STATE', ...errors],
   }).handledBy(async ({ params, headers, merchant, environment, body, clientIp: address }) => {
-    const order = await authorizeOrder(sql, merchant.id, environment, params.id);
-    const commandId = commandIdOf(order, action, headers['Idempotency-Key']);
-    const actor = { name: `key:${merchant.apiKey}`, address };
-    const result = await carryOut({ order, commandId, actor }, body);
+    const given = {
+      orderNumber: params.id,
+      owner: { merchantId: merchant.id, environment },
+      commandId: commandIdOf(action, headers['Idempotency-Key']),
+      actor: { name: `key:${merchant.apiKey}`, address },
+    };
+    const result = await carryOut(given, body);
     const message = replayMessage(done, 'result', result);
     return { status: 200, body: success(message, result.order), headers: replayHeadersOf(result) };
   });

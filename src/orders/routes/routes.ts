@@ -7,7 +7,7 @@ import { envelopeOf, success } from '../../http/responses/envelope.ts';
 import { cursorInQuery, cursorOf, INVALID_CURSOR } from '../../http/input/cursor.ts';
 import { errorOf, ValidationError } from '../../http/responses/errors.ts';
 import { findOrigins } from '../../merchants/public.ts';
-import { findOrder } from '../lists/find-orders.ts';
+import { authorizeOrder, findOrder, orderErrors } from '../lists/find-orders.ts';
 import type { OrderFilter } from '../lists/list-orders.ts';
 import {
   keyHeaders,
@@ -18,7 +18,6 @@ import {
 import { merchantCommands } from './command-routes.ts';
 import { isKeyKnown } from '../commands/insert-order.ts';
 import { listOrders } from '../lists/list-orders.ts';
-import { authorizeOrder, orderErrors } from '../commands/authorize-order.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
 import { commandRoute, merchantRoute, orderResponse, orderParams } from './route-parts.ts';
 import { createOrderSchema, filterOf, listOrdersSchema, orderSchema } from '../schemas.ts';

@@ -1,6 +1,7 @@
 import type { PaymentRef } from '../../contracts/ids.ts';
-import type { AdvanceDeps } from '../commands/advance-order.ts';
-import { advanceOrder } from '../commands/advance-order.ts';
+import { findTarget } from '../commands/command-queries.ts';
+import type { AdvanceDeps } from '../commands/sandbox-helpers.ts';
+import { advanceOrder } from '../commands/sandbox-helpers.ts';
 import type { DeclaredCommand } from './route-parts.ts';
 import { declareCommand } from './route-parts.ts';
 import type { OrderRow } from '../rows.ts';
@@ -38,14 +39,8 @@ export function testHelpers(deps: TestHelperDeps): DeclaredCommand[] {
       description: `The order stays ACCEPTED; PAYMENT_FAILED is sent. ${MOVES}`,
       done: 'Payment failed',
       body: undefined,
-      carryOut: ({ order, commandId, actor }) =>
-        commands.send({
-          order,
-          name: 'failPayment',
-          message: { commandId },
-          body: { reason: DECLINED },
-          actor,
-        }),
+      carryOut: (given) =>
+        commands.send({ ...given, name: 'failPayment', message: {}, body: { reason: DECLINED } }),
     }),
     declareCommand({
       ...helper,
@@ -63,7 +58,7 @@ export function testHelpers(deps: TestHelperDeps): DeclaredCommand[] {
   ];
 }
 
-function payHelper({ commands, pay }: Pick<TestHelperDeps, 'commands' | 'pay'>): DeclaredCommand {
+function payHelper({ sql, commands, pay }: TestHelperDeps): DeclaredCommand {
   return declareCommand({
     ...helper,
     action: 'pay',
@@ -74,14 +69,13 @@ function payHelper({ commands, pay }: Pick<TestHelperDeps, 'commands' | 'pay'>):
     waitsForGateway: true,
     done: 'Order paid',
     body: undefined,
-    carryOut: async ({ order, commandId, actor }) =>
-      (await commands.findRepeated(order, commandId)) ??
-      commands.send({
-        order,
-        name: 'pay',
-        message: { commandId, ...(await pay(order, commandId)) },
-        actor,
-      }),
+    carryOut: async (given) => {
+      const { order, commandId } = await findTarget(sql, given);
+      const repeated = await commands.findRepeated({ ...order, commandId });
+      if (repeated) return repeated;
+      const message = await pay(order, commandId);
+      return commands.send({ ...given, commandId, name: 'pay', message });
+    },
   });
 }
 
@@ -111,13 +105,12 @@ function decideHelper({ commands }: Pick<TestHelperDeps, 'commands'>): DeclaredC
       'refunded, until then `refund.processed_at` is null.',
     done: 'Dispute decided',
     body: decideSchema,
-    carryOut: ({ order, commandId, actor }, { for: winner }) =>
+    carryOut: (given, { for: winner }) =>
       commands.send({
-        order,
+        ...given,
         name: 'decide',
-        message: { commandId, for: winner },
+        message: { for: winner },
         body: { reason: DECIDED, for: winner },
-        actor,
       }),
   });
 }

@@ -23,7 +23,8 @@ type OrderStatusRow = Pick<OrderRow, 'orderNumber' | 'status'>;
 /** How an order's row and workflow differ. `closed`: the workflow has ended or was terminated. */
 export type Difference = { orderNumber: string } & (
   | { kind: 'missing' | 'closed'; status: OrderStatus }
-  | { kind: 'status'; status: OrderStatus }
+  /** `hasNewDispute`: the row has a dispute that the workflow does not have yet. */
+  | { kind: 'status'; status: OrderStatus; hasNewDispute: boolean }
   | { kind: 'no_row' }
 );
 
@@ -172,15 +173,18 @@ export async function differenceOf(
   orderNumber: string,
 ): Promise<Difference | undefined> {
   const found = await workflows.find(orderNumber);
-  const [row] = await sql<{ status: OrderStatus; isBeginning: boolean }[]>`
-    SELECT o.status, EXISTS (SELECT FROM order_wakeups w
+  const [row] = await sql<{ status: OrderStatus; disputeCount: number; isBeginning: boolean }[]>`
+    SELECT o.status, o.dispute_count, EXISTS (SELECT FROM order_wakeups w
       WHERE w.order_number = o.order_number AND w.cause = 'creation' AND w.written_at
         > service_now() - ${STARTED_WITHIN_MINUTES} * interval '1 minute') AS is_beginning
     FROM orders o WHERE o.order_number = ${orderNumber}`;
   if (found.state === 'running') {
     if (!row) return { orderNumber, kind: 'no_row' };
     const { status } = row;
-    return found.status === status ? undefined : { orderNumber, kind: 'status', status };
+    const hasNewDispute = row.disputeCount > found.disputeCount;
+    return found.status === status
+      ? undefined
+      : { orderNumber, kind: 'status', status, hasNewDispute };
   }
   if (!row || row.isBeginning || isFinal(row.status)) return undefined;
   return { orderNumber, kind: found.state, status: row.status };

@@ -1,0 +1,72 @@
+import type { Sql } from '../../db/client.ts';
+import type { CommandBody, OrderRow } from '../rows.ts';
+import type { CommandRef } from './command-queries.ts';
+
+/** @returns true if the command was recorded before, and not refused */
+export async function isRecorded(
+  sql: Sql,
+  { orderNumber, commandId }: CommandRef,
+): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM order_commands
+    WHERE order_number = ${orderNumber} AND command_id = ${commandId} AND state <> 'REFUSED'`;
+  return rows.length > 0;
+}
+
+/** @returns true if this command was recorded with another body; false once the bodies are erased */
+export async function isMismatch(
+  sql: Sql,
+  { orderNumber, commandId }: CommandRef,
+  body: CommandBody,
+): Promise<boolean> {
+  const rows = await sql`
+    SELECT FROM order_commands JOIN orders USING (order_number)
+    WHERE order_number = ${orderNumber} AND command_id = ${commandId} AND state <> 'REFUSED'
+      AND body <> ${sql.json(body)} AND erased_at IS NULL`;
+  return rows.length > 0;
+}
+
+/**
+ * Marks a command as refused, and clears its waiting dispute.
+ *
+ * @returns false if the command was carried out meanwhile, by an equal request
+ */
+export async function refuseCommand(
+  sql: Sql,
+  { orderNumber, commandId, tryNumber }: CommandRef & { tryNumber: number },
+): Promise<boolean> {
+  const [row] = await sql<[{ isRefused: boolean }]>`
+    WITH released AS (
+      UPDATE orders SET waiting_dispute_id = NULL, waiting_dispute_received_at = NULL
+      WHERE order_number = ${orderNumber} AND waiting_dispute_id = ${commandId}
+    ), answered AS (
+      DELETE FROM order_wakeups WHERE order_number = ${orderNumber}
+        AND cause IN ('command', 'dispute') AND cause_id = ${commandId}
+    )
+    SELECT end_command(${orderNumber}, ${commandId}, 'REFUSED', ${tryNumber}) AS is_refused`;
+  return row.isRefused;
+}
+
+/** @returns the order as it is now; undefined if this command was not carried out */
+export async function findCarriedOut(sql: Sql, ref: CommandRef): Promise<OrderRow | undefined> {
+  const [row] = await sql<OrderRow[]>`${orderOf(sql, ref)}`;
+  return row;
+}
+
+/**
+ * Removes the line in `order_wakeups` of a command whose Update has returned: the workflow has its step. Reads the
+ * order as {@link findCarriedOut}.
+ */
+export async function finishCommand(sql: Sql, ref: CommandRef): Promise<OrderRow | undefined> {
+  const [row] = await sql<OrderRow[]>`
+    WITH finished AS (
+      DELETE FROM order_wakeups w USING order_steps s
+      WHERE w.order_number = ${ref.orderNumber} AND w.cause = 'command' AND w.cause_id = ${ref.commandId}
+        AND s.order_number = w.order_number AND s.command_id = w.cause_id
+    ) ${orderOf(sql, ref)}`;
+  return row;
+}
+
+const orderOf = (sql: Sql, { orderNumber, commandId }: CommandRef) => sql`
+  SELECT o.* FROM orders_with_dispute o JOIN order_steps s USING (order_number)
+  WHERE s.order_number = ${orderNumber} AND s.command_id = ${commandId}`;

@@ -1,0 +1,95 @@
+import type { Actor } from '../../db/actor.ts';
+import type { Sql } from '../../db/client.ts';
+import { DomainError, isFinal } from '../../domain/index.ts';
+import { findOrderByNumber } from '../lists/find-orders.ts';
+import type { PresentOrder } from '../presenter.ts';
+import type { CommandBody, OrderRow } from '../rows.ts';
+import type { CommandTarget, NewCommand } from './command-queries.ts';
+import { findTarget, writeCommand } from './command-queries.ts';
+import type { OrderCommands } from './commands.ts';
+import type { CommandResult } from './send-command.ts';
+import { DEFAULT_REASON } from './send-command.ts';
+
+export interface HelperDeps {
+  sql: Sql;
+  present: PresentOrder;
+}
+
+/** A test helper of the sandbox that sends no message to the order's workflow. */
+export interface HelperCommand extends CommandTarget {
+  name: NewCommand['name'];
+  body: CommandBody;
+  actor: Actor;
+}
+
+/**
+ * Records a test helper as a command, so that a repeat with the same key does nothing, and does its work.
+ *
+ * @param work receives the order as it was before; may throw a refusal, a repeat is then a new command
+ * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`, and what `work` throws
+ */
+export async function runHelper(
+  { sql, present }: HelperDeps,
+  { actor, ...given }: HelperCommand,
+  work: (order: OrderRow) => Promise<unknown>,
+): Promise<CommandResult> {
+  const { order, commandId } = await findTarget(sql, given);
+  const { orderNumber } = order;
+  const origin = { actor, reason: DEFAULT_REASON };
+  const { replayed, mismatch, tryNumber } = await writeCommand(sql, {
+    ...given,
+    commandId,
+    origin,
+  });
+  const end = (state: 'DONE' | 'REFUSED') =>
+    sql`SELECT end_command(${orderNumber}, ${commandId}, ${state}, ${tryNumber})`;
+  if (!replayed) {
+    try {
+      await work(order);
+    } catch (error) {
+      await end('REFUSED');
+      throw error;
+    }
+    await end('DONE');
+  }
+  return { order: present(await findOrderByNumber(sql, orderNumber)), replayed, mismatch };
+}
+
+export interface AdvanceDeps extends HelperDeps {
+  commands: OrderCommands;
+  /** Moves the order's pending webhook attempts, and returns how many it has moved. */
+  advanceAttempts(orderNumber: string, seconds: number): Promise<number>;
+}
+
+export interface Advance extends CommandTarget {
+  seconds: number;
+  actor: Actor;
+}
+
+const NOTHING_WAITS =
+  'Cannot advance; the order is in a final status, and no attempt of its webhooks waits';
+
+/**
+ * Brings the deadlines and the webhook attempts of a sandbox order closer by the same time. In a final status only
+ * the attempts are left; the workflow takes no commands then, so none is sent.
+ *
+ * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`, `INVALID_STATE`
+ */
+export async function advanceOrder(
+  deps: AdvanceDeps,
+  { seconds, ...given }: Advance,
+): Promise<CommandResult> {
+  const { sql, commands, advanceAttempts } = deps;
+  const { order, commandId } = await findTarget(sql, given);
+  const { orderNumber } = order;
+  const command = { ...given, commandId, name: 'advance', body: { seconds } } as const;
+  if (!isFinal(order.status)) {
+    const result = await commands.send({ ...command, message: { seconds } });
+    if (!result.replayed) await advanceAttempts(orderNumber, seconds);
+    return result;
+  }
+  return runHelper(deps, command, async () => {
+    const moved = await advanceAttempts(orderNumber, seconds);
+    if (moved === 0) throw new DomainError('INVALID_STATE', NOTHING_WAITS);
+  });
+}
