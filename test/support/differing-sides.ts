@@ -1,8 +1,12 @@
 /** Makes an order's row and its workflow differ, as failures and restored backups do: docs/adr/0011. */
+import type { TransactionSql } from 'postgres';
 import { expect } from 'vitest';
 import type { PaymentRef } from '../../src/contracts/ids.ts';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
 import { createOrder, decide, stateAfter } from '../../src/domain/index.ts';
+import type { Sql } from '../../src/db/client.ts';
+import { createOrderPresenter } from '../../src/orders/presenter.ts';
+import { createStepRecorder } from '../../src/orders/steps/record-step.ts';
 import type { DirectOrder } from './orders.ts';
 import type { TestService } from './service.ts';
 
@@ -18,6 +22,14 @@ async function stateOf(
   const { terms } = await row();
   const created = createOrder(terms, 0, 0).state;
   return { ...stateAfter(created, step), eventSequence: events };
+}
+
+/** The service whose steps of {@link writeAsLost} are written in a transaction. */
+export function inTransaction(service: TestService, transaction: TransactionSql): TestService {
+  const sql = transaction as unknown as Sql;
+  const present = createOrderPresenter(service.config.publicBaseUrl);
+  const deps = { ...service.deps, sql, recordStep: createStepRecorder({ sql, present }) };
+  return { ...service, sql, deps };
 }
 
 const DAY_MS = 86_400_000;

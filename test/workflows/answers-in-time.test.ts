@@ -83,19 +83,6 @@ test('an answer to an earlier dispute does not count', async ({ service, orders 
   expect(await refundReason(order)).toBe('dispute_not_resolved_in_time');
 });
 
-test('the row of an answer whose step is recorded does not wait', async ({ service, orders }) => {
-  const order = await orders.in('DISPUTE_OPEN');
-  await order.update('resolve', { commandId: await writeOnly(service, order, 'resolve') });
-  await order.update('dispute');
-  // A restored database has lost the row, and its client has repeated the command.
-  await service.sql`
-    UPDATE order_commands SET state = 'WAITING', received_at = service_now()
-    WHERE order_number = ${order.orderNumber} AND name = 'resolve'`;
-  await service.skip(PAST_THE_DEADLINE_MS);
-  await order.untilStatus('REFUNDED');
-  expect(await refundReason(order)).toBe('dispute_not_resolved_in_time');
-});
-
 test('a repeat of a refused command is a command of its own, with its own body', async ({
   service,
   merchant,

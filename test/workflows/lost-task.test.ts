@@ -6,8 +6,9 @@ import {
   writeCommand,
   writeDispute,
 } from '../../src/orders/commands/command-queries.ts';
-import { changeOf, writeAsLost } from '../support/differing-sides.ts';
+import { changeOf, inTransaction, writeAsLost } from '../support/differing-sides.ts';
 import { atRazorpay, CLOSING, sweep } from '../support/gateway.ts';
+import { untilBlocked } from '../support/locks.ts';
 import { repeated } from '../support/repeated.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { A_BUYER, TEST_ACTOR } from '../support/actor.ts';
@@ -49,15 +50,18 @@ test('the sweeper notifies an order of its lost delivery, and the order continue
   expect(await order.handle.result()).toMatchObject({ status: 'COMPLETED', webhookEvents: 4 });
 });
 
-test('a refund that began with a lost workflow task is made, once', async ({
-  service,
-  orderWithLost,
-}) => {
-  const order = await orderWithLost('DISPUTE_OPEN', { type: 'accept' });
-  await Promise.all([sweep(service), sweep(service)]);
-  await order.untilStatus('REFUNDED');
-  expect((await order.kinds()).slice(-2)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
-});
+test.for<[Command['type'], OrderStatus]>([
+  ['accept', 'DISPUTE_OPEN'],
+  ['refund', 'PAID'],
+])(
+  'a refund that began with a lost workflow task is made, once: %s',
+  async ([type, status], { service, orderWithLost }) => {
+    const order = await orderWithLost(status, { type } as Command);
+    await Promise.all([sweep(service), sweep(service)]);
+    await order.untilStatus('REFUNDED');
+    expect((await order.kinds()).slice(-2)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
+  },
+);
 
 test('a repeat of a command whose workflow task was lost leaves the order to the sweep', async ({
   service,
@@ -90,6 +94,62 @@ test('a workflow behind the database refuses no dispute', async ({ merchant, ord
   });
   expect([answer.status, answer.body.data.status]).toEqual([200, 'DISPUTE_OPEN']);
   expect(await order.row()).toMatchObject({ disputeCount: 2, disputeReason: reason });
+});
+
+test('a dispute beside one that the workflow does not have yet is refused by the row, and nobody waits', async ({
+  service,
+  merchant,
+  orderWithLost,
+}) => {
+  const order = await orderWithLost('DELIVERED', { type: 'dispute', receivedAtMs: Date.now() });
+  const answer = await merchant.sandbox.help({ order_number: order.orderNumber }, 'dispute', {
+    reason: 'The second one of this moment',
+  });
+  expect([answer.status, answer.body.message]).toEqual([
+    400,
+    'Cannot raise dispute; order must be in PAID or DELIVERED status',
+  ]);
+  await sweep(service);
+  await order.update('resolve');
+  expect(await order.row()).toMatchObject({ status: 'DELIVERED', disputeCount: 1 });
+});
+
+test('a refusal that meets its command carried out, by an equal request, is no refusal', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('DELIVERED');
+  const { orderNumber } = order;
+  const key = randomUUID();
+  const client = { orderNumber, commandId: { operation: 'dispute/resolve', key } };
+  const body = { resolution: 'A new one is on its way' };
+  const origin = { actor: TEST_ACTOR, reason: 'Asked for' };
+  const { commandId } = await writeCommand(service.sql, {
+    ...client,
+    name: 'resolve',
+    body,
+    origin,
+  });
+  const answer = await service.sql.begin(async (sql) => {
+    await sql`SELECT FROM order_commands WHERE command_id = ${commandId} FOR UPDATE`;
+    const path = `/orders/${orderNumber}/dispute/resolve`;
+    const asked = merchant.sandbox.post(path, body, { 'Idempotency-Key': key });
+    // The workflow has refused it, and its row is about to be.
+    await untilBlocked(service, 'end_command');
+    const equal = inTransaction(service, sql);
+    const dispute = { type: 'dispute', receivedAtMs: Date.now() } as const;
+    await writeAsLost(equal, order, await changeOf(equal, order, dispute), {});
+    const resolved = await changeOf(equal, order, { type: 'resolve' });
+    await writeAsLost(equal, order, resolved, { commandId });
+    return { asked };
+  });
+  const { status, headers, body: answered } = await answer.asked;
+  expect([status, answered.data.status]).toEqual([200, 'DELIVERED']);
+  expect(headers.get('Idempotent-Replayed')).toBe('true');
+  const [command] = await service.sql`
+    SELECT state FROM order_commands WHERE command_id = ${commandId}`;
+  expect(command).toEqual({ state: 'DONE' });
 });
 
 test('no command is refused before an order has read its row', async ({

@@ -62,7 +62,7 @@ $$;
 
 -- The merchant's answer to an order's open dispute that was received in time and waits for the order's
 -- workflow, the first one; null if there is none. p_answers has the commands that the domain's lifecycle takes now,
--- each with its requirements. After a restore, the repeat of a command can wait whose step was recorded again.
+-- each with its requirements.
 CREATE FUNCTION waiting_answer_of(o orders, p_answers jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object('name', c.name, 'commandId', c.command_id)
   FROM disputes d JOIN order_commands c USING (order_number)
@@ -70,8 +70,6 @@ CREATE FUNCTION waiting_answer_of(o orders, p_answers jsonb) RETURNS jsonb LANGU
     AND c.received_at >= d.raised_at AND c.received_at < d.respond_by
     AND p_answers ? c.name
     AND NOT (p_answers->c.name ? 'no_chargeback_open' AND is_charged_back(o))
-    AND NOT EXISTS (SELECT FROM order_steps s
-      WHERE s.order_number = c.order_number AND s.command_id = c.command_id)
   ORDER BY c.received_at, c.command_id LIMIT 1
 $$;
 

@@ -60,6 +60,8 @@ export interface NewCommand extends CommandTarget {
   name: OrderMessageName | HelperName;
   body: CommandBody;
   origin: CommandOrigin;
+  /** `REFUSED` if the command never waits, because its order's row refuses it. */
+  state?: 'WAITING' | 'REFUSED';
   alongside?: Alongside | undefined;
 }
 
@@ -180,9 +182,10 @@ export async function writeDispute(
  */
 async function record(
   sql: Sql,
-  { orderNumber, wakeAfterMs, name, body, origin, alongside }: NewCommand,
+  { orderNumber, wakeAfterMs, name, body, origin, state = 'WAITING', alongside }: NewCommand,
   { target, causes }: { target: Fragment; causes: readonly ('command' | 'dispute')[] },
 ): Promise<RecordedCommand | undefined> {
+  const { actor, reason } = origin;
   // A command whose step is recorded keeps its line, because the workflow may lack the step.
   const wakeups = sql`
     wakeups AS (
@@ -198,9 +201,11 @@ async function record(
     const [row] = await sql<Written[]>`
       WITH target AS (${target}), ${wakeAfterMs === undefined ? sql`` : wakeups} inserted AS (
         INSERT INTO order_commands
-          (order_number, command_id, try_number, name, body, received_at, ${originColumns(sql)})
-        SELECT order_number, command_id, ${triesOf(sql, sql`target`)}, ${name}, ${sql.json(body)},
-          received_at, ${originOf(sql, origin)}
+          (order_number, command_id, try_number, name, state, body, received_at, actor, reason, address, request_id)
+        SELECT order_number, command_id, (SELECT count(*) FROM order_commands r
+            WHERE r.order_number = target.order_number AND r.command_id = target.command_id AND r.state = 'REFUSED'),
+          ${name}, ${state}::command_state, ${sql.json(body)}, received_at, ${actor.name}, ${reason},
+          ${actor.address}, ${requestFields().requestId ?? null}
         FROM target WHERE is_allowed
         ON CONFLICT DO NOTHING
         RETURNING command_id, try_number, received_at
@@ -224,32 +229,6 @@ async function record(
 }
 
 type Written = { isAllowed: boolean } & (RecordedCommand | { tryNumber: null });
-
-const originColumns = (sql: Sql) => sql`actor, reason, address, request_id`;
-/** The values of {@link originColumns}. */
-const originOf = (sql: Sql, { actor, reason }: CommandOrigin) => sql`
-  ${actor.name}, ${reason}, ${actor.address}, ${requestFields().requestId ?? null}`;
-
-/** SQL: how often the command of a row was refused, which is the number of its next try. */
-const triesOf = (sql: Sql, row: Fragment) => sql`
-  (SELECT count(*) FROM order_commands r WHERE r.order_number = ${row}.order_number
-    AND r.command_id = ${row}.command_id AND r.state = 'REFUSED')`;
-
-/** Records a dispute that the order could not take, as a refused command. */
-export async function writeRefusedDispute(
-  sql: Sql,
-  ref: CommandRef,
-  dispute: CommandOrigin,
-): Promise<void> {
-  await sql`
-    INSERT INTO order_commands
-      (order_number, command_id, try_number, name, state, body, ${originColumns(sql)})
-    SELECT order_number, command_id, ${triesOf(sql, sql`refused`)}, 'dispute', 'REFUSED',
-      ${sql.json({ reason: dispute.reason })}, ${originOf(sql, dispute)}
-    FROM (SELECT ${ref.orderNumber}::text, ${ref.commandId}::text) AS refused (order_number, command_id)
-    -- The same dispute was refused or accepted at the same moment.
-    ON CONFLICT DO NOTHING`;
-}
 
 /**
  * SQL: the time at which a dispute counts as received. Normally now. While the release cannot begin, because the

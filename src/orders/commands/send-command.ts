@@ -9,7 +9,7 @@ import { findOrderByNumber } from '../lists/find-orders.ts';
 import type { PresentOrder } from '../presenter.ts';
 import { findCarriedOut, finishCommand, isMismatch, refuseCommand } from './command-outcome.ts';
 import type { CommandRef, CommandTarget, ReplayState } from './command-queries.ts';
-import { findTarget, writeCommand, writeDispute, writeRefusedDispute } from './command-queries.ts';
+import { findTarget, writeCommand, writeDispute } from './command-queries.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
 import { differenceOf } from '../wake/compare-orders.ts';
 import type { WakeDeps } from '../wake/wake-order.ts';
@@ -101,13 +101,14 @@ export async function raiseDispute(deps: SendDeps, given: DisputeCommand): Promi
 /** A dispute that the order's row does not take. */
 async function repeatOrRefuse(deps: SendDeps, given: DisputeCommand): Promise<CommandResult> {
   const { orderNumber, reason } = given;
-  const { commandId } = await findTarget(deps.sql, given);
+  const { order, commandId } = await findTarget(deps.sql, given);
   const ref = { orderNumber, commandId };
   const repeated = await findRepeated(deps, ref, { reason });
   if (repeated) return repeated;
   await wakeIfBehind(deps, orderNumber);
-  await writeRefusedDispute(deps.sql, ref, given);
-  throw await disputeRefusal(deps.sql, given);
+  const refused = { name: 'dispute', body: { reason }, origin: given, state: 'REFUSED' } as const;
+  await writeCommand(deps.sql, { ...ref, ...refused });
+  throw await disputeRefusal(deps.sql, order, given);
 }
 
 /**
@@ -129,11 +130,11 @@ async function wakeIfBehind(deps: WakeDeps, orderNumber: string): Promise<void> 
 /** The refusal of a dispute: the order cannot take it now, or its actor cannot raise it. */
 async function disputeRefusal(
   sql: Sql,
-  { orderNumber, isForBuyer = false, mostPerDay }: DisputeCommand,
+  order: OrderRow,
+  { isForBuyer = false, mostPerDay }: DisputeCommand,
 ): Promise<DomainError> {
-  const order = await findOrderByNumber(sql, orderNumber);
   if (!transitionOf(order, 'dispute')) return refusalOf(order, 'dispute');
-  const limit = isForBuyer ? null : await findDisputeLimit(sql, orderNumber);
+  const limit = isForBuyer ? null : await findDisputeLimit(sql, order.orderNumber);
   if (limit) return new DomainError('INVALID_STATE', DISPUTE_LIMITS[limit]);
   if (mostPerDay === undefined) return refusalOf(order, 'dispute');
   const message = `Cannot raise dispute; you have raised ${mostPerDay} in 24 hours: an operator of finance can raise this one`;

@@ -2,6 +2,7 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import { findTarget } from '../commands/command-queries.ts';
 import type { AdvanceDeps } from '../commands/sandbox-helpers.ts';
 import { advanceOrder } from '../commands/sandbox-helpers.ts';
+import { findRepeated } from '../commands/send-command.ts';
 import type { DeclaredCommand } from './route-parts.ts';
 import { declareCommand } from './route-parts.ts';
 import type { OrderRow } from '../rows.ts';
@@ -58,7 +59,7 @@ export function testHelpers(deps: TestHelperDeps): DeclaredCommand[] {
   ];
 }
 
-function payHelper({ sql, commands, pay }: TestHelperDeps): DeclaredCommand {
+function payHelper(deps: TestHelperDeps): DeclaredCommand {
   return declareCommand({
     ...helper,
     action: 'pay',
@@ -70,11 +71,11 @@ function payHelper({ sql, commands, pay }: TestHelperDeps): DeclaredCommand {
     done: 'Order paid',
     body: undefined,
     carryOut: async (given) => {
-      const { order, commandId } = await findTarget(sql, given);
-      const repeated = await commands.findRepeated({ ...order, commandId });
+      const { order, commandId } = await findTarget(deps.sql, given);
+      const repeated = await findRepeated(deps, { ...order, commandId }, {});
       if (repeated) return repeated;
-      const message = await pay(order, commandId);
-      return commands.send({ ...given, commandId, name: 'pay', message });
+      const message = await deps.pay(order, commandId);
+      return deps.commands.send({ ...given, commandId, name: 'pay', message });
     },
   });
 }
