@@ -54,8 +54,9 @@ export async function findCarriedOut(sql: Sql, ref: CommandRef): Promise<OrderRo
 }
 
 /**
- * Removes the line in `order_wakeups` of a command whose Update has returned: the workflow has its step. Reads the
- * order as {@link findCarriedOut}.
+ * Reads the order as {@link findCarriedOut}, and removes the command's line in `order_wakeups`. Call it once the
+ * Update has returned: the workflow has the step. The line stays if a failover has lost the step meanwhile. The answer
+ * does not wait until the DELETE is on disk, because one that is lost costs a wake.
  */
 export async function finishCommand(sql: Sql, ref: CommandRef): Promise<OrderRow | undefined> {
   const [row] = await sql<OrderRow[]>`
@@ -63,6 +64,7 @@ export async function finishCommand(sql: Sql, ref: CommandRef): Promise<OrderRow
       DELETE FROM order_wakeups w USING order_steps s
       WHERE w.order_number = ${ref.orderNumber} AND w.cause = 'command' AND w.cause_id = ${ref.commandId}
         AND s.order_number = w.order_number AND s.command_id = w.cause_id
+      RETURNING set_config('synchronous_commit', 'off', true)
     ) ${orderOf(sql, ref)}`;
   return row;
 }
