@@ -107,17 +107,8 @@ export function createOrderWorkflows(
   const withinTimeout = <T>(call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, call);
   const updates = createLimiter({ ofOne: MAX_CONCURRENT_UPDATES });
-  const starting = new Map<string, Promise<void>>();
   return {
-    start(input) {
-      const { orderNumber } = input;
-      // Concurrent starts of the same order share one call.
-      const start =
-        starting.get(orderNumber) ??
-        withinTimeout(() => startOrder(client, input)).finally(() => starting.delete(orderNumber));
-      starting.set(orderNumber, start);
-      return start;
-    },
+    start: (input) => withinTimeout(() => startOrder(client, input)),
     find: (orderNumber) => withinTimeout(() => find(client, orderNumber)),
     lastChangedAt: (orderNumber) => withinTimeout(() => lastChangedAt(client, orderNumber)),
     listRunning: (after, upTo) =>
@@ -182,6 +173,7 @@ async function startOrder(client: Client, input: OrderInput): Promise<void> {
     workflowId: input.orderNumber,
     taskQueue: TASK_QUEUE,
     args: [input],
+    // Of concurrent starts one starts it.
     workflowIdConflictPolicy: 'USE_EXISTING',
     // A run first reads the order's row, so a new run of a final order ends immediately.
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
