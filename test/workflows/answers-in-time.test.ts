@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import type { Sql } from '../../src/db/client.ts';
 import { writeCommand } from '../../src/orders/commands/command-queries.ts';
+import { untilBlocked } from '../support/locks.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -17,11 +19,11 @@ test.beforeEach(({ service }) => service.skip(1));
 type AnswerName = 'submitEvidence' | 'resolve' | 'accept';
 
 /** The API has written an answer and died before it notified the workflow. */
-async function writeOnly(service: TestService, { orderNumber }: DirectOrder, name: AnswerName) {
+async function writeOnly(sql: Sql, { orderNumber }: DirectOrder, name: AnswerName) {
   const commandId = `cmd_${randomUUID()}`;
   const body = name === 'resolve' ? { resolution: 'A new one' } : { text: 'Signed for' };
   const origin = { actor: TEST_ACTOR, reason: 'An answer' };
-  await writeCommand(service.sql, { orderNumber, commandId, name, body, origin });
+  await writeCommand(sql, { orderNumber, commandId, name, body, origin });
   return commandId;
 }
 
@@ -46,7 +48,7 @@ test.for<[AnswerName, string]>([
   'an answer received in time counts, even if the workflow learns of it only at the deadline: %s',
   async ([name, step], { service, orders }) => {
     const order = await orders.in('DISPUTE_OPEN');
-    const commandId = await writeOnly(service, order, name);
+    const commandId = await writeOnly(service.sql, order, name);
     await service.skip(PAST_THE_DEADLINE_MS);
     await order.untilStep(step);
     expect(await stateOf(service, commandId)).toBe('DONE');
@@ -54,11 +56,29 @@ test.for<[AnswerName, string]>([
   },
 );
 
+test('an answer whose row is being written when the deadline is handled counts', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('DISPUTE_OPEN');
+  const { commandId, skipping } = await service.sql.begin(async (session) => {
+    const written = await writeOnly(session as unknown as Sql, order, 'resolve');
+    const skipped = service.skip(PAST_THE_DEADLINE_MS);
+    skipped.catch(() => undefined);
+    await untilBlocked(service, 'record_step');
+    return { commandId: written, skipping: skipped };
+  });
+  await skipping;
+  await order.untilStep('DISPUTE_RESOLVED');
+  expect(await stateOf(service, commandId)).toBe('DONE');
+  expect(await refundReason(order)).toBeNull();
+});
+
 test('an answer received after the deadline does not count', async ({ service, orders }) => {
   const order = await orders.in('DISPUTE_OPEN');
   const { disputeRespondBy } = await order.row();
   await service.clock.stopAt(new Date(disputeRespondBy!.getTime() + 1000));
-  const commandId = await writeOnly(service, order, 'resolve');
+  const commandId = await writeOnly(service.sql, order, 'resolve');
   await service.temporal.skip(PAST_THE_DEADLINE_MS);
   await order.untilStatus('REFUNDED');
   expect(await refundReason(order)).toBe('dispute_not_resolved_in_time');
@@ -67,7 +87,7 @@ test('an answer received after the deadline does not count', async ({ service, o
 
 test('an answer that is illegal blocks nothing', async ({ service, orders }) => {
   const order = await orders.in('DISPUTE_UNDER_REVIEW');
-  await writeOnly(service, order, 'submitEvidence');
+  await writeOnly(service.sql, order, 'submitEvidence');
   await service.skip(PAST_THE_DEADLINE_MS);
   await order.untilStatus('REFUNDED');
   expect(await refundReason(order)).toBe('dispute_not_resolved_in_time');
@@ -75,7 +95,7 @@ test('an answer that is illegal blocks nothing', async ({ service, orders }) => 
 
 test('an answer to an earlier dispute does not count', async ({ service, orders }) => {
   const order = await orders.in('DISPUTE_OPEN');
-  await writeOnly(service, order, 'submitEvidence');
+  await writeOnly(service.sql, order, 'submitEvidence');
   await order.update('resolve');
   await order.update('dispute');
   await service.skip(PAST_THE_DEADLINE_MS);

@@ -213,10 +213,11 @@ CREATE FUNCTION can_settle(o orders, p_outcome text, p_phases text[]) RETURNS bo
       AND (o.pending_operation IS NOT NULL OR is_reversed(o)))
 $$;
 
--- The balance of a payment on an account.
+-- The balance of a payment on an account. VOLATILE, so that it reads the lines as they are when it is called: a
+-- statement that has waited for the order's lock would otherwise not see what was booked meanwhile.
 CREATE FUNCTION balance_of(
   p_gateway text, p_gateway_payment_id text, p_account ledger_account
-) RETURNS bigint LANGUAGE sql STABLE AS $$
+) RETURNS bigint LANGUAGE sql VOLATILE AS $$
   SELECT coalesce(sum(CASE p_account WHEN credit_account THEN amount_paise
     WHEN debit_account THEN -amount_paise END), 0)::bigint
   FROM ledger_transfers
