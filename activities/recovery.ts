@@ -1,7 +1,7 @@
 import type { RecoveryActivities } from '../src/contracts/activities.ts';
 import { clearAlert, raiseAlert } from '../src/alerts/alerts.ts';
 import type { CaptureDeps } from '../src/payments/captures/captures.ts';
-import { recoverCapture } from '../src/payments/captures/captures.ts';
+import { recoverCapture } from '../src/payments/reconcile/recover-payments.ts';
 import type { RecordStep } from './record.ts';
 import { alertingOnFailure } from './record.ts';
 

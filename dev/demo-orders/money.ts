@@ -81,11 +81,8 @@ export async function pay(deps: DemoDeps, order: DemoOrder): Promise<PaymentRef>
   await accountOf(deps);
   const { entity } = payQrCode(demoGateway.gateway, await openSession(deps, order), {});
   const payment = presentPayment(entity);
-  const { sessionId, gatewayPaymentId } = payment;
-  const askedAt = await queries.readClock(sql);
-  const { orderNumber } = order.row;
-  await queries.writeCapture(sql, { ...AT, orderNumber, sessionId, payment, askedAt });
-  return { gateway: AT.gateway, gatewayPaymentId };
+  await queries.writeCapture(sql, { at: AT, payment });
+  return { gateway: AT.gateway, gatewayPaymentId: payment.gatewayPaymentId };
 }
 
 /** Holds the funds of an order that has just been paid. */

@@ -1,6 +1,7 @@
 import type { CheckoutState } from '../../src/checkout/state.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import { simulator } from '../support/gateway.ts';
+import { writeCallback } from '../../src/payments/queries.ts';
+import { capturedWhole, SANDBOX, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -57,14 +58,10 @@ async function setPendingOperation(
     WHERE order_number = ${order.order_number}`;
 }
 
-/** Records a capture that the order has not applied, and nothing else. */
-const writeUnapplied = (
-  { service, order }: Checkout,
-  { currency, confirmedAt }: { currency: string; confirmedAt: Date | null },
-) => service.sql`
-  INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise, currency, confirmed_at)
-  VALUES ('razorpay', ${`pay_of_${order.order_number}`}, 'sandbox', ${order.order_number}, 49950, ${currency},
-    ${confirmedAt})`;
+/** Records a capture that does not fit the order, and nothing else. */
+const writeUnfit = ({ service, order }: Checkout) => service.sql`
+  INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise, currency)
+  VALUES ('razorpay', ${`pay_of_${order.order_number}`}, 'sandbox', ${order.order_number}, 49950, 'USD')`;
 
 /** The buyer's latest payment at the gateway simulator. */
 export async function gatewaySessionOf({ service, order }: Checkout): Promise<string> {
@@ -87,7 +84,7 @@ export const WAYS: Record<CheckoutState, (checkout: Checkout) => Promise<unknown
     await checkout.service.sql`UPDATE payment_sessions SET state = 'PAID'
       WHERE order_number = ${checkout.order.order_number}`;
   },
-  looked_at: (checkout) => writeUnapplied(checkout, { currency: 'USD', confirmedAt: new Date() }),
+  looked_at: (checkout) => writeUnfit(checkout),
   closing: (checkout) => setPendingOperation(checkout, { kind: 'closing', cause: 'cancel' }),
   link_expired: ({ service, order }) => service.sql`
     UPDATE orders SET payment_link_expires_at = service_now()
@@ -140,7 +137,15 @@ const VARIANTS = {
   /** Only the callback has told of it, and the session has expired since. */
   async reported(checkout: Checkout) {
     await WAYS.session_expired(checkout);
-    await writeUnapplied(checkout, { currency: 'INR', confirmedAt: null });
+    const { service, order } = checkout;
+    const { order_number: orderNumber } = order;
+    await writeCallback(service.sql, {
+      ...SANDBOX,
+      eventId: `evt_of_${orderNumber}`,
+      event: 'payment.captured',
+      body: '{}',
+      payment: capturedWhole(`pay_of_${orderNumber}`, { orderNumber, amountPaise: 49_950 }),
+    });
   },
   async looked_at_and_cancelled(checkout: Checkout) {
     await WAYS.looked_at(checkout);

@@ -72,11 +72,12 @@ async function capture(sql: Sql, order: RandomOrder, gatewayPaymentId: string): 
     currency: 'INR',
     amountPaise,
     refundedPaise: 0,
+    orderNumber,
+    sessionId: null,
     utr: newId('utr'),
     fee,
   } as const;
-  const captured = { gateway: GATEWAY, environment, orderNumber, sessionId: null, payment };
-  await payments.writeCapture(sql, { ...captured, askedAt: await payments.readClock(sql) });
+  await payments.writeCapture(sql, { at: { gateway: GATEWAY, environment }, payment });
 }
 
 const pay: Event = async (sql, order, atMs) => {

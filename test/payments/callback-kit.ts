@@ -73,6 +73,11 @@ export function createCallbackKit(service: TestService, merchant: Merchant) {
       return { order, gatewaySessionId, paymentId, body: callback?.body ?? '' };
     },
 
+    /** The bodies of all callbacks about this payment, order or session, in the order of their events. */
+    async bodiesAbout(about: string): Promise<string[]> {
+      return (await callbacksAbout(about)).map(({ body }) => body);
+    },
+
     callBack(body: string, options: CallBackOptions = {}): Promise<Response> {
       const { signature = sign(body), environment = 'sandbox', origin = service.origin } = options;
       return fetch(`${origin}/callbacks/razorpay/${environment}`, {

@@ -1,6 +1,13 @@
 import { describe, expect } from 'vitest';
 import type { Environment } from '../../src/domain/index.ts';
-import { alerts, ledgerOf, madeAtGateway, payAtGateway, simulator } from '../support/gateway.ts';
+import {
+  alerts,
+  ledgerOf,
+  madeAtGateway,
+  payAtGateway,
+  SANDBOX,
+  simulator,
+} from '../support/gateway.ts';
 import { until } from '../support/until.ts';
 import { callbackTest } from './callback-kit.ts';
 
@@ -11,16 +18,24 @@ describe('a callback', () => {
     service,
     kit,
   }) => {
-    const { order, paymentId, body } = await kit.aPaymentNotYetHeardOf();
-    const unknown = body
-      .replaceAll(order.order_number, 'ORD00000000000000000000000000')
-      .replaceAll(paymentId, `${paymentId}x`);
-    expect((await kit.callBack(unknown)).status).toBe(200);
-    expect(await kit.stored(`${paymentId}x`)).toBe(1);
-    expect(alerts(service, 'payment_without_order', `${paymentId}x`)).toHaveLength(1);
+    const gateway = service.deps.gateways.forOrder(SANDBOX);
+    const { gatewaySessionId } = await gateway.openSession({
+      orderNumber: 'ORD00000000000000000000000000',
+      sessionId: 'ps_unknown',
+      amountPaise: 49_950,
+      expiresAtMs: Date.now() + 900_000,
+      description: 'An order of nobody',
+    });
+    await kit.hold();
+    const paymentId = await payAtGateway(service, gatewaySessionId);
+    const [body = ''] = await kit.bodiesAbout(paymentId);
+    expect((await kit.callBack(body)).status).toBe(200);
+    expect(await kit.stored(paymentId)).toBe(1);
+    await until(() => alerts(service, 'payment_without_order', paymentId).length === 1);
     expect(
-      await service.sql`SELECT 1 FROM payments WHERE gateway_payment_id = ${`${paymentId}x`}`,
+      await service.sql`SELECT 1 FROM payments WHERE gateway_payment_id = ${paymentId}`,
     ).toHaveLength(0);
+    expect(await service.sql`SELECT FROM gateway_callbacks WHERE is_unconfirmed`).toEqual([]);
   });
 });
 

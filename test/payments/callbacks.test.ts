@@ -179,6 +179,25 @@ describe('a callback', () => {
     expect(await signalsOf(service, order)).toBe(1);
   });
 
+  test('about a payment or a session that is known costs one statement', async ({
+    service,
+    kit,
+  }) => {
+    const { order, gatewaySessionId, paymentId, body } = await kit.aPaymentNotYetHeardOf();
+    await kit.callBack(body);
+    await kit.untilStatus(order, 'PAID');
+    const { origin, statements } = await startCountedApi(service);
+    const about = [paymentId, gatewaySessionId].map((id) => kit.bodiesAbout(id));
+    const bodies = new Set((await Promise.all(about)).flat());
+    expect(bodies.size).toBe(3);
+    for (const repeated of bodies) await kit.callBack(repeated, { origin });
+    // The client's own statement of a new connection.
+    const own = statements.filter((text) => !text.includes('typarray'));
+    expect(own.map((text) => text.slice(0, 29))).toEqual(
+      Array.from(bodies, () => 'INSERT INTO gateway_callbacks'),
+    );
+  });
+
   test("about the payment of the sandbox's helper leaves the order to the helper", async ({
     service,
     merchant,

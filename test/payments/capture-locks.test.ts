@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { endSession, writeCapture } from '../../src/payments/queries.ts';
-import { capturedWhole, JUST_ASKED, SANDBOX } from '../support/gateway.ts';
+import { endSession, writeCallback, writeCapture } from '../../src/payments/queries.ts';
+import { capturedWhole, SANDBOX } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import { serviceTest } from '../support/service-test.ts';
 
@@ -10,16 +10,16 @@ test('a capture waits for a step that moves the clock of its session, and both s
   service,
   orders,
 }) => {
-  const { orderNumber, amountPaise } = await orders.write();
+  const order = await orders.write();
+  const { orderNumber } = order;
   const sessionId = `ps_${orderNumber}`;
   await service.sql`
     INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, expires_at)
     VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'razorpay', 'OPEN', service_now())`;
-  const payment = capturedWhole('pay_1', amountPaise);
-  const capture = { orderNumber, sessionId, payment, askedAt: JUST_ASKED };
+  const payment = { ...capturedWhole('pay_1', order), sessionId };
   const capturing = await service.sql.begin(async (sql) => {
     await sql`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
-    const written = writeCapture(service.sql, { ...capture, ...SANDBOX });
+    const written = writeCapture(service.sql, { at: SANDBOX, payment });
     // In a deadlock this statement gets the error; the other one's result must be awaited too.
     written.catch(() => undefined);
     await untilBlocked(service, 'write_capture');
@@ -60,29 +60,25 @@ test('a session that is paid at the moment of its end stays the open session', a
   expect(rows).toEqual([{ state: 'PAID', openSessionId: sessionId }]);
 });
 
-test('a capture that is reported again with nothing new does not wait for its order; a refund of it does', async ({
+test('a callback about a capture that is known does not wait for its order', async ({
   service: { sql },
   orders,
 }) => {
-  const { orderNumber, amountPaise } = await orders.write();
-  const payment = capturedWhole('pay_again', amountPaise);
+  const order = await orders.write();
+  const payment = capturedWhole('pay_again', order);
   const report = (changes = {}) =>
-    writeCapture(sql, {
-      orderNumber,
-      sessionId: null,
-      payment: { ...payment, ...changes },
-      askedAt: JUST_ASKED,
+    writeCallback(sql, {
       ...SANDBOX,
+      eventId: 'evt_again',
+      event: 'payment.captured',
+      body: '{}',
+      payment: { ...payment, ...changes },
     });
-  expect(await report()).toBe('fits');
-  const refunded = await sql.begin(async (tx) => {
-    await tx`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
-    expect(await report()).toBe('fits');
-    const fits = report({ refundedPaise: 100 });
-    fits.catch(() => undefined);
-    await untilBlocked({ sql }, 'write_capture');
-    return { fits };
+  expect(await report()).toBe(true);
+  await writeCapture(sql, { at: SANDBOX, payment });
+  await sql.begin(async (tx) => {
+    await tx`SELECT FROM orders WHERE order_number = ${order.orderNumber} FOR UPDATE`;
+    expect(await report()).toBe(false);
+    expect(await report({ refundedPaise: 100 })).toBe(true);
   });
-  expect(await refunded.fits).toBe('unfit');
-  expect(await report()).toBe('unfit');
 });

@@ -8,7 +8,9 @@ import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { textOf } from '../checkout/buyer.ts';
 import { dashboardTest } from '../dashboard/dashboard-test.ts';
 import { anOrder } from '../support/api-client.ts';
-import { askGateway, orderBeingPaid } from '../support/gateway.ts';
+import { writeCallback, writeCapture } from '../../src/payments/queries.ts';
+import { writeOrder } from '../support/orders.ts';
+import { askGateway, capturedWhole, orderBeingPaid } from '../support/gateway.ts';
 import {
   accountDeps,
   anAccountId,
@@ -173,6 +175,26 @@ describe('a changed account', () => {
     await reconcilePayments(service.deps);
     expect(await before.recipients()).toEqual([[first, 'held']]);
     expect(await after.recipients()).toEqual([[second, 'held']]);
+  });
+
+  test('gets nothing of what a callback has reported before, also if the gateway is asked only later', async ({
+    service,
+  }) => {
+    const { sql } = service;
+    const { merchant, first, second } = await aMerchantWithTwo(service);
+    await giveAccount(service, merchant, second);
+    await service.clock.set(DELAY_MS - HOUR_MS);
+    const at = { gateway: 'razorpay', environment: 'production' } as const;
+    const { merchantId } = merchant;
+    const order = await writeOrder(service, { merchantId, environment: at.environment });
+    const payment = capturedWhole('pay_reported_before', order);
+    const callback = { eventId: 'evt_before', event: 'payment.captured', body: '{}', payment };
+    await writeCallback(sql, { ...at, ...callback });
+    await service.clock.set(DELAY_MS + HOUR_MS);
+    await writeCapture(sql, { at, payment });
+    expect(
+      await sql`SELECT linked_account_id FROM payments WHERE gateway_payment_id = 'pay_reported_before'`,
+    ).toEqual([{ linkedAccountId: first }]);
   });
 
   test('that is set and set back gets nothing of what is captured between', async ({ service }) => {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { recordGatewayPayment } from '../../src/payments/captures/captures.ts';
+import { recordPayment } from '../../src/payments/captures/captures.ts';
 import { orderBeingPaid, SANDBOX, simulator, setSwitches } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -43,7 +43,7 @@ test('a failed payment and a payment of another product raise no alert', async (
     utr: null,
     fee: null,
   } as const;
-  await recordGatewayPayment(service.deps, SANDBOX, payment, null, null);
+  await recordPayment(service.deps, { at: SANDBOX, payment });
   expect(await service.sql`SELECT kind FROM alerts WHERE kind = 'payment_without_order'`).toEqual(
     [],
   );

@@ -6,7 +6,6 @@ import type { OrderRef } from '../support/api-client.ts';
 import {
   captureAtGateway,
   capturedWhole,
-  JUST_ASKED,
   madeAtGateway,
   reconcileLater,
   SANDBOX,
@@ -142,13 +141,9 @@ describe('reconciliation repeats a Signal that was lost between the database and
   }) => {
     const order = await orders.start();
     const gatewayPaymentId = await order.capture();
-    await writeCapture(service.sql, {
-      askedAt: JUST_ASKED,
-      orderNumber: order.orderNumber,
-      sessionId: 'ps_of_nobody',
-      ...SANDBOX,
-      payment: capturedWhole(gatewayPaymentId, AMOUNT_PAISE),
-    });
+    const paid = { orderNumber: order.orderNumber, amountPaise: AMOUNT_PAISE };
+    const payment = { ...capturedWhole(gatewayPaymentId, paid), sessionId: 'ps_of_nobody' };
+    await writeCapture(service.sql, { at: SANDBOX, payment });
     await reconcileLater(service);
     await order.untilStatus('PAID');
   });

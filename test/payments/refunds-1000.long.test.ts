@@ -4,7 +4,6 @@ import { writeCapture } from '../../src/payments/queries.ts';
 import {
   atRazorpay,
   capturedWhole,
-  JUST_ASKED,
   madeAtGateway,
   SANDBOX,
   simulator,
@@ -48,13 +47,9 @@ test('of 1,000 refunds whose responses are lost, none is made twice', async ({
       const { order, payLate } = made[index % ORDERS]!;
       const gatewayPaymentId = await payLate();
       paymentIds.push(gatewayPaymentId);
-      await writeCapture(service.sql, {
-        askedAt: JUST_ASKED,
-        orderNumber: order.order_number,
-        sessionId: null,
-        ...SANDBOX,
-        payment: capturedWhole(gatewayPaymentId, AMOUNT_PAISE),
-      });
+      const paid = { orderNumber: order.order_number, amountPaise: AMOUNT_PAISE };
+      const payment = capturedWhole(gatewayPaymentId, paid);
+      await writeCapture(service.sql, { at: SANDBOX, payment });
     },
   );
   // Only the service's look-up prevents it: the gateway ignores its keys, and loses look-ups as well.

@@ -2,7 +2,9 @@ import { hostname } from 'node:os';
 import { describe, expect } from 'vitest';
 import { clearResolvedAlerts, listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
 import type { AlertKind } from '../../src/alerts/kinds.ts';
+import { writeCapture } from '../../src/payments/queries.ts';
 import { clearClockSkew } from '../../src/webhooks/sending/clock.ts';
+import { capturedWhole, SANDBOX } from '../support/gateway.ts';
 import { anAccountId, giveAccount } from '../support/linked-accounts.ts';
 import type { Orders } from '../support/orders.ts';
 import { writeOrder, writePayment } from '../support/orders.ts';
@@ -25,11 +27,10 @@ async function anOrderToCancel(_service: TestService, orders: Orders): Promise<C
 }
 
 const anUnconfirmedCapture: Prepare = async (service, orders) => {
-  const paymentId = await writePayment(service, await orders.write());
-  const confirm = (at: Date | null) => service.sql`
-    UPDATE payments SET confirmed_at = ${at} WHERE gateway_payment_id = ${paymentId}`;
-  await confirm(null);
-  return { subject: `razorpay:${paymentId}`, resolve: async () => confirm(new Date()) };
+  const order = await orders.write();
+  const payment = capturedWhole('pay_confirmed_late', order);
+  const resolve = () => writeCapture(service.sql, { at: SANDBOX, payment });
+  return { subject: 'razorpay:pay_confirmed_late', resolve };
 };
 
 const aSurplus: Prepare = async (service, orders) => {

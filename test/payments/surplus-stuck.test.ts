@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
 import { listAlerts } from '../../src/alerts/alerts.ts';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
-import { applyCapture } from '../../src/payments/captures/captures.ts';
+import { confirmPayment } from '../../src/payments/captures/captures.ts';
 import { compareWithGateway } from '../../src/payments/reconcile/compare-gateway.ts';
-import { takeUnappliedCapture, writeCapture } from '../../src/payments/queries.ts';
 import { settleOutside } from '../../src/payments/settlement/settle-outside.ts';
 import { carryOutUnfinished } from '../../src/proposals/carry-out.ts';
 import { propose } from '../../src/proposals/proposals.ts';
@@ -11,8 +10,6 @@ import { requireProposal, writeApproval } from '../../src/proposals/queries.ts';
 import type { Gateway } from '../support/gateway.ts';
 import {
   atRazorpay,
-  capturedWhole,
-  JUST_ASKED,
   ledgerOf,
   madeAtGateway,
   payAtGateway,
@@ -138,26 +135,15 @@ test('an alert about a capture that has been refunded by then is cleared', async
   await merchant.sandbox.post(`/orders/${order.order_number}/payment-sessions`);
   const { gatewaySessionId: sessionId } = await sessionOf(service, order);
   const paymentId = await payAtGateway(service, sessionId, { amountPaise: 49_850 });
-  const capture = {
-    orderNumber: order.order_number,
-    sessionId: null,
-    ...SANDBOX,
-  };
-  await writeCapture(sql, {
-    ...capture,
-    payment: capturedWhole(paymentId, 49_850),
-    askedAt: JUST_ASKED,
-  });
-  const asItWas = await takeUnappliedCapture(sql, atRazorpay(paymentId));
   const openAlerts = async () =>
     (await listAlerts(sql, { subject: `razorpay:${paymentId}` }, 10)).alerts;
-  await applyCapture(deps, asItWas!);
+  await confirmPayment(deps, { ...SANDBOX, gatewayPaymentId: paymentId });
   const refunded = () => sql`
     SELECT FROM surplus_refunds
     WHERE gateway_payment_id = ${paymentId} AND processed_at IS NOT NULL`;
   await until(async () => (await refunded()).length === 1);
-  // A process that read the capture before its refund applies it only now.
-  await applyCapture(deps, asItWas!);
+  // A process that claimed the capture before its refund goes on only now.
+  await deps.workflows.refundSurplus(atRazorpay(paymentId));
   await until(async () => (await openAlerts()).length === 0);
   expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
 });

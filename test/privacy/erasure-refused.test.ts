@@ -36,6 +36,13 @@ test.for([
     /payment pay_ORD\w+ is neither applied nor refunded/,
   ],
   [
+    'a callback has reported a payment of it that is not confirmed',
+    `INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body, gateway_payment_id, order_number,
+       is_unconfirmed)
+     VALUES ('razorpay', 'sandbox', 'evt', 'payment.captured', '', 'pay_r' || $1, $1, true)`,
+    /payment pay_rORD\w+ is neither applied nor refunded/,
+  ],
+  [
     'the refund of a surplus is under way',
     `WITH p AS (INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise)
        VALUES ('razorpay', 'pay_s' || $1, 'sandbox', $1, 500) RETURNING *)

@@ -216,21 +216,21 @@ export async function sessionOf(
   return row;
 }
 
-/** The `askedAt` of an answer that confirms a capture, whenever the capture was first reported. */
-export const JUST_ASKED = 'infinity';
-
-/** The gateway's fields of a payment that is captured in full. */
-export const capturedWhole = (gatewayPaymentId: string, amountPaise: number) => ({
+/** A payment of an order that is captured in full, as the gateway's API returns it. */
+export const capturedWhole = (gatewayPaymentId: string, { orderNumber, amountPaise }: Paid) => ({
   gatewayPaymentId,
+  orderNumber,
+  sessionId: null,
   amountPaise,
   status: 'captured' as const,
   currency: 'INR',
   refundedPaise: 0,
+  failure: null,
   utr: null,
   fee: null,
 });
 
-/** A buyer pays at the gateway and the capture is recorded; the order has not been notified. */
+/** A buyer pays at the gateway, and the process that records the capture dies before it notifies the order. */
 export async function captureAtGateway(service: TestService, order: Paid): Promise<string> {
   const { orderNumber, amountPaise } = order;
   const gateway = service.deps.gateways.forOrder(SANDBOX);
@@ -242,9 +242,7 @@ export async function captureAtGateway(service: TestService, order: Paid): Promi
     description: `Order ${orderNumber}`,
   });
   const gatewayPaymentId = await payAtGateway(service, gatewaySessionId);
-  const payment = capturedWhole(gatewayPaymentId, amountPaise);
-  const capture = { orderNumber, sessionId: null, payment, askedAt: JUST_ASKED };
-  await writeCapture(service.sql, { ...capture, ...SANDBOX });
+  await writeCapture(service.sql, { at: SANDBOX, payment: capturedWhole(gatewayPaymentId, order) });
   return gatewayPaymentId;
 }
 

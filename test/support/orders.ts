@@ -54,7 +54,6 @@ export async function writePayment(
     orderNumber,
     environment,
     amountPaise,
-    confirmedAt: new Date(),
   })}`;
   return gatewayPaymentId;
 }

@@ -61,7 +61,7 @@ test('a payment that its order had taken comes back, also if some of it was refu
   const { gateway_payment_id: gatewayPaymentId } = payment!;
   await simulator(service, 'POST', `/payments/${gatewayPaymentId}/refund`, { amountPaise: 150 });
   // Reported before the workflow writes its steps again.
-  await recordSessionPayments(service.deps, SANDBOX, gatewaySessionId, 'listSessionPayments');
+  await recordSessionPayments(service.deps, { at: SANDBOX, gatewaySessionId });
   const subject = `razorpay:${gatewayPaymentId}`;
   expect(await openAlerts(service, subject)).toEqual(['unfit_capture']);
   await recoverAll(service);

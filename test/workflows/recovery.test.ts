@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
-import { recordGatewayPayment } from '../../src/payments/captures/captures.ts';
 import { attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
 import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
 import { listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
@@ -9,7 +8,7 @@ import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { anOrder } from '../support/api-client.ts';
 import { backUp } from '../../dev/orders/backup.ts';
-import { ledgerOf, madeAtGateway, SANDBOX, sweep } from '../support/gateway.ts';
+import { ledgerOf, madeAtGateway, reconcileLater, sweep } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -118,14 +117,7 @@ test('a capture of an order whose workflow is missing makes it PAID and is not r
   const order = await orders.in('ACCEPTED');
   const gatewayPaymentId = await order.capture();
   await terminate(order);
-  const payment = await service.deps.gateways.forOrder(SANDBOX).fetchPayment(gatewayPaymentId);
-  await recordGatewayPayment(
-    service.deps,
-    SANDBOX,
-    { ...payment, orderNumber: order.orderNumber },
-    null,
-    null,
-  );
+  await reconcileLater(service);
   await order.untilStatus('PAID');
   expect(await madeAtGateway(service, gatewayPaymentId, 'refunds')).toEqual([]);
 });

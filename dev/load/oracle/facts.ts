@@ -55,7 +55,7 @@ const VIEWS = `
     p.held_at IS NOT NULL AS has_hold,
     EXISTS (SELECT FROM alerts a WHERE a.cleared_at IS NULL AND a.subject IN
       (p.order_number, gateway_subject(p.gateway, p.gateway_payment_id))) AS has_alert,
-    p.confirmed_at, paid.at AS paid_at, started.at AS release_started_at,
+    p.captured_at, paid.at AS paid_at, started.at AS release_started_at,
     started.recorded_at AS release_recorded_at,
     -- After a restore, a reversal may have been booked before the step was recorded again, which then has no line.
     (SELECT max(m.at) FROM (

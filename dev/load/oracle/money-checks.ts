@@ -83,12 +83,11 @@ const INVARIANTS: readonly string[] = [
       AND (status = 'COMPLETED' AND refunded_paise > 0 OR status = 'REFUNDED' AND released_paise > 0)`,
   // A payment made its order PAID only if nothing of it was refunded when the gateway was asked. A payment that was
   // recovered after a restore was asked for once more.
-  `SELECT known_order AS subject, payment_id || CASE WHEN confirmed_at IS NULL
-      THEN ': its order is PAID, and the gateway was not asked'
-      ELSE ': some of it was refunded before it made its order PAID' END AS fault
-    FROM money WHERE is_own AND (confirmed_at IS NULL OR EXISTS (SELECT FROM live_refunds r
+  `SELECT known_order AS subject,
+      payment_id || ': some of it was refunded before it made its order PAID' AS fault
+    FROM money WHERE is_own AND EXISTS (SELECT FROM live_refunds r
       WHERE r.payment_id = money.payment_id
-        AND r.at + interval '1 second' < least(confirmed_at, paid_at)))`,
+        AND r.at + interval '1 second' < least(captured_at, paid_at))`,
   // No refund and no release begins while the service knows of an open chargeback of the payment.
   `SELECT known_order AS subject, format('%s: its money moved at %s while %s was open, from %s to %s', payment_id, moved,
       reversal_id, v.recorded_at, coalesce(v.ended_at::text, 'now')) AS fault

@@ -102,6 +102,8 @@ async function readUnderWay(sql: Sql): Promise<Item[]> {
       FROM payments p WHERE is_whole AND NOT EXISTS (
         SELECT FROM ledger_transfers t WHERE t.gateway = p.gateway AND t.operation = 'capture'
           AND t.gateway_payment_id = p.gateway_payment_id)
+    UNION ALL SELECT 'reported payments', order_number, gateway_subject(gateway, gateway_payment_id)
+      FROM unconfirmed_callbacks WHERE order_number IS NOT NULL
     UNION ALL SELECT 'surplus refunds', p.order_number, gateway_subject(p.gateway, p.gateway_payment_id)
       FROM surplus_refunds s JOIN payments p USING (gateway, gateway_payment_id)
       WHERE processed_at IS NULL

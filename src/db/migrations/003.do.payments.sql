@@ -40,8 +40,8 @@ CREATE TABLE payment_session_keys (
   PRIMARY KEY (order_number, idempotency_key)
 );
 
--- A capture, written when the gateway first reports it. Reconciliation checks it until its order
--- has taken it or it is refunded.
+-- A capture that the gateway's API has returned; a callback alone writes none. Reconciliation checks it until its
+-- order has taken it or it is refunded.
 CREATE TABLE payments (
   gateway text NOT NULL,
   gateway_payment_id text NOT NULL,
@@ -59,10 +59,8 @@ CREATE TABLE payments (
     (gateway_status = 'captured' AND currency = 'INR' AND refunded_paise = 0) STORED,
   -- Its reference at banks and in UPI apps, if the gateway reports it.
   utr text,
-  -- When the service first heard of it.
+  -- When the gateway's API was asked and first returned it.
   captured_at timestamptz NOT NULL DEFAULT service_now(),
-  -- When the gateway's API was last asked for it after the first report: a callback alone makes no order PAID.
-  confirmed_at timestamptz,
   -- When a process began to notify the order of it.
   notified_at timestamptz,
   -- The process that is moving this money at the gateway: see src/payments/funds/money-lease.ts.
@@ -95,7 +93,6 @@ CREATE INDEX payments_by_time ON payments (captured_at);
 CREATE INDEX payments_unheld ON payments (captured_at) WHERE held_at IS NULL;
 CREATE INDEX payments_lacking_balance ON payments (gateway, environment, balance_refused_at)
   WHERE balance_refused_at IS NOT NULL;
-CREATE INDEX payments_unconfirmed ON payments (captured_at) WHERE confirmed_at IS NULL;
 CREATE INDEX payments_by_utr ON payments (utr) WHERE utr IS NOT NULL;
 -- Who asks about a payment, its transfer or its refund knows the id, and not the gateway.
 CREATE INDEX payments_by_id ON payments (gateway_payment_id);
@@ -112,9 +109,18 @@ CREATE TABLE gateway_callbacks (
   event_id text NOT NULL,
   event text NOT NULL,
   body text NOT NULL,
-  received_at timestamptz NOT NULL DEFAULT service_now()
+  received_at timestamptz NOT NULL DEFAULT service_now(),
+  -- The captured payment that it reports, or of which it reports a reversal; null of other events.
+  gateway_payment_id text,
+  -- The order of a captured payment, if the service has it.
+  order_number text,
+  -- The gateway's API has not returned the payment yet, or not as the callback reports it. Until then its order
+  -- offers no payment, and reconciliation asks the gateway: see unconfirmed_callbacks.
+  is_unconfirmed boolean NOT NULL DEFAULT false CHECK (NOT is_unconfirmed OR gateway_payment_id IS NOT NULL)
 );
 CREATE INDEX gateway_callbacks_by_event ON gateway_callbacks (gateway, environment, event_id);
+CREATE INDEX gateway_callbacks_unconfirmed ON gateway_callbacks (gateway_payment_id) WHERE is_unconfirmed;
+CREATE INDEX gateway_callbacks_unconfirmed_of_order ON gateway_callbacks (order_number) WHERE is_unconfirmed;
 
 -- The refund of a capture that its order cannot take: once for each gateway payment.
 CREATE TABLE surplus_refunds (

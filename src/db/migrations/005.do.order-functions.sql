@@ -228,13 +228,12 @@ BEGIN
     RETURN '{"outcome": "repeated"}';
   END IF;
 
-  -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole. The
-  -- gateway's API must have been asked for it.
+  -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole.
   IF p_step->>'kind' = 'PAYMENT_SUCCESS' THEN
     IF NOT EXISTS (SELECT FROM payments p
         WHERE p.gateway = o.gateway AND p.gateway = p_columns->>'gateway'
           AND p.gateway_payment_id = p_columns->>'gateway_payment_id' AND p.is_whole
-          AND p.confirmed_at IS NOT NULL AND p.order_number = p_order_number
+          AND p.order_number = p_order_number
           AND p.environment = o.environment AND p.amount_paise = o.amount_paise) THEN
       RETURN '{"outcome": "payment_not_captured"}';
     END IF;

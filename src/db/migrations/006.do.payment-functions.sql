@@ -63,88 +63,22 @@ LANGUAGE sql STABLE AS $$
       AND operation = 'capture')
 $$;
 
--- Records a capture and, once the gateway's API has confirmed it, ends its session: as paid, or, if
--- the order cannot become PAID by it, so that the buyer can have another session. Like every writer it
--- locks the order first. Of a capture that an order has taken, or that is being refunded as surplus, only what
--- was not known is added.
---
--- Returns fits, unfit (the order cannot become PAID by it), or unconfirmed: the gateway must be asked.
-CREATE FUNCTION write_capture(
-  p_order_number text, p_session_id text, p_gateway text, p_environment environment,
-  p_payment jsonb,        -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr,
-                          -- fee_paise, tax_paise
-  p_asked_at timestamptz, -- when the gateway's API was asked for them; null of a callback
-  p_was_taken boolean     -- its order took it before the database lost it: what was refunded since does not count
-) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  o orders;
-  payment payments;
-BEGIN
-  SELECT * INTO STRICT o FROM orders
-  WHERE order_number = p_order_number AND gateway = p_gateway FOR NO KEY UPDATE;
-  INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, session_id,
-    amount_paise, currency, gateway_status, refunded_paise, utr, confirmed_at, fee_paise, tax_paise)
-  SELECT p_gateway, p_payment->>'gateway_payment_id', p_environment, p_order_number,
-    (SELECT session_id FROM payment_sessions
-      WHERE session_id = p_session_id AND order_number = p_order_number),
-    (p_payment->>'amount_paise')::bigint, p_payment->>'currency', p_payment->>'status',
-    (p_payment->>'refunded_paise')::bigint, p_payment->>'utr', p_asked_at,
-    CASE WHEN p_asked_at IS NOT NULL THEN (p_payment->>'fee_paise')::bigint END,
-    CASE WHEN p_asked_at IS NOT NULL THEN (p_payment->>'tax_paise')::bigint END
-  ON CONFLICT (gateway, gateway_payment_id) DO UPDATE
-  SET gateway_status = CASE WHEN p_was_taken OR excluded.gateway_status = 'refunded'
-      THEN excluded.gateway_status ELSE payments.gateway_status END,
-    refunded_paise = CASE WHEN p_was_taken THEN excluded.refunded_paise
-      ELSE greatest(payments.refunded_paise, excluded.refunded_paise) END,
-    confirmed_at = CASE WHEN p_asked_at >= payments.captured_at THEN p_asked_at
-      ELSE payments.confirmed_at END,
-    session_id = coalesce(payments.session_id, excluded.session_id),
-    utr = coalesce(payments.utr, excluded.utr),
-    fee_paise = coalesce(payments.fee_paise, excluded.fee_paise),
-    tax_paise = coalesce(payments.tax_paise, excluded.tax_paise)
-  WHERE payments.order_number = p_order_number
-    AND o.gateway_payment_id IS DISTINCT FROM payments.gateway_payment_id
-    AND NOT EXISTS (SELECT FROM surplus_refunds s
-      WHERE s.gateway = payments.gateway AND s.gateway_payment_id = payments.gateway_payment_id)
-  RETURNING * INTO payment;
-  -- An order has taken it, or it is being refunded.
-  IF payment.gateway_payment_id IS NULL THEN
-    PERFORM write_late_facts(p_gateway, p.gateway_payment_id,
-      CASE WHEN p_asked_at IS NULL THEN jsonb_build_object('utr', p_payment->'utr') ELSE p_payment END)
-    FROM payments p
-    WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_payment->>'gateway_payment_id'
-      AND p.order_number = p_order_number;
-    RETURN CASE WHEN o.gateway_payment_id IS NOT DISTINCT FROM p_payment->>'gateway_payment_id'
-      THEN 'fits' ELSE 'unfit' END;
-  ELSIF payment.confirmed_at IS NULL THEN
-    RETURN 'unconfirmed';
-  END IF;
-  PERFORM book_fees(payment);
+-- For how long a reported payment is left to the process that has received the report; then reconciliation goes on.
+CREATE FUNCTION left_to_its_process() RETURNS interval LANGUAGE sql IMMUTABLE AS $$
+  SELECT interval '30 seconds'
+$$;
 
-  -- For each of the two a statement, whose plan is kept: with CASE it was planned for each call.
-  IF payment.is_whole AND payment.amount_paise = o.amount_paise THEN
-    UPDATE payment_sessions s
-    SET state = 'PAID', ended_at = coalesce(s.ended_at, service_now()),
-      -- Only a second payment on it can still be missed.
-      next_check_at = last_check_of(s)
-    WHERE s.session_id = payment.session_id;
-    RETURN 'fits';
-  END IF;
-  UPDATE payment_sessions s SET state = 'CLOSED', ended_at = coalesce(s.ended_at, service_now())
-  WHERE s.session_id = payment.session_id
-    -- Another payment has paid it.
-    AND NOT EXISTS (SELECT FROM payments other
-      WHERE other.session_id = s.session_id AND other.is_whole
-        AND other.amount_paise = o.amount_paise);
-  -- While a capture is looked at, its order offers no payment: reconciliation closes the session at the gateway.
-  UPDATE payment_sessions SET ended_at = service_now(), next_check_at = service_now()
-  WHERE session_id = o.open_session_id AND session_id IS DISTINCT FROM payment.session_id
-    AND state IN ('OPENING', 'OPEN') AND ended_at IS NULL AND unapplied_capture_of(p_order_number) IS NOT NULL;
-  UPDATE orders SET open_session_id = NULL
-  WHERE order_number = p_order_number
-    AND (FOUND OR open_session_id = payment.session_id);
-  RETURN 'unfit';
-END $$;
+-- The order of a payment: that of its session, or the one that the gateway has copied from the session. Null if the
+-- service has no such order at this gateway.
+CREATE FUNCTION order_of_payment(
+  p_gateway text, p_environment environment, p_order_number text, p_gateway_session_id text
+) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT order_number FROM orders
+  WHERE gateway = p_gateway AND environment = p_environment AND order_number = coalesce(
+    (SELECT s.order_number FROM payment_sessions s WHERE s.gateway = p_gateway
+      AND s.environment = p_environment AND s.gateway_session_id = p_gateway_session_id),
+    p_order_number)
+$$;
 
 -- True once the buyer has all of a payment back: refunded at the gateway itself, charged back, or refunded by us.
 CREATE FUNCTION is_wholly_refunded(p payments) RETURNS boolean LANGUAGE sql STABLE AS $$
@@ -164,20 +98,173 @@ LANGUAGE sql IMMUTABLE AS $$
     WHEN NOT takes_payment(status) THEN 'already_paid' END
 $$;
 
--- The state of the captures that an order has not applied: 'confirmed' if one makes it PAID next, 'reported' if the
+-- The captures that no order has taken and that are not refunded, with what is to be done next: 'notify' the order,
+-- 'refund' it as surplus, or 'alert' that it is not whole. One that is not whole and has its alert needs nothing (null),
+-- and is checked until all of it is refunded; then the order can be paid again.
+CREATE VIEW unapplied_captures AS
+SELECT p.gateway, p.gateway_payment_id, p.environment, p.order_number, p.captured_at,
+  CASE WHEN s.gateway_payment_id IS NOT NULL THEN 'refund'
+    WHEN NOT p.is_whole THEN CASE WHEN a.alert_id IS NULL THEN 'alert' END
+    WHEN p.amount_paise <> o.amount_paise THEN 'refund'
+    ELSE 'notify' END AS next
+FROM payments p JOIN orders o USING (order_number)
+LEFT JOIN surplus_refunds s ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
+LEFT JOIN LATERAL (SELECT alert_id FROM alerts
+  WHERE NOT p.is_whole AND kind = 'unfit_capture'
+    AND subject = gateway_subject(p.gateway, p.gateway_payment_id) LIMIT 1) a ON true
+WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id AND s.processed_at IS NULL
+  AND (p.is_whole OR s.gateway_payment_id IS NOT NULL OR a.alert_id IS NULL OR NOT is_wholly_refunded(p));
+
+-- The callbacks whose payment the gateway has not confirmed. It is asked for a week.
+CREATE VIEW unconfirmed_callbacks AS
+SELECT * FROM gateway_callbacks
+WHERE is_unconfirmed AND received_at > (SELECT service_now()) - interval '7 days';
+
+-- The payments that reconciliation asks the gateway about, each perhaps twice: those that only callbacks have
+-- reported, and unapplied captures, whose Signal was lost. `ledger verify` checks older ones.
+CREATE VIEW payments_to_confirm AS
+SELECT gateway, gateway_payment_id, environment, order_number, received_at AS reported_at
+FROM unconfirmed_callbacks
+WHERE received_at < (SELECT service_now()) - left_to_its_process()
+UNION ALL
+SELECT gateway, gateway_payment_id, environment, order_number, captured_at
+FROM unapplied_captures
+WHERE captured_at < (SELECT service_now()) - left_to_its_process()
+  AND captured_at > (SELECT service_now()) - interval '7 days';
+
+-- The state of the payments that an order has not applied: 'confirmed' if one makes it PAID next, 'reported' if the
 -- gateway must still be asked about one, 'looked_at' if one is not whole, until all of it was refunded. Null if
 -- there is none; only then can the order be paid.
 CREATE FUNCTION unapplied_capture_of(p_order_number text) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT min(CASE WHEN NOT p.is_whole THEN 'looked_at'
-    WHEN p.confirmed_at IS NULL THEN 'reported' ELSE 'confirmed' END)
-  FROM payments p JOIN orders o USING (order_number)
-  WHERE p.order_number = p_order_number AND p.gateway = o.gateway
-    AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
-    AND CASE WHEN p.is_whole THEN surplus_reason(o.status, p.amount_paise = o.amount_paise) IS NULL
-      ELSE NOT is_wholly_refunded(p) END
-    AND NOT EXISTS (SELECT FROM surplus_refunds s
-      WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
+  SELECT min(state) FROM (
+    SELECT CASE WHEN p.is_whole THEN 'confirmed' ELSE 'looked_at' END AS state
+    FROM payments p JOIN orders o USING (order_number)
+    WHERE p.order_number = p_order_number AND p.gateway = o.gateway
+      AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
+      AND CASE WHEN p.is_whole THEN surplus_reason(o.status, p.amount_paise = o.amount_paise) IS NULL
+        ELSE NOT is_wholly_refunded(p) END
+      AND NOT EXISTS (SELECT FROM surplus_refunds s
+        WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
+    UNION ALL
+    SELECT 'reported' FROM unconfirmed_callbacks JOIN orders o USING (order_number)
+    WHERE order_number = p_order_number AND takes_payment(o.status)
+  ) AS unapplied
 $$;
+
+-- Ends the state unconfirmed of the callbacks that had reported a payment when the gateway was asked for it. For one
+-- that came later, the gateway is asked again.
+CREATE FUNCTION confirm_callbacks(p_gateway text, p_gateway_payment_id text, p_asked_at timestamptz) RETURNS void
+LANGUAGE sql AS $$
+  UPDATE gateway_callbacks SET is_unconfirmed = false
+  WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id AND is_unconfirmed
+    AND received_at <= p_asked_at
+$$;
+
+-- Ends the session of a capture, for the order `o`, which is locked: as paid, or so that the buyer can have another one.
+CREATE FUNCTION end_session_of(payment payments, o orders, p_fits boolean) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  -- For each of the two a statement, whose plan is kept: with CASE it was planned for each call.
+  IF p_fits THEN
+    UPDATE payment_sessions s
+    SET state = 'PAID', ended_at = coalesce(s.ended_at, service_now()),
+      -- Only a second payment on it can still be missed.
+      next_check_at = last_check_of(s)
+    WHERE s.session_id = payment.session_id;
+    RETURN;
+  END IF;
+  UPDATE payment_sessions s SET state = 'CLOSED', ended_at = coalesce(s.ended_at, service_now())
+  WHERE s.session_id = payment.session_id
+    -- Another payment has paid it.
+    AND NOT EXISTS (SELECT FROM payments other
+      WHERE other.session_id = s.session_id AND other.is_whole
+        AND other.amount_paise = o.amount_paise);
+  -- While a capture is looked at, its order offers no payment: reconciliation closes the session at the gateway.
+  UPDATE payment_sessions SET ended_at = service_now(), next_check_at = service_now()
+  WHERE session_id = o.open_session_id AND session_id IS DISTINCT FROM payment.session_id
+    AND state IN ('OPENING', 'OPEN') AND ended_at IS NULL AND unapplied_capture_of(o.order_number) IS NOT NULL;
+  UPDATE orders SET open_session_id = NULL
+  WHERE order_number = o.order_number AND (FOUND OR open_session_id = payment.session_id);
+END $$;
+
+-- Records a capture as the gateway's API has returned it, and ends its session: as paid, or, if the order cannot become
+-- PAID by it, so that the buyer can have another session. It also ends the state of the callbacks that have reported
+-- the capture, and claims it for the caller, who then does what is next. Like every writer it locks the order first. Of
+-- a capture that an order has taken, or that is being refunded as surplus, only what was not known is added.
+--
+-- All results are null if the service does not have the order.
+CREATE FUNCTION write_capture(
+  p_gateway text, p_environment environment,
+  p_payment jsonb,        -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr, fee_paise,
+                          -- tax_paise; order_number, session_id, gateway_session_id; asked_ms_ago
+  p_was_taken boolean,    -- its order took it before the database lost it: what was refunded since does not count
+  OUT owner text,         -- the number of its order
+  OUT merchant text,      -- the order's merchant
+  OUT is_taken boolean,   -- the order has taken it
+  OUT fits boolean,       -- the order can become, or has become, PAID by it
+  OUT next text           -- see unapplied_captures; null also if another process has claimed it
+) LANGUAGE plpgsql AS $$
+DECLARE
+  -- Before the wait for the lock.
+  asked_at CONSTANT timestamptz
+    := service_now() - (p_payment->>'asked_ms_ago')::float8 * interval '1 millisecond';
+  id CONSTANT text := p_payment->>'gateway_payment_id';
+  o orders;
+  payment payments;
+BEGIN
+  SELECT * INTO o FROM orders WHERE order_number = order_of_payment(
+    p_gateway, p_environment, p_payment->>'order_number', p_payment->>'gateway_session_id')
+  FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  owner := o.order_number;
+  merchant := o.merchant_id;
+  is_taken := o.gateway_payment_id IS NOT DISTINCT FROM id;
+  INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, session_id,
+    amount_paise, currency, gateway_status, refunded_paise, utr, captured_at, fee_paise, tax_paise)
+  SELECT p_gateway, id, p_environment, o.order_number,
+    (SELECT s.session_id FROM payment_sessions s WHERE s.order_number = o.order_number
+      AND (s.gateway_session_id = p_payment->>'gateway_session_id' OR s.session_id = p_payment->>'session_id')
+      ORDER BY s.gateway_session_id = p_payment->>'gateway_session_id' DESC NULLS LAST LIMIT 1),
+    (p_payment->>'amount_paise')::bigint, p_payment->>'currency', p_payment->>'status',
+    (p_payment->>'refunded_paise')::bigint, p_payment->>'utr', asked_at,
+    (p_payment->>'fee_paise')::bigint, (p_payment->>'tax_paise')::bigint
+  ON CONFLICT (gateway, gateway_payment_id) DO UPDATE
+  SET gateway_status = CASE WHEN p_was_taken OR excluded.gateway_status = 'refunded'
+      THEN excluded.gateway_status ELSE payments.gateway_status END,
+    refunded_paise = CASE WHEN p_was_taken THEN excluded.refunded_paise
+      ELSE greatest(payments.refunded_paise, excluded.refunded_paise) END,
+    session_id = coalesce(payments.session_id, excluded.session_id),
+    utr = coalesce(payments.utr, excluded.utr),
+    fee_paise = coalesce(payments.fee_paise, excluded.fee_paise),
+    tax_paise = coalesce(payments.tax_paise, excluded.tax_paise)
+  WHERE payments.order_number = o.order_number AND NOT is_taken
+    AND NOT EXISTS (SELECT FROM surplus_refunds s
+      WHERE s.gateway = payments.gateway AND s.gateway_payment_id = payments.gateway_payment_id)
+  RETURNING * INTO payment;
+  PERFORM confirm_callbacks(p_gateway, id, asked_at);
+
+  IF payment.gateway_payment_id IS NULL THEN
+    -- An order has taken it, or it is being refunded.
+    fits := is_taken;
+    PERFORM write_late_facts(p_gateway, id, p_payment) FROM payments p
+    WHERE p.gateway = p_gateway AND p.gateway_payment_id = id AND p.order_number = o.order_number;
+  ELSE
+    fits := payment.is_whole AND payment.amount_paise = o.amount_paise;
+    PERFORM book_fees(payment);
+    PERFORM end_session_of(payment, o, fits);
+  END IF;
+
+  UPDATE payments p SET notified_at = service_now() FROM unapplied_captures u
+  WHERE p.gateway = p_gateway AND p.gateway_payment_id = id AND p.order_number = o.order_number
+    AND u.gateway = p_gateway AND u.gateway_payment_id = id
+    AND coalesce(p.notified_at < service_now() - left_to_its_process(), true)
+    -- The sandbox's helper notifies the order itself, because its request waits for the result.
+    AND (NOT takes_payment(o.status) OR p.captured_at < service_now() - left_to_its_process()
+      OR NOT EXISTS (SELECT FROM payment_sessions s
+        WHERE s.session_id = p.session_id AND s.pay_command_id IS NOT NULL))
+  RETURNING u.next INTO next;
+END $$;
 
 -- True while the refund of a REFUNDED order has failed and is not made again.
 CREATE FUNCTION has_failed_refund(o orders) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$

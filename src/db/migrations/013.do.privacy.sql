@@ -86,6 +86,8 @@ CREATE FUNCTION ids_of_order(o orders) RETURNS text[] LANGUAGE sql STABLE AS $$
     UNION SELECT session_id FROM payment_sessions WHERE order_number = o.order_number
     UNION SELECT gateway_session_id FROM payment_sessions WHERE order_number = o.order_number
     UNION SELECT gateway_payment_id FROM payments WHERE order_number = o.order_number
+    UNION SELECT gateway_payment_id FROM gateway_callbacks
+      WHERE order_number = o.order_number AND is_unconfirmed
     -- Failed payments.
     UNION SELECT substr(command_id, 8) FROM order_commands
       WHERE order_number = o.order_number AND command_id LIKE 'failed:%'
@@ -128,6 +130,8 @@ LANGUAGE sql STABLE AS $$
       AND p.gateway_payment_id IS DISTINCT FROM o.gateway_payment_id
       AND NOT EXISTS (SELECT FROM surplus_refunds s
         WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
+  UNION ALL SELECT 'capture_unapplied', c.gateway_payment_id FROM unconfirmed_callbacks c
+    WHERE c.order_number = o.order_number
   UNION ALL SELECT 'surplus_refund_pending', s.gateway_payment_id FROM surplus_refunds s
     WHERE s.order_number = o.order_number AND s.processed_at IS NULL
   UNION ALL SELECT 'reversal_open', r.reversal_id FROM gateway_reversals r

@@ -20,12 +20,12 @@ CREATE INDEX linked_account_changes_by_time
   ON linked_account_changes (merchant_id, environment, gateway, active_from, change_id);
 
 CREATE OR REPLACE FUNCTION active_linked_account(
-  p_merchant_id text, p_environment environment, p_gateway text
+  p_merchant_id text, p_environment environment, p_gateway text, p_at timestamptz DEFAULT service_now()
 ) RETURNS SETOF linked_accounts LANGUAGE sql STABLE ROWS 1 AS $$
   SELECT a.* FROM linked_account_changes c
   JOIN linked_accounts a USING (merchant_id, environment, gateway, linked_account_id)
   WHERE c.merchant_id = p_merchant_id AND c.environment = p_environment AND c.gateway = p_gateway
-    AND c.active_from <= service_now()
+    AND c.active_from <= p_at
   ORDER BY c.active_from DESC, c.change_id DESC LIMIT 1
 $$;
 

@@ -34,7 +34,7 @@ WHERE kind = 'payment_without_order'
 UNION ALL
 SELECT alert_id, 'the gateway has confirmed the payment'
 FROM open JOIN payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
-WHERE kind = 'payment_unconfirmed' AND p.confirmed_at IS NOT NULL
+WHERE kind = 'payment_unconfirmed'
 UNION ALL
 SELECT alert_id, 'the payment was refunded'
 FROM open JOIN surplus_refunds s ON s.gateway = open.gateway AND s.gateway_payment_id = id

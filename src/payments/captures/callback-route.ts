@@ -10,13 +10,16 @@ import type { Limiter } from '../../limiter.ts';
 import { createSlots } from '../../http/limits/slots.ts';
 import type { GatewayAdapter } from '../gateway/adapter.ts';
 import type { CaptureDeps } from './captures.ts';
-import { recordGatewayPayment, recordSessionClosed } from './captures.ts';
+import { confirmPayment, recordPayment, recordSessionClosed } from './captures.ts';
 import { lookAtHoldAgain } from '../funds/funds.ts';
-import type { CallbackHeaders, GatewayEvent } from '../gateway/gateway.ts';
+import type { CallbackHeaders, GatewayEvent, GatewayReversal } from '../gateway/gateway.ts';
+import { isCaptured } from '../gateway/gateway.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
+import type { NewCallback } from '../queries.ts';
 import { writeCallback } from '../queries.ts';
 import {
+  isOurs,
   recordChargebackNow,
   recordReversal,
   refundAgainIfBooked,
@@ -37,8 +40,8 @@ export interface CallbackRouteDeps extends CaptureDeps {
 }
 
 /**
- * The routes of gateway callbacks. Each checks the signature over the raw bytes, stores the
- * callback, then processes it. Reconciliation finds what is lost after that.
+ * The routes of gateway callbacks. Each checks the signature over the raw bytes, stores the callback, then processes
+ * it. If the process dies after that, reconciliation goes on: the row says which payment is not confirmed yet.
  */
 export function callbackRoutes(
   deps: CallbackRouteDeps,
@@ -111,18 +114,28 @@ async function receive(
 ): Promise<void> {
   const { eventId, name } = event;
   const { callbackTimeoutMs = RESPOND_WITHIN_MS } = deps;
-  try {
-    await writeCallback(deps.sql, { ...from, eventId, event: name, body });
-  } catch (error) {
+  const callback = { ...from, eventId, event: name, body, ...reportedBy(event) };
+  const isNews = await writeCallback(deps.sql, callback).catch((error: unknown) => {
     release();
     throw error;
-  }
+  });
+  if (!isNews) return release();
   const processing = processEvent(deps, from, event)
     .catch((err: unknown) =>
       deps.log.error({ err, event: name }, 'A callback failed: reconciliation processes it'),
     )
     .finally(release);
   await Promise.race([processing, sleep(callbackTimeoutMs, undefined, { ref: false })]);
+}
+
+/** The captured payment or the closed session that an event is about, which may be known already. */
+function reportedBy(event: GatewayEvent): Pick<NewCallback, 'payment' | 'gatewaySessionId'> {
+  if (event.type === 'session_closed') return { gatewaySessionId: event.gatewaySessionId };
+  if (event.type === 'reversal' && !isOurs(event.reversal)) {
+    return { payment: { gatewayPaymentId: event.reversal.gatewayPaymentId } };
+  }
+  if (event.type !== 'payment' || !isCaptured(event.payment)) return {};
+  return { payment: event.payment, gatewaySessionId: event.gatewaySessionId };
 }
 
 /** Answers 200, because a gateway repeats a refused callback for a day. */
@@ -143,34 +156,49 @@ async function storeMalformed(
 
 async function processEvent(
   deps: CaptureDeps,
-  from: OrderGateway,
+  at: OrderGateway,
   event: GatewayEvent,
 ): Promise<void> {
-  if (event.type === 'ignored') return;
-  if (event.type === 'session_closed') {
-    return recordSessionClosed(deps, from, event);
+  switch (event.type) {
+    case 'ignored':
+      return;
+    case 'session_closed':
+      return recordSessionClosed(deps, { at, ...event });
+    case 'payment': {
+      const { payment, gatewaySessionId } = event;
+      const { gatewayPaymentId } = payment;
+      if (isCaptured(payment)) {
+        return confirmPayment(deps, { ...at, gatewayPaymentId, gatewaySessionId });
+      }
+      await recordPayment(deps, { at, payment, gatewaySessionId });
+      return;
+    }
+    case 'transfer':
+      return lookAtHoldAgain(deps, { ...event, gateway: at.gateway });
+    case 'reversal':
+      return processReversal(deps, at, event.reversal);
   }
-  if (event.type === 'payment') {
-    return recordGatewayPayment(deps, from, event.payment, event.gatewaySessionId, null);
-  }
-  if (event.type === 'transfer') {
-    const { gatewayPaymentId, hasFailed } = event;
-    return lookAtHoldAgain(deps, { gateway: from.gateway, gatewayPaymentId, hasFailed });
-  }
-  const { reversal, payment } = event;
-  const outcome = await recordReversal(deps, from, reversal, 'callback');
+}
+
+async function processReversal(
+  deps: CaptureDeps,
+  at: OrderGateway,
+  reversal: GatewayReversal,
+): Promise<void> {
+  const { gatewayPaymentId } = reversal;
+  const outcome = await recordReversal(deps, at, reversal, 'callback');
   if (outcome === 'known' && reversal.kind === 'chargeback') {
     // It may be an old callback, or a chargeback that was opened again.
-    return recordChargebackNow(deps, from, reversal.reversalId);
+    return recordChargebackNow(deps, at, reversal.reversalId);
   }
   if (outcome === 'ours' && reversal.state === 'failed') {
-    return refundAgainIfBooked(deps, { ...from, ...reversal });
+    return refundAgainIfBooked(deps, { ...at, gatewayPaymentId });
   }
-  if (outcome !== 'unknown_payment' || payment === null) return;
+  if (outcome !== 'unknown_payment') return;
   // A reversal needs the row of its payment, so the payment is recorded first.
   try {
-    await recordGatewayPayment(deps, from, payment, null, null);
+    await confirmPayment(deps, { ...at, gatewayPaymentId });
   } finally {
-    await recordReversal(deps, from, reversal, 'callback');
+    await recordReversal(deps, at, reversal, 'callback');
   }
 }

@@ -1,88 +1,108 @@
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
+import type { OrderRow } from '../../orders/public.ts';
 import type { GatewayPayment } from '../gateway/gateway.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import { idsNamedIn } from '../gateway/redaction.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
-/** For a younger capture, another process may still be notifying the order. */
-export const UNAPPLIED_AFTER_MS = 30_000;
+/** A payment at its gateway and in its environment. */
+export type PaymentAt = OrderGateway & PaymentRef;
 
-/** The database's clock, to the microsecond. */
-export async function readClock(sql: Sql): Promise<string> {
-  const [row] = await sql<[{ now: string }]>`SELECT service_now()::text AS now`;
-  return row.now;
+/** A payment as the gateway has returned it, and what is known of it besides. */
+export interface ReturnedPayment {
+  at: OrderGateway;
+  payment: Omit<GatewayPayment, 'failure'>;
+  /** The session that it was made on, if the gateway names it. It finds the order if the payment names none. */
+  gatewaySessionId?: string | null | undefined;
+  /** When the gateway was asked, by `performance.now()`. Without it, now. */
+  askedAtMs?: number;
+  /** The order took the payment before the database lost it. What was refunded since does not count. */
+  wasTaken?: boolean;
 }
 
-export type CapturedPaymentFacts = Pick<
-  GatewayPayment,
-  'gatewayPaymentId' | 'status' | 'currency' | 'amountPaise' | 'refundedPaise' | 'utr' | 'fee'
->;
+/** A recorded capture. */
+export interface RecordedCapture {
+  orderNumber: string;
+  merchantId: string;
+  /** True if its order has taken it. */
+  isTaken: boolean;
+  /** True if it can make, or has made, its order PAID. */
+  fits: boolean;
+  /**
+   * What the caller does next, for which it has claimed the capture: see the view `unapplied_captures`. Null if
+   * nothing is to be done, or another process has claimed it within the last 30 s.
+   */
+  next: 'notify' | 'refund' | 'alert' | null;
+}
 
 /**
- * `fits`: the capture can make, or has made, its order PAID. `unfit`: it cannot. `unconfirmed`: only a callback has
- * reported it, so the gateway must be asked.
- */
-export type CaptureOutcome = 'fits' | 'unfit' | 'unconfirmed';
-
-/**
- * Records a capture and, once the gateway's API has confirmed it, ends its session: as paid, or, if the order cannot
- * become PAID by it, so that the buyer can open another session. A repeat adds the UTR, the fee and the session if
- * they were not known. It updates the amount that the gateway has refunded only while no order has taken the capture
- * and no surplus refund of it has begun.
+ * Records a capture and ends its session, in one statement: see the SQL function `write_capture`.
  *
- * An answer confirms a capture if the gateway was asked after the first report was recorded.
- *
- * @param capture.askedAt when the gateway's API was asked, from {@link readClock}; null for a callback
- * @param capture.wasTaken the order took the capture before the database lost it; later reports are then replaced
+ * @returns undefined if the service does not have its order
  */
 export async function writeCapture(
   sql: Sql,
-  capture: OrderGateway & {
-    orderNumber: string;
-    sessionId: string | null;
-    payment: CapturedPaymentFacts;
-    askedAt: string | null;
-    wasTaken?: boolean;
-  },
-): Promise<CaptureOutcome> {
-  const { orderNumber, sessionId, gateway, environment, payment, askedAt } = capture;
-  const { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr, fee } = payment;
-  const facts = { gatewayPaymentId, status, currency, amountPaise, refundedPaise, utr, ...fee };
-  // The gateway reports a capture two or three times at once. A repeat with nothing new does not wait for the
-  // order's row.
-  const [row] = await sql<[{ outcome: CaptureOutcome }]>`
-    SELECT CASE WHEN EXISTS (
-        SELECT FROM payments p JOIN orders o USING (order_number)
-        WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
-          AND p.order_number = ${orderNumber} AND p.gateway_status = ${status}
-          AND p.refunded_paise = ${refundedPaise} AND p.is_whole AND p.confirmed_at IS NOT NULL
-          AND p.amount_paise = o.amount_paise
-          AND (p.utr IS NOT NULL OR ${utr}::text IS NULL)
-          AND (p.fee_paise IS NOT NULL OR ${askedAt}::text IS NULL OR ${fee?.feePaise ?? null}::bigint IS NULL)
-          AND NOT EXISTS (SELECT FROM surplus_refunds s
-            WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
-      THEN 'fits'
-      ELSE write_capture(${orderNumber}, ${sessionId}, ${gateway}, ${environment},
-        ${jsonRow(sql, facts)}, ${askedAt}::text::timestamptz, ${capture.wasTaken ?? false})
-      END AS outcome`;
-  return row.outcome;
+  { at, payment, gatewaySessionId = null, askedAtMs, wasTaken = false }: ReturnedPayment,
+): Promise<RecordedCapture | undefined> {
+  const { fee, ...facts } = payment;
+  const askedMsAgo = askedAtMs === undefined ? 0 : performance.now() - askedAtMs;
+  const [row] = await sql<RecordedCapture[]>`
+    SELECT owner AS order_number, merchant AS merchant_id, is_taken, fits, next
+    FROM write_capture(${at.gateway}, ${at.environment},
+      ${jsonRow(sql, { ...facts, ...fee, gatewaySessionId, askedMsAgo })}, ${wasTaken})
+    WHERE owner IS NOT NULL`;
+  return row;
+}
+
+type OwnerOfPayment = Pick<OrderRow, 'orderNumber' | 'merchantId' | 'status'>;
+
+/** Finds the order of a payment: see the SQL function `order_of_payment`. */
+export async function findOrderOfPayment(
+  sql: Sql,
+  { at, payment, gatewaySessionId = null }: ReturnedPayment,
+): Promise<OwnerOfPayment | undefined> {
+  const [row] = await sql<OwnerOfPayment[]>`
+    SELECT order_number, merchant_id, status FROM orders WHERE order_number = order_of_payment(
+      ${at.gateway}, ${at.environment}, ${payment.orderNumber}, ${gatewaySessionId})`;
+  return row;
+}
+
+/** Ends the state unconfirmed of the callbacks about a payment that is of no order of this service. */
+export async function confirmCallbacks(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<void> {
+  await sql`SELECT confirm_callbacks(${gateway}, ${gatewayPaymentId}, service_now())`;
+}
+
+export interface NewCallback extends OrderGateway {
+  eventId: string;
+  event: string;
+  body: string;
+  /** The captured payment that it reports; only its id if it reports a reversal of the payment. */
+  payment?: Pick<GatewayPayment, 'gatewayPaymentId'> & Partial<GatewayPayment>;
+  /** The session that was closed, or that the payment was made on. */
+  gatewaySessionId?: string | null | undefined;
 }
 
 /**
  * Stores a callback before it is processed, with the ids by which the erasure of the buyer's data finds it. A
- * callback about an erased order is stored without its body.
+ * callback about an erased order is stored without its body. The row of one that reports a captured payment, or a
+ * reversal of a payment that is not recorded, is unconfirmed until the gateway's API has returned the payment.
+ *
+ * @returns false if nothing is to be done: the payment is recorded as the callback reports it, or the session is
+ * recorded as paid, or is not of this service
  */
-export async function writeCallback(
-  sql: Sql,
-  callback: OrderGateway & { eventId: string; event: string; body: string },
-): Promise<void> {
-  const { gateway, environment, eventId, event, body } = callback;
+export async function writeCallback(sql: Sql, callback: NewCallback): Promise<boolean> {
+  const { gateway, environment, eventId, event, body, payment, gatewaySessionId = null } = callback;
   const ids = idsNamedIn(body);
-  await sql`
-    INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body, named_ids)
+  const { gatewayPaymentId = null, orderNumber = null, status = null } = payment ?? {};
+  const [row] = await sql<{ isNews: boolean }[]>`
+    INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body, named_ids, gateway_payment_id,
+      order_number, is_unconfirmed)
     SELECT ${gateway}, ${environment}, ${eventId}, ${event},
       CASE WHEN EXISTS (
         SELECT FROM orders WHERE erased_at IS NOT NULL AND order_number IN (
@@ -91,116 +111,52 @@ export async function writeCallback(
             WHERE gateway = ${gateway} AND gateway_payment_id = ANY (${ids})
           UNION SELECT order_number FROM payment_sessions
             WHERE gateway = ${gateway} AND gateway_session_id = ANY (${ids}))
-      ) THEN '' ELSE ${body} END, ${ids}`;
+      ) THEN '' ELSE ${body} END, ${ids}, ${gatewayPaymentId},
+      CASE WHEN ${gatewayPaymentId}::text IS NOT NULL THEN
+        order_of_payment(${gateway}, ${environment}, ${orderNumber}, ${gatewaySessionId}) END,
+      ${gatewayPaymentId}::text IS NOT NULL AND NOT EXISTS (SELECT FROM payments p
+        WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
+          AND (${status}::text IS NULL OR (p.is_whole AND p.gateway_status = ${status}
+            AND p.refunded_paise = ${payment?.refundedPaise ?? 0}
+            AND (p.utr IS NOT NULL OR ${payment?.utr ?? null}::text IS NULL))))
+    RETURNING CASE WHEN ${status}::text IS NOT NULL THEN is_unconfirmed
+      ELSE ${gatewaySessionId}::text IS NULL OR EXISTS (SELECT FROM payment_sessions s
+        WHERE s.gateway = ${gateway} AND s.environment = ${environment}
+          AND s.gateway_session_id = ${gatewaySessionId} AND s.state <> 'PAID') END AS is_news`;
+  return row?.isNews ?? true;
 }
 
-/** A recorded capture that its order has not applied and that is not refunded. */
-export interface UnappliedCapture extends PaymentRef, OrderGateway {
-  orderNumber: string;
-  /** True if the gateway's API was asked for it after its first report was recorded. */
-  isConfirmed: boolean;
-  amountPaise: number;
-  orderAmountPaise: number;
-  /** True if the whole amount is captured in INR: see `payments.is_whole`. */
-  isWhole: boolean;
-  currency: string;
-  refundedPaise: number;
-  gatewayStatus: string;
-  /** True if its surplus refund has begun. */
-  isSurplus: boolean;
-  /** True if operators were told that it is not whole. */
-  isAlerted: boolean;
-}
+type ReportedPayment = PaymentAt & { orderNumber: string };
 
 /**
- * SQL: captures that no order has taken and that are not refunded. A capture that is not whole and has an alert is
- * included until all of it is refunded; then the order can be paid again.
+ * Finds payments that a process has left unfinished: see the view `payments_to_confirm`. Newest first, so that refunds
+ * that the gateway refuses do not delay the others. The order number is empty if it is not known.
  */
-const unappliedCaptures = (sql: Sql) => sql`
-    SELECT p.gateway, p.environment, p.gateway_payment_id, p.order_number, p.amount_paise, p.is_whole,
-      p.confirmed_at IS NOT NULL AS is_confirmed, p.currency, p.refunded_paise, p.gateway_status,
-      o.amount_paise AS order_amount_paise, s.gateway_payment_id IS NOT NULL AS is_surplus,
-      a.alert_id IS NOT NULL AS is_alerted
-    FROM payments p JOIN orders o USING (order_number)
-    LEFT JOIN surplus_refunds s
-      ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
-    LEFT JOIN LATERAL (SELECT alert_id FROM alerts
-      WHERE NOT p.is_whole AND kind = 'unfit_capture'
-        AND subject = gateway_subject(p.gateway, p.gateway_payment_id) LIMIT 1) a ON true
-    WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id AND s.processed_at IS NULL
-      AND (p.is_whole OR s.gateway_payment_id IS NOT NULL OR a.alert_id IS NULL
-        OR NOT is_wholly_refunded(p))`;
-
-/** Reconciliation runs every minute and finds them much earlier. `ledger verify` checks all. */
-const UNAPPLIED_FOR_DAYS = 7;
-
-/**
- * Finds captures that no order has taken because a Signal was lost, and that are not refunded. Newest first, so that
- * refunds that the gateway refuses do not delay the others.
- */
-export async function findUnappliedCaptures(
+export async function findPaymentsToConfirm(
   sql: Sql,
-  { olderThanMs, limit, shard }: { olderThanMs: number; limit: number; shard: Shard },
-): Promise<UnappliedCapture[]> {
-  return sql<UnappliedCapture[]>`
-    ${unappliedCaptures(sql)} AND ${inShard(sql, sql`o.order_number`, shard)}
-      AND p.captured_at < (SELECT service_now()) - ${olderThanMs} * interval '1 millisecond'
-      AND p.captured_at > (SELECT service_now()) - ${UNAPPLIED_FOR_DAYS} * interval '1 day'
-    ORDER BY p.captured_at DESC LIMIT ${limit}`;
+  { limit, shard }: { limit: number; shard: Shard },
+): Promise<ReportedPayment[]> {
+  return sql<ReportedPayment[]>`
+    SELECT gateway, environment, gateway_payment_id, coalesce(max(order_number), '') AS order_number
+    FROM payments_to_confirm
+    WHERE ${inShard(sql, sql`coalesce(order_number, gateway_payment_id)`, shard)}
+    GROUP BY gateway, environment, gateway_payment_id
+    ORDER BY max(reported_at) DESC LIMIT ${limit}`;
 }
 
-/**
- * Claims a recorded capture for the process that will notify the order. A capture is reported by two callbacks and a
- * helper's response at the same time; the others leave it to the first until reconciliation would take it.
- *
- * @returns undefined if its order has taken it, it is refunded, or another process has recently claimed it
- */
-export async function takeUnappliedCapture(
-  sql: Sql,
-  { gateway, gatewayPaymentId }: PaymentRef,
-): Promise<UnappliedCapture | undefined> {
-  const [row] = await sql<UnappliedCapture[]>`
-    WITH taken AS (
-      UPDATE payments p SET notified_at = service_now()
-      WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
-        AND coalesce(p.notified_at < service_now() - ${UNAPPLIED_AFTER_MS} * interval '1 millisecond', true)
-        AND EXISTS (SELECT FROM orders o WHERE o.order_number = p.order_number
-          AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id)
-        -- The helper notifies the order itself, because its request waits for the result.
-        AND (p.captured_at < service_now() - ${UNAPPLIED_AFTER_MS} * interval '1 millisecond'
-          OR NOT EXISTS (SELECT FROM payment_sessions s
-            WHERE s.session_id = p.session_id AND s.pay_command_id IS NOT NULL))
-      RETURNING p.gateway_payment_id
-    )
-    ${unappliedCaptures(sql)} AND p.gateway = ${gateway}
-      AND p.gateway_payment_id = (SELECT gateway_payment_id FROM taken)`;
-  return row;
-}
-
-/** Reads a recorded capture. @returns undefined if its order has taken it, or it is refunded */
-export async function findUnappliedCapture(
-  sql: Sql,
-  { gateway, gatewayPaymentId }: PaymentRef,
-): Promise<UnappliedCapture | undefined> {
-  const [row] = await sql<UnappliedCapture[]>`
-    ${unappliedCaptures(sql)} AND p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;
-  return row;
-}
-
-/** If the gateway does not confirm a reported capture within this time, an alert is raised. */
+/** If the gateway does not confirm a reported payment within this time, an alert is raised. */
 const UNCONFIRMED_FOR_MS = 10 * 60_000;
 
-/** Finds captures that callbacks reported and that the gateway's API has not confirmed for ten minutes. */
-export async function findUnconfirmedCaptures(
-  sql: Sql,
-  limit: number,
-): Promise<(PaymentRef & { orderNumber: string })[]> {
-  return sql<(PaymentRef & { orderNumber: string })[]>`
-    SELECT p.gateway, p.gateway_payment_id, p.order_number FROM payments p
-    WHERE p.confirmed_at IS NULL
-      AND p.captured_at < (SELECT service_now()) - ${UNCONFIRMED_FOR_MS} * interval '1 millisecond'
+/** Finds payments of orders that callbacks reported and that the gateway's API has not returned for ten minutes. */
+export async function findUnconfirmedPayments(sql: Sql, limit: number): Promise<ReportedPayment[]> {
+  return sql<ReportedPayment[]>`
+    SELECT DISTINCT gateway, environment, gateway_payment_id, order_number FROM unconfirmed_callbacks c
+    WHERE order_number IS NOT NULL
+      AND received_at < (SELECT service_now()) - ${UNCONFIRMED_FOR_MS} * interval '1 millisecond'
+      AND NOT EXISTS (SELECT FROM payments p
+        WHERE p.gateway = c.gateway AND p.gateway_payment_id = c.gateway_payment_id)
       AND NOT EXISTS (SELECT FROM alerts a
         WHERE a.kind = 'payment_unconfirmed' AND a.cleared_at IS NULL
-          AND a.subject = gateway_subject(p.gateway, p.gateway_payment_id))
-    ORDER BY p.captured_at LIMIT ${limit}`;
+          AND a.subject = gateway_subject(c.gateway, c.gateway_payment_id))
+    LIMIT ${limit}`;
 }

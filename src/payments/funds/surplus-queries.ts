@@ -17,8 +17,7 @@ export interface SurplusRow extends OrderGateway, PaymentRef {
 
 /**
  * Claims a capture for its refund if its order cannot take it: it did not make the order PAID, and the order can no
- * longer be paid or the amount differs. A capture that is not whole, or that the gateway has not confirmed, is not
- * claimed. The same statement adds the ledger line to `surplus` and locks the order. If the order was cancelled
+ * longer be paid or the amount differs. A capture that is not whole is not claimed. The same statement adds the ledger line to `surplus` and locks the order. If the order was cancelled
  * before, this statement adds the refund to the order; a later cancel adds it itself.
  *
  * @returns undefined when the capture is not surplus
@@ -33,7 +32,7 @@ export async function claimSurplus(
       SELECT p.*, o.merchant_id, o.status, ${surplusReason} AS reason
       FROM payments p JOIN orders o USING (order_number)
       WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
-        AND p.confirmed_at IS NOT NULL AND (p.is_whole OR EXISTS (SELECT FROM surplus_refunds s
+        AND (p.is_whole OR EXISTS (SELECT FROM surplus_refunds s
           WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
         AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
         AND ${surplusReason} IS NOT NULL

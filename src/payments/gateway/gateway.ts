@@ -241,8 +241,7 @@ export type GatewayEvent = CallbackFacts &
     | ({ type: 'session_closed' } & Pick<GatewaySession, 'gatewaySessionId' | 'isPaid'>)
     /** A transfer to a linked account was completed or has failed. */
     | { type: 'transfer'; gatewayPaymentId: string; hasFailed: boolean }
-    /** The payment is null when the callback does not contain it. */
-    | { type: 'reversal'; reversal: GatewayReversal; payment: GatewayPayment | null }
+    | { type: 'reversal'; reversal: GatewayReversal }
     /** An event that the service does not use. */
     | { type: 'ignored' }
   );

@@ -14,7 +14,6 @@ import {
   transferPayloadSchema,
   webhookSchema,
 } from './schemas.ts';
-import type { Payment } from './schemas.ts';
 
 /** The header with the signature (webhooks/validate-test). */
 export const SIGNATURE_HEADER = 'X-Razorpay-Signature';
@@ -47,15 +46,13 @@ function paymentEvent(payload: unknown): EventBody {
 }
 
 function refundEvent(payload: unknown): EventBody {
-  const { refund, payment } = refundPayloadSchema.parse(payload);
-  const reversal = presentRefund(refund.entity);
-  return { type: 'reversal', reversal, payment: paymentIn(payment) };
+  const { refund } = refundPayloadSchema.parse(payload);
+  return { type: 'reversal', reversal: presentRefund(refund.entity) };
 }
 
 function disputeEvent(payload: unknown): EventBody {
-  const { dispute, payment } = disputePayloadSchema.parse(payload);
-  const reversal = presentChargeback(dispute.entity);
-  return { type: 'reversal', reversal, payment: paymentIn(payment) };
+  const { dispute } = disputePayloadSchema.parse(payload);
+  return { type: 'reversal', reversal: presentChargeback(dispute.entity) };
 }
 
 const transferEvent =
@@ -64,9 +61,6 @@ const transferEvent =
     const { transfer } = transferPayloadSchema.parse(payload);
     return { type: 'transfer', gatewayPaymentId: transfer.entity.source, hasFailed };
   };
-
-const paymentIn = (part: { entity: Payment } | undefined) =>
-  part === undefined ? null : presentPayment(part.entity);
 
 /** The readers of the used events. The payload is a snapshot from the time of the event. */
 const READERS: Readonly<Record<string, (payload: unknown) => EventBody>> = {

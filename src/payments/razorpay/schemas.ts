@@ -175,16 +175,10 @@ export const paymentPayloadSchema = z.object({
 /** The payload of `qr_code.closed`. */
 export const qrCodePayloadSchema = z.object({ qr_code: entityOf(qrCodeSchema) });
 /** The payload of `refund.*`. */
-export const refundPayloadSchema = z.object({
-  refund: entityOf(refundSchema),
-  payment: entityOf(paymentSchema).optional(),
-});
+export const refundPayloadSchema = z.object({ refund: entityOf(refundSchema) });
 /** The payload of `transfer.*`. `source` is the id of the payment or of an order. */
 export const transferPayloadSchema = z.object({
   transfer: entityOf(z.object({ ...entity('transfer'), source: z.string() })),
 });
 /** The payload of `payment.dispute.*`. */
-export const disputePayloadSchema = z.object({
-  dispute: entityOf(disputeSchema),
-  payment: entityOf(paymentSchema).optional(),
-});
+export const disputePayloadSchema = z.object({ dispute: entityOf(disputeSchema) });

@@ -2,8 +2,7 @@ import { forEachOrder } from '../../for-each-order.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
 import { clearResolvedAlerts, raiseAlert } from '../../alerts/alerts.ts';
 import {
-  applyCapture,
-  askAndApply,
+  confirmPayment,
   recordSessionClosed,
   recordSessionPayments,
 } from '../captures/captures.ts';
@@ -25,11 +24,11 @@ const CONCURRENT_CALLS = 8;
 
 /**
  * Finds what lost callbacks and crashed processes left unrecorded: checks open and recently ended sessions at the
- * gateway, applies or refunds unapplied captures, holds funds, checks the linked accounts that are due, and clears
+ * gateway, confirms reported payments, applies or refunds unapplied captures, holds funds, checks the linked accounts that are due, and clears
  * alerts whose cause is resolved.
  *
  * @param shard the orders of this run; other runs process the other shards at the same time
- * @returns how many sessions were checked, and how many unapplied captures were found
+ * @returns how many sessions were checked, and how many unfinished payments were found
  */
 export async function reconcilePayments(
   deps: CaptureDeps,
@@ -37,15 +36,8 @@ export async function reconcilePayments(
 ): Promise<{ sessions: number; captures: number }> {
   const endsAtMs = performance.now() + RUN_FOR_MS;
   const sessions = await checkSessions(deps, shard, endsAtMs - HOLD_FOR_MS);
-  const unapplied = await queries.findUnappliedCaptures(deps.sql, {
-    olderThanMs: queries.UNAPPLIED_AFTER_MS,
-    limit: BATCH,
-    shard,
-  });
-  await processUntil(deps, unapplied, endsAtMs, (capture) =>
-    // Its refund is in progress.
-    (capture.isSurplus ? applyCapture : askAndApply)(deps, capture),
-  );
+  const unfinished = await queries.findPaymentsToConfirm(deps.sql, { limit: BATCH, shard });
+  await processUntil(deps, unfinished, endsAtMs, (payment) => confirmPayment(deps, payment));
   await holdAllFunds(deps, shard, endsAtMs);
   if (shard.index === 0) {
     await recordMissedChargebacks(deps);
@@ -55,7 +47,7 @@ export async function reconcilePayments(
     await checkLinkedAccounts(deps);
     await clearResolvedAlerts(deps.sql);
   }
-  return { sessions, captures: unapplied.length };
+  return { sessions, captures: unfinished.length };
 }
 
 /** Checks all sessions that are due, in batches. A later run retries a failed check. */
@@ -78,23 +70,23 @@ async function checkSession(
 ): ReturnType<typeof recordSessionPayments> {
   const { gatewaySessionId } = session;
   if (!deps.gateways.find(session) || gatewaySessionId === null) return 'unpaid';
-  const paid = await recordSessionPayments(deps, session, gatewaySessionId);
+  const atGateway = { at: session, gatewaySessionId };
+  const paid = await recordSessionPayments(deps, atGateway);
   const isOver = session.isExpired || !session.isPayable;
   if (paid !== 'captured' && session.state === 'OPEN' && isOver) {
-    const closing = { gatewaySessionId, isPaid: false };
-    await recordSessionClosed(deps, session, closing, 'closeSession');
+    await recordSessionClosed(deps, { ...atGateway, isPaid: false, operation: 'closeSession' });
   }
   return paid;
 }
 
-/** Raises alerts about captures that the gateway has not confirmed. */
+/** Raises alerts about payments that the gateway has not confirmed. */
 async function alertUnconfirmed(deps: CaptureDeps): Promise<void> {
-  for (const capture of await queries.findUnconfirmedCaptures(deps.sql, BATCH)) {
+  for (const payment of await queries.findUnconfirmedPayments(deps.sql, BATCH)) {
     await raiseAlert(deps, {
       kind: 'payment_unconfirmed',
-      subject: paymentSubject(capture),
+      subject: paymentSubject(payment),
       message: 'A callback has reported a payment, and the gateway does not confirm it',
-      fields: { ...capture },
+      fields: { ...payment },
     });
   }
 }

@@ -1,8 +1,12 @@
+import { clearAlert } from '../../alerts/alerts.ts';
+import type { PaymentRef } from '../../contracts/ids.ts';
 import { forEachOrder } from '../../for-each-order.ts';
+import { findOrderByNumber } from '../../orders/public.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
-import { recordSessionPayments } from '../captures/captures.ts';
+import { recordPayment, recordSessionPayments } from '../captures/captures.ts';
 import type { GatewaySession } from '../gateway/gateway.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
+import { paymentSubject } from '../gateway/gateways.ts';
 import * as queries from '../queries.ts';
 
 const CONCURRENT_SESSIONS = 8;
@@ -38,7 +42,8 @@ async function recoverSession(
 ): Promise<void> {
   const isLost = session.state === 'open' && !(await isKnown(deps, at, session));
   const operation = isLost ? 'closeSession' : 'listSessionPayments';
-  await recordSessionPayments(deps, at, session.gatewaySessionId, operation);
+  const { gatewaySessionId } = session;
+  await recordSessionPayments(deps, { at, gatewaySessionId, operation });
 }
 
 /** True also for a session that is being opened, for which only the service's id is recorded. */
@@ -52,4 +57,29 @@ async function isKnown(
     (await queries.findSessionAtGateway(sql, at, gatewaySessionId)) ??
     (isOurs ? await queries.findSession(sql, orderNumber, sessionId) : undefined);
   return known !== undefined;
+}
+
+/**
+ * Asks the gateway for a capture that a restored database may have lost, and records it as it was when its order
+ * took it, without later refunds. The workflow of the order has it.
+ *
+ * @throws GatewayUnavailable, GatewayRefused
+ */
+export async function recoverCapture(
+  deps: CaptureDeps,
+  orderNumber: string,
+  ref: PaymentRef,
+): Promise<void> {
+  const { environment } = await findOrderByNumber(deps.sql, orderNumber);
+  const at = { gateway: ref.gateway, environment };
+  const payment = await deps.gateways.forOrder(at).fetchPayment(ref.gatewayPaymentId);
+  const taken = { ...payment, orderNumber, status: 'captured', refundedPaise: 0 } as const;
+  const report = { at, payment: taken, wasTaken: true, isCallerNotifying: true };
+  await recordPayment(deps, report);
+  await clearAlert(
+    deps.sql,
+    'unfit_capture',
+    paymentSubject(ref),
+    'its order has taken the payment',
+  );
 }

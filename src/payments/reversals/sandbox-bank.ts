@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/index.ts';
 import { errorOf } from '../../http/responses/errors.ts';
 import type { OrderRow } from '../../orders/public.ts';
-import { askAndApply, recordGatewayPayment } from '../captures/captures.ts';
+import { recordSessionPayments } from '../captures/captures.ts';
 import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
 import * as queries from '../queries.ts';
 import type { SessionDeps } from '../sessions/sessions.ts';
@@ -42,15 +42,8 @@ async function payLate(deps: SessionDeps, order: OrderRow): Promise<void> {
     throw new DomainError('INVALID_STATE', 'Cannot pay; the order has never had a payment session');
   }
   const { gatewaySessionId } = session;
-  const gateway = deps.gateways.forOrder(order);
-  await gateway.payAsBuyer(gatewaySessionId, { isLate: true });
-  const askedAt = await queries.readClock(deps.sql);
-  for (const payment of await gateway.listSessionPayments(gatewaySessionId)) {
-    await recordGatewayPayment(deps, order, payment, gatewaySessionId, askedAt);
-    // A payment on a session that the helper `pay` has paid is first left to that helper.
-    const capture = await queries.findUnappliedCapture(deps.sql, { ...order, ...payment });
-    if (capture) await askAndApply(deps, capture);
-  }
+  await deps.gateways.forOrder(order).payAsBuyer(gatewaySessionId, { isLate: true });
+  await recordSessionPayments(deps, { at: order, gatewaySessionId });
 }
 
 async function chargeBack(

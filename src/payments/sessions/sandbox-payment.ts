@@ -7,7 +7,7 @@ import type { GatewayPayment, PaymentGateway } from '../gateway/gateway.ts';
 import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
 import * as queries from '../queries.ts';
 import type { SessionDeps } from './sessions.ts';
-import { recordAnswer } from '../captures/captures.ts';
+import { recordPayment } from '../captures/captures.ts';
 import { openSession } from './sessions.ts';
 
 /**
@@ -24,15 +24,24 @@ export function createSandboxPayment(deps: SessionDeps) {
     // out this command.
     await queries.expectHelperPayment(deps.sql, session.sessionId, commandId);
     const gatewaySessionId = session.gatewaySessionId ?? '';
-    const gateway = deps.gateways.forOrder(order);
-    const refused = await payAsBuyer(gateway, gatewaySessionId);
+    const refused = await payAsBuyer(deps.gateways.forOrder(order), gatewaySessionId);
     // A paid session refuses, too: an earlier request of this command may have failed after it had paid.
-    const askedAt = await queries.readClock(deps.sql);
-    const captured = await untilCaptured(gateway, gatewaySessionId);
-    if (!captured) throw refused ?? errorOf('GATEWAY_UNAVAILABLE');
-    const { sessionId } = session;
-    await recordAnswer(deps, order, { sessionId, payment: captured, askedAt });
-    return { gateway: order.gateway, gatewayPaymentId: captured.gatewayPaymentId };
+    const capture = await recordPaid(order, gatewaySessionId);
+    if (!capture) throw refused ?? errorOf('GATEWAY_UNAVAILABLE');
+    return capture;
+  }
+
+  async function recordPaid(
+    order: OrderRow,
+    gatewaySessionId: string,
+  ): Promise<PaymentRef | undefined> {
+    const askedAtMs = performance.now();
+    const payment = await untilCaptured(deps.gateways.forOrder(order), gatewaySessionId);
+    if (!payment) return undefined;
+    // The request sends the order its own message, because it waits for the result.
+    const report = { at: order, payment, gatewaySessionId, askedAtMs, isCallerNotifying: true };
+    await recordPayment(deps, report);
+    return { gateway: order.gateway, gatewayPaymentId: payment.gatewayPaymentId };
   }
 
   return async function pay(order: OrderRow, commandId: string): Promise<PaymentRef> {
@@ -40,9 +49,10 @@ export function createSandboxPayment(deps: SessionDeps) {
       return await payNow(order, commandId);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      // An equal request has paid. Both return its capture.
-      const capture = await queries.findHelperCapture(deps.sql, order.orderNumber, commandId);
-      if (capture === undefined) throw error;
+      // An equal request has paid. Both return its capture, also if that request died before it had recorded it.
+      const paid = await queries.findHelperSession(deps.sql, order.orderNumber, commandId);
+      const capture = paid?.capture ?? (paid && (await recordPaid(order, paid.gatewaySessionId)));
+      if (!capture) throw error;
       return capture;
     }
   };

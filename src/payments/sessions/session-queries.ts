@@ -221,16 +221,18 @@ export async function expectHelperPayment(
     UPDATE payment_sessions SET pay_command_id = ${commandId} WHERE session_id = ${sessionId}`;
 }
 
-/** Finds the recorded capture of the session that a sandbox command pays. */
-export async function findHelperCapture(
+/** Finds the session that a sandbox command pays, and its capture, if that is recorded. */
+export async function findHelperSession(
   sql: Sql,
   orderNumber: string,
   commandId: string,
-): Promise<PaymentRef | undefined> {
-  const [row] = await sql<PaymentRef[]>`
-    SELECT p.gateway, p.gateway_payment_id
-    FROM payment_sessions s JOIN payments p USING (session_id)
-    WHERE s.order_number = ${orderNumber} AND s.pay_command_id = ${commandId}`;
+): Promise<{ gatewaySessionId: string; capture: PaymentRef | null } | undefined> {
+  const [row] = await sql<{ gatewaySessionId: string; capture: PaymentRef | null }[]>`
+    SELECT s.gateway_session_id, CASE WHEN p.session_id IS NOT NULL THEN jsonb_build_object(
+      'gateway', p.gateway, 'gatewayPaymentId', p.gateway_payment_id) END AS capture
+    FROM payment_sessions s LEFT JOIN payments p USING (session_id)
+    WHERE s.order_number = ${orderNumber} AND s.pay_command_id = ${commandId}
+      AND s.gateway_session_id IS NOT NULL LIMIT 1`;
   return row;
 }
 

@@ -8,7 +8,7 @@ import { errorOf } from '../../http/responses/errors.ts';
 import type { OrderRow } from '../../orders/public.ts';
 import { findOrderByNumber, findUnappliedState } from '../../orders/public.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
-import { applyRecorded, recordAnswer, recordSessionClosed } from '../captures/captures.ts';
+import { recordPayment, recordSessionClosed } from '../captures/captures.ts';
 import type { PaymentGateway } from '../gateway/gateway.ts';
 import { GatewayRefused, GatewayUnavailable, isCaptured } from '../gateway/gateway.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
@@ -125,7 +125,7 @@ async function isClosedAtGateway(deps: SessionDeps, session: SessionRow): Promis
   try {
     const found = await deps.gateways.forOrder(session).fetchSession(gatewaySessionId);
     if (found.state === 'open') return false;
-    await recordSessionClosed(deps, session, found);
+    await recordSessionClosed(deps, { at: session, ...found });
     return true;
   } catch (err) {
     deps.log.warn({ err, gatewaySessionId }, 'Could not check whether a payment session is open');
@@ -191,16 +191,17 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
     await queries.endSession(deps.sql, session.sessionId, 'FAILED');
     return { outcome: 'closed' };
   }
-  const gateway = deps.gateways.forOrder(order);
-  const askedAt = await queries.readClock(deps.sql);
-  const payments = await gateway.closeSession(session.gatewaySessionId);
+  const { gatewaySessionId } = session;
+  const askedAtMs = performance.now();
+  const payments = await deps.gateways.forOrder(order).closeSession(gatewaySessionId);
   for (const payment of payments.filter(isCaptured)) {
-    const { sessionId } = session;
-    const outcome = await recordAnswer(deps, order, { sessionId, payment, askedAt });
-    const ref = { gateway: order.gateway, gatewayPaymentId: payment.gatewayPaymentId };
-    if (outcome === 'fits') return { outcome: 'paid', payment: ref };
-    // The order cannot take it, so it is refunded or raises an alert.
-    await applyRecorded(deps, ref);
+    const report = { at: order, payment, gatewaySessionId, askedAtMs };
+    // The order learns of a payment that fits by the result. One that it cannot take is refunded or raises an alert.
+    const recorded = await recordPayment(deps, { ...report, isCallerNotifying: true });
+    const { gatewayPaymentId } = payment;
+    if (recorded?.fits) {
+      return { outcome: 'paid', payment: { gateway: order.gateway, gatewayPaymentId } };
+    }
   }
   await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
   return { outcome: 'closed' };
