@@ -82,7 +82,7 @@ const PLACES = {
 const recorded = ({ service, paid }: Scene) =>
   service.sql`SELECT FROM payments WHERE gateway_payment_id = ${paid.paymentId}`;
 
-/** Who goes on after the death of the process. */
+/** Who continues after the death of the process. */
 const SUCCESSORS = {
   reconciliation: ({ service }: Scene) => reconcileLater(service),
   'the callback that the gateway sends again': async ({ kit, paid }: Scene) => {
@@ -90,7 +90,7 @@ const SUCCESSORS = {
   },
 } as const;
 
-/** The gateway's other callbacks about the payment do not arrive, so that nobody else reports it. */
+/** The gateway's other callbacks about the payment do not arrive, so that nothing else reports it. */
 test.beforeEach(async ({ service }) => {
   await service.clock.set(0);
   await simulator(service, 'PATCH', '/callbacks', { hold: true });
@@ -103,7 +103,7 @@ test.for<[keyof typeof PLACES, keyof typeof SUCCESSORS]>([
   ['before the answer of the gateway is recorded', 'the callback that the gateway sends again'],
   ['before the order is notified', 'reconciliation'],
 ])(
-  'a process that is killed behind the 200, %s, loses no payment: %s goes on, and the order is PAID once',
+  'a process that is killed behind the 200, %s, loses no payment: %s continues, and the order is PAID once',
   async ([place, successor], { service, kit, gateway, worker }) => {
     const api = await startApiProcess(service);
     const paid = await kit.aPaymentNotYetHeardOf();
@@ -122,7 +122,7 @@ test.for<[keyof typeof PLACES, keyof typeof SUCCESSORS]>([
   },
 );
 
-test('a process that is killed after the Signal loses no payment: the order goes on by itself', async ({
+test('a process that is killed after the Signal loses no payment: the order continues by itself', async ({
   service,
   kit,
   gateway,

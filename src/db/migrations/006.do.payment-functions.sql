@@ -63,7 +63,7 @@ LANGUAGE sql STABLE AS $$
       AND operation = 'capture')
 $$;
 
--- For how long a reported payment is left to the process that has received the report; then reconciliation goes on.
+-- For how long a reported payment is left to the process that has received the report; then reconciliation continues.
 CREATE FUNCTION left_to_its_process() RETURNS interval LANGUAGE sql IMMUTABLE AS $$
   SELECT interval '30 seconds'
 $$;

@@ -41,7 +41,7 @@ export interface CallbackRouteDeps extends CaptureDeps {
 
 /**
  * The routes of gateway callbacks. Each checks the signature over the raw bytes, stores the callback, then processes
- * it. If the process dies after that, reconciliation goes on: the row says which payment is not confirmed yet.
+ * it. If the process dies after that, reconciliation continues: the row says which payment is not confirmed yet.
  */
 export function callbackRoutes(
   deps: CallbackRouteDeps,
