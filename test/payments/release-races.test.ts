@@ -14,7 +14,7 @@ import { writeMerchant, writePastOrders } from '../dashboard/past-orders.ts';
 import { A_BUYER } from '../support/actor.ts';
 import { installTestClock } from '../support/database.ts';
 import { databaseTest } from '../support/fixtures.ts';
-import { atRazorpay, capturedWhole, JUST_ASKED, SANDBOX } from '../support/gateway.ts';
+import { atRazorpay, capturedWhole, SANDBOX } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 
 const AMOUNT_PAISE = 49_950;
@@ -47,9 +47,8 @@ async function deliveredOrder(serviceSql: Sql) {
   await writePastOrders(serviceSql, await writeMerchant(serviceSql), [row]);
   const [payment, surplus] = [atRazorpay(`pay_${orderNumber}`), atRazorpay(`pay_2_${orderNumber}`)];
   for (const { gatewayPaymentId } of [payment, surplus]) {
-    const captured = capturedWhole(gatewayPaymentId, AMOUNT_PAISE);
-    const capture = { orderNumber, sessionId: null, payment: captured, askedAt: JUST_ASKED };
-    await writeCapture(serviceSql, { ...capture, ...SANDBOX });
+    const captured = capturedWhole(gatewayPaymentId, { orderNumber, amountPaise: AMOUNT_PAISE });
+    await writeCapture(serviceSql, { at: SANDBOX, payment: captured });
   }
 
   async function record(sql: Sql, command: Command, atMs = createdAtMs): Promise<string> {

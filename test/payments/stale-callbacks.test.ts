@@ -198,7 +198,8 @@ test('an answer from before a callback does not confirm what the callback report
   const askedAtMs = 0;
   const { endFault } = await gateway.addFault({ kind: 'error', method: 'GET', path: PAYMENT });
   await kit.callBack(body);
-  await writeCapture(service.sql, { at: SANDBOX, payment: payment!, askedAtMs });
+  const recorded = await writeCapture(service.sql, { at: SANDBOX, payment: payment!, askedAtMs });
+  expect(recorded).toMatchObject({ fits: true, next: null });
   const unconfirmed = () => service.sql`
     SELECT FROM unconfirmed_callbacks WHERE gateway_payment_id = ${paymentId}`;
   expect(await unconfirmed()).toHaveLength(1);

@@ -259,6 +259,9 @@ BEGIN
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = id AND p.order_number = o.order_number
     AND u.gateway = p_gateway AND u.gateway_payment_id = id
     AND coalesce(p.notified_at < service_now() - left_to_its_process(), true)
+    -- What was reported after the gateway was asked may say more: it is asked again first.
+    AND NOT EXISTS (SELECT FROM unconfirmed_callbacks c
+      WHERE c.gateway = p_gateway AND c.gateway_payment_id = id)
     -- The sandbox's helper notifies the order itself, because its request waits for the result.
     AND (NOT takes_payment(o.status) OR p.captured_at < service_now() - left_to_its_process()
       OR NOT EXISTS (SELECT FROM payment_sessions s
