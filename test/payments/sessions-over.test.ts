@@ -55,9 +55,6 @@ describe('reconciliation asks the gateway', () => {
     gateway,
     onTestFinished,
   }) => {
-    // The clock is stopped, so that no real time is added to these minutes.
-    const beganMs = Date.now();
-    await service.clock.stopAt(new Date(beganMs));
     onTestFinished(async () => void (await service.clock.set(0)));
     const asked = async ({ gatewaySessionId }: { gatewaySessionId: string }) =>
       gateway.addFault({
@@ -65,9 +62,15 @@ describe('reconciliation asks the gateway', () => {
         path: `/v1/payments/qr_codes/${gatewaySessionId}/payments`,
         delayMs: 0,
       });
-    const [paid, unpaid] = [await orders.beingPaid(), await orders.beingPaid()];
+    const paid = await orders.beingPaid();
     await paid.pay();
     await paid.untilStatus('PAID');
+    // The clock is stopped at the beginning of both sessions, so that no real time is added to these minutes.
+    const [{ beganMs }] = await service.sql<[{ beganMs: number }]>`
+      SELECT extract(epoch FROM created_at)::float8 * 1000 AS began_ms FROM payment_sessions
+      WHERE gateway_session_id = ${paid.gatewaySessionId}`;
+    await service.clock.stopAt(new Date(beganMs));
+    const unpaid = await orders.beingPaid();
     // The callback about the closed session makes the service ask, too, at any moment.
     await withoutCallbacks(service);
     const [aboutPaid, aboutOpen] = [await asked(paid), await asked(unpaid)];
