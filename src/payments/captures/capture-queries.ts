@@ -1,6 +1,7 @@
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
+import { addRequestFields } from '../../http/request-context.ts';
 import type { OrderRow } from '../../orders/public.ts';
 import type { GatewayPayment } from '../gateway/gateway.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
@@ -100,8 +101,8 @@ export async function writeCallback(sql: Sql, callback: NewCallback): Promise<bo
   const { gateway, environment, eventId, event, body, payment, gatewaySessionId = null } = callback;
   const ids = idsNamedIn(body);
   const { gatewayPaymentId = null, orderNumber = null, status = null } = payment ?? {};
-  const [row] = await sql<{ isNews: boolean }[]>`
-    INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body, named_ids, gateway_payment_id,
+  const [row] = await sql<[{ isNews: boolean; orderNumber: string | null; merchantId: string }]>`
+    INSERT INTO gateway_callbacks AS c (gateway, environment, event_id, event, body, named_ids, gateway_payment_id,
       order_number, is_unconfirmed)
     SELECT ${gateway}, ${environment}, ${eventId}, ${event},
       CASE WHEN EXISTS (
@@ -122,8 +123,11 @@ export async function writeCallback(sql: Sql, callback: NewCallback): Promise<bo
     RETURNING CASE WHEN ${status}::text IS NOT NULL THEN is_unconfirmed
       ELSE ${gatewaySessionId}::text IS NULL OR EXISTS (SELECT FROM payment_sessions s
         WHERE s.gateway = ${gateway} AND s.environment = ${environment}
-          AND s.gateway_session_id = ${gatewaySessionId} AND s.state <> 'PAID') END AS is_news`;
-  return row?.isNews ?? true;
+          AND s.gateway_session_id = ${gatewaySessionId} AND s.state <> 'PAID') END AS is_news,
+      order_number, (SELECT merchant_id FROM orders o WHERE o.order_number = c.order_number)`;
+  const { isNews, orderNumber: owner, merchantId } = row;
+  if (owner !== null) addRequestFields({ orderNumber: owner, merchantId });
+  return isNews;
 }
 
 type ReportedPayment = PaymentAt & { orderNumber: string };
