@@ -33,25 +33,32 @@ export const onAlertRaised = RAISED.subscribe;
  * cleared. Never throws: the caller must not fail because of it, and the log line is written even
  * when the database is unavailable.
  */
-export async function raiseAlert(
-  { sql, log }: AlertDeps,
-  { kind, subject, message, fields, error }: NewAlert,
-): Promise<void> {
-  const err = error === undefined ? {} : { err: error };
-  log.error({ alert: kind, subject, ...fields, ...err }, message);
-  RAISED.publish(kind);
+export async function raiseAlert(deps: AlertDeps, alert: NewAlert): Promise<void> {
+  const { sql, log } = deps;
+  const { kind, subject, error } = alert;
+  reportAlert(deps, alert);
   const reason = error instanceof Error ? { error: error.message } : {};
-  const details = { message, ...fields, ...reason } satisfies postgres.JSONValue;
+  const details = { ...detailsOf(alert), ...reason };
   try {
-    await sql`
-      INSERT INTO alerts (kind, subject, details)
-      VALUES (${kind}, ${subject}, ${sql.json(details)})
-      ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE
-      SET count = alerts.count + 1, last_at = clock_timestamp(), details = excluded.details`;
+    await sql`SELECT raise_alert(${kind}, ${subject}, ${sql.json(details)})`;
   } catch (cause) {
     log.warn({ err: cause, alert: kind, subject }, 'The alert could not be recorded');
   }
 }
+
+/** Writes the log line of an alert whose row another statement has written, with the SQL function `raise_alert`. */
+export function reportAlert(
+  { log }: Pick<AlertDeps, 'log'>,
+  { kind, subject, message, fields, error }: NewAlert,
+): void {
+  const err = error === undefined ? {} : { err: error };
+  log.error({ alert: kind, subject, ...fields, ...err }, message);
+  RAISED.publish(kind);
+}
+
+/** The `details` of an alert's row. */
+export const detailsOf = ({ message, fields }: Pick<NewAlert, 'message' | 'fields'>) =>
+  ({ message, ...fields }) satisfies postgres.JSONValue;
 
 /** The `cleared_by` of alerts that no operator clears. */
 const SERVICE = 'service';

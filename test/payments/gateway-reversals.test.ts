@@ -79,6 +79,29 @@ describe('a refund made at the gateway itself', () => {
     await assertReleaseWaits(service, order);
   });
 
+  test('is recorded together with its alert', async ({ service, orders }) => {
+    const order = await orders.in('DELIVERED');
+    const reversal: GatewayReversal = {
+      reversalId: `rfnd_${order.orderNumber}`,
+      gatewayPaymentId: await order.paymentId(),
+      kind: 'refund',
+      amountPaise: PART_PAISE,
+      state: 'processed',
+      idempotencyKey: null,
+    };
+    const record = () => recordReversal(service.deps, SANDBOX, reversal, 'callback');
+    await service.sql`ALTER TABLE alerts ADD CONSTRAINT no_space CHECK (false) NOT VALID`;
+    try {
+      await expect(record()).rejects.toThrow('no_space');
+    } finally {
+      await service.sql`ALTER TABLE alerts DROP CONSTRAINT no_space`;
+    }
+    expect(await reversalsOf(service, order)).toEqual([]);
+    expect(await record()).toBe('recorded');
+    expect(await record()).toBe('known');
+    expect(await order.openAlerts()).toEqual(['refunded_at_gateway']);
+  });
+
   test('is found before money moves if its callback was lost', async ({ service, orders }) => {
     const order = await orders.in('DELIVERED');
     await loseCallbacks(service);

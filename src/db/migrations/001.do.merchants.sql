@@ -142,6 +142,14 @@ CREATE TABLE alerts (
 CREATE UNIQUE INDEX alerts_open ON alerts (kind, subject) WHERE cleared_at IS NULL;
 CREATE INDEX alerts_by_subject ON alerts (subject);
 
+-- Raises an alert, or counts that the open one was raised again. A writer whose condition is seen only once calls it
+-- in its own transaction, so that no process dies between the two.
+CREATE FUNCTION raise_alert(p_kind text, p_subject text, p_details jsonb) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO alerts (kind, subject, details) VALUES (p_kind, p_subject, p_details)
+  ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE
+  SET count = alerts.count + 1, last_at = clock_timestamp(), details = excluded.details
+$$;
+
 -- When each client was last admitted, shared by all API processes (RATE_LIMIT_STORE=postgres).
 -- Unlogged: a crash of the database loses one second of admissions. The fill factor leaves room on
 -- a page for the next version of a row, which each request updates.

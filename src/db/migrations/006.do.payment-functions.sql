@@ -320,7 +320,8 @@ $$;
 CREATE FUNCTION write_reversal(
   p_gateway text, p_environment environment,
   p_reversal jsonb,    -- reversal_id, gateway_payment_id, kind, amount_paise, state
-  p_was_asked boolean  -- the gateway's API has returned it: only then a chargeback that was won opens again
+  p_was_asked boolean, -- the gateway's API has returned it: only then a chargeback that was won opens again
+  p_alert jsonb        -- kind and details of the alert about the order that a new state raises, or NULL
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
@@ -346,6 +347,10 @@ BEGIN
   WHERE (known.state IN ('pending', 'open') OR (known.state = 'won' AND p_was_asked))
     AND known.state <> excluded.state AND known.gateway_payment_id = excluded.gateway_payment_id
   RETURNING * INTO reversal;
+  IF reversal.reversal_id IS NOT NULL AND p_alert IS NOT NULL THEN
+    PERFORM raise_alert(p_alert->>'kind', o.order_number,
+      p_alert->'details' || jsonb_build_object('orderNumber', o.order_number));
+  END IF;
   -- Its release may have waited for this.
   IF reversal.ended_at IS NOT NULL AND is_release_due(o) THEN
     INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)

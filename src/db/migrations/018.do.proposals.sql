@@ -232,11 +232,8 @@ BEGIN
   INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
   VALUES (p_actor->>'name', p_actor->>'address', 'break-glass', p_act->>'merchant_id', p_act->>'subject',
     p_act - '{subject,merchant_id}'::text[]);
-  INSERT INTO alerts (kind, subject, details)
-  VALUES ('break_glass_used', p_act->>'subject', jsonb_build_object('message',
-    format('%s did %s alone on the command line', p_actor->>'name', p_act->>'kind'), 'reason', p_act->>'reason'))
-  ON CONFLICT (kind, subject) WHERE cleared_at IS NULL DO UPDATE
-  SET count = alerts.count + 1, last_at = clock_timestamp(), details = excluded.details;
+  PERFORM raise_alert('break_glass_used', p_act->>'subject', jsonb_build_object('message',
+    format('%s did %s alone on the command line', p_actor->>'name', p_act->>'kind'), 'reason', p_act->>'reason'));
   INSERT INTO mails (mail_id, sealed)
   SELECT mail->>'mail_id', decode(mail->>'sealed', 'base64') FROM jsonb_array_elements(p_mails) AS mail
   -- An act may consist of several parts.

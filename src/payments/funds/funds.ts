@@ -228,13 +228,14 @@ async function recordFailedRefund(deps: GatewayDeps, payment: PaymentRef): Promi
     const refunds = await deps.gateways.forOrder(booked).listRefunds(gatewayPaymentId);
     const ours = refunds.filter(isOurs);
     if (ours.length === 0 || ours.some(({ state }) => state !== 'failed')) return;
-    if (!(await queries.bookRefundFailed(deps.sql, payment))) return;
+    // The alert first: a process that dies between the two raises it again.
     await raiseAlert(deps, {
       kind: 'refund_failed',
       subject: paymentSubject(payment),
       message: 'A refund has failed at the gateway after it was made: it is made again',
       fields: { ...payment, orderNumber: booked.orderNumber },
     });
+    await queries.bookRefundFailed(deps.sql, payment);
   });
 }
 

@@ -1,3 +1,5 @@
+import type { NewAlert } from '../../alerts/alerts.ts';
+import { detailsOf } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
@@ -17,19 +19,24 @@ export type ReversalResult =
 /** The source of a report: a callback, which may be old, or the gateway's API, which was asked. */
 export type ReversalSource = 'callback' | 'gateway';
 
+/** Raised about the order in the statement that records a new state: its process may die right after it. */
+export type ReversalAlert = Pick<NewAlert, 'kind' | 'message' | 'fields'>;
+
 /**
- * Records a reversal and, once the money has left, its ledger line, in one statement. A chargeback that was won is
- * opened again only by the gateway's API, not by a callback.
+ * Records a reversal, the alert about it and, once the money has left, its ledger line, in one statement. A chargeback
+ * that was won is opened again only by the gateway's API, not by a callback.
  */
 export async function writeReversal(
   sql: Sql,
   { gateway, environment }: OrderGateway,
   reversal: Reversal,
   source: ReversalSource,
+  alert?: ReversalAlert,
 ): Promise<ReversalResult> {
+  const raised = alert ? sql.json({ kind: alert.kind, details: detailsOf(alert) }) : null;
   const [row] = await sql<{ result: ReversalResult }[]>`
     SELECT write_reversal(${gateway}, ${environment}, ${jsonRow(sql, reversal)},
-      ${source === 'gateway'}) AS result`;
+      ${source === 'gateway'}, ${raised}) AS result`;
   return row?.result ?? { outcome: 'unknown_payment' };
 }
 

@@ -1,5 +1,5 @@
 import type { AlertDeps } from '../../alerts/alerts.ts';
-import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
+import { clearAlert, reportAlert } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
@@ -22,30 +22,30 @@ export async function recordReversal(
 ): Promise<'ours' | queries.ReversalResult['outcome']> {
   if (isOurs(found)) return 'ours';
   const { idempotencyKey: _, ...reversal } = found;
-  const { reversalId, gatewayPaymentId, kind, state } = reversal;
-  const result = await queries.writeReversal(deps.sql, at, reversal, source);
-  if (result.outcome === 'unknown_payment') return result.outcome;
+  const { reversalId, gatewayPaymentId, kind, state, amountPaise } = reversal;
   const isOver = state === 'won' || state === 'failed';
+  const fields = { gateway: at.gateway, gatewayPaymentId, reversalId, state, amountPaise };
+  const alert: queries.ReversalAlert | undefined = isOver
+    ? undefined
+    : {
+        kind: kind === 'refund' ? 'refunded_at_gateway' : 'charged_back',
+        message: MESSAGES[state],
+        fields,
+      };
+  const result = await queries.writeReversal(deps.sql, at, reversal, source, alert);
+  if (result.outcome === 'unknown_payment') return result.outcome;
+  const { orderNumber } = result;
   // Also when it is known: the process that recorded it may have been killed before it did this.
-  if (isOver) await clearUnlessBlocked(deps.sql, result.orderNumber);
+  if (isOver) await clearUnlessBlocked(deps.sql, orderNumber);
   if (result.outcome !== 'recorded') return result.outcome;
-  const fields = {
-    orderNumber: result.orderNumber,
-    gateway: at.gateway,
-    gatewayPaymentId,
-    reversalId,
-    state,
-    amountPaise: reversal.amountPaise,
-  };
-  if (isOver) {
-    deps.log.info(fields, 'A reversal at the gateway ended without taking money');
+  if (alert) {
+    const about = { subject: orderNumber, fields: { orderNumber, ...fields } };
+    reportAlert(deps, { ...alert, ...about });
   } else {
-    await raiseAlert(deps, {
-      kind: kind === 'refund' ? 'refunded_at_gateway' : 'charged_back',
-      subject: result.orderNumber,
-      message: MESSAGES[state],
-      fields,
-    });
+    deps.log.info(
+      { orderNumber, ...fields },
+      'A reversal at the gateway ended without taking money',
+    );
   }
   return 'recorded';
 }
