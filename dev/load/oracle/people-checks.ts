@@ -11,11 +11,16 @@ const activeAt = (at: string) => `(SELECT c.linked_account_id FROM linked_accoun
     AND c.active_from <= ${at}
   ORDER BY c.active_from DESC, c.change_id DESC LIMIT 1)`;
 
+/** When the gateway first reported the payment `p` as captured. */
+const FIRST_REPORT = `least(p.captured_at, (SELECT min(received_at) FROM gateway_callbacks r
+  WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id
+    AND r.event IN ('payment.captured', 'qr_code.credited')))`;
+
 /** The payments of production with transfers that were made in times that are not lost. */
 const TRANSFERRED = `
   SELECT p.order_number, p.gateway_payment_id, p.linked_account_id AS own_account, made.recipients,
-    -- Of the clocks of two statements.
-    ARRAY[${activeAt('p.captured_at')}, ${activeAt(`p.captured_at + interval '1 second'`)}] AS active,
+    -- It is that of the first callback about the payment. The clocks are those of two statements.
+    ARRAY[${activeAt(FIRST_REPORT)}, ${activeAt(`${FIRST_REPORT} + interval '1 second'`)}] AS active,
     EXISTS (SELECT FROM proposals r
       WHERE r.merchant_id = o.merchant_id AND r.kind IN ('merchant.linkedAccount', 'merchant.approve')
         AND r.parameters->>'linkedAccountId' = p.linked_account_id AND r.outcome = 'done'
@@ -84,6 +89,8 @@ export const PEOPLE_CHECKS: readonly string[] = [
       WHERE c.order_number = s.order_number AND c.command_id = s.command_id AND c.state = 'DONE') n
     WHERE s.step_number > 1 AND NOT pg_temp.is_lost(s.at, 1)
       AND (n.lines <> 1 OR s.is_line AND ${IS_OF_A_PERSON})`,
+  // One without a step waits for its client to ask again. It has an outcome if its client was answered, unless the
+  // outcome was written in lost times. Operators do not ask again after a failure.
   `SELECT c.order_number AS subject,
       format('the command %s of %s is %s, and has %s steps', c.name, c.actor, c.state, n.steps) AS fault
     FROM order_commands c, LATERAL (SELECT count(*) AS steps FROM order_steps s
@@ -92,7 +99,10 @@ export const PEOPLE_CHECKS: readonly string[] = [
       AND (c.actor !~ '^((key|merchant|operator|cli):.|buyer$)'
         OR (c.actor LIKE 'key:%' AND NOT EXISTS (SELECT FROM api_keys k
           WHERE k.merchant_id = c.merchant_id AND c.actor = 'key:' || k.api_key))
-        OR c.state = 'WAITING' OR (c.state = 'DONE' AND n.steps <> 1))`,
+        OR c.state = 'WAITING' AND (n.steps > 0 OR EXISTS (SELECT FROM known_commands k JOIN orders o USING (order_number)
+          WHERE k.order_number = c.order_number AND NOT pg_temp.is_lost(k.at)
+            AND c.command_id = command_id_of(o.payment_token, k.operation, k.idempotency_key)))
+        OR (c.state = 'DONE' AND n.steps <> 1))`,
   // No right was used after its end.
   `SELECT "right" AS subject, format('was used %s times, the first time %s after its end', used,
       first_used_at - ended_at) AS fault
