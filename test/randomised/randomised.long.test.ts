@@ -15,11 +15,12 @@ const ORDERS = Number(env['RANDOM_ORDERS'] ?? 30);
 test.concurrent.for(SEEDS)(
   `whatever happens to ${ORDERS} orders, each ends or has an alert, and the money adds up: seed %i`,
   async (seed) => {
-    const lines: string[] = [`again: RANDOM_SEED=${seed} RANDOM_ORDERS=${ORDERS}`];
+    const again = `again: RANDOM_SEED=${seed} RANDOM_ORDERS=${ORDERS}`;
+    const lines: string[] = [];
     const size = { orders: ORDERS, faults: 0, seed, outcome: 'open' } as const;
     const { report, failures } = await runChaos(size, (line) => lines.push(line));
     const passed = failures.length + report.violations.length === 0;
-    const found = [...lines, ...failures, reportText(report)].join('\n');
+    const found = [again, ...failures, reportText(report), ...lines].join('\n');
     expect(passed, found).toBe(true);
     console.log(`seed ${seed}: ${countsText(report)}`);
   },
