@@ -11,6 +11,7 @@ import { serviceTest } from '../support/service-test.ts';
 const HEAP_MEGABYTES = 160;
 const REQUESTS = 1_600;
 const AT_ONCE = 16;
+const END_AFTER_MS = 100;
 
 const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: false } }).extend(
   'api',
@@ -61,13 +62,24 @@ const requestOf = (credentials: string) =>
       return text.slice(0, place) + noise + text.slice(place);
     });
 
-/** Writes a text to a connection of its own, and ends it. @returns the statuses of the answers */
-async function statusesOf(port: number, text: string): Promise<number[]> {
+/**
+ * Writes a text to a connection of its own, and ends it once an answer has begun. A server drops the answers that it
+ * has not written when the client's side ends.
+ *
+ * @param endAfterMs ends it then without an answer, because the text may be the beginning of a request
+ * @returns the statuses of the answers
+ */
+async function statusesOf(port: number, text: string, endAfterMs?: number): Promise<number[]> {
   const socket = connect({ host: '127.0.0.1', port });
+  const end = () => socket.end();
+  if (endAfterMs !== undefined) socket.setTimeout(endAfterMs, end);
   let answers = '';
-  socket.setEncoding('latin1').on('data', (part: string) => (answers += part));
+  socket.setEncoding('latin1').on('data', (part: string) => {
+    answers += part;
+    end();
+  });
   socket.on('error', () => undefined);
-  socket.end(text, 'latin1');
+  socket.write(text, 'latin1');
   await once(socket, 'close');
   return [...answers.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status));
 }
@@ -78,18 +90,20 @@ test('random bytes in requests cause no server error, and the API keeps none of 
 }) => {
   const { apiKey, apiSecret } = merchant.keys.sandbox;
   const credentials = `X-API-Key: ${apiKey}\r\nX-API-Secret: ${apiSecret}`;
-  const request = requestOf(credentials);
-  const some = fc.array(request, { minLength: AT_ONCE, maxLength: AT_ONCE });
+  const path = '/sandbox/api/merchant/v1/orders/unknown/deliver';
+  const plain = [`POST ${path} HTTP/1.1`, 'Host: a', credentials, '', ''].join('\r\n');
+  expect(await statusesOf(api.port, plain)).toEqual([404]);
+
+  const some = fc.array(requestOf(credentials), { minLength: AT_ONCE, maxLength: AT_ONCE });
   const seen = new Set<number>();
   const sendsNoServerError = fc.asyncProperty(some, async (texts) => {
-    const statuses = await Promise.all(texts.map((text) => statusesOf(api.port, text)));
+    const statuses = await Promise.all(
+      texts.map((text) => statusesOf(api.port, text, END_AFTER_MS)),
+    );
     for (const status of statuses.flat()) seen.add(status);
     expect(statuses.flat().filter((status) => status >= 500)).toEqual([]);
   });
-  const plain = ['POST /sandbox/api/merchant/v1/orders/unknown/deliver HTTP/1.1', 'Host: a'];
-  const examples: [string[]][] = [[[[...plain, credentials, '', ''].join('\r\n')]]];
-  await fc.assert(sendsNoServerError, { numRuns: REQUESTS / AT_ONCE, examples });
-  // The 404 is the answer to the example.
-  expect([...seen]).toEqual(expect.arrayContaining([400, 404]));
+  await fc.assert(sendsNoServerError, { numRuns: REQUESTS / AT_ONCE });
+  expect([...seen]).toContain(400);
   expect((await api.as(merchant.keys).get('/orders')).status).toBe(200);
 });
