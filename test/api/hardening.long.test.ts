@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
+import { READS_AT_ONCE } from '../../src/http/limits/turns.ts';
 import { anOrder } from '../support/api-client.ts';
 import { startApiProcess } from '../support/api-process.ts';
 import { drip } from '../support/drip.ts';
@@ -21,6 +22,8 @@ const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: fa
 );
 
 const ORDERS = '/sandbox/api/merchant/v1/orders';
+/** As many as an API works on for one merchant: more would wait for their turn, and get a 429 on a busy machine. */
+const CLIENTS = READS_AT_ONCE / 2;
 
 const credentials = (merchant: Merchant) => {
   const { apiKey, apiSecret } = merchant.keys.sandbox;
@@ -129,7 +132,7 @@ test('after SIGTERM the API is not ready, responds to every request that was sen
   const underLoad = Promise.withResolvers<void>();
   const answered: string[] = [];
   const onAnswer = (id: string) => answered.push(id) > 100 && underLoad.resolve();
-  const requests = Array.from({ length: 30 }, () => useUntilClosed(merchant, port, onAnswer));
+  const requests = Array.from({ length: CLIENTS }, () => useUntilClosed(merchant, port, onAnswer));
   await underLoad.promise;
 
   // No connection is accepted a second after the signal: this one is accepted before it.

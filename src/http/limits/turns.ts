@@ -11,8 +11,11 @@ import { limiterByEnvironment, type LimiterByEnvironment } from './slots.ts';
  */
 export const CHANGES_AT_ONCE = 8;
 
-/** Fewer than the connections to the database: one merchant's reads and changes leave some to others. */
-const READS_AT_ONCE = 12;
+/**
+ * As {@link CHANGES_AT_ONCE}, for requests that only read. Fewer than the connections to the database: one merchant's
+ * reads and changes leave some to others.
+ */
+export const READS_AT_ONCE = 12;
 
 /** More than the requests that wait for a gateway, among which are the pages of buyers. */
 const PAGES_AT_ONCE = { ofAll: 96, ofOne: 16 };
