@@ -28,7 +28,7 @@ const page = defineRoute({
   bodyType: 'form',
   body: z.object({ name: z.string().max(5, 'must be short') }),
   responses: { 200: html },
-  rateLimiter: createMemoryRateLimiter({ limitPerSecond: 3 }),
+  rateLimiter: createMemoryRateLimiter({ limitPerSecond: 100 }),
   refusalPage: ({ status, headers, body }) => ({
     contentType: 'text/html',
     body: `<h1>${status} ${String(body['message'] ?? body['error'])}</h1>`,
@@ -109,7 +109,7 @@ test('a public route can have a separate limit, which does not affect merchants'
   await using server = await serve();
   await using limited = await serve({
     routes: [
-      { ...page, rateLimiter: createMemoryRateLimiter({ limitPerSecond: 2 }) },
+      { ...page, rateLimiter: createMemoryRateLimiter({ limitPerSecond: 2, nowMs: () => 0 }) },
       { ...echo, path: '/free' },
     ],
   });
