@@ -12,8 +12,8 @@ const ANSWER_TIMEOUT_MS = 20_000;
 const WAITS_MS = [1000, 2000, 4000, 8000];
 /** Refusals that pass: the merchant is suspended, or sends too much. */
 const REPEATED = [403, 429];
-/** Longer than any outage of a run. */
-const REPEATED_FOR_MS = 300_000;
+/** Longer than any outage of a run, also on a machine that is busy with other runs. */
+const REPEATED_FOR_MS = 600_000;
 
 /** What an HTTP request is made of; a text as body is sent as it is. */
 export interface HttpRequest {
