@@ -107,7 +107,7 @@ test('one folder and one line bring a gateway: nothing else of the product names
       .filter((path) => read(path).toLowerCase().includes(name));
     // The list of the adapters, and the gateway of merchants for whom no operator chose.
     expect(naming.toSorted()).toEqual([
-      'src/db/migrations/001.do.merchants.sql',
+      'src/db/migrations/002.do.merchants.sql',
       'src/payments/gateway/adapters.ts',
     ]);
   }

@@ -20,6 +20,8 @@ CREATE TABLE mails (
 -- The sweep reads this index, which is normally empty.
 CREATE INDEX mails_waiting ON mails (sweep_at) WHERE sealed IS NOT NULL;
 CREATE INDEX mails_by_order ON mails (order_number) WHERE order_number IS NOT NULL;
+-- Retention reads this index.
+CREATE INDEX mails_finished ON mails (created_at) WHERE sealed IS NULL;
 
 -- Writes the mails about an order's step: see src/orders/mails/. The process that calls it sends them at once, so the
 -- sweep waits for a minute. A step that is written again after a restore has the mails with the ids from before.

@@ -1,13 +1,3 @@
--- The state of a merchant's application is in its row of merchants, so that each statement about an
--- application decides by the one row that it locks: a draft while PENDING without a submission, under
--- review while PENDING with one, then what was decided. A draft and a rejected application may be
--- edited.
-ALTER TABLE merchants
-  -- How often the merchant has submitted its application. A decision names the one that it is about.
-  ADD COLUMN submissions integer NOT NULL DEFAULT 0,
-  -- Counts the edits of the application and its documents. A submission names the one that it checked.
-  ADD COLUMN application_edits integer NOT NULL DEFAULT 0;
-
 -- What a merchant enters about its business, until it is complete step by step.
 CREATE TABLE merchant_applications (
   merchant_id text PRIMARY KEY REFERENCES merchants,
@@ -25,13 +15,17 @@ CREATE TABLE merchant_applications (
   -- AES-256-GCM for this merchant; see src/secret-box.ts.
   account_number_sealed text,
   account_last_four text CHECK (length(account_last_four) = 4),
+  -- When the number of the bank account was entered.
+  account_number_at timestamptz,
   ifsc text,
   -- When it was last submitted.
   submitted_at timestamptz,
+  -- What was submitted, to show an operator what has changed since the submission before. Neither has the number of the
+  -- bank account, only when it was entered.
+  submitted jsonb,
+  submitted_before jsonb,
   CHECK ((account_number_sealed IS NULL) = (account_last_four IS NULL))
 );
-CREATE INDEX merchants_under_review ON merchants (merchant_id)
-  WHERE status = 'PENDING' AND submissions > 0;
 
 CREATE TYPE document_kind AS ENUM ('identity', 'business', 'bank');
 
@@ -46,10 +40,8 @@ CREATE TABLE merchant_documents (
   size_bytes integer NOT NULL,
   -- The hash of the content as it was sent, by which a file that is sent twice is found.
   sha256 bytea NOT NULL CHECK (octet_length(sha256) = 32),
-  -- AES-256-GCM for this merchant and document; see src/secret-box.ts.
-  content_sealed bytea NOT NULL,
+  -- AES-256-GCM for this merchant and document; see src/secret-box.ts. Encrypted bytes do not compress.
+  content_sealed bytea STORAGE EXTERNAL NOT NULL,
   uploaded_at timestamptz NOT NULL DEFAULT service_now(),
   UNIQUE (merchant_id, kind, sha256)
 );
--- Encrypted bytes do not compress.
-ALTER TABLE merchant_documents ALTER COLUMN content_sealed SET STORAGE EXTERNAL;

@@ -1,10 +1,3 @@
--- What operators see: why an alert is over, and what a merchant has changed before it applied again.
-
--- Why an alert was cleared, by the operator or by the service.
-ALTER TABLE alerts ADD COLUMN cleared_reason text;
--- All alerts, the latest first.
-CREATE INDEX alerts_by_time ON alerts (last_at, alert_id);
-
 -- The open alerts whose condition no longer holds, with the reason. clearResolvedAlerts clears them every minute.
 -- The code that resolves a condition clears its alert itself, where it can; this finds the rest, and what was
 -- resolved by someone else or by a process that then died. The kinds that are missing need a person's judgement.
@@ -71,13 +64,3 @@ FROM open WHERE kind = 'linked_account_unusable' AND id NOT IN (
   SELECT linked_account_id FROM active_linked_account(details->>'merchantId', 'production', gateway)
   UNION ALL
   SELECT linked_account_id FROM waiting_linked_account(details->>'merchantId', 'production', gateway));
-
--- What was submitted, to show an operator what has changed since the submission before. Neither has the number of the
--- bank account, only when it was entered.
-ALTER TABLE merchant_applications
-  ADD COLUMN account_number_at timestamptz,
-  ADD COLUMN submitted jsonb,
-  ADD COLUMN submitted_before jsonb;
-
--- The number of a merchant's disputes, of all and of some days.
-CREATE INDEX disputes_by_raising ON disputes (merchant_id, environment, raised_at);

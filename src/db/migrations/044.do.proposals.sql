@@ -1,6 +1,5 @@
 -- Acts that need two operators: one proposes, another one approves. See docs/adr/0018. The service's login reads
--- these tables and changes them only through the functions below, which run with the privileges of the tables'
--- owner.
+-- this table and changes it only through the functions below, which run with the privileges of the table's owner.
 CREATE TYPE proposal_status AS ENUM ('open', 'approved', 'rejected', 'withdrawn', 'expired');
 
 CREATE TABLE proposals (
@@ -53,28 +52,7 @@ END $$;
 CREATE TRIGGER erase_proposals AFTER UPDATE OF erased_at ON orders
 FOR EACH ROW WHEN (NEW.erased_at IS NOT NULL) EXECUTE FUNCTION erase_proposals();
 
--- The admins who have ever confirmed a second factor. A row is never deleted, so "there were two" cannot become false.
-CREATE TABLE confirmed_admins (
-  user_id text PRIMARY KEY REFERENCES users,
-  confirmed_at timestamptz NOT NULL DEFAULT service_now()
-);
-
-CREATE FUNCTION record_confirmed_admin() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
-BEGIN
-  INSERT INTO confirmed_admins (user_id) VALUES (NEW.user_id) ON CONFLICT DO NOTHING;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER record_confirmed_admin AFTER INSERT OR UPDATE OF operator_role, totp_confirmed_at ON users
-FOR EACH ROW WHEN (NEW.operator_role = 'admin' AND NEW.totp_confirmed_at IS NOT NULL)
-EXECUTE FUNCTION record_confirmed_admin();
-
--- Whether every operator is made by two persons from now on: two admins have confirmed a second factor once.
-CREATE FUNCTION has_two_admins() RETURNS boolean LANGUAGE sql VOLATILE AS $$
-  SELECT count(*) >= 2 FROM confirmed_admins
-$$;
-
--- The refusals of the functions below have this code; the message is a sentence for the operator.
+-- A refusal has this code; the message is a sentence for the operator.
 CREATE FUNCTION refuse_act(p_message text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION USING ERRCODE = 'PR001', MESSAGE = p_message;
@@ -189,53 +167,6 @@ LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
   UPDATE proposals SET warned_at = coalesce(warned_at, service_now()) WHERE proposal_id = p_proposal_id
 $$;
 
--- Refuses to disable the last other active admin without a proposal. Two admins cannot disable each other at once.
-CREATE FUNCTION assert_admin_remains(p_user_id text, p_by text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM FROM users WHERE operator_role = 'admin' ORDER BY user_id FOR UPDATE;
-  IF EXISTS (SELECT FROM users WHERE user_id = p_user_id AND operator_role = 'admin'
-      AND totp_confirmed_at IS NOT NULL)
-    AND NOT EXISTS (SELECT FROM users WHERE operator_role = 'admin' AND disabled_at IS NULL
-      AND totp_confirmed_at IS NOT NULL AND user_id NOT IN (p_user_id, p_by))
-  THEN
-    PERFORM refuse_act('This is the last other active admin, whose end has to be proposed');
-  END IF;
-  IF NOT may_act(p_by, '{admin}') THEN
-    PERFORM refuse_act('Your role does not allow this');
-  END IF;
-END $$;
-
--- Refuses to make an operator without a proposal once two admins have confirmed a second factor.
-CREATE FUNCTION assert_first_operators() RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  IF has_two_admins() THEN
-    PERFORM refuse_act('There were two admins, so an operator is proposed on the dashboard, or made with --as EMAIL --break-glass --reason TEXT');
-  END IF;
-END $$;
-
 REVOKE EXECUTE ON FUNCTION open_proposal(jsonb, bigint, text[], jsonb),
   approve_proposal(text, text, text[], jsonb), close_proposal(text, text, proposal_status, text[], jsonb),
   finish_proposal(text, text), mark_proposal_warned(text) FROM PUBLIC;
-
--- What an operator does alone on the command line in an emergency: the line of the audit list, the alert and the mails.
--- It is part of the statement of the act.
-CREATE FUNCTION break_glass(
-  p_user_id text, p_roles text[],
-  p_act jsonb,      -- kind, subject, merchant_id, reason, terminal: the login name at the command line
-  p_actor jsonb,    -- name, address
-  p_mails jsonb     -- of each: mail_id, sealed (base64)
-) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  IF NOT may_act(p_user_id, p_roles) THEN
-    PERFORM refuse_act('Your role does not allow this');
-  END IF;
-  INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
-  VALUES (p_actor->>'name', p_actor->>'address', 'break-glass', p_act->>'merchant_id', p_act->>'subject',
-    p_act - '{subject,merchant_id}'::text[]);
-  PERFORM raise_alert('break_glass_used', p_act->>'subject', jsonb_build_object('message',
-    format('%s did %s alone on the command line', p_actor->>'name', p_act->>'kind'), 'reason', p_act->>'reason'));
-  INSERT INTO mails (mail_id, sealed)
-  SELECT mail->>'mail_id', decode(mail->>'sealed', 'base64') FROM jsonb_array_elements(p_mails) AS mail
-  -- An act may consist of several parts.
-  ON CONFLICT DO NOTHING;
-END $$;

@@ -1,10 +1,32 @@
--- When each account of a merchant is active. The first one at a gateway is active immediately; a changed one later,
--- so that the merchant can object before money goes there.
-ALTER TABLE linked_accounts DROP CONSTRAINT linked_accounts_pkey,
-  ADD PRIMARY KEY (merchant_id, environment, gateway, linked_account_id);
+-- What a gateway reports of a linked account; see src/payments/funds/linked-accounts.ts.
+CREATE TYPE linked_account_state AS ENUM ('activated', 'waiting', 'suspended', 'unknown', 'missing');
 
--- For each merchant, environment and gateway, at most one account waits: set_linked_account removes it when another
--- is set. The other rows are history.
+-- Where a gateway pays a merchant out to. An account stays when the merchant moves to another
+-- gateway: orders keep the gateway that they were created with. The gateway is asked for an account of
+-- production, never for one of the sandbox.
+CREATE TABLE linked_accounts (
+  merchant_id text NOT NULL REFERENCES merchants,
+  environment environment NOT NULL,
+  gateway text NOT NULL,
+  linked_account_id text NOT NULL,
+  state linked_account_state NOT NULL DEFAULT 'unknown',
+  -- The gateway makes no transfers to it before this time.
+  transfers_from timestamptz NOT NULL DEFAULT service_now(),
+  -- When reconciliation asks the gateway again.
+  check_at timestamptz NOT NULL DEFAULT service_now(),
+  -- Once it is old enough.
+  receives_transfers boolean NOT NULL GENERATED ALWAYS AS (state IN ('activated', 'unknown')) STORED,
+  PRIMARY KEY (merchant_id, environment, gateway, linked_account_id)
+);
+CREATE INDEX linked_accounts_to_check ON linked_accounts (check_at) WHERE environment = 'production';
+-- In production an account at a gateway belongs to one merchant. Otherwise an operator could give a merchant the
+-- account of another one, and what its buyers pay would go there.
+CREATE UNIQUE INDEX linked_accounts_of_one_merchant ON linked_accounts (gateway, linked_account_id)
+  WHERE environment = 'production';
+
+-- When each account of a merchant is active. The first one at a gateway is active immediately; a changed one later,
+-- so that the merchant can object before money goes there. For each merchant, environment and gateway, at most one
+-- account waits: set_linked_account removes it when another is set. The other rows are history.
 CREATE TABLE linked_account_changes (
   change_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   merchant_id text NOT NULL,
@@ -19,7 +41,8 @@ CREATE TABLE linked_account_changes (
 CREATE INDEX linked_account_changes_by_time
   ON linked_account_changes (merchant_id, environment, gateway, active_from, change_id);
 
-CREATE OR REPLACE FUNCTION active_linked_account(
+-- The account that a gateway pays a merchant out to at a time; no row without one.
+CREATE FUNCTION active_linked_account(
   p_merchant_id text, p_environment environment, p_gateway text, p_at timestamptz DEFAULT service_now()
 ) RETURNS SETOF linked_accounts LANGUAGE sql STABLE ROWS 1 AS $$
   SELECT a.* FROM linked_account_changes c
@@ -39,7 +62,10 @@ CREATE FUNCTION waiting_linked_account(
   ORDER BY active_from DESC, change_id DESC LIMIT 1
 $$;
 
-CREATE OR REPLACE FUNCTION is_merchant_ready(
+-- Whether a merchant can take payments at a gateway. In production, payments are paid out to the linked
+-- account, which must receive transfers; the sandbox opens one when it first needs it. Each request to the
+-- API calls it; PL/pgSQL keeps the query's plan, because nothing but the query is in its expression.
+CREATE FUNCTION is_merchant_ready(
   p_merchant_id text, p_environment environment, p_gateway text
 ) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -1,40 +1,7 @@
--- Erasure of a buyer's data, and the retention of what is kept for a time. test/privacy/columns.ts
--- says of every column of the schema whether it has a buyer's data.
+-- Erasure of a buyer's data. test/privacy/columns.ts says of every column of the schema whether it has a buyer's data.
 --
 -- The functions that change append-only tables run with the privileges of the tables' owner, because
 -- the login of the service has none for it. They change what is named here, and nothing else.
-
--- Set once by erase_order: no personal column has a value from then on.
-ALTER TABLE orders ADD COLUMN erased_at timestamptz;
-ALTER TABLE orders ADD CONSTRAINT erased_order_has_no_personal_data CHECK (erased_at IS NULL OR (
-  (buyer_email, buyer_phone, buyer_name, description) = ('', '', '', '')
-  AND num_nonnulls(cancel_reason, return_url) = 0));
-
--- A migration that adds a column to orders creates this and the following view again.
-SELECT create_row_writer('orders');
--- An order with its latest dispute.
-CREATE VIEW orders_with_dispute AS
-SELECT o.*, d.reason AS dispute_reason, d.raised_at AS dispute_raised_at,
-  d.respond_by AS dispute_respond_by, d.evidence AS dispute_evidence,
-  d.resolution AS dispute_resolution, d.decided_for AS dispute_decided_for,
-  d.decision_reason AS dispute_decision_reason, d.decided_at AS dispute_decided_at,
-  d.ended_at AS dispute_ended_at,
-  CASE WHEN d.operator_decides AND d.ended_at IS NULL THEN
-    CASE WHEN d.evidence_at IS NULL THEN 'reviewedWithoutEvidence' ELSE 'reviewedWithEvidence' END
-  END AS operator_review
-FROM orders o
-LEFT JOIN disputes d ON d.order_number = o.order_number AND d.number = o.dispute_count;
-
--- The event of an erased order has no body: it cannot be sent again.
-ALTER TABLE webhook_deliveries ADD COLUMN is_erased boolean NOT NULL DEFAULT false;
-
--- The ids that a callback names, of the order, its sessions and its payments: erase_order finds the
--- callbacks of an order by them.
-ALTER TABLE gateway_callbacks ADD COLUMN named_ids text[] NOT NULL DEFAULT '{}';
-CREATE INDEX gateway_callbacks_by_named_ids ON gateway_callbacks USING gin (named_ids);
--- Callbacks of an unknown form are few, and are searched as text.
-CREATE INDEX gateway_callbacks_not_understood ON gateway_callbacks (callback_id)
-  WHERE event = 'not_understood';
 
 -- An Idempotency-Key may be a buyer's address. An erased order keeps a hash of it, by which a repeat
 -- is recognised. No client can send such a key, because a key has no space. The scope is the merchant id,
@@ -42,42 +9,6 @@ CREATE INDEX gateway_callbacks_not_understood ON gateway_callbacks (callback_id)
 CREATE FUNCTION erased_key(scope text, key text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT 'erased ' || encode(sha256(convert_to(scope || ' ' || key, 'UTF8')), 'hex')
 $$;
-
--- A command has the merchant of its order. That of an erased order is refused, but its row is written first:
--- without its texts. The lock makes it wait for an erasure or a step that is under way.
-CREATE FUNCTION complete_command() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  order_erased_at timestamptz;
-BEGIN
-  SELECT merchant_id, erased_at INTO NEW.merchant_id, order_erased_at FROM orders
-  WHERE order_number = NEW.order_number FOR KEY SHARE;
-  IF order_erased_at IS NOT NULL THEN
-    NEW.body := '{}';
-    NEW.reason := '';
-    NEW.address := left(NEW.address, 0);
-  END IF;
-  -- A restored database had lost the row, and the workflow has recorded the step again.
-  IF NEW.state = 'WAITING' AND EXISTS (SELECT FROM order_steps
-      WHERE order_number = NEW.order_number AND command_id = NEW.command_id) THEN
-    NEW.state := 'DONE';
-  END IF;
-  RETURN NEW;
-END $$;
-CREATE TRIGGER complete_command BEFORE INSERT ON order_commands
-  FOR EACH ROW EXECUTE FUNCTION complete_command();
-
--- As the CHECK of orders: no text of an erased order's dispute has a value from then on.
-CREATE FUNCTION refuse_text_of_erased_order() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF EXISTS (SELECT FROM orders
-      WHERE order_number = NEW.order_number AND erased_at IS NOT NULL) THEN
-    RAISE check_violation USING MESSAGE = 'The data of order ' || NEW.order_number || ' was erased';
-  END IF;
-  RETURN NEW;
-END $$;
-CREATE TRIGGER disputes_of_erased_orders BEFORE INSERT OR UPDATE ON disputes FOR EACH ROW
-  WHEN (num_nonnulls(NEW.reason, NEW.evidence, NEW.resolution, NEW.decision_reason) > 0)
-  EXECUTE FUNCTION refuse_text_of_erased_order();
 
 -- The names under which callbacks, alerts and sessions know an order.
 CREATE FUNCTION ids_of_order(o orders) RETURNS text[] LANGUAGE sql STABLE AS $$
@@ -209,27 +140,3 @@ BEGIN
   RETURN '{"outcome": "erased"}';
 END $$;
 REVOKE EXECUTE ON FUNCTION erase_order(text, text, text, text) FROM PUBLIC;
-
--- Retention. Answers to webhooks are found by their time; an erased one is not in the index.
-CREATE INDEX webhook_attempts_with_answer ON webhook_attempts (at) WHERE response_body IS NOT NULL;
-
-CREATE INDEX mails_finished ON mails (created_at) WHERE sealed IS NULL;
-
--- Erases the answers to webhooks that are older than a time, at most p_most of them. Returns how many.
-CREATE FUNCTION erase_old_answers(p_before timestamptz, p_most integer) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
-DECLARE
-  erased integer;
-BEGIN
-  UPDATE webhook_attempts a SET response_body = NULL
-  FROM (SELECT delivery_id, attempt_id FROM webhook_attempts
-    WHERE response_body IS NOT NULL AND at < least(p_before, service_now() - interval '1 day')
-    ORDER BY at LIMIT p_most) AS old
-  WHERE a.delivery_id = old.delivery_id AND a.attempt_id = old.attempt_id;
-  GET DIAGNOSTICS erased = ROW_COUNT;
-  RETURN erased;
-END $$;
-REVOKE EXECUTE ON FUNCTION erase_old_answers(timestamptz, integer) FROM PUBLIC;
-
--- Which pepper made an API secret's HMAC: see src/merchants/credentials.ts. NULL: not known.
-ALTER TABLE api_keys ADD COLUMN pepper_id text;

@@ -1,0 +1,108 @@
+-- A command of a client or an operator, written before the workflow receives it: so nothing
+-- personal enters Temporal, and a repeat of the command is recognised. The row is the command's line in the
+-- audit list. The service's login may only insert rows; end_command writes the outcome, and erase_order
+-- empties body, reason and address.
+CREATE TYPE command_state AS ENUM ('WAITING', 'DONE', 'REFUSED');
+CREATE TABLE order_commands (
+  order_number text NOT NULL REFERENCES orders,
+  command_id text NOT NULL,
+  -- How often a command with this id was refused before. A repeat of a refused command is a new one, so
+  -- only the latest can have another state than REFUSED.
+  try_number integer NOT NULL DEFAULT 0,
+  -- The name of the message to the order's workflow.
+  name text NOT NULL,
+  -- DONE once its step is recorded.
+  state command_state NOT NULL DEFAULT 'WAITING',
+  body jsonb NOT NULL,
+  -- Who gave it: key: and an API key, merchant: or operator: and the e-mail address of a user, cli: and a login
+  -- name, buyer (the holder of the payment token), or gateway for a failed payment.
+  actor text NOT NULL,
+  reason text NOT NULL,
+  -- The client's IP address and request; null on the command line.
+  address text,
+  request_id text,
+  -- The order's, for the indexes.
+  merchant_id text NOT NULL REFERENCES merchants,
+  written_at timestamptz NOT NULL DEFAULT service_now(),
+  -- When it counts as received. A dispute may count as received earlier: see receivedAtOf.
+  received_at timestamptz NOT NULL DEFAULT service_now(),
+  PRIMARY KEY (order_number, command_id, try_number)
+);
+-- Every filter of the audit list has an index in the order of the list; an order has few commands.
+CREATE INDEX order_commands_by_time ON order_commands (written_at);
+CREATE INDEX order_commands_by_merchant ON order_commands (merchant_id, written_at);
+CREATE INDEX order_commands_by_actor ON order_commands (actor, written_at);
+CREATE INDEX order_commands_by_name ON order_commands (name, written_at);
+CREATE INDEX order_commands_by_request ON order_commands (request_id) WHERE request_id IS NOT NULL;
+
+-- A command has the merchant of its order. That of an erased order is refused, but its row is written first:
+-- without its texts. The lock makes it wait for an erasure or a step that is under way.
+CREATE FUNCTION complete_command() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  order_erased_at timestamptz;
+BEGIN
+  SELECT merchant_id, erased_at INTO NEW.merchant_id, order_erased_at FROM orders
+  WHERE order_number = NEW.order_number FOR KEY SHARE;
+  IF order_erased_at IS NOT NULL THEN
+    NEW.body := '{}';
+    NEW.reason := '';
+    NEW.address := left(NEW.address, 0);
+  END IF;
+  -- A restored database had lost the row, and the workflow has recorded the step again.
+  IF NEW.state = 'WAITING' AND EXISTS (SELECT FROM order_steps
+      WHERE order_number = NEW.order_number AND command_id = NEW.command_id) THEN
+    NEW.state := 'DONE';
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER complete_command BEFORE INSERT ON order_commands
+  FOR EACH ROW EXECUTE FUNCTION complete_command();
+
+-- Writes the outcome of a command that waits. The service's login may change nothing else of a command, so
+-- this runs with the privileges of the table's owner. Returns whether the command has ended so, now or before.
+CREATE FUNCTION end_command(
+  p_order_number text, p_command_id text, p_state command_state,
+  p_try_number integer DEFAULT NULL -- null: the latest, the only one that can wait
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  UPDATE order_commands SET state = p_state
+  WHERE order_number = p_order_number AND command_id = p_command_id
+    AND try_number = coalesce(p_try_number, try_number) AND state = 'WAITING';
+  RETURN FOUND OR EXISTS (SELECT FROM order_commands
+    WHERE order_number = p_order_number AND command_id = p_command_id
+      AND try_number = coalesce(p_try_number, try_number) AND state = p_state);
+END $$;
+REVOKE EXECUTE ON FUNCTION end_command(text, text, command_state, integer) FROM PUBLIC;
+
+-- The id of a client's command: the same for a repeat with the same Idempotency-Key. Temporal stores it, and a key may
+-- contain personal data, such as a buyer's address. So it is a hash with the order's payment token, which Temporal never
+-- receives: who has the id cannot find the key by trying. p_operation tells commands of different routes apart.
+CREATE FUNCTION command_id_of(p_payment_token text, p_operation text, p_key text) RETURNS text
+LANGUAGE sql STABLE AS $$
+  SELECT 'cmd_' || encode(sha256(convert_to(
+    p_payment_token || ':' || p_operation || ':' || p_key, 'UTF8')), 'hex')
+$$;
+
+-- Whether a sandbox order may be moved once more by `advance` or `fail-payment`: fewer than p_most times so far. Each
+-- is a step, which the workflow and the timeline keep. The lock lasts until the statement that writes the command has
+-- committed, as in may_raise_dispute. A failed payment that the gateway reports is not counted.
+CREATE FUNCTION may_move(p_order_number text, p_most integer) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('move ' || p_order_number, 0));
+  RETURN p_most > (SELECT count(*) FROM order_commands
+    WHERE order_number = p_order_number AND name IN ('advance', 'failPayment') AND actor <> 'gateway'
+      AND state <> 'REFUSED');
+END $$;
+
+-- Whether an actor may raise another dispute: fewer than p_most in the last 24 hours. The lock lasts until
+-- the statement that writes the dispute has committed, so that concurrent ones are counted. PL/pgSQL reads what
+-- was committed before each of its own queries.
+CREATE FUNCTION may_raise_dispute(p_actor text, p_most integer) RETURNS boolean
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('dispute ' || p_actor, 0));
+  RETURN p_most > (SELECT count(*) FROM order_commands
+    WHERE actor = p_actor AND name = 'dispute' AND state <> 'REFUSED'
+      AND written_at > service_now() - interval '24 hours');
+END $$;

@@ -1,0 +1,24 @@
+CREATE TYPE wakeup_cause AS ENUM ('creation', 'command', 'dispute', 'release', 'delivery');
+
+-- Orders that their workflow must look at. Whatever leaves something for a workflow writes a line in
+-- the same statement; the sweep wakes the orders whose lines are due. docs/adr/0001 says who removes a
+-- line. It is a separate table, because changing a flag in orders would update all of its indexes. Of a
+-- delivery, its own row is the line: see the view `wakeups`.
+CREATE TABLE order_wakeups (
+  order_number text NOT NULL,
+  cause wakeup_cause NOT NULL,
+  -- The id of the command; empty for a creation and a release.
+  cause_id text NOT NULL,
+  written_at timestamptz NOT NULL DEFAULT service_now(),
+  due_at timestamptz NOT NULL,
+  PRIMARY KEY (order_number, cause, cause_id)
+);
+CREATE INDEX order_wakeups_due ON order_wakeups (due_at);
+
+-- All that the sweep wakes orders for. The row of a delivery is its line: changing it costs nothing beside
+-- what an attempt changes there.
+CREATE VIEW wakeups AS
+  SELECT order_number, cause, cause_id, written_at, due_at FROM order_wakeups
+  UNION ALL
+  SELECT e.order_number, 'delivery', d.delivery_id, e.at, d.wake_at
+  FROM webhook_deliveries d JOIN order_events e USING (event_id) WHERE d.wake_at IS NOT NULL;

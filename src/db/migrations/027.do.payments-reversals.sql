@@ -1,0 +1,48 @@
+-- A refund made at the gateway without this service, or a chargeback by the buyer's bank, with the
+-- gateway's id.
+CREATE TABLE gateway_reversals (
+  gateway text NOT NULL,
+  reversal_id text NOT NULL,
+  gateway_payment_id text NOT NULL,
+  order_number text NOT NULL REFERENCES orders,
+  kind text NOT NULL CHECK (kind IN ('refund', 'chargeback')),
+  amount_paise bigint NOT NULL CHECK (amount_paise > 0),
+  state text NOT NULL CHECK (
+    (kind = 'refund' AND state IN ('pending', 'processed', 'failed'))
+    OR (kind = 'chargeback' AND state IN ('open', 'won', 'lost'))),
+  -- The money has left, and the ledger has a line for it.
+  has_left boolean NOT NULL GENERATED ALWAYS AS (state IN ('processed', 'lost')) STORED,
+  -- The money has left or may leave: the funds are not released meanwhile.
+  blocks_release boolean NOT NULL
+    GENERATED ALWAYS AS (state IN ('pending', 'processed', 'open', 'lost')) STORED,
+  -- The amount of its ledger line: less than amount_paise only if less of the payment was left.
+  booked_paise bigint NOT NULL DEFAULT 0 CHECK (booked_paise BETWEEN 0 AND amount_paise),
+  -- The rest of a lost chargeback, which the platform pays.
+  platform_paise bigint NOT NULL DEFAULT 0
+    CHECK (platform_paise BETWEEN 0 AND amount_paise - booked_paise),
+  recorded_at timestamptz NOT NULL DEFAULT service_now(),
+  -- When its end was recorded.
+  ended_at timestamptz,
+  -- When an open chargeback was last checked at the gateway.
+  checked_at timestamptz,
+  PRIMARY KEY (gateway, reversal_id),
+  FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
+);
+CREATE INDEX gateway_reversals_by_payment ON gateway_reversals (gateway, gateway_payment_id);
+CREATE INDEX gateway_reversals_by_order ON gateway_reversals (order_number);
+CREATE INDEX gateway_reversals_by_id ON gateway_reversals (reversal_id);
+CREATE INDEX gateway_reversals_open ON gateway_reversals (checked_at) WHERE state = 'open';
+
+-- True while a chargeback of an order's payment is undecided.
+CREATE FUNCTION is_charged_back(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM gateway_reversals r
+    WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id
+      AND r.kind = 'chargeback' AND r.state = 'open')
+$$;
+
+-- True if a reversal at the gateway has reduced an order's payment, or may reduce it.
+CREATE FUNCTION is_reversed(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM gateway_reversals r
+    WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id
+      AND r.blocks_release)
+$$;

@@ -1,0 +1,29 @@
+-- The refund of a capture that its order cannot take: once for each gateway payment.
+CREATE TABLE surplus_refunds (
+  gateway text NOT NULL,
+  gateway_payment_id text NOT NULL,
+  order_number text NOT NULL REFERENCES orders,
+  amount_paise bigint NOT NULL,
+  reason text NOT NULL,
+  started_at timestamptz NOT NULL DEFAULT service_now(),
+  -- Also null while a failed refund is repeated.
+  processed_at timestamptz,
+  -- The amount that an operator recorded as refunded outside the gateway; null if none did.
+  settled_paise bigint CHECK (settled_paise >= 0),
+  -- The reference of the bank transfer; null if there was none.
+  reference text,
+  PRIMARY KEY (gateway, gateway_payment_id),
+  FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
+);
+CREATE INDEX surplus_refunds_by_order ON surplus_refunds (order_number);
+CREATE INDEX surplus_refunds_by_reference ON surplus_refunds (reference)
+  WHERE reference IS NOT NULL;
+-- Surplus captures whose refund has not been made.
+CREATE INDEX surplus_refunds_pending ON surplus_refunds (started_at) WHERE processed_at IS NULL;
+
+-- Why an order of this status cannot take a whole capture; null if it can.
+CREATE FUNCTION surplus_reason(status order_status, is_its_amount boolean) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN NOT is_its_amount THEN 'wrong_amount' WHEN status = 'CANCELLED' THEN 'late_payment'
+    WHEN NOT takes_payment(status) THEN 'already_paid' END
+$$;

@@ -1,0 +1,58 @@
+-- True once the buyer has all of a payment back: refunded at the gateway itself, charged back, or refunded by us.
+CREATE FUNCTION is_wholly_refunded(p payments) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT p.gateway_status = 'refunded' OR p.amount_paise <= greatest(p.refunded_paise,
+    (SELECT coalesce(sum(r.amount_paise), 0) FROM gateway_reversals r
+      WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id AND r.has_left)
+    + (SELECT coalesce(sum(CASE t.operation WHEN 'refund' THEN t.amount_paise ELSE -t.amount_paise END), 0)
+      FROM ledger_transfers t
+      WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
+        AND t.operation IN ('refund', 'refund_failed')))
+$$;
+
+-- The captures that no order has taken and that are not refunded, with what is to be done next: 'notify' the order,
+-- 'refund' it as surplus, or 'alert' that it is not whole. One that is not whole and has its alert needs nothing (null),
+-- and is checked until all of it is refunded; then the order can be paid again.
+CREATE VIEW unapplied_captures AS
+SELECT p.gateway, p.gateway_payment_id, p.environment, p.order_number, p.captured_at,
+  CASE WHEN s.gateway_payment_id IS NOT NULL THEN 'refund'
+    WHEN NOT p.is_whole THEN CASE WHEN a.alert_id IS NULL THEN 'alert' END
+    WHEN p.amount_paise <> o.amount_paise THEN 'refund'
+    ELSE 'notify' END AS next
+FROM payments p JOIN orders o USING (order_number)
+LEFT JOIN surplus_refunds s ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
+LEFT JOIN LATERAL (SELECT alert_id FROM alerts
+  WHERE NOT p.is_whole AND kind = 'unfit_capture'
+    AND subject = gateway_subject(p.gateway, p.gateway_payment_id) LIMIT 1) a ON true
+WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id AND s.processed_at IS NULL
+  AND (p.is_whole OR s.gateway_payment_id IS NOT NULL OR a.alert_id IS NULL OR NOT is_wholly_refunded(p));
+
+-- The payments that reconciliation asks the gateway about, each perhaps twice: those that only callbacks have
+-- reported, and unapplied captures, whose Signal was lost. `ledger verify` checks older ones.
+CREATE VIEW payments_to_confirm AS
+SELECT gateway, gateway_payment_id, environment, order_number, received_at AS reported_at
+FROM unconfirmed_callbacks
+WHERE received_at < (SELECT service_now()) - left_to_its_process()
+UNION ALL
+SELECT gateway, gateway_payment_id, environment, order_number, captured_at
+FROM unapplied_captures
+WHERE captured_at < (SELECT service_now()) - left_to_its_process()
+  AND captured_at > (SELECT service_now()) - interval '7 days';
+
+-- The state of the payments that an order has not applied: 'confirmed' if one makes it PAID next, 'reported' if the
+-- gateway must still be asked about one, 'looked_at' if one is not whole, until all of it was refunded. Null if
+-- there is none; only then can the order be paid.
+CREATE FUNCTION unapplied_capture_of(p_order_number text) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT min(state) FROM (
+    SELECT CASE WHEN p.is_whole THEN 'confirmed' ELSE 'looked_at' END AS state
+    FROM payments p JOIN orders o USING (order_number)
+    WHERE p.order_number = p_order_number AND p.gateway = o.gateway
+      AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
+      AND CASE WHEN p.is_whole THEN surplus_reason(o.status, p.amount_paise = o.amount_paise) IS NULL
+        ELSE NOT is_wholly_refunded(p) END
+      AND NOT EXISTS (SELECT FROM surplus_refunds s
+        WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
+    UNION ALL
+    SELECT 'reported' FROM unconfirmed_callbacks JOIN orders o USING (order_number)
+    WHERE order_number = p_order_number AND takes_payment(o.status)
+  ) AS unapplied
+$$;

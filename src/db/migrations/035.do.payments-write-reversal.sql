@@ -1,0 +1,77 @@
+-- Records a reversal and, once its money has left, a ledger line from the account that has the
+-- payment's money, of at most its balance. The platform pays what is then left of a lost chargeback.
+-- Like every writer it locks the order first. A reversal that has ended does not change.
+CREATE FUNCTION write_reversal(
+  p_gateway text, p_environment environment,
+  p_reversal jsonb,    -- reversal_id, gateway_payment_id, kind, amount_paise, state
+  p_was_asked boolean, -- the gateway's API has returned it: only then a chargeback that was won opens again
+  p_alert jsonb        -- kind and details of the alert about the order that a new state raises, or NULL
+) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  o orders;
+  reversal gateway_reversals;
+  source ledger_account;
+  paise bigint := 0;
+  rest_paise bigint := 0;
+BEGIN
+  SELECT orders.* INTO o FROM payments p JOIN orders USING (order_number)
+  WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_reversal->>'gateway_payment_id'
+    AND p.environment = p_environment
+  FOR NO KEY UPDATE OF orders;
+  IF NOT FOUND THEN
+    RETURN '{"outcome": "unknown_payment"}';
+  END IF;
+  INSERT INTO gateway_reversals AS known (gateway, reversal_id, gateway_payment_id, order_number,
+    kind, amount_paise, state, ended_at)
+  SELECT p_gateway, p_reversal->>'reversal_id', p_reversal->>'gateway_payment_id', o.order_number,
+    p_reversal->>'kind', (p_reversal->>'amount_paise')::bigint, p_reversal->>'state',
+    CASE WHEN p_reversal->>'state' NOT IN ('pending', 'open') THEN service_now() END
+  ON CONFLICT (gateway, reversal_id) DO UPDATE
+  SET state = excluded.state, amount_paise = excluded.amount_paise, ended_at = excluded.ended_at
+  WHERE (known.state IN ('pending', 'open') OR (known.state = 'won' AND p_was_asked))
+    AND known.state <> excluded.state AND known.gateway_payment_id = excluded.gateway_payment_id
+  RETURNING * INTO reversal;
+  IF reversal.reversal_id IS NOT NULL AND p_alert IS NOT NULL THEN
+    PERFORM raise_alert(p_alert->>'kind', o.order_number,
+      p_alert->'details' || jsonb_build_object('orderNumber', o.order_number));
+  END IF;
+  -- Its release may have waited for this.
+  IF reversal.ended_at IS NOT NULL AND is_release_due(o) THEN
+    INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
+    VALUES (o.order_number, 'release', '', service_now()) ON CONFLICT DO NOTHING;
+  END IF;
+  IF reversal.reversal_id IS NULL OR NOT reversal.has_left THEN
+    RETURN jsonb_build_object('orderNumber', o.order_number, 'outcome',
+      CASE WHEN reversal.reversal_id IS NULL THEN 'known' ELSE 'recorded' END);
+  END IF;
+
+  -- At most one of these three has a balance.
+  FOREACH source IN ARRAY '{merchant_held, merchant_available, surplus}'::ledger_account[] LOOP
+    paise := least(reversal.amount_paise,
+      balance_of(p_gateway, reversal.gateway_payment_id, source));
+    EXIT WHEN paise > 0;
+  END LOOP;
+  -- If the payment has no lines, no account has any of its money.
+  IF reversal.kind = 'chargeback' AND is_booked(p_gateway, reversal.gateway_payment_id) THEN
+    rest_paise := reversal.amount_paise - paise;
+  END IF;
+  UPDATE gateway_reversals r
+  SET booked_paise = paise, platform_paise = rest_paise
+  WHERE r.gateway = p_gateway AND r.reversal_id = reversal.reversal_id;
+  INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
+    merchant_id, environment, debit_account, credit_account, amount_paise, reversal_id)
+  SELECT p_gateway, reversal.gateway_payment_id, line.operation, o.order_number, o.merchant_id,
+    o.environment, line.debit, 'refunds', line.paise, reversal.reversal_id
+  FROM (VALUES ('reversal', source, paise), ('loss', 'platform_losses', rest_paise))
+    AS line (operation, debit, paise)
+  WHERE line.paise > 0;
+  UPDATE orders SET reversed_paise = reversed_paise + reversal.amount_paise
+  WHERE order_number = o.order_number AND gateway_payment_id = reversal.gateway_payment_id;
+  -- No order has taken this payment, and a partly refunded one cannot be taken.
+  UPDATE payments p SET refunded_paise = greatest(p.refunded_paise, (
+    SELECT sum(r.amount_paise) FROM gateway_reversals r
+    WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id AND r.has_left))
+  WHERE p.gateway = p_gateway AND p.gateway_payment_id = reversal.gateway_payment_id
+    AND NOT is_booked(p.gateway, p.gateway_payment_id);
+  RETURN jsonb_build_object('outcome', 'recorded', 'orderNumber', o.order_number);
+END $$;

@@ -1,0 +1,35 @@
+-- Inserts a step of an order, and its webhook event with its delivery. No other statement inserts a step. The caller
+-- has inserted or locked the order's row.
+CREATE FUNCTION insert_step(
+  o orders,         -- as it is after the step
+  p_step jsonb,     -- number, kind, at, whole
+  p_command jsonb,  -- command_id, details, is_line, request_id
+  p_event jsonb     -- event_id, sequence, type, body, delivery_id, wake_after_ms, and attempt_token with lease_ms if the
+                    -- caller makes the first attempt; null when there is none
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  number CONSTANT integer := (p_step->>'number')::integer;
+  at CONSTANT timestamptz := (p_step->>'at')::timestamptz;
+BEGIN
+  INSERT INTO order_steps
+    (order_number, step_number, merchant_id, kind, at, status, step, command_id, details, is_line, request_id)
+  VALUES (o.order_number, number, o.merchant_id, p_step->>'kind', at, o.status, p_step->'whole',
+    p_command->>'command_id', nullif(p_command->'details', 'null'), (p_command->>'is_line')::boolean,
+    p_command->>'request_id');
+  IF p_event IS NULL THEN
+    RETURN;
+  END IF;
+  INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
+  VALUES (p_event->>'event_id', o.order_number, (p_event->>'sequence')::integer, number,
+    p_event->>'type', at, p_event->>'body');
+  IF p_event->>'delivery_id' IS NOT NULL THEN
+    INSERT INTO webhook_deliveries
+      (delivery_id, event_id, merchant_id, environment, event_type, next_attempt_at, wake_at,
+        attempt_token, attempt_until)
+    VALUES (p_event->>'delivery_id', p_event->>'event_id', o.merchant_id, o.environment,
+      p_event->>'type', at,
+      service_now() + (p_event->>'wake_after_ms')::bigint * interval '1 millisecond',
+      p_event->>'attempt_token',
+      service_now() + (p_event->>'lease_ms')::bigint * interval '1 millisecond');
+  END IF;
+END $$;

@@ -1,0 +1,201 @@
+-- The payment of the step that made an order PAID; null for any other step.
+CREATE FUNCTION payment_of(s order_steps, o orders) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN s.kind = 'PAYMENT_SUCCESS' THEN
+    jsonb_build_object('gateway', o.gateway, 'gatewayPaymentId', o.gateway_payment_id) END
+$$;
+
+-- An order's step with this number, as record_step returns it.
+CREATE FUNCTION find_step(p_order_number text, p_step_number integer) RETURNS jsonb
+LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object('outcome', 'recorded', 'deliveryId', d.delivery_id,
+    'recorded', jsonb_build_object('step', s.step, 'commandId', s.command_id,
+      'payment', payment_of(s, o)))
+  FROM order_steps s JOIN orders o USING (order_number)
+  LEFT JOIN order_events e ON e.order_number = s.order_number AND e.step_number = s.step_number
+  LEFT JOIN webhook_deliveries d ON d.event_id = e.event_id AND d.state = 'PENDING'
+  WHERE s.order_number = p_order_number AND s.step_number = p_step_number
+$$;
+
+-- Records one step of an order atomically, once for each step number: the row, the timeline, the
+-- webhook event with its delivery, and the ledger line. It locks the order's row first, so that
+-- every condition is checked on current data and concurrent writers come before or after it. For
+-- the parameters see src/orders/steps/record-step.ts.
+--
+-- A query stands inside of the IF that decides whether it is needed. In the same condition it would be
+-- planned for each call, because with that call's values its plan often reads nothing and so costs the least.
+CREATE FUNCTION record_step(
+  p_order_number text,
+  p_step jsonb,        -- number, kind, at, whole, and for no_answer_waiting the answers
+  p_columns jsonb,     -- columns of orders that change
+  p_dispute jsonb,     -- columns of the latest dispute that change; null when none does
+  p_command jsonb,     -- command_id, details
+  p_event jsonb,       -- see insert_step; null when there is none
+  p_ledger jsonb,      -- operation, debit, credit; null when no money moves
+  p_mails jsonb,       -- of each mail: mail_id, kind, sealed (base64); null when there is none
+  p_requires text[]    -- no_session_open, and the domain's Requirements
+) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  o orders;
+  changed orders;
+  number integer := (p_step->>'number')::integer;
+  paise bigint;
+  wait jsonb;
+  answer jsonb;
+  is_by_command boolean := false;
+  endpoint jsonb;
+  at timestamptz := (p_step->>'at')::timestamptz;
+BEGIN
+  IF NOT p_requires <@ ARRAY['no_session_open', 'deadline_on_time', 'no_dispute_waiting', 'no_answer_waiting',
+      'settlement_recorded', 'release_allowed', 'payment_not_gone', 'no_chargeback_open', 'command_recorded'] THEN
+    RAISE 'record_step does not know every requirement of %', p_requires;
+  END IF;
+  SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
+
+  IF o.step_number >= number THEN
+    -- An earlier attempt has written it. It may be another step: a workflow task can be lost after
+    -- its local activity has written, and the next task may begin with something else.
+    RETURN find_step(p_order_number, number);
+  END IF;
+  IF 'settlement_recorded' = ANY (p_requires) THEN
+    IF NOT EXISTS (SELECT FROM outside_settlements WHERE order_number = p_order_number AND outcome
+        = CASE p_step->>'kind' WHEN 'ORDER_COMPLETED' THEN 'released' ELSE 'refunded' END) THEN
+      RETURN '{"outcome": "not_settled"}';
+    END IF;
+  END IF;
+  -- The database was restored from a backup: the workflow writes the lost steps again.
+  IF o.step_number < number - 1 THEN
+    RETURN jsonb_build_object('outcome', 'row_behind', 'stepNumber', o.step_number);
+  END IF;
+  IF EXISTS (SELECT FROM order_steps
+      WHERE order_number = p_order_number AND command_id = p_command->>'command_id') THEN
+    RETURN '{"outcome": "repeated"}';
+  END IF;
+
+  -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole.
+  IF p_step->>'kind' = 'PAYMENT_SUCCESS' THEN
+    IF NOT EXISTS (SELECT FROM payments p
+        WHERE p.gateway = o.gateway AND p.gateway = p_columns->>'gateway'
+          AND p.gateway_payment_id = p_columns->>'gateway_payment_id' AND p.is_whole
+          AND p.order_number = p_order_number
+          AND p.environment = o.environment AND p.amount_paise = o.amount_paise) THEN
+      RETURN '{"outcome": "payment_not_captured"}';
+    END IF;
+  END IF;
+  IF 'payment_not_gone' = ANY (p_requires) AND o.reversed_paise >= o.amount_paise THEN
+    RETURN '{"outcome": "payment_gone"}';
+  END IF;
+  IF 'no_chargeback_open' = ANY (p_requires) AND is_charged_back(o) THEN
+    RETURN '{"outcome": "chargeback_open"}';
+  END IF;
+  -- An order that is not delivered has no window: any waiting dispute counts.
+  IF 'no_dispute_waiting' = ANY (p_requires)
+      AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity') THEN
+    RETURN jsonb_build_object('outcome', 'disputed', 'dispute', waiting_dispute_of(o));
+  END IF;
+  IF 'no_answer_waiting' = ANY (p_requires) THEN
+    answer := waiting_answer_of(o, p_step->'answers');
+    IF answer IS NOT NULL THEN
+      RETURN jsonb_build_object('outcome', 'answered', 'answer', answer);
+    END IF;
+  END IF;
+  IF 'deadline_on_time' = ANY (p_requires) AND is_deadline_late(o) THEN
+    RETURN '{"outcome": "deadline_late"}';
+  END IF;
+  IF 'command_recorded' = ANY (p_requires) THEN
+    IF NOT EXISTS (SELECT FROM order_commands r
+        WHERE r.order_number = p_order_number AND r.command_id = p_command->>'command_id'
+          AND r.state <> 'REFUSED') THEN
+      RETURN '{"outcome": "command_not_recorded"}';
+    END IF;
+  END IF;
+  -- After the command's row was found: the step that closes the session does not look for it again.
+  IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN
+    RETURN '{"outcome": "session_open"}';
+  END IF;
+  IF 'release_allowed' = ANY (p_requires) THEN
+    wait := CASE
+      -- This clock decides when the window is over, because it also dates the disputes.
+      WHEN service_now() < o.completes_at THEN '{"outcome": "too_early"}'
+      ELSE (SELECT jsonb_build_object('outcome', 'release_waits', 'cause', cause)
+        FROM release_blocked_by(o) AS cause WHERE cause IS NOT NULL)
+    END;
+    IF wait IS NOT NULL THEN
+      UPDATE orders SET release_tried_for = completes_at
+      WHERE order_number = p_order_number AND release_tried_for IS DISTINCT FROM completes_at;
+      RETURN wait;
+    END IF;
+  END IF;
+
+  changed := jsonb_populate_record(o, p_columns);
+  IF p_step->>'kind' = 'PAYMENT_SUCCESS' THEN
+    -- Read again under the lock: the gateway may have reported it since.
+    SELECT utr INTO changed.payment_utr FROM payments
+    WHERE gateway = o.gateway AND gateway_payment_id = changed.gateway_payment_id;
+  END IF;
+  IF p_step->>'kind' = 'ORDER_CANCELLED' THEN
+    -- Read again under the lock: a surplus refund may have begun or ended since.
+    SELECT s.amount_paise, s.reason, s.processed_at
+    INTO changed.refund_amount_paise, changed.refund_reason, changed.refund_processed_at
+    FROM surplus_refunds s WHERE s.order_number = p_order_number
+    ORDER BY s.started_at, s.gateway_payment_id LIMIT 1;
+  END IF;
+  PERFORM write_row(changed);
+  IF p_step->>'kind' = 'DISPUTE_RAISED' THEN
+    INSERT INTO disputes SELECT * FROM jsonb_populate_record(NULL::disputes, p_dispute
+      || jsonb_build_object('order_number', p_order_number, 'number', changed.dispute_count,
+        'merchant_id', o.merchant_id, 'environment', o.environment));
+  ELSIF p_dispute IS NOT NULL THEN
+    PERFORM write_row(jsonb_populate_record(d, p_dispute)) FROM disputes d
+    WHERE d.order_number = p_order_number AND d.number = changed.dispute_count;
+  END IF;
+
+  -- The order can no longer be paid, so its session ends, too; its QR code may still be open.
+  IF o.open_session_id IS NOT NULL AND changed.open_session_id IS NULL THEN
+    UPDATE payment_sessions SET ended_at = service_now(), next_check_at = service_now()
+    WHERE session_id = o.open_session_id AND state IN ('OPENING', 'OPEN') AND ended_at IS NULL;
+  END IF;
+  IF p_step->>'kind' = 'CLOCK_ADVANCED' THEN
+    UPDATE payment_sessions
+    SET expires_at = expires_at - (o.payment_link_expires_at - changed.payment_link_expires_at),
+      next_check_at = next_check_at - (o.payment_link_expires_at - changed.payment_link_expires_at)
+    WHERE session_id = o.open_session_id;
+  END IF;
+
+  IF p_command->>'command_id' IS NOT NULL THEN
+    is_by_command := end_command(p_order_number, p_command->>'command_id', 'DONE');
+  END IF;
+  PERFORM insert_step(changed, p_step, p_command || jsonb_build_object('is_line', NOT is_by_command), p_event);
+  -- The dispute that waited is recorded, or the order can no longer take it.
+  IF o.waiting_dispute_id IS NOT NULL AND changed.waiting_dispute_id IS NULL THEN
+    DELETE FROM order_wakeups WHERE order_number = p_order_number AND cause = 'dispute';
+  END IF;
+
+  IF p_ledger IS NOT NULL THEN
+    -- Reversals may have reduced the captured amount.
+    paise := CASE p_ledger->>'debit' WHEN 'merchant_held'
+      THEN balance_of(o.gateway, changed.gateway_payment_id, 'merchant_held')
+      ELSE o.amount_paise END;
+    INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
+      merchant_id, environment, debit_account, credit_account, amount_paise, at, movement_id)
+    SELECT o.gateway, changed.gateway_payment_id, p_ledger->>'operation', p_order_number,
+      o.merchant_id, o.environment, (p_ledger->>'debit')::ledger_account,
+      (p_ledger->>'credit')::ledger_account, paise, at,
+      -- What an operator has settled was moved by something else.
+      CASE WHEN p_ledger->>'debit' = 'merchant_held' AND 'settlement_recorded' <> ALL (p_requires)
+        THEN movement_of(o.gateway, changed.gateway_payment_id, p_ledger->>'operation') END
+    WHERE paise > 0;
+  END IF;
+
+  IF p_event->>'attempt_token' IS NOT NULL THEN
+    -- Read under the lock, so that the attempt uses a URL or secret that was replaced meanwhile.
+    SELECT jsonb_build_object('webhookUrl', webhook_url, 'webhookSecretSealed', webhook_secret_sealed,
+      'databaseNow', clock_timestamp()) INTO endpoint
+    FROM merchant_environments WHERE merchant_id = o.merchant_id AND environment = o.environment;
+  END IF;
+  RETURN jsonb_build_object('outcome', 'recorded', 'deliveryId', p_event->>'delivery_id',
+    'endpoint', endpoint,
+    'mails', CASE WHEN p_mails IS NOT NULL THEN write_order_mails(p_order_number, p_mails) END,
+    'recorded', jsonb_build_object('step', p_step->'whole', 'commandId', p_command->>'command_id',
+      'payment', CASE WHEN p_step->>'kind' = 'PAYMENT_SUCCESS' THEN jsonb_build_object(
+        'gateway', o.gateway, 'gatewayPaymentId', changed.gateway_payment_id) END));
+END $$;
