@@ -33,7 +33,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     ...createRecordActivities(deps, recordStep, webhooks),
     ...createRecoveryActivities(deps, recordStep),
     ...createWebhookActivities(deps),
-    ...createMoneyActivities(deps, recordStep, beginMails),
+    ...createMoneyActivities(deps, beginMails),
     ...createMailActivities(deps),
     ...createSweepActivities(deps, beginMails),
     ...createLedgerActivities(deps),

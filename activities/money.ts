@@ -2,15 +2,11 @@ import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type { Duration } from '@temporalio/common';
 import type {
   MoneyActivities,
-  MoveFundsInput,
-  MoveFundsResult,
   PaymentSessionActivities,
   ReconcileActivities,
   SurplusActivities,
 } from '../src/contracts/activities.ts';
 import { clearAlert } from '../src/alerts/alerts.ts';
-import type { Settlement } from '../src/domain/index.ts';
-import { decide, SETTLE_COMMANDS } from '../src/domain/index.ts';
 import { findOrderByNumber } from '../src/orders/lists/find-orders.ts';
 import type { BeginMails } from '../src/mail/background-mails.ts';
 import * as funds from '../src/payments/funds/funds.ts';
@@ -21,12 +17,8 @@ import { reconcilePayments } from '../src/payments/reconcile/reconcile.ts';
 import type { SessionDeps } from '../src/payments/sessions/sessions.ts';
 import { closeOpenSession } from '../src/payments/sessions/sessions.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import type { RecordStep } from './record.ts';
 
-export interface MoneyDeps extends SessionDeps, funds.SurplusDeps {
-  /** The time of the recorded steps, in Unix milliseconds; tests skip time. */
-  now?: () => number | Promise<number>;
-}
+export type MoneyDeps = SessionDeps & funds.SurplusDeps;
 
 /** The retry interval of a release whose payment was reversed at the gateway meanwhile. */
 const RETRY_BLOCKED = '30 minutes';
@@ -37,51 +29,16 @@ const RETRY_REFUSED = '1 hour';
 /** The retry interval of a refund or release that the platform's balance does not cover yet. */
 const RETRY_BALANCE = '25 seconds';
 
-/**
- * Moves orders' money and records the result. Each call is idempotent: the gateway deduplicates it
- * by its idempotency key, and a step is recorded once under its number.
- */
+/** Moves orders' money. Each call is idempotent: the gateway deduplicates it by its idempotency key. */
 export function createMoneyActivities(
   deps: MoneyDeps,
-  recordStep: RecordStep,
   beginMails: BeginMails,
 ): MoneyActivities & PaymentSessionActivities & SurplusActivities & ReconcileActivities {
-  const { now = Date.now } = deps;
-
-  /** @param settled how an operator has settled the order; null if the gateway moved its money */
-  async function recordMoved(
-    { orderNumber, state }: MoveFundsInput,
-    done: 'released' | 'refunded',
-    settled: Settlement | null,
-  ): Promise<MoveFundsResult> {
-    const type = settled === null ? done : SETTLE_COMMANDS[settled];
-    const decision = decide(state, { type }, await now());
-    if (decision.outcome === 'refused') throw decision.error;
-    const { step, requires } = decision;
-    const result = await recordStep({ orderNumber, step, ...(requires && { requires }) });
-    if (result.outcome === 'row_behind') return { outcome: 'diverged' };
-    if (result.outcome !== 'recorded') throw new Error(`${type} is recorded without conditions`);
-    return result.recorded.step.kind === step.kind ? result : { outcome: 'diverged' };
-  }
-
   return {
-    async releaseFunds(input) {
-      const { orderNumber } = input;
-      const settled = await alertingOnRefusal(deps, orderNumber, () =>
-        funds.releaseFunds(deps, orderNumber),
-      );
-      return recordMoved(input, 'released', settled);
-    },
-    async refundPayment(input) {
-      const { orderNumber, state } = input;
-      const { pendingOperation } = state;
-      if (pendingOperation?.kind !== 'refunding')
-        throw new Error(`Order ${orderNumber} is not refunding`);
-      const settled = await alertingOnRefusal(deps, orderNumber, () =>
-        funds.refundOrder(deps, orderNumber, pendingOperation.reason),
-      );
-      return recordMoved(input, 'refunded', settled);
-    },
+    releaseFunds: ({ orderNumber }) =>
+      alertingOnRefusal(deps, orderNumber, () => funds.releaseFunds(deps, orderNumber)),
+    refundPayment: ({ orderNumber, reason }) =>
+      alertingOnRefusal(deps, orderNumber, () => funds.refundOrder(deps, orderNumber, reason)),
     async refundSurplus(payment) {
       const mails = await alertingOnRefusal(deps, paymentSubject(payment), () =>
         funds.refundSurplus(deps, payment),

@@ -153,7 +153,7 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
         FROM outside_settlements x JOIN order_steps t USING (order_number)
         WHERE x.order_number = o.order_number
           AND t.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')
-          AND (x.found_at IS NOT NULL OR t.command_id IS NOT NULL)) AS settlement
+          AND t.command_id IS NOT NULL) AS settlement
     FROM orders_with_dispute o JOIN merchants m USING (merchant_id)
     WHERE o.payment_token = ${token} AND o.erased_at IS NULL`;
   if (!row) return undefined;

@@ -1,5 +1,5 @@
 import type { DisputeAnswer, Requirement, Settlement } from '../domain/lifecycle.ts';
-import type { OrderState, Step, StepKind } from '../domain/order.ts';
+import type { RefundReason, Step, StepKind } from '../domain/order.ts';
 import type { PaymentRef } from './ids.ts';
 import type { KnownStep } from './order-workflow.ts';
 
@@ -23,7 +23,7 @@ export interface RecordStepInput {
    * `payment_not_gone`: refused once the whole payment was refunded or charged back at the gateway.
    * `no_chargeback_open`: refused while a chargeback of the payment is open.
    * `no_answer_waiting`: refused while an answer to the dispute that was received in time waits.
-   * `command_recorded`: refused unless the command's row names a person and a reason.
+   * `command_recorded`: refused unless the command has a row, which names who asks for it and why.
    */
   requires?: readonly Requirement[];
 }
@@ -60,15 +60,16 @@ export interface WaitingAnswer {
   name: DisputeAnswer;
 }
 
-export interface MoveFundsInput {
-  orderNumber: string;
-  /** Its pending operation is `releasing` or `refunding`. */
-  state: OrderState;
+/** How an operator has settled an order outside the gateway. */
+export interface FoundSettlement {
+  commandId: string;
+  outcome: Settlement;
 }
+
 export type MoveFundsResult =
-  | { outcome: 'recorded'; recorded: KnownStep }
-  /** Database and workflow have different steps: no step was recorded. */
-  | { outcome: 'diverged' };
+  | { outcome: 'moved' }
+  /** An operator has settled the order, so the gateway was not asked to move anything. */
+  | { outcome: 'settled'; settlement: FoundSettlement };
 
 export interface OrderRecord {
   /** The number of the latest step in the database. */
@@ -81,8 +82,8 @@ export interface OrderRecord {
   deliveries: { deliveryId: string; kind: StepKind }[];
   /** A dispute that the order has not recorded yet. */
   dispute: WaitingDispute | null;
-  /** How an operator has settled an order that is not final. */
-  settlement: { commandId: string; outcome: Settlement } | null;
+  /** The settlement of an order that is not final. */
+  settlement: FoundSettlement | null;
 }
 
 /** Local activities. Each is one SQL statement, and idempotent by order and step number. */
@@ -152,10 +153,14 @@ export interface MailActivities {
   sendMail(input: { mailId: string }): Promise<void>;
 }
 
-/** Activities that move money. The workflow retries each until the gateway has done it. */
+/**
+ * Activities that move money. Each is retried until the gateway has done it, and says only that: the order's workflow
+ * decides and records what follows.
+ */
 export interface MoneyActivities {
-  releaseFunds(input: MoveFundsInput): Promise<MoveFundsResult>;
-  refundPayment(input: MoveFundsInput): Promise<MoveFundsResult>;
+  releaseFunds(input: { orderNumber: string }): Promise<MoveFundsResult>;
+  /** `reason` is shown at the gateway. */
+  refundPayment(input: { orderNumber: string; reason: RefundReason }): Promise<MoveFundsResult>;
 }
 
 export type ClosingResult =

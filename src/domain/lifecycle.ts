@@ -64,7 +64,7 @@ export type Requirement =
   | 'payment_not_gone'
   /** The buyer's bank has not opened a chargeback that is undecided. */
   | 'no_chargeback_open'
-  /** The command's row names a person and a reason. */
+  /** The command has a row, which names who asks for it and why. */
   | 'command_recorded';
 
 /**
@@ -76,22 +76,23 @@ export type Transition = { step: StepKind; requires?: readonly Requirement[] } &
   /** `ifOperatorDecides` replaces `to` in a dispute that an operator decides: see `OPERATOR_DECIDES_FROM`. */
   ({ to: OrderStatus; ifOperatorDecides?: DisputeStatus } | { begins: PendingOperation } | object);
 
-/** A command of a person needs its row: a message sent from the Temporal UI moves no order. */
-const BY_A_PERSON = { requires: ['command_recorded'] } as const;
+/** Its row says who asks for it, a person or the gateway: a message sent from the Temporal UI records no step. */
+const WITH_ITS_ROW = { requires: ['command_recorded'] } as const;
+const FAIL_PAYMENT = { step: 'PAYMENT_FAILED', ...WITH_ITS_ROW } as const;
 const EXTEND = { step: 'DEADLINE_EXTENDED' } as const;
-const ADVANCE = { step: 'CLOCK_ADVANCED', ...BY_A_PERSON } as const;
+const ADVANCE = { step: 'CLOCK_ADVANCED', ...WITH_ITS_ROW } as const;
 const DISPUTE = {
   to: 'DISPUTE_OPEN',
   ifOperatorDecides: 'DISPUTE_UNDER_REVIEW',
   step: 'DISPUTE_RAISED',
-  ...BY_A_PERSON,
+  ...WITH_ITS_ROW,
 } as const;
 const SUBMIT_EVIDENCE = {
   to: 'DISPUTE_UNDER_REVIEW',
   step: 'EVIDENCE_SUBMITTED',
-  ...BY_A_PERSON,
+  ...WITH_ITS_ROW,
 } as const;
-const RESOLVE = { to: 'DELIVERED', step: 'DISPUTE_RESOLVED', ...BY_A_PERSON } as const;
+const RESOLVE = { to: 'DELIVERED', step: 'DISPUTE_RESOLVED', ...WITH_ITS_ROW } as const;
 const ACCEPT = {
   begins: { kind: 'refunding', reason: 'dispute_accepted' },
   step: 'REFUND_STARTED',
@@ -142,11 +143,11 @@ const DISPUTED = {
 const LIFECYCLE = {
   ACCEPTED: {
     pay: { to: 'PAID', step: 'PAYMENT_SUCCESS' },
-    failPayment: { step: 'PAYMENT_FAILED' },
+    failPayment: FAIL_PAYMENT,
     cancel: {
       begins: { kind: 'closing', cause: 'cancel' },
       step: 'CLOSING_PAYMENT',
-      ...BY_A_PERSON,
+      ...WITH_ITS_ROW,
     },
     expire: {
       begins: { kind: 'closing', cause: 'expiry' },
@@ -199,7 +200,7 @@ const LIFECYCLE = {
   // The buyer can still pay while the payment session is being closed.
   closing: {
     pay: { to: 'PAID', step: 'PAYMENT_SUCCESS' },
-    failPayment: { step: 'PAYMENT_FAILED' },
+    failPayment: FAIL_PAYMENT,
     sessionClosed: { to: 'CANCELLED', step: 'ORDER_CANCELLED' },
     closeFailed: { to: 'ACCEPTED', step: 'PAYMENT_STILL_OPEN' },
   },

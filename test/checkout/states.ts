@@ -36,11 +36,17 @@ const command = ({ merchant, order }: Checkout, name: string, body?: object) =>
 const raise = ({ merchant, order }: Checkout, reason: string) =>
   merchant.sandbox.help(order, 'dispute', { reason });
 
-/** Records that an operator has settled an order that has ended. */
+/** Makes an order that has ended one that an operator has settled. */
 const settle = ({ service, order }: Checkout, outcome: 'released' | 'refunded') => service.sql`
-  INSERT INTO outside_settlements (order_number, outcome, amount_paise, reference, reason, actor, found_at)
-  VALUES (${order.order_number}, ${outcome}, 49950, ${`UTR-${order.order_number}`},
-    'The account was closed', 'operator:ravi@ops.example', service_now())`;
+  WITH settlement AS (
+    INSERT INTO outside_settlements (order_number, outcome, amount_paise, reference, reason, actor)
+    VALUES (${order.order_number}, ${outcome}, 49950, ${`UTR-${order.order_number}`},
+      'The account was closed', 'operator:ravi@ops.example')
+    RETURNING order_number
+  )
+  UPDATE order_steps SET command_id = 'settle:' || settlement.order_number
+  FROM settlement WHERE order_steps.order_number = settlement.order_number
+    AND kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')`;
 
 const untilSurplusRefunded = ({ service, order }: Checkout) =>
   until(async () => {

@@ -116,7 +116,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   outside_settlements: {
     buyer: 'reason',
     audit: 'actor',
-    none: 'order_number outcome amount_paise reference at checked_at found_at',
+    none: 'order_number outcome amount_paise reference at checked_at',
   },
   payment_session_keys: { buyer: 'idempotency_key', none: 'order_number session_id' },
   payment_sessions: {

@@ -50,6 +50,18 @@ export const DIVERGENCES: Record<string, Path> = {
     return order;
   },
 
+  'database-behind-found-by-a-release': async (context) => {
+    const order = await start(context, 'PAID', { terms: endsSoon });
+    const fault = { kind: 'held', method: 'POST', path: '/v1/payments/*/transfers' } as const;
+    const { endFault, hits } = await breakGateway(context.service, fault);
+    await loseFromDatabase(context, order, async () => {
+      await order.update('deliver');
+      await until(async () => (await hits()) > 0);
+    });
+    await endFault();
+    return order;
+  },
+
   'database-with-another-step': async (context) => {
     const { service } = context;
     const order = await start(context, 'PAID', { terms: endsSoon });

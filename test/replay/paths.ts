@@ -162,7 +162,6 @@ export const PATHS: Record<string, Path> = {
     [['dispute'], ['resolve'], ['dispute'], ['submitEvidence'], ['resolve']],
     { terms: endsSoon },
   ),
-  // Its first history is of a version in which the merchant could resolve the fifth dispute, too.
   'disputed-five-times': async (context) => {
     const terms = { ...endsSoon, completionWindowMs: 4 * SHORT_MS };
     const order = await start(context, 'DELIVERED', { terms });

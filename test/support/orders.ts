@@ -64,8 +64,8 @@ interface Commanded {
   commandId?: string;
 }
 
-/** Messages of the gateway, and a settlement, whose row is in `outside_settlements`; the others are of a person. */
-const WITHOUT_COMMAND_ROW: readonly OrderMessageName[] = ['pay', 'failPayment', 'settle'];
+/** A payment, whose row is in `payments`, and a settlement, whose row is in `outside_settlements`. */
+const WITHOUT_COMMAND_ROW: readonly OrderMessageName[] = ['pay', 'settle'];
 
 const FAILED_PRECONDITION = 9;
 

@@ -25,12 +25,12 @@ const ELSEWHERE: Partial<Record<OrderMessageName, string>> = {
   decide: 'Cannot decide from here; use admin dispute decide',
   settle: 'Cannot settle from here; use admin order settle',
 };
-/** Each message of a person where it fits, sent without a row, and its refusal. */
-const BARE = rowsWithout('pay', 'failPayment').map(({ from, name, message, type }) => {
+/** Each message that needs a row, where it fits, sent without one, and its refusal. */
+const BARE = rowsWithout('pay').map(({ from, name, message, type }) => {
   return [from, name, message, ELSEWHERE[name] ?? refused(type)] as const;
 });
 
-describe('a message of a person, sent from the Temporal UI', () => {
+describe('a message sent from the Temporal UI', () => {
   test.for(BARE)(
     '%s · %s %o is refused: %s',
     async ([status, name, message, words], { orders }) => {

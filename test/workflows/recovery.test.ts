@@ -278,6 +278,39 @@ test('an order that had ended before a backup was restored ends again and moves 
   expect(await order.made('transfers')).toHaveLength(1);
 });
 
+test.for([
+  [
+    'release',
+    'transfers',
+    (order: DirectOrder) => order.update('advance', { seconds: DAY_SECONDS }),
+    ['CLOCK_ADVANCED', 'RELEASE_STARTED', 'ORDER_COMPLETED'],
+  ],
+  [
+    'refund',
+    'refund',
+    (order: DirectOrder) => order.update('refund'),
+    ['REFUND_STARTED', 'REFUND_PROCESSED'],
+  ],
+] as const)(
+  'a database that is restored while the gateway makes a %s gets the lost steps back, then the last one',
+  async ([, call, begin, kinds], { service, gateway, backedUp }) => {
+    const { order, restore } = await backedUp('DELIVERED');
+    const path = `/v1/payments/${await order.paymentId()}/${call}`;
+    const { hits, endFault } = await gateway.addFault({ kind: 'held', method: 'POST', path });
+    await begin(order);
+    await until(async () => (await hits()) === 1);
+    await restore();
+    await endFault();
+    await order.handle.result();
+    expect((await order.kinds()).slice(3)).toEqual(kinds);
+    expect(await order.made(call === 'refund' ? 'refunds' : call)).toHaveLength(1);
+    expect(await order.ledgerLines()).toHaveLength(2);
+    expect(await alertsAbout(service, order.orderNumber)).toEqual([
+      'order_behind: the steps were recorded again',
+    ]);
+  },
+);
+
 describe('an order that had not begun when a backup was made, and has ended before it was restored', () => {
   test.for([
     ['the sweep', ({ service }) => sweep(service)],

@@ -11,14 +11,14 @@ import type { Change, DomainError, OrderState } from '../../src/domain/index.ts'
 import { decide, isFinal, SETTLE_COMMANDS } from '../../src/domain/index.ts';
 import { startSurplusRefund } from '../refund-surplus-payment.ts';
 import { OrderDatabase } from './database.ts';
+import { DeadlineDelay } from './deadline-delay.ts';
 import { showBlocked, showChange, showReleaseWaits, showState } from './details.ts';
-import type { GatewayResult, OrderEvent } from './events.ts';
+import type { OrderEvent } from './events.ts';
 import { GatewayOperation } from './gateway-operation.ts';
 import { Inbox } from './inbox.ts';
 import { isStepOf, KnownSteps } from './known-steps.ts';
 import type { QueuedCommand } from './messages.ts';
 import { commandOf, failureOf, notRecorded, paymentOf, recordedWith, refuse } from './messages.ts';
-import { ReleaseWait } from './release-wait.ts';
 import { refusalAfter } from './validation.ts';
 import { gatewayAway, WaitingCancel } from './waiting-cancel.ts';
 import { Webhooks } from './webhooks.ts';
@@ -40,7 +40,7 @@ export class Order {
   private readonly database: OrderDatabase;
   private readonly gateway: GatewayOperation;
   private readonly webhooks: Webhooks;
-  private readonly releaseWait = new ReleaseWait();
+  private readonly deadlineDelay = new DeadlineDelay();
   private readonly cancel = new WaitingCancel();
   private readonly orderNumber: string;
   /** False until the row was read, which may have more steps. */
@@ -52,8 +52,8 @@ export class Order {
     this.database = new OrderDatabase(input.orderNumber, (isBlocked) =>
       isBlocked ? showBlocked(this.state) : showState(this.state),
     );
-    this.gateway = new GatewayOperation(input.orderNumber, (result) =>
-      this.inbox.push({ kind: 'gateway', result }),
+    this.gateway = new GatewayOperation(input.orderNumber, (queued) =>
+      this.inbox.push({ kind: 'gateway', queued }),
     );
     // Only a final order waits for its webhooks. Earlier, an event would restart the deadline's timer.
     this.webhooks = new Webhooks(() => {
@@ -103,7 +103,7 @@ export class Order {
   /** No deadline passes while a gateway operation is pending. */
   nextEvent(): Promise<OrderEvent> {
     const { pendingOperation, deadline } = this.state;
-    return this.inbox.next(pendingOperation ? null : this.releaseWait.delay(deadline));
+    return this.inbox.next(pendingOperation ? null : this.deadlineDelay.applyTo(deadline));
   }
 
   async apply(event: OrderEvent): Promise<void> {
@@ -125,18 +125,16 @@ export class Order {
     if (refusal) throw failureOf(refusal);
   }
 
-  private async applyNow(event: OrderEvent | GatewayResult): Promise<void> {
+  private async applyNow(event: OrderEvent): Promise<void> {
     switch (event.kind) {
       case 'command':
         return this.carryOut(event.queued);
-      case 'recorded':
-        return this.takeOver([event.recorded]);
       case 'gateway':
         this.gateway.end();
-        await this.applyNow(event.result);
+        await this.carryOut(event.queued);
         return this.gateway.follow(this.state);
       case 'wake':
-        this.releaseWait.end();
+        this.deadlineDelay.end();
         return this.read();
       case 'webhookEnded':
         return;
@@ -196,7 +194,7 @@ export class Order {
       this.inbox.command({ type: result.answer.name }, result.answer);
     }
     if (result.outcome === 'release_waits') showReleaseWaits(this.state, result.cause);
-    if (queued.command.type === 'expire') return this.releaseWait.extend();
+    if (queued.command.type === 'expire') return this.deadlineDelay.begin();
     refuse(queued, notRecorded(queued, result));
   }
 
@@ -205,7 +203,7 @@ export class Order {
     const before = this.state;
     this.known.add(steps);
     if (this.state === before) return;
-    this.releaseWait.end();
+    this.deadlineDelay.end();
     this.gateway.follow(this.state);
     if (this.state.pendingOperation === null) this.cancel.answer(this.state);
     showChange(this.state, before);

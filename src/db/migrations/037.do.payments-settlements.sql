@@ -13,9 +13,7 @@ CREATE TABLE outside_settlements (
   at timestamptz NOT NULL DEFAULT service_now(),
   -- When the refunds and transfers at the gateway were compared with it; null if the gateway could not
   -- be read and the operator confirmed that.
-  checked_at timestamptz,
-  -- When the order read it at its next attempt to move the money.
-  found_at timestamptz
+  checked_at timestamptz
 );
 -- A reference belongs to one order; see also is_reference_taken.
 CREATE UNIQUE INDEX outside_settlements_by_reference ON outside_settlements (reference)

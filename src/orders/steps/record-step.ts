@@ -25,9 +25,8 @@ const LEDGER_LINES: Partial<
 /**
  * Creates the only writer of an order after its creation. The SQL function `record_step` writes the
  * row, the step, the webhook event with its bytes, the delivery and the ledger line in one statement,
- * once for each step number. Only the order's workflow and the activities that move its money call it,
- * so the values that are read beforehand stay valid. What others change (docs/who-writes-what.md), `record_step`
- * checks as requirements on the locked row, or reads again.
+ * once for each step number. Only the order's workflow calls it, so the values that are read beforehand stay valid.
+ * What others change (docs/who-writes-what.md), `record_step` checks as requirements on the locked row, or reads again.
  */
 export function createStepRecorder(deps: RecorderDeps): StepRecorder {
   return async function recordStep(input, sending) {
@@ -145,7 +144,7 @@ export async function readOrder(
     SELECT o.step_number, EXISTS (SELECT FROM begun) AS is_new, waiting_dispute_of(o) AS dispute,
       (SELECT jsonb_build_object('commandId', 'settle:' || s.order_number, 'outcome', s.outcome)
         FROM outside_settlements s WHERE s.order_number = o.order_number
-          AND s.found_at IS NULL AND NOT is_final(o.status)) AS settlement,
+          AND NOT is_final(o.status)) AS settlement,
       (SELECT s.step FROM order_steps s WHERE s.order_number = o.order_number
         AND s.step_number = least(o.step_number, ${afterStep})) AS common,
       coalesce((SELECT jsonb_agg(jsonb_build_object('step', s.step, 'commandId', s.command_id,

@@ -163,7 +163,7 @@ function readRows(
         FROM outside_settlements o
         WHERE o.order_number = s.order_number
           AND s.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')
-          AND (o.found_at IS NOT NULL OR s.command_id IS NOT NULL)
+          AND s.command_id IS NOT NULL
       ) outside ON true
       WHERE s.order_number = ${orderNumber} AND s.step_number <= ${stepNumber}
       -- The step at the place itself may be one of them.

@@ -1,8 +1,8 @@
 import type { AlertDeps, NewAlert } from '../../alerts/alerts.ts';
 import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
 import type { Sql } from '../../db/client.ts';
+import type { MoveFundsResult } from '../../contracts/activities.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
-import type { Settlement } from '../../domain/index.ts';
 import type { OrderMailDeps, OutgoingOrderMail } from '../../orders/public.ts';
 import { mailsOfSurplus, outgoingMails } from '../../orders/public.ts';
 import type { GatewayTransfer, PaymentGateway, RefundInput } from '../gateway/gateway.ts';
@@ -24,6 +24,8 @@ import { isOurs, recordRefundsOf } from '../reversals/reversals.ts';
 export interface SurplusDeps extends GatewayDeps {
   orderMails?: OrderMailDeps | undefined;
 }
+
+const MOVED = { outcome: 'moved' } as const;
 
 /** The operation has not finished. This is not an error: the caller retries it. */
 class NotYet extends Error {
@@ -73,18 +75,17 @@ export async function alertGatewayRefused(
  * Releases an order's funds to the merchant, unless an operator has settled the order. Idempotent: callers retry it
  * until it returns.
  *
- * @returns null; or an operator's settlement of the order, for which no money was moved
  * @throws ReleaseBlocked, NotYet while the merchant is suspended or the transfer is in progress, MoneyLeaseTaken,
  * GatewayUnavailable, GatewayRefused
  */
 export async function releaseFunds(
   deps: GatewayDeps,
   orderNumber: string,
-): Promise<Settlement | null> {
+): Promise<MoveFundsResult> {
   const funds = await fundsOf(deps.sql, orderNumber);
   return withMoneyLease(deps.sql, funds, async (lease) => {
-    const settled = await queries.findSettlement(deps.sql, orderNumber);
-    if (settled !== null) return settled;
+    const settlement = await queries.findSettlement(deps.sql, orderNumber);
+    if (settlement) return { outcome: 'settled', settlement };
     if (funds.merchantStatus !== 'APPROVED') {
       throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
     }
@@ -103,7 +104,7 @@ export async function releaseFunds(
         ofTransfer: transfer.fee,
       });
     }
-    return null;
+    return MOVED;
   });
 }
 
@@ -159,7 +160,6 @@ export async function lookAtHoldAgain(
  * Refunds an order's payment, minus what was reversed at the gateway itself, unless an operator has settled the
  * order. Idempotent: callers retry it until it returns.
  *
- * @returns null; or an operator's settlement of the order, for which no money was moved
  * @throws NotYet while the bank processes the refund or a chargeback is open, MoneyLeaseTaken, GatewayUnavailable,
  * GatewayRefused
  */
@@ -167,17 +167,17 @@ export async function refundOrder(
   deps: GatewayDeps,
   orderNumber: string,
   reason: string,
-): Promise<Settlement | null> {
+): Promise<MoveFundsResult> {
   const funds = await fundsOf(deps.sql, orderNumber);
   return withMoneyLease(deps.sql, funds, async (lease) => {
-    const settled = await queries.findSettlement(deps.sql, orderNumber);
-    if (settled !== null) return settled;
+    const settlement = await queries.findSettlement(deps.sql, orderNumber);
+    if (settlement) return { outcome: 'settled', settlement };
     const amountPaise = await leftToRefund(deps.sql, funds);
-    if (amountPaise <= 0) return null;
+    if (amountPaise <= 0) return MOVED;
     try {
       const { mayBeTransferred } = funds;
       await refundPayment(deps, { order: funds, lease, amountPaise, mayBeTransferred, reason });
-      return null;
+      return MOVED;
     } catch (error) {
       if (!(error instanceof GatewayRefused)) throw error;
       // Part of it may have been refunded at the gateway without being recorded yet.

@@ -1,6 +1,5 @@
 import { clearAlert } from '../../alerts/alerts.ts';
 import type { Actor } from '../../db/actor.ts';
-import type { Sql } from '../../db/client.ts';
 import type { Settlement } from '../../domain/index.ts';
 import { DomainError, isFinal, REFUSALS } from '../../domain/index.ts';
 import type { OrderRow } from '../../orders/public.ts';
@@ -69,7 +68,8 @@ export async function settleOutside(
   const commandId = `settle:${orderNumber}`;
   const isNotified = await notifyOrder(deps, orderNumber, { commandId, outcome });
   const order = await findOrderByNumber(deps.sql, orderNumber);
-  const isUsed = isNotified || (await isFinishedBy(deps.sql, orderNumber, commandId));
+  // The release or refund may have found the settlement before the message arrived.
+  const isUsed = isNotified || (await findCarriedOut(deps.sql, { orderNumber, commandId }));
   if (isUsed) await clearAlerts(deps, orderNumber);
   return { order, warning: isUsed ? null : NOT_SEEN_BY_WORKFLOW };
 }
@@ -102,14 +102,6 @@ async function clearAlerts({ sql, actor }: SettleOutsideDeps, orderNumber: strin
     'release_blocked',
   ] as const;
   await clearAlert(sql, kinds, orderNumber, 'the order was settled', actor.name);
-}
-
-/** True if this settlement finished the order: the order found its row, or carried out its command. */
-async function isFinishedBy(sql: Sql, orderNumber: string, commandId: string): Promise<boolean> {
-  return (
-    (await queries.isSettlementFound(sql, orderNumber)) ||
-    (await findCarriedOut(sql, { orderNumber, commandId })) !== undefined
-  );
 }
 
 /** @returns false when the order already has a final status. @throws OrderNotNotifiedError */

@@ -1,4 +1,5 @@
 import type { Fragment } from 'postgres';
+import type { FoundSettlement } from '../../contracts/activities.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Alongside } from '../../db/alongside.ts';
@@ -98,22 +99,13 @@ export async function writeSurplusSettlement(
   return recordedBy(sql, written, alongside);
 }
 
-/**
- * Reads an operator's settlement for an order that moves its money before it was notified, and records that the
- * order found it.
- *
- * @returns null when no operator has settled the order
- */
-export async function findSettlement(sql: Sql, orderNumber: string): Promise<Settlement | null> {
-  const [row] = await sql<{ outcome: Settlement }[]>`
-    UPDATE outside_settlements SET found_at = coalesce(found_at, service_now())
-    WHERE order_number = ${orderNumber} RETURNING outcome`;
-  return row?.outcome ?? null;
-}
-
-export async function isSettlementFound(sql: Sql, orderNumber: string): Promise<boolean> {
-  const [row] = await sql`
-    SELECT FROM outside_settlements
-    WHERE order_number = ${orderNumber} AND found_at IS NOT NULL`;
-  return row !== undefined;
+/** @returns an operator's settlement of an order, of which its workflow may not know yet; undefined if there is none */
+export async function findSettlement(
+  sql: Sql,
+  orderNumber: string,
+): Promise<FoundSettlement | undefined> {
+  const [row] = await sql<FoundSettlement[]>`
+    SELECT 'settle:' || order_number AS command_id, outcome
+    FROM outside_settlements WHERE order_number = ${orderNumber}`;
+  return row;
 }
