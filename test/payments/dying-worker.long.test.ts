@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { orderBeingPaid } from '../support/gateway.ts';
+import { madeAtGateway, orderBeingPaid } from '../support/gateway.ts';
 import { cancelWithRetries } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
-import { startWorkerThatDies } from '../support/worker-process.ts';
+import { startWorkerThatDiesAfter } from '../support/worker-process.ts';
 
 const test = serviceTest({
   time: 'real',
@@ -21,7 +21,7 @@ test('a worker that dies when it begins to close the payment session loses no ca
 }) => {
   const { order: created, pay } = await orderBeingPaid(service, merchant);
   const order = await orders.workflowOf(created);
-  const doomed = await startWorkerThatDies(service, 'after CLOSING_PAYMENT');
+  const doomed = await startWorkerThatDiesAfter(service, 'CLOSING_PAYMENT');
   const cancelling = cancelWithRetries(merchant.sandbox, created);
   await doomed.exited;
   expect(await order.row()).toMatchObject({
@@ -33,4 +33,22 @@ test('a worker that dies when it begins to close the payment session loses no ca
   expect(await order.row()).toMatchObject({ status: 'CANCELLED', pendingOperation: null });
   await expect(pay()).rejects.toThrow('The QR Code is closed');
   expect(await order.kinds()).toEqual(['ORDER_CREATED', 'CLOSING_PAYMENT', 'ORDER_CANCELLED']);
+});
+
+test('a refund whose worker dies at its beginning is made once', async ({
+  service,
+  worker,
+  orders,
+}) => {
+  await worker.start();
+  const order = await orders.in('DISPUTE_OPEN');
+  await worker.stop();
+  const doomed = await startWorkerThatDiesAfter(service, 'REFUND_STARTED');
+  await order.signal('accept');
+  await doomed.exited;
+  await worker.start();
+  await order.untilStatus('REFUNDED');
+  const paymentId = (await order.row()).gatewayPaymentId ?? '';
+  expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
+  expect((await order.kinds()).slice(4)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
 });
