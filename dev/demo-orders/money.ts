@@ -121,9 +121,9 @@ export async function refund(
   const key = moneyKey(paymentIdOf(order), 'refund');
   const notes = { idempotency_key: key, reason };
   const input = { amount: order.row.amountPaise, notes, reverse_all: true };
-  const { id: gatewayRefundId } = refundPayment(gateway, paymentIdOf(order), input, key);
+  const { id } = refundPayment(gateway, paymentIdOf(order), input, key);
   const payment = { gateway: AT.gateway, gatewayPaymentId: paymentIdOf(order) };
-  await queries.writeMovement(sql, payment, { gatewayRefundId });
+  await queries.bookMovement(sql, payment, 'refund', id);
 }
 
 /** The buyer's bank takes the payment back: a chargeback that the platform loses. */

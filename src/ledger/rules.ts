@@ -106,9 +106,17 @@ export function lineFaults(sql: Sql) {
 }
 
 /**
- * The status of an order determines the lines of its payment: none, held, released or refunded. A release or refund
- * moves everything that the gateway has not reversed, so nothing stays held. After a failed refund the money is held
- * until the refund is repeated.
+ * SQL: the account that the money of order `o` with lines `l` has moved to while its release or refund is pending: the
+ * gateway has moved it, and the step is not recorded yet. Null before that, and when nothing is pending.
+ */
+const movedTo = (sql: Sql) => sql`
+  CASE WHEN o.pending_operation->>'kind' = 'releasing' AND l.releases > 0 THEN ${ACCOUNTS.released}
+    WHEN o.pending_operation->>'kind' = 'refunding' AND l.refunds > 0 THEN ${ACCOUNTS.refunded} END`;
+
+/**
+ * The status of an order determines the lines of its payment: none, held, released or refunded; while its release or
+ * refund is pending, that may be booked before the status changes. A release or refund moves everything that the
+ * gateway has not reversed, so nothing stays held. After a failed refund the money is held until the refund is repeated.
  */
 export function orderFaults(sql: Sql) {
   return sql`
@@ -117,15 +125,18 @@ export function orderFaults(sql: Sql) {
       o.amount_paise, coalesce(o.gateway_payment_id, 'none'), coalesce(l.captures, 0),
       coalesce(l.captured_to::text, 'nothing'), coalesce(l.releases, 0), coalesce(l.refunds, 0))
     FROM orders o LEFT JOIN lines l USING (gateway, gateway_payment_id)
+    CROSS JOIN LATERAL (SELECT ${movedTo(sql)} AS moved_to) m
     WHERE CASE WHEN o.status = ANY(${PAID_STATUSES}) THEN
         l.captures IS DISTINCT FROM 1 OR l.captured_to IS DISTINCT FROM 'merchant_held'
         OR l.captured_paise IS DISTINCT FROM o.amount_paise
-        OR l.releases <> (o.status = ANY(${statusesWith('released')})
+        OR l.releases <> ((o.status = ANY(${statusesWith('released')})
+            OR m.moved_to IS NOT DISTINCT FROM ${ACCOUNTS.released})
           AND l.reversed_held_paise < o.amount_paise)::int
-        OR l.refunds <> (o.status = ANY(${statusesWith('refunded')})
-          AND o.refund_processed_at IS NOT NULL AND l.reversed_held_paise < o.amount_paise)::int
-        OR l.held_paise <> CASE WHEN o.status = ANY(${statusesWith('held')})
-          OR (l.has_failed AND o.refund_processed_at IS NULL)
+        OR l.refunds <> ((o.status = ANY(${statusesWith('refunded')}) AND o.refund_processed_at IS NOT NULL
+            OR m.moved_to IS NOT DISTINCT FROM ${ACCOUNTS.refunded})
+          AND l.reversed_held_paise < o.amount_paise)::int
+        OR l.held_paise <> CASE WHEN m.moved_to IS NULL AND (o.status = ANY(${statusesWith('held')})
+          OR (l.has_failed AND o.refund_processed_at IS NULL))
           THEN o.amount_paise - l.reversed_held_paise ELSE 0 END
         OR l.available_paise < 0
         OR (l.paid_from IS NOT NULL AND l.paid_from <> 'merchant_held')
@@ -223,7 +234,10 @@ export function dayFaults(sql: Sql) {
     WHERE d.amount_paise IS DISTINCT FROM l.amount_paise`;
 }
 
-/** The expected balance of each account, computed from the orders, the surplus, the reversals and the fees only. */
+/**
+ * The expected balance of each account, computed from the orders, the surplus, the reversals and the fees only. The lines
+ * count only for a pending release or refund: they tell whether it is booked.
+ */
 export function expectedBalances(sql: Sql) {
   const accounts = Object.fromEntries(
     PAID_STATUSES.map((status) => [status, ACCOUNTS[STATUSES[status].funds]]),
@@ -231,9 +245,11 @@ export function expectedBalances(sql: Sql) {
   return sql`
     SELECT environment, m.account, sum(m.paise) AS paise FROM (
       SELECT environment, gateway, gateway_payment_id, amount_paise,
-        CASE WHEN status = ANY(${statusesWith('refunded')}) AND refund_processed_at IS NULL
+        CASE WHEN moved_to IS NOT NULL THEN moved_to WHEN status = ANY(${statusesWith('refunded')}) AND refund_processed_at IS NULL
           THEN ${ACCOUNTS.held} ELSE ${sql.json(accounts)}::jsonb->>status::text END AS account
-      FROM orders WHERE status = ANY(${PAID_STATUSES})
+      FROM orders o LEFT JOIN lines l USING (gateway, gateway_payment_id)
+      CROSS JOIN LATERAL (SELECT ${movedTo(sql)} AS moved_to) m
+      WHERE status = ANY(${PAID_STATUSES})
       UNION ALL
       SELECT p.environment, gateway, gateway_payment_id, s.amount_paise,
         CASE WHEN s.processed_at IS NULL THEN 'surplus' ELSE 'refunds' END

@@ -98,7 +98,7 @@ const release =
   (leftPaise: (amountPaise: number) => number = (all) => all): Event =>
   async (sql, order, atMs) => {
     const gatewayTransferId = newId('trf');
-    await payments.writeMovement(sql, refOf(order), { gatewayTransferId });
+    await payments.bookMovement(sql, refOf(order), 'release', gatewayTransferId);
     await recordStep(sql, order, {
       kind: 'ORDER_COMPLETED',
       atMs,
@@ -111,7 +111,7 @@ const release =
 
 const refund: Event = async (sql, order, atMs) => {
   const gatewayRefundId = newId('rfnd');
-  await payments.writeMovement(sql, refOf(order), { gatewayRefundId });
+  await payments.bookMovement(sql, refOf(order), 'refund', gatewayRefundId);
   const at = new Date(atMs).toISOString();
   const { amountPaise } = order;
   await recordStep(sql, order, {
@@ -134,7 +134,7 @@ const failRefund: Event = async (sql, order) => {
 
 const refundAgain: Event = async (sql, order) => {
   const gatewayRefundId = newId('rfnd');
-  await payments.writeMovement(sql, refOf(order), { gatewayRefundId });
+  await payments.bookMovement(sql, refOf(order), 'refund', gatewayRefundId);
   await payments.finishRefundAgain(sql, order.orderNumber);
   return out('refunded', order.amountPaise, gatewayRefundId);
 };
@@ -166,7 +166,7 @@ const surplus: Event = async (sql, order) => {
   const second = refOf(order, newId('pay'));
   await capture(sql, order, second.gatewayPaymentId);
   await payments.claimSurplus(sql, second);
-  await payments.writeMovement(sql, second, { gatewayRefundId: newId('rfnd') });
+  await payments.bookMovement(sql, second, 'refund', newId('rfnd'));
   await payments.finishSurplus(sql, second);
   return [];
 };

@@ -44,7 +44,8 @@ interface Known {
 /**
  * Views of payments. `known_payments` is what the service has of each: `is_own` if its order is paid with it, which
  * is surplus otherwise; `is_whole` unless some of it was refunded when the gateway was first asked, so that the ledger
- * does not have it; `moved_at` is when the release or refund was last booked, `release_started_at` the workflow's time,
+ * does not have it; `moved_funds` is where its money is booked while its release or refund is pending, if the gateway has
+ * moved it; `moved_at` is when the release or refund was last booked, `release_started_at` the workflow's time,
  * which may be delayed, and `release_recorded_at` when that step was written, which a restore makes later. `money` is
  * what the gateway has of each captured payment, with the service's columns beside it.
  */
@@ -57,15 +58,16 @@ const VIEWS = `
       (p.order_number, gateway_subject(p.gateway, p.gateway_payment_id))) AS has_alert,
     p.captured_at, paid.at AS paid_at, started.at AS release_started_at,
     started.recorded_at AS release_recorded_at,
+    CASE WHEN o.pending_operation IS NOT NULL AND o.gateway_payment_id = p.gateway_payment_id
+      THEN CASE last_movement_of(p.gateway, p.gateway_payment_id)
+        WHEN 'release' THEN 'released' WHEN 'refund' THEN 'refunded' END END AS moved_funds,
     -- After a restore, a reversal may have been booked before the step was recorded again, which then has no line.
-    (SELECT max(m.at) FROM (
-      SELECT t.at FROM ledger_transfers t
+    coalesce((SELECT max(t.at) FROM ledger_transfers t
       WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
-        AND t.operation IN ('release', 'refund')
-      UNION ALL
-      SELECT step.at FROM order_steps step
+        AND t.operation IN ('release', 'refund')),
+      (SELECT max(step.at) FROM order_steps step
       WHERE step.order_number = o.order_number AND o.gateway_payment_id = p.gateway_payment_id
-        AND step.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')) m) AS moved_at
+        AND step.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED'))) AS moved_at
   FROM payments p JOIN orders o USING (order_number)
   LEFT JOIN order_steps paid ON paid.order_number = o.order_number
     AND paid.kind = 'PAYMENT_SUCCESS' AND o.gateway_payment_id = p.gateway_payment_id

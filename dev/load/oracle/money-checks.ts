@@ -9,11 +9,12 @@ const COMPARED: SqlChecks = {
       FROM known_payments WHERE gateway_payment_id NOT IN (SELECT id FROM captures)`,
     `SELECT subject, format('%s, %s paise with the buyer, %s transferred of %s; %s', made, buyer_paise,
         transferred_paise, amount_paise, CASE WHEN is_own THEN 'the order is ' || money.status ELSE 'surplus' END) AS fault, about
-      FROM money LEFT JOIN statuses s ON s.status = money.status::text
+      FROM money LEFT JOIN statuses s ON s.status = money.status::text,
+      LATERAL (SELECT coalesce(moved_funds, s.funds) AS funds) f
       WHERE is_known AND keyed_refunds <= 1 AND live_transfers <= 1 AND NOT (known_paise = amount_paise AND CASE
-        WHEN NOT is_own OR funds = 'refunded' THEN buyer_paise = amount_paise AND transferred_paise = 0
-        WHEN funds = 'released' THEN buyer_paise = 0 AND transferred_paise = amount_paise AND NOT is_held
-        WHEN funds = 'held' THEN buyer_paise = 0 AND is_held = has_hold
+        WHEN NOT is_own OR f.funds = 'refunded' THEN buyer_paise = amount_paise AND transferred_paise = 0
+        WHEN f.funds = 'released' THEN buyer_paise = 0 AND transferred_paise = amount_paise AND NOT is_held
+        WHEN f.funds = 'held' THEN buyer_paise = 0 AND is_held = has_hold
           AND transferred_paise = CASE WHEN has_hold THEN amount_paise ELSE 0 END
         ELSE false END)`,
     // Until the buyer has all of it back.

@@ -24,7 +24,7 @@ CREATE TABLE ledger_transfers (
   debit_account ledger_account NOT NULL,
   credit_account ledger_account NOT NULL CHECK (credit_account <> debit_account),
   amount_paise bigint NOT NULL CHECK (amount_paise > 0),
-  -- The time of the step.
+  -- The time of the step, or when the gateway had moved the money.
   at timestamptz NOT NULL DEFAULT service_now(),
   -- When the line was inserted: it belongs to this day, also if its step is recorded late.
   booked_at timestamptz NOT NULL DEFAULT service_now(),
@@ -85,6 +85,24 @@ CREATE FUNCTION balance_of(
     WHEN debit_account THEN -amount_paise END), 0)::bigint
   FROM ledger_transfers
   WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id
+$$;
+
+-- The latest line by which a payment's money left for the merchant or the buyer, or came back: release, refund or
+-- refund_failed; null if there is none. VOLATILE, like balance_of.
+CREATE FUNCTION last_movement_of(p_gateway text, p_gateway_payment_id text) RETURNS text
+LANGUAGE sql VOLATILE AS $$
+  SELECT operation FROM ledger_transfers
+  WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id
+    AND operation IN ('release', 'refund', 'refund_failed')
+  ORDER BY transfer_id DESC LIMIT 1
+$$;
+
+-- The number of the next refund of a payment: how many have failed after they were booked.
+CREATE FUNCTION refund_try_of(p_gateway text, p_gateway_payment_id text) RETURNS integer
+LANGUAGE sql STABLE AS $$
+  SELECT count(*)::integer FROM ledger_transfers
+  WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id
+    AND operation = 'refund_failed'
 $$;
 
 -- True if the ledger has a line of the payment, other than those of fees: money of it was given to an

@@ -38,7 +38,8 @@ DECLARE
   o orders;
   changed orders;
   number integer := (p_step->>'number')::integer;
-  paise bigint;
+  is_settled boolean := false;
+  has_failed boolean := false;
   wait jsonb;
   answer jsonb;
   is_by_command boolean := false;
@@ -49,6 +50,8 @@ BEGIN
       'settlement_recorded', 'release_allowed', 'payment_not_gone', 'no_chargeback_open', 'command_recorded'] THEN
     RAISE 'record_step does not know every requirement of %', p_requires;
   END IF;
+  -- FOR NO KEY UPDATE, as in functions that need no order_commands, would not do: an answer that is being inserted has
+  -- locked the order FOR KEY SHARE through its foreign key. This lock waits until it is committed, and then finds it.
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
 
   IF o.step_number >= number THEN
@@ -139,6 +142,16 @@ BEGIN
     FROM surplus_refunds s WHERE s.order_number = p_order_number
     ORDER BY s.started_at, s.gateway_payment_id LIMIT 1;
   END IF;
+  IF p_ledger->>'debit' = 'merchant_held' THEN
+    is_settled := EXISTS (SELECT FROM outside_settlements WHERE order_number = p_order_number);
+    -- The refund failed after the gateway had made it. It is made again, unless nothing is left of the payment.
+    has_failed := NOT is_settled
+      AND coalesce(last_movement_of(o.gateway, o.gateway_payment_id) = 'refund_failed', false)
+      AND balance_of(o.gateway, o.gateway_payment_id, 'merchant_held') > 0;
+    IF has_failed THEN
+      changed.refund_processed_at := NULL;
+    END IF;
+  END IF;
   PERFORM write_row(changed);
   IF p_step->>'kind' = 'DISPUTE_RAISED' THEN
     INSERT INTO disputes SELECT * FROM jsonb_populate_record(NULL::disputes, p_dispute
@@ -170,20 +183,19 @@ BEGIN
     DELETE FROM order_wakeups WHERE order_number = p_order_number AND cause = 'dispute';
   END IF;
 
-  IF p_ledger IS NOT NULL THEN
-    -- Reversals may have reduced the captured amount.
-    paise := CASE p_ledger->>'debit' WHEN 'merchant_held'
-      THEN balance_of(o.gateway, changed.gateway_payment_id, 'merchant_held')
-      ELSE o.amount_paise END;
+  IF p_ledger->>'debit' = 'merchant_held' THEN
+    -- What the gateway has moved was booked by book_movement, unless the database was restored since. What an operator
+    -- has settled was moved by something else.
+    IF NOT has_failed THEN
+      PERFORM book_held(changed, p_ledger->>'operation', at, CASE WHEN NOT is_settled
+        THEN movement_of(o.gateway, o.gateway_payment_id, p_ledger->>'operation') END);
+    END IF;
+  ELSIF p_ledger IS NOT NULL THEN
     INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
-      merchant_id, environment, debit_account, credit_account, amount_paise, at, movement_id)
-    SELECT o.gateway, changed.gateway_payment_id, p_ledger->>'operation', p_order_number,
+      merchant_id, environment, debit_account, credit_account, amount_paise, at)
+    VALUES (o.gateway, changed.gateway_payment_id, p_ledger->>'operation', p_order_number,
       o.merchant_id, o.environment, (p_ledger->>'debit')::ledger_account,
-      (p_ledger->>'credit')::ledger_account, paise, at,
-      -- What an operator has settled was moved by something else.
-      CASE WHEN p_ledger->>'debit' = 'merchant_held' AND 'settlement_recorded' <> ALL (p_requires)
-        THEN movement_of(o.gateway, changed.gateway_payment_id, p_ledger->>'operation') END
-    WHERE paise > 0;
+      (p_ledger->>'credit')::ledger_account, o.amount_paise, at);
   END IF;
 
   IF p_event->>'attempt_token' IS NOT NULL THEN

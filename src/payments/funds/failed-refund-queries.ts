@@ -40,14 +40,16 @@ export async function bookRefundFailed(
   return row.isBooked;
 }
 
+/** Finds the order whose refund has failed. Its step may not be recorded yet. */
 export async function findOrderToRefundAgain(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
 ): Promise<{ orderNumber: string; reason: string } | undefined> {
   const [row] = await sql<{ orderNumber: string; reason: string }[]>`
-    SELECT order_number, coalesce(refund_reason, '') AS reason FROM orders o
+    SELECT order_number, coalesce(refund_reason, pending_operation->>'reason', '') AS reason FROM orders o
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
-      AND has_failed_refund(o)`;
+      AND (has_failed_refund(o) OR (pending_operation->>'kind' = 'refunding'
+        AND last_movement_of(gateway, gateway_payment_id) = 'refund_failed'))`;
   return row;
 }
 
@@ -57,14 +59,7 @@ export async function finishRefundAgain(sql: Sql, orderNumber: string): Promise<
     WITH done AS (
       UPDATE orders o SET refund_processed_at = service_now()
       WHERE order_number = ${orderNumber} AND has_failed_refund(o)
-      RETURNING *
+      RETURNING o, movement_of(gateway, gateway_payment_id, 'refund') AS movement_id
     )
-    INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
-      environment, debit_account, credit_account, amount_paise, refund_try, movement_id)
-    SELECT gateway, gateway_payment_id, 'refund', order_number, merchant_id, environment,
-      'merchant_held', 'refunds', left_paise, refund_try_of(gateway, gateway_payment_id),
-      movement_of(gateway, gateway_payment_id, 'refund')
-    FROM done
-    CROSS JOIN LATERAL balance_of(gateway, gateway_payment_id, 'merchant_held') left_paise
-    WHERE left_paise > 0`;
+    SELECT book_held(o, 'refund', service_now(), movement_id) FROM done`;
 }

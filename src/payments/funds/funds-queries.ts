@@ -1,5 +1,6 @@
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
+import type { FoundSettlement, MoveFundsResult } from '../../contracts/activities.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
 import { isBalanceJustRefused } from './balance-queries.ts';
@@ -25,7 +26,6 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   transferFailures: number;
   /** True if the gateway's fee of its transfer is recorded. */
   hasTransferFee: boolean;
-  gatewayTransferId: string | null;
   /** True if a transfer of its payment may have been made. */
   mayBeTransferred: boolean;
 }
@@ -37,7 +37,7 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
       o.merchant_id,
       m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
       p.linked_account_id, p.transfer_failures,
-      p.transfer_fee_paise IS NOT NULL AS has_transfer_fee, p.gateway_transfer_id,
+      p.transfer_fee_paise IS NOT NULL AS has_transfer_fee,
       p.hold_started_at IS NOT NULL AS may_be_transferred
     FROM orders o JOIN merchants m USING (merchant_id)
     JOIN payments p ON p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id
@@ -152,15 +152,38 @@ export async function markHeld(
     SELECT book_fees(p) FROM held`;
 }
 
-/** Records the gateway's transfer or refund that moved the money, before the ledger has a line of it. */
-export async function writeMovement(
+/**
+ * Records the gateway's transfer or refund that has moved the money of a payment. If its order is releasing or refunding
+ * it, this also books the ledger line. A repeat books nothing.
+ *
+ * @param movementId the gateway's id of the transfer or refund
+ */
+export async function bookMovement(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-  made: { gatewayTransferId: string } | { gatewayRefundId: string },
+  operation: 'release' | 'refund',
+  movementId: string,
 ): Promise<void> {
-  await sql`
-    UPDATE payments SET ${sql(made)}, balance_refused_at = NULL
-    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
+  await sql`SELECT book_movement(${gateway}, ${gatewayPaymentId}, ${operation}, ${movementId})`;
+}
+
+/**
+ * Reads how the release or refund of an order has ended, of which its workflow may not know yet.
+ *
+ * @returns undefined if the money has not moved, or the refund has failed, and no operator has settled the order
+ */
+export async function findMoved(
+  sql: Sql,
+  orderNumber: string,
+  operation: 'release' | 'refund',
+): Promise<MoveFundsResult | undefined> {
+  const [row] = await sql<{ isMoved: boolean | null; settlement: FoundSettlement | null }[]>`
+    SELECT last_movement_of(o.gateway, o.gateway_payment_id) = ${operation} AS is_moved,
+      (SELECT jsonb_build_object('commandId', 'settle:' || s.order_number, 'outcome', s.outcome)
+        FROM outside_settlements s WHERE s.order_number = o.order_number) AS settlement
+    FROM orders o WHERE o.order_number = ${orderNumber}`;
+  if (row?.settlement) return { outcome: 'settled', settlement: row.settlement };
+  return row?.isMoved === true ? { outcome: 'moved' } : undefined;
 }
 
 /** Records that the gateway refused the hold. The service tries again after an hour, or sooner if it lacks balance. */

@@ -84,8 +84,8 @@ export async function releaseFunds(
 ): Promise<MoveFundsResult> {
   const funds = await fundsOf(deps.sql, orderNumber);
   return withMoneyLease(deps.sql, funds, async (lease) => {
-    const settlement = await queries.findSettlement(deps.sql, orderNumber);
-    if (settlement) return { outcome: 'settled', settlement };
+    const moved = await queries.findMoved(deps.sql, orderNumber, 'release');
+    if (moved) return moved;
     if (funds.merchantStatus !== 'APPROVED') {
       throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
     }
@@ -93,10 +93,6 @@ export async function releaseFunds(
     await assertNotBlocked(deps.sql, orderNumber);
     const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
-    const { transferId: gatewayTransferId } = transfer;
-    if (gatewayTransferId !== funds.gatewayTransferId) {
-      await queries.writeMovement(deps.sql, funds, { gatewayTransferId });
-    }
     if (transfer.fee !== null && !funds.hasTransferFee) {
       await queries.writeLateFacts(deps.sql, funds, {
         utr: null,
@@ -104,6 +100,7 @@ export async function releaseFunds(
         ofTransfer: transfer.fee,
       });
     }
+    await queries.bookMovement(deps.sql, funds, 'release', transfer.transferId);
     return MOVED;
   });
 }
@@ -170,8 +167,8 @@ export async function refundOrder(
 ): Promise<MoveFundsResult> {
   const funds = await fundsOf(deps.sql, orderNumber);
   return withMoneyLease(deps.sql, funds, async (lease) => {
-    const settlement = await queries.findSettlement(deps.sql, orderNumber);
-    if (settlement) return { outcome: 'settled', settlement };
+    const moved = await queries.findMoved(deps.sql, orderNumber, 'refund');
+    if (moved) return moved;
     const amountPaise = await leftToRefund(deps.sql, funds);
     if (amountPaise <= 0) return MOVED;
     try {
@@ -239,7 +236,7 @@ async function recordFailedRefund(deps: GatewayDeps, payment: PaymentRef): Promi
   });
 }
 
-/** Refunds the payment of a REFUNDED order whose refund has failed. */
+/** Refunds the payment of an order whose refund has failed after it was booked. */
 async function refundOrderAgain(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
   const order = await queries.findOrderToRefundAgain(deps.sql, payment);
   if (!order) return;
@@ -314,7 +311,7 @@ async function refundPayment(
     },
   });
   if (refund.state !== 'processed') throw new NotYet(`The refund is ${refund.state}`);
-  await queries.writeMovement(sql, lease, { gatewayRefundId: refund.reversalId });
+  await queries.bookMovement(sql, lease, 'refund', refund.reversalId);
 }
 
 async function transferWith(

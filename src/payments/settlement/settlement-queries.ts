@@ -1,5 +1,4 @@
 import type { Fragment } from 'postgres';
-import type { FoundSettlement } from '../../contracts/activities.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Alongside } from '../../db/alongside.ts';
@@ -97,15 +96,4 @@ export async function writeSurplusSettlement(
   const written = sql`write_surplus_settlement(${gateway}, ${gatewayPaymentId},
     ${jsonRow(sql, settlement)}, ${jsonRow(sql, actor)})`;
   return recordedBy(sql, written, alongside);
-}
-
-/** @returns an operator's settlement of an order, of which its workflow may not know yet; undefined if there is none */
-export async function findSettlement(
-  sql: Sql,
-  orderNumber: string,
-): Promise<FoundSettlement | undefined> {
-  const [row] = await sql<FoundSettlement[]>`
-    SELECT 'settle:' || order_number AS command_id, outcome
-    FROM outside_settlements WHERE order_number = ${orderNumber}`;
-  return row;
 }
