@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { madeAtGateway, orderBeingPaid } from '../support/gateway.ts';
 import { cancelWithRetries } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
-import { startWorkerThatDiesAfter } from '../support/worker-process.ts';
+import { startWorkerThatDies } from '../support/worker-process.ts';
 
 const test = serviceTest({
   time: 'real',
@@ -21,7 +21,7 @@ test('a worker that dies when it begins to close the payment session loses no ca
 }) => {
   const { order: created, pay } = await orderBeingPaid(service, merchant);
   const order = await orders.workflowOf(created);
-  const doomed = await startWorkerThatDiesAfter(service, 'CLOSING_PAYMENT');
+  const doomed = await startWorkerThatDies(service, 'after CLOSING_PAYMENT');
   const cancelling = cancelWithRetries(merchant.sandbox, created);
   await doomed.exited;
   expect(await order.row()).toMatchObject({
@@ -43,7 +43,7 @@ test('a refund whose worker dies at its beginning is made once', async ({
   await worker.start();
   const order = await orders.in('DISPUTE_OPEN');
   await worker.stop();
-  const doomed = await startWorkerThatDiesAfter(service, 'REFUND_STARTED');
+  const doomed = await startWorkerThatDies(service, 'after REFUND_STARTED');
   await order.signal('accept');
   await doomed.exited;
   await worker.start();

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { inject } from 'vitest';
+import type { MoneyActivities } from '../../src/contracts/activities.ts';
 import type { StepKind } from '../../src/domain/index.ts';
 import { PART_ENVIRONMENT } from './part-environment.ts';
 import type { TestService } from './service.ts';
@@ -53,6 +54,8 @@ async function startProcess(
 export const startWorkerProcess = (service: TestService, options?: ProcessOptions) =>
   startProcess(service, WORKER, options);
 
-/** A worker that kills itself as soon as it has recorded a step of this kind. */
-export const startWorkerThatDiesAfter = (service: TestService, kind: StepKind) =>
-  startProcess(service, WORKER_THAT_DIES, { args: [inject('workflowBundlePath'), kind] });
+/** Before or after a step is recorded, or after the gateway has moved the money. */
+export type DyingPlace = `${'before' | 'after'} ${StepKind}` | `after ${keyof MoneyActivities}`;
+
+export const startWorkerThatDies = (service: TestService, place: DyingPlace) =>
+  startProcess(service, WORKER_THAT_DIES, { args: [inject('workflowBundlePath'), place] });

@@ -1,19 +1,20 @@
 /**
- * A worker that kills itself right after it has recorded a step of the kind named on its command line:
- * the database has the step, and Temporal does not. Run by `startWorkerThatDiesAfter`.
+ * A worker that kills itself at the place named on its command line, {@link DyingPlace}. What it has done there,
+ * Temporal does not know. Run by `startWorkerThatDies`.
  */
 import { DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { createActivities } from '../../activities/index.ts';
 import { loadConfig } from '../../src/config.ts';
-import type { RecordStepInput } from '../../src/contracts/activities.ts';
+import type { Activities } from '../../src/contracts/activities.ts';
 import { MONEY_TASK_QUEUE, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import { composeActivities } from '../../src/main/compose/compose.ts';
 import { loadWorkflows } from '../../src/main/worker/workflow-bundle.ts';
 import { connectTemporal } from '../../src/temporal/client.ts';
+import type { DyingPlace } from './worker-process.ts';
 
-const [, , bundlePath = '', lastKind = ''] = process.argv;
+const [, , bundlePath = '', place = ''] = process.argv;
 const config = loadConfig();
 const { databaseUrl = '', temporalAddress: address = '', temporalNamespace: namespace } = config;
 const { deps } = await composeActivities({
@@ -23,19 +24,32 @@ const { deps } = await composeActivities({
   log: pino({ level: 'silent' }),
 });
 const activities = createActivities(deps);
+const dieAt = (reached: DyingPlace | false) => {
+  if (reached === place) process.kill(process.pid, 'SIGKILL');
+};
 
 const shared = {
   connection: await NativeConnection.connect({ address }),
   namespace,
   activities: {
     ...activities,
-    async recordStep(input: RecordStepInput) {
+    async recordStep(input) {
+      dieAt(`before ${input.step.kind}`);
       const result = await activities.recordStep(input);
-      const kind = result.outcome === 'recorded' && result.recorded.step.kind;
-      if (kind === lastKind) process.kill(process.pid, 'SIGKILL');
+      dieAt(result.outcome === 'recorded' && `after ${result.recorded.step.kind}`);
       return result;
     },
-  },
+    async releaseFunds(input) {
+      const result = await activities.releaseFunds(input);
+      dieAt('after releaseFunds');
+      return result;
+    },
+    async refundPayment(input) {
+      const result = await activities.refundPayment(input);
+      dieAt('after refundPayment');
+      return result;
+    },
+  } satisfies Activities,
 };
 const workflowBundle = await loadWorkflows(
   { workflowBundle: bundlePath },

@@ -7,7 +7,7 @@ import { ask } from '../support/command-requests.ts';
 import { sweep } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { until } from '../support/until.ts';
-import { startWorkerThatDiesAfter } from '../support/worker-process.ts';
+import { startWorkerThatDies } from '../support/worker-process.ts';
 
 const test = serviceTest({
   time: 'real',
@@ -39,7 +39,7 @@ test.for<[ClientCommand, OrderStatus, StepKind, OrderStatus]>([
         SELECT cause FROM order_wakeups WHERE order_number = ${orderNumber}`
       ).map(({ cause }) => cause);
 
-    const doomed = await startWorkerThatDiesAfter(service, kind);
+    const doomed = await startWorkerThatDies(service, `after ${kind}`);
     const api = await startApiProcess(service);
     const asked = ask(api.as(merchant.keys), command, order).catch(() => 'no answer');
     await doomed.exited;

@@ -11,7 +11,7 @@ import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
-import { startWorkerProcess, startWorkerThatDiesAfter } from '../support/worker-process.ts';
+import { startWorkerProcess, startWorkerThatDies } from '../support/worker-process.ts';
 
 const DAY_SECONDS = 24 * 3600;
 
@@ -154,7 +154,7 @@ test('a step recorded by a worker that died right after is never mistaken for an
   orders,
 }) => {
   // The database has CANCELLED, and Temporal does not.
-  const doomed = await startWorkerThatDiesAfter(service, 'ORDER_CANCELLED');
+  const doomed = await startWorkerThatDies(service, 'after ORDER_CANCELLED');
   const order = await orders.start({ paymentLinkMs: 1000 });
   await doomed.exited;
   expect((await order.row()).status).toBe('CANCELLED');
