@@ -144,6 +144,20 @@ const settle = (
     { orderNumber, outcome, reference: `UTR-${orderNumber}`, reason: 'The bank says so' },
   );
 
+/** The last statement of a settlement that was checked before. */
+async function writeSettled(
+  { sql }: TestService,
+  order: DirectOrder,
+  outcome: Movement['outcome'],
+) {
+  const figures = await findSettlementFigures(sql, atRazorpay(await order.paymentId()));
+  const settlement = { outcome, reference: null, reason: 'A test', isChecked: true };
+  return writeSettlement(sql, { actor: TEST_ACTOR }, order.orderNumber, {
+    ...figures,
+    ...settlement,
+  });
+}
+
 describe.for(BOTH)('between a %s at the gateway and its step', ([, movement]) => {
   test('a lost chargeback is taken from where the money is', async ({ service, bookedOrder }) => {
     const { order, payment, end } = await bookedOrder(movement);
@@ -156,16 +170,7 @@ describe.for(BOTH)('between a %s at the gateway and its step', ([, movement]) =>
   test('a settlement outside is refused', async ({ service, bookedOrder }) => {
     const { order, end } = await bookedOrder(movement);
     await expect(settle(service, order, movement.outcome)).rejects.toThrow('Cannot settle');
-    const figures = await findSettlementFigures(service.sql, atRazorpay(await order.paymentId()));
-    const { outcome } = movement;
-    const settlement = { ...figures, outcome, reference: null, reason: 'A test', isChecked: true };
-    const written = writeSettlement(
-      service.sql,
-      { actor: TEST_ACTOR },
-      order.orderNumber,
-      settlement,
-    );
-    expect(await written).toBe('refused');
+    expect(await writeSettled(service, order, movement.outcome)).toBe('refused');
     await end();
     expect(await linesOf(order)).toEqual([movement.line]);
   });
@@ -201,7 +206,7 @@ test('a refund that fails before its step is made again at once', async ({
   expect((await order.row()).refundProcessedAt).not.toBeNull();
 });
 
-test('a refund that fails before its step, and again later, is made again after the step', async ({
+test('a refund that fails before its step, and is refused then, is made again after the step', async ({
   service,
   bookedOrder,
 }) => {
@@ -226,15 +231,8 @@ test('a refund that fails before its step can only be settled as refunded, which
   await setSwitches(service, payment.gatewayPaymentId, { refundsRefused: true });
   await expect(failRefund(service, order)).rejects.toThrow();
   await expect(settle(service, order, 'released')).rejects.toThrow('Cannot settle');
-  const figures = await findSettlementFigures(service.sql, payment);
-  const settlement = { ...figures, reference: null, reason: 'A test', isChecked: true };
-  const write = (outcome: Movement['outcome']) =>
-    writeSettlement(service.sql, { actor: TEST_ACTOR }, order.orderNumber, {
-      ...settlement,
-      outcome,
-    });
-  expect(await write('released')).toBe('refused');
-  expect(await write('refunded')).toBe('recorded');
+  expect(await writeSettled(service, order, 'released')).toBe('refused');
+  expect(await writeSettled(service, order, 'refunded')).toBe('recorded');
   // The refund is not made any more.
   await refundSurplus(service.deps, payment);
   await end();

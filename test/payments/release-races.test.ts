@@ -1,100 +1,29 @@
-import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { Sql } from '../../src/db/client.ts';
-import type { Command, OrderState } from '../../src/domain/index.ts';
-import { createOrder, decide } from '../../src/domain/index.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { writeDispute } from '../../src/orders/commands/command-queries.ts';
-import { createOrderPresenter } from '../../src/orders/presenter.ts';
-import { createStepRecorder } from '../../src/orders/steps/record-step.ts';
-import { claimSurplus, finishSurplus, writeCapture } from '../../src/payments/queries.ts';
+import { bookMovement, claimSurplus, finishSurplus } from '../../src/payments/queries.ts';
 import type { Reversal } from '../../src/payments/reversals/reversal-queries.ts';
 import { writeReversal } from '../../src/payments/reversals/reversal-queries.ts';
-import { writeMerchant, writePastOrders } from '../dashboard/past-orders.ts';
-import { A_BUYER } from '../support/actor.ts';
+import {
+  findSettlementFigures,
+  writeSettlement,
+} from '../../src/payments/settlement/settlement-queries.ts';
+import { A_BUYER, TEST_ACTOR } from '../support/actor.ts';
 import { installTestClock } from '../support/database.ts';
 import { databaseTest } from '../support/fixtures.ts';
-import { atRazorpay, capturedWhole, SANDBOX } from '../support/gateway.ts';
+import { SANDBOX } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
+import type { RacedOrder as Order } from './raced-order.ts';
+import { AMOUNT_PAISE, deliveredOrder, RELEASED_AFTER_MS } from './raced-order.ts';
 
-const AMOUNT_PAISE = 49_950;
 const PART_PAISE = 100;
 const REST_PAISE = AMOUNT_PAISE - PART_PAISE;
-const WINDOW_MS = 3_600_000;
-/** When the release is tried: after the window, and not late. */
-const RELEASED_AFTER_MS = WINDOW_MS + 60_000;
 
 const test = databaseTest()
   .extend('clock', { scope: 'file' }, ({ database }) => installTestClock(database))
   .extend('order', ({ database }) => deliveredOrder(database.serviceSql));
 
-/** A DELIVERED order with a surplus capture. Its steps are recorded as by its workflow. */
-async function deliveredOrder(serviceSql: Sql) {
-  const orderNumber = `ORD${randomUUID()}`;
-  const createdAtMs = Date.now();
-  const terms = {
-    environment: 'sandbox',
-    completionWindowMs: WINDOW_MS,
-    disputeAnswerMs: WINDOW_MS,
-  } as const;
-  let { state }: { state: OrderState } = createOrder(terms, createdAtMs, createdAtMs + WINDOW_MS);
-  const row = {
-    orderNumber,
-    status: 'ACCEPTED',
-    amountPaise: AMOUNT_PAISE,
-    stepNumber: 1,
-  } as const;
-  await writePastOrders(serviceSql, await writeMerchant(serviceSql), [row]);
-  const [payment, surplus] = [atRazorpay(`pay_${orderNumber}`), atRazorpay(`pay_2_${orderNumber}`)];
-  for (const { gatewayPaymentId } of [payment, surplus]) {
-    const captured = capturedWhole(gatewayPaymentId, { orderNumber, amountPaise: AMOUNT_PAISE });
-    await writeCapture(serviceSql, { at: SANDBOX, payment: captured });
-  }
-
-  async function record(sql: Sql, command: Command, atMs = createdAtMs): Promise<string> {
-    const decision = decide(state, command, atMs);
-    if (decision.outcome === 'refused') throw decision.error;
-    const { step, requires = [] } = decision;
-    const recordStep = createStepRecorder({
-      sql,
-      present: createOrderPresenter('https://a.example'),
-    });
-    const { outcome } = await recordStep(
-      {
-        orderNumber,
-        step,
-        // The commands of a person have no rows here.
-        requires: requires.filter((requirement) => requirement !== 'command_recorded'),
-        ...(command.type === 'pay' && { payment }),
-      },
-      { wakeAfterMs: 0 },
-    );
-    if (outcome === 'recorded') ({ state } = decision);
-    return outcome;
-  }
-
-  await record(serviceSql, { type: 'pay' });
-  await record(serviceSql, { type: 'deliver' });
-  return {
-    orderNumber,
-    payment,
-    surplus,
-    record,
-    releaseAtMs: createdAtMs + RELEASED_AFTER_MS,
-    async read() {
-      const [found] = await serviceSql<[Record<string, unknown>]>`
-        SELECT status, pending_operation->>'kind' AS doing, step_number, reversed_paise,
-          waiting_dispute_id IS NOT NULL AS has_dispute,
-          (SELECT array_agg(format('%s: %s → %s %s', operation, debit_account, credit_account, amount_paise)
-            ORDER BY transfer_id) FROM ledger_transfers l
-            WHERE l.order_number = o.order_number AND transfer_id > (SELECT min(transfer_id)
-              FROM ledger_transfers WHERE order_number = o.order_number)) AS lines
-        FROM orders o WHERE order_number = ${orderNumber}`;
-      return found;
-    },
-  };
-}
-type Order = Awaited<ReturnType<typeof deliveredOrder>>;
 type Clock = Awaited<ReturnType<typeof installTestClock>>;
 /** @returns the outcome, in a word */
 type Write = (sql: Sql, order: Order, clock: Clock) => Promise<unknown>;
@@ -136,6 +65,21 @@ const finish: Write = async (sql, { surplus }) => {
 const releaseStarted: Write = async (sql, order, clock) => {
   await clock.set(RELEASED_AFTER_MS);
   return order.record(sql, { type: 'expire' }, order.releaseAtMs);
+};
+/** The gateway has released the money. */
+const releaseBooked: Write = async (sql, { payment }) => {
+  await bookMovement(sql, payment, 'release', `trf_${payment.gatewayPaymentId}`);
+  return 'written';
+};
+const settleReleased: Write = async (sql, { orderNumber, payment }) => {
+  const figures = await findSettlementFigures(sql, payment);
+  const settlement = {
+    outcome: 'released',
+    reference: null,
+    reason: 'A test',
+    isChecked: true,
+  } as const;
+  return writeSettlement(sql, { actor: TEST_ACTOR }, orderNumber, { ...figures, ...settlement });
 };
 const orderCompleted: Write = (sql, order) =>
   order.record(sql, { type: 'released' }, order.releaseAtMs);
@@ -200,6 +144,51 @@ const RACES: Record<string, Race> = {
     other: orderCompleted,
     oneFirst: [BOTH, ended(reversed('merchant_held'))],
     otherFirst: [BOTH, ended(released(), reversed('merchant_available'))],
+  },
+  'a refund at the gateway and the booking of the release': {
+    before: [releaseStarted],
+    one: refundOfPart,
+    other: releaseBooked,
+    oneFirst: [
+      ['recorded', 'written'],
+      { ...STARTED, lines: [reversed('merchant_held', PART_PAISE), released(REST_PAISE)] },
+    ],
+    otherFirst: [
+      ['written', 'recorded'],
+      { ...STARTED, lines: [released(), reversed('merchant_available', PART_PAISE)] },
+    ],
+  },
+  'a lost chargeback and the booking of the release': {
+    before: [releaseStarted],
+    one: chargeback('lost', 'payment'),
+    other: releaseBooked,
+    oneFirst: [['recorded', 'written'], { ...STARTED, lines: [reversed('merchant_held')] }],
+    otherFirst: [
+      ['written', 'recorded'],
+      { ...STARTED, lines: [released(), reversed('merchant_available')] },
+    ],
+  },
+  'a settlement outside and the booking of the release': {
+    before: [releaseStarted],
+    one: settleReleased,
+    other: releaseBooked,
+    // The step of the settlement books it.
+    oneFirst: [['recorded', 'written'], { ...STARTED, lines: null }],
+    otherFirst: [['written', 'refused'], { ...STARTED, lines: [released()] }],
+  },
+  'a lost chargeback and the end of a booked release': {
+    before: [releaseStarted, releaseBooked],
+    one: chargeback('lost', 'payment'),
+    other: orderCompleted,
+    oneFirst: [BOTH, ended(released(), reversed('merchant_available'))],
+    otherFirst: [BOTH, ended(released(), reversed('merchant_available'))],
+  },
+  'two bookings of the same release': {
+    before: [releaseStarted],
+    one: releaseBooked,
+    other: releaseBooked,
+    oneFirst: [['written', 'written'], { ...STARTED, lines: [released()] }],
+    otherFirst: [['written', 'written'], { ...STARTED, lines: [released()] }],
   },
   'the end of a surplus refund and the end of the release': {
     before: [claim, releaseStarted],
