@@ -2,17 +2,14 @@ import { basename } from 'node:path';
 import { expect, test } from 'vitest';
 import { filesBelow, read } from '../repository/files.ts';
 
+/** The folder of src that a file belongs to. A migration has it in its name. */
+const featureOf = (path: string): string | undefined =>
+  (/^\d+\.do\.([a-z]+)/.exec(basename(path)) ?? /^(?:src\/)?(\w+)/.exec(path))?.[1];
+
 /** Without `privacy`, which erases and deletes in the tables of all features. */
 const FILES = filesBelow(['src', 'activities'])
   .filter((path) => /\.(ts|sql)$/.test(path))
   .filter((path) => featureOf(path) !== 'privacy');
-
-/** The folder of src that a file belongs to. A migration has it in its name. */
-function featureOf(path: string): string {
-  const [, feature = ''] =
-    /^\d+\.do\.([a-z]+)/.exec(basename(path)) ?? /^(?:src\/)?(\w+)/.exec(path) ?? [];
-  return feature;
-}
 
 /** The owner of each table: the feature of the migration that creates it. */
 const OWNERS = new Map(
@@ -33,7 +30,7 @@ const COMMENT = /^\s*(--|\/?\*|\/\/).*$/gm;
 
 /** The tables of other features that this file writes, or reads. */
 function foreignTables(path: string) {
-  const feature = featureOf(path);
+  const feature = featureOf(path) ?? '';
   const matches = [...read(path).replaceAll(COMMENT, '').matchAll(NAMED)];
   return matches.flatMap(([, verb = '', names = '']) =>
     names
@@ -45,16 +42,15 @@ function foreignTables(path: string) {
 }
 
 /** The tables of others, by feature. */
-function byFeature(tables: readonly { feature: string; table: string }[]) {
-  const found: Record<string, string[]> = {};
-  for (const { feature, table } of tables) (found[feature] ??= []).push(table);
-  return Object.fromEntries(
-    Object.entries(found).map(([feature, names]) => [
-      feature,
-      [...new Set(names)].toSorted().join(' '),
-    ]),
+const byFeature = (tables: readonly { feature: string; table: string }[]) =>
+  Object.fromEntries(
+    Object.entries(Object.groupBy(tables, ({ feature }) => feature)).map(
+      ([feature, found = []]) => [
+        feature,
+        [...new Set(found.map(({ table }) => table))].toSorted().join(' '),
+      ],
+    ),
   );
-}
 
 const FOREIGN = FILES.flatMap(foreignTables);
 
@@ -93,11 +89,8 @@ const READ_BY_OTHERS = {
   webhooks: 'merchant_environments merchants orders',
 };
 
-test('a feature writes only tables of its own, but for those that are listed', () => {
+test('a feature names only its own tables, but for those that are listed', () => {
   expect(OWNERS.size).toBeGreaterThan(40);
   expect(byFeature(FOREIGN.filter(({ writes }) => writes))).toEqual(WRITTEN_BY_OTHERS);
-});
-
-test('a feature reads only tables of its own, but for those that are listed', () => {
   expect(byFeature(FOREIGN.filter(({ writes }) => !writes))).toEqual(READ_BY_OTHERS);
 });
