@@ -99,7 +99,9 @@ describe('at a gateway that lists a new transfer only later, one transfer is mad
     // The platform could pay the refund itself.
     await simulator(service, 'POST', '/balance', { amountPaise: 10_000_000 });
     await holdFunds(service.deps, paid.orderNumber);
-    expect(await refundOrder(service.deps, paid.orderNumber, 'dispute')).toEqual({ outcome: 'moved' });
+    expect(await refundOrder(service.deps, paid.orderNumber, 'dispute')).toEqual({
+      outcome: 'moved',
+    });
     expect(await paid.made('transfers')).toMatchObject([{ status: 'reversed' }]);
   });
 });
@@ -111,7 +113,9 @@ describe('at a gateway that lists a new refund only later', () => {
       const paid = await aPaidOrder(service, merchant);
       await setSwitches(service, 'all', { honourIdempotencyKeys });
       await loseAnswers(gateway, `/v1/payments/${paid.paymentId}/refund`);
-      expect(await refundOrder(service.deps, paid.orderNumber, 'dispute')).toEqual({ outcome: 'moved' });
+      expect(await refundOrder(service.deps, paid.orderNumber, 'dispute')).toEqual({
+        outcome: 'moved',
+      });
       expect(await paid.made('refunds')).toMatchObject([{ status: 'processed' }]);
     },
   );
