@@ -8,7 +8,6 @@ import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/steps/timeline.ts';
-import { refundOrder } from '../../src/payments/funds/funds.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import type { AuditEntry } from '../../src/merchants/audit-log.ts';
@@ -330,9 +329,8 @@ describe('a settlement made outside the gateway', () => {
   }) => {
     const { order, line } = await settleWithoutTemporal(service, merchant);
     expect(line).toContain('The settlement is recorded');
-    // As the order's next attempt within the hour does.
-    await refundOrder(service.deps, order.order_number, 'dispute_accepted');
-    await pretendFinished(service, order);
+    await wakeOrder(service.deps, order.order_number);
+    await merchant.sandbox.untilStatus(order, 'REFUNDED');
     expect(await cli.alone.json(...settle(order))).toMatchObject({
       status: 'REFUNDED',
       warning: null,
