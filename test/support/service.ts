@@ -134,7 +134,7 @@ export async function startTestService({
   });
   const origin = `http://127.0.0.1:${server.port}`;
   const { deps: composed, close } = await composeActivities(resources);
-  const deps = { ...composed, handOverAfterMs: HAND_OVER_AFTER_MS };
+  const deps = { ...composed, now: temporal.nowMs, handOverAfterMs: HAND_OVER_AFTER_MS };
 
   async function startWorker(
     overrides: Partial<ReturnType<typeof createActivities>> = {},
