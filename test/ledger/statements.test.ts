@@ -238,7 +238,9 @@ test('what is written again after a restore is booked on the day of writing', as
   const [step] = await service.sql<{ at: Date }[]>`
     SELECT at FROM order_steps WHERE order_number = ${order.order_number} AND kind = 'ORDER_COMPLETED'`;
   expect(again).toMatchObject({ type: 'released', happened_at: step?.at.toISOString() });
-  expect(released?.happened_at).toBe(released?.booked_at);
+  expect(Date.parse(released?.happened_at ?? '')).toBeLessThanOrEqual(
+    Date.parse(released?.booked_at ?? ''),
+  );
   const laterMs = Date.parse(again?.booked_at ?? '') - Date.parse(released?.booked_at ?? '');
   expect(laterMs).toBeGreaterThan(DAY_MS);
   await service.clock.set(0);
