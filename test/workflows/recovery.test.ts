@@ -23,9 +23,9 @@ const test = serviceTest({
   settings: { SWEEP_AFTER_SECONDS: '0.001' },
 })
   /** An order in a status, whose workflow is terminated. */
-  .extend('withoutWorkflow', ({ orders }) => async (status: OrderStatus) => {
+  .extend('withoutWorkflow', ({ service, orders }) => async (status: OrderStatus) => {
     const order = await orders.in(status);
-    await terminate(order);
+    await terminate(order, service);
     return order;
   })
   /** An order that is backed up in a status; `restore` replaces its rows with the backup. */
@@ -46,7 +46,14 @@ const eventIdsOf = async ({ sql }: TestService, { orderNumber }: DirectOrder) =>
   sql<{ eventId: string; type: string }[]>`
     SELECT event_id, type FROM order_events WHERE order_number = ${orderNumber} ORDER BY sequence`;
 
-const terminate = async ({ handle }: DirectOrder) => {
+/** Once its webhooks have ended: one that is handed over to the order's workflow would start it again. */
+const terminate = async ({ handle, orderNumber }: DirectOrder, { sql }: TestService) => {
+  await until(async () => {
+    const pending = await sql`
+      SELECT FROM order_events JOIN webhook_deliveries USING (event_id)
+      WHERE order_number = ${orderNumber} AND state = 'PENDING'`;
+    return pending.length === 0;
+  });
   await handle.terminate('A test');
   await until(async () => (await handle.describe()).status.name === 'TERMINATED');
 };
@@ -118,7 +125,7 @@ test('a capture of an order whose workflow is missing makes it PAID and is not r
 }) => {
   const order = await orders.in('ACCEPTED');
   const gatewayPaymentId = await order.capture();
-  await terminate(order);
+  await terminate(order, service);
   await reconcileLater(service);
   await order.untilStatus('PAID');
   expect(await madeAtGateway(service, gatewayPaymentId, 'refunds')).toEqual([]);
@@ -136,7 +143,7 @@ test('the comparison recovers each missing workflow, and its deadlines take effe
 }) => {
   const [delivered, disputed] = [await orders.in('DELIVERED'), await orders.in('DISPUTE_OPEN')];
   const healthy = await orders.in('PAID');
-  for (const order of [delivered, disputed]) await terminate(order);
+  for (const order of [delivered, disputed]) await terminate(order, service);
   // Temporal's list of workflows lags behind.
   await until(async () => {
     await compareOrders(service.deps);
@@ -151,7 +158,7 @@ test('the comparison recovers each missing workflow, and its deadlines take effe
 
 test('the comparison continues if one order cannot be recovered', async ({ service, orders }) => {
   const [broken, other] = [await orders.in('PAID'), await orders.in('PAID')];
-  for (const order of [broken, other]) await terminate(order);
+  for (const order of [broken, other]) await terminate(order, service);
   const { workflows } = service.deps;
   const deps = {
     ...service.deps,
