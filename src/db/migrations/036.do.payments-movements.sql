@@ -44,8 +44,8 @@ CREATE FUNCTION has_failed_refund(o orders) RETURNS boolean LANGUAGE sql IMMUTAB
 $$;
 
 -- Reverses the booking of a refund by the service that has failed at the gateway, back to the account that it came
--- from. Returns false if the payment has no such refund.
-CREATE FUNCTION book_refund_failed(p_gateway text, p_gateway_payment_id text) RETURNS boolean
+-- from. Does nothing if the payment has no such refund.
+CREATE FUNCTION book_refund_failed(p_gateway text, p_gateway_payment_id text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
@@ -59,7 +59,7 @@ BEGIN
     AND t.operation IN ('refund', 'refund_failed')
   ORDER BY t.transfer_id DESC LIMIT 1;
   IF refund.operation IS DISTINCT FROM 'refund' THEN
-    RETURN false;
+    RETURN;
   END IF;
   INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
     environment, debit_account, credit_account, amount_paise, refund_try, movement_id)
@@ -73,5 +73,4 @@ BEGIN
   WHERE order_number = o.order_number AND p_gateway_payment_id = coalesce(o.gateway_payment_id,
     (SELECT s.gateway_payment_id FROM surplus_refunds s WHERE s.order_number = o.order_number
       ORDER BY s.started_at, s.gateway_payment_id LIMIT 1));
-  RETURN true;
 END $$;

@@ -30,14 +30,12 @@ export async function findBookedRefund(
   return row;
 }
 
-/** Reverses the booking of a refund that failed afterwards. @returns false if there is no such booking */
+/** Reverses the booking of a refund that failed afterwards. Does nothing if there is no such booking. */
 export async function bookRefundFailed(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-): Promise<boolean> {
-  const [row] = await sql<[{ isBooked: boolean }]>`
-    SELECT book_refund_failed(${gateway}, ${gatewayPaymentId}) AS is_booked`;
-  return row.isBooked;
+): Promise<void> {
+  await sql`SELECT book_refund_failed(${gateway}, ${gatewayPaymentId})`;
 }
 
 /** Finds the order whose refund has failed. Its step may not be recorded yet. */
