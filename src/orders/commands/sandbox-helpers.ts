@@ -1,10 +1,11 @@
 import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError, isFinal } from '../../domain/index.ts';
+import { tooManyRequests } from '../../http/responses/errors.ts';
 import { findOrderByNumber } from '../lists/find-orders.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { CommandBody, OrderRow } from '../rows.ts';
-import type { CommandTarget, NewCommand } from './command-queries.ts';
+import type { CommandRef, CommandTarget, NewCommand } from './command-queries.ts';
 import { findTarget, writeCommand } from './command-queries.ts';
 import type { OrderCommands } from './commands.ts';
 import type { CommandResult } from './send-command.ts';
@@ -23,10 +24,12 @@ export interface HelperCommand extends CommandTarget {
 }
 
 /**
- * Records a test helper as a command, so that a repeat with the same key does nothing, and does its work.
+ * Records a test helper as a command, so that a repeat with the same key does nothing, and does its work. A repeat
+ * also does it if the earlier request died: then that may have done it, too.
  *
  * @param work receives the order as it was before; may throw a refusal, a repeat is then a new command
- * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`, and what `work` throws
+ * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`, and what `work` throws; `TOO_MANY_REQUESTS` while an
+ *   earlier request with the same key may be doing the work
  */
 export async function runHelper(
   { sql, present }: HelperDeps,
@@ -36,11 +39,9 @@ export async function runHelper(
   const { order, commandId } = await findTarget(sql, given);
   const { orderNumber } = order;
   const origin = { actor, reason: DEFAULT_REASON };
-  const { replayed, mismatch, tryNumber } = await writeCommand(sql, {
-    ...given,
-    commandId,
-    origin,
-  });
+  const written = await writeCommand(sql, { ...given, commandId, origin });
+  const { mismatch, tryNumber } = written;
+  const replayed = written.replayed && (await isDone(sql, { orderNumber, commandId }));
   const end = (state: 'DONE' | 'REFUSED') =>
     sql`SELECT end_command(${orderNumber}, ${commandId}, ${state}, ${tryNumber})`;
   if (!replayed) {
@@ -55,6 +56,21 @@ export async function runHelper(
   return { order: present(await findOrderByNumber(sql, orderNumber)), replayed, mismatch };
 }
 
+/** No request works longer on a helper: it is answered within 5 s. */
+const WORK_SECONDS = 10;
+
+/** @throws DomainError `TOO_MANY_REQUESTS` while the request that recorded the helper may be doing its work */
+async function isDone(sql: Sql, { orderNumber, commandId }: CommandRef): Promise<boolean> {
+  const [row] = await sql<{ isDone: boolean; isYoung: boolean }[]>`
+    SELECT state = 'DONE' AS is_done,
+      written_at > service_now() - ${WORK_SECONDS} * interval '1 second' AS is_young
+    FROM order_commands
+    WHERE order_number = ${orderNumber} AND command_id = ${commandId} AND state <> 'REFUSED'`;
+  // A request that was refused meanwhile has done nothing; the next repeat is a new command.
+  if (!row || (!row.isDone && row.isYoung)) throw tooManyRequests(1, UNDER_WAY);
+  return row.isDone;
+}
+
 export interface AdvanceDeps extends HelperDeps {
   commands: OrderCommands;
   /** Moves the order's pending webhook attempts, and returns how many it has moved. */
@@ -66,6 +82,7 @@ export interface Advance extends CommandTarget {
   actor: Actor;
 }
 
+const UNDER_WAY = 'A request with this Idempotency-Key is being processed; repeat it';
 const NOTHING_WAITS =
   'Cannot advance; the order is in a final status, and no attempt of its webhooks waits';
 

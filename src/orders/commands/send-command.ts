@@ -8,7 +8,7 @@ import { DISPUTE_LIMITS, findDisputeLimit } from '../steps/disputes.ts';
 import { findOrderByNumber } from '../lists/find-orders.ts';
 import type { PresentOrder } from '../presenter.ts';
 import { findCarriedOut, finishCommand, isMismatch, refuseCommand } from './command-outcome.ts';
-import type { CommandRef, CommandTarget, ReplayState } from './command-queries.ts';
+import type { CommandRef, CommandTarget, RecordedCommand, ReplayState } from './command-queries.ts';
 import { findTarget, writeCommand, writeDispute } from './command-queries.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
 import { differenceOf } from '../wake/compare-orders.ts';
@@ -91,8 +91,14 @@ export async function raiseDispute(deps: SendDeps, given: DisputeCommand): Promi
   const { orderNumber } = given;
   const { sweepAfterMs: wakeAfterMs } = deps.durations;
   const written = await writeDispute(deps.sql, orderNumber, { ...given, wakeAfterMs });
-  if (!written) return repeatOrRefuse(deps, given);
-  const { commandId, receivedAt, tryNumber, ...replay } = written;
+  return written ? sendDispute(deps, orderNumber, written) : repeatOrRefuse(deps, given);
+}
+
+async function sendDispute(
+  deps: SendDeps,
+  orderNumber: string,
+  { commandId, receivedAt, tryNumber, ...replay }: RecordedCommand,
+): Promise<CommandResult> {
   const message = { receivedAtMs: receivedAt.getTime() };
   const dispute = { orderNumber, commandId, tryNumber, name: 'dispute', message } as const;
   return { order: deps.present(await updateOrder(deps, dispute)), ...replay };
@@ -107,7 +113,9 @@ async function repeatOrRefuse(deps: SendDeps, given: DisputeCommand): Promise<Co
   if (repeated) return repeated;
   await wakeIfBehind(deps, orderNumber);
   const refused = { name: 'dispute', body: { reason }, origin: given, state: 'REFUSED' } as const;
-  await writeCommand(deps.sql, { ...ref, ...refused });
+  const written = await writeCommand(deps.sql, { ...ref, ...refused });
+  // An earlier request recorded the dispute, and was not answered: the workflow decides.
+  if (written.replayed) return sendDispute(deps, orderNumber, written);
   throw await disputeRefusal(deps.sql, order, given);
 }
 
