@@ -13,9 +13,9 @@ export interface Limits {
 /**
  * Creates the error of work that was refused, and not begun.
  *
- * @param waiting how much work of all keys waits
+ * @param waitingMs how long it will take until all that waits has begun, if work takes as long as before
  */
-export type Refuse = (waiting: number) => Error;
+export type Refuse = (waitingMs: number) => Error;
 
 /** Limits work that runs at the same time in this process, so that one key leaves room for the others. */
 export interface Limiter {
@@ -34,7 +34,11 @@ export interface Limiter {
   run<Value>(key: string, work: () => Promise<Value>): Promise<Value>;
 }
 
-const tooMuch: Refuse = (waiting) => new Error(`Too much work at the same time: ${waiting} wait`);
+const tooMuch: Refuse = () => new Error('Too much work at the same time');
+
+/** How long work takes until some has ended, and the share of each that ends in the average since then. */
+const FIRST_WORK_MS = 1000;
+const NEWEST_SHARE = 0.1;
 
 /** One key that has work. */
 interface Share {
@@ -47,6 +51,7 @@ function createShares({ ofAll = Infinity, ofOne = Infinity }: Limits, onRelease:
   /** Only keys with work. */
   const shares = new Map<string, Share>();
   let running = 0;
+  let averageMs = FIRST_WORK_MS;
   const mayRun = (share: Share) => share.running < ofOne && share.running < ofAll - running;
 
   function forgetUnused(key: string, share: Share): void {
@@ -56,6 +61,7 @@ function createShares({ ofAll = Infinity, ofOne = Infinity }: Limits, onRelease:
   return {
     mayRun,
     forgetUnused,
+    msUntilBegun: (waiting: number) => (waiting * averageMs) / Math.max(running, 1),
     of(key: string): Share {
       const share = shares.get(key) ?? { running: 0, waiting: [] };
       shares.set(key, share);
@@ -64,12 +70,14 @@ function createShares({ ofAll = Infinity, ofOne = Infinity }: Limits, onRelease:
     begin(key: string, share: Share): () => void {
       share.running += 1;
       running += 1;
+      const beganAtMs = performance.now();
       let isHeld = true;
       return () => {
         if (!isHeld) return;
         isHeld = false;
         share.running -= 1;
         running -= 1;
+        averageMs += (performance.now() - beganAtMs - averageMs) * NEWEST_SHARE;
         forgetUnused(key, share);
         onRelease();
       };
@@ -109,7 +117,7 @@ export function createLimiter(limits: Limits, refuse: Refuse = tooMuch): Limiter
       resolve(shares.begin(key, share));
     };
     const giveUp = () => {
-      reject(refuse(waiting));
+      reject(refuse(shares.msUntilBegun(waiting)));
       waiting -= 1;
       share.waiting.splice(share.waiting.indexOf(start), 1);
       shares.forgetUnused(key, share);
@@ -125,7 +133,7 @@ export function createLimiter(limits: Limits, refuse: Refuse = tooMuch): Limiter
     if (share.waiting.length === 0 && shares.mayRun(share)) return shares.begin(key, share);
     if (mayWait && share.waiting.length < maxWaiting) return wait(key, share);
     shares.forgetUnused(key, share);
-    throw refuse(waiting);
+    throw refuse(shares.msUntilBegun(waiting));
   }
 
   return {

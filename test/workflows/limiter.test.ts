@@ -3,7 +3,7 @@ import { createLimiter, type Limits } from '../../src/limiter.ts';
 
 /** Work that the limiter begins and that the test ends. */
 function limitedWork(limits: Limits) {
-  const limiter = createLimiter(limits, (waiting) => new Error(`refused, ${waiting} wait`));
+  const limiter = createLimiter(limits, () => new Error('refused'));
   const begun: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<string>>();
   return {
@@ -65,11 +65,11 @@ test('work for which too much of its key waits is refused, and room is made by w
   const { run, begun, end, fail } = limitedWork({ ofOne: 1, maxWaiting: 1 });
   const first = run('one', 'a');
   const second = run('one', 'b');
-  expect(await run('one', 'c')).toBe('refused, 1 wait');
+  expect(await run('one', 'c')).toBe('refused');
   const other = run('other', 'd');
   await fail('a');
   const third = run('one', 'e');
-  expect(await run('one', 'f')).toBe('refused, 1 wait');
+  expect(await run('one', 'f')).toBe('refused');
   await end('b', 'd', 'e');
   expect(await Promise.all([first, second, other, third])).toEqual(['a failed', 'b', 'd', 'e']);
   expect(begun).toEqual(['a', 'd', 'b', 'e']);
@@ -78,7 +78,7 @@ test('work for which too much of its key waits is refused, and room is made by w
 test('work that has waited too long is refused and never begun', async () => {
   const { run, begun, end } = limitedWork({ ofOne: 1, maxWaitMs: 1 });
   const first = run('one', 'a');
-  expect(await run('one', 'b')).toBe('refused, 1 wait');
+  expect(await run('one', 'b')).toBe('refused');
   await end('a');
   await first;
   const next = run('one', 'c');
@@ -113,6 +113,22 @@ test('a slot that becomes free goes to the waiting key with the fewest', async (
   expect(begun.slice(5)).toEqual(['b2']);
   await end('d1');
   expect(begun.slice(6)).toEqual(['a3']);
+});
+
+test('who is refused learns when those that wait will have begun, at the pace of what has ended', async () => {
+  const waits: number[] = [];
+  const refuse = (waitingMs: number) => new Error(String(waits.push(waitingMs)));
+  const limiter = createLimiter({ ofOne: 1, maxWaiting: 1 }, refuse);
+  const end = Promise.withResolvers<void>();
+  const flood = () => [1, 2, 3].map(() => limiter.run('a', () => end.promise));
+  const [first, second, refused] = flood();
+  await expect(refused).rejects.toThrow('1');
+  end.resolve();
+  await Promise.all([first, second]);
+  for (let quick = 0; quick < 50; quick += 1) await limiter.run('a', async () => undefined);
+  await expect(flood()[2]).rejects.toThrow('2');
+  expect(waits[0]).toBe(1000);
+  expect(waits[1]).toBeLessThan(500);
 });
 
 test('a slot that was taken at once is released once', () => {

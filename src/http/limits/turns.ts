@@ -20,8 +20,6 @@ export const READS_AT_ONCE = 12;
 /** More than the requests that wait for a gateway, among which are the pages of buyers. */
 const PAGES_AT_ONCE = { ofAll: 96, ofOne: 16 };
 
-/** A refused client comes back a second later for so many that wait. */
-const WAITING_FOR_A_SECOND = 4;
 const LONGEST_RETRY_AFTER_SECONDS = 10;
 
 /** In which turns requests are worked on. */
@@ -36,7 +34,7 @@ export interface Turns {
 
 /**
  * Creates the {@link Turns} of a process. Who must wait longer is refused before anything was begun, and told to
- * come back the later the more wait: many clients that come back at once would take the time of the work.
+ * come back once those that wait have begun: clients that come back earlier would take the time of the work.
  *
  * @param responseTimeoutMs in which a request is answered
  * @returns their refusals are `TOO_MANY_REQUESTS` with `Retry-After`
@@ -51,10 +49,7 @@ export function createTurns(responseTimeoutMs = RESPONSE_TIMEOUT_MS): Turns {
   };
 }
 
-function tooMany(waiting: number): HttpRefusal {
-  const seconds = Math.min(
-    LONGEST_RETRY_AFTER_SECONDS,
-    Math.max(1, Math.ceil(waiting / WAITING_FOR_A_SECOND)),
-  );
-  return tooManyRequests(seconds);
+function tooMany(waitingMs: number): HttpRefusal {
+  const seconds = Math.max(1, Math.ceil(waitingMs / 1000));
+  return tooManyRequests(Math.min(LONGEST_RETRY_AFTER_SECONDS, seconds));
 }
