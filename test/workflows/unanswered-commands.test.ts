@@ -5,8 +5,12 @@ import type { NewCommand } from '../../src/orders/commands/command-queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { withKey } from '../support/api-client.ts';
-import type { ClientCommand } from '../support/command-requests.ts';
-import { ask, CLIENT_COMMANDS, orderOverHttp } from '../support/command-requests.ts';
+import {
+  ask,
+  CLIENT_COMMANDS,
+  COMMAND_REQUESTS,
+  orderOverHttp,
+} from '../support/command-requests.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import type { ReceivedWebhook } from '../support/webhook-receiver.ts';
@@ -14,16 +18,6 @@ import { until } from '../support/until.ts';
 
 const test = serviceTest({ time: 'real', callbacks: false });
 test.afterEach(({ merchant }) => merchant.receiver.answerWith(() => 200));
-
-/** The end of the path of each command's request, where it is not the command's name. */
-const OPERATIONS: Partial<Record<ClientCommand, string>> = {
-  failPayment: 'fail-payment',
-  submitEvidence: 'dispute/evidence',
-  resolve: 'dispute/resolve',
-  accept: 'dispute/accept',
-  decideForMerchant: 'decide',
-  decideForBuyer: 'decide',
-};
 
 /** An earlier request has recorded the command, and died. Returns the headers of its repeat. */
 async function recordOnly(
@@ -58,7 +52,7 @@ test.for(REFUSED_AT_THE_END)(
   '%s: a repeat of a request that died is refused once its order takes it no more, and so is its command',
   async (name, { service, merchant: { sandbox } }) => {
     const order = await orderOverHttp(sandbox, 'CANCELLED');
-    const operation = OPERATIONS[name] ?? name;
+    const [, operation = ''] = COMMAND_REQUESTS[name].path.split('{id}/');
     const command = name.startsWith('decide') ? 'decide' : name;
     const headers = await recordOnly(service, order, {
       name: command as NewCommand['name'],

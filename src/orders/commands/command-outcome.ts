@@ -1,5 +1,5 @@
 import type { Sql } from '../../db/client.ts';
-import type { CommandBody, OrderRow } from '../rows.ts';
+import type { OrderRow } from '../rows.ts';
 import type { CommandRef } from './command-queries.ts';
 
 /** @returns true if the command was recorded before, and not refused */
@@ -10,19 +10,6 @@ export async function isRecorded(
   const rows = await sql`
     SELECT FROM order_commands
     WHERE order_number = ${orderNumber} AND command_id = ${commandId} AND state <> 'REFUSED'`;
-  return rows.length > 0;
-}
-
-/** @returns true if this command was recorded with another body; false once the bodies are erased */
-export async function isMismatch(
-  sql: Sql,
-  { orderNumber, commandId }: CommandRef,
-  body: CommandBody,
-): Promise<boolean> {
-  const rows = await sql`
-    SELECT FROM order_commands JOIN orders USING (order_number)
-    WHERE order_number = ${orderNumber} AND command_id = ${commandId} AND state <> 'REFUSED'
-      AND body <> ${sql.json(body)} AND erased_at IS NULL`;
   return rows.length > 0;
 }
 

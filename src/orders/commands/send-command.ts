@@ -7,7 +7,7 @@ import { DomainError, isFinal, REFUSALS, refusalOf, transitionOf } from '../../d
 import { DISPUTE_LIMITS, findDisputeLimit } from '../steps/disputes.ts';
 import { findOrderByNumber } from '../lists/find-orders.ts';
 import type { PresentOrder } from '../presenter.ts';
-import { findCarriedOut, finishCommand, isMismatch, refuseCommand } from './command-outcome.ts';
+import { findCarriedOut, finishCommand, refuseCommand } from './command-outcome.ts';
 import type { CommandRef, CommandTarget, RecordedCommand, ReplayState } from './command-queries.ts';
 import { findTarget, writeCommand, writeDispute } from './command-queries.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
@@ -63,8 +63,7 @@ export async function sendCommand<Name extends OrderMessageName>(
   deps: SendDeps,
   { name, message, body = {}, actor, alongside, ...target }: OrderCommand<Name>,
 ): Promise<CommandResult> {
-  const { sql, durations, present } = deps;
-  const { orderNumber } = target;
+  const { sql, durations } = deps;
   const wakeAfterMs = durations.sweepAfterMs;
   const origin = { actor, reason: String(body['reason'] ?? DEFAULT_REASON) };
   const written = await writeCommand(sql, {
@@ -75,11 +74,19 @@ export async function sendCommand<Name extends OrderMessageName>(
     wakeAfterMs,
     alongside,
   });
-  const { commandId, tryNumber, replayed, mismatch } = written;
-  const before = replayed && (await findCarriedOut(sql, { orderNumber, commandId }));
-  const after =
-    before || (await updateOrder(deps, { orderNumber, commandId, tryNumber, name, message }));
-  return { order: present(after), replayed, mismatch };
+  return carryOut(deps, { orderNumber: target.orderNumber, name, message }, written);
+}
+
+/** Sends a recorded command to the order's workflow, unless it is a repeat of one that was carried out. */
+async function carryOut<Name extends OrderMessageName>(
+  deps: SendDeps,
+  message: Pick<RecordedMessage<Name>, 'orderNumber' | 'name' | 'message'>,
+  { commandId, tryNumber, replayed, mismatch }: RecordedCommand,
+): Promise<CommandResult> {
+  const command = { ...message, commandId, tryNumber };
+  const before = replayed && (await findCarriedOut(deps.sql, command));
+  const after = before || (await updateOrder(deps, command));
+  return { order: deps.present(after), replayed, mismatch };
 }
 
 /**
@@ -94,14 +101,9 @@ export async function raiseDispute(deps: SendDeps, given: DisputeCommand): Promi
   return written ? sendDispute(deps, orderNumber, written) : repeatOrRefuse(deps, given);
 }
 
-async function sendDispute(
-  deps: SendDeps,
-  orderNumber: string,
-  { commandId, receivedAt, tryNumber, ...replay }: RecordedCommand,
-): Promise<CommandResult> {
-  const message = { receivedAtMs: receivedAt.getTime() };
-  const dispute = { orderNumber, commandId, tryNumber, name: 'dispute', message } as const;
-  return { order: deps.present(await updateOrder(deps, dispute)), ...replay };
+function sendDispute(deps: SendDeps, orderNumber: string, written: RecordedCommand) {
+  const message = { receivedAtMs: written.receivedAt.getTime() };
+  return carryOut(deps, { orderNumber, name: 'dispute', message }, written);
 }
 
 /** A dispute that the order's row does not take. */
@@ -109,12 +111,15 @@ async function repeatOrRefuse(deps: SendDeps, given: DisputeCommand): Promise<Co
   const { orderNumber, reason } = given;
   const { order, commandId } = await findTarget(deps.sql, given);
   const ref = { orderNumber, commandId };
-  const repeated = await findRepeated(deps, ref, { reason });
-  if (repeated) return repeated;
+  const dispute = { ...ref, name: 'dispute', body: { reason }, origin: given } as const;
+  const before = await findCarriedOut(deps.sql, ref);
+  if (before) {
+    const { mismatch } = await writeCommand(deps.sql, dispute);
+    return { order: deps.present(before), replayed: true, mismatch };
+  }
   await wakeIfBehind(deps, orderNumber);
-  const refused = { name: 'dispute', body: { reason }, origin: given, state: 'REFUSED' } as const;
-  const written = await writeCommand(deps.sql, { ...ref, ...refused });
-  // An earlier request recorded the dispute, and was not answered: the workflow decides.
+  const written = await writeCommand(deps.sql, { ...dispute, state: 'REFUSED' });
+  // An earlier request has recorded the dispute, and was not answered: the workflow decides.
   if (written.replayed) return sendDispute(deps, orderNumber, written);
   throw await disputeRefusal(deps.sql, order, given);
 }
@@ -147,17 +152,6 @@ async function disputeRefusal(
   if (mostPerDay === undefined) return refusalOf(order, 'dispute');
   const message = `Cannot raise dispute; you have raised ${mostPerDay} in 24 hours: an operator of finance can raise this one`;
   return new DomainError('INVALID_STATE', message);
-}
-
-/** @returns undefined if this command was not carried out before */
-export async function findRepeated(
-  { sql, present }: Pick<SendDeps, 'sql' | 'present'>,
-  ref: CommandRef,
-  body: CommandBody,
-): Promise<CommandResult | undefined> {
-  const order = await findCarriedOut(sql, ref);
-  if (!order) return undefined;
-  return { order: present(order), replayed: true, mismatch: await isMismatch(sql, ref, body) };
 }
 
 interface RecordedMessage<Name extends OrderMessageName> extends CommandRef {

@@ -1,8 +1,8 @@
 import type { PaymentRef } from '../../contracts/ids.ts';
+import { findCarriedOut } from '../commands/command-outcome.ts';
 import { findTarget } from '../commands/command-queries.ts';
 import type { AdvanceDeps } from '../commands/sandbox-helpers.ts';
 import { advanceOrder } from '../commands/sandbox-helpers.ts';
-import { findRepeated } from '../commands/send-command.ts';
 import type { DeclaredCommand } from './route-parts.ts';
 import { declareCommand } from './route-parts.ts';
 import type { OrderRow } from '../rows.ts';
@@ -72,8 +72,8 @@ function payHelper(deps: TestHelperDeps): DeclaredCommand {
     body: undefined,
     carryOut: async (given) => {
       const { order, commandId } = await findTarget(deps.sql, given);
-      const repeated = await findRepeated(deps, { ...order, commandId }, {});
-      if (repeated) return repeated;
+      const before = await findCarriedOut(deps.sql, { ...order, commandId });
+      if (before) return { order: deps.present(before), replayed: true, mismatch: false };
       const message = await deps.pay(order, commandId);
       return deps.commands.send({ ...given, commandId, name: 'pay', message });
     },
