@@ -101,6 +101,7 @@ export function runChaos(
         copiedAtMs: { postgres: 0, temporal: 0 },
         lost: [],
         isTemporalRestored: false,
+        suspended: new Set<string>(),
         kills: 0,
       };
       const { backMs, failures } = await carryOut(disturbed, planRun(size), log).finally(() =>

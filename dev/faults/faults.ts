@@ -67,6 +67,8 @@ export interface Disturbed {
   /** What restores have lost of the service's database. */
   readonly lost: LostTime[];
   isTemporalRestored: boolean;
+  /** The merchants that are suspended now. */
+  readonly suspended: Set<string>;
   /** How many APIs and workers were killed. */
   kills: number;
 }
@@ -136,7 +138,7 @@ type Outer = Exclude<Fault, { readonly kind: 'kill' | 'freeze' | 'cut' | 'copy' 
 
 /** Does what a gateway, an endpoint or people do. @param lasts waits for the duration of a fault */
 async function disturb(
-  { run, people }: Disturbed,
+  { run, people, suspended }: Disturbed,
   fault: Outer,
   lasts: (durationMs: number) => Promise<void>,
 ): Promise<void> {
@@ -162,6 +164,7 @@ async function disturb(
     }
     case 'suspended': {
       const { merchantId, client } = merchants[fault.merchant] ?? run.merchant;
+      suspended.add(merchantId);
       await suspendMerchant(deps.environment, merchantId);
       const right = `the key of ${merchantId}, which is suspended`;
       const end = new AbortController();
@@ -169,7 +172,8 @@ async function disturb(
       await lasts(fault.durationMs);
       end.abort();
       await uses;
-      return activateMerchant(deps.environment, merchantId);
+      await activateMerchant(deps.environment, merchantId);
+      return void suspended.delete(merchantId);
     }
     case 'people':
       return people.round();
@@ -186,6 +190,11 @@ async function restore(disturbed: Disturbed, side: Side): Promise<void> {
   if (side === 'postgres') {
     await restoreDatabases(run, side);
     disturbed.lost.push({ fromMs: copiedAtMs[side], toMs: Date.now() });
+    // It has brought back what has ended since. The merchants' clients would wait for that.
+    const active = run.merchants.filter(({ merchantId }) => !disturbed.suspended.has(merchantId));
+    for (const { merchantId } of active) {
+      await activateMerchant(run.deps.environment, merchantId);
+    }
   } else {
     // A worker caches workflows as they were before the restore.
     disturbed.isTemporalRestored = true;
@@ -200,10 +209,9 @@ async function restore(disturbed: Disturbed, side: Side): Promise<void> {
 /** Recovers both sides. Repeated if the gateway does not respond: it is asked for what the database has lost. */
 export const recoverAll = (run: Run) => untilDone(() => run.admin('order', 'recover', '--all'));
 
-/** Ends what has no duration, what is pending at the gateway, and suspensions that a restore has brought back. */
+/** Ends what has no duration, and what is pending at the gateway. */
 export async function endFaults({ run, people }: Disturbed): Promise<void> {
-  const { deps, merchants } = run;
-  for (const { merchantId } of merchants) await activateMerchant(deps.environment, merchantId);
+  const { deps } = run;
   const undisturbed = { dropProbability: 0, duplicateProbability: 0, delayMs: { min: 0, max: 0 } };
   await controlSimulator(deps.simulator, 'PATCH', '/callbacks', undisturbed);
   await endMoods(deps.simulator, MOOD_NAMES, outcomesIn(deps));
