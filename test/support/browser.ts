@@ -1,10 +1,13 @@
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import process from 'node:process';
 import chromium from '@sparticuz/chromium';
 import type { AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { chromium as playwright } from 'playwright-core';
+import { waitForLock } from '../../dev/files/file-lock.ts';
 import type { OnCleanup } from './fixtures.ts';
 import { UNTIL_MS } from './time-limits.ts';
 
@@ -17,12 +20,25 @@ let running: Promise<Browser> | undefined;
 
 /** A headless Chromium that also runs as root, one for all files of this process. */
 function theBrowser(): Promise<Browser> {
-  return (running ??= launch());
+  return (running ??= launch().catch((error: unknown) => {
+    running = undefined;
+    throw error;
+  }));
+}
+
+/** The package writes the program into a shared folder, and takes one that another process has not finished yet. */
+async function executablePath(): Promise<string> {
+  const lock = await waitForLock(join(tmpdir(), 'merchant-orders-chromium.lock'), undefined);
+  try {
+    return await chromium.executablePath();
+  } finally {
+    lock.release();
+  }
 }
 
 async function launch(): Promise<Browser> {
   const browser = await playwright.launch({
-    executablePath: await chromium.executablePath(),
+    executablePath: await executablePath(),
     // Not the package's default list: it disables web security, and the browser ends with its first context.
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
     headless: true,
