@@ -36,8 +36,9 @@ export interface Limiter {
 
 const tooMuch: Refuse = () => new Error('Too much work at the same time');
 
-/** How long work takes until some has ended, and the share of each that ends in the average since then. */
+/** How long work is taken to need before any has ended. */
 const FIRST_WORK_MS = 1000;
+/** What the work that has just ended counts in the average. */
 const NEWEST_SHARE = 0.1;
 
 /** One key that has work. */

@@ -191,8 +191,8 @@ async function restore(disturbed: Disturbed, side: Side): Promise<void> {
     await restoreDatabases(run, side);
     disturbed.lost.push({ fromMs: copiedAtMs[side], toMs: Date.now() });
     // It has brought back what has ended since. The merchants' clients would wait for that.
-    const active = run.merchants.filter(({ merchantId }) => !disturbed.suspended.has(merchantId));
-    for (const { merchantId } of active) {
+    for (const { merchantId } of run.merchants) {
+      if (disturbed.suspended.has(merchantId)) continue;
       await activateMerchant(run.deps.environment, merchantId);
     }
   } else {

@@ -3,7 +3,10 @@ import { createLimiter, type Limits } from '../../src/limiter.ts';
 
 /** Work that the limiter begins and that the test ends. */
 function limitedWork(limits: Limits) {
-  const limiter = createLimiter(limits, () => new Error('refused'));
+  const limiter = createLimiter(
+    limits,
+    (waitingMs) => new Error(`refused, ${Math.ceil(waitingMs / 1000)} s`),
+  );
   const begun: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<string>>();
   return {
@@ -65,11 +68,11 @@ test('work for which too much of its key waits is refused, and room is made by w
   const { run, begun, end, fail } = limitedWork({ ofOne: 1, maxWaiting: 1 });
   const first = run('one', 'a');
   const second = run('one', 'b');
-  expect(await run('one', 'c')).toBe('refused');
+  expect(await run('one', 'c')).toBe('refused, 1 s');
   const other = run('other', 'd');
   await fail('a');
   const third = run('one', 'e');
-  expect(await run('one', 'f')).toBe('refused');
+  expect(await run('one', 'f')).toBe('refused, 1 s');
   await end('b', 'd', 'e');
   expect(await Promise.all([first, second, other, third])).toEqual(['a failed', 'b', 'd', 'e']);
   expect(begun).toEqual(['a', 'd', 'b', 'e']);
@@ -78,7 +81,7 @@ test('work for which too much of its key waits is refused, and room is made by w
 test('work that has waited too long is refused and never begun', async () => {
   const { run, begun, end } = limitedWork({ ofOne: 1, maxWaitMs: 1 });
   const first = run('one', 'a');
-  expect(await run('one', 'b')).toBe('refused');
+  expect(await run('one', 'b')).toBe('refused, 1 s');
   await end('a');
   await first;
   const next = run('one', 'c');

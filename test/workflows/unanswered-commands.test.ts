@@ -40,7 +40,7 @@ async function statesOf({ sql }: TestService, { order_number }: Order, name: str
   return rows.map(({ state }) => state);
 }
 
-/** As if the commands had been recorded before requests that still run. */
+/** Moves the commands back, to before any request that may still run. */
 const makeOld = ({ sql }: TestService, { order_number }: Order) => sql`
   UPDATE order_commands SET written_at = written_at - interval '1 minute'
   WHERE order_number = ${order_number}`;
@@ -53,12 +53,8 @@ test.for(REFUSED_AT_THE_END)(
   async (name, { service, merchant: { sandbox } }) => {
     const order = await orderOverHttp(sandbox, 'CANCELLED');
     const [, operation = ''] = COMMAND_REQUESTS[name].path.split('{id}/');
-    const command = name.startsWith('decide') ? 'decide' : name;
-    const headers = await recordOnly(service, order, {
-      name: command as NewCommand['name'],
-      operation,
-      body: {},
-    });
+    const command = (name.startsWith('decide') ? 'decide' : name) as NewCommand['name'];
+    const headers = await recordOnly(service, order, { name: command, operation, body: {} });
     await makeOld(service, order);
     const { status } = await ask(sandbox, name, order, { headers });
     const states = await statesOf(service, order, command);
@@ -72,16 +68,10 @@ describe('a helper that sends its order no message', () => {
     merchant: { sandbox },
   }) => {
     const order = await orderOverHttp(sandbox, 'PAID');
-    const headers = await recordOnly(service, order, {
-      name: 'chargeback',
-      body: { outcome: 'open' },
-    });
-    const send = () =>
-      sandbox.post(
-        `/test-helpers/orders/${order.order_number}/chargeback`,
-        { outcome: 'open' },
-        headers,
-      );
+    const body = { outcome: 'open' };
+    const headers = await recordOnly(service, order, { name: 'chargeback', body });
+    const path = `/test-helpers/orders/${order.order_number}/chargeback`;
+    const send = () => sandbox.post(path, body, headers);
     const early = await send();
     expect([early.status, early.headers.get('Retry-After')]).toEqual([429, '1']);
     const kinds = async () => (await sandbox.timeline(order)).entries.map(({ kind }) => kind);
