@@ -4,8 +4,12 @@ export interface Limits {
   readonly ofAll?: number;
   /** Work of one key that runs at the same time. */
   readonly ofOne?: number;
+  /** `ofOne` falls with the free slots of `ofAll`, down to one, so that many keys whose work hangs leave slots free. */
+  readonly isShareFalling?: boolean;
   /** Work of one key that waits; more is refused at once. */
   readonly maxWaiting?: number;
+  /** Work of all keys that waits. */
+  readonly maxWaitingOfAll?: number;
   /** How long work waits before it is refused; 0 refuses it at once. */
   readonly maxWaitMs?: number;
 }
@@ -48,12 +52,19 @@ interface Share {
 }
 
 /** Counts the work of each key. */
-function createShares({ ofAll = Infinity, ofOne = Infinity }: Limits, onRelease: () => void) {
+function createShares(
+  { ofAll = Infinity, ofOne = Infinity, isShareFalling = false }: Limits,
+  onRelease: () => void,
+) {
   /** Only keys with work. */
   const shares = new Map<string, Share>();
   let running = 0;
   let averageMs = FIRST_WORK_MS;
-  const mayRun = (share: Share) => share.running < ofOne && share.running < ofAll - running;
+  const shareOfOne = () => {
+    const free = ofAll - running;
+    return isShareFalling ? Math.ceil((ofOne * free) / ofAll) : Math.min(ofOne, free);
+  };
+  const mayRun = (share: Share) => share.running < shareOfOne();
 
   function forgetUnused(key: string, share: Share): void {
     if (share.running === 0 && share.waiting.length === 0) shares.delete(key);
@@ -99,7 +110,7 @@ function createShares({ ofAll = Infinity, ofOne = Infinity }: Limits, onRelease:
  * free goes to the waiting key with the fewest; each key's own work begins in the order of its arrival.
  */
 export function createLimiter(limits: Limits, refuse: Refuse = tooMuch): Limiter {
-  const { maxWaiting = Infinity, maxWaitMs = Infinity } = limits;
+  const { maxWaiting = Infinity, maxWaitingOfAll = Infinity, maxWaitMs = Infinity } = limits;
   let waiting = 0;
 
   const shares = createShares(limits, () => {
@@ -132,7 +143,8 @@ export function createLimiter(limits: Limits, refuse: Refuse = tooMuch): Limiter
   function enter(key: string, mayWait: boolean): (() => void) | Promise<() => void> {
     const share = shares.of(key);
     if (share.waiting.length === 0 && shares.mayRun(share)) return shares.begin(key, share);
-    if (mayWait && share.waiting.length < maxWaiting) return wait(key, share);
+    const hasRoom = share.waiting.length < maxWaiting && waiting < maxWaitingOfAll;
+    if (mayWait && hasRoom) return wait(key, share);
     shares.forgetUnused(key, share);
     throw refuse(shares.msUntilBegun(waiting));
   }

@@ -103,6 +103,16 @@ test('one key has half of all slots, two a third each, and one is left for a key
   expect(begun.at(-1)).toBe('d');
 });
 
+test('a falling share leaves a slot for a key that has none, and the work of all that waits is limited', async () => {
+  const limits = { ofAll: 8, ofOne: 4, isShareFalling: true, maxWaitingOfAll: 2 };
+  const { run, begun } = limitedWork(limits);
+  const keys = ['a', 'b', 'c', 'd', 'e'];
+  const floods = keys.map((key) => [1, 2, 3].map((work) => run(key, key + work)));
+  expect(begun).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'c1', 'd1', 'e1']);
+  const refused = await Promise.all([floods[2]?.[2], floods[3]?.[1]]);
+  expect(refused).toEqual(['refused, 1 s', 'refused, 1 s']);
+});
+
 test('a slot that becomes free goes to the waiting key with the fewest', async () => {
   const { run, begun, end } = limitedWork({ ofAll: 4 });
   for (const name of ['a1', 'a2', 'a3', 'a4']) void run('a', name);

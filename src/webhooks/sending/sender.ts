@@ -1,8 +1,8 @@
 import { createSecureContext } from 'node:tls';
+import { createLimiter } from '../../limiter.ts';
 import { checkWebhookUrl } from './address-guard.ts';
 import { WebhookAgent } from './connections.ts';
 import { parseRange } from './denied-ranges.ts';
-import { createEndpointSlots } from './endpoint-slots.ts';
 import { exchange } from './exchange.ts';
 import type { WebhookResponse, OutgoingRequest } from './exchange.ts';
 import {
@@ -98,6 +98,22 @@ function createAgents(settings: Settings): Agents {
 }
 
 /**
+ * Limits the webhooks in progress by origin. The share of one origin falls from its full limit to one as the slots
+ * fill: 200 dead endpoints with 8 slots each never fill 1,024.
+ */
+function createSlots(settings: Settings) {
+  const limits = {
+    ofAll: settings.maxConcurrentSends,
+    ofOne: settings.maxConnectionsPerOrigin,
+    isShareFalling: true,
+    maxWaiting: settings.maxQueuedPerOrigin,
+    maxWaitingOfAll: settings.maxQueued,
+    maxWaitMs: settings.queueTimeoutMs,
+  };
+  return createLimiter(limits, () => new WebhookNotAttemptedError('busy'));
+}
+
+/**
  * A receiver may close an idle connection while we write to it (RFC 9112, section 9.3.1), and bytes after its
  * previous response may arrive as late. Neither counts as a failed attempt.
  */
@@ -131,7 +147,7 @@ export function createWebhookSender(options: WebhookSenderOptions) {
   const settings: Settings = { ...DEFAULTS, ...options };
   options.allowedCidrs.forEach(parseRange);
   const agents = createAgents(settings);
-  const slots = createEndpointSlots(settings);
+  const slots = createSlots(settings);
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
 
@@ -140,16 +156,13 @@ export function createWebhookSender(options: WebhookSenderOptions) {
     const checked = checkWebhookUrl(request.url, { ...settings, environment });
     if (!checked.ok) return refusedBeforeSending(`the URL ${checked.reason}`);
     const target = checked.url;
-    const release = await slots.acquire(target.origin);
-    const startedAtMs = performance.now();
-    try {
+    return slots.run(target.origin, async () => {
+      const startedAtMs = performance.now();
       const post = { target, headers: sentHeaders(target, headers, body.length), body };
       const response = await attempt(agents, post, { ...settings, startedAtMs });
       throwIfNotAttempted(response);
       return resultOf(response, startedAtMs);
-    } finally {
-      release();
-    }
+    });
   }
 
   return {
@@ -171,8 +184,8 @@ export function createWebhookSender(options: WebhookSenderOptions) {
       }
     },
 
-    /** The numbers of webhooks in progress and of idle connections, for metrics. */
-    stats: () => ({ underWay: slots.stats(), idle: agents.reusing.idleStats() }),
+    /** The numbers of webhooks that wait or are in progress, and of idle connections. */
+    stats: () => ({ underWay: underWay.size, idle: agents.reusing.idleStats() }),
 
     /** Refuses new webhooks, waits for those in progress, then closes every connection. */
     async close(): Promise<void> {
