@@ -1,7 +1,7 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookActivities } from '../src/contracts/activities.ts';
-import type { AttemptDeps } from '../src/webhooks/schedule/attempts.ts';
+import type { AttemptDeps } from '../src/webhooks/schedule/attempt.ts';
 import { attemptManually, attemptScheduled } from '../src/webhooks/schedule/attempts.ts';
 import { continueResend } from '../src/webhooks/resend/resend.ts';
 

@@ -1,5 +1,5 @@
 export { DELIVERY_STATES } from './schedule/attempt-log.ts';
-export { webhookSecretContext } from './schedule/attempts.ts';
+export { webhookSecretContext } from './schedule/attempt.ts';
 export type { CheckUrl, Endpoint } from './endpoints/endpoints.ts';
 export {
   findEndpoint,

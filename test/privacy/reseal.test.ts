@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import { resealAll } from '../../src/privacy/reseal.ts';
-import { webhookSecretContext } from '../../src/webhooks/schedule/attempts.ts';
+import { webhookSecretContext } from '../../src/webhooks/schedule/attempt.ts';
 import { rotateWebhookSecret, saveWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
 import type { SecretBox } from '../../src/secret-box.ts';
 import { createSecretBox } from '../../src/secret-box.ts';

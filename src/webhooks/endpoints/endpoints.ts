@@ -7,7 +7,7 @@ import { DomainError } from '../../domain/index.ts';
 import { merchantNotFound } from '../../merchants/public.ts';
 import { generateToken } from '../../tokens.ts';
 import type { WebhookUrlSaveCheck } from '../sending/address-guard.ts';
-import { webhookSecretContext } from '../schedule/attempts.ts';
+import { webhookSecretContext } from '../schedule/attempt.ts';
 import type { SecretBox } from '../../secret-box.ts';
 
 /** `actor` is the name that the audit log records for the change. */

@@ -5,7 +5,7 @@ import { DomainError, EVENT_TYPES } from '../../domain/index.ts';
 import { admitSend } from '../../merchants/public.ts';
 import { exampleEventBody, unusualTestBody } from '../../orders/public.ts';
 import { assertClockAgrees } from '../sending/clock.ts';
-import { webhookSecretContext } from '../schedule/attempts.ts';
+import { webhookSecretContext } from '../schedule/attempt.ts';
 import type { EndpointDeps } from './endpoints.ts';
 import { endpointNotConfigured } from './endpoints.ts';
 import type { WebhookSender } from '../sending/sender.ts';

@@ -1,25 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import type { Logger } from 'pino';
-import type { AlertDeps } from '../../alerts/alerts.ts';
 import { raiseAlert } from '../../alerts/alerts.ts';
 import type { ManualAttemptResult } from '../../contracts/activities.ts';
-import type {
-  Attempt,
-  AttemptContext,
-  AttemptKind,
-  AttemptLog,
-  DeliveryState,
-} from './attempt-log.ts';
 import { ATTEMPT_LEASE_MS } from '../../domain/index.ts';
 import type { LeasedDelivery } from '../../orders/public.ts';
-import { publishAttempt } from './attempts-made.ts';
 import { assertClockAgrees } from '../sending/clock.ts';
 import { WebhookNotAttemptedError } from '../sending/faults.ts';
-import type { SecretBox } from '../../secret-box.ts';
-import { inClientSpan } from '../../tracing/spans.ts';
-import type { SendResult, WebhookSender } from '../sending/sender.ts';
-import type { WebhookRequest } from '../sending/signed-request.ts';
-import { signedRequest } from '../sending/signed-request.ts';
+import type { AttemptDeps } from './attempt.ts';
+import { abandonOnError, begin, makeAttempt, newAttempt } from './attempt.ts';
+import type { Attempt, AttemptContext } from './attempt-log.ts';
 
 /** An attempt may be made this much before it is due. */
 const EARLY_TOLERANCE_MS = 1000;
@@ -36,22 +23,6 @@ export type AttemptOutcome =
   | { outcome: 'refused'; reason: string; retryAfterMs: number }
   /** No attempt was made: it is too early, another one runs, or the endpoint is full. */
   | { outcome: 'postponed'; retryAfterMs: number };
-
-export interface AttemptDeps extends AlertDeps {
-  attempts: AttemptLog;
-  sender: WebhookSender;
-  secretBox: SecretBox;
-  apiVersion: string;
-  /** The wait before attempts 2 to 5, in milliseconds. */
-  retryDelaysMs: readonly number[];
-  /** The clock of the retry schedule, in Unix milliseconds. Tests skip its time. */
-  now?: () => number | Promise<number>;
-}
-
-/** The context that a webhook secret is bound to when it is sealed: its row and column. */
-export function webhookSecretContext(merchantId: string, environment: string): string[] {
-  return [merchantId, environment, 'webhook_secret'];
-}
 
 /**
  * Makes the next scheduled attempt of a delivery, if it is due, with the current URL and secret. The attempt's
@@ -161,36 +132,6 @@ export async function attemptManually(
   return error === null ? { outcome: 'accepted' } : { outcome: 'refused', reason: error };
 }
 
-function newAttempt(deliveryId: string, kind: AttemptKind, dueBy: Date | null): Attempt {
-  return { deliveryId, kind, token: randomUUID(), dueBy };
-}
-
-/** Runs `work`, and ends the lease of the delivery if it fails. */
-async function abandonOnError<Result>(
-  { attempts }: AttemptDeps,
-  attempt: Attempt,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    await attempts.abandon(attempt);
-    throw error;
-  }
-}
-
-/**
- * Leases the delivery for an attempt and checks the clock: with a wrong clock, an attempt that is due could seem too
- * early.
- */
-async function begin(deps: AttemptDeps, attempt: Attempt): Promise<AttemptContext | undefined> {
-  const context = await deps.attempts.begin(attempt);
-  return abandonOnError(deps, attempt, async () => {
-    if (context) await assertClockAgrees(context.databaseNow, deps);
-    return context;
-  });
-}
-
 async function outcomeWithoutAttempt(deps: AttemptDeps, attempt: Attempt): Promise<AttemptOutcome> {
   const { attempts, now = Date.now } = deps;
   const delivery = await attempts.find(attempt);
@@ -210,124 +151,4 @@ async function outcomeWithoutAttempt(deps: AttemptDeps, attempt: Attempt): Promi
   const earlyMs = (delivery.nextAttemptAt?.getTime() ?? 0) - (await now());
   const leaseMs = delivery.isUnderWay ? ATTEMPT_LEASE_MS : 0;
   return { outcome: 'postponed', retryAfterMs: Math.max(earlyMs, leaseMs, EARLY_TOLERANCE_MS) };
-}
-
-async function makeAttempt(
-  deps: AttemptDeps,
-  context: AttemptContext,
-  attempt: Attempt,
-): Promise<{ after: AfterAttempt; error: string | null }> {
-  const { attempts, sender, now = Date.now } = deps;
-  const { dueBy: _, isWorkflow: _isWorkflow, ...identity } = attempt;
-  const { merchantId, environment } = context;
-  const at = new Date();
-  const request = requestOf(deps, context, at);
-  const result = await sendInSpan(sender, request, context);
-  const after = afterAttempt(deps, context, attempt.kind, result.outcome === 'accepted');
-  const { retryAfterMs } = after;
-  publishAttempt(result, after.state === 'FAILED');
-  await attempts.record({
-    ...identity,
-    ...result,
-    ...after,
-    at,
-    merchantId,
-    environment,
-    url: request.url,
-    signature: result.isUrlRefused ? null : request.signature,
-    standardSignature: result.isUrlRefused ? null : request.standardSignature,
-    apiVersion: deps.apiVersion,
-    nextAttemptAt: retryAfterMs === null ? null : new Date((await now()) + retryAfterMs),
-  });
-  if (result.error !== null) logFailure(deps.log, context, attempt.kind, { ...result, ...after });
-  return { after, error: result.error };
-}
-
-/** The span does not contain the URL, and the merchant's endpoint receives no trace context. */
-function sendInSpan(
-  sender: WebhookSender,
-  request: WebhookRequest,
-  { type, deliveryId, orderNumber, merchantId, environment }: AttemptContext,
-): Promise<SendResult> {
-  const attributes = {
-    'webhook.event': type,
-    'webhook.delivery_id': deliveryId,
-    'order.number': orderNumber,
-    'merchant.id': merchantId,
-    environment,
-  };
-  return inClientSpan(
-    `webhook ${type}`,
-    attributes,
-    () => sender.send(request),
-    ({ outcome, statusCode }) => ({
-      isError: outcome !== 'accepted',
-      // The value that traces and metrics use.
-      attributes: {
-        outcome: outcome === 'accepted' ? 'delivered' : outcome,
-        'http.response.status_code': statusCode ?? undefined,
-      },
-    }),
-  );
-}
-
-/** Signs a new request for each attempt, over the same bytes. */
-function requestOf({ secretBox, apiVersion }: AttemptDeps, context: AttemptContext, at: Date) {
-  const { merchantId, environment, webhookUrl, webhookSecretSealed, body } = context;
-  const sealContext = webhookSecretContext(merchantId, environment);
-  const secret = secretBox.open(webhookSecretSealed ?? '', sealContext);
-  const { type: eventType, eventId } = context;
-  const url = webhookUrl ?? '';
-  return signedRequest({ url, environment, secret, eventType, eventId, body, apiVersion }, at);
-}
-
-/** Logs only the host, because the path of the URL may contain a secret of the merchant. */
-function logFailure(
-  log: Logger,
-  context: AttemptContext,
-  kind: AttemptKind,
-  { statusCode, durationMs, error, state, retryAfterMs }: SendResult & AfterAttempt,
-): void {
-  const { webhookUrl: url, scheduledAttempts: earlierAttempts } = context;
-  const line = {
-    orderNumber: context.orderNumber,
-    merchantId: context.merchantId,
-    environment: context.environment,
-    event: context.type,
-    eventId: context.eventId,
-    deliveryId: context.deliveryId,
-    host: url !== null && URL.canParse(url) ? new URL(url).host : undefined,
-    kind,
-    attempt: kind === 'scheduled' ? earlierAttempts + 1 : undefined,
-    status: statusCode,
-    durationMs,
-    reason: error,
-    state,
-    retryAfterMs,
-  };
-  log.warn(line, 'webhook attempt failed');
-}
-
-/** The state of a delivery after an attempt. Null leaves it unchanged. */
-interface AfterAttempt {
-  state: DeliveryState | null;
-  retryAfterMs: number | null;
-  /** The number of failed scheduled attempts. */
-  failedAttempts: number;
-}
-
-/** The success of a manual attempt ends the schedule. Its failure changes nothing. */
-function afterAttempt(
-  { retryDelaysMs }: AttemptDeps,
-  { scheduledAttempts }: AttemptContext,
-  kind: AttemptKind,
-  isAccepted: boolean,
-): AfterAttempt {
-  const before = { retryAfterMs: null, failedAttempts: scheduledAttempts };
-  if (isAccepted) return { state: 'DELIVERED', ...before };
-  if (kind === 'manual') return { state: null, ...before };
-  const failedAttempts = scheduledAttempts + 1;
-  const retryAfterMs = retryDelaysMs[scheduledAttempts];
-  if (retryAfterMs === undefined) return { state: 'FAILED', retryAfterMs: null, failedAttempts };
-  return { state: 'PENDING', retryAfterMs, failedAttempts };
 }

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackgroundWork } from '../../background-work.ts';
 import { ATTEMPT_LEASE_MS } from '../../domain/index.ts';
 import type { LeasedDelivery } from '../../orders/public.ts';
-import type { AttemptDeps, AttemptOutcome } from './attempts.ts';
+import type { AttemptDeps } from './attempt.ts';
+import type { AttemptOutcome } from './attempts.ts';
 import { attemptLeased, attemptScheduled } from './attempts.ts';
 
 /**
