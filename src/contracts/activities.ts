@@ -1,4 +1,4 @@
-import type { DisputeAnswer, Requirement, Settlement } from '../domain/lifecycle.ts';
+import type { Answer, Requirement, Settlement } from '../domain/lifecycle.ts';
 import type { RefundReason, Step, StepKind } from '../domain/order.ts';
 import type { PaymentRef } from './ids.ts';
 import type { KnownStep } from './order-workflow.ts';
@@ -54,10 +54,10 @@ export interface WaitingDispute {
   receivedAtMs: number;
 }
 
-/** An answer to the open dispute that the API has recorded for the order. */
+/** An answer to the open dispute, or its decision, that the API has recorded for the order. */
 export interface WaitingAnswer {
   commandId: string;
-  name: DisputeAnswer;
+  type: Answer;
 }
 
 /** How an operator has settled an order outside the gateway. */

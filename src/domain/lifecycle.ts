@@ -252,15 +252,15 @@ export function transitionOf(order: PhaseFacts, command: CommandType): Transitio
 
 /** How a merchant answers a dispute. */
 export const DISPUTE_ANSWERS = ['submitEvidence', 'resolve', 'accept'] as const;
-export type DisputeAnswer = (typeof DISPUTE_ANSWERS)[number];
+/** What comes before the deadline of a dispute if it was received in time. */
+const ANSWERS = [...DISPUTE_ANSWERS, 'decideForMerchant', 'decideForBuyer'] as const;
+export type Answer = (typeof ANSWERS)[number];
 
-/** The answers to a dispute that are legal now, each with what the database checks when it records its step. */
-export function answersOf(
-  order: PhaseFacts,
-): Partial<Record<DisputeAnswer, readonly Requirement[]>> {
-  const legal = DISPUTE_ANSWERS.flatMap((name) => {
-    const transition = transitionOf(order, name);
-    return transition ? [[name, transition.requires ?? []] as const] : [];
+/** The answers and decisions that are legal now, each with what the database checks when it records its step. */
+export function answersOf(order: PhaseFacts): Partial<Record<Answer, readonly Requirement[]>> {
+  const legal = ANSWERS.flatMap((type) => {
+    const transition = transitionOf(order, type);
+    return transition ? [[type, transition.requires ?? []] as const] : [];
   });
   return Object.fromEntries(legal);
 }

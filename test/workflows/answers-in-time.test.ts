@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { Sql } from '../../src/db/client.ts';
 import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import { untilBlocked } from '../support/locks.ts';
+import type { CommandBody } from '../../src/orders/rows.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -16,12 +17,21 @@ const test = serviceTest({ time: 'skipping', merchant: { webhooks: false } });
 /** Sets the database's clock to Temporal's and lets it run again. */
 test.beforeEach(({ service }) => service.skip(1));
 
-type AnswerName = 'submitEvidence' | 'resolve' | 'accept';
+const ANSWERS = {
+  submitEvidence: { text: 'Signed for' },
+  resolve: { resolution: 'A new one' },
+  accept: {},
+  decide: { for: 'merchant' },
+} as const;
 
 /** The API has written an answer and died before it notified the workflow. */
-async function writeOnly(sql: Sql, { orderNumber }: DirectOrder, name: AnswerName) {
+async function writeOnly(
+  sql: Sql,
+  { orderNumber }: DirectOrder,
+  name: keyof typeof ANSWERS,
+  body: CommandBody = ANSWERS[name],
+) {
   const commandId = `cmd_${randomUUID()}`;
-  const body = name === 'resolve' ? { resolution: 'A new one' } : { text: 'Signed for' };
   const origin = { actor: TEST_ACTOR, reason: 'An answer' };
   await writeCommand(sql, { orderNumber, commandId, name, body, origin });
   return commandId;
@@ -40,19 +50,21 @@ const commandsOf = ({ sql }: TestService, { orderNumber }: DirectOrder) =>
 /** Why the order is or was refunded. */
 const refundReason = async (order: DirectOrder) => (await order.row()).refundReason;
 
-test.for<[AnswerName, string]>([
-  ['submitEvidence', 'EVIDENCE_SUBMITTED'],
-  ['resolve', 'DISPUTE_RESOLVED'],
-  ['accept', 'REFUND_STARTED'],
-])(
-  'an answer received in time counts, even if the workflow learns of it only at the deadline: %s',
-  async ([name, step], { service, orders }) => {
+test.for([
+  ['submitEvidence', {}, 'EVIDENCE_SUBMITTED', null],
+  ['resolve', {}, 'DISPUTE_RESOLVED', null],
+  ['accept', {}, 'REFUND_STARTED', 'dispute_accepted'],
+  ['decide', { for: 'merchant' }, 'DISPUTE_RESOLVED', null],
+  ['decide', { for: 'buyer' }, 'REFUND_STARTED', 'dispute_decided_for_buyer'],
+] as const)(
+  'an answer or a decision in time counts, even if the workflow learns of it only at the deadline: %s %j',
+  async ([name, body, step, reason], { service, orders }) => {
     const order = await orders.in('DISPUTE_OPEN');
-    const commandId = await writeOnly(service.sql, order, name);
+    const commandId = await writeOnly(service.sql, order, name, { ...ANSWERS[name], ...body });
     await service.skip(PAST_THE_DEADLINE_MS);
     await order.untilStep(step);
     expect(await stateOf(service, commandId)).toBe('DONE');
-    expect(await refundReason(order)).toBe(name === 'accept' ? 'dispute_accepted' : null);
+    expect(await refundReason(order)).toBe(reason);
   },
 );
 

@@ -191,7 +191,7 @@ export class Order {
   private notAllowed(queued: QueuedCommand, result: NotRecorded): void {
     if (result.outcome === 'disputed') this.inbox.dispute(result.dispute);
     if (result.outcome === 'answered') {
-      this.inbox.command({ type: result.answer.name }, result.answer);
+      this.inbox.command({ type: result.answer.type }, result.answer);
     }
     if (result.outcome === 'release_waits') showReleaseWaits(this.state, result.cause);
     if (queued.command.type === 'expire') return this.deadlineDelay.begin();

@@ -5,16 +5,18 @@ CREATE FUNCTION waiting_dispute_of(o orders) RETURNS jsonb LANGUAGE sql IMMUTABL
     'receivedAtMs', floor(extract(epoch FROM o.waiting_dispute_received_at) * 1000)) END
 $$;
 
--- The merchant's answer to an order's open dispute that was received in time and waits for the order's
--- workflow, the first one; null if there is none. p_answers has the commands that the domain's lifecycle takes now,
--- each with its requirements.
+-- The merchant's answer to an order's open dispute, or an operator's decision of it, that was received in time and
+-- waits for the order's workflow, the first one; null if there is none. p_answers has the commands that the domain's
+-- lifecycle takes now, each with its requirements.
 CREATE FUNCTION waiting_answer_of(o orders, p_answers jsonb) RETURNS jsonb LANGUAGE sql STABLE AS $$
-  SELECT jsonb_build_object('name', c.name, 'commandId', c.command_id)
+  SELECT jsonb_build_object('type', type, 'commandId', c.command_id)
   FROM disputes d JOIN order_commands c USING (order_number)
+  CROSS JOIN LATERAL (SELECT CASE c.name WHEN 'decide' THEN 'decideFor' || initcap(c.body->>'for')
+    ELSE c.name END) AS command (type)
   WHERE d.order_number = o.order_number AND d.number = o.dispute_count AND c.state = 'WAITING'
     AND c.received_at >= d.raised_at AND c.received_at < d.respond_by
-    AND p_answers ? c.name
-    AND NOT (p_answers->c.name ? 'no_chargeback_open' AND is_charged_back(o))
+    AND p_answers ? type
+    AND NOT (p_answers->type ? 'no_chargeback_open' AND is_charged_back(o))
   ORDER BY c.received_at, c.command_id LIMIT 1
 $$;
 

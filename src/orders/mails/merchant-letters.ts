@@ -1,4 +1,4 @@
-import type { DisputeAnswer, OrderStatus, RefundReason, Step } from '../../domain/index.ts';
+import type { OrderStatus, RefundReason, Step } from '../../domain/index.ts';
 import { DISPUTE_ANSWERS, isDisputed, transitionOf } from '../../domain/index.ts';
 import type { Letter } from '../../mail/public.ts';
 import { rupeesText, timeText } from '../../pages/format.ts';
@@ -80,7 +80,7 @@ const ANSWER_TEXTS = {
   submitEvidence: 'send evidence',
   resolve: 'resolve it with the buyer',
   accept: 'accept it',
-} as const satisfies Record<DisputeAnswer, string>;
+} as const satisfies Record<(typeof DISPUTE_ANSWERS)[number], string>;
 
 export function disputeDeadlineLetter(order: NoticedOrder, respondBy: Date): Letter {
   const amount = rupeesText(order.amountPaise);
