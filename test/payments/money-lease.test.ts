@@ -1,9 +1,10 @@
 import { describe, expect } from 'vitest';
 import { holdFunds, refundOrder, releaseFunds } from '../../src/payments/funds/funds.ts';
-import { MoneyLeaseTaken } from '../../src/payments/funds/money-lease.ts';
+import { MoneyLeaseTaken, withMoneyLease } from '../../src/payments/funds/money-lease.ts';
+import { GatewayUnavailable } from '../../src/payments/gateway/gateway.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import type { Gateway } from '../support/gateway.ts';
-import { madeAtGateway } from '../support/gateway.ts';
+import { atRazorpay, madeAtGateway } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -73,6 +74,43 @@ describe('of two processes that move the money of one payment', () => {
     expect(await madeAtGateway(service, paymentId, 'transfers')).toMatchObject([
       { on_hold: false },
     ]);
+  });
+});
+
+describe('an operator’s settlement beside the release of money on hold', () => {
+  const settle = ({ sql }: TestService, paymentId: string) =>
+    withMoneyLease(sql, atRazorpay(paymentId), async () => 'settled', { isSettlement: true });
+
+  test('takes over from a process that was suspended, which then moves nothing', async ({
+    service,
+    merchant,
+    gateway,
+  }) => {
+    const { orderNumber, paymentId, standStill } = await aPaidOrder(service, merchant, gateway);
+    await holdFunds(service.deps, orderNumber);
+    const { hits, endFault } = await standStill();
+    const release = releaseFunds(service.deps, orderNumber);
+    await until(async () => (await hits()) === 1);
+    await outlastLease(service, paymentId);
+    expect(await settle(service, paymentId)).toBe('settled');
+    await endFault();
+    await expect(release).rejects.toThrow(MoneyLeaseTaken);
+    expect(await madeAtGateway(service, paymentId, 'transfers')).toMatchObject([{ on_hold: true }]);
+  });
+
+  test('waits after a request whose outcome is unknown, for which the next release need not wait', async ({
+    service,
+    merchant,
+    gateway,
+  }) => {
+    const { orderNumber, paymentId } = await aPaidOrder(service, merchant, gateway);
+    await holdFunds(service.deps, orderNumber);
+    const { endFault } = await gateway.addFault({ kind: 'error', method: 'PATCH' });
+    await expect(releaseFunds(service.deps, orderNumber)).rejects.toThrow(GatewayUnavailable);
+    await expect(settle(service, paymentId)).rejects.toThrow(MoneyLeaseTaken);
+    await endFault();
+    expect(await releaseFunds(service.deps, orderNumber)).toEqual({ outcome: 'moved' });
+    expect(await settle(service, paymentId)).toBe('settled');
   });
 });
 

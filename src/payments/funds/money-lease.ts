@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
+import { GatewayUnavailable } from '../gateway/gateway.ts';
 
 /** Longer than a request that moves money and the look-ups after it, including their time-outs. */
 const MONEY_LEASE_SECONDS = 60;
@@ -8,7 +9,12 @@ const MONEY_LEASE_SECONDS = 60;
 /** Allows one process to move the money of one payment. */
 export interface MoneyLease extends Readonly<PaymentRef> {
   readonly token: string;
+  /** True once a request that moves money may have been sent. */
+  hasAsked?: boolean;
 }
+
+/** The token of a lease whose last request may still reach the gateway. The next try of the same work may take it. */
+const OUTCOME_UNKNOWN = 'unknown';
 
 /** Another process is moving the money of this payment, or has taken over the lease. */
 export class MoneyLeaseTaken extends Error {
@@ -33,7 +39,9 @@ export const leaseColumns = (sql: Sql, token: string) => sql`
 
 /**
  * Moves the money of a payment while no other process does. A gateway's transfers may have no idempotency key, so
- * two processes that find no transfer at the same time would both make one.
+ * two processes that find no transfer at the same time would both make one. After a request whose outcome is unknown,
+ * the lease is kept until it expires: the request may still reach the gateway. The service's next try looks for what
+ * was made, and need not wait; an operator's settlement waits.
  *
  * @throws MoneyLeaseTaken, and what `move` throws
  */
@@ -41,17 +49,24 @@ export async function withMoneyLease<Result>(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
   move: (lease: MoneyLease) => Promise<Result>,
+  { isSettlement = false } = {},
 ): Promise<Result> {
-  const lease = { gateway, gatewayPaymentId, token: newMoneyToken() };
+  const lease: MoneyLease = { gateway, gatewayPaymentId, token: newMoneyToken() };
   const taken = await sql`
     UPDATE payments p SET ${leaseColumns(sql, lease.token)}
     WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
-      AND ${isMoneyFree(sql)} RETURNING 1`;
+      AND (${isMoneyFree(sql)} OR (NOT ${isSettlement} AND p.money_lease_token = ${OUTCOME_UNKNOWN}))
+    RETURNING 1`;
   if (taken.length === 0) throw new MoneyLeaseTaken(lease);
   try {
-    return await move(lease);
-  } finally {
+    const result = await move(lease);
     await endMoneyLease(sql, lease);
+    return result;
+  } catch (error) {
+    await (lease.hasAsked && error instanceof GatewayUnavailable
+      ? keepMoneyLease(sql, lease)
+      : endMoneyLease(sql, lease));
+    throw error;
   }
 }
 
@@ -63,11 +78,20 @@ export async function withMoneyLease<Result>(
  */
 export async function renewMoneyLease(sql: Sql, lease: MoneyLease): Promise<void> {
   const { gateway, gatewayPaymentId, token } = lease;
+  lease.hasAsked = true;
   const renewed = await sql`
     UPDATE payments SET ${leaseColumns(sql, token)}
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
       AND money_lease_token = ${token} RETURNING 1`;
   if (renewed.length === 0) throw new MoneyLeaseTaken(lease);
+}
+
+async function keepMoneyLease(sql: Sql, lease: MoneyLease): Promise<void> {
+  const { gateway, gatewayPaymentId, token } = lease;
+  await sql`
+    UPDATE payments SET money_lease_token = ${OUTCOME_UNKNOWN}
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      AND money_lease_token = ${token}`;
 }
 
 /** Ends a lease. Does nothing if another process has taken over. */

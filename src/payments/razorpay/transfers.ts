@@ -208,6 +208,7 @@ export function createTransfers(
   async function liftHold(input: TransferInput, transferId: string): Promise<Transfer> {
     const path = transferPath(transferId);
     const call = { method: 'PATCH', path, body: { on_hold: false } } as const;
+    await input.beforeMoving();
     const answer = await client.call(call, transferSchema);
     if (answer.kind === 'done') return answer.value;
     const found = await findMade(client, 'releaseFunds', input);

@@ -3,6 +3,7 @@ import type { Settlement } from '../../domain/index.ts';
 import { DomainError, REFUSALS } from '../../domain/index.ts';
 import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
+import type { MoneyLease } from '../funds/money-lease.ts';
 import { MoneyLeaseTaken, renewMoneyLease, withMoneyLease } from '../funds/money-lease.ts';
 import type { NewSettlement, SettlementResult } from '../queries.ts';
 import * as queries from '../queries.ts';
@@ -36,7 +37,7 @@ export async function settlePayment(
 ): Promise<void> {
   const { sql } = deps;
   try {
-    await withMoneyLease(sql, payment, async (lease) => {
+    const settle = async (lease: MoneyLease) => {
       const checked = await checkPayment(deps, payment, settlement);
       if (settlement.outcome === 'refunded' && checked.isChecked) {
         await takeBackHeld(deps, payment, () => renewMoneyLease(sql, lease));
@@ -44,7 +45,8 @@ export async function settlePayment(
       await renewMoneyLease(sql, lease);
       const result = await write(checked);
       if (result !== 'recorded') throw notRecorded(result, settlement);
-    });
+    };
+    await withMoneyLease(sql, payment, settle, { isSettlement: true });
   } catch (error) {
     if (!(error instanceof MoneyLeaseTaken)) throw error;
     const message = `${error.message}: try again in a minute`;
