@@ -80,7 +80,8 @@ export type RefundReason =
  * `releasing` and `refunding`: the gateway is moving the money.
  */
 export type PendingOperation =
-  | { kind: 'closing'; cause: 'cancel' | 'expiry' }
+  /** With the id of the cancel, which the step that ends the closing records. */
+  | { kind: 'closing'; cause: 'cancel' | 'expiry'; commandId?: string | undefined }
   | { kind: 'releasing' }
   | { kind: 'refunding'; reason: RefundReason };
 

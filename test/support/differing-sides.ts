@@ -1,7 +1,7 @@
 /** Makes an order's row and its workflow differ, as failures and restored backups do: docs/adr/0011. */
 import type { TransactionSql } from 'postgres';
 import { expect } from 'vitest';
-import type { PaymentRef } from '../../src/contracts/ids.ts';
+import type { RecordStepInput } from '../../src/contracts/activities.ts';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
 import { createOrder, decide, stateAfter } from '../../src/domain/index.ts';
 import type { Sql } from '../../src/db/client.ts';
@@ -39,7 +39,7 @@ export async function writeAsLost(
   service: TestService,
   { orderNumber }: DirectOrder,
   { step }: Change,
-  of: { commandId?: string; payment?: PaymentRef },
+  of: Pick<RecordStepInput, 'commandId' | 'payment' | 'ifNoSessionOpen'>,
 ): Promise<void> {
   const result = await service.deps.recordStep(
     { orderNumber, step, ...of },

@@ -191,6 +191,31 @@ test('a cancel succeeds even if the workflow task that wrote its last step is lo
   expect(await order.handle.result()).toMatchObject({ status: 'CANCELLED' });
 });
 
+test('a cancel whose first workflow task is lost keeps its reason, and its repeat is answered', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const { order_number: orderNumber } = await orders.beingPaid();
+  const order = await orders.workflowOf({ order_number: orderNumber });
+  const key = randomUUID();
+  const client = { orderNumber, commandId: { operation: 'cancel', key } };
+  const body = { reason: 'Out of stock' };
+  const origin = { actor: TEST_ACTOR, ...body };
+  const command = { ...client, name: 'cancel', body, origin, wakeAfterMs: 0 } as const;
+  const { commandId } = await writeCommand(service.sql, command);
+  const change = await changeOf(service, order, { type: 'cancel' });
+  // The order's session is open, so that this records CLOSING_PAYMENT.
+  await writeAsLost(service, order, change, { commandId, ifNoSessionOpen: change.step });
+  await sweep(service);
+  await order.untilStatus('CANCELLED');
+  const repeat = await merchant.sandbox.post(`/orders/${orderNumber}/cancel`, body, {
+    'Idempotency-Key': key,
+  });
+  expect([repeat.status, repeat.headers.get('Idempotent-Replayed')]).toEqual([200, 'true']);
+  expect(await order.row()).toMatchObject({ cancelReason: 'Out of stock' });
+});
+
 test('a dispute that was raised does not wait a second time', async ({ service, orders }) => {
   const order = await orders.in('DELIVERED');
   const commandId = `dispute:${randomUUID()}`;

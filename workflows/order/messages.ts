@@ -102,13 +102,13 @@ function secondsOf(value: unknown): number {
 export function recordedWith(
   queued: QueuedCommand,
 ): Pick<RecordStepInput, 'commandId' | 'payment'> {
-  const { commandId } = queued.message;
   const payment = paymentOf(queued);
-  return {
-    ...(commandId !== undefined && { commandId }),
-    ...(payment && { payment }),
-  };
+  return { ...idOf(queued.message.commandId), ...(payment && { payment }) };
 }
+
+/** The field of a command's id, absent if it has none. */
+export const idOf = (commandId: string | undefined): Pick<RecordStepInput, 'commandId'> =>
+  commandId === undefined ? {} : { commandId };
 
 /** Fails an Update with the refusal. The refusal of a Signal is only logged. */
 export function refuse({ command, answer }: QueuedCommand, error: DomainError): void {
@@ -146,7 +146,8 @@ export function notRecorded({ command }: QueuedCommand, { outcome }: NotRecorded
   } as const satisfies Record<NotRecorded['outcome'], string>;
   return new DomainError('INVALID_STATE', reasons[outcome]);
 }
-type NotRecorded = Exclude<
+
+export type NotRecorded = Exclude<
   RecordStepResult,
   { outcome: 'recorded' | 'row_behind' | 'repeated' | 'deadline_late' }
 >;

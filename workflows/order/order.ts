@@ -1,5 +1,5 @@
 import { allHandlersFinished, condition, workflowInfo } from '@temporalio/workflow';
-import type { RecordStepInput, RecordStepResult } from '../../src/contracts/activities.ts';
+import type { RecordStepInput } from '../../src/contracts/activities.ts';
 import type {
   IncomingMessage,
   KnownStep,
@@ -17,8 +17,16 @@ import type { OrderEvent } from './events.ts';
 import { GatewayOperation } from './gateway-operation.ts';
 import { Inbox } from './inbox.ts';
 import { isStepOf, KnownSteps } from './known-steps.ts';
-import type { QueuedCommand } from './messages.ts';
-import { commandOf, failureOf, notRecorded, paymentOf, recordedWith, refuse } from './messages.ts';
+import type { NotRecorded, QueuedCommand } from './messages.ts';
+import {
+  commandOf,
+  failureOf,
+  idOf,
+  notRecorded,
+  paymentOf,
+  recordedWith,
+  refuse,
+} from './messages.ts';
 import { refusalAfter } from './validation.ts';
 import { gatewayAway, WaitingCancel } from './waiting-cancel.ts';
 import { Webhooks } from './webhooks.ts';
@@ -89,7 +97,7 @@ export class Order {
    */
   async isRunFull(): Promise<boolean> {
     const isFull = this.inbox.messages() >= MAX_MESSAGES || workflowInfo().continueAsNewSuggested;
-    if (!isFull || this.cancel.get() || !this.inbox.isEmpty()) return false;
+    if (!isFull || !this.cancel.isEmpty() || !this.inbox.isEmpty()) return false;
     // Handlers whose Updates were completed just now must finish first.
     await condition(() => allHandlersFinished() || !this.inbox.isEmpty());
     return this.inbox.isEmpty();
@@ -181,7 +189,7 @@ export class Order {
         return { ...input, ifNoSessionOpen: closed.step, ...recordedWith(queued) };
       }
       case 'ORDER_CANCELLED':
-        return { ...input, ...recordedWith(this.cancel.get() ?? queued) };
+        return { ...input, ...idOf(this.cancel.commandId(this.state)) };
       default:
         return { ...input, ...recordedWith(queued) };
     }
@@ -240,8 +248,3 @@ export class Order {
     refuse(queued, error);
   }
 }
-
-type NotRecorded = Exclude<
-  RecordStepResult,
-  { outcome: 'recorded' | 'row_behind' | 'repeated' | 'deadline_late' }
->;

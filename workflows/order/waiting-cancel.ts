@@ -10,8 +10,17 @@ const AFTER_FAILURE_MS = 5000;
 export class WaitingCancel {
   private queued: QueuedCommand | undefined;
   private failedAtMs = Number.NEGATIVE_INFINITY;
-  get(): QueuedCommand | undefined {
-    return this.queued;
+
+  isEmpty(): boolean {
+    return this.queued === undefined;
+  }
+
+  /** The id of the cancel that the end of the closing answers. After a lost workflow task, only the step has it. */
+  commandId({ pendingOperation }: OrderState): string | undefined {
+    const { commandId } = this.queued?.message ?? {};
+    return (
+      commandId ?? (pendingOperation?.kind === 'closing' ? pendingOperation.commandId : undefined)
+    );
   }
 
   wait(queued: QueuedCommand): void {

@@ -3,6 +3,7 @@ import type { KnownStep } from '../../contracts/order-workflow.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Funds, Requirement } from '../../domain/index.ts';
+import type { Step } from '../../domain/index.ts';
 import { answersOf, PAID_STATUSES, STATUSES } from '../../domain/index.ts';
 import type { LeasedDelivery, LeasedEndpoint, WebhookSending } from './event-body.ts';
 import { leasedDelivery, webhookOf } from './event-body.ts';
@@ -39,11 +40,18 @@ export function createStepRecorder(deps: RecorderDeps): StepRecorder {
       : write(deps, usual, sending, usual.requires));
     if (result.outcome !== 'session_open') return result;
     // The session is closed first. The command id of a cancel belongs to the later step that answers it.
-    const { commandId: _, requires, ...closing } = usual;
+    const { commandId, requires, ...closing } = usual;
+    const step = closingFor(closing.step, commandId);
     // The command's row was checked before the session was closed.
     const others = requires?.filter((one) => one !== 'command_recorded');
-    return recordStep({ ...closing, ...(others && { requires: others }) }, sending);
+    return recordStep({ ...closing, step, ...(others && { requires: others }) }, sending);
   };
+}
+
+function closingFor(step: Step, commandId: string | undefined): Step {
+  const { pendingOperation: closing } = step;
+  if (closing?.kind !== 'closing' || commandId === undefined) return step;
+  return { ...step, pendingOperation: { ...closing, commandId } };
 }
 
 interface RecorderDeps {
