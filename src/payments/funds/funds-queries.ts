@@ -5,7 +5,7 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
 import { isBalanceJustRefused } from './balance-queries.ts';
 import { feeColumns } from './fee-queries.ts';
-import type { GatewayTransfer } from '../gateway/gateway.ts';
+import type { GatewayTransfer } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { isMoneyFree, leaseColumns, newMoneyToken } from './money-lease.ts';

@@ -5,7 +5,8 @@ import type { MoveFundsResult } from '../../contracts/activities.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { OrderMailDeps, OutgoingOrderMail } from '../../orders/public.ts';
 import { mailsOfSurplus, outgoingMails } from '../../orders/public.ts';
-import type { GatewayTransfer, PaymentGateway, RefundInput } from '../gateway/gateway.ts';
+import type { PaymentGateway, RefundInput } from '../gateway/gateway.ts';
+import type { GatewayTransfer } from '../gateway/gateway-objects.ts';
 import {
   GatewayRefused,
   INSUFFICIENT_BALANCE,

@@ -8,15 +8,15 @@ import {
   createChecks,
   SESSION_MS,
 } from './check-gateway.ts';
+import type { PaymentGateway, TransferInput } from './gateway.ts';
 import type {
   GatewayPayment,
   GatewayTransfer,
   OpenedSession,
-  PaymentGateway,
-  TransferInput,
   TransferredFunds,
-} from './gateway.ts';
-import { GatewayNotUnderstood, GatewayUnavailable, isCaptured, moneyKey } from './gateway.ts';
+} from './gateway-objects.ts';
+import { GatewayNotUnderstood, GatewayUnavailable, moneyKey } from './gateway.ts';
+import { isCaptured } from './gateway-objects.ts';
 
 /** The order number in the sessions of a pilot. No order has it. */
 export const PILOT_ORDER_NUMBER = 'GATEWAY-PILOT';

@@ -3,13 +3,13 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { PaymentFigures } from './gateway-figures-queries.ts';
 import { findFigures, listFiguresToCompare } from './gateway-figures-queries.ts';
+import type { PaymentGateway } from '../gateway/gateway.ts';
 import type {
   GatewayPayment,
-  PaymentGateway,
   TransferPayout,
   TransferredFunds,
-} from '../gateway/gateway.ts';
-import { isCaptured } from '../gateway/gateway.ts';
+} from '../gateway/gateway-objects.ts';
+import { isCaptured } from '../gateway/gateway-objects.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
 import type { Gateways } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';

@@ -4,7 +4,7 @@ import { forEachOrder } from '../../for-each-order.ts';
 import { findOrderByNumber } from '../../orders/public.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
 import { recordPayment, recordSessionPayments } from '../captures/captures.ts';
-import type { GatewaySession } from '../gateway/gateway.ts';
+import type { GatewaySession } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
 import * as queries from '../queries.ts';

@@ -3,7 +3,7 @@ import { clearAlert, reportAlert } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
-import type { GatewayReversal } from '../gateway/gateway.ts';
+import type { GatewayReversal } from '../gateway/gateway-objects.ts';
 import { moneyKey } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
 import * as queries from '../queries.ts';
