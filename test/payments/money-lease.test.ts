@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import { holdFunds, refundOrder, releaseFunds } from '../../src/payments/funds/funds.ts';
+import { holdFunds, releaseFunds } from '../../src/payments/funds/funds.ts';
+import { refundOrder } from '../../src/payments/funds/refunds.ts';
 import { MoneyLeaseTaken } from '../../src/payments/funds/money-lease.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import type { Gateway } from '../support/gateway.ts';
