@@ -38,15 +38,9 @@ export async function recordReversal(
   // Also when it is known: the process that recorded it may have been killed before it did this.
   if (isOver) await clearUnlessBlocked(deps.sql, orderNumber);
   if (result.outcome !== 'recorded') return result.outcome;
-  if (alert) {
-    const about = { subject: orderNumber, fields: { orderNumber, ...fields } };
-    reportAlert(deps, { ...alert, ...about });
-  } else {
-    deps.log.info(
-      { orderNumber, ...fields },
-      'A reversal at the gateway ended without taking money',
-    );
-  }
+  const logged = { orderNumber, ...fields };
+  if (alert) reportAlert(deps, { ...alert, subject: orderNumber, fields: logged });
+  else deps.log.info(logged, 'A reversal at the gateway ended without taking money');
   return 'recorded';
 }
 
