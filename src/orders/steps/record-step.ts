@@ -97,7 +97,7 @@ async function write(
   const facts = {
     number: step.number,
     kind: step.kind,
-    at: iso(step.atMs),
+    at: new Date(step.atMs).toISOString(),
     whole: step,
     ...(requires.includes('no_answer_waiting') && { answers: answersOf(before) }),
   };
@@ -199,17 +199,10 @@ function requestOf(before: StepContext, input: RecordStepInput) {
 
 function detailsOf({ commandBody, capturedUtr }: StepContext, input: RecordStepInput) {
   const { step, payment } = input;
-  const paid = payment && {
-    gateway_payment_id: payment.gatewayPaymentId,
-    utr: capturedUtr,
-  };
+  const paid = payment && { gateway_payment_id: payment.gatewayPaymentId, utr: capturedUtr };
   const recovered = input.isRewritten === true && { recovered: true };
   const details = { ...commandBody, ...step.details, ...paid, ...recovered };
   return Object.keys(details).length > 0 ? details : null;
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 function jsonRowOrNull(sql: Sql, row: object | undefined) {
