@@ -10,6 +10,8 @@ import { clearAlert } from '../src/alerts/alerts.ts';
 import { findOrderByNumber } from '../src/orders/lists/find-orders.ts';
 import type { BeginMails } from '../src/mail/background-mails.ts';
 import * as funds from '../src/payments/funds/funds.ts';
+import type { SurplusDeps } from '../src/payments/funds/refunds.ts';
+import { refundOrder, refundSurplus } from '../src/payments/funds/refunds.ts';
 import { mustWaitForBalance } from '../src/payments/queries.ts';
 import { GatewayRefused, INSUFFICIENT_BALANCE } from '../src/payments/gateway/gateway.ts';
 import { paymentSubject } from '../src/payments/gateway/gateways.ts';
@@ -18,7 +20,7 @@ import type { SessionDeps } from '../src/payments/sessions/sessions.ts';
 import { closeOpenSession } from '../src/payments/sessions/sessions.ts';
 import { withHeartbeats } from './heartbeats.ts';
 
-export type MoneyDeps = SessionDeps & funds.SurplusDeps;
+export type MoneyDeps = SessionDeps & SurplusDeps;
 
 /** The retry interval of a release whose payment was reversed at the gateway meanwhile. */
 const RETRY_BLOCKED = '30 minutes';
@@ -38,10 +40,10 @@ export function createMoneyActivities(
     releaseFunds: ({ orderNumber }) =>
       alertingOnRefusal(deps, orderNumber, () => funds.releaseFunds(deps, orderNumber)),
     refundPayment: ({ orderNumber, reason }) =>
-      alertingOnRefusal(deps, orderNumber, () => funds.refundOrder(deps, orderNumber, reason)),
+      alertingOnRefusal(deps, orderNumber, () => refundOrder(deps, orderNumber, reason)),
     async refundSurplus(payment) {
       const mails = await alertingOnRefusal(deps, paymentSubject(payment), () =>
-        funds.refundSurplus(deps, payment),
+        refundSurplus(deps, payment),
       );
       beginMails(mails);
     },

@@ -8,9 +8,8 @@ import { runWithOrderNumber } from './http/request-context.ts';
  * @param options.concurrency how many items are processed at the same time
  * @param options.isOver checked before each item: when it returns true, the remaining items are skipped
  */
-export async function forEachOrder<Item>(
+export async function forEachOrder<Item extends { orderNumber: string | null }>(
   items: readonly Item[],
-  orderNumberOf: (item: Item) => string,
   work: (item: Item) => Promise<unknown>,
   options: { log: Logger; concurrency: number; isOver?: () => boolean },
 ): Promise<void> {
@@ -19,7 +18,7 @@ export async function forEachOrder<Item>(
   async function processQueue(): Promise<void> {
     for (const item of queue) {
       if (isOver()) return;
-      await runWithOrderNumber(orderNumberOf(item), () =>
+      await runWithOrderNumber(item.orderNumber ?? '', () =>
         work(item).catch((err: unknown) =>
           log.warn({ err }, 'Failed: a later run retries this order'),
         ),

@@ -1,4 +1,4 @@
-import type { Timeline } from '../../src/orders/steps/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
 import { askSimulator, controlSimulator, listAtGateway, untilDone } from './simulator.ts';
 import type { LoadOrder } from './order.ts';
 import { marked, readOrder, surprise, untilFound } from './order.ts';

@@ -14,17 +14,6 @@ export interface RecordStepInput {
   ifNoSessionOpen?: Step;
   /** True if a restored database has lost this step and the texts of its command. */
   isRewritten?: boolean;
-  /**
-   * `deadline_on_time`: refused when the deadline passed more than 15 minutes ago and is handled first.
-   * `no_dispute_waiting`: refused while a dispute received before the window's end is waiting.
-   * `settlement_recorded`: refused unless an operator has recorded a settlement.
-   * `release_allowed`: refused while the merchant is not active, or a refund or chargeback at the
-   * gateway has reduced the payment.
-   * `payment_not_gone`: refused once the whole payment was refunded or charged back at the gateway.
-   * `no_chargeback_open`: refused while a chargeback of the payment is open.
-   * `no_answer_waiting`: refused while an answer to the dispute that was received in time waits.
-   * `command_recorded`: refused unless the command has a row, which names who asks for it and why.
-   */
   requires?: readonly Requirement[];
 }
 

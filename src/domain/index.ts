@@ -4,5 +4,6 @@ export * from './lifecycle.ts';
 export * from './money.ts';
 export * from './order.ts';
 export * from './reducer.ts';
+export * from './refusals.ts';
 export * from './waiting.ts';
 export * from './webhook-retries.ts';

@@ -1,4 +1,3 @@
-import { DomainError } from './errors.ts';
 import type {
   DisputeStatus,
   PendingOperation,
@@ -8,7 +7,6 @@ import type {
   StepKind,
 } from './order.ts';
 import { ORDER_STATUSES, phaseOf } from './order.ts';
-import { PENDING_OPERATIONS } from './waiting.ts';
 
 /** What a client, an operator, the gateway or a deadline does to an order. */
 export type Command =
@@ -54,6 +52,7 @@ export const SETTLE_COMMANDS = {
 export type Requirement =
   /** The deadline is handled within 15 minutes, or for the second time: see `is_deadline_late`. */
   | 'deadline_on_time'
+  /** No dispute that was received before the end of the dispute window is waiting. */
   | 'no_dispute_waiting'
   /** No evidence, resolution or acceptance that was received before the dispute's deadline is waiting. */
   | 'no_answer_waiting'
@@ -93,39 +92,29 @@ const SUBMIT_EVIDENCE = {
   ...WITH_ITS_ROW,
 } as const;
 const RESOLVE = { to: 'DELIVERED', step: 'DISPUTE_RESOLVED', ...WITH_ITS_ROW } as const;
-const ACCEPT = {
-  begins: { kind: 'refunding', reason: 'dispute_accepted' },
+const REFUND = {
+  begins: { kind: 'refunding', reason: 'merchant_refund' },
   step: 'REFUND_STARTED',
-  requires: ['command_recorded', 'no_chargeback_open'],
+  requires: ['no_dispute_waiting', 'command_recorded', 'no_chargeback_open'],
 } as const;
-const DECISIONS = {
-  decideForMerchant: {
-    to: 'DELIVERED',
-    step: 'DISPUTE_RESOLVED',
-    requires: ['command_recorded'],
-  },
+/** Commands of an operator; they also apply when the gateway itself has refunded the payment. */
+const SETTLED = {
+  settleReleased: { to: 'COMPLETED', step: 'ORDER_COMPLETED', requires: ['settlement_recorded'] },
+  settleRefunded: { to: 'REFUNDED', step: 'REFUND_PROCESSED', requires: ['settlement_recorded'] },
+} as const;
+/** The commands that every disputed status takes. */
+const DISPUTED = {
+  decideForMerchant: RESOLVE,
   decideForBuyer: {
     begins: { kind: 'refunding', reason: 'dispute_decided_for_buyer' },
     step: 'REFUND_STARTED',
     requires: ['command_recorded', 'no_chargeback_open'],
   },
-} as const;
-const SETTLE_RELEASED = {
-  to: 'COMPLETED',
-  step: 'ORDER_COMPLETED',
-  requires: ['settlement_recorded'],
-} as const;
-const SETTLE_REFUNDED = {
-  to: 'REFUNDED',
-  step: 'REFUND_PROCESSED',
-  requires: ['settlement_recorded'],
-} as const;
-/** Commands of an operator; they also apply when the gateway itself has refunded the payment. */
-const SETTLED = { settleReleased: SETTLE_RELEASED, settleRefunded: SETTLE_REFUNDED } as const;
-/** The commands that every disputed status takes. */
-const DISPUTED = {
-  ...DECISIONS,
-  accept: ACCEPT,
+  accept: {
+    begins: { kind: 'refunding', reason: 'dispute_accepted' },
+    step: 'REFUND_STARTED',
+    requires: ['command_recorded', 'no_chargeback_open'],
+  },
   expire: {
     begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
     step: 'REFUND_STARTED',
@@ -163,22 +152,14 @@ const LIFECYCLE = {
       step: 'DELIVERY_CONFIRMED',
       requires: ['command_recorded', 'payment_not_gone'],
     },
-    refund: {
-      begins: { kind: 'refunding', reason: 'merchant_refund' },
-      step: 'REFUND_STARTED',
-      requires: ['no_dispute_waiting', 'command_recorded', 'no_chargeback_open'],
-    },
+    refund: REFUND,
     dispute: DISPUTE,
     // The order was not delivered, so its money cannot be settled as released to the merchant.
-    settleRefunded: SETTLE_REFUNDED,
+    settleRefunded: SETTLED.settleRefunded,
     advance: ADVANCE,
   },
   DELIVERED: {
-    refund: {
-      begins: { kind: 'refunding', reason: 'merchant_refund' },
-      step: 'REFUND_STARTED',
-      requires: ['no_dispute_waiting', 'command_recorded', 'no_chargeback_open'],
-    },
+    refund: REFUND,
     dispute: DISPUTE,
     expire: {
       begins: { kind: 'releasing' },
@@ -218,33 +199,6 @@ const LIFECYCLE = {
 type NamedCommand = { [P in Phase]: keyof (typeof LIFECYCLE)[P] }[Phase];
 const TRANSITIONS: Record<Phase, Partial<Record<NamedCommand, Transition>>> = LIFECYCLE;
 
-const CANNOT_SETTLE =
-  'Cannot settle; order must be releasing or refunding its money, or have lost it at the gateway';
-
-/** The message of each refused command. The first two are the specification's, word for word. */
-export const REFUSALS = {
-  deliver: 'Cannot mark as delivered; order must be in PAID status',
-  cancel: 'Cannot cancel; order must be in ACCEPTED status',
-  refund: 'Cannot refund; order must be in PAID or DELIVERED status',
-  pay: 'Cannot pay; order must be in ACCEPTED status',
-  failPayment: 'Cannot fail payment; order must be in ACCEPTED status',
-  dispute: 'Cannot raise dispute; order must be in PAID or DELIVERED status',
-  submitEvidence: 'Cannot submit evidence; order must be in DISPUTE_OPEN status',
-  resolve: 'Cannot resolve; order must be in DISPUTE status',
-  accept: 'Cannot accept; order must be in DISPUTE status',
-  decideForMerchant: 'Cannot decide; order must be in DISPUTE status',
-  decideForBuyer: 'Cannot decide; order must be in DISPUTE status',
-  expire: 'Cannot expire; order must have a deadline that has passed',
-  extend: 'Cannot extend; order must have a deadline that has passed and was never extended',
-  advance: 'Cannot advance; order must be in the sandbox, not busy, and in no final status',
-  settleReleased: CANNOT_SETTLE,
-  settleRefunded: CANNOT_SETTLE,
-  sessionClosed: 'Cannot end the closing; order must be closing its payment session',
-  closeFailed: 'Cannot end the closing; order must be closing its payment session',
-  released: 'Cannot end the release; order must be releasing its money',
-  refunded: 'Cannot end the refund; order must be refunding its money',
-} as const satisfies Record<CommandType, string>;
-
 /** The transition of a command in this state; undefined when the command is illegal there. */
 export function transitionOf(order: PhaseFacts, command: CommandType): Transition | undefined {
   return TRANSITIONS[phaseOf(order)][command];
@@ -279,21 +233,4 @@ export function statusesThatTake(command: CommandType): OrderStatus[] {
 /** True when no command is legal in the status. */
 export function isFinal(status: OrderStatus): boolean {
   return Object.keys(TRANSITIONS[status]).length === 0;
-}
-
-/** The refusal of a merchant's resolution where an operator decides. */
-const OPERATOR_DECIDES = 'Cannot resolve; an operator decides this dispute';
-
-/**
- * The refusal of an illegal command. It names the status that the command requires and, if only a pending operation
- * prevents it, that operation.
- */
-export function refusalOf(order: PhaseFacts, command: CommandType): DomainError {
-  const { pendingOperation, operatorReview } = order;
-  const isReviewed = command === 'resolve' && Boolean(operatorReview);
-  if (isReviewed) return new DomainError('INVALID_STATE', OPERATOR_DECIDES);
-  const isOnlyPending =
-    pendingOperation !== null && transitionOf({ ...order, pendingOperation: null }, command);
-  const cause = isOnlyPending ? `; ${PENDING_OPERATIONS[pendingOperation.kind]}` : '';
-  return new DomainError('INVALID_STATE', REFUSALS[command] + cause);
 }

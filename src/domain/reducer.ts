@@ -1,6 +1,6 @@
 import type { DomainError } from './errors.ts';
 import type { Command, Requirement, Transition } from './lifecycle.ts';
-import { refusalOf, transitionOf } from './lifecycle.ts';
+import { transitionOf } from './lifecycle.ts';
 import type {
   Deadline,
   EventType,
@@ -11,6 +11,7 @@ import type {
   StepDetails,
 } from './order.ts';
 import { EVENT_TYPES, EXTENSION_MS, OPERATOR_DECIDES_FROM, STATUSES } from './order.ts';
+import { refusalOf } from './refusals.ts';
 
 /** The state after a transition, and the step to record for it. */
 export interface Change {

@@ -32,14 +32,11 @@ export {
   listRunningDisputes,
   readDisputes,
 } from './steps/disputes.ts';
-export type { Timeline, TimelinePart, TimelinePlace, TimelineRow } from './steps/timeline.ts';
+export type { TimelinePart, TimelinePlace, TimelineRow } from './steps/timeline.ts';
+export type { Timeline } from './steps/timeline-presenter.ts';
 export { findUnappliedState } from './steps/unapplied-capture.ts';
-export {
-  isRefundForMerchant,
-  presentToOperator,
-  readTimeline,
-  timelinePlaceSchema,
-} from './steps/timeline.ts';
+export { readTimeline, timelinePlaceSchema } from './steps/timeline.ts';
+export { isRefundForMerchant, presentToOperator } from './steps/timeline-presenter.ts';
 export type { OrderCommands } from './commands/commands.ts';
 export type { DisputedOrder } from './lists/dispute-history.ts';
 export { findDisputeHistory } from './lists/dispute-history.ts';

@@ -85,16 +85,8 @@ export interface OrderWorkflows {
 }
 
 export type FoundWorkflow =
-  /**
-   * `status` and `disputeCount` are the workflow's search attributes. `hasBegun` is false while its first task waits
-   * for a worker.
-   */
-  | {
-      state: 'running';
-      status: OrderStatus | undefined;
-      disputeCount: number;
-      hasBegun: boolean;
-    }
+  /** With its search attributes. `hasBegun` is false while its first task waits for a worker. */
+  | { state: 'running'; status: OrderStatus | undefined; disputeCount: number; hasBegun: boolean }
   /** `result` is undefined when the workflow was terminated or has failed. */
   | { state: 'closed'; result: OrderResult | undefined }
   | { state: 'missing' };
@@ -147,7 +139,12 @@ async function update(
       return 'done';
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return 'gone';
-      if (!isUnprocessed(error)) throw domainErrorOf(error);
+      const failure = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
+      if (!(failure instanceof ApplicationFailure)) throw error;
+      // The server dropped a workflow task with several Updates. This one was not processed.
+      if (failure.type === 'UnprocessedUpdate') continue;
+      const code = ERROR_CODES.find((known) => known === failure.type);
+      throw code ? new DomainError(code, failure.message, { cause: error }) : error;
     }
   }
 }
@@ -202,9 +199,8 @@ async function find(client: Client, orderNumber: string): Promise<FoundWorkflow>
       const disputeCount = typedSearchAttributes.get(DISPUTE_COUNT) ?? 0;
       return { state: 'running', status: statusOf(typedSearchAttributes), disputeCount, hasBegun };
     }
-    const result =
-      status.name === 'COMPLETED' ? ((await handle.result()) as OrderResult) : undefined;
-    return { state: 'closed', result };
+    if (status.name !== 'COMPLETED') return { state: 'closed', result: undefined };
+    return { state: 'closed', result: (await handle.result()) as OrderResult };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { state: 'missing' };
     throw error;
@@ -249,19 +245,4 @@ async function* listEnded(client: Client, since: Date): AsyncGenerator<string> {
 function statusOf(attributes: TypedSearchAttributes): OrderStatus | undefined {
   const value = attributes.get(defineSearchAttributeKey('OrderStatus', 'KEYWORD'));
   return ORDER_STATUSES.find((status) => status === value);
-}
-
-/** True when the server dropped a workflow task with several Updates. This Update was not processed. */
-function isUnprocessed(error: unknown): boolean {
-  const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
-  return cause instanceof ApplicationFailure && cause.type === 'UnprocessedUpdate';
-}
-
-/** Restores the DomainError, whose code is the type of the workflow's failure. */
-function domainErrorOf(error: unknown): unknown {
-  if (!(error instanceof WorkflowUpdateFailedError)) return error;
-  const { cause } = error;
-  if (!(cause instanceof ApplicationFailure)) return error;
-  const code = ERROR_CODES.find((known) => known === cause.type);
-  return code ? new DomainError(code, cause.message, { cause: error }) : error;
 }

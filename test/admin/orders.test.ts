@@ -7,7 +7,7 @@ import {
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import type { Timeline } from '../../src/orders/steps/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import type { AuditEntry } from '../../src/merchants/audit-log.ts';

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
-import type { Timeline } from '../../src/orders/steps/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
 import { askGateway, sessionOf, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PendingOperation, OrderStatus } from '../../src/domain/index.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
-import { presentTimeline } from '../../src/orders/steps/timeline.ts';
+import { presentTimeline } from '../../src/orders/steps/timeline-presenter.ts';
 
 const LINK_ENDS = '2026-11-21T12:00:00.000Z';
 const WINDOW_ENDS = '2026-11-22T12:00:00.000Z';

@@ -4,7 +4,7 @@ import { merchantSentence } from '../../src/dashboard/orders/waiting.ts';
 import type { OrderStatus, PendingOperation } from '../../src/domain/index.ts';
 import { EXAMPLE_ROW } from './example-row.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
-import { presentTimeline } from '../../src/orders/steps/timeline.ts';
+import { presentTimeline } from '../../src/orders/steps/timeline-presenter.ts';
 import { deadlineOf } from '../../src/orders/waiting.ts';
 
 const NOW = new Date('2026-11-22T10:00:00Z');

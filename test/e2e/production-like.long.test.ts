@@ -10,7 +10,7 @@ import { loadConfig } from '../../src/config.ts';
 import { connectDatabase } from '../../src/db/client.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { WAITING_FOR_GATEWAY } from '../../src/payments/gateway/gateway-slots.ts';
-import type { Timeline } from '../../src/orders/steps/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
 import { createApiClient, type OrderRef } from '../support/api-client.ts';
 import { createTestMerchant, type Merchant } from '../support/merchant.ts';
 import { moduleUrl, runScript } from '../support/script-process.ts';

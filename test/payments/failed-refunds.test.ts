@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { alertOnDifferences } from '../../src/payments/reconcile/compare-gateway.ts';
-import { refundSurplus } from '../../src/payments/funds/funds.ts';
+import { refundSurplus } from '../../src/payments/funds/refunds.ts';
 import { settleOutside } from '../../src/payments/settlement/settle-outside.ts';
 import { refundWorkflowId } from '../../src/contracts/ids.ts';
 import { TEST_ACTOR } from '../support/actor.ts';

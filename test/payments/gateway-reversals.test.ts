@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { alertReleaseBlocked } from '../../src/payments/funds/funds.ts';
-import type { GatewayReversal } from '../../src/payments/gateway/gateway.ts';
+import type { GatewayReversal } from '../../src/payments/gateway/gateway-objects.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { recordReversal } from '../../src/payments/reversals/reversals.ts';
 import { openChargeback, SANDBOX, simulator, sweep } from '../support/gateway.ts';

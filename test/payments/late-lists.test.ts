@@ -1,10 +1,6 @@
 import { describe, expect } from 'vitest';
-import {
-  holdFunds,
-  lookAtHoldAgain,
-  refundOrder,
-  releaseFunds,
-} from '../../src/payments/funds/funds.ts';
+import { holdFunds, lookAtHoldAgain, releaseFunds } from '../../src/payments/funds/funds.ts';
+import { refundOrder } from '../../src/payments/funds/refunds.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import type { Gateway } from '../support/gateway.ts';
 import {

@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
-import { holdFunds, refundOrder, releaseFunds } from '../../src/payments/funds/funds.ts';
+import { holdFunds, releaseFunds } from '../../src/payments/funds/funds.ts';
 import { MoneyLeaseTaken, withMoneyLease } from '../../src/payments/funds/money-lease.ts';
+import { refundOrder } from '../../src/payments/funds/refunds.ts';
 import { GatewayUnavailable } from '../../src/payments/gateway/gateway.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import type { Gateway } from '../support/gateway.ts';

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { writeDispute } from '../../src/orders/commands/command-queries.ts';
-import type { Timeline } from '../../src/orders/steps/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
 import type { Gateway } from '../support/gateway.ts';
 import { changeMerchantStatus } from '../../src/merchants/commands.ts';
 import { TEST_ACTOR } from '../support/actor.ts';

@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import {
-  GatewayRefused,
-  GatewayUnavailable,
-  isCaptured,
-} from '../../src/payments/gateway/gateway.ts';
+import { GatewayRefused, GatewayUnavailable } from '../../src/payments/gateway/gateway.ts';
+import { isCaptured } from '../../src/payments/gateway/gateway-objects.ts';
 import { createRazorpayGateway } from '../../src/payments/razorpay/gateway.ts';
 import { inParallel } from '../support/in-parallel.ts';
 import type { Harness } from './gateway-harness.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { refundSurplus } from '../../src/payments/funds/funds.ts';
+import { refundSurplus } from '../../src/payments/funds/refunds.ts';
 import { writeCapture } from '../../src/payments/queries.ts';
 import {
   atRazorpay,

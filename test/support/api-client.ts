@@ -3,7 +3,7 @@ import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import type { KeyPair } from '../../src/merchants/credentials.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import type { Timeline } from '../../src/orders/steps/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
 import { repeated } from './repeated.ts';
 import { until } from './until.ts';
 

@@ -5,7 +5,7 @@ import { REFUSALS } from '../../src/domain/index.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import { writeDispute } from '../../src/orders/commands/command-queries.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import type { Timeline } from '../../src/orders/steps/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect } from 'vitest';
 import type { Order } from '../../src/orders/schemas.ts';
-import type { Timeline } from '../../src/orders/steps/timeline.ts';
+import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { cancelWithRetries } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';

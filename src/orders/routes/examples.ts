@@ -1,8 +1,8 @@
 import type { EventType } from '../../domain/index.ts';
 import type { Order } from '../schemas.ts';
 import { orderSchema } from '../schemas.ts';
-import type { Timeline } from '../steps/timeline.ts';
-import { timelineSchema } from '../steps/timeline.ts';
+import type { Timeline } from '../steps/timeline-presenter.ts';
+import { timelineSchema } from '../steps/timeline-presenter.ts';
 
 /** All examples of the OpenAPI document show this order, from its creation to its end. */
 const CREATED = {

@@ -20,14 +20,11 @@ import { isKeyKnown } from '../commands/insert-order.ts';
 import { listOrders } from '../lists/list-orders.ts';
 import type { OrderRouteDeps } from './route-parts.ts';
 import { commandRoute, merchantRoute, orderResponse, orderParams } from './route-parts.ts';
-import { createOrderSchema, filterOf, listOrdersSchema, orderSchema } from '../schemas.ts';
+import { createOrderSchema, orderSchema } from '../schemas.ts';
+import { filterOf, listOrdersSchema } from '../list-query.ts';
 import { findUnappliedState } from '../steps/unapplied-capture.ts';
-import {
-  presentTimeline,
-  readTimeline,
-  timelinePlaceSchema,
-  timelineSchema,
-} from '../steps/timeline.ts';
+import { readTimeline, timelinePlaceSchema } from '../steps/timeline.ts';
+import { presentTimeline, timelineSchema } from '../steps/timeline-presenter.ts';
 
 export function orderRoutes(deps: OrderRouteDeps): Route[] {
   return [

@@ -2,8 +2,7 @@ import type { OrderRecord, RecordStepInput, RecordStepResult } from '../../contr
 import type { KnownStep } from '../../contracts/order-workflow.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
-import type { Funds, Requirement } from '../../domain/index.ts';
-import type { Step } from '../../domain/index.ts';
+import type { Funds, Requirement, Step } from '../../domain/index.ts';
 import { answersOf, PAID_STATUSES, STATUSES } from '../../domain/index.ts';
 import type { LeasedDelivery, LeasedEndpoint, WebhookSending } from './event-body.ts';
 import { leasedDelivery, webhookOf } from './event-body.ts';
@@ -105,7 +104,7 @@ async function write(
   const facts = {
     number: step.number,
     kind: step.kind,
-    at: iso(step.atMs),
+    at: new Date(step.atMs).toISOString(),
     whole: step,
     ...(requires.includes('no_answer_waiting') && { answers: answersOf(before) }),
   };
@@ -207,17 +206,10 @@ function requestOf(before: StepContext, input: RecordStepInput) {
 
 function detailsOf({ commandBody, capturedUtr }: StepContext, input: RecordStepInput) {
   const { step, payment } = input;
-  const paid = payment && {
-    gateway_payment_id: payment.gatewayPaymentId,
-    utr: capturedUtr,
-  };
+  const paid = payment && { gateway_payment_id: payment.gatewayPaymentId, utr: capturedUtr };
   const recovered = input.isRewritten === true && { recovered: true };
   const details = { ...commandBody, ...step.details, ...paid, ...recovered };
   return Object.keys(details).length > 0 ? details : null;
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 function jsonRowOrNull(sql: Sql, row: object | undefined) {

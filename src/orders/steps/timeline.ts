@@ -1,13 +1,8 @@
 import type { Fragment } from 'postgres';
 import { z } from 'zod';
 import type { Sql } from '../../db/client.ts';
-import type { UnappliedCapture } from '../../domain/index.ts';
 import { STEP_KINDS } from '../../domain/index.ts';
-import { cursorOf } from '../../http/input/cursor.ts';
 import type { OrderRow } from '../rows.ts';
-import { orderStatusSchema } from '../schemas.ts';
-import { nextActionOf } from '../waiting.ts';
-import { isOperator } from './step-columns.ts';
 
 /** Entries that are not steps of the order: the refund of a surplus payment. */
 const SURPLUS_KINDS = ['SURPLUS_REFUND_STARTED', 'SURPLUS_REFUNDED'] as const;
@@ -21,62 +16,13 @@ const REVERSAL_KINDS = [
   'CHARGEBACK_LOST',
 ] as const;
 const ERASED_KIND = 'ORDER_ERASED';
-const ENTRY_KINDS = [
+export const ENTRY_KINDS = [
   ...STEP_KINDS,
   ...SURPLUS_KINDS,
   ...REFUND_KINDS,
   ...REVERSAL_KINDS,
   ERASED_KIND,
 ] as const;
-
-const dateTime = z.iso.datetime();
-const delivery = z.object({
-  state: z.enum(['PENDING', 'DELIVERED', 'FAILED']),
-  attempts: z.int(),
-  next_attempt_at: dateTime.nullable(),
-});
-
-/** The past entries of an order, and its next action. */
-export const timelineSchema = z
-  .object({
-    order_number: z.string(),
-    status: orderStatusSchema,
-    doing: z
-      .enum(['closing', 'releasing', 'refunding'])
-      .nullable()
-      .meta({ description: 'What the order is doing at the gateway between two statuses' }),
-    entries: z.array(
-      z.object({
-        kind: z.enum(ENTRY_KINDS),
-        at: dateTime,
-        status: orderStatusSchema,
-        details: z
-          .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
-          .meta({ override: { additionalProperties: true } })
-          .nullable()
-          .meta({
-            description:
-              'The texts of the request and the details of the step; `made_by: "operator"` of a refund that an operator started for the merchant; `recovered: true` if they were lost when a backup was restored',
-          }),
-        webhook: z
-          .object({
-            event_id: z.string(),
-            sequence: z.int(),
-            delivery: delivery.nullable().meta({ description: 'null without a webhook URL' }),
-          })
-          .nullable(),
-      }),
-    ),
-    earlier: z.string().nullable().meta({
-      description: 'The `before` of the entries before these; null if these are the first ones',
-    }),
-    next: z
-      .object({ at: dateTime, action: z.string() })
-      .nullable()
-      .meta({ description: 'The next deadline, and the action that it causes' }),
-  })
-  .meta({ id: 'Timeline' });
-export type Timeline = z.infer<typeof timelineSchema>;
 
 /** The most entries in one response, and the most counted attempts of a delivery. */
 const MOST_ENTRIES = 200;
@@ -130,10 +76,9 @@ const utrNow = (sql: Sql) => sql`
 export async function readTimeline(
   sql: Sql,
   orderNumber: string,
-  options: { before?: TimelinePlace | undefined; most?: number } = {},
+  { before = END, most = MOST_ENTRIES }: { before?: TimelinePlace | undefined; most?: number } = {},
 ): Promise<TimelinePart> {
-  const { before, most = MOST_ENTRIES } = options;
-  const found = await readRows(sql, orderNumber, { before, limit: most + 1 });
+  const found = await readRows(sql, orderNumber, before, most + 1);
   const rows = found.slice(-most);
   const [first] = rows;
   return { rows, earlier: first && found.length > most ? first.place : null };
@@ -144,9 +89,9 @@ const END: TimelinePlace = [2_147_483_647, Number.MAX_SAFE_INTEGER, ''];
 function readRows(
   sql: Sql,
   orderNumber: string,
-  { before = END, limit }: { before: TimelinePlace | undefined; limit: number },
+  [stepNumber, atUs, key]: TimelinePlace,
+  limit: number,
 ): Promise<TimelineRow[]> {
-  const [stepNumber, atUs, key] = before;
   const usOf = (at: Fragment) => sql`(extract(epoch FROM ${at}) * 1000000)::bigint`;
   return sql<TimelineRow[]>`
     WITH steps AS (
@@ -226,62 +171,3 @@ const otherEntries = (sql: Sql, orderNumber: string) => sql`
       SELECT ${ERASED_KIND} AS kind, erased_at AS at, NULL::jsonb AS details, '' FROM orders
       WHERE order_number = ${orderNumber} AND erased_at IS NOT NULL
     )`;
-
-/** True if an entry is the start of a refund that an operator made for the merchant. */
-export function isRefundForMerchant({ refundReason }: OrderRow, row: TimelineRow): boolean {
-  const isByOperator = isOperator(row.actor);
-  return row.kind === 'REFUND_STARTED' && refundReason === 'merchant_refund' && isByOperator;
-}
-
-/** Makes the response from the order's row and a part of its timeline. */
-export function presentTimeline(
-  order: OrderRow,
-  { rows, earlier }: TimelinePart,
-  unapplied: UnappliedCapture | null = null,
-): Timeline {
-  return {
-    order_number: order.orderNumber,
-    status: order.status,
-    doing: order.pendingOperation?.kind ?? null,
-    entries: rows.map((row) => ({
-      kind: row.kind,
-      at: row.at.toISOString(),
-      status: row.status,
-      details: isRefundForMerchant(order, row)
-        ? { ...row.details, made_by: 'operator' }
-        : row.details,
-      webhook: presentWebhook(row),
-    })),
-    earlier: earlier && cursorOf(earlier),
-    next: presentNext(order, unapplied),
-  };
-}
-
-/** The same for operators: each entry also has the actor of its command. */
-export function presentToOperator(
-  order: OrderRow,
-  part: TimelinePart,
-  unapplied: UnappliedCapture | null = null,
-) {
-  const { entries, ...timeline } = presentTimeline(order, part, unapplied);
-  const { rows } = part;
-  const actorOf = (index: number) => rows[index]?.actor ?? null;
-  const named = entries.map((entry, index) => ({ ...entry, actor: actorOf(index) }));
-  return { ...timeline, entries: named };
-}
-
-function presentWebhook(row: TimelineRow): Timeline['entries'][number]['webhook'] {
-  if (row.eventId === null || row.sequence === null) return null;
-  const { state, attempts } = row;
-  const next_attempt_at = row.nextAttemptAt?.toISOString() ?? null;
-  return {
-    event_id: row.eventId,
-    sequence: row.sequence,
-    delivery: state && { state, attempts, next_attempt_at },
-  };
-}
-
-function presentNext(order: OrderRow, unapplied: UnappliedCapture | null): Timeline['next'] {
-  const next = nextActionOf(order, unapplied);
-  return next && { at: next.at.toISOString(), action: next.action };
-}

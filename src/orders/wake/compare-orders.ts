@@ -218,6 +218,5 @@ function forEach<Item extends { orderNumber: string }>(
   items: readonly Item[],
   work: (item: Item) => Promise<unknown>,
 ): Promise<void> {
-  const options = { log, concurrency: CONCURRENT_ORDERS };
-  return forEachOrder(items, ({ orderNumber }) => orderNumber, work, options);
+  return forEachOrder(items, work, { log, concurrency: CONCURRENT_ORDERS });
 }

@@ -44,7 +44,7 @@ export async function wakeDueOrders(deps: WakeDeps): Promise<{ woken: number }> 
   };
   for (;;) {
     const due = await findDue(sql);
-    await forEachOrder(due, ({ orderNumber }) => orderNumber, wake, options);
+    await forEachOrder(due, wake, options);
     const lines = due.reduce((sum, { causes }) => sum + causes.length, 0);
     if (lines < LINES_PER_LOOK || Date.now() > endsAtMs) break;
   }

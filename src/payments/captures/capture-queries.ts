@@ -3,7 +3,7 @@ import { jsonRow } from '../../db/client.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import { addRequestFields } from '../../http/request-context.ts';
 import type { OrderRow } from '../../orders/public.ts';
-import type { GatewayPayment } from '../gateway/gateway.ts';
+import type { GatewayPayment } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import { idsNamedIn } from '../gateway/redaction.ts';
 import type { Shard } from '../reconcile/shard.ts';

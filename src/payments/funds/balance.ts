@@ -26,13 +26,8 @@ function balanceLow({ gateway, environment, ...lacking }: queries.LackingBalance
 export async function alertBalanceLow(deps: AlertDeps, error?: Error): Promise<void> {
   for (const lacking of await queries.listLackingBalance(deps.sql)) {
     const { subject, fields, message } = balanceLow(lacking);
-    const reason = error && { error: error.message };
-    const isTold = await queries.updateBalanceLow(deps.sql, subject, {
-      ...fields,
-      message,
-      ...reason,
-    });
-    if (!isTold)
+    const details = { ...fields, message, ...(error && { error: error.message }) };
+    if (!(await queries.updateBalanceLow(deps.sql, subject, details)))
       await raiseAlert(deps, { kind: 'gateway_balance_low', subject, message, fields, error });
   }
 }

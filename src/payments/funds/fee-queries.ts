@@ -2,7 +2,7 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
-import type { GatewayFee } from '../gateway/gateway.ts';
+import type { GatewayFee } from '../gateway/gateway-objects.ts';
 
 /** The gateway's charges for a payment and for its transfer. Null if not known. */
 export interface FeesOfPayment {

@@ -5,7 +5,7 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
 import { isBalanceJustRefused } from './balance-queries.ts';
 import { feeColumns } from './fee-queries.ts';
-import type { GatewayTransfer } from '../gateway/gateway.ts';
+import type { GatewayTransfer } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { isMoneyFree, leaseColumns, newMoneyToken } from './money-lease.ts';
@@ -30,8 +30,8 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   mayBeTransferred: boolean;
 }
 
-/** @returns undefined if the order has no recorded payment */
-export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow | undefined> {
+/** @throws Error if the order has no recorded payment */
+export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow> {
   const [row] = await sql<FundsRow[]>`
     SELECT o.order_number, o.gateway, o.environment, o.amount_paise, o.gateway_payment_id,
       o.merchant_id,
@@ -42,6 +42,7 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
     FROM orders o JOIN merchants m USING (merchant_id)
     JOIN payments p ON p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id
     WHERE o.order_number = ${orderNumber}`;
+  if (!row) throw new Error(`Order ${orderNumber} has no payment`);
   return row;
 }
 

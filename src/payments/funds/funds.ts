@@ -1,40 +1,35 @@
 import type { AlertDeps, NewAlert } from '../../alerts/alerts.ts';
 import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
-import type { Sql } from '../../db/client.ts';
 import type { MoveFundsResult } from '../../contracts/activities.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
-import type { OrderMailDeps, OutgoingOrderMail } from '../../orders/public.ts';
-import { mailsOfSurplus, outgoingMails } from '../../orders/public.ts';
-import type { GatewayTransfer, PaymentGateway, RefundInput } from '../gateway/gateway.ts';
+import type { PaymentGateway } from '../gateway/gateway.ts';
+import type { GatewayTransfer } from '../gateway/gateway-objects.ts';
 import {
   GatewayRefused,
   INSUFFICIENT_BALANCE,
   moneyKey,
   TransferFailed,
 } from '../gateway/gateway.ts';
-import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
-import { paymentSubject } from '../gateway/gateways.ts';
+import type { GatewayDeps } from '../gateway/gateways.ts';
 import { alertBalanceLow } from './balance.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts';
-import type { FundsRow, SurplusRow } from '../queries.ts';
+import type { FundsRow } from '../queries.ts';
 import * as queries from '../queries.ts';
-import { isOurs, recordRefundsOf } from '../reversals/reversals.ts';
-
-export interface SurplusDeps extends GatewayDeps {
-  orderMails?: OrderMailDeps | undefined;
-}
-
-const MOVED = { outcome: 'moved' } as const;
+import { recordRefundsOf } from '../reversals/reversals.ts';
 
 /** The operation has not finished. This is not an error: the caller retries it. */
-class NotYet extends Error {
+export class NotYet extends Error {
   override readonly name = 'NotYet';
 }
 
 /** Part of the payment was or may be reversed at the gateway, so an operator must settle the order. */
 export class ReleaseBlocked extends Error {
   override readonly name = 'ReleaseBlocked';
+
+  constructor({ kind, reversalId, state }: queries.Reversal) {
+    super(`Not released: the ${kind} ${reversalId} at the gateway is ${state}`);
+  }
 }
 
 export function alertReleaseBlocked(
@@ -82,7 +77,7 @@ export async function releaseFunds(
   deps: GatewayDeps,
   orderNumber: string,
 ): Promise<MoveFundsResult> {
-  const funds = await fundsOf(deps.sql, orderNumber);
+  const funds = await queries.findFunds(deps.sql, orderNumber);
   return withMoneyLease(deps.sql, funds, async (lease) => {
     const moved = await queries.findMoved(deps.sql, orderNumber, 'release');
     if (moved) return moved;
@@ -90,26 +85,17 @@ export async function releaseFunds(
       throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
     }
     await recordRefundsOf(deps, funds, funds.gatewayPaymentId);
-    await assertNotBlocked(deps.sql, orderNumber);
+    const [reversal] = await queries.findBlockingReversals(deps.sql, orderNumber);
+    if (reversal) throw new ReleaseBlocked(reversal);
     const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
     if (transfer.fee !== null && !funds.hasTransferFee) {
-      await queries.writeLateFacts(deps.sql, funds, {
-        utr: null,
-        ofPayment: null,
-        ofTransfer: transfer.fee,
-      });
+      const facts = { utr: null, ofPayment: null, ofTransfer: transfer.fee };
+      await queries.writeLateFacts(deps.sql, funds, facts);
     }
     await queries.bookMovement(deps.sql, funds, 'release', transfer.transferId);
-    return MOVED;
+    return { outcome: 'moved' };
   });
-}
-
-async function assertNotBlocked(sql: Sql, orderNumber: string): Promise<void> {
-  const [reversal] = await queries.findBlockingReversals(sql, orderNumber);
-  if (!reversal) return;
-  const { kind, reversalId, state } = reversal;
-  throw new ReleaseBlocked(`Not released: the ${kind} ${reversalId} at the gateway is ${state}`);
 }
 
 /**
@@ -123,7 +109,7 @@ export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise
   const { sql } = deps;
   const lease = await queries.claimHold(sql, orderNumber);
   if (lease === null) return;
-  const funds = await fundsOf(sql, orderNumber);
+  const funds = await queries.findFunds(sql, orderNumber);
   try {
     const transfer = await transferWith(deps, funds, 'holdFunds', lease);
     // For a pending transfer, the next run asks for its state.
@@ -151,167 +137,6 @@ export async function lookAtHoldAgain(
 ): Promise<void> {
   const orderNumber = await queries.reopenHold(deps.sql, payment, hasFailed);
   if (orderNumber !== undefined) await holdFunds(deps, orderNumber);
-}
-
-/**
- * Refunds an order's payment, minus what was reversed at the gateway itself, unless an operator has settled the
- * order. Idempotent: callers retry it until it returns.
- *
- * @throws NotYet while the bank processes the refund or a chargeback is open, MoneyLeaseTaken, GatewayUnavailable,
- * GatewayRefused
- */
-export async function refundOrder(
-  deps: GatewayDeps,
-  orderNumber: string,
-  reason: string,
-): Promise<MoveFundsResult> {
-  const funds = await fundsOf(deps.sql, orderNumber);
-  return withMoneyLease(deps.sql, funds, async (lease) => {
-    const moved = await queries.findMoved(deps.sql, orderNumber, 'refund');
-    if (moved) return moved;
-    const amountPaise = await leftToRefund(deps.sql, funds);
-    if (amountPaise <= 0) return MOVED;
-    try {
-      const { mayBeTransferred } = funds;
-      await refundPayment(deps, { order: funds, lease, amountPaise, mayBeTransferred, reason });
-      return MOVED;
-    } catch (error) {
-      if (!(error instanceof GatewayRefused)) throw error;
-      // Part of it may have been refunded at the gateway without being recorded yet.
-      if (!(await recordRefundsOf(deps, funds, funds.gatewayPaymentId))) throw error;
-      throw new NotYet('Part of the payment was refunded at the gateway itself', { cause: error });
-    }
-  });
-}
-
-/**
- * The amount to refund, in paise.
- *
- * @throws NotYet while a refund made at the gateway itself or a chargeback is undecided
- */
-async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
-  const reversals = await queries.findBlockingReversals(sql, funds.orderNumber);
-  const undecided = reversals.find(({ state }) => state === 'pending' || state === 'open');
-  if (undecided) throw new NotYet(`The ${undecided.kind} ${undecided.reversalId} is undecided`);
-  const gone = reversals.filter(({ state }) => state === 'processed' || state === 'lost');
-  return gone.reduce((left, { amountPaise: paise }) => left - paise, funds.amountPaise);
-}
-
-/**
- * Refunds a capture that its order cannot take, once for each gateway payment. Refunds again if the service's refund
- * failed after it was made. Does nothing if there is nothing to refund.
- *
- * @returns the mails that it wrote, to be sent
- * @throws NotYet, MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
- */
-export async function refundSurplus(
-  deps: SurplusDeps,
-  payment: PaymentRef,
-): Promise<OutgoingOrderMail[]> {
-  await recordFailedRefund(deps, payment);
-  const surplus = await queries.claimSurplus(deps.sql, payment);
-  if (!surplus) await refundOrderAgain(deps, payment);
-  const mails = surplus?.processedAt === null ? await refundCapture(deps, surplus) : [];
-  await clearAlert(deps.sql, 'refund_failed', paymentSubject(payment), 'the refund was made again');
-  return mails;
-}
-
-/** Asks the gateway about a booked refund, and reverses the booking if the refund has failed. */
-async function recordFailedRefund(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
-  const booked = await queries.findBookedRefund(deps.sql, payment);
-  if (!booked) return;
-  const { gatewayPaymentId } = payment;
-  await withMoneyLease(deps.sql, payment, async () => {
-    const refunds = await deps.gateways.forOrder(booked).listRefunds(gatewayPaymentId);
-    const ours = refunds.filter(isOurs);
-    if (ours.length === 0 || ours.some(({ state }) => state !== 'failed')) return;
-    // The alert first: a process that dies between the two raises it again.
-    await raiseAlert(deps, {
-      kind: 'refund_failed',
-      subject: paymentSubject(payment),
-      message: 'A refund has failed at the gateway after it was made: it is made again',
-      fields: { ...payment, orderNumber: booked.orderNumber },
-    });
-    await queries.bookRefundFailed(deps.sql, payment);
-  });
-}
-
-/** Refunds the payment of an order whose refund has failed after it was booked. */
-async function refundOrderAgain(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
-  const order = await queries.findOrderToRefundAgain(deps.sql, payment);
-  if (!order) return;
-  await refundOrder(deps, order.orderNumber, order.reason);
-  await queries.finishRefundAgain(deps.sql, order.orderNumber);
-}
-
-async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<OutgoingOrderMail[]> {
-  const { gateway, gatewayPaymentId, reason, orderNumber } = surplus;
-  const subject = paymentSubject(surplus);
-  await raiseAlert(deps, {
-    kind: 'surplus_capture',
-    subject,
-    message: 'A capture that its order cannot take is refunded',
-    fields: { gateway, gatewayPaymentId, orderNumber, reason },
-  });
-  if (reason === 'wrong_amount') {
-    await raiseAlert(deps, {
-      kind: 'wrong_amount',
-      subject,
-      message: 'The amount of a capture differs from its order: the capture is refunded',
-      fields: { gateway, gatewayPaymentId, orderNumber },
-    });
-  }
-  const refundedPaise = await withMoneyLease(deps.sql, surplus, async (lease) => {
-    // An operator may have settled it before this process got the lease.
-    const current = await queries.claimSurplus(deps.sql, surplus);
-    if (!current || current.settledPaise !== null || current.leftPaise <= 0) return 0;
-    const { leftPaise: amountPaise } = current;
-    // Only an order's own payment is held.
-    const mayBeTransferred = false;
-    await refundPayment(deps, { order: surplus, lease, amountPaise, mayBeTransferred, reason });
-    return amountPaise;
-  });
-  const refund = { gatewayPaymentId, amountPaise: refundedPaise, reason };
-  const mails = refundedPaise > 0 ? await mailsOfSurplus(deps, orderNumber, refund) : [];
-  const written = await queries.finishSurplus(deps.sql, surplus, mails);
-  await clearAlert(
-    deps.sql,
-    ['surplus_capture', 'wrong_amount'],
-    subject,
-    'the capture was refunded',
-  );
-  return outgoingMails(mails, written);
-}
-
-/**
- * With an open chargeback the bank may take the money of the payment. If it were also refunded, the buyer would get
- * it twice.
- */
-async function assertNoOpenChargeback(sql: Sql, payment: PaymentRef): Promise<void> {
-  const chargeback = await queries.findOpenChargeback(sql, payment);
-  if (chargeback) throw new NotYet(`The chargeback ${chargeback.reversalId} is open`);
-}
-
-async function refundPayment(
-  { sql, gateways }: GatewayDeps,
-  refunded: Pick<RefundInput, 'amountPaise' | 'mayBeTransferred' | 'reason'> & {
-    order: OrderGateway;
-    lease: MoneyLease;
-  },
-): Promise<void> {
-  const { order, lease, ...amountAndReason } = refunded;
-  const { gatewayPaymentId } = lease;
-  const refund = await gateways.forOrder(order).refund({
-    ...amountAndReason,
-    gatewayPaymentId,
-    idempotencyKey: moneyKey(gatewayPaymentId, 'refund'),
-    beforeMoving: async () => {
-      await renewMoneyLease(sql, lease);
-      await assertNoOpenChargeback(sql, lease);
-    },
-  });
-  if (refund.state !== 'processed') throw new NotYet(`The refund is ${refund.state}`);
-  await queries.bookMovement(sql, lease, 'refund', refund.reversalId);
 }
 
 async function transferWith(
@@ -380,10 +205,4 @@ function sandboxAccount(funds: FundsRow) {
       postalCode: '560001',
     },
   };
-}
-
-async function fundsOf(sql: Sql, orderNumber: string): Promise<FundsRow> {
-  const funds = await queries.findFunds(sql, orderNumber);
-  if (!funds) throw new Error(`Order ${orderNumber} has no payment`);
-  return funds;
 }

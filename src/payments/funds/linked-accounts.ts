@@ -90,25 +90,17 @@ async function checkAgain(deps: GatewayDeps, account: queries.AccountToCheck): P
   const { state } = report;
   const receivesTransfers = await queries.recordAccountState(deps.sql, { ...account, ...report });
   if (receivesTransfers === undefined) return;
+  const kind = 'linked_account_unusable';
   const subject = gatewaySubject(gateway, linkedAccountId);
   if (receivesTransfers) {
-    await clearAlert(
-      deps.sql,
-      'linked_account_unusable',
-      subject,
-      'the account receives transfers',
-    );
+    await clearAlert(deps.sql, kind, subject, 'the account receives transfers');
   } else if (state !== 'waiting' || before || activeFrom !== null) {
     const message =
       activeFrom === null
         ? 'A merchant cannot take payments, because its linked account receives no transfers'
         : 'A merchant will not take payments, because the linked account that it changes to receives no transfers';
-    const fields = { merchantId, gateway, linkedAccountId, state };
-    await raiseAlert(deps, {
-      kind: 'linked_account_unusable',
-      subject,
-      message,
-      fields: { ...fields, ...(activeFrom && { activeFrom: activeFrom.toISOString() }) },
-    });
+    const waiting = activeFrom && { activeFrom: activeFrom.toISOString() };
+    const fields = { merchantId, gateway, linkedAccountId, state, ...waiting };
+    await raiseAlert(deps, { kind, subject, message, fields });
   }
 }

@@ -1,6 +1,6 @@
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
-import type { TransferPayout } from '../gateway/gateway.ts';
+import type { TransferPayout } from '../gateway/gateway-objects.ts';
 
 /** Records the payout that settled a released transfer. The first recorded payout is kept. */
 export async function writePayout(

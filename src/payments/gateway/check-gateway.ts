@@ -1,65 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import type { Checks, GatewayCheck, OnCheck } from './checks.ts';
+import { createChecks } from './checks.ts';
 import type { PaymentGateway } from './gateway.ts';
-import { GatewayRefused, GatewayUnavailable } from './gateway.ts';
-
-/** A requirement of the service on a gateway, and whether it is met. */
-export interface GatewayCheck {
-  what: string;
-  isOk: boolean;
-  /** What was found, or the gateway's reason. */
-  found: string;
-  /** What an operator does about it. Null if it is met. */
-  remedy: string | null;
-}
 
 export const AMOUNT_PAISE = 500;
 /** Longer than the shortest session of every gateway. */
 export const SESSION_MS = 16 * 60_000;
-
-/** The answer of the gateway is not what the service needs. The message says what was found. */
-export class CheckFailed extends Error {
-  override readonly name = 'CheckFailed';
-}
-
-const FAILURES = [GatewayRefused, GatewayUnavailable, CheckFailed];
-
-/** A question to the gateway, and how its answer is described. */
-interface Question<Found> {
-  what: string;
-  remedy: string;
-  ask: () => Promise<Found>;
-  textOf: (found: Found) => string;
-}
-
-export type OnCheck = (check: GatewayCheck) => void;
-
-export function createChecks(onCheck: OnCheck) {
-  const checks: GatewayCheck[] = [];
-  const add = (check: GatewayCheck) => {
-    checks.push(check);
-    onCheck(check);
-  };
-  const fail = (what: string, found: string, remedy: string) =>
-    add({ what, isOk: false, found, remedy });
-  return {
-    checks,
-    fail,
-    /** @returns undefined if the check has failed */
-    async ask<Found>(question: Question<Found>): Promise<Found | undefined> {
-      const { what, remedy, ask, textOf } = question;
-      try {
-        const found = await ask();
-        add({ what, isOk: true, found: textOf(found), remedy: null });
-        return found;
-      } catch (error) {
-        if (!FAILURES.some((kind) => error instanceof kind)) throw error;
-        fail(what, (error as Error).message, remedy);
-        return undefined;
-      }
-    },
-  };
-}
-export type Checks = ReturnType<typeof createChecks>;
 
 /**
  * Checks that a gateway has everything that the service needs, without moving money: it opens a payment session

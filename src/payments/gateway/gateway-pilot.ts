@@ -1,37 +1,35 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Checks, GatewayCheck, OnCheck } from './check-gateway.ts';
-import {
-  AMOUNT_PAISE,
-  CheckFailed,
-  checkGateway,
-  createChecks,
-  SESSION_MS,
-} from './check-gateway.ts';
+import { AMOUNT_PAISE, checkGateway, SESSION_MS } from './check-gateway.ts';
+import type { Checks, GatewayCheck, OnCheck, Question } from './checks.ts';
+import { CheckFailed, createChecks, repeated } from './checks.ts';
 import type {
   GatewayPayment,
   GatewayTransfer,
   OpenedSession,
-  PaymentGateway,
-  TransferInput,
   TransferredFunds,
-} from './gateway.ts';
-import { GatewayNotUnderstood, GatewayUnavailable, isCaptured, moneyKey } from './gateway.ts';
+} from './gateway-objects.ts';
+import { isCaptured } from './gateway-objects.ts';
+import type { PaymentGateway, TransferInput } from './gateway.ts';
+import { moneyKey } from './gateway.ts';
 
 /** The order number in the sessions of a pilot. No order has it. */
 export const PILOT_ORDER_NUMBER = 'GATEWAY-PILOT';
 
-export interface PilotOptions {
+/** The times of a pilot whose options name no others. */
+const TIMES = {
+  intervalMs: 2000,
+  /** How long the payment may take. It must be less than the session is open. */
+  paymentWithinMs: 15 * 60_000,
+  transferWithinMs: 5 * 60_000,
+  /** How long the pilot waits for the refund. A refund that is still pending then is not a failure. */
+  refundWithinMs: 60_000,
+};
+
+export interface PilotOptions extends Partial<typeof TIMES> {
   linkedAccountId: string;
   /** Receives the session that is to be paid. The pilot continues when it has returned. */
   onOpened: (session: OpenedSession) => void | Promise<void>;
   onCheck?: OnCheck;
-  intervalMs?: number;
-  /** How long the payment may take. It must be less than the session is open. */
-  paymentWithinMs?: number;
-  transferWithinMs?: number;
-  /** How long the pilot waits for the refund. A refund that is still pending then is not a failure. */
-  refundWithinMs?: number;
 }
 
 interface Pilot extends Required<PilotOptions> {
@@ -53,16 +51,7 @@ export async function runPilot(
   const checked = await checkGateway(gateway, linkedAccountId, onCheck);
   if (checked.some(({ isOk }) => !isOk)) return checked;
   const checks = createChecks(onCheck);
-  await followPayment({
-    intervalMs: 2000,
-    paymentWithinMs: 15 * 60_000,
-    transferWithinMs: 5 * 60_000,
-    refundWithinMs: 60_000,
-    ...options,
-    gateway,
-    checks,
-    onCheck,
-  });
+  await followPayment({ ...TIMES, ...options, gateway, checks, onCheck });
   return [...checked, ...checks.checks];
 }
 
@@ -80,8 +69,8 @@ async function followPayment(pilot: Pilot): Promise<void> {
     ...transferSteps(pilot, payment),
     ...refundSteps(pilot, payment),
   ];
-  for (const { what, remedy, ask } of steps) {
-    const found = await checks.ask({ what, remedy, ask, textOf: (text) => text });
+  for (const step of steps) {
+    const found = await checks.ask({ ...step, textOf: (text) => text });
     if (found === undefined) return;
   }
 }
@@ -137,11 +126,7 @@ const paymentOn = (
 });
 
 /** A step after the payment. It returns what was found. */
-interface Step {
-  what: string;
-  remedy: string;
-  ask: () => Promise<string>;
-}
+type Step = Omit<Question<string>, 'textOf'>;
 
 const refundBy = (gatewayPaymentId: string) =>
   `refund ${gatewayPaymentId} in the dashboard of the gateway`;
@@ -260,31 +245,4 @@ function refundSteps(pilot: Pilot, { gatewayPaymentId }: GatewayPayment): Step[]
       },
     },
   ];
-}
-
-/**
- * Repeats a question, even if the gateway was unavailable, until the answer is as wanted or the time is over.
- *
- * @returns the last answer
- * @throws GatewayUnavailable after the time; GatewayRefused and GatewayNotUnderstood immediately
- */
-async function repeated<Answer>(
-  ask: () => Promise<Answer>,
-  isWanted: (answer: Answer) => boolean,
-  withinMs: number,
-  intervalMs: number,
-): Promise<Answer> {
-  const endsAtMs = Date.now() + withinMs;
-  for (;;) {
-    const isLast = Date.now() >= endsAtMs;
-    try {
-      const answer = await ask();
-      if (isLast || isWanted(answer)) return answer;
-    } catch (error) {
-      const mayRepeat =
-        error instanceof GatewayUnavailable && !(error instanceof GatewayNotUnderstood);
-      if (isLast || !mayRepeat) throw error;
-    }
-    await sleep(intervalMs);
-  }
 }

@@ -1,10 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type {
-  CallbackHeaders,
-  CallbackResult,
-  GatewayEvent,
-  PaymentGateway,
-} from '../gateway/gateway.ts';
+import type { PaymentGateway } from '../gateway/gateway.ts';
+import type { CallbackHeaders, CallbackResult, GatewayEvent } from '../gateway/gateway-objects.ts';
 import { presentChargeback, presentPayment, presentRefund, presentSession } from './present.ts';
 import {
   disputePayloadSchema,

@@ -1,8 +1,5 @@
-import type {
-  GatewayLinkedAccount,
-  LinkedAccountInput,
-  PaymentGateway,
-} from '../gateway/gateway.ts';
+import type { LinkedAccountInput, PaymentGateway } from '../gateway/gateway.ts';
+import type { GatewayLinkedAccount } from '../gateway/gateway-objects.ts';
 import { GatewayRefused, NO_SUCH_ACCOUNT } from '../gateway/gateway.ts';
 import { gatewayError, valueOf } from './client.ts';
 import type { RazorpayClient } from './client.ts';

@@ -1,11 +1,11 @@
+import type { OpenSessionInput } from '../gateway/gateway.ts';
 import type {
   GatewayFee,
   GatewayPayment,
   GatewayReversal,
   GatewaySession,
   GatewayTransfer,
-  OpenSessionInput,
-} from '../gateway/gateway.ts';
+} from '../gateway/gateway-objects.ts';
 import type { Dispute, Payment, QrCode, Refund, Transfer } from './schemas.ts';
 import { keyedSchema } from './schemas.ts';
 

@@ -1,11 +1,8 @@
 import { z } from 'zod';
-import { GatewayRefused, isCaptured } from '../gateway/gateway.ts';
-import type {
-  GatewayPayment,
-  OpenSessionInput,
-  OpenedSession,
-  PaymentGateway,
-} from '../gateway/gateway.ts';
+import { GatewayRefused } from '../gateway/gateway.ts';
+import { isCaptured } from '../gateway/gateway-objects.ts';
+import type { OpenSessionInput, PaymentGateway } from '../gateway/gateway.ts';
+import type { GatewayPayment, OpenedSession } from '../gateway/gateway-objects.ts';
 import { gatewayError, valueOf } from './client.ts';
 import type { Answer, RazorpayClient } from './client.ts';
 import type { ListSource, MayLeaveOut } from './list-all.ts';

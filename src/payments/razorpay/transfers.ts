@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { GatewayRefused, INSUFFICIENT_BALANCE, TransferFailed } from '../gateway/gateway.ts';
-import type { PaymentGateway, TransferInput, TransferredFunds } from '../gateway/gateway.ts';
+import type { PaymentGateway, TransferInput } from '../gateway/gateway.ts';
+import type { TransferredFunds } from '../gateway/gateway-objects.ts';
 import { gatewayError, valueOf } from './client.ts';
 import type { Answer, RazorpayClient } from './client.ts';
 import type { MayLeaveOut } from './list-all.ts';

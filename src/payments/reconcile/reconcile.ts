@@ -113,6 +113,5 @@ function processUntil<Item extends { orderNumber: string }>(
   work: (item: Item) => Promise<void>,
 ): Promise<void> {
   const isOver = () => performance.now() > endsAtMs;
-  const options = { log, concurrency: CONCURRENT_CALLS, isOver };
-  return forEachOrder(items, ({ orderNumber }) => orderNumber, work, options);
+  return forEachOrder(items, work, { log, concurrency: CONCURRENT_CALLS, isOver });
 }

@@ -4,7 +4,7 @@ import { forEachOrder } from '../../for-each-order.ts';
 import { findOrderByNumber } from '../../orders/public.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
 import { recordPayment, recordSessionPayments } from '../captures/captures.ts';
-import type { GatewaySession } from '../gateway/gateway.ts';
+import type { GatewaySession } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
 import * as queries from '../queries.ts';
@@ -25,12 +25,8 @@ export async function recoverPayments(deps: CaptureDeps, sinceMs: number): Promi
   for (const { port, ...at } of deps.gateways.all) {
     const sessions = await port.listSessions(sinceMs);
     listed += sessions.length;
-    await forEachOrder(
-      sessions,
-      ({ orderNumber }) => orderNumber ?? '',
-      (session) => recoverSession(deps, at, session),
-      { log: deps.log, concurrency: CONCURRENT_SESSIONS },
-    );
+    const options = { log: deps.log, concurrency: CONCURRENT_SESSIONS };
+    await forEachOrder(sessions, (session) => recoverSession(deps, at, session), options);
   }
   return listed;
 }
@@ -76,10 +72,6 @@ export async function recoverCapture(
   const taken = { ...payment, orderNumber, status: 'captured', refundedPaise: 0 } as const;
   const report = { at, payment: taken, wasTaken: true, isCallerNotifying: true };
   await recordPayment(deps, report);
-  await clearAlert(
-    deps.sql,
-    'unfit_capture',
-    paymentSubject(ref),
-    'its order has taken the payment',
-  );
+  const subject = paymentSubject(ref);
+  await clearAlert(deps.sql, 'unfit_capture', subject, 'its order has taken the payment');
 }

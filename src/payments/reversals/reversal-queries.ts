@@ -3,7 +3,7 @@ import { detailsOf } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
-import type { GatewayReversal } from '../gateway/gateway.ts';
+import type { GatewayReversal } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 
 /** A refund or chargeback made at the gateway itself: a row of `gateway_reversals`. */

@@ -3,7 +3,7 @@ import { clearAlert, reportAlert } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
-import type { GatewayReversal } from '../gateway/gateway.ts';
+import type { GatewayReversal } from '../gateway/gateway-objects.ts';
 import { moneyKey } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
 import * as queries from '../queries.ts';
@@ -38,15 +38,9 @@ export async function recordReversal(
   // Also when it is known: the process that recorded it may have been killed before it did this.
   if (isOver) await clearUnlessBlocked(deps.sql, orderNumber);
   if (result.outcome !== 'recorded') return result.outcome;
-  if (alert) {
-    const about = { subject: orderNumber, fields: { orderNumber, ...fields } };
-    reportAlert(deps, { ...alert, ...about });
-  } else {
-    deps.log.info(
-      { orderNumber, ...fields },
-      'A reversal at the gateway ended without taking money',
-    );
-  }
+  const logged = { orderNumber, ...fields };
+  if (alert) reportAlert(deps, { ...alert, subject: orderNumber, fields: logged });
+  else deps.log.info(logged, 'A reversal at the gateway ended without taking money');
   return 'recorded';
 }
 

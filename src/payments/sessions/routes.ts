@@ -22,10 +22,7 @@ const sessionSchema = z
   })
   .meta({ id: 'PaymentSession' });
 
-const sessionRoute = {
-  base: 'merchant',
-  tags: ['Payment sessions'],
-} as const;
+const sessionRoute = { base: 'merchant', tags: ['Payment sessions'] } as const;
 
 interface SessionRouteDeps extends SessionDeps {
   gatewaySlots: LimiterByEnvironment;
@@ -75,27 +72,20 @@ function openSessionRoute(deps: SessionRouteDeps): Route {
   });
 }
 
-interface Opened {
-  session: SessionRow;
-  isNew: boolean;
-  replayed: boolean;
-}
-
 /** A repeat with the same key opens no session. It shows the first one in its present state. */
 async function openOnce(
   deps: SessionDeps,
   order: OrderRow,
   key: string | undefined,
-): Promise<Opened> {
+): Promise<{ session: SessionRow; isNew: boolean; replayed: boolean }> {
+  if (key === undefined) return { ...(await openSession(deps, order)), replayed: false };
   const { orderNumber } = order;
-  const earlier =
-    key === undefined ? undefined : await findSessionOfKey(deps.sql, orderNumber, key);
+  const earlier = await findSessionOfKey(deps.sql, orderNumber, key);
   if (earlier) {
     const session = await refreshSession(deps, orderNumber, earlier.sessionId);
     return { session: session ?? earlier, isNew: false, replayed: true };
   }
   const { session, isNew } = await openSession(deps, order);
-  if (key === undefined) return { session, isNew, replayed: false };
   const isFirst = await recordSessionOfKey(deps.sql, orderNumber, key, session.sessionId);
   if (isFirst) return { session, isNew, replayed: false };
   const first = await findSessionOfKey(deps.sql, orderNumber, key);

@@ -99,46 +99,34 @@ export async function endSession(
     WHERE o.open_session_id = e.session_id`;
 }
 
-/** Finds a session of an order by its own id. */
 export function findSession(sql: Sql, orderNumber: string, sessionId: string) {
   return findOne(sql, sql`s.order_number = ${orderNumber} AND s.session_id = ${sessionId}`);
 }
 
-/** Finds a session by its id at the gateway. */
 export function findSessionAtGateway(sql: Sql, at: OrderGateway, gatewaySessionId: string) {
-  const { gateway, environment } = at;
-  return findOne(
-    sql,
-    sql`s.gateway = ${gateway} AND s.gateway_session_id = ${gatewaySessionId}
-      AND s.environment = ${environment}`,
-  );
+  const condition = sql`s.gateway = ${at.gateway} AND s.gateway_session_id = ${gatewaySessionId}
+    AND s.environment = ${at.environment}`;
+  return findOne(sql, condition);
 }
 
 /** Finds the session that can still be paid, if there is one. */
 export function findOpenSession(sql: Sql, orderNumber: string) {
-  return findOne(
-    sql,
-    sql`s.session_id = (SELECT open_session_id FROM orders WHERE order_number = ${orderNumber})`,
-  );
+  const open = sql`(SELECT open_session_id FROM orders WHERE order_number = ${orderNumber})`;
+  return findOne(sql, sql`s.session_id = ${open}`);
 }
 
 /** Finds the newest session of an order that the gateway has opened. */
 export function findLatestSession(sql: Sql, orderNumber: string) {
-  return findOne(
-    sql,
-    sql`s.session_id = (SELECT max(session_id) FROM payment_sessions
-      WHERE order_number = ${orderNumber} AND gateway_session_id IS NOT NULL)`,
-  );
+  const latest = sql`(SELECT max(session_id) FROM payment_sessions
+    WHERE order_number = ${orderNumber} AND gateway_session_id IS NOT NULL)`;
+  return findOne(sql, sql`s.session_id = ${latest}`);
 }
 
 /** Finds the session that was returned to the request with this Idempotency-Key. */
 export function findSessionOfKey(sql: Sql, orderNumber: string, idempotencyKey: string) {
-  return findOne(
-    sql,
-    sql`s.session_id = (SELECT session_id FROM payment_session_keys
-      WHERE order_number = ${orderNumber}
-        AND idempotency_key IN (${idempotencyKey}, erased_key(${orderNumber}, ${idempotencyKey})))`,
-  );
+  const ofKey = sql`(SELECT session_id FROM payment_session_keys WHERE order_number = ${orderNumber}
+    AND idempotency_key IN (${idempotencyKey}, erased_key(${orderNumber}, ${idempotencyKey})))`;
+  return findOne(sql, sql`s.session_id = ${ofKey}`);
 }
 
 /** @param condition true for at most one session `s` */
@@ -222,11 +210,7 @@ export async function expectHelperPayment(
 }
 
 /** Finds the session that a sandbox command pays, and its capture, if that is recorded. */
-export async function findHelperSession(
-  sql: Sql,
-  orderNumber: string,
-  commandId: string,
-): Promise<{ gatewaySessionId: string; capture: PaymentRef | null } | undefined> {
+export async function findHelperSession(sql: Sql, orderNumber: string, commandId: string) {
   const [row] = await sql<{ gatewaySessionId: string; capture: PaymentRef | null }[]>`
     SELECT s.gateway_session_id, CASE WHEN p.session_id IS NOT NULL THEN jsonb_build_object(
       'gateway', p.gateway, 'gatewayPaymentId', p.gateway_payment_id) END AS capture

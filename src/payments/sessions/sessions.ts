@@ -9,8 +9,8 @@ import type { OrderRow } from '../../orders/public.ts';
 import { findOrderByNumber, findUnappliedState } from '../../orders/public.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
 import { recordPayment, recordSessionClosed } from '../captures/captures.ts';
-import type { PaymentGateway } from '../gateway/gateway.ts';
-import { GatewayRefused, GatewayUnavailable, isCaptured } from '../gateway/gateway.ts';
+import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
+import { isCaptured } from '../gateway/gateway-objects.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
 import type { SessionRow } from '../queries.ts';
 import * as queries from '../queries.ts';
@@ -85,7 +85,11 @@ async function openAtGateway(
       description: `Order ${orderNumber}`,
     });
     if (!(await queries.markSessionOpen(deps.sql, sessionId, opened))) {
-      await closeUnwanted(deps, gateway, opened.gatewaySessionId);
+      // The order was cancelled in the meantime. No buyer has the session, so a failure does no harm.
+      const { gatewaySessionId } = opened;
+      await gateway.closeSession(gatewaySessionId).catch((err: unknown) => {
+        deps.log.warn({ err, gatewaySessionId }, 'An unwanted payment session stays open');
+      });
       throw await cannotPay(deps.sql, orderNumber);
     }
     return await sessionOf(deps.sql, orderNumber, sessionId);
@@ -159,17 +163,6 @@ export async function refreshSession(
 /** True while a session can be paid. The service may close it at the gateway only later. */
 export function isOpen({ state, endedAt, isExpired }: SessionRow): boolean {
   return (state === 'OPEN' || state === 'OPENING') && endedAt === null && !isExpired;
-}
-
-/** Closes a session whose order was cancelled in the meantime. No buyer has it, so a failure does no harm. */
-async function closeUnwanted(
-  { log }: SessionDeps,
-  gateway: PaymentGateway,
-  gatewaySessionId: string,
-): Promise<void> {
-  await gateway.closeSession(gatewaySessionId).catch((err: unknown) => {
-    log.warn({ err, gatewaySessionId }, 'An unwanted payment session stays open');
-  });
 }
 
 async function sessionOf(sql: Sql, orderNumber: string, sessionId: string): Promise<SessionRow> {

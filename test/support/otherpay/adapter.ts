@@ -1,15 +1,14 @@
 import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { GatewayAdapter, GatewayOptions } from '../../../src/payments/gateway/adapter.ts';
+import type { PaymentGateway, TransferInput } from '../../../src/payments/gateway/gateway.ts';
 import type {
   CallbackHeaders,
   CallbackResult,
   GatewayPayment,
   GatewaySession,
   GatewayTransfer,
-  PaymentGateway,
-  TransferInput,
-} from '../../../src/payments/gateway/gateway.ts';
+} from '../../../src/payments/gateway/gateway-objects.ts';
 import { GatewayRefused, GatewayUnavailable } from '../../../src/payments/gateway/gateway.ts';
 import { text, webAddress } from '../../../src/settings.ts';
 import type { Charge, Intent, Payout, Refund } from './server.ts';

@@ -1,0 +1,165 @@
+import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
+import type { MoveFundsResult } from '../../contracts/activities.ts';
+import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Sql } from '../../db/client.ts';
+import type { OrderMailDeps, OutgoingOrderMail } from '../../orders/public.ts';
+import { mailsOfSurplus, outgoingMails } from '../../orders/public.ts';
+import type { RefundInput } from '../gateway/gateway.ts';
+import { GatewayRefused, moneyKey } from '../gateway/gateway.ts';
+import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
+import { paymentSubject } from '../gateway/gateways.ts';
+import type { FundsRow, SurplusRow } from '../queries.ts';
+import * as queries from '../queries.ts';
+import { isOurs, recordRefundsOf } from '../reversals/reversals.ts';
+import { NotYet } from './funds.ts';
+import type { MoneyLease } from './money-lease.ts';
+import { renewMoneyLease, withMoneyLease } from './money-lease.ts';
+
+export interface SurplusDeps extends GatewayDeps {
+  orderMails?: OrderMailDeps | undefined;
+}
+
+/**
+ * Refunds an order's payment, minus what was reversed at the gateway itself, unless an operator has settled the
+ * order. Idempotent: callers retry it until it returns.
+ *
+ * @throws NotYet while the bank processes the refund or a chargeback is open, MoneyLeaseTaken, GatewayUnavailable,
+ * GatewayRefused
+ */
+export async function refundOrder(
+  deps: GatewayDeps,
+  orderNumber: string,
+  reason: string,
+): Promise<MoveFundsResult> {
+  const funds = await queries.findFunds(deps.sql, orderNumber);
+  return withMoneyLease(deps.sql, funds, async (lease) => {
+    const moved = await queries.findMoved(deps.sql, orderNumber, 'refund');
+    if (moved) return moved;
+    const amountPaise = await leftToRefund(deps.sql, funds);
+    if (amountPaise <= 0) return { outcome: 'moved' };
+    try {
+      const { mayBeTransferred } = funds;
+      await refundPayment(deps, funds, lease, { amountPaise, mayBeTransferred, reason });
+      return { outcome: 'moved' };
+    } catch (error) {
+      if (!(error instanceof GatewayRefused)) throw error;
+      // Part of it may have been refunded at the gateway without being recorded yet.
+      if (!(await recordRefundsOf(deps, funds, funds.gatewayPaymentId))) throw error;
+      throw new NotYet('Part of the payment was refunded at the gateway itself', { cause: error });
+    }
+  });
+}
+
+/**
+ * The amount to refund, in paise.
+ *
+ * @throws NotYet while a refund made at the gateway itself or a chargeback is undecided
+ */
+async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
+  const reversals = await queries.findBlockingReversals(sql, funds.orderNumber);
+  const undecided = reversals.find(({ state }) => state === 'pending' || state === 'open');
+  if (undecided) throw new NotYet(`The ${undecided.kind} ${undecided.reversalId} is undecided`);
+  const gone = reversals.filter(({ state }) => state === 'processed' || state === 'lost');
+  return gone.reduce((left, { amountPaise: paise }) => left - paise, funds.amountPaise);
+}
+
+/**
+ * Refunds a capture that its order cannot take, once for each gateway payment. Refunds again if the service's refund
+ * failed after it was made. Does nothing if there is nothing to refund.
+ *
+ * @returns the mails that it wrote, to be sent
+ * @throws NotYet, MoneyLeaseTaken, GatewayUnavailable, GatewayRefused
+ */
+export async function refundSurplus(
+  deps: SurplusDeps,
+  payment: PaymentRef,
+): Promise<OutgoingOrderMail[]> {
+  await recordFailedRefund(deps, payment);
+  const surplus = await queries.claimSurplus(deps.sql, payment);
+  if (!surplus) await refundOrderAgain(deps, payment);
+  const mails = surplus?.processedAt === null ? await refundCapture(deps, surplus) : [];
+  await clearAlert(deps.sql, 'refund_failed', paymentSubject(payment), 'the refund was made again');
+  return mails;
+}
+
+/** Asks the gateway about a booked refund, and reverses the booking if the refund has failed. */
+async function recordFailedRefund(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
+  const booked = await queries.findBookedRefund(deps.sql, payment);
+  if (!booked) return;
+  await withMoneyLease(deps.sql, payment, async () => {
+    const gateway = deps.gateways.forOrder(booked);
+    const refunds = await gateway.listRefunds(payment.gatewayPaymentId);
+    const ours = refunds.filter(isOurs);
+    if (ours.length === 0 || ours.some(({ state }) => state !== 'failed')) return;
+    // The alert first: a process that dies between the two raises it again.
+    await raiseAlert(deps, {
+      kind: 'refund_failed',
+      subject: paymentSubject(payment),
+      message: 'A refund has failed at the gateway after it was made: it is made again',
+      fields: { ...payment, orderNumber: booked.orderNumber },
+    });
+    await queries.bookRefundFailed(deps.sql, payment);
+  });
+}
+
+/** Refunds the payment of an order whose refund has failed after it was booked. */
+async function refundOrderAgain(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
+  const order = await queries.findOrderToRefundAgain(deps.sql, payment);
+  if (!order) return;
+  await refundOrder(deps, order.orderNumber, order.reason);
+  await queries.finishRefundAgain(deps.sql, order.orderNumber);
+}
+
+async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<OutgoingOrderMail[]> {
+  const { gateway, gatewayPaymentId, reason, orderNumber } = surplus;
+  const subject = paymentSubject(surplus);
+  const fields = { gateway, gatewayPaymentId, orderNumber };
+  await raiseAlert(deps, {
+    kind: 'surplus_capture',
+    subject,
+    message: 'A capture that its order cannot take is refunded',
+    fields: { ...fields, reason },
+  });
+  if (reason === 'wrong_amount') {
+    const message = 'The amount of a capture differs from its order: the capture is refunded';
+    await raiseAlert(deps, { kind: 'wrong_amount', subject, message, fields });
+  }
+  const refundedPaise = await withMoneyLease(deps.sql, surplus, async (lease) => {
+    // An operator may have settled it before this process got the lease.
+    const current = await queries.claimSurplus(deps.sql, surplus);
+    if (!current || current.settledPaise !== null || current.leftPaise <= 0) return 0;
+    const { leftPaise: amountPaise } = current;
+    // Only an order's own payment is held.
+    const mayBeTransferred = false;
+    await refundPayment(deps, surplus, lease, { amountPaise, mayBeTransferred, reason });
+    return amountPaise;
+  });
+  const refund = { gatewayPaymentId, amountPaise: refundedPaise, reason };
+  const mails = refundedPaise > 0 ? await mailsOfSurplus(deps, orderNumber, refund) : [];
+  const written = await queries.finishSurplus(deps.sql, surplus, mails);
+  const kinds = ['surplus_capture', 'wrong_amount'] as const;
+  await clearAlert(deps.sql, kinds, subject, 'the capture was refunded');
+  return outgoingMails(mails, written);
+}
+
+async function refundPayment(
+  { sql, gateways }: GatewayDeps,
+  order: OrderGateway,
+  lease: MoneyLease,
+  refunded: Pick<RefundInput, 'amountPaise' | 'mayBeTransferred' | 'reason'>,
+): Promise<void> {
+  const { gatewayPaymentId } = lease;
+  const refund = await gateways.forOrder(order).refund({
+    ...refunded,
+    gatewayPaymentId,
+    idempotencyKey: moneyKey(gatewayPaymentId, 'refund'),
+    async beforeMoving() {
+      await renewMoneyLease(sql, lease);
+      // While a chargeback is open, the bank may take the money: with a refund, the buyer would get it twice.
+      const chargeback = await queries.findOpenChargeback(sql, lease);
+      if (chargeback) throw new NotYet(`The chargeback ${chargeback.reversalId} is open`);
+    },
+  });
+  if (refund.state !== 'processed') throw new NotYet(`The refund is ${refund.state}`);
+  await queries.bookMovement(sql, lease, 'refund', refund.reversalId);
+}
