@@ -105,7 +105,7 @@ const INVARIANTS: readonly string[] = [
     FROM order_steps s JOIN order_commands c USING (order_number)
     WHERE s.kind = 'REFUND_STARTED'
       AND s.step->'pendingOperation'->>'reason' = 'dispute_not_resolved_in_time'
-      AND c.state = 'WAITING' AND c.name IN ('resolve', 'accept')
+      AND c.state = 'WAITING' AND c.name IN ('resolve', 'accept', 'decide')
       AND c.received_at < to_timestamp((s.step->'deadline'->>'atMs')::double precision / 1000)
       AND c.received_at >= (SELECT max(r.at) FROM order_steps r
         WHERE r.order_number = s.order_number AND r.kind = 'DISPUTE_RAISED' AND r.step_number < s.step_number)
