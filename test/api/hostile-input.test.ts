@@ -137,6 +137,7 @@ describe('hostile queries and paths', () => {
     'page[]=1',
     'page[__proto__]=1',
     'page=1&page=2',
+    'page=%&x=%ff&x=%00',
     'page=9999999999999999999999',
     'size=%F0%9F%98%80',
     'merchantOrderId=%00',
@@ -166,6 +167,7 @@ describe('hostile queries and paths', () => {
     ['a'.repeat(5_000), 'a'.repeat(5_000)],
     ['%zz', '%zz'],
     ['%ED%A0%80', '%ED%A0%80'],
+    ['%c3%28', '%c3%28'],
     ['%', '%'],
   ] as const)('an order number of %s is unknown', async ([id, shown], { service, merchant }) => {
     for (const path of ['', '/timeline', '/payment-sessions/ps_1']) {
