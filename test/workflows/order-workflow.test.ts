@@ -10,7 +10,7 @@ import { MESSAGES, rowsWithout } from './messages.ts';
 
 const test = serviceTest({ time: 'skipping', callbacks: false });
 
-describe('the exact message of each refusal, which leaves no history event', () => {
+describe('the exact message of each refusal, which leaves the order as it was', () => {
   const COMPLETED_FIRST = [...new Set<OrderStatus>(['COMPLETED', ...ORDER_STATUSES])];
 
   test.for(COMPLETED_FIRST)('in %s', async (status, { service }) => {
