@@ -102,13 +102,7 @@ async function startPages(url: string, sql: Sql) {
 
 /** Creates a user of the merchant and an operator. @returns a Cookie header for each */
 async function openSessions(sql: Sql, merchantId: string) {
-  const deps = {
-    sql,
-    actor: { name: 'bench', address: null },
-    dataBox: createSecretBox(SECRET_KEYS),
-    publicBaseUrl: 'http://127.0.0.1',
-    nowMs: Date.now,
-  };
+  const deps = { sql, dataBox: createSecretBox(SECRET_KEYS) };
   const cookieOf = async ({ email }: { email: string }) => {
     const user = await findUserByEmail(sql, email);
     if (!user) throw new Error(`There is no user ${email}`);

@@ -4,7 +4,7 @@ import type { Environment } from '../../src/domain/index.ts';
 import type { AcknowledgedCommand, Memory } from '../load/memory.ts';
 import { checkEverything } from '../load/oracle/check-everything.ts';
 import { askSimulator, simulatorAccessOf } from '../load/simulator.ts';
-import { receivedMails } from '../mailbox/received.ts';
+import { receivedMails } from '../mailbox/store.ts';
 import { onDatabase, withConnection } from '../postgres/databases.ts';
 import { copyDatabases, restoreDatabases } from './copies.ts';
 import { namesOf, stopMembers, type Run } from './run.ts';

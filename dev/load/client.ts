@@ -106,7 +106,7 @@ export interface MerchantClient {
    * without an answer may have been carried out.
    *
    * @param onAnswer receives each answer
-   * @throws Error without such an answer, after five minutes
+   * @throws Error without such an answer, after ten minutes
    */
   untilAnswered<Data = OrderData>(
     request: MerchantRequest,

@@ -1,4 +1,4 @@
-import { newTotpSecret, sealTotpSecret } from '../../src/accounts/two-factor/second-factor.ts';
+import { newTotpSecret } from '../../src/accounts/two-factor/second-factor.ts';
 import { DomainError } from '../../src/domain/index.ts';
 import { runAdmin } from '../../src/main/admin/run.ts';
 import type { AdminService } from '../../src/main/admin/service.ts';
@@ -9,6 +9,7 @@ import type { ProposalDeps, Proposer } from '../../src/proposals/context.ts';
 import type { Proposed } from '../../src/proposals/proposals.ts';
 import { approveProposal, propose, withdrawProposal } from '../../src/proposals/proposals.ts';
 import { listOpenProposals } from '../../src/proposals/queries.ts';
+import { writeUser } from '../start/demo-users.ts';
 import { untilDone } from './simulator.ts';
 
 /** The settings of a service, by which its operators act. */
@@ -139,11 +140,9 @@ export async function operator(
 ): Promise<Proposer> {
   const userId = `usr_${name}_of_the_run`;
   const email = `${name.toLowerCase()}@operators.example`;
-  const sealed = sealTotpSecret({ dataBox: service.dataBox() }, userId, TOTP_SECRET);
-  await service.sql`
-    INSERT INTO users (user_id, email, operator_role, password_hash, totp_secret_sealed, totp_confirmed_at)
-    VALUES (${userId}, ${email}, 'admin', ${passwordHash}, ${sealed}, service_now())
-    ON CONFLICT DO NOTHING`;
+  const { sql } = service;
+  const user = { userId, email, role: 'admin', passwordHash, totpSecret: TOTP_SECRET } as const;
+  await writeUser({ sql, dataBox: service.dataBox() }, user, sql`DO NOTHING`);
   const actor = { name: `operator:${email}`, address: null };
   return { user: { userId, email }, role: 'admin', actor };
 }

@@ -45,10 +45,11 @@ export async function askSimulator<Answer>(
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
   path: string,
   body: object = {},
+  timeoutMs = ANSWER_TIMEOUT_MS,
 ): Promise<Answer> {
   const response = await fetch(new URL(path, baseUrl), {
     method,
-    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+    signal: AbortSignal.timeout(timeoutMs),
     headers: {
       authorization: `Basic ${btoa(`${keyId}:${keySecret}`)}`,
       'content-type': 'application/json',

@@ -62,13 +62,11 @@ async function findDemoMerchant(deps: KeyDeps, dataDir: string): Promise<DemoMer
 
 /** The users of the demo merchant and of two operators, who can log in to the dashboard. */
 async function ensureDemoUsers(
-  { sql, actor, dataBox }: DemoMerchantDeps,
-  config: DevConfig,
+  deps: DemoMerchantDeps,
+  dataDir: string,
   merchantId: string,
 ): Promise<DemoUsers> {
-  const { dataDir, publicBaseUrl } = config;
-  const deps = { sql, actor, dataBox, publicBaseUrl, nowMs: Date.now };
-  const merchant = await requireMerchant(sql, merchantId);
+  const merchant = await requireMerchant(deps.sql, merchantId);
   const known = keptUsers.read(dataDir);
   const [first, second] = OPERATOR_EMAILS;
   return {
@@ -97,5 +95,5 @@ export async function ensureDemoMerchant(sql: Sql, config: DevConfig): Promise<v
   const deps = demoMerchantDeps(sql, config);
   const merchant = (await findDemoMerchant(deps, config.dataDir)) ?? (await registerMerchant(deps));
   keptMerchant.write(config.dataDir, merchant);
-  keptUsers.write(config.dataDir, await ensureDemoUsers(deps, config, merchant.merchantId));
+  keptUsers.write(config.dataDir, await ensureDemoUsers(deps, config.dataDir, merchant.merchantId));
 }

@@ -25,11 +25,6 @@ async function merchantWithRefusals(service: TestService, cli: AdminCli, count: 
   return { ...merchant, list };
 }
 
-const failAll = (service: TestService, merchantId: string) => service.sql`
-  UPDATE webhook_deliveries SET state = 'FAILED', settled_at = clock_timestamp(),
-    next_attempt_at = NULL
-  WHERE merchant_id = ${merchantId}`;
-
 test('the list has every delivery with its attempts and the time of the next one', async ({
   service,
   cli,
@@ -140,22 +135,6 @@ test('a retry prints its result, exits with 1 if it is refused, and is listed as
   );
 });
 
-test('all deliveries that failed since a time are retried', async ({ service, cli }) => {
-  const { list, receiver, merchantId } = await merchantWithRefusals(service, cli, 3);
-  const before = new Date().toISOString();
-  await failAll(service, merchantId);
-  receiver.answerWith(() => 200);
-  const retry = ['delivery', 'retry-failed', '--merchant', merchantId, '--since'];
-  const later = new Date(Date.now() + 60_000).toISOString();
-  expect(await cli.json(...retry, later)).toMatchObject({ delivered: 0, deliveries: [] });
-  const { stdout } = await cli.run(...retry, before);
-  expect(stdout).toContain('3 retried: 3 delivered, 0 refused.');
-  expect((await list()).map(({ state }) => state)).toEqual(['DELIVERED', 'DELIVERED', 'DELIVERED']);
-  expect(await cli.misuse(...retry, 'yesterday')).toContain(
-    '--since must be a time like 2026-11-20T08:00:00Z',
-  );
-});
-
 test('all deliveries that failed since a time are retried while they are PENDING, too', async ({
   service,
   cli,
@@ -172,9 +151,13 @@ test('all deliveries that failed since a time are retried while they are PENDING
   receiver.answerWith(() => 503);
   expect(await cli.jsonOfFailure(...retry, start)).toMatchObject({ delivered: 0, refused: 2 });
   receiver.answerWith(() => 200);
-  expect(await cli.json(...retry, start)).toMatchObject({ delivered: 2, refused: 0 });
+  const { stdout } = await cli.run(...retry, start);
+  expect(stdout).toContain('2 retried: 2 delivered, 0 refused.');
   const deliveries = await list();
   expect(deliveries.map(({ state }) => state)).toEqual(['DELIVERED', 'DELIVERED', 'DELIVERED']);
   // Deliveries that the receiver accepted immediately are not among them.
   expect(deliveries[0]?.attempts).toHaveLength(1);
+  expect(await cli.misuse(...retry, 'yesterday')).toContain(
+    '--since must be a time like 2026-11-20T08:00:00Z',
+  );
 });

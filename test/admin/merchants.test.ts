@@ -214,14 +214,6 @@ describe('keys', () => {
     expect(JSON.stringify([listed, audit])).not.toContain(apiSecret);
     expect(audit.at(-1)).toMatchObject({ action: 'key.create', subject: apiKey });
   });
-
-  test('of a suspended merchant get 403 until it is active again', async ({ service, cli }) => {
-    const { merchantId, keys } = await aMerchantWithKeys(service, cli);
-    await cli.json('merchant', 'suspend', '--merchant', merchantId);
-    expect(await statusWith(service, keys)).toBe(403);
-    await cli.alone.json('merchant', 'activate', '--merchant', merchantId);
-    expect(await statusWith(service, keys)).toBe(200);
-  });
 });
 
 describe('origins', () => {

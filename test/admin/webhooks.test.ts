@@ -87,8 +87,9 @@ describe('the webhook URL', () => {
     const shown = await findEndpoint(service.sql, merchantId, 'sandbox');
     expect(shown).toMatchObject({ url: `${receiver.url}/2`, hasSecret: true });
     expect(JSON.stringify(shown)).not.toContain('whsec_');
-    const production = ['--environment', 'production', '--url', 'https://example.com/hooks'];
-    const other = await set(cli, merchantId, ...production);
+    const unknown = ['--environment', 'production', '--url', 'https://no-such-host.invalid/hooks'];
+    const other = await set(cli, merchantId, ...unknown);
+    expect(other.warning).toContain('cannot be resolved now');
     expect(other.secret).toMatch(/^whsec_/);
     expect(other.secret).not.toBe(first.secret);
     expect(await actionsOf(service, merchantId)).toEqual([
@@ -96,16 +97,6 @@ describe('the webhook URL', () => {
       'webhook.set',
       'webhook.set',
     ]);
-  });
-
-  test.for([
-    ['production', 'http://example.com/', 'must use https in production'],
-    ['sandbox', 'http://10.0.0.1/', 'must not point to the address 10.0.0.1'],
-    ['sandbox', 'http://metadata.google.internal/', 'must not point to a local or internal'],
-    ['sandbox', 'https://example.com:7233/', 'must not use port 7233'],
-  ] as const)('in %s, %s is refused: it %s', async ([environment, url, reason], { cli }) => {
-    const args = ['--merchant', 'mer_x', '--environment', environment, '--url', url];
-    expect(await cli.refusal('webhook', 'set', ...args)).toContain(`The webhook URL ${reason}`);
   });
 
   test.for(['PORT', 'DATABASE_URL', 'TEMPORAL_ADDRESS'] as const)(
@@ -117,14 +108,6 @@ describe('the webhook URL', () => {
       expect(line).toBe(`The webhook URL must not use port ${port}`);
     },
   );
-
-  test('whose name does not resolve is saved with a warning', async ({ service, cli }) => {
-    const { merchantId } = await aMerchant(service);
-    const url = 'https://no-such-host.invalid/hooks';
-    const saved = await set(cli, merchantId, '--url', url);
-    expect(saved.warning).toContain('cannot be resolved now');
-    expect(await findEndpoint(service.sql, merchantId, 'sandbox')).toMatchObject({ url });
-  });
 
   test('of an unknown merchant is refused', async ({ service, cli }) => {
     const { receiver } = await aMerchant(service);
@@ -157,8 +140,15 @@ describe('the webhook URL', () => {
 });
 
 describe('the webhook secret', () => {
-  test('is rotated: the next webhook is signed with the new one only', async ({ service, cli }) => {
-    const { merchantId, receiver, secret } = await aMerchantWithUrl(service, cli);
+  test('is rotated once there is a URL: the next webhook is signed with the new one only', async ({
+    service,
+    cli,
+  }) => {
+    const { merchantId, receiver } = await aMerchant(service);
+    await expect(rotate(service, merchantId)).rejects.toThrow(
+      'No webhook URL is configured in sandbox',
+    );
+    const { secret } = await set(cli, merchantId, '--url', receiver.url);
     const after = await rotate(service, merchantId);
     expect(after.secret).toMatch(/^whsec_/);
     await sendTest(service, merchantId);
@@ -166,13 +156,6 @@ describe('the webhook secret', () => {
     expect(sent.headers['x-service-signature']).toBe(signatureWith(after.secret, sent));
     expect(sent.headers['x-service-signature']).not.toBe(signatureWith(secret, sent));
     expect(await actionsOf(service, merchantId)).toContain('webhook.rotate_secret');
-  });
-
-  test('cannot be rotated before a URL was saved', async ({ service }) => {
-    const { merchantId } = await aMerchant(service);
-    await expect(rotate(service, merchantId)).rejects.toThrow(
-      'No webhook URL is configured in sandbox',
-    );
   });
 
   test('is nowhere in the database in plain text', async ({ service, cli }) => {
@@ -187,7 +170,7 @@ describe('the webhook secret', () => {
 });
 
 describe('the test event', () => {
-  test('has the shape of every webhook, an order that does not exist, and a separate type', async ({
+  test('has the shape of every webhook, an order that does not exist, and a separate type, and is no delivery', async ({
     service,
     cli,
   }) => {
@@ -207,17 +190,6 @@ describe('the test event', () => {
       environment: 'sandbox',
     });
     expect(orderSchema.safeParse(body.data).error).toBeUndefined();
-  });
-
-  test('that is refused says why, and is no delivery', async ({ service, cli }) => {
-    const { merchantId, receiver } = await aMerchantWithUrl(service, cli);
-    receiver.answerWith(() => 500);
-    expect(await sendTest(service, merchantId)).toMatchObject({
-      delivered: false,
-      statusCode: 500,
-      error: 'answered 500',
-    });
-    expect(receiver.received).toHaveLength(1);
     expect(await cli.json('delivery', 'list', '--merchant', merchantId)).toEqual([]);
   });
 });

@@ -8,18 +8,11 @@ import { expect } from 'vitest';
 import { READS_AT_ONCE } from '../../src/http/limits/turns.ts';
 import { anOrder } from '../support/api-client.ts';
 import { startApiProcess } from '../support/api-process.ts';
-import { drip } from '../support/drip.ts';
-import { stoppedAtEnd } from '../support/fixtures.ts';
 import { linesIn } from '../support/log-lines.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
-import { expectSuccess } from './expectations.ts';
 
-const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: false } }).extend(
-  'api',
-  { scope: 'file' },
-  ({ service }, { onCleanup }) => stoppedAtEnd(startApiProcess(service), onCleanup),
-);
+const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: false } });
 
 const ORDERS = '/sandbox/api/merchant/v1/orders';
 /** As many as an API works on for one merchant: more would wait for their turn, and get a 429 on a busy machine. */
@@ -34,33 +27,6 @@ const headOf = (line: string, headers: Record<string, string>) =>
   [line, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), '', ''].join(
     '\r\n',
   );
-
-test('500 sockets that send headers or bodies very slowly are closed while a normal client is served', async ({
-  merchant,
-  api,
-}) => {
-  const headers = { Host: 'a', ...credentials(merchant) };
-  const body = { ...headers, 'Content-Type': 'application/json', 'Content-Length': '20000' };
-  const starts = [
-    `GET ${ORDERS} HTTP/1.1\r\nHost: a\r\nX-Drip: `,
-    `${headOf(`POST ${ORDERS} HTTP/1.1`, body)}{`,
-    // One sends nothing, the other a single byte.
-    '',
-    'G',
-  ];
-  const dripping = await Promise.all(
-    Array.from({ length: 500 }, (_, index) => drip(api.port, starts[index % starts.length] ?? '')),
-  );
-  let closed = 0;
-  for (const { answer } of dripping) void answer.then(() => (closed += 1));
-  const client = api.as(merchant.keys);
-  let servedMeanwhile = 0;
-  while (closed < dripping.length) {
-    expectSuccess(await client.get('/orders'), 200);
-    if (closed < dripping.length) servedMeanwhile += 1;
-  }
-  expect(servedMeanwhile).toBeGreaterThan(0);
-});
 
 /**
  * A client with one keep-alive connection, which it uses until a response closes it. On a busy machine the

@@ -76,56 +76,22 @@ describe('hostile bodies never cause a server error', () => {
   });
 });
 
-describe('the form of a body', () => {
-  const body = JSON.stringify(anOrder());
-  const post = (
-    service: TestService,
-    merchant: Merchant,
-    headers: Record<string, string>,
-    text: string | Buffer = body,
-  ) => send(service, merchant, { method: 'POST', path: '/orders', body: text, headers });
-
-  test('32 KiB are accepted; a byte more is 413, on every operation', async ({
-    service,
-    merchant,
-    orderNumber,
-  }) => {
-    const room = 32 * 1024 - JSON.stringify(anOrder({ x: '' })).length;
-    const ofSize = (extra: number) => JSON.stringify(anOrder({ x: 'x'.repeat(room + extra) }));
-    expectSuccess(await post(service, merchant, {}, ofSize(0)), 201);
-    expectRefusal(
-      await post(service, merchant, {}, ofSize(1)),
-      413,
-      'Request body is larger than 32 KiB',
-    );
-    for (const [path] of POSTS) {
-      const request = { method: 'POST', path: path.replace('{id}', orderNumber), body: ofSize(1) };
-      expectRefusal(
-        await send(service, merchant, request),
-        413,
-        'Request body is larger than 32 KiB',
-      );
-    }
-  });
-
-  test.for(POSTS)(
-    'POST %s: 40 KiB of unannounced length are 413, malformed JSON is 400',
-    async ([path], { service, merchant, orderNumber }) => {
-      const request = { method: 'POST', path: path.replace('{id}', orderNumber) };
-      const headers = { 'Transfer-Encoding': 'chunked' };
-      const tooLarge = await send(service, merchant, {
-        ...request,
-        headers,
-        body: ' '.repeat(40 * 1024),
-      });
-      expectRefusal(tooLarge, 413, 'Request body is larger than 32 KiB');
-      expectRefusal(
-        await send(service, merchant, { ...request, body: '{' }),
-        400,
-        'Malformed JSON',
-      );
-    },
-  );
+test('a body of 32 KiB is accepted; a byte more is 413, on every operation', async ({
+  service,
+  merchant,
+  orderNumber,
+}) => {
+  const room = 32 * 1024 - JSON.stringify(anOrder({ x: '' })).length;
+  const post = (path: string, extra: number) =>
+    send(service, merchant, {
+      method: 'POST',
+      path: path.replace('{id}', orderNumber),
+      body: JSON.stringify(anOrder({ x: 'x'.repeat(room + extra) })),
+    });
+  expectSuccess(await post('/orders', 0), 201);
+  for (const [path] of POSTS) {
+    expectRefusal(await post(path, 1), 413, 'Request body is larger than 32 KiB');
+  }
 });
 
 describe('hostile queries and paths', () => {
@@ -137,6 +103,7 @@ describe('hostile queries and paths', () => {
     'page[]=1',
     'page[__proto__]=1',
     'page=1&page=2',
+    'page=%&x=%ff&x=%00',
     'page=9999999999999999999999',
     'size=%F0%9F%98%80',
     'merchantOrderId=%00',
@@ -166,6 +133,7 @@ describe('hostile queries and paths', () => {
     ['a'.repeat(5_000), 'a'.repeat(5_000)],
     ['%zz', '%zz'],
     ['%ED%A0%80', '%ED%A0%80'],
+    ['%c3%28', '%c3%28'],
     ['%', '%'],
   ] as const)('an order number of %s is unknown', async ([id, shown], { service, merchant }) => {
     for (const path of ['', '/timeline', '/payment-sessions/ps_1']) {

@@ -102,13 +102,10 @@ export const sandboxOnly = defineRoute({
 }).handledBy(async () => ({ status: 200, body: success('Paid', null) }));
 
 /** A merchant's credentials that the example application accepts, in the sandbox only. */
-const authenticate: AppOptions['authenticate'] = async (credentials) => {
-  const { environment, apiKey, apiSecret, origin } = credentials;
+const authenticate: AppOptions['authenticate'] = async ({ environment, apiSecret }) => {
   if (environment !== 'sandbox' || apiSecret !== CREDENTIALS['X-API-Secret']) {
     throw errorOf('UNAUTHORIZED');
   }
-  if (apiKey === 'mk_test_suspended') throw errorOf('MERCHANT_NOT_APPROVED');
-  if (origin === 'https://evil.example') throw errorOf('ORIGIN_NOT_ALLOWED');
   return { id: 'M1', name: 'Merchant', apiKey: 'mk_test_1', isReady: true };
 };
 

@@ -50,6 +50,7 @@ describe('the webhook URL', () => {
 
   test.for([
     ['sandbox', 'http://10.0.0.1/hook', 'must not point to the address 10.0.0.1'],
+    ['sandbox', 'http://db.internal/', 'must not point to a local or internal host name'],
     ['production', 'http://shop.example/hook', 'must use https in production'],
     ['production', 'no URL', 'The webhook URL'],
   ] as const)(

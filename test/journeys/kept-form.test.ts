@@ -1,6 +1,4 @@
 import { expect } from 'vitest';
-import { SESSION_COOKIE } from '../../src/accounts/public.ts';
-import { hashOfToken } from '../../src/accounts/tokens.ts';
 import type { TestService } from '../support/service.ts';
 import type { TestUser } from '../support/users.ts';
 import { merchantUser, PASSWORD, signIn } from '../support/users.ts';
@@ -68,46 +66,23 @@ test.for(VARIANTS)(
   },
 );
 
-/** How a session ends while its user types. */
-const ENDS = {
-  'the user has logged out in another tab': async (person: Person) => {
-    const { page, context } = person;
-    const other = await context.newPage();
-    await other.goto(PAGE);
-    await other.request.post('/dashboard/logout', { headers: { 'Sec-Fetch-Site': 'same-origin' } });
-    await other.close();
-    await page.bringToFront();
-  },
-  'the session was not used for too long': async (
-    _person: Person,
-    { sql }: TestService,
-    { cookie }: TestUser,
-  ) => {
-    await sql`
-      UPDATE dashboard_sessions SET last_seen_at = last_seen_at - interval '20 days'
-      WHERE token_hash = ${hashOfToken(cookie.slice(SESSION_COOKIE.length + 1))}`;
-  },
-} as const;
-
-test.for(
-  VARIANTS.flatMap((variant) =>
-    (Object.keys(ENDS) as (keyof typeof ENDS)[]).map((end) => ({
-      end,
-      variant,
-      title: variant.title,
-    })),
-  ),
-)(
-  'a URL that was typed is still there after a new log-in, because $end: $title',
-  async ({ end, variant }, { service, newPerson, user }) => {
-    const person = await newPerson(variant, user);
-    await typeUrl(person);
-    await ENDS[end](person, service, user);
-    await person.press(SAVE);
-    await person.sees('Log in');
-    await person.reads('You were logged out meanwhile, and nothing was done.');
-    await person.types({ 'E-mail': user.email, Password: PASSWORD });
-    await person.press('Log in');
-    await saveWhatIsKept(person, () => savedUrl(service, user.merchantId));
-  },
-);
+test('a URL that was typed is still there after a new log-in, because the user has logged out in another tab', async ({
+  service,
+  newPerson,
+  user,
+}) => {
+  const person = await newPerson(QUICK.buyer, user);
+  const { page, context } = person;
+  await typeUrl(person);
+  const other = await context.newPage();
+  await other.goto(PAGE);
+  await other.request.post('/dashboard/logout', { headers: { 'Sec-Fetch-Site': 'same-origin' } });
+  await other.close();
+  await page.bringToFront();
+  await person.press(SAVE);
+  await person.sees('Log in');
+  await person.reads('You were logged out meanwhile, and nothing was done.');
+  await person.types({ 'E-mail': user.email, Password: PASSWORD });
+  await person.press('Log in');
+  await saveWhatIsKept(person, () => savedUrl(service, user.merchantId));
+});

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { askSimulator } from '../../dev/load/simulator.ts';
 import type { PaymentRef } from '../../src/contracts/ids.ts';
 import { RECONCILE_WORKFLOW, SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { Environment, OrderStatus } from '../../src/domain/index.ts';
@@ -7,6 +8,7 @@ import { writeCapture } from '../../src/payments/queries.ts';
 import type { OrderRef } from './api-client.ts';
 import type { Merchant } from './merchant.ts';
 import type { TestService } from './service.ts';
+import { UNTIL_MS } from './time-limits.ts';
 
 type Paid = Pick<OrderRow, 'orderNumber' | 'amountPaise'>;
 
@@ -24,35 +26,19 @@ export const atRazorpay = (gatewayPaymentId: string): PaymentRef => ({
   gatewayPaymentId,
 });
 
+type Call = [method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: object];
+
 /** Calls the gateway without the adapter: Razorpay's API, or a control route of the simulator. */
-export async function askGateway<Answer>(
+export const askGateway = <Answer>(
   { config, environment = 'sandbox' }: ConfiguredGateway,
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
-  path: string,
-  body: unknown = {},
-): Promise<Answer> {
-  const { baseUrl, keyId, keySecret } = config.gateways[environment].razorpay ?? {};
-  const response = await fetch(new URL(path, baseUrl), {
-    method,
-    headers: {
-      authorization: `Basic ${btoa(`${keyId}:${keySecret}`)}`,
-      'content-type': 'application/json',
-    },
-    ...(method !== 'GET' && { body: JSON.stringify(body) }),
-  });
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  return (await response.json()) as Answer;
-}
+  ...[method, path, body]: Call
+) => askSimulator<Answer>(config.gateways[environment].razorpay!, method, path, body, UNTIL_MS);
 
 /** Calls a control route of the simulator: see `dev/gateway-simulator/control/routes.ts`. */
-export function simulator<Answer = unknown>(
+export const simulator = <Answer = unknown>(
   gateway: ConfiguredGateway,
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
-  path: string,
-  body: unknown = {},
-): Promise<Answer> {
-  return askGateway<Answer>(gateway, method, `/simulator${path}`, body);
-}
+  ...[method, path, body]: Call
+) => askGateway<Answer>(gateway, method, `/simulator${path}`, body);
 
 /** Sets switches of the simulator for a payment, an account, a QR code or `all`; null removes one. */
 export const setSwitches = (gateway: ConfiguredGateway, subject: string, switches: object) =>

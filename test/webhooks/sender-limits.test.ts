@@ -155,38 +155,6 @@ describe('one slow merchant cannot take all places', () => {
     expect(receiver.requestCount()).toBe(5);
   });
 
-  test('the queue over all hosts is limited, because each waiting webhook holds an activity slot', async () => {
-    const receiver = await startHeldReceiver();
-    const sender = makeSender({ maxConnectionsPerOrigin: 1, maxQueued: 4 });
-    const sending = count(6).flatMap((shop) =>
-      count(2).map(() =>
-        sender.send(webhookTo(`http://shop-${shop}.example.com:${receiver.port}/`)),
-      ),
-    );
-    const turnedAway = await untilRejected(sending, 2);
-    expect(turnedAway).toMatchObject([{ reason: 'busy' }, { reason: 'busy' }]);
-    receiver.release();
-    await Promise.allSettled(sending);
-    expect(turnedAway).toHaveLength(2);
-    expect(receiver.requestCount()).toBe(10);
-  });
-
-  test('a webhook that has waited too long for a host is rejected and takes no place later', async () => {
-    const { promise: answering, resolve: answer } = Promise.withResolvers<void>();
-    const receiver = await startReceiver(async (_request, response) => {
-      await answering;
-      response.end();
-    });
-    const sender = makeSender({ maxConnectionsPerOrigin: 1, queueTimeoutMs: 50 });
-    const request = webhookTo(`http://127.0.0.1:${receiver.port}/`);
-    const first = sender.send(request);
-    await expect(sender.send(request)).rejects.toMatchObject({ reason: 'busy' });
-    answer();
-    expect((await first).outcome).toBe('accepted');
-    expect((await sender.send(request)).outcome).toBe('accepted');
-    expect(sender.stats().underWay).toBe(0);
-  });
-
   test('while 200 endpoints do not respond, a healthy one still gets its webhooks', async () => {
     const dead = await startHeldReceiver();
     const healthy = await startRecordingReceiver();
@@ -208,16 +176,25 @@ describe('one slow merchant cannot take all places', () => {
     expect(dead.connectionCount).toBeGreaterThanOrEqual(200);
   });
 
-  test('when every place is taken, the next webhook is rejected without an attempt', async () => {
+  test('when every place is taken, as many wait as may, and the rest is rejected at once, without an attempt', async () => {
     const receiver = await startHeldReceiver();
-    const sender = makeSender({ maxConcurrentSends: 3, queueTimeoutMs: 50 });
-    const sending = count(3).map((shop) =>
-      sender.send(webhookTo(`http://shop-${shop}.example.com:${receiver.port}/`)),
+    const sender = makeSender({ maxConcurrentSends: 3, maxQueued: 1, queueTimeoutMs: 50 });
+    const to = (shop: string) =>
+      sender.send(webhookTo(`http://${shop}.example.com:${receiver.port}/`));
+    const sending = ['a', 'b', 'c'].map(to);
+    const rejected: unknown[] = [];
+    const rest = ['waiting', 'one-too-many'].map((shop) =>
+      to(shop).catch(({ reason }: WebhookNotAttemptedError) => rejected.push([shop, reason])),
     );
-    const next = sender.send(webhookTo(`http://shop-9.example.com:${receiver.port}/`));
-    await expect(next).rejects.toMatchObject({ reason: 'busy' });
+    await Promise.all(rest);
+    expect(rejected).toEqual([
+      ['one-too-many', 'busy'],
+      ['waiting', 'busy'],
+    ]);
     receiver.release();
     const results = await Promise.all(sending);
     expect(results.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted', 'accepted']);
+    expect(sender.stats().underWay).toBe(0);
+    expect(receiver.requestCount()).toBe(3);
   });
 });

@@ -11,7 +11,8 @@ import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 /** The reason of each decision that the sandbox makes. */
 const DECIDED = 'Decided by the sandbox test helper';
 
@@ -111,8 +112,8 @@ const isRefund = ({ pending }: (typeof ROWS)[number]) => pending?.kind === 'refu
 
 describe('each row of the transition table, over HTTP', () => {
   test.for(rowsOf(['expire']))(
-    '$from · its deadline passes → $to, $step, when the order said so',
-    async ({ from, to, step }, { service, merchant }) => {
+    '$from · its deadline passes → $to, $step, when the order said so, and not before',
+    async ({ from, to, step, pending }, { service, merchant }) => {
       const order = await orderIn(service, merchant, from);
       const before = await merchant.sandbox.read(order);
       const isDisputed = before.dispute !== null;
@@ -120,10 +121,16 @@ describe('each row of the transition table, over HTTP', () => {
         before.dispute?.respond_by ?? before.completes_at ?? before.payment_link_expires_at,
       );
       expect(deadline - Date.parse(before.updated_at)).toBe((isDisputed ? 72 : 24) * HOUR_MS);
-      await service.skip((isDisputed ? 72 : 24) * HOUR_MS + 1000);
+      await service.skip((isDisputed ? 72 : 24) * HOUR_MS - MINUTE_MS);
+      expect((await merchant.sandbox.read(order)).status).toBe(from);
+      await service.skip(MINUTE_MS + 1000);
       await merchant.sandbox.untilStatus(order, to);
       const webhook = await untilWebhook(merchant, order, step);
-      expect(webhook.body.data).toMatchObject({ status: to, completes_at: null });
+      expect(webhook.body.data).toMatchObject({
+        status: to,
+        completes_at: null,
+        refund: pending?.kind === 'refunding' ? { reason: pending.reason } : null,
+      });
       const ended = { respond_by: null, ended_at: webhook.body.timestamp };
       expect(webhook.body.data['dispute']).toEqual(
         isDisputed ? expect.objectContaining(ended) : null,

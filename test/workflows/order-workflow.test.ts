@@ -2,36 +2,15 @@ import { describe, expect } from 'vitest';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { isFinal, ORDER_STATUSES } from '../../src/domain/index.ts';
 import { obey, refusalOf } from '../domain/lifecycle-model.ts';
-import { aCommand, factsIn, NOW_MS, rowsOf } from '../domain/lifecycle-walk.ts';
+import { aCommand, factsIn, NOW_MS } from '../domain/lifecycle-walk.ts';
 import { atRazorpay } from '../support/gateway.ts';
 import { bringTo, startOrder, untilItSends } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { MESSAGES, rowsWithout } from './messages.ts';
 
-const HOUR_MS = 3_600_000;
-const MINUTE_MS = 60_000;
-
 const test = serviceTest({ time: 'skipping', callbacks: false });
 
-// First what skips time, because each skip brings the deadlines of all open orders of the file.
-describe('each transition that time causes', () => {
-  test.for(rowsOf(['expire']))(
-    '$from · its deadline passes, and not before: $to, $step',
-    async ({ from, to, step, pending }, { service, orders }) => {
-      const order = await orders.in(from);
-      const hours = pending?.kind === 'refunding' ? 72 : 24;
-      await service.skip(hours * HOUR_MS - MINUTE_MS);
-      expect((await order.row()).status).toBe(from);
-      await service.skip(MINUTE_MS + 1000);
-      await order.untilStatus(to);
-      expect((await order.kinds()).at(-1)).toBe(step);
-      const reason = pending?.kind === 'refunding' ? pending.reason : null;
-      expect((await order.row()).refundReason).toBe(reason);
-    },
-  );
-});
-
-describe('the exact message of each refusal, which leaves no history event', () => {
+describe('the exact message of each refusal, which leaves the order as it was', () => {
   const COMPLETED_FIRST = [...new Set<OrderStatus>(['COMPLETED', ...ORDER_STATUSES])];
 
   test.for(COMPLETED_FIRST)('in %s', async (status, { service }) => {

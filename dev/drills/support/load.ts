@@ -6,7 +6,7 @@ import { inParallel } from '../../load/in-parallel.ts';
 import type { Allowed } from '../../load/oracle/service.ts';
 import { newLoadOrder, readOrder, type LoadOrder } from '../../load/order.ts';
 import type { MemberName } from '../../production-like/start.ts';
-import { report } from './report.ts';
+import { report, waitFor } from './report.ts';
 
 /** A run whose orders are made by a drill. */
 export interface Drill extends Run, Load {
@@ -202,16 +202,13 @@ async function makeMissingCalls(order: DrillOrder, recorded: readonly string[]):
  * before the call.
  */
 async function isPaidAnyway(order: DrillOrder): Promise<boolean> {
-  const deadline = Date.now() + APPLIED_WITHIN_MS;
-  for (;;) {
-    const now = await readOrder(order);
-    if (now?.status === 'PAID') {
-      forgetSurprises(order);
-      return true;
-    }
-    if (now?.status !== 'ACCEPTED' || Date.now() > deadline) return false;
-    await delay(READ_EVERY_MS);
-  }
+  const applied = waitFor('the payment is applied', APPLIED_WITHIN_MS, async () => {
+    const { status = 'unknown' } = (await readOrder(order)) ?? {};
+    return status !== 'ACCEPTED' && status;
+  });
+  const isPaid = (await applied.catch(() => undefined)) === 'PAID';
+  if (isPaid) forgetSurprises(order);
+  return isPaid;
 }
 
 function forgetSurprises({ deps: { memory }, orderNumber }: DrillOrder): void {

@@ -2,7 +2,7 @@ import postgres from 'postgres';
 import { ACTION_RULES } from '../../../src/accounts/people/permissions.ts';
 import type { Sql } from '../../../src/db/client.ts';
 import { STATUSES } from '../../../src/domain/index.ts';
-import { receivedMails } from '../../mailbox/received.ts';
+import { receivedMails } from '../../mailbox/store.ts';
 import type { Memory } from '../memory.ts';
 import type { GatewayMoney } from '../simulator.ts';
 import type { Allowed, CheckedService } from './service.ts';
