@@ -135,28 +135,36 @@ test('a retry prints its result, exits with 1 if it is refused, and is listed as
   );
 });
 
-test('all deliveries that failed since a time are retried while they are PENDING, too', async ({
+test('what has failed since a time is sent again, also while it is PENDING, a few at once', async ({
   service,
   cli,
 }) => {
-  const { list, receiver, merchantId, sandbox } = await merchantWithRefusals(service, cli, 2);
+  const { list, receiver, merchantId, sandbox } = await merchantWithRefusals(service, cli, 6);
   receiver.answerWith(() => 200);
   await sandbox.create();
   await until(async () => (await list('--state', 'DELIVERED')).length === 1);
-  expect(await list('--state', 'PENDING')).toHaveLength(2);
+  await service.sql`
+    UPDATE webhook_deliveries SET state = 'FAILED', settled_at = clock_timestamp()
+    WHERE delivery_id = ${(await list('--state', 'PENDING'))[0]?.deliveryId ?? ''}`;
   const retry = ['delivery', 'retry-failed', '--merchant', merchantId, '--since'];
   const later = new Date(Date.now() + 60_000).toISOString();
-  expect(await cli.json(...retry, later)).toMatchObject({ deliveries: [] });
+  expect(await cli.json(...retry, later)).toEqual([]);
   const start = '2026-01-01T00:00:00Z';
-  receiver.answerWith(() => 503);
-  expect(await cli.jsonOfFailure(...retry, start)).toMatchObject({ delivered: 0, refused: 2 });
-  receiver.answerWith(() => 200);
-  const { stdout } = await cli.run(...retry, start);
-  expect(stdout).toContain('2 retried: 2 delivered, 0 refused.');
-  const deliveries = await list();
-  expect(deliveries.map(({ state }) => state)).toEqual(['DELIVERED', 'DELIVERED', 'DELIVERED']);
-  // Deliveries that the receiver accepted immediately are not among them.
-  expect(deliveries[0]?.attempts).toHaveLength(1);
+  expect(await cli.json(...retry, start, '--environment', 'production')).toEqual([]);
+  const held = Promise.withResolvers<number>();
+  receiver.answerWith(() => held.promise);
+  const endpoint = { merchantId, environment: 'sandbox' };
+  expect(await cli.json(...retry, start)).toEqual([{ ...endpoint, deliveries: 6, reason: null }]);
+  await receiver.until(7 + 4);
+  const reason = 'Webhooks are being sent again already: wait for them';
+  expect(await cli.jsonOfFailure(...retry, start)).toEqual([
+    { ...endpoint, deliveries: 0, reason },
+  ]);
+  // Half of an endpoint's slots are left to new webhooks.
+  expect(receiver.received).toHaveLength(7 + 4);
+  held.resolve(200);
+  await until(async () => (await list('--state', 'DELIVERED')).length === 7);
+  expect((await list()).map(({ attempts }) => attempts.length)).toEqual([1, 2, 2, 2, 2, 2, 2]);
   expect(await cli.misuse(...retry, 'yesterday')).toContain(
     '--since must be a time like 2026-11-20T08:00:00Z',
   );

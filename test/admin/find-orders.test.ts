@@ -10,7 +10,7 @@ import { findDisputeHistory } from '../../src/orders/lists/dispute-history.ts';
 import { listMerchantDisputes } from '../../src/orders/lists/merchant-disputes.ts';
 import { findOverdueOrders } from '../../src/orders/wake/wakeups.ts';
 import { findStuckMoney } from '../../src/payments/operators/stuck-money.ts';
-import { findFailing } from '../../src/webhooks/resend/manual-retry.ts';
+import { findFailingSince } from '../../src/webhooks/resend/resend.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { databaseTest } from '../support/fixtures.ts';
 
@@ -324,7 +324,7 @@ describe('an operator’s search uses an index among many rows', () => {
   });
 
   test('for failing deliveries', async ({ database }) => {
-    const plan = await planOf(database, (sql) => findFailing(sql, new Date(0), {}));
+    const plan = await planOf(database, (sql) => findFailingSince(sql, new Date(0), {}));
     expect(plan).toContain('webhook_attempts_failed');
     expect(plan).toContain('webhook_deliveries_failed');
     expect(plan).not.toContain('Seq Scan on webhook_attempts');

@@ -4,7 +4,7 @@ import { WEBHOOK_RETRY_DELAYS_MS } from '../../src/domain/index.ts';
 import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
 import type { Delivery } from '../../src/webhooks/lists/delivery-list.ts';
 import { removeWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
-import { retryDelivery, retryFailedSince } from '../../src/webhooks/resend/manual-retry.ts';
+import { retryDelivery } from '../../src/webhooks/resend/manual-retry.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { auditOf } from '../support/audit.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -20,7 +20,6 @@ import {
 } from './deliveries.ts';
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 const test = serviceTest({ time: 'skipping' }).extend('deps', { scope: 'file' }, ({ service }) =>
   retryDepsOf(service),
@@ -191,45 +190,4 @@ test('each retry writes an audit row, a refused one does not', async ({ service,
     expect.objectContaining({ actor: TEST_ACTOR.name, subject: deliveryId, details: {} }),
   ]);
   expect(receiver.received).toHaveLength(2);
-});
-
-test('all deliveries that failed since a time are retried, a few at a time, each in its own workflow', async ({
-  service,
-  deps,
-}) => {
-  const merchant = await aRefusingMerchant(service);
-  const orders = await Promise.all(Array.from({ length: 20 }, () => merchant.sandbox.create()));
-  const failed = await Promise.all(
-    orders.map(({ order_number }) =>
-      untilDelivery(service, order_number, ({ attempts }) => attempts.length === 1),
-    ),
-  );
-  const [{ now } = { now: new Date() }] = await service.sql<{ now: Date }[]>`
-    UPDATE webhook_deliveries SET state = 'FAILED', settled_at = clock_timestamp()
-    WHERE merchant_id = ${merchant.merchantId} RETURNING clock_timestamp() AS now`;
-  let underWay = 0;
-  let mostAtOnce = 0;
-  merchant.receiver.answerWith(async ({ body }) => {
-    underWay += 1;
-    mostAtOnce = Math.max(mostAtOnce, underWay);
-    await new Promise(setImmediate);
-    underWay -= 1;
-    return body.event_id === failed[0]?.eventId ? 500 : 200;
-  });
-  const { merchantId } = merchant;
-  const later = new Date(now.getTime() + HOUR_MS);
-  expect(await retryFailedSince(deps, later, { merchantId })).toEqual([]);
-  expect(await retryFailedSince(deps, now, { merchantId, environment: 'production' })).toEqual([]);
-  const since = new Date(now.getTime() - MINUTE_MS);
-  const retried = await retryFailedSince(deps, since, { merchantId });
-  expect(retried).toHaveLength(20);
-  expect(retried.filter(({ outcome }) => outcome === 'delivered')).toHaveLength(19);
-  expect(retried.find(({ outcome }) => outcome === 'refused')).toEqual({
-    deliveryId: failed[0]?.deliveryId,
-    outcome: 'refused',
-    reason: 'answered 500',
-  });
-  expect(mostAtOnce).toBeLessThanOrEqual(8);
-  const [second] = await retryFailedSince(deps, since, { merchantId });
-  expect(second?.deliveryId).toBe(failed[0]?.deliveryId);
 });

@@ -1,7 +1,8 @@
 import { saveWebhookUrl } from '../../webhooks/endpoints/endpoints.ts';
 import { listDeliveries, showDelivery } from '../../webhooks/lists/delivery-list.ts';
-import { retryDelivery, retryFailedSince } from '../../webhooks/resend/manual-retry.ts';
+import { retryDelivery } from '../../webhooks/resend/manual-retry.ts';
 import type { ManualRetryDeps, RetryOutcome } from '../../webhooks/resend/manual-retry.ts';
+import { resendFailedSince } from '../../webhooks/resend/resend.ts';
 import { DELIVERY_STATES } from '../../webhooks/schedule/attempt-log.ts';
 import { createUrlCheck } from '../compose/webhook-rules.ts';
 import { TIME } from '../process/command-line.ts';
@@ -92,8 +93,9 @@ failure changes nothing. Refused while another attempt of the delivery runs. Exi
     },
   }),
   'delivery retry-failed': defineCommand({
-    summary: 'Retry every delivery that has failed since a time, a few at once',
-    notes: 'Exit 1 if an endpoint did not accept a delivery, or a delivery could not be retried.',
+    summary: 'Send again what every endpoint that has failed since a time has not accepted',
+    notes: `One attempt of each delivery, a few at once, in a workflow for each endpoint: delivery list shows the results.
+Exit 1 if an endpoint has no webhook URL any more, or is being sent to again already.`,
     options: {
       since: {
         value: 'ISO',
@@ -105,20 +107,13 @@ failure changes nothing. Refused while another attempt of the delivery runs. Exi
       environment: ANY_ENVIRONMENT,
     },
     async run(service, { since, merchant: merchantId, environment }) {
-      const filter = { merchantId, environment };
-      const deliveries = await retryFailedSince(await retryDeps(service), since, filter);
-      const countOf = (outcome: string) =>
-        deliveries.filter((one) => one.outcome === outcome).length;
-      const data = {
-        delivered: countOf('delivered'),
-        refused: countOf('refused'),
-        started: countOf('started'),
-        notRetried: countOf('not_retried'),
-        deliveries,
-      };
-      const summary = `${deliveries.length} retried: ${data.delivered} delivered, ${data.refused} refused.`;
-      const failed = data.refused + data.notRetried > 0;
-      return { data, text: blocks(table(deliveries), summary), failed };
+      const filter = { ...(merchantId && { merchantId }), ...(environment && { environment }) };
+      const deps = { ...(await retryDeps(service)), log: service.log };
+      const data = await resendFailedSince(deps, since, filter);
+      const deliveries = data.reduce((sum, one) => sum + one.deliveries, 0);
+      const summary = `${deliveries} webhooks are being sent again.`;
+      const failed = data.some(({ reason }) => reason !== null);
+      return { data, text: blocks(table(data), summary), failed };
     },
   }),
 };

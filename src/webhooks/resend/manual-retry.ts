@@ -4,13 +4,10 @@ import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import { admitSend } from '../../merchants/public.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
-import type { DeliveryFilter } from '../lists/delivery-list.ts';
 import { deliveryErased, deliveryNotFound } from '../lists/delivery-list.ts';
 
 /** Longer than an attempt's 15 s. If no worker runs, `admin` does not wait longer. */
 const WAIT_MS = 20_000;
-/** The sender's limit of connections to one origin, so that no retry waits for a connection. */
-const CONCURRENT_RETRIES = 8;
 
 /** `actor` is the name that the audit log records. */
 export interface ManualRetryDeps {
@@ -64,71 +61,6 @@ export async function retryForMerchant(
 ): Promise<RetryOutcome> {
   await admitSend(deps.sql, merchantId, 'webhook_retry');
   return retryDelivery(deps, deliveryId, waitMs);
-}
-
-export interface RetriedDelivery {
-  deliveryId: string;
-  outcome: RetryOutcome['outcome'] | 'not_retried';
-  reason: string | null;
-}
-
-/**
- * Retries every delivery that became FAILED at or after `since`, or that is PENDING with a failed
- * attempt since then, a few at a time. If the process ends, the next call finds the rest.
- *
- * @throws Error when Temporal or the database cannot be reached
- */
-export async function retryFailedSince(
-  deps: ManualRetryDeps,
-  since: Date,
-  filter: Pick<DeliveryFilter, 'merchantId' | 'environment'>,
-): Promise<RetriedDelivery[]> {
-  const deliveryIds = await findFailing(deps.sql, since, filter);
-  const retried: RetriedDelivery[] = [];
-  const queue = deliveryIds.values();
-  const retryQueued = async () => {
-    for (const deliveryId of queue) retried.push(await retryOneOfMany(deps, deliveryId));
-  };
-  await Promise.all(Array.from({ length: CONCURRENT_RETRIES }, retryQueued));
-  return retried;
-}
-
-/**
- * Finds the deliveries that became FAILED at or after `since`, and PENDING ones with a failed attempt since then.
- * The earliest failure comes first. Deliveries of erased events are left out, because they cannot be sent.
- */
-export async function findFailing(
-  sql: Sql,
-  since: Date,
-  { merchantId, environment }: Pick<DeliveryFilter, 'merchantId' | 'environment'>,
-): Promise<string[]> {
-  const rows = await sql<{ deliveryId: string }[]>`
-    WITH failing AS (
-      SELECT delivery_id, settled_at AS failed_at FROM webhook_deliveries
-      WHERE state = 'FAILED' AND settled_at >= ${since}
-      UNION ALL
-      SELECT a.delivery_id, min(a.at) FROM webhook_attempts a JOIN webhook_deliveries d
-        ON d.delivery_id = a.delivery_id AND d.state = 'PENDING'
-      WHERE a.error IS NOT NULL AND a.at >= ${since}
-      GROUP BY a.delivery_id
-    )
-    SELECT delivery_id FROM failing JOIN webhook_deliveries USING (delivery_id)
-    WHERE NOT is_erased
-      ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
-      ${environment ? sql`AND environment = ${environment}` : sql``}
-    ORDER BY failed_at, delivery_id`;
-  return rows.map(({ deliveryId }) => deliveryId);
-}
-
-async function retryOneOfMany(deps: ManualRetryDeps, deliveryId: string): Promise<RetriedDelivery> {
-  try {
-    const result = await retryDelivery(deps, deliveryId);
-    const reason = result.outcome === 'refused' ? result.reason : null;
-    return { deliveryId, outcome: result.outcome, reason };
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    return { deliveryId, outcome: 'not_retried', reason: error.message };
-  }
 }
 
 async function auditRetry(

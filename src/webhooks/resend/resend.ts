@@ -67,6 +67,7 @@ export async function resendSelected(
   if (missing !== undefined) throw deliveryNotFound(missing);
   const erased = found.find(({ isErased }) => isErased);
   if (erased) throw deliveryErased(erased.deliveryId);
+  await admitSend(sql, merchantId, 'webhook_resend');
   return resend(deps, owner, sql`SELECT unnest(${chosen}::text[]) AS delivery_id`, {
     onlyUndelivered: false,
     details: {},
@@ -86,6 +87,61 @@ export async function resendSince(
   owner: DeliveryOwner,
   since: Date,
 ): Promise<number> {
+  await admitSend(deps.sql, owner.merchantId, 'webhook_resend');
+  return resendUndelivered(deps, owner, since);
+}
+
+/** What an operator's {@link resendFailedSince} has begun, or why it has not, of one endpoint. */
+export interface EndpointResend extends DeliveryOwner {
+  deliveries: number;
+  reason: string | null;
+}
+
+/**
+ * The same for every endpoint that has failed since a time, without the limits of merchants.
+ *
+ * @throws Error when the database cannot be reached
+ */
+export async function resendFailedSince(
+  deps: ResendDeps,
+  since: Date,
+  filter: Partial<DeliveryOwner>,
+): Promise<EndpointResend[]> {
+  const begun: EndpointResend[] = [];
+  for (const owner of await findFailingSince(deps.sql, since, filter)) {
+    try {
+      const deliveries = await resendUndelivered(deps, owner, since);
+      begun.push({ ...owner, deliveries, reason: null });
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      begun.push({ ...owner, deliveries: 0, reason: error.message });
+    }
+  }
+  return begun;
+}
+
+/** Finds the endpoints of which a delivery became FAILED, or an attempt of a PENDING one failed, since a time. */
+export async function findFailingSince(
+  sql: Sql,
+  since: Date,
+  { merchantId, environment }: Partial<DeliveryOwner>,
+): Promise<DeliveryOwner[]> {
+  return sql<DeliveryOwner[]>`
+    SELECT DISTINCT merchant_id, environment FROM webhook_deliveries
+    JOIN (
+      SELECT delivery_id FROM webhook_deliveries WHERE state = 'FAILED' AND settled_at >= ${since}
+      UNION ALL
+      SELECT a.delivery_id FROM webhook_attempts a JOIN webhook_deliveries d
+        ON d.delivery_id = a.delivery_id AND d.state = 'PENDING'
+      WHERE a.error IS NOT NULL AND a.at >= ${since}
+    ) AS failing USING (delivery_id)
+    WHERE NOT is_erased
+      ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
+      ${environment ? sql`AND environment = ${environment}` : sql``}
+    ORDER BY merchant_id, environment`;
+}
+
+function resendUndelivered(deps: ResendDeps, owner: DeliveryOwner, since: Date): Promise<number> {
   const { sql } = deps;
   const { merchantId, environment } = owner;
   const undelivered = sql`
@@ -108,7 +164,6 @@ async function resend(
   deliveries: postgres.PendingQuery<postgres.Row[]>,
   { onlyUndelivered, details }: { onlyUndelivered: boolean; details: Record<string, string> },
 ): Promise<number> {
-  await admitSend(sql, merchantId, 'webhook_resend');
   const resendId = `rsd_${ulid()}`;
   const [row] = await sql<[{ hasUrl: boolean; found: number; isCreated: boolean }]>`
     WITH wanted AS MATERIALIZED (
