@@ -39,7 +39,7 @@ export async function assertMayApprove(deps: ProposalDeps, proposal: Proposal): 
 export async function assertMayBegin(deps: ProposalDeps, proposal: Proposal): Promise<void> {
   const refusal = await refusalOf(deps, proposal);
   // Asked afterwards, because another process may have begun it in the meantime.
-  if (!refusal || (await rulesOf(proposal.kind).hasBegun?.(deps, proposal))) return;
+  if (!refusal || (await rulesOf(proposal.kind).needsNoComparison?.(deps, proposal))) return;
   throw new DomainError('INVALID_STATE', refusal);
 }
 
