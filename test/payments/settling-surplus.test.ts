@@ -30,8 +30,9 @@ const test = dashboardTest({ time: 'real', callbacks: false, merchant: { webhook
       await claimSurplus(sql, atRazorpay(id));
       return id;
     };
+    const [x, y] = [await capture(), await capture()];
     return {
-      ...{ subject, admin, capture, x: await capture(), y: await capture() },
+      ...{ subject, admin, capture, x, y },
       propose(surplus: string) {
         const parameters = {
           outcome: null,
@@ -42,6 +43,10 @@ const test = dashboardTest({ time: 'real', callbacks: false, merchant: { webhook
         return propose(deps, finance, { kind: 'order.settle', subject, parameters, reason });
       },
       approve: (proposalId: string) => approveProposal(deps, admin, proposalId),
+      approveWhileBothMove: (proposalId: string) =>
+        withMoneyLease(sql, atRazorpay(x), () =>
+          withMoneyLease(sql, atRazorpay(y), () => approveProposal(deps, admin, proposalId)),
+        ),
       async sweep(proposalId: string) {
         await carryOutUnfinished(deps, 0);
         return (await requireProposal(sql, proposalId)).outcome;
@@ -67,14 +72,25 @@ test('a settlement of two captures that meets the refund of one is repeated, and
   expect(await late.endOf(y)).toEqual(SETTLED);
 });
 
-test('a settlement of two captures that waits settles the one that is not refunded by then, and names the other', async ({
-  service: { sql },
+test('a settlement of two captures settles the one that the gateway can show, and is repeated for the other', async ({
+  gateway,
   late: { x, y, ...late },
 }) => {
   const proposalId = await late.propose(`${x} ${y}`);
-  await withMoneyLease(sql, atRazorpay(x), () =>
-    withMoneyLease(sql, atRazorpay(y), () => late.approve(proposalId)),
-  );
+  await late.approveWhileBothMove(proposalId);
+  const { endFault } = await gateway.addFault({ kind: 'error', path: `/v1/payments/${x}/refunds` });
+  expect(await late.sweep(proposalId)).toBeNull();
+  expect(await late.endOf(y)).toEqual(SETTLED);
+  await endFault();
+  expect(await late.sweep(proposalId)).toBe('done');
+  expect(await late.endOf(x)).toEqual(SETTLED);
+});
+
+test('a settlement of two captures that waits settles the one that is not refunded by then, and names the other', async ({
+  late: { x, y, ...late },
+}) => {
+  const proposalId = await late.propose(`${x} ${y}`);
+  await late.approveWhileBothMove(proposalId);
   const other = await late.propose(await late.capture());
   expect(await late.approve(other)).toEqual({ outcome: 'done' });
   expect(await late.endOf(y)).toEqual(REFUNDED);
