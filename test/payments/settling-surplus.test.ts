@@ -4,7 +4,7 @@ import { withMoneyLease } from '../../src/payments/funds/money-lease.ts';
 import { claimSurplus, finishSurplus, writeSurplusSettlement } from '../../src/payments/queries.ts';
 import { carryOutUnfinished } from '../../src/proposals/carry-out.ts';
 import { approveProposal, propose } from '../../src/proposals/proposals.ts';
-import { requireProposal, writeApproval } from '../../src/proposals/queries.ts';
+import { requireProposal } from '../../src/proposals/queries.ts';
 import { dashboardTest } from '../dashboard/dashboard-test.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { atRazorpay, madeAtGateway } from '../support/gateway.ts';
@@ -31,8 +31,9 @@ const test = dashboardTest({ time: 'real', callbacks: false, merchant: { webhook
       return id;
     };
     const [x, y] = [await capture(), await capture()];
+    const known = { subject, admin, capture, x, y };
     return {
-      ...{ subject, admin, capture, x, y },
+      ...known,
       propose(surplus: string) {
         const parameters = {
           outcome: null,
@@ -101,14 +102,16 @@ test('a settlement of two captures that waits settles the one that is not refund
 test.for([true, false])(
   'a process that dies between two captures has settled the first once, its refund ended: %s',
   async (isEnded, { service: { sql }, late: { x, y, admin, ...late } }) => {
-    const { user, actor } = admin;
     const proposalId = await late.propose(`${x} ${y}`);
-    const roles = ['finance', 'admin'] as const;
-    await writeApproval(sql, proposalId, { userId: user.userId, roles, actor });
-    await writeSurplusSettlement(sql, { actor }, atRazorpay(x), {
-      ...{ outcome: 'refunded', reference: `UTR ${x} ${y}`, reason, isChecked: true },
-      ...{ restPaise: 49_950, refundedPaise: 0, chargedBackPaise: 0 },
-    });
+    await late.approveWhileBothMove(proposalId);
+    const figures = { restPaise: 49_950, refundedPaise: 0, chargedBackPaise: 0 };
+    const by = {
+      outcome: 'refunded',
+      reference: `UTR ${x} ${y}`,
+      reason,
+      isChecked: true,
+    } as const;
+    await writeSurplusSettlement(sql, admin, atRazorpay(x), { ...by, ...figures });
     if (isEnded) await finishSurplus(sql, atRazorpay(x));
     expect(await late.sweep(proposalId)).toBe('done');
     expect([await late.endOf(x), await late.endOf(y)]).toEqual([SETTLED, SETTLED]);
