@@ -21,10 +21,8 @@ const test = dashboardTest({ time: 'real', callbacks: false, merchant: { webhook
   .extend('late', async ({ service, orders }) => {
     const { sql, deps } = service;
     const { orderNumber: subject, ...order } = await orders.in('CANCELLED');
-    const [finance, admin] = [
-      await aProposer(service, 'finance'),
-      await aProposer(service, 'admin'),
-    ];
+    const finance = await aProposer(service, 'finance');
+    const admin = await aProposer(service, 'admin');
     const capture = async () => {
       const id = await order.capture();
       await claimSurplus(sql, atRazorpay(id));
@@ -35,12 +33,8 @@ const test = dashboardTest({ time: 'real', callbacks: false, merchant: { webhook
     return {
       ...known,
       propose(surplus: string) {
-        const parameters = {
-          outcome: null,
-          reference: `UTR ${surplus}`,
-          notChecked: false,
-          surplus,
-        };
+        const reference = `UTR ${surplus}`;
+        const parameters = { outcome: null, reference, notChecked: false, surplus };
         return propose(deps, finance, { kind: 'order.settle', subject, parameters, reason });
       },
       approve: (proposalId: string) => approveProposal(deps, admin, proposalId),
