@@ -16,12 +16,12 @@ export type { GatewayCall } from './gateway/gateway-calls.ts';
 export { retryGatewayCalls } from './gateway/gateway-calls.ts';
 export type { OrderView, OrderWorkflowsView } from './operators/order-view.ts';
 export { readOrderView, readOrderWorkflows } from './operators/order-view.ts';
-export { MoneyLeaseTaken } from './funds/money-lease.ts';
 export type { OutsideSettlement } from './settlement/settle-outside.ts';
 export {
   checkSettlement,
   OrderNotNotifiedError,
   settleOutside,
 } from './settlement/settle-outside.ts';
+export { isFinalRefusal } from './settlement/settle-payment.ts';
 export type { StuckCall, StuckKind, StuckMoney } from './operators/stuck-money.ts';
 export { findStuckMoney, inspectStuck } from './operators/stuck-money.ts';

@@ -1,7 +1,6 @@
 import { clearAlert, raiseAlert } from '../alerts/alerts.ts';
 import type { Actor } from '../db/actor.ts';
-import { DomainError } from '../domain/index.ts';
-import { MoneyLeaseTaken } from '../payments/public.ts';
+import { isFinalRefusal } from '../payments/public.ts';
 import type { Proposal, ProposalDeps } from './context.ts';
 import { rulesOf } from './kinds.ts';
 import { assertMayBegin } from './still-true.ts';
@@ -49,15 +48,6 @@ export async function carryOut(
     log.warn({ err: error, proposalId, kind }, 'A proposal is not carried out yet');
     return { outcome: 'waiting', reason: error instanceof Error ? error.message : String(error) };
   }
-}
-
-/** True if a repeat cannot succeed. False for an unavailable gateway, or a payment that another process moves. */
-function isFinalRefusal(error: unknown): error is DomainError {
-  return (
-    error instanceof DomainError &&
-    error.code !== 'GATEWAY_UNAVAILABLE' &&
-    !(error.cause instanceof MoneyLeaseTaken)
-  );
 }
 
 const NOT_CARRIED_OUT = 'proposal_not_carried_out';

@@ -27,8 +27,11 @@ export interface KindRules<Given extends Parameters = Parameters> {
     proposal: Pick<Proposal, 'subject' | 'reason'>,
     parameters: Given,
   ) => Promise<Before>;
-  /** True if a process has begun the act before. A repeat then finishes it, without comparing the facts. */
-  readonly hasBegun?: (deps: ProposalDeps, proposal: Proposal) => Promise<boolean>;
+  /**
+   * True if the act is carried out without comparing the facts: a process has begun it before, and a repeat finishes
+   * it; or it compares each of its parts itself.
+   */
+  readonly needsNoComparison?: (deps: ProposalDeps, proposal: Proposal) => Promise<boolean>;
   readonly changes: (before: Before, parameters: Given) => readonly Change[];
   /** @throws DomainError if it is not possible any more */
   readonly carryOut: (

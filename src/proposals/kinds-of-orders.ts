@@ -17,7 +17,6 @@ import {
 } from '../payments/public.ts';
 import type { Before, Change, Proposal, ProposalDeps } from './context.ts';
 import { defineKind } from './kind-rules.ts';
-import { isSurplusSettled } from './queries.ts';
 
 /** The id of the command of a proposal about an order. A repeat has the same id. */
 const commandIdOf = ({ proposalId }: Proposal) => `proposal:${proposalId}`;
@@ -56,7 +55,7 @@ export const refund = defineKind({
     const { sentence } = await consequenceOfRefund(deps.sql, rupeesText, subject);
     return orderBefore(deps, subject, sentence);
   },
-  hasBegun: (deps, proposal) => isCommandRecorded(deps, proposal, commandIdOf(proposal)),
+  needsNoComparison: (deps, proposal) => isCommandRecorded(deps, proposal, commandIdOf(proposal)),
   changes: changesOfOrder,
   carryOut: (deps, proposal) =>
     refundForMerchant(
@@ -80,7 +79,7 @@ export const decide = defineKind({
     const { sentence } = await consequenceOfDecision(deps.sql, rupeesText, subject, winner);
     return orderBefore(deps, subject, sentence);
   },
-  hasBegun: (deps, proposal) => isCommandRecorded(deps, proposal, commandIdOf(proposal)),
+  needsNoComparison: (deps, proposal) => isCommandRecorded(deps, proposal, commandIdOf(proposal)),
   changes: changesOfOrder,
   carryOut: (deps, proposal, { winner }) =>
     decideDispute(
@@ -99,11 +98,13 @@ const settlement = z.strictObject({
   outcome: z.enum(['released', 'refunded']).nullable(),
   reference: z.string().nullable(),
   notChecked: z.boolean(),
+  /** The ids of the captures that it is about, with blanks between them. Null if it is about the order's payment. */
+  surplus: z.string().nullable(),
 });
 
 function settlementOf(
   { subject: orderNumber, reason }: Pick<Proposal, 'subject' | 'reason'>,
-  { outcome, reference, notChecked }: z.output<typeof settlement>,
+  { outcome, reference, notChecked, surplus }: z.output<typeof settlement>,
 ): OutsideSettlement {
   return {
     orderNumber,
@@ -111,6 +112,7 @@ function settlementOf(
     reference: reference ?? undefined,
     reason,
     notChecked,
+    surplus: surplus?.split(' ') ?? [],
   };
 }
 
@@ -122,33 +124,18 @@ export const settle = defineKind({
   readBefore: async (deps, proposal, parameters) => {
     const asked = settlementOf(proposal, parameters);
     const { subject } = proposal;
-    const { sentence, isOfSurplus = false } = await consequenceOfSettlement(
-      deps.sql,
-      rupeesText,
-      subject,
-      asked.outcome,
-    );
+    const { sentence } = await consequenceOfSettlement(deps.sql, rupeesText, subject, asked);
     await checkSettlement(deps, asked);
-    const before = await orderBefore(deps, subject, sentence);
-    return { ...before, settles: isOfSurplus ? 'surplus' : 'payment' };
+    return orderBefore(deps, subject, sentence);
   },
-  hasBegun: async (deps, proposal) =>
-    (await isCommandRecorded(deps, proposal, `settle:${proposal.subject}`)) ||
-    isSurplusSettled(deps.sql, proposal.subject, settlement.parse(proposal.parameters).reference),
+  needsNoComparison: async (deps, proposal) =>
+    settlement.parse(proposal.parameters).surplus !== null ||
+    isCommandRecorded(deps, proposal, `settle:${proposal.subject}`),
   changes: (before, { reference, notChecked }) => [
     ...changesOfOrder(before),
     { what: 'Reference of the bank transfer', before: null, after: reference ?? 'none' },
     ...(notChecked ? [{ what: 'At the gateway', before: null, after: NOT_CHECKED }] : []),
   ],
-  carryOut: async (deps, proposal, parameters) => {
-    // Recorded before: nothing of the order is left to settle.
-    const { subject, before } = proposal;
-    const isOfSurplus = before['settles'] === 'surplus';
-    if (isOfSurplus && (await isSurplusSettled(deps.sql, subject, parameters.reference))) return;
-    const { sql, log, gateways, workflows, actor } = deps;
-    await settleOutside(
-      { sql, log, gateways, workflows, actor },
-      settlementOf(proposal, parameters),
-    );
-  },
+  carryOut: ({ sql, log, gateways, workflows, actor }, proposal, parameters) =>
+    settleOutside({ sql, log, gateways, workflows, actor }, settlementOf(proposal, parameters)),
 });

@@ -188,23 +188,6 @@ export async function markWarned(sql: Sql, proposalId: string): Promise<void> {
   await sql`SELECT mark_proposal_warned(${proposalId})`;
 }
 
-/**
- * True if captures that an order could not take are settled with this reference. The order has no other record of
- * it.
- */
-export async function isSurplusSettled(
-  sql: Sql,
-  orderNumber: string,
-  reference: string | null,
-): Promise<boolean> {
-  const [row] = await sql<[{ isSettled: boolean }]>`
-    SELECT count(*) FILTER (WHERE processed_at IS NULL) = 0
-      AND count(*) FILTER (WHERE settled_paise IS NOT NULL
-        AND reference IS NOT DISTINCT FROM ${reference}) > 0 AS is_settled
-    FROM surplus_refunds WHERE order_number = ${orderNumber}`;
-  return row.isSettled;
-}
-
 /** The database's clock, which decides deadlines. */
 export async function readClock(sql: Sql): Promise<Date> {
   const [row] = await sql<[{ now: Date }]>`SELECT service_now() AS now`;

@@ -30,16 +30,18 @@ export async function assertMayApprove(deps: ProposalDeps, proposal: Proposal): 
 
 /**
  * Compares the facts of an approved proposal once more when it is carried out. While it waited for the gateway, or
- * after a process had died, another proposal may have been carried out, or the act done on the command line. An act
- * that has begun is not compared, because a repeat finishes it.
+ * after a process had died, another proposal may have been carried out, or the act done on the command line. The rules
+ * of its kind say when that is not needed.
  *
  * @throws DomainError `INVALID_STATE` if something differs, or if a later proposal about the same was approved;
  * `GATEWAY_UNAVAILABLE`
  */
 export async function assertMayBegin(deps: ProposalDeps, proposal: Proposal): Promise<void> {
+  const { needsNoComparison } = rulesOf(proposal.kind);
+  if (await needsNoComparison?.(deps, proposal)) return;
   const refusal = await refusalOf(deps, proposal);
-  // Asked afterwards, because another process may have begun it in the meantime.
-  if (!refusal || (await rulesOf(proposal.kind).hasBegun?.(deps, proposal))) return;
+  // Asked again, because another process may have begun it in the meantime.
+  if (!refusal || (await needsNoComparison?.(deps, proposal))) return;
   throw new DomainError('INVALID_STATE', refusal);
 }
 

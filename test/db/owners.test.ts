@@ -85,7 +85,7 @@ const READ_BY_OTHERS = {
   orders:
     'gateway_callbacks gateway_reversals ledger_transfers mails merchant_environments merchants order_events outside_settlements payment_sessions payments surplus_refunds webhook_attempts webhook_deliveries',
   payments: 'alerts ledger_transfers merchants orders',
-  proposals: 'alerts surplus_refunds users',
+  proposals: 'alerts users',
   webhooks: 'merchant_environments merchants orders',
 };
 

@@ -36,6 +36,8 @@ export interface ActionValues {
   reference: string;
   /** `on` if the operator accepts that the gateway is not checked. */
   notChecked?: string | undefined;
+  /** The captures that the question was about: as in the parameters of the proposal. */
+  surplus: string;
 }
 
 /** The state by which an action is offered. */
@@ -58,7 +60,7 @@ export interface OrderAction {
     deps: OperatorPageDeps,
     orderNumber: string,
     values: ActionValues,
-  ) => Promise<Pick<Consequence, 'sentence' | 'amountPaise' | 'to'>>;
+  ) => Promise<Pick<Consequence, 'sentence' | 'amountPaise' | 'to' | 'surplus'>>;
   /** What is proposed where the action needs a second person. @throws DomainError */
   readonly proposed?: {
     readonly kind: Proposed['kind'];
@@ -194,17 +196,18 @@ export const ORDER_ACTIONS = {
       h(NotChecked, null),
     ],
     confirmation: async ({ sql }, orderNumber, { outcome, notChecked }) => {
-      const asked = outcomeOf(outcome);
+      const asked = { outcome: outcomeOf(outcome) };
       const found = await consequenceOfSettlement(sql, rupeesText, orderNumber, asked);
       const { sentence } = found;
       return { ...found, sentence: notChecked === 'on' ? `${sentence} ${NOT_CHECKED}` : sentence };
     },
     proposed: {
       kind: 'order.settle',
-      parametersOf: ({ outcome, reference, notChecked }) => ({
+      parametersOf: ({ outcome, reference, notChecked, surplus }) => ({
         outcome: outcomeOf(outcome) ?? null,
         reference: reference.trim() === '' ? null : reference.trim(),
         notChecked: notChecked === 'on',
+        surplus: surplus === '' ? null : surplus,
       }),
     },
   },

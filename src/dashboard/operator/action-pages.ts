@@ -32,6 +32,7 @@ const body = z.object({
   outcome: text,
   reference: text,
   notChecked: z.string().optional(),
+  surplus: text,
   confirmed: z.literal('yes').optional(),
 });
 
@@ -147,11 +148,11 @@ function questionView(
   orderNumber: string,
   {
     values,
-    consequence: { sentence, amountPaise, to },
+    consequence: { sentence, amountPaise, to, surplus },
     isProposed,
   }: {
     values: ActionValues;
-    consequence: Pick<Consequence, 'sentence' | 'amountPaise' | 'to'>;
+    consequence: Pick<Consequence, 'sentence' | 'amountPaise' | 'to' | 'surplus'>;
     isProposed: boolean;
   },
 ) {
@@ -171,7 +172,7 @@ function questionView(
     ],
     button: isProposed ? 'Propose it' : button,
     action: actionPath(orderNumber, name),
-    values: { reason, winner, outcome, reference, notChecked },
+    values: { reason, winner, outcome, reference, notChecked, surplus: surplus?.join(' ') },
     back: `/operator/orders/${orderNumber}`,
   });
 }

@@ -118,7 +118,8 @@ BEGIN
   RETURN 'recorded';
 END $$;
 
--- Records that an operator has refunded a surplus capture outside the gateway, in the same way.
+-- Records that an operator has refunded a surplus capture outside the gateway, in the same way, once. Returns refunded
+-- if the gateway has refunded it.
 CREATE FUNCTION write_surplus_settlement(
   p_gateway text, p_gateway_payment_id text,
   p_settlement jsonb,  -- as above
@@ -126,21 +127,24 @@ CREATE FUNCTION write_surplus_settlement(
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
+  capture surplus_refunds;
 BEGIN
   SELECT orders.* INTO STRICT o FROM surplus_refunds s JOIN orders USING (order_number)
   WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id FOR UPDATE OF orders;
-  IF figures_changed(p_gateway, p_gateway_payment_id, p_settlement) THEN
+  SELECT * INTO capture FROM surplus_refunds
+  WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id;
+  IF capture.settled_paise IS NOT NULL THEN
+    RETURN 'settled';
+  ELSIF capture.processed_at IS NOT NULL THEN
+    RETURN 'refunded';
+  ELSIF figures_changed(p_gateway, p_gateway_payment_id, p_settlement) THEN
     RETURN 'changed';
   ELSIF is_reference_taken(p_settlement->>'reference', o.order_number) THEN
     RETURN 'reference_taken';
   END IF;
   UPDATE surplus_refunds
   SET settled_paise = (p_settlement->>'rest_paise')::bigint, reference = p_settlement->>'reference'
-  WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id
-    AND processed_at IS NULL;
-  IF NOT FOUND THEN
-    RETURN 'refused';
-  END IF;
+  WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id;
   INSERT INTO audit_log (actor, address, action, merchant_id, subject, details)
   VALUES (p_actor->>'name', p_actor->>'address', 'surplus.settle', o.merchant_id,
     gateway_subject(p_gateway, p_gateway_payment_id),

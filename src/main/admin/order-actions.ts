@@ -12,6 +12,7 @@ import { retryGatewayCalls } from '../../payments/gateway/gateway-calls.ts';
 import {
   consequenceOfDecision,
   consequenceOfSettlement,
+  findSurplusToSettle,
   NOT_CHECKED,
 } from '../../payments/operators/consequences.ts';
 import { settleOutside } from '../../payments/settlement/settle-outside.ts';
@@ -106,8 +107,11 @@ ${ALONE_NOTES}`,
       const outcome = released ? 'released' : wanted;
       const notChecked = flags['not-checked'];
       const { sql } = service;
+      const found = await findOrderAnywhere(sql, orderNumber);
+      const surplus = await findSurplusToSettle(sql, found, outcome);
+      const asked = { orderNumber, outcome, reference, reason, notChecked, surplus } as const;
       await service.confirm(flags.yes, async () => {
-        const { order, sentence } = await consequenceOfSettlement(sql, inr, orderNumber, outcome);
+        const { order, sentence } = await consequenceOfSettlement(sql, inr, orderNumber, asked);
         return blocks(
           orderText(order),
           sentence,
@@ -116,17 +120,11 @@ ${ALONE_NOTES}`,
           readBy(reason),
         );
       });
-      const { merchantId } = await findOrderAnywhere(sql, orderNumber);
+      const { merchantId } = found;
       const by = await actAlone({ kind: 'order.settle', subject: orderNumber, merchantId });
       const gateways = await service.gateways();
       const deps = { ...(await operatorDeps(service)), gateways, ...by };
-      const { order, warning } = await settleOutside(deps, {
-        orderNumber,
-        outcome,
-        reference,
-        reason,
-        notChecked,
-      });
+      const { order, warning } = await settleOutside(deps, asked);
       const { status, amountPaise } = order;
       return { data: { orderNumber, status, amountPaise, reference: reference ?? null, warning } };
     },

@@ -103,10 +103,3 @@ export async function finishSurplus(
     SELECT write_order_mails(order_number, ${sql.json(mailRows(mails))}) AS mails FROM done`;
   return row?.mails ?? [];
 }
-
-/** Finds the captures of an order whose surplus refund has begun and not ended. */
-export async function findUnprocessedSurplus(sql: Sql, orderNumber: string): Promise<PaymentRef[]> {
-  return sql<PaymentRef[]>`
-    SELECT gateway, gateway_payment_id FROM surplus_refunds
-    WHERE order_number = ${orderNumber} AND processed_at IS NULL ORDER BY started_at`;
-}

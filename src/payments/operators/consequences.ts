@@ -11,7 +11,7 @@ import {
 import { showLedger } from '../../ledger/public.ts';
 import type { OrderRow } from '../../orders/public.ts';
 import { assertMerchantCannotRefund, findOrderAnywhere } from '../../orders/public.ts';
-import { listCapturedPayments } from './operator-queries.ts';
+import { listSurplus } from '../queries.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -23,8 +23,8 @@ export interface Consequence {
   amountPaise: number;
   /** Who gets, or has got, the amount. */
   to: 'the buyer' | 'the merchant';
-  /** For a settlement: true if it concerns only captures that the order could not take. */
-  isOfSurplus?: boolean;
+  /** For a settlement of captures that the order could not take: their ids at the gateway. */
+  surplus?: readonly string[];
 }
 
 /** What a settlement without a check at the gateway means, for the same confirmation. */
@@ -69,19 +69,21 @@ export async function consequenceOfRefund(
 }
 
 /**
- * @param asked by default the outcome of the order's pending operation
+ * @param asked.outcome by default that of the order's pending operation
+ * @param asked.surplus as in a settlement; by default what {@link findSurplusToSettle} finds
  * @throws DomainError `ORDER_NOT_FOUND`; `INVALID_STATE` if there is nothing to settle
  */
 export async function consequenceOfSettlement(
   sql: Sql,
   amountText: AmountText,
   orderNumber: string,
-  asked?: Settlement,
+  asked: { outcome?: Settlement | undefined; surplus?: readonly string[] | undefined },
 ): Promise<Consequence> {
   const order = await findOrderAnywhere(sql, orderNumber);
-  const outcome = asked ?? outcomeOf(order);
+  const named = asked.surplus ?? (await findSurplusToSettle(sql, order, asked.outcome));
+  const outcome = asked.outcome ?? outcomeOf(order);
   const noMore = 'the gateway is not asked to move any more money';
-  if (outcome !== undefined && (await canSettle(sql, order, outcome))) {
+  if (named.length === 0 && outcome !== undefined && (await canSettle(sql, order, outcome))) {
     const { balances } = await showLedger(sql, orderNumber);
     const heldPaise =
       balances.find(({ account }) => account === 'merchant_held')?.balancePaise ?? 0;
@@ -96,10 +98,8 @@ export async function consequenceOfSettlement(
     const to = outcome === 'released' ? 'the merchant' : 'the buyer';
     return { order, sentence, amountPaise: heldPaise, to };
   }
-  if (outcome === 'released') throw new DomainError('INVALID_STATE', REFUSALS.settleReleased);
-  const payments = await listCapturedPayments(sql, orderNumber, null);
-  const surplus = payments.filter(
-    ({ surplusReason, refundedAt }) => surplusReason !== null && refundedAt === null,
+  const surplus = (await listSurplus(sql, orderNumber)).filter(
+    ({ gatewayPaymentId, isWaiting }) => isWaiting && named.includes(gatewayPaymentId),
   );
   if (surplus.length === 0) throw new DomainError('INVALID_STATE', REFUSALS.settleRefunded);
   const list = surplus
@@ -107,7 +107,24 @@ export async function consequenceOfSettlement(
     .join(', ');
   const sentence = `${list} counts as sent back to the buyer by you: the order stays ${order.status}, and ${noMore}.`;
   const surplusPaise = surplus.reduce((sum, { amountPaise }) => sum + amountPaise, 0);
-  return { order, sentence, amountPaise: surplusPaise, to: 'the buyer', isOfSurplus: true };
+  return { order, sentence, amountPaise: surplusPaise, to: 'the buyer', surplus: named };
+}
+
+/**
+ * Finds the captures that the order could not take and that wait for their refund.
+ *
+ * @returns their ids at the gateway; none if a settlement with this outcome is about the order's payment
+ */
+export async function findSurplusToSettle(
+  sql: Sql,
+  order: OrderRow,
+  outcome = outcomeOf(order),
+): Promise<string[]> {
+  if (outcome === 'released' || (outcome && (await canSettle(sql, order, outcome)))) return [];
+  const surplus = await listSurplus(sql, order.orderNumber);
+  return surplus
+    .filter(({ isWaiting }) => isWaiting)
+    .map(({ gatewayPaymentId }) => gatewayPaymentId);
 }
 
 /** The default outcome: that of the pending operation, or of a refund that has failed. */

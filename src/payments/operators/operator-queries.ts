@@ -31,13 +31,10 @@ export const MOST_LISTED = 100;
 /**
  * Lists captures of an order, oldest first: the order's payment, those that wait for their refund, and the latest
  * others.
- *
- * @param most null lists all
  */
 export async function listCapturedPayments(
   sql: Sql,
   orderNumber: string,
-  most: number | null = MOST_LISTED,
 ): Promise<CapturedPayment[]> {
   const payments = await sql<CapturedPayment[]>`
     SELECT p.gateway, p.gateway_payment_id, p.utr, p.amount_paise, p.captured_at, p.is_whole, p.currency,
@@ -52,7 +49,7 @@ export async function listCapturedPayments(
     WHERE p.order_number = ${orderNumber}
     ORDER BY o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id DESC,
       (s.gateway_payment_id IS NOT NULL AND s.processed_at IS NULL) DESC,
-      p.captured_at DESC, p.gateway_payment_id DESC LIMIT ${most}`;
+      p.captured_at DESC, p.gateway_payment_id DESC LIMIT ${MOST_LISTED}`;
   return payments
     .toReversed()
     .toSorted((one, two) => one.capturedAt.getTime() - two.capturedAt.getTime());

@@ -1,5 +1,6 @@
 import { clearAlert } from '../../alerts/alerts.ts';
 import type { Actor } from '../../db/actor.ts';
+import type { Sql } from '../../db/client.ts';
 import type { Settlement } from '../../domain/index.ts';
 import { DomainError, isFinal, REFUSALS } from '../../domain/index.ts';
 import type { OrderRow } from '../../orders/public.ts';
@@ -10,7 +11,7 @@ import type { RecordedSettlement } from '../operators/operator-queries.ts';
 import { findOutsideSettlement } from '../operators/operator-queries.ts';
 import * as queries from '../queries.ts';
 import type { Alongside } from '../../db/alongside.ts';
-import { checkPayment, settlePayment } from './settle-payment.ts';
+import { checkPayment, isFinalRefusal, settlePayment } from './settle-payment.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 
 /** The settlement is recorded, but the order was not notified. */
@@ -33,6 +34,8 @@ export interface OutsideSettlement {
   /** The reference of the bank transfer, such as its UTR. Absent if there was none. */
   reference?: string | undefined;
   reason: string;
+  /** The captures that the order could not take, by their ids at the gateway, if it is about these. */
+  surplus?: readonly string[] | undefined;
   /** True if the operator accepts a settlement without a check when the gateway cannot be read. */
   notChecked?: boolean;
 }
@@ -42,7 +45,8 @@ const NOT_SEEN_BY_WORKFLOW =
 
 /**
  * Records that an order's money counts as released or refunded, and finishes the order. It is for orders whose
- * release or refund was made outside the gateway, or whose payment was reversed at the gateway itself. It holds the
+ * release or refund was made outside the gateway, or whose payment was reversed at the gateway itself. A settlement of
+ * captures that the order could not take changes no status. It holds the
  * money lease of the payment, and reads its refunds and transfers at the gateway: a settlement that contradicts them
  * is refused ({@link contradictionOf}). If this process dies after writing the row, the sweep wakes the order; a
  * repeat of the command with the same reference notifies it immediately.
@@ -87,6 +91,10 @@ export async function checkSettlement(
   assertTexts(settlement);
   const order = await findOrderAnywhere(deps.sql, settlement.orderNumber);
   const { gateway, environment, gatewayPaymentId } = order;
+  const named = await findNamed(deps.sql, settlement);
+  const refunded = { ...settlement, outcome: 'refunded' } as const;
+  for (const surplus of named) await checkPayment(deps, { ...surplus, environment }, refunded);
+  if (named.length > 0) return;
   const outcome = settlement.outcome ?? outcomeOf(order);
   if (!outcome || !gatewayPaymentId || !(await canSettle(deps.sql, order, outcome))) return;
   const payment = { gateway, environment, gatewayPaymentId };
@@ -136,8 +144,8 @@ function assertTexts({ reference, reason }: OutsideSettlement): void {
 /**
  * Records the settlement, unless the same one is recorded already.
  *
- * @returns the recorded outcome; null if the order need not be notified, because its refund had failed, or only
- * captures that it could not take were settled
+ * @returns the recorded outcome; null if the order need not be notified, because its refund had failed, or captures
+ * that it could not take were settled
  */
 async function recordSettlement(
   deps: SettleOutsideDeps,
@@ -146,6 +154,7 @@ async function recordSettlement(
   const { sql, actor, alongside } = deps;
   const { orderNumber, outcome: asked } = settlement;
   const order = await findOrderAnywhere(sql, orderNumber);
+  if (settlement.surplus?.length) return settleSurplus(deps, order, settlement);
   const earlier = await findOutsideSettlement(sql, orderNumber);
   if (earlier && isRepeated(earlier, settlement)) return earlier.outcome;
   const outcome = asked ?? outcomeOf(order);
@@ -160,7 +169,6 @@ async function recordSettlement(
     await queries.finishRefundAgain(sql, orderNumber);
     return null;
   }
-  if (asked !== 'released' && (await settleSurplus(deps, order, settlement))) return null;
   const refusal = earlier ? settledAlready(orderNumber, earlier) : REFUSALS.settleRefunded;
   throw new DomainError('INVALID_STATE', refusal);
 }
@@ -177,21 +185,43 @@ function settledAlready(orderNumber: string, { outcome, reference }: RecordedSet
   return `Order ${orderNumber} is settled outside already, ${how}`;
 }
 
-/** @returns false when no surplus capture of the order waits for its refund */
+/** The surplus captures that a settlement names. */
+async function findNamed(
+  sql: Sql,
+  { orderNumber, surplus: named = [] }: OutsideSettlement,
+): Promise<queries.SurplusCapture[]> {
+  const surplus = await queries.listSurplus(sql, orderNumber);
+  return surplus.filter(({ gatewayPaymentId }) => named.includes(gatewayPaymentId));
+}
+
+/**
+ * Settles each named capture under its own lease. One that fails stops no other: what has been settled is not refunded
+ * by a retry. A repeat settles the rest.
+ */
 async function settleSurplus(
   deps: SettleOutsideDeps,
-  { environment, orderNumber }: OrderRow,
+  { environment }: OrderRow,
   settlement: OutsideSettlement,
-): Promise<boolean> {
+): Promise<null> {
   const { sql, actor, alongside } = deps;
-  const waiting = await queries.findUnprocessedSurplus(sql, orderNumber);
-  for (const surplus of waiting) {
-    const payment = { ...surplus, environment };
-    await settlePayment(deps, payment, { ...settlement, outcome: 'refunded' }, (checked) =>
-      queries.writeSurplusSettlement(sql, { actor, alongside }, surplus, checked),
-    );
-    // The refund's next attempt finds that it has ended, and does not call the gateway.
-    await queries.finishSurplus(sql, surplus);
+  const refunded = { ...settlement, outcome: 'refunded' } as const;
+  const failures: unknown[] = [];
+  for (const surplus of await findNamed(sql, settlement)) {
+    const isRecorded = surplus.isSettled && surplus.reference === (settlement.reference ?? null);
+    const write = (checked: queries.NewSettlement) =>
+      queries.writeSurplusSettlement(sql, { actor, alongside }, surplus, checked);
+    try {
+      if (!isRecorded) await settlePayment(deps, { ...surplus, environment }, refunded, write);
+      // The refund's next attempt finds that it has ended, and does not call the gateway.
+      await queries.finishSurplus(sql, surplus);
+    } catch (error) {
+      failures.push(error);
+    }
   }
-  return waiting.length > 0;
+  // A final refusal ends the repeats, so it comes last.
+  const unfinished = failures.find((error) => !isFinalRefusal(error));
+  if (unfinished !== undefined) throw unfinished;
+  const refusals = failures.filter(isFinalRefusal).map(({ message }) => message);
+  if (refusals.length > 0) throw new DomainError('INVALID_STATE', refusals.join('; '));
+  return null;
 }

@@ -23,6 +23,15 @@ export interface PaymentSettlement {
   notChecked?: boolean;
 }
 
+/** True if a repeat cannot succeed. False for an unavailable gateway, or a payment that another process moves. */
+export function isFinalRefusal(error: unknown): error is DomainError {
+  return (
+    error instanceof DomainError &&
+    error.code !== 'GATEWAY_UNAVAILABLE' &&
+    !(error.cause instanceof MoneyLeaseTaken)
+  );
+}
+
 /**
  * Settles one payment while no other process moves its money, if the gateway does not contradict it.
  *
@@ -44,7 +53,7 @@ export async function settlePayment(
       }
       await renewMoneyLease(sql, lease);
       const result = await write(checked);
-      if (result !== 'recorded') throw notRecorded(result, settlement);
+      if (result !== 'recorded') throw notRecorded(result, payment, settlement);
     };
     await withMoneyLease(sql, payment, settle, { isSettlement: true });
   } catch (error) {
@@ -140,11 +149,13 @@ async function readGateway(
 
 function notRecorded(
   result: Exclude<SettlementResult, 'recorded'>,
-  { orderNumber, outcome, reference }: PaymentSettlement,
+  { gatewayPaymentId }: PaymentRef,
+  { outcome, reference }: PaymentSettlement,
 ): DomainError {
   const messages = {
-    settled: `Order ${orderNumber} is settled outside already`,
+    settled: `Payment ${gatewayPaymentId} is settled outside already`,
     refused: REFUSALS.settleRefunded,
+    refunded: `Payment ${gatewayPaymentId} is not settled: it is refunded already, so a bank transfer of it has paid the buyer twice`,
     changed: `Cannot settle as ${outcome}: the payment was reversed at the gateway meanwhile, try again`,
     reference_taken: `Another order is settled with the reference ${reference}`,
   };

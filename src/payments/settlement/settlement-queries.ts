@@ -34,6 +34,8 @@ export type SettlementResult =
   | 'settled'
   /** The order has no money to settle. */
   | 'refused'
+  /** The surplus capture is refunded. */
+  | 'refunded'
   /** The figures have changed since they were read. */
   | 'changed'
   /** A settlement of another order has the reference. */
@@ -84,6 +86,24 @@ export async function writeSettlement(
   const written = sql`write_settlement(${orderNumber}, ${jsonRow(sql, settlement)},
     ${jsonRow(sql, by)}, ${phases}::text[])`;
   return recordedBy(sql, written, alongside);
+}
+
+/** A surplus capture, as a settlement finds it. */
+export interface SurplusCapture extends PaymentRef {
+  amountPaise: number;
+  /** True until it is refunded or settled. */
+  isWaiting: boolean;
+  isSettled: boolean;
+  /** The reference of its settlement. */
+  reference: string | null;
+}
+
+/** Lists the surplus captures of an order, oldest first. */
+export async function listSurplus(sql: Sql, orderNumber: string): Promise<SurplusCapture[]> {
+  return sql<SurplusCapture[]>`
+    SELECT gateway, gateway_payment_id, amount_paise, processed_at IS NULL AND settled_paise IS NULL AS is_waiting,
+      settled_paise IS NOT NULL AS is_settled, reference
+    FROM surplus_refunds WHERE order_number = ${orderNumber} ORDER BY started_at, gateway_payment_id`;
 }
 
 /** Records the settlement of a surplus capture in the same way. */
