@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import type { TypedSearchAttributes } from '@temporalio/common';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import {
@@ -79,9 +79,9 @@ export interface OrderWorkflows {
   wake(orderNumber: string): Promise<'sent' | 'gone'>;
   /**
    * Starts the workflow that refunds a surplus payment, or a payment whose refund has failed. If it runs already, it
-   * checks the payment once more. Idempotent.
+   * checks the payment once more, unless the call only starts it. Idempotent.
    */
-  refundSurplus(payment: PaymentRef): Promise<void>;
+  refundSurplus(payment: PaymentRef, options?: { onlyStarts: boolean }): Promise<void>;
 }
 
 export type FoundWorkflow =
@@ -115,14 +115,18 @@ export function createOrderWorkflows(
     signal: (orderNumber, name, message) =>
       withinTimeout(() => signal(client, orderNumber, name, [message])),
     wake: (orderNumber) => withinTimeout(() => signal(client, orderNumber, WAKE_SIGNAL, [])),
-    refundSurplus: ({ gateway, gatewayPaymentId }) =>
+    refundSurplus: ({ gateway, gatewayPaymentId }, { onlyStarts } = { onlyStarts: false }) =>
       withinTimeout(async () => {
-        await client.workflow.signalWithStart(REFUND_SURPLUS_WORKFLOW, {
+        const options: WorkflowStartOptions = {
           workflowId: refundWorkflowId({ gateway, gatewayPaymentId }),
           taskQueue: TASK_QUEUE,
           args: [{ gateway, gatewayPaymentId }],
-          signal: WAKE_SIGNAL,
-        });
+          workflowIdConflictPolicy: 'USE_EXISTING',
+        };
+        const signalled = { ...options, signal: WAKE_SIGNAL };
+        await (onlyStarts
+          ? client.workflow.start(REFUND_SURPLUS_WORKFLOW, options)
+          : client.workflow.signalWithStart(REFUND_SURPLUS_WORKFLOW, signalled));
       }),
   };
 }

@@ -78,6 +78,7 @@ test.for([
     "merchant_id = '' AND environment = 'sandbox' AND is_release_due(o)",
     /Index Cond: .*status = 'DELIVERED'/,
   ],
+  ['has_failed_refund(o)', /orders_refund_failed/],
 ] as const)('the planner knows what %s means', async ([condition, used], { database }) => {
   const plan = await database.sql.begin(async (sql) => {
     await sql`SET LOCAL enable_seqscan = off`;
@@ -105,6 +106,8 @@ test('the schema has one list of statuses, and compares with one of them only wh
   expect(naming(new RegExp(String.raw`status (=|<>) ${ONE}`)).toSorted()).toEqual([
     'has_failed_refund',
     'is_release_due',
+    // The index for has_failed_refund.
+    'orders_refund_failed',
     // An order that was refunded needs no settlement.
     'resolved_alerts',
     'surplus_reason',

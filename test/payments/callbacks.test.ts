@@ -6,7 +6,13 @@ import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import { startApiInstance } from '../support/api-instance.ts';
 import { countingSql } from '../support/counted-work.ts';
-import { askGateway, ledgerOf, madeAtGateway, payAtGateway } from '../support/gateway.ts';
+import {
+  askGateway,
+  ledgerOf,
+  madeAtGateway,
+  payAtGateway,
+  simulator,
+} from '../support/gateway.ts';
 import { eventNames } from '../../dev/orders/history.ts';
 import type { TestService } from '../support/service.ts';
 import { startApiWithSilentTemporal } from '../support/silent-temporal.ts';
@@ -160,6 +166,30 @@ describe('a callback', () => {
     await service.clock.set(121_000);
     await reconcilePayments(service.deps);
     await until(async () => (await kit.events(order)).includes('PAYMENT_FAILED'));
+  });
+
+  test('about a refund that has failed is not lost either: reconciliation asks the gateway, and refunds again', async ({
+    service,
+    kit,
+    orders,
+  }) => {
+    const order = await orders.in('REFUNDED');
+    await kit.hold();
+    const [refund] = await order.made('refunds');
+    await simulator(service, 'POST', `/refunds/${refund!.id}/end`, { status: 'failed' });
+    const bodies = await kit.bodiesAbout(refund!.id);
+    const failed = bodies.find((body) => body.includes('refund.failed')) ?? '';
+    const api = await startApiWithSilentTemporal(service);
+    expect((await kit.callBack(failed, api)).status).toBe(200);
+    const unconfirmed = () => service.sql`SELECT FROM gateway_callbacks WHERE is_unconfirmed`;
+    expect(await unconfirmed()).toHaveLength(1);
+    expect((await order.row()).refundProcessedAt).not.toBeNull();
+    // The order's last change is too old for the daily comparison.
+    await service.clock.set(8 * 24 * 3_600_000);
+    await reconcilePayments(service.deps);
+    await until(async () => (await order.ledgerLines()).length === 4);
+    expect(await order.made('refunds')).toHaveLength(2);
+    expect(await unconfirmed()).toEqual([]);
   });
 
   test('that arrives many times, concurrently and later, pays the order once', async ({

@@ -10,6 +10,7 @@ import {
   ledgerOf,
   madeAtGateway,
   orderBeingPaid,
+  reconcile,
   setSwitches,
   simulator,
   withCallbacks,
@@ -22,6 +23,7 @@ import { until } from '../support/until.ts';
 import { whenMoneyIsFree } from '../support/when-money-is-free.ts';
 
 const AMOUNT_PAISE = 49_950;
+const MINUTE_MS = 60_000;
 const BOOKED_BACK = [
   `refund: merchant_held → refunds ${AMOUNT_PAISE}`,
   `refund_failed: refunds → merchant_held ${AMOUNT_PAISE}`,
@@ -32,6 +34,7 @@ const test = serviceTest({ time: 'real' });
 
 test.afterEach(async ({ service }) => {
   await withCallbacks(service);
+  await service.clock.set(0);
   await setSwitches(service, 'all', { refundsStartPending: false });
   const { ok, faults } = await verifyLedger(service.sql);
   expect({ ok, faults }).toEqual({ ok: true, faults: [] });
@@ -44,13 +47,25 @@ const openAlerts = async ({ sql }: TestService, gatewayPaymentId: string) =>
       WHERE subject = ${`razorpay:${gatewayPaymentId}`} AND cleared_at IS NULL`
   ).map(({ kind }) => kind);
 
-const untilRefundEnds = ({ temporal }: TestService, gatewayPaymentId: string) =>
-  temporal.client.workflow.getHandle(refundWorkflowId(atRazorpay(gatewayPaymentId))).result();
+const refundWorkflow = ({ temporal }: TestService, gatewayPaymentId: string) =>
+  temporal.client.workflow.getHandle(refundWorkflowId(atRazorpay(gatewayPaymentId)));
 
 /** The bank returns a refund, after the gateway has reported it as processed. */
 async function failRefund(service: TestService, refundId: string) {
   await simulator(service, 'POST', `/refunds/${refundId}/end`, { status: 'failed' });
   await simulator(service, 'POST', '/callbacks/idle');
+}
+
+/** A refund fails, the next one is refused, and the workflow that would repeat it is lost. */
+async function loseFailedRefund(service: TestService, gatewayPaymentId: string) {
+  const [refund] = await madeAtGateway(service, gatewayPaymentId, 'refunds');
+  await setSwitches(service, gatewayPaymentId, { refundsRefused: true });
+  await failRefund(service, refund!.id);
+  const isRefused = async () =>
+    (await openAlerts(service, gatewayPaymentId)).includes('gateway_refused');
+  await until(isRefused);
+  await refundWorkflow(service, gatewayPaymentId).terminate();
+  await setSwitches(service, gatewayPaymentId, { refundsRefused: null });
 }
 
 test('a refund of an order that fails after it was processed is booked back and made again', async ({
@@ -103,8 +118,46 @@ test('a callback about a refund that has not failed books nothing', async ({ ser
   await until(async () => (await order.row()).refundProcessedAt !== null);
   // The callback about the first one, once more.
   await service.deps.workflows.refundSurplus(atRazorpay(await order.paymentId()));
-  await untilRefundEnds(service, await order.paymentId());
+  await refundWorkflow(service, await order.paymentId()).result();
   expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_AGAIN);
+  // The gateway was asked about each.
+  expect(await service.sql`SELECT FROM gateway_callbacks WHERE is_unconfirmed`).toEqual([]);
+});
+
+test('reconciliation makes a failed refund again whose workflow was lost, once', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('REFUNDED');
+  const paymentId = await order.paymentId();
+  await loseFailedRefund(service, paymentId);
+  await service.clock.advance(6 * MINUTE_MS);
+  await Promise.all([reconcile(service), reconcile(service)]);
+  await until(async () => (await order.row()).refundProcessedAt !== null);
+  await service.clock.advance(6 * MINUTE_MS);
+  await reconcile(service);
+  await refundWorkflow(service, paymentId).result();
+  expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_AGAIN);
+  expect(await order.made('refunds')).toHaveLength(2);
+});
+
+test('reconciliation makes a failed refund of a surplus payment again whose workflow was lost, also after eight days', async ({
+  service,
+  merchant,
+}) => {
+  const { order, pay } = await orderBeingPaid(service, merchant);
+  await cancelWithRetries(merchant.sandbox, order);
+  const paymentId = await pay({ late: true });
+  const isProcessed = async () => (await merchant.sandbox.read(order)).refund?.processed_at;
+  await until(async () => (await isProcessed()) != null);
+  await loseFailedRefund(service, paymentId);
+  // By then its session is not checked any more.
+  await service.sql`UPDATE payment_sessions SET next_check_at = NULL`;
+  await service.clock.advance(8 * 24 * 60 * MINUTE_MS);
+  await reconcile(service);
+  await until(async () => (await isProcessed()) != null);
+  expect((await ledgerOf(service, order.order_number)).balances['surplus']).toBeUndefined();
+  expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(2);
 });
 
 test('the daily comparison finds a failed refund whose callback was lost', async ({

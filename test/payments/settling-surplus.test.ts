@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { refundSurplus } from '../../src/payments/funds/funds.ts';
+import { refundSurplus } from '../../src/payments/funds/refunds.ts';
 import { withMoneyLease } from '../../src/payments/funds/money-lease.ts';
 import { claimSurplus, finishSurplus, writeSurplusSettlement } from '../../src/payments/queries.ts';
 import { carryOutUnfinished } from '../../src/proposals/carry-out.ts';

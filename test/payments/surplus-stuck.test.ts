@@ -40,17 +40,20 @@ async function stuckSurplus(service: TestService, gateway: Gateway) {
   return { order, surplusId, refund, endFault };
 }
 
-test('a surplus capture that the gateway refuses to refund does not affect its order', async ({
+test('a surplus capture that the gateway refuses to refund does not affect its order or its workflow', async ({
   service,
   gateway,
 }) => {
-  const { order, surplusId, endFault } = await stuckSurplus(service, gateway);
+  const { order, surplusId, refund, endFault } = await stuckSurplus(service, gateway);
   const handle = service.temporal.client.workflow.getHandle(order.order_number);
   await reconcileLater(service);
   await until(async () => !(await handle.describe()).raw.pendingWorkflowTask);
   const { historyLength } = await handle.describe();
+  const { historyLength: ofRefund } = await refund.describe();
   for (let more = 0; more < 3; more += 1) await reconcileLater(service);
   expect((await handle.describe()).historyLength).toBe(historyLength);
+  // The refund's workflow, which retries by itself, is left alone, too.
+  expect((await refund.describe()).historyLength).toBe(ofRefund);
   await endFault();
   await until(async () => (await madeAtGateway(service, surplusId, 'refunds')).length === 1);
 });

@@ -42,7 +42,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   gateway_callbacks: {
     buyer: 'body',
     none: `callback_id gateway environment event_id event received_at named_ids gateway_payment_id order_number
-      is_unconfirmed`,
+      is_unconfirmed reports_failed_refund`,
   },
   gateway_reversals: {
     none: `gateway reversal_id gateway_payment_id order_number kind amount_paise state has_left

@@ -109,6 +109,9 @@ CREATE INDEX orders_pending ON orders (updated_at, order_number)
 -- Orders whose dispute window runs: the release of one that is over may not have begun.
 CREATE INDEX orders_by_completion ON orders (completes_at, order_number)
   WHERE completes_at IS NOT NULL;
+-- Orders whose refund has failed and is not made again: see has_failed_refund.
+CREATE INDEX orders_refund_failed ON orders (gateway, gateway_payment_id)
+  WHERE status = 'REFUNDED' AND refund_processed_at IS NULL;
 -- Earlier disputes between a buyer and a merchant: a small part of all orders.
 CREATE INDEX orders_disputed_by_email
   ON orders (merchant_id, environment, lower(buyer_email), created_at) WHERE dispute_count > 0;

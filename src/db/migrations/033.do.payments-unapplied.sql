@@ -9,22 +9,22 @@ CREATE FUNCTION is_wholly_refunded(p payments) RETURNS boolean LANGUAGE sql STAB
         AND t.operation IN ('refund', 'refund_failed')))
 $$;
 
--- The captures that no order has taken and that are not refunded, with what is to be done next: 'notify' the order,
--- 'refund' it as surplus, or 'alert' that it is not whole. One that is not whole and has its alert needs nothing (null),
--- and is checked until all of it is refunded; then the order can be paid again.
+-- The captures that no order has taken and whose surplus refund has not begun, with what is to be done next: 'notify'
+-- the order, 'refund' it as surplus, or 'alert' that it is not whole. One that is not whole and has its alert needs
+-- nothing (null), and is checked until all of it is refunded; then the order can be paid again.
 CREATE VIEW unapplied_captures AS
 SELECT p.gateway, p.gateway_payment_id, p.environment, p.order_number, p.captured_at,
-  CASE WHEN s.gateway_payment_id IS NOT NULL THEN 'refund'
-    WHEN NOT p.is_whole THEN CASE WHEN a.alert_id IS NULL THEN 'alert' END
+  CASE WHEN NOT p.is_whole THEN CASE WHEN a.alert_id IS NULL THEN 'alert' END
     WHEN p.amount_paise <> o.amount_paise THEN 'refund'
     ELSE 'notify' END AS next
 FROM payments p JOIN orders o USING (order_number)
-LEFT JOIN surplus_refunds s ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
 LEFT JOIN LATERAL (SELECT alert_id FROM alerts
   WHERE NOT p.is_whole AND kind = 'unfit_capture'
     AND subject = gateway_subject(p.gateway, p.gateway_payment_id) LIMIT 1) a ON true
-WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id AND s.processed_at IS NULL
-  AND (p.is_whole OR s.gateway_payment_id IS NOT NULL OR a.alert_id IS NULL OR NOT is_wholly_refunded(p));
+WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
+  AND NOT EXISTS (SELECT FROM surplus_refunds s
+    WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
+  AND (p.is_whole OR a.alert_id IS NULL OR NOT is_wholly_refunded(p));
 
 -- The payments that reconciliation asks the gateway about, each perhaps twice: those that only callbacks have
 -- reported, and unapplied captures, whose Signal was lost. `ledger verify` checks older ones.

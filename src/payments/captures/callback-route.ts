@@ -128,11 +128,14 @@ async function receive(
   await Promise.race([processing, sleep(callbackTimeoutMs, undefined, { ref: false })]);
 }
 
-/** The captured payment or the closed session that an event is about, which may be known already. */
-function reportedBy(event: GatewayEvent): Pick<NewCallback, 'payment' | 'gatewaySessionId'> {
+/** The captured payment, the failed refund or the closed session of an event, which may be known already. */
+function reportedBy(event: GatewayEvent): Partial<NewCallback> {
   if (event.type === 'session_closed') return { gatewaySessionId: event.gatewaySessionId };
-  if (event.type === 'reversal' && !isOurs(event.reversal)) {
-    return { payment: { gatewayPaymentId: event.reversal.gatewayPaymentId } };
+  if (event.type === 'reversal') {
+    const { gatewayPaymentId, state } = event.reversal;
+    const reportsFailedRefund = isOurs(event.reversal);
+    if (reportsFailedRefund && state !== 'failed') return {};
+    return { payment: { gatewayPaymentId }, reportsFailedRefund };
   }
   if (event.type !== 'payment' || !isCaptured(event.payment)) return {};
   return { payment: event.payment, gatewaySessionId: event.gatewaySessionId };

@@ -71,12 +71,14 @@ export async function findOrderOfPayment(
   return row;
 }
 
-/** Ends the state unconfirmed of the callbacks about a payment that is of no order of this service. */
+/** Ends the state unconfirmed of earlier callbacks about a payment without an order, or about a failed refund. */
 export async function confirmCallbacks(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
+  { askedAtMs = performance.now(), ofFailedRefund = false } = {},
 ): Promise<void> {
-  await sql`SELECT confirm_callbacks(${gateway}, ${gatewayPaymentId}, service_now())`;
+  await sql`SELECT confirm_callbacks(${gateway}, ${gatewayPaymentId},
+    service_now() - ${performance.now() - askedAtMs} * interval '1 millisecond', ${ofFailedRefund})`;
 }
 
 export interface NewCallback extends OrderGateway {
@@ -87,23 +89,27 @@ export interface NewCallback extends OrderGateway {
   payment?: Pick<GatewayPayment, 'gatewayPaymentId'> & Partial<GatewayPayment>;
   /** The session that was closed, or that the payment was made on. */
   gatewaySessionId?: string | null | undefined;
+  /** True if it reports that a refund of the payment by this service has failed. */
+  reportsFailedRefund?: boolean;
 }
 
 /**
  * Stores a callback before it is processed, with the ids by which the erasure of the buyer's data finds it. A
  * callback about an erased order is stored without its body. The row of one that reports a captured payment, or a
- * reversal of a payment that is not recorded, is unconfirmed until the gateway's API has returned the payment.
+ * reversal of a payment that is not recorded, is unconfirmed until the gateway's API has returned the payment; that of
+ * one that reports a failed refund, until its API has returned the refunds.
  *
  * @returns false if nothing is to be done: the payment is recorded as the callback reports it, or the session is
  * recorded as paid, or is not of this service
  */
 export async function writeCallback(sql: Sql, callback: NewCallback): Promise<boolean> {
   const { gateway, environment, eventId, event, body, payment, gatewaySessionId = null } = callback;
+  const { reportsFailedRefund = false } = callback;
   const ids = idsNamedIn(body);
   const { gatewayPaymentId = null, orderNumber = null, status = null } = payment ?? {};
   const [row] = await sql<[{ isNews: boolean; orderNumber: string | null; merchantId: string }]>`
     INSERT INTO gateway_callbacks AS c (gateway, environment, event_id, event, body, named_ids, gateway_payment_id,
-      order_number, is_unconfirmed)
+      order_number, reports_failed_refund, is_unconfirmed)
     SELECT ${gateway}, ${environment}, ${eventId}, ${event},
       CASE WHEN EXISTS (
         SELECT FROM orders WHERE erased_at IS NOT NULL AND order_number IN (
@@ -115,7 +121,8 @@ export async function writeCallback(sql: Sql, callback: NewCallback): Promise<bo
       ) THEN '' ELSE ${body} END, ${ids}, ${gatewayPaymentId},
       CASE WHEN ${gatewayPaymentId}::text IS NOT NULL THEN
         order_of_payment(${gateway}, ${environment}, ${orderNumber}, ${gatewaySessionId}) END,
-      ${gatewayPaymentId}::text IS NOT NULL AND NOT EXISTS (SELECT FROM payments p
+      ${reportsFailedRefund},
+      ${reportsFailedRefund} OR ${gatewayPaymentId}::text IS NOT NULL AND NOT EXISTS (SELECT FROM payments p
         WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
           AND (${status}::text IS NULL OR (p.is_whole AND p.gateway_status = ${status}
             AND p.refunded_paise = ${payment?.refundedPaise ?? 0}
@@ -133,8 +140,8 @@ export async function writeCallback(sql: Sql, callback: NewCallback): Promise<bo
 type ReportedPayment = PaymentAt & { orderNumber: string };
 
 /**
- * Finds payments that a process has left unfinished: see the view `payments_to_confirm`. Newest first, so that refunds
- * that the gateway refuses do not delay the others. The order number is empty if it is not known.
+ * Finds payments that a process has left unfinished: see the view `payments_to_confirm`. Newest first, so that those
+ * that are asked about for a week do not delay the others. The order number is empty if it is not known.
  */
 export async function findPaymentsToConfirm(
   sql: Sql,

@@ -1,6 +1,8 @@
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
+import type { Shard } from '../reconcile/shard.ts';
+import { inShard } from '../reconcile/shard.ts';
 
 /** A refund by this service that is booked in the ledger. */
 export interface BookedRefund extends OrderGateway, PaymentRef {
@@ -49,6 +51,28 @@ export async function findOrderToRefundAgain(
       AND (has_failed_refund(o) OR (pending_operation->>'kind' = 'refunding'
         AND last_movement_of(gateway, gateway_payment_id) = 'refund_failed'))`;
   return row;
+}
+
+/**
+ * Takes the payments whose refund a lost workflow or a dead process may have left: each refund that is owed and not
+ * made, and each that a callback has reported as failed. One that was taken is not taken again for five minutes.
+ */
+export async function takeRefundsToContinue(
+  sql: Sql,
+  { limit, shard }: { limit: number; shard: Shard },
+): Promise<(PaymentRef & { orderNumber: string })[]> {
+  return sql<(PaymentRef & { orderNumber: string })[]>`
+    UPDATE payments SET notified_at = service_now() WHERE (gateway, gateway_payment_id) IN (
+      SELECT gateway, gateway_payment_id FROM payments p JOIN (
+        SELECT gateway, gateway_payment_id FROM surplus_refunds WHERE processed_at IS NULL
+        UNION SELECT gateway, gateway_payment_id FROM orders o WHERE has_failed_refund(o)
+        UNION SELECT gateway, gateway_payment_id FROM gateway_callbacks WHERE is_unconfirmed
+          AND reports_failed_refund AND received_at < (SELECT service_now()) - left_to_its_process()
+      ) unfinished USING (gateway, gateway_payment_id)
+      WHERE coalesce(p.notified_at < (SELECT service_now()) - interval '5 minutes', true)
+        AND ${inShard(sql, sql`p.order_number`, shard)}
+      ORDER BY p.notified_at NULLS FIRST LIMIT ${limit} FOR UPDATE OF p SKIP LOCKED)
+    RETURNING gateway, gateway_payment_id, order_number`;
 }
 
 /** Records that the payment of a REFUNDED order was refunded again. */

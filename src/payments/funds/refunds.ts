@@ -74,7 +74,9 @@ export async function refundSurplus(
   deps: SurplusDeps,
   payment: PaymentRef,
 ): Promise<OutgoingOrderMail[]> {
+  const askedAtMs = performance.now();
   await recordFailedRefund(deps, payment);
+  await queries.confirmCallbacks(deps.sql, payment, { askedAtMs, ofFailedRefund: true });
   const surplus = await queries.claimSurplus(deps.sql, payment);
   if (!surplus) await refundOrderAgain(deps, payment);
   const mails = surplus?.processedAt === null ? await refundCapture(deps, surplus) : [];

@@ -23,9 +23,9 @@ const HOLD_FOR_MS = 30_000;
 const CONCURRENT_CALLS = 8;
 
 /**
- * Finds what lost callbacks and crashed processes left unrecorded: checks open and recently ended sessions at the
- * gateway, confirms reported payments, applies or refunds unapplied captures, holds funds, checks the linked accounts that are due, and clears
- * alerts whose cause is resolved.
+ * Finds what lost callbacks, crashed processes and lost workflows left unfinished: checks open and recently ended
+ * sessions at the gateway, confirms reported payments, applies or refunds unapplied captures, continues refunds, holds
+ * funds, checks the linked accounts that are due, and clears alerts whose cause is resolved.
  *
  * @param shard the orders of this run; other runs process the other shards at the same time
  * @returns how many sessions were checked, and how many unfinished payments were found
@@ -38,6 +38,10 @@ export async function reconcilePayments(
   const sessions = await checkSessions(deps, shard, endsAtMs - HOLD_FOR_MS);
   const unfinished = await queries.findPaymentsToConfirm(deps.sql, { limit: BATCH, shard });
   await processUntil(deps, unfinished, endsAtMs, (payment) => confirmPayment(deps, payment));
+  const refunds = await queries.takeRefundsToContinue(deps.sql, { limit: BATCH, shard });
+  await processUntil(deps, refunds, endsAtMs, (payment) =>
+    deps.workflows.refundSurplus(payment, { onlyStarts: true }),
+  );
   await holdAllFunds(deps, shard, endsAtMs);
   if (shard.index === 0) {
     await recordMissedChargebacks(deps);
