@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { namesOf } from '../faults/run.ts';
+import { namesOf, restart } from '../faults/run.ts';
 import {
   BUILD,
   checkReplay,
@@ -9,7 +9,6 @@ import {
   readTasks,
   replayText,
   REPOSITORY,
-  startBuild,
   type Change,
 } from './support/builds.ts';
 import { makeOpenOrders, type Drill, type Outcome } from './support/load.ts';
@@ -65,7 +64,7 @@ async function deploy(drill: Drill): Promise<void> {
   const passes = replayed.failures.length === 0;
   prove('check:replay of the new build passes', passes, replayText(replayed));
   for (const [index, name] of namesOf(drill, 'worker').entries()) {
-    await startBuild(drill, name, NEW, repository);
+    await restart(drill, name, { env: { [BUILD]: NEW }, repository });
     if (index === 0) await promote(drill, NEW);
   }
   report('all workers run the new build');
@@ -114,7 +113,7 @@ export async function badDeploy(drill: Drill): Promise<Outcome> {
   const replayed = await checkReplay(drill, repository, BLOCKED_ORDERS);
   prove('check:replay stops the bad build', replayed.failures.length > 0, replayText(replayed));
   const [worker = 'worker-1'] = namesOf(drill, 'worker').slice(-1);
-  await startBuild(drill, worker, NEW, repository);
+  await restart(drill, worker, { env: { [BUILD]: NEW }, repository });
   await promote(drill, NEW);
   report('the bad build was promoted all the same');
   drill.startLoad();

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { loadConfig, required } from '../../src/config.ts';
-import { runAdmin } from '../../src/main/admin/run.ts';
 import type { KeyReport } from '../../src/privacy/key-usage.ts';
-import { namesOf } from '../faults/run.ts';
+import { namesOf, restart } from '../faults/run.ts';
+import { byCommand } from '../load/operators.ts';
 import { readTasks } from './support/builds.ts';
 import type { Drill } from './support/load.ts';
 import { firstOf, inSeconds, prove, report, waitFor } from './support/report.ts';
@@ -52,7 +52,7 @@ async function proveAnswered(drill: Drill): Promise<void> {
   const unexplained: string[] = [];
   for (const { path, status, message, atMs, ms } of failed) {
     const [orderNumber] = /ORD\w+/.exec(path) ?? [];
-    if (orderNumber && status === 500 && (await hasLostTask(drill, orderNumber))) {
+    if (orderNumber && status === 500 && (await readTasks(drill, [orderNumber])).timedOut > 0) {
       waiting.add(orderNumber);
       continue;
     }
@@ -64,19 +64,10 @@ async function proveAnswered(drill: Drill): Promise<void> {
   prove('No other request failed', holds, `${figures} ${firstOf(unexplained)}`);
 }
 
-async function hasLostTask(drill: Drill, orderNumber: string): Promise<boolean> {
-  const { timedOut } = await readTasks(drill, [orderNumber]);
-  return timedOut > 0;
-}
-
 /** Starts each process again with other keys, one after the other. */
 async function roll(drill: Drill, env: Settings, what: string): Promise<void> {
   const names = namesOf(drill, 'worker', 'api');
-  for (const name of names) {
-    const member = drill.cluster.member(name);
-    await member.stop();
-    await member.start({ env });
-  }
+  for (const name of names) await restart(drill, name, { env });
   report(`${names.join(', ')} were started again: ${what}`);
 }
 
@@ -117,9 +108,5 @@ const listKeys = async (drill: Drill, env: Settings) =>
   (await admin<KeyReport>(drill, env, 'keys', 'list')).keys;
 
 /** Runs an operators' command in a shell with these keys. @throws Error when it fails */
-async function admin<Data>(drill: Drill, env: Settings, ...args: string[]): Promise<Data> {
-  const settings = { ...drill.environment(), ...env };
-  const { stdout, stderr, exitCode } = await runAdmin([...args, '--json'], () => settings);
-  if (exitCode !== 0) throw new Error(`admin ${args.join(' ')}: ${stderr}${stdout}`);
-  return JSON.parse(stdout) as Data;
-}
+const admin = async <Data>(drill: Drill, env: Settings, ...args: string[]): Promise<Data> =>
+  JSON.parse(await byCommand({ ...drill.environment(), ...env }, [...args, '--json']));

@@ -14,6 +14,7 @@ import type { ReceiverOptions } from '../load/receiver.ts';
 import { simulatorAccessOf } from '../load/simulator.ts';
 import { startGuard, type Guard } from '../processes/guard.ts';
 import { freePort, localUrl, LOOPBACK } from '../processes/ports.ts';
+import type { StartChanges } from '../processes/supervisor.ts';
 import type { TcpProxy } from '../processes/tcp-proxy.ts';
 import type { LinkTarget } from '../production-like/links.ts';
 import {
@@ -181,6 +182,16 @@ export async function stopMembers({ cluster }: Run, names: readonly MemberName[]
 /** Starts members that were stopped, and waits until they are ready. */
 export async function startMembers({ cluster }: Run, names: readonly MemberName[]): Promise<void> {
   await Promise.all(names.map((name) => cluster.member(name).start()));
+}
+
+/** Stops a member, and starts it again with changes. */
+export async function restart(
+  { cluster }: Run,
+  name: MemberName,
+  changes: StartChanges,
+): Promise<void> {
+  await cluster.member(name).stop();
+  await cluster.member(name).start(changes);
 }
 
 /** Ends a member with SIGKILL, and keeps it down. */

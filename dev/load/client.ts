@@ -17,7 +17,7 @@ const REPEATED_FOR_MS = 600_000;
 
 /** What an HTTP request is made of; a text as body is sent as it is. */
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
 }

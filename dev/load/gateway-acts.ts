@@ -50,14 +50,8 @@ export const GATEWAY_ACTS = {
     await controlPayment(order, 'disputes');
     await untilInTimeline(order, 'CHARGEBACK_OPENED');
   },
-  async winChargeback(order) {
-    await endChargebacks(order, 'won');
-    await untilInTimeline(order, 'CHARGEBACK_WON');
-  },
-  async loseChargeback(order) {
-    await endChargebacks(order, 'lost');
-    await untilInTimeline(order, 'CHARGEBACK_LOST');
-  },
+  winChargeback: (order) => endChargebacks(order, 'won'),
+  loseChargeback: (order) => endChargebacks(order, 'lost'),
   /** The gateway's dashboard refunds the payment as soon as it is captured. */
   async payAndRefund(order) {
     await payQrCode(order);
@@ -134,4 +128,5 @@ async function endChargebacks(order: LoadOrder, status: 'won' | 'lost'): Promise
   const [first, ...others] = opened ?? [];
   for (const { id } of others) await control(order, `/disputes/${id}/status`, { status: 'won' });
   if (first) await control(order, `/disputes/${first.id}/status`, { status });
+  await untilInTimeline(order, status === 'won' ? 'CHARGEBACK_WON' : 'CHARGEBACK_LOST');
 }

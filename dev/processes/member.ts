@@ -35,28 +35,6 @@ export interface MemberPlan<Name extends string = string> {
   readonly responds?: () => Promise<boolean>;
 }
 
-/** A process of a run. */
-export interface Member<Name extends string = string> {
-  readonly name: Name;
-  readonly logFile: string;
-  /** Undefined while it does not run. */
-  readonly pid: number | undefined;
-  /** How often it was started again after it had ended by itself. */
-  readonly restarts: number;
-  /** Signals the whole process tree, as PostgreSQL's backends; does nothing while it does not run. */
-  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
-  /** Stops it until `start`. */
-  stop(): Promise<void>;
-  /**
-   * Starts it after a stop and waits until it is ready. The changes hold until the next call.
-   *
-   * @throws SetupError when it was not stopped, or is stopped before it is ready
-   */
-  start(changes?: StartChanges): Promise<void>;
-  /** Waits until it responds. @throws SetupError when it is stopped or ends for good instead */
-  untilReady(): Promise<void>;
-}
-
 /** What the members of a run share. */
 export interface MemberContext {
   /** Ends the processes when this process is killed. */
@@ -76,8 +54,8 @@ const STEADY_MS = 30_000;
 
 const POLL_MS = 25;
 
-/** A member that does not run yet. */
-export class SupervisedMember<Name extends string> implements Member<Name> {
+/** A process of a run: it runs from its start on. */
+export class Member<Name extends string = string> {
   readonly #plan: MemberPlan<Name>;
   readonly #context: MemberContext;
   #wanted = false;
@@ -104,14 +82,17 @@ export class SupervisedMember<Name extends string> implements Member<Name> {
     return this.#plan.logFile;
   }
 
+  /** Undefined while it does not run. */
   get pid(): number | undefined {
     return this.#current?.pid;
   }
 
+  /** How often it was started again after it had ended by itself. */
   get restarts(): number {
     return this.#restarts;
   }
 
+  /** Signals the whole process tree, as PostgreSQL's backends; does nothing while it does not run. */
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
     if (this.#current === undefined) return;
     if (signal === 'SIGKILL') this.#readyAt = undefined;
@@ -123,6 +104,11 @@ export class SupervisedMember<Name extends string> implements Member<Name> {
     for (const pid of this.#frozen) this.#context.guard.watch(pid, 'SIGKILL');
   }
 
+  /**
+   * Starts it after a stop and waits until it is ready. The changes hold until the next call.
+   *
+   * @throws SetupError when it was not stopped, or is stopped before it is ready
+   */
   async start(changes: StartChanges = {}): Promise<void> {
     if (this.#wanted) throw new SetupError(`${this.name} runs already: stop it first`);
     this.#wanted = true;
@@ -132,6 +118,7 @@ export class SupervisedMember<Name extends string> implements Member<Name> {
     await this.untilReady();
   }
 
+  /** Stops it until `start`. */
   async stop(): Promise<void> {
     this.#wanted = false;
     this.#stopping.abort();
@@ -140,6 +127,7 @@ export class SupervisedMember<Name extends string> implements Member<Name> {
     await this.#supervision;
   }
 
+  /** Waits until it responds. @throws SetupError when it is stopped or ends for good instead */
   async untilReady(): Promise<void> {
     const { responds = async () => true } = this.#plan;
     while (this.#readyAt === undefined || !(await responds())) {

@@ -1,7 +1,7 @@
 import { SetupError } from '../../src/setup-error.ts';
 import { endedError } from './errors-in-log.ts';
 import { startGuard, type Guard } from './guard.ts';
-import { SupervisedMember, type Member, type MemberPlan } from './member.ts';
+import { Member, type MemberPlan } from './member.ts';
 import { sendSignal } from './process-table.ts';
 import { describeExit } from './process-exit.ts';
 import type { ServerProcess } from './server-process.ts';
@@ -64,7 +64,7 @@ export class Supervisor<Name extends string = string> {
       onSpawn: (spawned: ServerProcess) => this.#adopt(spawned),
       onEnd: (error: Error) => this.#fail(error),
     };
-    const started = plans.map((plan) => new SupervisedMember(plan, context));
+    const started = plans.map((plan) => new Member(plan, context));
     for (const member of started) this.#members.set(member.name, member);
     await this.defer(async () => {
       await Promise.all(started.map((member) => member.stop()));

@@ -94,8 +94,8 @@ async function ensureUser(
     passwordHash,
   };
   const conflict = deps.sql`
-    (email) DO UPDATE SET operator_role = excluded.operator_role, disabled_at = NULL,
-      password_hash = excluded.password_hash, totp_secret_sealed = excluded.totp_secret_sealed,
+    (email) DO UPDATE SET disabled_at = NULL, password_hash = excluded.password_hash,
+      totp_secret_sealed = excluded.totp_secret_sealed,
       totp_confirmed_at = excluded.totp_confirmed_at, totp_last_step = NULL`;
   await writeUser(deps, written, conflict);
   return password;

@@ -4,7 +4,6 @@ import proto from '@temporalio/proto';
 import type { Run } from '../../faults/run.ts';
 import { inParallel } from '../../load/in-parallel.ts';
 import { runCommand } from '../../processes/run-command.ts';
-import type { MemberName } from '../../production-like/start.ts';
 import { waitFor } from './report.ts';
 
 const PROMOTED_WITHIN_MS = 120_000;
@@ -45,18 +44,6 @@ export async function copyCheckout(folder: string, changes: readonly Change[]): 
     await writeFile(path, `${before}${to}${after}`);
   }
   return folder;
-}
-
-/** Starts a worker again, with another checkout and its build id. */
-export async function startBuild(
-  { cluster }: Run,
-  name: MemberName,
-  build: string,
-  repository: string,
-): Promise<void> {
-  const member = cluster.member(name);
-  await member.stop();
-  await member.start({ env: { [BUILD]: build }, repository });
 }
 
 /** Makes a build current, as `npm run -s admin -- worker promote --build ID`. */
