@@ -155,11 +155,6 @@ export type WholeOf<Group extends Settings> = {
   [Name in keyof ValuesOf<Group>]: NonNullable<ValuesOf<Group>[Name]>;
 };
 
-/** The same variables with something before their names. */
-export function prefixed(prefix: string, group: Settings): Settings {
-  return Object.fromEntries(Object.entries(group).map(([name, own]) => [prefix + name, own]));
-}
-
 /** The line about a variable that cannot be used as it is. */
 export function faulty(
   name: string,
@@ -204,18 +199,6 @@ function givenText(
   if (!path) return value;
   if (value === undefined) return readSecretFile(variable, path) || undefined;
   throw new ConfigError(`${name} and ${variable} are both given: set only one of them`);
-}
-
-/**
- * An environment with other values for some variables. A secret that `env` gives in the other way, by
- * its value or by a file, is removed.
- */
-export function overridden(env: NodeJS.ProcessEnv, values: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const inTheOtherWay = (name: string) =>
-    name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : fileVariable(name);
-  const replaced = new Set(Object.keys(values).map(inTheOtherWay));
-  const kept = Object.entries(env).filter(([name]) => !replaced.has(name));
-  return { ...Object.fromEntries(kept), ...values };
 }
 
 /**
