@@ -2,12 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { forgetAttempts, linkLimits } from '../../src/accounts/log-in/attempts.ts';
 import { acceptInvitation } from '../../src/accounts/people/links.ts';
 import type { AccountDeps, Client } from '../../src/accounts/context.ts';
+import { createOperator, inviteMerchant } from '../../src/accounts/people/invitations.ts';
 import type { UserAdminDeps } from '../../src/accounts/people/operators.ts';
-import {
-  createOperator,
-  inviteMerchant,
-  resetTwoFactor,
-} from '../../src/accounts/people/operators.ts';
+import { resetTwoFactor } from '../../src/accounts/people/operators.ts';
 import { hashPassword, verifyPassword } from '../../src/accounts/passwords/passwords.ts';
 import { openTotpSecret, totpOf } from '../../src/accounts/two-factor/second-factor.ts';
 import type { SignedInUser } from '../../src/accounts/log-in/sessions.ts';

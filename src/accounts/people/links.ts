@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import { ValidationError } from '../../http/responses/errors.ts';
@@ -15,7 +14,7 @@ import { hashPassword } from '../passwords/passwords.ts';
 import { createSession } from '../log-in/sessions.ts';
 import { assertNewPassword, endingAccess } from '../passwords/set-password.ts';
 import { hashOfToken, newToken } from '../tokens.ts';
-import { auditNameOf, emailKeyOf } from './users.ts';
+import { auditNameOf, emailKeyOf, isEmailAddress } from './users.ts';
 
 export type LinkPurpose = 'reset_password' | 'invitation';
 
@@ -45,7 +44,7 @@ export async function requestReset(
 ): Promise<void> {
   const { sql } = deps;
   const email = emailKeyOf(typed);
-  if (!z.email().max(254).safeParse(email).success) {
+  if (!isEmailAddress(email)) {
     throw new ValidationError({ email: 'email must be a valid email address' });
   }
   await admitAttempt(sql, linkLimits(client.address));

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Sql } from '../../db/client.ts';
 import type { OperatorRole } from './permissions.ts';
 
@@ -18,6 +19,8 @@ export interface UserRow {
 export function emailKeyOf(typed: string): string {
   return typed.trim().toLowerCase().replaceAll('\0', '\uFFFD').toWellFormed();
 }
+
+export const isEmailAddress = (text: string): boolean => z.email().max(254).safeParse(text).success;
 
 /** Finds the user with this e-mail address who may sign in. */
 export async function findUserByEmail(sql: Sql, email: string): Promise<UserRow | undefined> {

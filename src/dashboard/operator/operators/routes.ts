@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import type { AccountDeps, ListedOperator, OperatorRole } from '../../../accounts/public.ts';
-import { emailKeyOf, listOperators, readOperatorState } from '../../../accounts/public.ts';
+import {
+  emailKeyOf,
+  isEmailAddress,
+  listOperators,
+  readOperatorState,
+} from '../../../accounts/public.ts';
 import { DomainError } from '../../../domain/index.ts';
 import type { Route } from '../../../http/define-route.ts';
 import { errorOf, ValidationError } from '../../../http/responses/errors.ts';
@@ -103,7 +108,7 @@ export const operatorAccountPages = [
 /** @throws ValidationError */
 function addressOf(typed: string): string {
   const email = emailKeyOf(typed);
-  if (z.email().max(254).safeParse(email).success) return email;
+  if (isEmailAddress(email)) return email;
   throw new ValidationError({ email: 'email must be a valid email address' });
 }
 
