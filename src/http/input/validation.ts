@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ValidationError } from '../responses/errors.ts';
 
 /** The message of a text that PostgreSQL cannot store. */
 const UNSAFE_TEXT = 'must not contain NUL characters or unpaired surrogates';
@@ -69,6 +70,38 @@ export function checkPart(schema: z.ZodType, value: unknown, violations: Violati
   }
   for (const [field, message] of found) violations.set(field, violations.get(field) ?? message);
   return found.size === 0 ? parsed.data : undefined;
+}
+
+/** The input of a request before validation. */
+export interface RawInput {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly headers: unknown;
+  readonly body: unknown;
+}
+
+/** The schemas of a request's parts; an absent part is not read. */
+export type Schemas = { readonly [Part in keyof RawInput]?: z.ZodType | undefined };
+
+/**
+ * Validates the parts of a request.
+ *
+ * @throws ValidationError with every violation of every part
+ */
+export function parseInput(schemas: Schemas, input: RawInput): RawInput {
+  const violations = new Map<string, string>();
+  const check = (part: keyof RawInput) => {
+    const schema = schemas[part];
+    return schema && checkPart(schema, input[part], violations);
+  };
+  const parsed = {
+    params: check('params'),
+    query: check('query'),
+    headers: check('headers'),
+    body: check('body'),
+  };
+  if (violations.size > 0) throw new ValidationError(Object.fromEntries(violations));
+  return parsed;
 }
 
 /**
