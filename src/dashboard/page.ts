@@ -179,7 +179,7 @@ function routeOf<
   handler: (request: PageRequest<A, P, Q, B>) => Promise<PageReply>,
 ): Route {
   const { method, audience, params, query, body, bodyType = 'form', responseTimeoutMs } = page;
-  const rule = actRuleOfPage(page);
+  const rule = actRuleOfPage(page, page.path, page.asksFirst);
   const formPlace = formPlaceOf(audience, page.formPath ?? page.path, place);
   return defineRoute({
     ...routeFacts(context, { method, bodyType }, place),

@@ -3,12 +3,11 @@ import { h } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { Environment } from '../../domain/index.ts';
 import { brandOf, PRODUCT } from '../../pages/brand.ts';
-import { submit } from './fields.ts';
 import { environmentSwitch, MERCHANT_PAGES, navigation, OPERATOR_PAGES } from './navigation.ts';
 import { notice, wordsOf } from './parts.ts';
-import type { FormState, ShownAgain } from './typed.ts';
-import { FormShownAgain, withState } from './typed.ts';
-import { form, icon, link, withPathPrefix } from './url.ts';
+import type { ShownAgain } from './typed.ts';
+import { FormShownAgain } from './typed.ts';
+import { icon, link, withPathPrefix } from './url.ts';
 
 export interface Files {
   readonly style: string;
@@ -166,10 +165,4 @@ export function renderView(view: View, layout: Layout): string {
   const page = h('html', { lang: 'en-IN' }, head(titleOf(view, frame), layout), body);
   const withTyped = h(FormShownAgain.Provider, { value: again }, page);
   return `<!doctype html>${renderToString(withPathPrefix(pathPrefix, withTyped))}`;
-}
-
-/** A search form above a list: its fields in one row, and a button. */
-export function filterForm(path: string, state: FormState, ...fields: ComponentChildren[]) {
-  const content = [withState(state, ...fields), submit('Show', 'small')];
-  return form(path, { method: 'get', class: 'filter' }, ...content);
 }

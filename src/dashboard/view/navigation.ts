@@ -49,13 +49,7 @@ export const OPERATOR_PAGES: Navigation = {
   ],
 };
 
-/**
- * The links to the pages of an audience, and to what everyone has.
- *
- * @param base the path of its first page
- * @param path of the page that is shown
- * @param marked the path below `base` of the page that needs attention
- */
+/** @param path of the page that is shown @param marked the path below `base` of one that needs attention */
 export function navigation(
   base: string,
   { first, others }: Navigation,
