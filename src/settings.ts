@@ -43,14 +43,15 @@ export function setting<Value, const Fallback extends string | number | undefine
   return { ...texts, schema: whole as Setting<Given<Value, Fallback>>['schema'], fallback: given };
 }
 
-const portNumber = z.coerce.number<string>().int().min(1).max(65_535);
-const numberOfSeconds = z.coerce.number<string>().min(0.001).max(7_776_000);
-
 /** What the items of a list may be. */
 export const ITEMS = {
-  port: portNumber,
+  port: z.coerce.number<string>().int().min(1).max(65_535),
   /** Given in seconds, kept in milliseconds. */
-  duration: numberOfSeconds.transform((value) => Math.round(value * 1000)),
+  duration: z.coerce
+    .number<string>()
+    .min(0.001)
+    .max(7_776_000)
+    .transform((value) => Math.round(value * 1000)),
   cidr: z.union([z.cidrv4(), z.cidrv6()]),
   addressOrCidr: z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]),
 };
@@ -78,7 +79,7 @@ export function port<const Fallback extends number | undefined>(
   fallback: Fallback,
   description: string,
 ) {
-  return setting(portNumber, fallback, { accepts: 'a port number from 1 to 65535', description });
+  return setting(ITEMS.port, fallback, { accepts: 'a port number from 1 to 65535', description });
 }
 
 /** How often something may happen. */

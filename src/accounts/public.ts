@@ -29,7 +29,7 @@ export type { OperatorAction, OperatorRole, ProposedAction } from './people/perm
 export { ACTION_RULES, DISPUTES_PER_DAY, mayDo, rolesFor } from './people/permissions.ts';
 export { readMutedMails, writeMutedMails } from './people/mail-preferences.ts';
 export type { NamedUser } from './people/users.ts';
-export { auditNameOfEmail, emailKeyOf, findNamedUsers, isEmailAddress } from './people/users.ts';
+export { auditNameOfEmail, emailKeyOf, findNamedUsers, parseAddress } from './people/users.ts';
 export { totpContext } from './two-factor/second-factor.ts';
 export type { ListedSession, SignedInUser } from './log-in/sessions.ts';
 export {

@@ -50,12 +50,10 @@ export function createRouters(
       const route = routes.find(({ operationId }) => operationId === matched?.name);
       if (route) describe(state, route, state.environment);
     },
-    allowOf: (path) => allowOf(tableOf(path).router.match(path, '').path),
+    allowOf(path) {
+      const layers = tableOf(path).router.match(path, '').path;
+      const methods = new Set(layers.flatMap((layer) => layer.methods));
+      return methods.size === 0 ? undefined : [...methods.add('OPTIONS')].sort().join(', ');
+    },
   };
-}
-
-/** The `Allow` header of the matched routes; undefined if no route matches the path. */
-function allowOf(layers: readonly { methods: readonly string[] }[]): string | undefined {
-  const methods = layers.flatMap((layer) => layer.methods);
-  return methods.length === 0 ? undefined : [...new Set([...methods, 'OPTIONS'])].sort().join(', ');
 }

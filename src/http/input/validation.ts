@@ -46,11 +46,6 @@ function containsUnsafeText(value: unknown): boolean {
   return false;
 }
 
-/** True where the schema expects another type. */
-function isWrongType({ code }: z.core.$ZodIssue): boolean {
-  return code === 'invalid_type';
-}
-
 /**
  * Validates one part of a request (path parameters, query, headers or body).
  *
@@ -61,7 +56,8 @@ export function checkPart(schema: z.ZodType, value: unknown, violations: Violati
   const parsed = schema.safeParse(value);
   const issues = parsed.success ? [] : parsed.error.issues;
   const found = violationsOf(issues);
-  const notStrings = new Set(issues.filter(isWrongType).map(({ path }) => String(path[0])));
+  const wrongType = issues.filter(({ code }) => code === 'invalid_type');
+  const notStrings = new Set(wrongType.map(({ path }) => String(path[0])));
   const fields = new Map(Object.entries(value ?? {}));
   for (const field of fieldsOf(schema)) {
     // Replaces the field's own message: "blank" or "too long" would mislead here.
