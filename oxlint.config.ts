@@ -19,6 +19,7 @@ const FEATURES = [
 const PLATFORM = ['alerts', 'http', 'pages', 'db', 'metrics', 'temporal', 'tracing'] as const;
 const FILES = [
   'config.ts',
+  'service-settings.ts',
   'settings.ts',
   'setup-error.ts',
   'tokens.ts',

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { loadConfig } from '../src/config.ts';
 import { razorpay } from '../src/payments/razorpay/adapter.ts';
 import {
+  fileVariable,
   inheritedEnvironment,
   oneOf,
-  overridden,
   readSettings,
   setting,
   text,
@@ -85,6 +85,18 @@ export function loadDevConfig(env = inheritedEnvironment()) {
 
 /** See {@link loadDevConfig}. */
 export type DevConfig = ReturnType<typeof loadDevConfig>;
+
+/**
+ * An environment with other values for some variables. A secret that `env` gives in the other way, by
+ * its value or by a file, is removed.
+ */
+export function overridden(env: NodeJS.ProcessEnv, values: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const inTheOtherWay = (name: string) =>
+    name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : fileVariable(name);
+  const replaced = new Set(Object.keys(values).map(inTheOtherWay));
+  const kept = Object.entries(env).filter(([name]) => !replaced.has(name));
+  return { ...Object.fromEntries(kept), ...values };
+}
 
 /**
  * The settings of a running service, overridden by the non-empty variables of `env`. An empty

@@ -1,13 +1,8 @@
-import {
-  DURATION_SETTINGS,
-  gatewaySettings,
-  MAIL_SETTINGS,
-  SERVICE_SETTINGS,
-  TRACING_SETTINGS,
-} from '../src/config.ts';
+import { gatewaySettings, MAIL_SETTINGS, TRACING_SETTINGS } from '../src/config.ts';
 import { withGenerated } from './files/generated.ts';
 import { ENVIRONMENTS } from '../src/domain/index.ts';
-import { fileVariable, prefixed, type Setting, type Settings } from '../src/settings.ts';
+import { DURATION_SETTINGS, SERVICE_SETTINGS } from '../src/service-settings.ts';
+import { fileVariable, type Setting, type Settings } from '../src/settings.ts';
 import { CONNECTION_SETTINGS } from '../src/temporal/connection-settings.ts';
 import { DEV_SETTINGS } from './config.ts';
 
@@ -20,8 +15,9 @@ export const SETTINGS_TABLES: Record<string, Settings> = {
   'Durations:': DURATION_SETTINGS,
   'The gateway of each environment; set all of its variables or none. `npm start` sets the simulator for the sandbox. Without a gateway, payment sessions answer 502:':
     Object.fromEntries(
-      ENVIRONMENTS.flatMap(gatewaySettings).flatMap(({ prefix, settings }) =>
-        Object.entries(prefixed(prefix, settings)),
+      ENVIRONMENTS.flatMap((environment) => gatewaySettings(environment)).flatMap(
+        ({ prefix, settings }) =>
+          Object.entries(settings).map(([name, own]) => [prefix + name, own] as const),
       ),
     ),
   "A developer's machine, with what `npm start` runs beside the service:": DEV_SETTINGS,

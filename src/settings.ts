@@ -43,14 +43,15 @@ export function setting<Value, const Fallback extends string | number | undefine
   return { ...texts, schema: whole as Setting<Given<Value, Fallback>>['schema'], fallback: given };
 }
 
-const portNumber = z.coerce.number<string>().int().min(1).max(65_535);
-const numberOfSeconds = z.coerce.number<string>().min(0.001).max(7_776_000);
-
 /** What the items of a list may be. */
 export const ITEMS = {
-  port: portNumber,
+  port: z.coerce.number<string>().int().min(1).max(65_535),
   /** Given in seconds, kept in milliseconds. */
-  duration: numberOfSeconds.transform((value) => Math.round(value * 1000)),
+  duration: z.coerce
+    .number<string>()
+    .min(0.001)
+    .max(7_776_000)
+    .transform((value) => Math.round(value * 1000)),
   cidr: z.union([z.cidrv4(), z.cidrv6()]),
   addressOrCidr: z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]),
 };
@@ -78,7 +79,7 @@ export function port<const Fallback extends number | undefined>(
   fallback: Fallback,
   description: string,
 ) {
-  return setting(portNumber, fallback, { accepts: 'a port number from 1 to 65535', description });
+  return setting(ITEMS.port, fallback, { accepts: 'a port number from 1 to 65535', description });
 }
 
 /** How often something may happen. */
@@ -155,11 +156,6 @@ export type WholeOf<Group extends Settings> = {
   [Name in keyof ValuesOf<Group>]: NonNullable<ValuesOf<Group>[Name]>;
 };
 
-/** The same variables with something before their names. */
-export function prefixed(prefix: string, group: Settings): Settings {
-  return Object.fromEntries(Object.entries(group).map(([name, own]) => [prefix + name, own]));
-}
-
 /** The line about a variable that cannot be used as it is. */
 export function faulty(
   name: string,
@@ -204,18 +200,6 @@ function givenText(
   if (!path) return value;
   if (value === undefined) return readSecretFile(variable, path) || undefined;
   throw new ConfigError(`${name} and ${variable} are both given: set only one of them`);
-}
-
-/**
- * An environment with other values for some variables. A secret that `env` gives in the other way, by
- * its value or by a file, is removed.
- */
-export function overridden(env: NodeJS.ProcessEnv, values: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const inTheOtherWay = (name: string) =>
-    name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : fileVariable(name);
-  const replaced = new Set(Object.keys(values).map(inTheOtherWay));
-  const kept = Object.entries(env).filter(([name]) => !replaced.has(name));
-  return { ...Object.fromEntries(kept), ...values };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { overridden } from '../../src/settings.ts';
+import { overridden } from '../config.ts';
 import { endedError } from '../processes/errors-in-log.ts';
 import type { Guard } from '../processes/guard.ts';
 import { statusOf } from '../processes/ports.ts';

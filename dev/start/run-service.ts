@@ -1,7 +1,6 @@
 import type { ListenAddress } from '../../src/main/process/listen.ts';
 import { SetupError } from '../../src/setup-error.ts';
-import { overridden } from '../../src/settings.ts';
-import type { DevConfig } from '../config.ts';
+import { overridden, type DevConfig } from '../config.ts';
 import { isFirstRun } from '../demo-orders/unfinished.ts';
 import { keptMerchant, keptUsers, publishedFacts, type DevFacts } from '../dev-facts.ts';
 import { ensureServiceDatabase } from '../postgres/databases.ts';

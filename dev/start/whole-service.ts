@@ -6,7 +6,8 @@ import { startGuard } from '../processes/guard.ts';
 import { freePortSettings } from '../processes/ports.ts';
 import { findProcesses } from '../processes/process-table.ts';
 import { lastLines, startServerProcess, untilReady } from '../processes/server-process.ts';
-import { inheritedEnvironment, overridden } from '../../src/settings.ts';
+import { inheritedEnvironment } from '../../src/settings.ts';
+import { overridden } from '../config.ts';
 
 /** The first start on a machine downloads Temporal's command line. */
 const START_TIMEOUT_MS = 15 * 60_000;

@@ -10,18 +10,12 @@ export type { LogInResult } from './log-in/log-in.ts';
 export { DEVICE_COOKIE, DEVICE_COOKIE_DAYS } from './log-in/devices.ts';
 export { newToken } from './tokens.ts';
 export { isCodeAwaited, logIn, LOGIN_COOKIE, logInWithCode } from './log-in/log-in.ts';
-export type {
-  Invitation,
-  InvitedOperator,
-  ListedOperator,
-  OperatorState,
-  UserAdminDeps,
-} from './people/operators.ts';
+export type { InvitedOperator } from './people/invitations.ts';
+export { createOperator, inviteMerchant } from './people/invitations.ts';
+export type { ListedOperator, OperatorState } from './people/operators.ts';
 export {
   changeOperatorRole,
-  createOperator,
   disableOperator,
-  inviteMerchant,
   listActiveOperators,
   listWarnedOperators,
   listOperators,
@@ -35,7 +29,7 @@ export type { OperatorAction, OperatorRole, ProposedAction } from './people/perm
 export { ACTION_RULES, DISPUTES_PER_DAY, mayDo, rolesFor } from './people/permissions.ts';
 export { readMutedMails, writeMutedMails } from './people/mail-preferences.ts';
 export type { NamedUser } from './people/users.ts';
-export { auditNameOfEmail, emailKeyOf, findNamedUsers } from './people/users.ts';
+export { auditNameOfEmail, emailKeyOf, findNamedUsers, parseAddress } from './people/users.ts';
 export { totpContext } from './two-factor/second-factor.ts';
 export type { ListedSession, SignedInUser } from './log-in/sessions.ts';
 export {

@@ -1,6 +1,6 @@
 import Negotiator from 'negotiator';
 import { z } from 'zod';
-import type { RawInput } from '../http/define-route.ts';
+import type { RawInput } from '../http/input/validation.ts';
 import type { Language } from '../pages/language.ts';
 import { LANGUAGES } from '../pages/language.ts';
 import type { Texts } from './texts/en.ts';

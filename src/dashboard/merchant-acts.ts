@@ -1,5 +1,6 @@
 import type { Route } from '../http/define-route.ts';
 import type { OrderActionId } from './orders/actions.ts';
+import type { AccessRule } from './viewer.ts';
 
 /**
  * When an act asks again for password and second factor, or when a mail reports it.
@@ -99,8 +100,19 @@ export const MERCHANT_ACTS = {
 
 export type MerchantActPath = keyof typeof MERCHANT_ACTS;
 
-export const actRuleOf = (path: string): ActRule | undefined =>
+const actRuleOf = (path: string): ActRule | undefined =>
   Object.hasOwn(MERCHANT_ACTS, path) ? MERCHANT_ACTS[path as MerchantActPath] : undefined;
+
+/** The rule of a form of merchants' users, or of a page that asks as its form does; other pages are free. */
+export function actRuleOfPage(
+  { audience, method }: AccessRule,
+  path: string,
+  asksFirst = false,
+): Omit<ActRule, 'does'> {
+  const isOfMerchants = audience === 'merchant' || audience === 'anyone';
+  const rule = isOfMerchants && (method === 'POST' || asksFirst) && actRuleOf(path);
+  return rule || FREE;
+}
 
 /** The path by which {@link MERCHANT_ACTS} has a form. @param path of its route */
 export const actPathOf = (path: string): string =>

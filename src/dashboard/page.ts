@@ -1,26 +1,30 @@
-import type { Logger } from 'pino';
-import { z } from 'zod';
-import type { OperatorAction, SignedInUser } from '../accounts/public.ts';
-import { SESSION_COOKIE } from '../accounts/public.ts';
+import type { z } from 'zod';
+import type { OperatorAction } from '../accounts/public.ts';
 import type { Actor } from '../db/actor.ts';
 import type { ErrorCode } from '../domain/index.ts';
-import type { RawInput, Route } from '../http/define-route.ts';
+import type { ObjectSchema, Parsed, Route } from '../http/define-route.ts';
 import { defineRoute } from '../http/define-route.ts';
 import { addRequestFields } from '../http/request-context.ts';
-import { ERRORS, logError } from '../http/responses/errors.ts';
-import { assertOwnForm, formHeaders } from '../pages/same-origin.ts';
+import { logError } from '../http/responses/errors.ts';
+import { assertOwnForm } from '../pages/same-origin.ts';
 import type { PageContext } from './context.ts';
 import { readCookie } from './context.ts';
-import { actRuleOf, applies } from './merchant-acts.ts';
+import { actRuleOfPage, applies } from './merchant-acts.ts';
 import { typedFields } from './refusal.ts';
-import type { PageReply, PageResponse } from './reply.ts';
-import { redirectTo, RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
-import { answerRefused, dropTyped, findTyped, senderOf, withoutForm } from './typed-forms.ts';
-import type { AccessRule, Audience, Place, Viewers } from './viewer.ts';
-import { actorOf, confirmPath, needsSession, placesOf, RedirectFirst, viewerOf } from './viewer.ts';
-
-type ObjectSchema = z.ZodObject;
-type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+import type { PageReply } from './reply.ts';
+import { RELOAD, responseOf, RESPONSES, signedOutRefusal } from './reply.ts';
+import { createUploadCheck, lacksStrictCookie, pageHeaders, userOf } from './session.ts';
+import { answerRefused, dropTyped, findTyped, senderOf } from './typed-forms.ts';
+import type { Audience, Place, Viewers } from './viewer.ts';
+import {
+  actorOf,
+  confirmPath,
+  formPlaceOf,
+  needsSession,
+  placesOf,
+  RedirectFirst,
+  viewerOf,
+} from './viewer.ts';
 
 export interface PageRequest<A extends Audience, P = undefined, Q = undefined, B = undefined> {
   readonly viewer: Viewers[A];
@@ -33,19 +37,13 @@ export interface PageRequest<A extends Audience, P = undefined, Q = undefined, B
   readonly userAgent: string;
   /** Whether the merchant gets a mail about the act, by the table of acts: see `noticed`. */
   readonly isNoticed: boolean;
-  /** The value of a cookie of the request. */
   cookie(name: string): string | undefined;
-  readonly requestId: string;
-  readonly log: Logger;
+  readonly log: PageContext['log'];
 }
 
 type AsksAgain<A extends Audience, P, Q, B> =
   | boolean
   | ((request: PageRequest<A, P, Q, B>) => boolean | Promise<boolean>);
-
-/** All refusals but some, for the page of a form that shows those itself. */
-export const refusalsExcept = (...others: ErrorCode[]): ErrorCode[] =>
-  (Object.keys(ERRORS) as ErrorCode[]).filter((code) => !others.includes(code));
 
 /** The refusals of values, for a form that has fields. */
 const OF_WHAT_WAS_TYPED = ['VALIDATION_FAILED', 'BAD_REQUEST'] as const satisfies ErrorCode[];
@@ -65,8 +63,7 @@ interface PageOptions<A extends Audience, P, Q, B> {
   readonly responseTimeoutMs?: number;
   /**
    * Whether an operator has to give password and second factor again, unless both were given within the last ten
-   * minutes: the user is sent to the page that asks for them, and from there to the page of the form. For the forms
-   * of merchants' users, `MERCHANT_ACTS` says so.
+   * minutes, on the page that asks for them. For the forms of merchants' users, `MERCHANT_ACTS` says so.
    */
   readonly asksAgain?: A extends 'operator' ? AsksAgain<A, P, Q, B> : never;
   /** The page of a form of `MERCHANT_ACTS` asks as the form does, so that nothing is typed in vain. */
@@ -89,13 +86,6 @@ interface PageDeclaration<A extends Audience, P, Q, B> extends PageOptions<A, P,
   readonly path: PagePath;
   readonly refusals: readonly ErrorCode[];
 }
-
-const headers = formHeaders.extend({
-  Cookie: z.string().optional(),
-  'User-Agent': z.string().optional(),
-  'Sec-Fetch-Dest': z.string().optional(),
-});
-type Headers = z.output<typeof headers>;
 
 /**
  * Declares a page or a form, in both environments if it is a merchant's. Before the handler runs, the
@@ -122,9 +112,9 @@ export function definePage<
   const page = { refusals, ...options, audience, method, path } as const;
   return {
     handledBy: (handler: (request: PageRequest<A, P, Q, B>) => Promise<PageReply>): Route[] =>
-      placesOf(page.audience, page.path).map((place) => {
+      placesOf(audience, path).map((place) => {
         const route = routeOf(context, page, place, handler);
-        if (page.method === 'GET') context.pages.set(place.path, route);
+        if (method === 'GET') context.pages.set(place.path, route);
         return route;
       }),
   };
@@ -169,29 +159,12 @@ function routeFacts(
     base: 'root',
     path: place.path,
     operationId: `${method} ${place.path}`,
-    headers,
+    headers: pageHeaders,
     rateLimiter: context.rateLimiter,
     responses: RESPONSES,
     errors: ['NOT_FOUND', 'ORIGIN_NOT_ALLOWED'],
     refusalPage: signedOutRefusal.bind(undefined, context, bodyType),
   } as const;
-}
-
-/** Whether the request comes from another site, so that the browser has sent no session cookie. */
-function lacksStrictCookie({ Cookie, 'Sec-Fetch-Site': site }: Headers): boolean {
-  return site === 'cross-site' && readCookie(Cookie, SESSION_COOKIE) === undefined;
-}
-
-function formPlaceOf(
-  {
-    audience,
-    path,
-    formPath = path,
-  }: Pick<PageDeclaration<Audience, unknown, unknown, unknown>, 'audience' | 'path' | 'formPath'>,
-  place: Place,
-): Place {
-  const places = placesOf(audience, formPath);
-  return places.find(({ environment }) => environment === place.environment) ?? place;
 }
 
 function routeOf<
@@ -206,8 +179,8 @@ function routeOf<
   handler: (request: PageRequest<A, P, Q, B>) => Promise<PageReply>,
 ): Route {
   const { method, audience, params, query, body, bodyType = 'form', responseTimeoutMs } = page;
-  const rule = ruleOf(page);
-  const formPlace = formPlaceOf(page, place);
+  const rule = actRuleOfPage(page, page.path, page.asksFirst);
+  const formPlace = formPlaceOf(audience, page.formPath ?? page.path, place);
   return defineRoute({
     ...routeFacts(context, { method, bodyType }, place),
     method,
@@ -219,7 +192,7 @@ function routeOf<
     ...(bodyType === 'multipart' && { beforeBody: createUploadCheck(context, page, place) }),
   }).handledUnvalidated(async (asked, validate) => {
     const { sent, requestId, log, clientIp: address } = asked;
-    const given = headers.parse(sent.headers);
+    const given = pageHeaders.parse(sent.headers);
     if (method === 'POST') assertOwnForm(given, context.publicBaseUrl);
     const cookie = (name: string) => readCookie(given.Cookie, name);
     if (needsSession(audience) && lacksStrictCookie(given)) return RELOAD;
@@ -233,14 +206,13 @@ function routeOf<
       const viewer = viewerOf(user, page, environment, pathOf(place, sent));
       const actor = actorOf(user, address);
       const userAgent = given['User-Agent'] ?? '';
-      const input = { ...validate(), viewer, actor, address, userAgent, cookie, requestId, log };
+      const input = { ...validate(), viewer, actor, address, userAgent, cookie, log };
       // The cast is safe: the types were inferred from the schemas and the audience.
       const request = input as unknown as PageRequest<A, P, Q, B>;
-      const isLarge = async () => (await page.isLarge?.(request)) === true;
-      const of = { environment, isLarge };
-      const asksByRule = rule !== undefined && (await applies(rule.asksAgain, of));
+      const of = { environment, isLarge: async () => (await page.isLarge?.(request)) === true };
+      const asksByRule = await applies(rule.asksAgain, of);
       await assertConfirmed(page, request, asksByRule, formPath);
-      const isNoticed = rule !== undefined && (await applies(rule.mail, of));
+      const isNoticed = await applies(rule.mail, of);
       const reply = await handler({ ...request, isNoticed });
       const known = { context, sender, formPath };
       if (method === 'POST') await dropTyped(known, reply);
@@ -253,30 +225,6 @@ function routeOf<
       return answerRefused(refused, { ...page, sender, asked, pagePath: formPlace.path });
     }
   });
-}
-
-/**
- * The user of a request's session. What the script of a live page fetches is no activity: otherwise a
- * page that is left open keeps its session from becoming idle.
- */
-async function userOf(
-  context: PageContext,
-  { Cookie, 'Sec-Fetch-Dest': destination }: Headers,
-): Promise<SignedInUser | undefined> {
-  const token = readCookie(Cookie, SESSION_COOKIE);
-  if (token === undefined) return undefined;
-  return context.readSession(token, destination !== 'empty');
-}
-
-type AnyPage = Pick<
-  PageDeclaration<Audience, unknown, unknown, unknown>,
-  'audience' | 'method' | 'path' | 'asksFirst'
->;
-
-/** The rule of a form of merchants' users, or of a page that asks as its form does. */
-function ruleOf({ audience, method, path, asksFirst }: AnyPage) {
-  const isOfMerchants = audience === 'merchant' || audience === 'anyone';
-  return isOfMerchants && (method === 'POST' || asksFirst) ? actRuleOf(path) : undefined;
 }
 
 /** @throws RedirectFirst if the act asks again and the user has not given both lately */
@@ -293,24 +241,8 @@ async function assertConfirmed<A extends Audience, P, Q, B>(
   if (asksByRule || asks) throw new RedirectFirst(confirmPath(formPath));
 }
 
-/** Checks the sender of a file before the file is read; the handler's checks follow after that. */
-function createUploadCheck(context: PageContext, page: AccessRule, place: Place) {
-  return async (given: Readonly<Record<string, unknown>>): Promise<PageResponse | undefined> => {
-    const sent = headers.parse(given);
-    assertOwnForm(sent, context.publicBaseUrl);
-    const user = await userOf(context, sent);
-    try {
-      viewerOf(user, page, place.environment, place.path);
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof RedirectFirst)) throw error;
-      return redirectTo(context, withoutForm(error, place.path));
-    }
-  };
-}
-
 /** The path of a request, without its query, which may contain what a buyer is searched by. */
-function pathOf({ path }: Place, { params }: RawInput): string {
+function pathOf({ path }: Place, { params }: { readonly params: unknown }): string {
   const values = new Map(Object.entries(params ?? {}));
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(String(values.get(name))),

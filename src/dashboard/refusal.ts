@@ -1,5 +1,7 @@
 import { h } from 'preact';
 import type { TypedForm } from '../accounts/public.ts';
+import type { ErrorCode } from '../domain/index.ts';
+import { ERRORS } from '../http/responses/errors.ts';
 import type { Reference } from '../pages/reference.ts';
 import { referenceText } from '../pages/reference.ts';
 import { CONFIRMED_FIELD } from './view/confirmation.ts';
@@ -23,6 +25,10 @@ const TEXTS: Readonly<Record<number, string>> = {
   404: 'There is nothing at this address, or it is not yours.',
   500: 'The fault is ours. Go back and try again; nothing is done twice.',
 };
+
+/** All refusals but some, for the page of a form that shows those itself. */
+export const refusalsExcept = (...others: ErrorCode[]): ErrorCode[] =>
+  (Object.keys(ERRORS) as ErrorCode[]).filter((code) => !others.includes(code));
 
 /** The message of a refusal, with the sentence that nothing was done; not after an unknown fault. */
 export function notDone(message: string, status: number): string {

@@ -74,6 +74,11 @@ export function placesOf(audience: Audience, path: string): Place[] {
   }
 }
 
+/** The place of a form's page, in the environment of the form. @param path as {@link placesOf} takes it */
+export function formPlaceOf(audience: Audience, path: string, form: Place): Place {
+  return placesOf(audience, path).find((one) => one.environment === form.environment) ?? form;
+}
+
 /** Sends the browser to the page that the person has to see first. */
 export class RedirectFirst extends Error {
   readonly to: string;

@@ -4,7 +4,7 @@ import { EXAMPLE_ORDERS, EXAMPLE_TIMELINE, exampleEvent } from '../orders/public
 import type { Order } from '../orders/public.ts';
 
 /** A response in the standard envelope. */
-const response = (message: string, data: object, timestamp: string) => ({
+const response = (message: string, data: object | null, timestamp: string) => ({
   success: true,
   message,
   data,
@@ -12,16 +12,12 @@ const response = (message: string, data: object, timestamp: string) => ({
 });
 const orderResponse = (message: string, order: Order) => response(message, order, order.updated_at);
 
-/** Links to operations on the order in the response. */
-const onNewOrder = (...operationIds: string[]): NextOperation[] =>
-  operationIds.map((operationId) => ({
-    operationId,
-    parameters: { id: '$response.body#/data/order_number' },
-  }));
+/** Links to operations on the object with this id: an OpenAPI runtime expression. */
+const linksTo = (id: string, ...operationIds: string[]): NextOperation[] =>
+  operationIds.map((operationId) => ({ operationId, parameters: { id } }));
 
-/** Links to operations on the order of the request. */
-const onSameOrder = (...operationIds: string[]): NextOperation[] =>
-  operationIds.map((operationId) => ({ operationId, parameters: { id: '$request.path.id' } }));
+/** Links to operations on the order or event of the request. */
+const onSame = (...operationIds: string[]) => linksTo('$request.path.id', ...operationIds);
 
 const EXAMPLE_SESSION = {
   session_id: 'ps_01M7W4Q010D3F5G7H9J1K2M4N6',
@@ -43,9 +39,6 @@ const eventResponse = (message: string) => {
   const delivery = { state: 'DELIVERED', next_attempt_at: null, attempts };
   return response(message, { event: EXAMPLE_EVENT, delivery }, '2026-11-20T09:45:00.000Z');
 };
-const onSameEvent = (operationId: string): NextOperation[] => [
-  { operationId, parameters: { id: '$request.path.id' } },
-];
 
 const EXAMPLE_LINE = {
   type: 'paid',
@@ -111,6 +104,62 @@ const refundingByMerchant: Order = {
   refund: { amount: paid.amount, reason: 'merchant_refund', processed_at: null },
 };
 
+/** The notes of a command whose answer is the order. */
+const onCommand = (message: string, order: Order, request: object = {}): OperationNotes => ({
+  request,
+  responses: { 200: orderResponse(message, order) },
+  next: onSame('getOrder', 'getOrderTimeline'),
+});
+
+/** The commands on an order: those of the merchant, then the sandbox's helpers. */
+const COMMAND_NOTES: Readonly<Record<string, OperationNotes>> = {
+  cancelOrder: onCommand('Order cancelled', cancelled, { reason: 'Out of stock' }),
+  deliverOrder: {
+    ...onCommand('Order marked as delivered', delivered, {
+      trackingId: 'DTDC-7734512',
+      note: 'Handed to the buyer',
+    }),
+    next: onSame('getOrder', 'testDispute', 'testAdvance'),
+  },
+  refundOrder: onCommand('Refund started', refundingByMerchant, {
+    reason: 'The last one was damaged in our store',
+  }),
+  submitEvidence: {
+    ...onCommand('Evidence submitted', underReview, {
+      text: 'Photographs of the parcel before it was sent',
+    }),
+    next: onSame('resolveDispute', 'acceptDispute'),
+  },
+  resolveDispute: {
+    ...onCommand('Dispute resolved', resolved, { resolution: 'A new kurta has reached the buyer' }),
+    next: onSame('getOrder', 'testDispute', 'testAdvance'),
+  },
+  acceptDispute: onCommand('Dispute accepted', refunding),
+  testPay: {
+    ...onCommand('Order paid', paid),
+    next: onSame('getOrder', 'deliverOrder', 'testDispute', 'testAdvance'),
+  },
+  testFailPayment: {
+    ...onCommand('Payment failed', paymentFailed),
+    next: onSame('openPaymentSession', 'cancelOrder', 'testPay'),
+  },
+  testDispute: {
+    ...onCommand('Dispute raised', disputed, {
+      reason: 'The kurta that arrived has a torn sleeve',
+    }),
+    next: onSame('submitEvidence', 'resolveDispute', 'acceptDispute', 'testAdvance'),
+  },
+  testAdvance: onCommand('Clock advanced', advanced, { seconds: ADVANCED_SECONDS }),
+  testDecide: {
+    ...onCommand('Dispute decided', decided, { for: 'merchant' }),
+    next: onSame('getOrder', 'testAdvance'),
+  },
+  testLatePayment: onCommand('Order paid late', cancelled),
+  testSecondPayment: onCommand('Order paid a second time', paid),
+  testChargeback: onCommand('Payment charged back', chargedBack, { outcome: 'lost' }),
+  testFailRefund: onCommand('Refund failed', refundFailed),
+};
+
 /**
  * Examples of every operation, all about the same order, and OpenAPI links to the operations that
  * may follow. Generators of clients and tests use the links to reach the states of an order.
@@ -126,25 +175,12 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
       merchantOrderId: created.merchant_order_id,
     },
     responses: { 201: orderResponse('Order created', created) },
-    next: onNewOrder(
+    next: linksTo(
+      '$response.body#/data/order_number',
       'getOrder',
       'getOrderTimeline',
       'openPaymentSession',
-      'cancelOrder',
-      'deliverOrder',
-      'refundOrder',
-      'submitEvidence',
-      'resolveDispute',
-      'acceptDispute',
-      'testPay',
-      'testFailPayment',
-      'testDispute',
-      'testAdvance',
-      'testDecide',
-      'testLatePayment',
-      'testSecondPayment',
-      'testChargeback',
-      'testFailRefund',
+      ...Object.keys(COMMAND_NOTES),
     ),
   },
   listOrders: {
@@ -165,11 +201,11 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
   },
   getOrder: {
     responses: { 200: orderResponse('Order', delivered) },
-    next: onSameOrder('getOrderTimeline'),
+    next: onSame('getOrderTimeline'),
   },
   getOrderTimeline: {
     responses: { 200: response('Timeline', EXAMPLE_TIMELINE, '2026-11-22T11:05:00.000Z') },
-    next: onSameOrder('getOrder'),
+    next: onSame('getOrder'),
   },
   listEvents: {
     responses: {
@@ -179,116 +215,32 @@ export const OPERATION_NOTES: Readonly<Record<string, OperationNotes>> = {
         '2026-11-20T09:45:00.000Z',
       ),
     },
-    next: [
-      { operationId: 'getEvent', parameters: { id: '$response.body#/data/content/0/event_id' } },
-    ],
+    next: linksTo('$response.body#/data/content/0/event_id', 'getEvent'),
   },
-  getEvent: { responses: { 200: eventResponse('Event') }, next: onSameEvent('resendEvent') },
+  getEvent: { responses: { 200: eventResponse('Event') }, next: onSame('resendEvent') },
   resendEvent: {
     request: {},
     responses: { 202: eventResponse('Event is being sent') },
-    next: onSameEvent('getEvent'),
+    next: onSame('getEvent'),
   },
   getStatement: {
     responses: { 200: response('Statement', EXAMPLE_STATEMENT, '2026-11-21T02:00:00.000Z') },
-    next: [
-      {
-        operationId: 'getOrder',
-        parameters: { id: '$response.body#/data/content/0/order_number' },
-      },
-    ],
+    next: linksTo('$response.body#/data/content/0/order_number', 'getOrder'),
   },
   openPaymentSession: {
     request: {},
     responses: { 200: SESSION_RESPONSE, 201: SESSION_RESPONSE },
-    next: [SESSION_LINK, ...onSameOrder('cancelOrder', 'testPay', 'testFailPayment')],
+    next: [SESSION_LINK, ...onSame('cancelOrder', 'testPay', 'testFailPayment')],
   },
   getPaymentSession: {
     responses: { 200: SESSION_RESPONSE },
-    next: onSameOrder('getOrder'),
+    next: onSame('getOrder'),
   },
-  cancelOrder: {
-    request: { reason: 'Out of stock' },
-    responses: { 200: orderResponse('Order cancelled', cancelled) },
-    next: onSameOrder('getOrder', 'getOrderTimeline'),
-  },
-  deliverOrder: {
-    request: { trackingId: 'DTDC-7734512', note: 'Handed to the buyer' },
-    responses: { 200: orderResponse('Order marked as delivered', delivered) },
-    next: onSameOrder('getOrder', 'testDispute', 'testAdvance'),
-  },
-  refundOrder: {
-    request: { reason: 'The last one was damaged in our store' },
-    responses: { 200: orderResponse('Refund started', refundingByMerchant) },
-    next: onSameOrder('getOrder', 'getOrderTimeline'),
-  },
-  submitEvidence: {
-    request: { text: 'Photographs of the parcel before it was sent' },
-    responses: { 200: orderResponse('Evidence submitted', underReview) },
-    next: onSameOrder('resolveDispute', 'acceptDispute'),
-  },
-  resolveDispute: {
-    request: { resolution: 'A new kurta has reached the buyer' },
-    responses: { 200: orderResponse('Dispute resolved', resolved) },
-    next: onSameOrder('getOrder', 'testDispute', 'testAdvance'),
-  },
-  acceptDispute: {
-    request: {},
-    responses: { 200: orderResponse('Dispute accepted', refunding) },
-    next: onSameOrder('getOrder', 'getOrderTimeline'),
-  },
-  testPay: {
-    request: {},
-    responses: { 200: orderResponse('Order paid', paid) },
-    next: onSameOrder('getOrder', 'deliverOrder', 'testDispute', 'testAdvance'),
-  },
-  testFailPayment: {
-    request: {},
-    responses: { 200: orderResponse('Payment failed', paymentFailed) },
-    next: onSameOrder('openPaymentSession', 'cancelOrder', 'testPay'),
-  },
-  testDispute: {
-    request: { reason: 'The kurta that arrived has a torn sleeve' },
-    responses: { 200: orderResponse('Dispute raised', disputed) },
-    next: onSameOrder('submitEvidence', 'resolveDispute', 'acceptDispute', 'testAdvance'),
-  },
-  testAdvance: {
-    request: { seconds: ADVANCED_SECONDS },
-    responses: { 200: orderResponse('Clock advanced', advanced) },
-    next: onSameOrder('getOrder', 'getOrderTimeline'),
-  },
-  testLatePayment: {
-    request: {},
-    responses: { 200: orderResponse('Order paid late', cancelled) },
-    next: onSameOrder('getOrder', 'getOrderTimeline'),
-  },
-  testSecondPayment: {
-    request: {},
-    responses: { 200: orderResponse('Order paid a second time', paid) },
-    next: onSameOrder('getOrder', 'getOrderTimeline'),
-  },
-  testChargeback: {
-    request: { outcome: 'lost' },
-    responses: { 200: orderResponse('Payment charged back', chargedBack) },
-    next: onSameOrder('getOrder', 'getOrderTimeline'),
-  },
-  testFailRefund: {
-    request: {},
-    responses: { 200: orderResponse('Refund failed', refundFailed) },
-    next: onSameOrder('getOrder', 'getOrderTimeline'),
-  },
+  ...COMMAND_NOTES,
   testFailAfterWork: {
     request: {},
     responses: {
-      200: {
-        ...response('The next POST answers 500 after its work', {}, '2026-11-20T09:30:00.000Z'),
-        data: null,
-      },
+      200: response('The next POST answers 500 after its work', null, '2026-11-20T09:30:00.000Z'),
     },
-  },
-  testDecide: {
-    request: { for: 'merchant' },
-    responses: { 200: orderResponse('Dispute decided', decided) },
-    next: onSameOrder('getOrder', 'testAdvance'),
   },
 };

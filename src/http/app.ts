@@ -1,12 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import { Router } from '@koa/router';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import { DomainError } from '../domain/errors.ts';
-import { ENVIRONMENTS, type Environment } from '../domain/order.ts';
 import { inServerSpan } from '../tracing/spans.ts';
 import { publishAnswered } from './answered-requests.ts';
-import { BASE_PATHS, environmentOf } from './base-paths.ts';
+import { environmentOf } from './base-paths.ts';
 import type { Page, Route } from './define-route.ts';
 import { createClientIp } from './limits/client-ip.ts';
 import type { ClientIp } from './limits/client-ip.ts';
@@ -17,17 +15,14 @@ import type { RateLimiter } from './limits/rate-limit.ts';
 import { authenticateMerchant, limitMerchantRate, negotiateVersion } from './merchant-checks.ts';
 import type { Authenticate } from './merchant-checks.ts';
 import { requestFields, requestIdFrom, runWithRequestId } from './request-context.ts';
-import type {
-  HttpContext,
-  HttpMiddleware,
-  RequestState,
-  RouteMiddleware,
-} from './request-state.ts';
+import type { HttpContext, HttpMiddleware, RequestState } from './request-state.ts';
 import type { ErrorReply } from './responses/errors.ts';
 import { HttpRefusal, errorOf, errorReply, logError } from './responses/errors.ts';
 import { COMMON_HEADERS } from './responses/headers.ts';
 import { send } from './responses/send.ts';
-import { createRouteMiddlewares, describe } from './route-middlewares.ts';
+import { createRouteMiddlewares } from './route-middlewares.ts';
+import { createRouters } from './routers.ts';
+import type { Routers } from './routers.ts';
 import { HEALTH_PATHS, healthRoutes } from './server/readiness.ts';
 import type { Readiness } from './server/readiness.ts';
 import { createVersionRegistry } from './versions.ts';
@@ -146,61 +141,6 @@ const beginRequest =
     await next();
   };
 
-/** The environments that a route exists in; `undefined` for a public route. */
-function environmentsOf(route: Route): readonly (Environment | undefined)[] {
-  if (route.base === 'merchant') return ENVIRONMENTS;
-  return route.base === 'sandbox' ? ['sandbox'] : [undefined];
-}
-
-/** The routes of the application, by method and path. */
-interface Routers {
-  readonly middleware: RouteMiddleware;
-  /** Names the route of a request that was refused before its route was reached. */
-  describe(ctx: HttpContext): void;
-  /** See {@link HttpApp}. */
-  allowOf(path: string): string | undefined;
-}
-
-/**
- * Routes requests in two steps, because a router tries every one of its paths: the base path, then
- * the routes below it. The dashboard has more than a hundred.
- */
-function createRouters(
-  routes: readonly Route[],
-  middlewaresOf: ReturnType<typeof createRouteMiddlewares>,
-): Routers {
-  const newTable = () => {
-    const router = new Router<RequestState>({ sensitive: true, strict: true });
-    return { router, middleware: router.routes() };
-  };
-  const tables = { sandbox: newTable(), production: newTable(), public: newTable() };
-  const tableOf = (path: string) => tables[environmentOf(path) ?? 'public'];
-  for (const route of routes) {
-    const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    for (const environment of environmentsOf(route)) {
-      const base = environment ? BASE_PATHS[environment] : '';
-      const { router } = tables[environment ?? 'public'];
-      const name = route.operationId;
-      router.register(base + path, [route.method], middlewaresOf(route, environment), { name });
-    }
-  }
-  return {
-    middleware: (ctx, next) => tableOf(ctx.path).middleware(ctx, next),
-    describe({ path, method, state }) {
-      const [matched] = tableOf(path).router.match(path, method).pathAndMethod;
-      const route = routes.find(({ operationId }) => operationId === matched?.name);
-      if (route) describe(state, route, state.environment);
-    },
-    allowOf: (path) => allowOf(tableOf(path).router.match(path, '').path),
-  };
-}
-
-/** The `Allow` header of the matched routes; undefined if no route matches the path. */
-function allowOf(layers: readonly { methods: readonly string[] }[]): string | undefined {
-  const methods = layers.flatMap((layer) => layer.methods);
-  return methods.length === 0 ? undefined : [...new Set([...methods, 'OPTIONS'])].sort().join(', ');
-}
-
 /** Those of one page load are a dozen, and many people may share an address. An answer costs less than a millisecond. */
 const PUBLIC_REQUESTS_PER_SECOND = 200;
 
@@ -232,10 +172,7 @@ const refuseUnmatched =
   };
 
 /** The application, and what the server needs for requests that Koa never sees. */
-export type HttpApp = Koa<RequestState> & {
-  /** The `Allow` header of a path (without query); undefined if no route has that path. */
-  allowOf(path: string): string | undefined;
-};
+export type HttpApp = Koa<RequestState> & Pick<Routers, 'allowOf'>;
 
 /**
  * Builds the HTTP application: the middlewares of every request, in the order of the contract's checks.

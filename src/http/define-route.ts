@@ -4,11 +4,11 @@ import { z } from 'zod';
 import type { ErrorCode } from '../domain/errors.ts';
 import type { Environment } from '../domain/order.ts';
 import type { BodyType } from './input/body.ts';
-import { ValidationError } from './responses/errors.ts';
 import type { ErrorReply } from './responses/errors.ts';
 import type { RateLimiter } from './limits/rate-limit.ts';
 import type { LimiterByEnvironment } from './limits/slots.ts';
-import { checkPart } from './input/validation.ts';
+import { parseInput } from './input/validation.ts';
+import type { RawInput } from './input/validation.ts';
 
 /**
  * The base paths under which a route exists. Everyone may call `root` routes; the others are for merchants,
@@ -32,8 +32,9 @@ export interface AuthenticatedMerchant extends Merchant {
   readonly afterWork?: () => Promise<void>;
 }
 
-type ObjectSchema = z.ZodObject;
-type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+export type ObjectSchema = z.ZodObject;
+/** What a schema makes of the input; undefined without one. */
+export type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 
 /** One documented response of a route. `headers` are those beyond the common response headers. */
 export interface ResponseDeclaration {
@@ -63,31 +64,19 @@ export interface RouteCaller extends Pick<RequestContext, 'environment' | 'clien
   readonly merchant: AuthenticatedMerchant | undefined;
 }
 
-/** The input of a request before validation. */
-export interface RawInput {
-  readonly params: unknown;
-  readonly query: unknown;
-  readonly headers: unknown;
-  readonly body: unknown;
-}
-
 /** A refused request: of a form, `body` has the fields that have arrived. */
 export interface RefusedInput extends Pick<RawInput, 'query' | 'headers' | 'body'> {
   readonly path: string;
 }
 
 /** What a handler gets: the input, parsed and typed by the route's schemas, and the context. */
-export interface RouteRequest<In extends Base, P, Q, H, B> {
+interface RouteRequest<In extends Base, P, Q, H, B> extends RequestContext {
   readonly params: Parsed<P>;
   readonly query: Parsed<Q>;
   readonly headers: Parsed<H>;
   readonly body: Parsed<B>;
   readonly environment: In extends 'root' ? undefined : Environment;
   readonly merchant: In extends 'root' ? undefined : Merchant;
-  readonly requestId: string;
-  readonly clientIp: string;
-  readonly log: Logger;
-  readonly rawBody: Buffer | undefined;
 }
 
 /** A response before serialisation. */
@@ -110,19 +99,19 @@ type HeadersOf<D> = D extends { headers: infer H extends ObjectSchema }
   ? { readonly headers: z.input<H> }
   : { readonly headers?: Readonly<Record<string, string>> };
 
-type ReplyOf<R extends Record<number, ResponseDeclaration>> = {
-  [S in keyof R & number]: {
-    readonly status: S;
-    readonly body: z.input<R[S]['schema']>;
-    readonly contentType?: string;
-  } & HeadersOf<R[S]>;
-}[keyof R & number];
+type Responses = Readonly<Record<number, ResponseDeclaration>>;
 
-/** A reply in the other form of a response. */
-type OtherFormOf<R extends Record<number, ResponseDeclaration>> = {
-  [S in keyof R & number]: R[S] extends { alsoAs: infer Type extends string }
-    ? { readonly status: S; readonly body: Readable; readonly contentType: Type }
-    : never;
+/** A declared reply, also in the other form of its response. */
+type ReplyOf<R extends Responses> = {
+  [S in keyof R & number]:
+    | ({
+        readonly status: S;
+        readonly body: z.input<R[S]['schema']>;
+        readonly contentType?: string;
+      } & HeadersOf<R[S]>)
+    | (R[S] extends { alsoAs: infer Type extends string }
+        ? { readonly status: S; readonly body: Readable; readonly contentType: Type }
+        : never);
 }[keyof R & number];
 
 /** What the OpenAPI document says of an operation. */
@@ -135,8 +124,16 @@ interface OperationTexts {
 /** Only routes of merchants have texts, because the document has no others. */
 type TextsOf<In extends Base> = In extends 'root' ? unknown : OperationTexts;
 
-/** The part of a declaration that does not depend on its schemas. */
-interface RouteFacts {
+/** Declares a route. Validation, OpenAPI and the response check in tests are derived from it. */
+interface RouteDeclaration<
+  In extends Base = Base,
+  R extends Responses = Responses,
+  P = ObjectSchema | undefined,
+  Q = ObjectSchema | undefined,
+  H = ObjectSchema | undefined,
+  B = z.ZodType | undefined,
+> {
+  readonly base: In;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below the base, with parameters in braces: `/orders/{id}`. */
   readonly path: `/${string}`;
@@ -166,23 +163,6 @@ interface RouteFacts {
     headers: Readonly<Record<string, unknown>>,
     caller: RouteCaller,
   ) => Promise<Reply | undefined>;
-}
-
-/** Whether an address may call a route only so often in a second; merchant routes are limited by base path. */
-export function isLimited({ base, isHealthCheck, isCallback }: Route): boolean {
-  return base === 'root' && !isHealthCheck && !isCallback;
-}
-
-/** Declares a route. Validation, OpenAPI and the response check in tests are derived from it. */
-interface RouteDeclaration<
-  In extends Base,
-  R extends Record<number, ResponseDeclaration>,
-  P,
-  Q,
-  H,
-  B,
-> extends RouteFacts {
-  readonly base: In;
   /** For a handler that waits for another service: it runs in one of the merchant's slots, and takes no turn. */
   readonly slots?: In extends 'root' ? never : LimiterByEnvironment;
   readonly params?: P;
@@ -193,45 +173,19 @@ interface RouteDeclaration<
   readonly responses: R;
 }
 
+/** Whether an address may call a route only so often in a second; merchant routes are limited by base path. */
+export function isLimited({ base, isHealthCheck, isCallback }: Route): boolean {
+  return base === 'root' && !isHealthCheck && !isCallback;
+}
+
 /** A route as the application and the OpenAPI document see it. */
-export interface Route extends RouteFacts, Partial<OperationTexts> {
-  readonly base: Base;
-  readonly slots?: LimiterByEnvironment;
-  readonly params: ObjectSchema | undefined;
-  readonly query: ObjectSchema | undefined;
-  readonly headers: ObjectSchema | undefined;
-  readonly body: z.ZodType | undefined;
-  readonly responses: Readonly<Record<number, ResponseDeclaration>>;
+export interface Route extends RouteDeclaration, Partial<OperationTexts> {
   /**
    * Validates the input and calls the handler.
    *
    * @throws ValidationError with every violation of every part of the input.
    */
   handle(input: RawInput, context: RequestContext): Promise<Reply>;
-}
-
-/** The schemas of a request's parts; an absent part is not read. */
-export type Schemas = Pick<Route, 'params' | 'query' | 'headers' | 'body'>;
-
-/**
- * Validates the parts of a request.
- *
- * @throws ValidationError with every violation of every part
- */
-export function parseInput(schemas: Schemas, input: RawInput): RawInput {
-  const violations = new Map<string, string>();
-  const check = (part: keyof RawInput) => {
-    const schema = schemas[part];
-    return schema && checkPart(schema, input[part], violations);
-  };
-  const parsed = {
-    params: check('params'),
-    query: check('query'),
-    headers: check('headers'),
-    body: check('body'),
-  };
-  if (violations.size > 0) throw new ValidationError(Object.fromEntries(violations));
-  return parsed;
 }
 
 /** Fails at start-up, so that a wrong declaration never reaches a client. */
@@ -247,68 +201,48 @@ function assertParamsMatchPath(path: string, params: ObjectSchema | undefined): 
 const OPTIONAL_BODY = z.object({}).optional();
 
 /**
- * The second step of a declaration. A separate call lets TypeScript infer the literal types first.
- */
-interface DeclaredRoute<
-  In extends Base,
-  R extends Record<number, ResponseDeclaration>,
-  P,
-  Q,
-  H,
-  B,
-> {
-  handledBy(
-    handler: (request: RouteRequest<In, P, Q, H, B>) => Promise<ReplyOf<R> | OtherFormOf<R>>,
-  ): Route;
-  /**
-   * For a handler that checks who asks before it validates the input, so that refused input tells a
-   * stranger nothing.
-   *
-   * @param handler gets what was sent, and a function that validates it
-   */
-  handledUnvalidated(
-    handler: (
-      request: RequestContext & { readonly sent: RawInput },
-      validate: () => Pick<RouteRequest<In, P, Q, H, B>, keyof RawInput>,
-    ) => Promise<ReplyOf<R>>,
-  ): Route;
-}
-
-/**
- * Declares a route. TypeScript infers the handler's request and reply types from the schemas.
+ * Declares a route. TypeScript infers the handler's request and reply types from the schemas: a separate call for the
+ * handler lets it infer the literal types first.
  *
  * @throws Error if the parameters of the path and of the params schema differ.
  */
 export function defineRoute<
   In extends Base,
-  R extends Record<number, ResponseDeclaration>,
+  R extends Responses,
   P extends ObjectSchema | undefined = undefined,
   Q extends ObjectSchema | undefined = undefined,
   H extends ObjectSchema | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
->(route: RouteDeclaration<In, R, P, Q, H, B> & TextsOf<In>): DeclaredRoute<In, R, P, Q, H, B> {
+>(route: RouteDeclaration<In, R, P, Q, H, B> & TextsOf<In>) {
+  type Request = RouteRequest<In, P, Q, H, B>;
   assertParamsMatchPath(route.path, route.params);
   const { params, query, headers } = route;
   const body = route.body ?? (route.method === 'POST' ? OPTIONAL_BODY : undefined);
-  const schemas: Schemas = { params, query, headers, body };
+  const schemas = { params, query, headers, body };
   // The casts are safe: the types were inferred from the schemas that validate the input.
   return {
-    handledBy: (handler) => ({
+    handledBy: (handler: (request: Request) => Promise<ReplyOf<R>>): Route => ({
       ...route,
       ...schemas,
-      handle: async (input, context) => {
-        const request = { ...context, ...parseInput(schemas, input) };
-        return handler(request as RouteRequest<In, P, Q, H, B>);
-      },
+      handle: async (input, context) =>
+        handler({ ...context, ...parseInput(schemas, input) } as Request),
     }),
-    handledUnvalidated: (handler) => ({
+    /**
+     * For a handler that checks who asks before it validates the input, so that refused input tells a
+     * stranger nothing.
+     *
+     * @param handler gets what was sent, and a function that validates it
+     */
+    handledUnvalidated: (
+      handler: (
+        request: RequestContext & { readonly sent: RawInput },
+        validate: () => Pick<Request, keyof RawInput>,
+      ) => Promise<ReplyOf<R>>,
+    ): Route => ({
       ...route,
       ...schemas,
       handle: async (sent, context) =>
-        handler(
-          { ...context, sent },
-          () => parseInput(schemas, sent) as RouteRequest<In, P, Q, H, B>,
-        ),
+        handler({ ...context, sent }, () => parseInput(schemas, sent) as Request),
     }),
   };
 }

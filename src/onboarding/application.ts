@@ -21,11 +21,6 @@ export type ApplicationState =
   | 'rejected'
   | 'suspended';
 
-/** The parts of an application that a merchant fills in, in their order. */
-export const STEPS = ['business', 'bank', 'documents'] as const;
-/** One of {@link STEPS}. */
-export type Step = (typeof STEPS)[number];
-
 /** What a document proves. */
 export const DOCUMENT_KINDS = {
   identity: {
@@ -45,27 +40,6 @@ export const DOCUMENT_KINDS = {
 } as const satisfies Record<string, { label: string; examples: string }>;
 /** One of {@link DOCUMENT_KINDS}. */
 export type DocumentKind = keyof typeof DOCUMENT_KINDS;
-
-const EVERY_DOCUMENT = ['identity', 'business', 'bank'] as const;
-
-/**
- * The documents that each kind of business needs. Everyone proves who signs and where the money goes.
- * An individual has no registration to show; every other kind exists only by its registration, deed
- * or order. Source: the Reserve Bank of India's Master Direction on Know Your Customer.
- */
-export const REQUIRED_DOCUMENTS = {
-  individual: ['identity', 'bank'],
-  proprietorship: EVERY_DOCUMENT,
-  company: EVERY_DOCUMENT,
-  partnership: EVERY_DOCUMENT,
-  llp: EVERY_DOCUMENT,
-  trust: EVERY_DOCUMENT,
-  huf: EVERY_DOCUMENT,
-  association: EVERY_DOCUMENT,
-  government: EVERY_DOCUMENT,
-  local_authority: EVERY_DOCUMENT,
-  juridical_person: EVERY_DOCUMENT,
-} as const satisfies Record<BusinessKind, readonly DocumentKind[]>;
 
 /** The business as the merchant has entered it so far. A linked account at the gateway needs it. */
 export interface BusinessDetails {
@@ -151,7 +125,7 @@ export function stateOf({
 }
 
 /** Whether the merchant may edit and submit. */
-export function mayEdit(state: ApplicationState): boolean {
+export function mayEdit(state: ApplicationState): state is 'draft' | 'rejected' {
   return state === 'draft' || state === 'rejected';
 }
 
@@ -164,9 +138,7 @@ const NOT_EDITABLE = {
 
 /** @throws DomainError `INVALID_STATE` */
 export function assertEditable({ state }: Pick<Application, 'state'>): void {
-  if (state !== 'draft' && state !== 'rejected') {
-    throw new DomainError('INVALID_STATE', NOT_EDITABLE[state]);
-  }
+  if (!mayEdit(state)) throw new DomainError('INVALID_STATE', NOT_EDITABLE[state]);
 }
 
 /**
@@ -181,11 +153,15 @@ export function versionOf({
   return `${status}.${submissions}.${edits}`;
 }
 
-/** What keeps an application from being submitted, in plain sentences for each step. */
-export type MissingParts = Readonly<Record<Step, readonly string[]>>;
+/** The parts of an application that a merchant fills in. */
+export type Step = 'business' | 'bank' | 'documents';
 
-/** What is still missing or does not fit together. */
-export function missingOf({ business, bank, documents }: Application): MissingParts {
+/** What is still missing or does not fit together, in plain sentences. */
+export function missingOf({
+  business,
+  bank,
+  documents,
+}: Application): Readonly<Record<Step, readonly string[]>> {
   return {
     business: [...missingFields(BUSINESS_FIELDS, business), ...misfits(business)],
     bank: [
@@ -241,14 +217,18 @@ function misfits({ businessKind, pan, gstin, phone, pinCode }: BusinessDetails):
   );
 }
 
+/**
+ * Everyone proves who signs and where the money goes. An individual has no registration to show; every other kind of
+ * business exists only by its registration, deed or order. Source: the Reserve Bank of India's Master Direction on Know
+ * Your Customer.
+ */
 function missingDocuments(
   kind: BusinessKind | null,
   documents: Application['documents'],
 ): string[] {
   const given = new Set(documents.map((document) => document.kind));
-  const required: readonly DocumentKind[] =
-    kind === null ? EVERY_DOCUMENT : REQUIRED_DOCUMENTS[kind];
-  return required
+  return (Object.keys(DOCUMENT_KINDS) as DocumentKind[])
+    .filter((document) => kind !== 'individual' || document !== 'business')
     .filter((document) => !given.has(document))
     .map((document) => `${DOCUMENT_KINDS[document].label} is missing`);
 }

@@ -6,18 +6,9 @@ export type {
   BusinessDetails,
   DocumentFacts,
   DocumentKind,
-  MissingParts,
   Step,
 } from './application.ts';
-export {
-  DOCUMENT_KINDS,
-  isComplete,
-  mayEdit,
-  missingOf,
-  REQUIRED_DOCUMENTS,
-  STEPS,
-  versionOf,
-} from './application.ts';
+export { DOCUMENT_KINDS, isComplete, mayEdit, missingOf, versionOf } from './application.ts';
 export type { ApplicationChange } from './changes.ts';
 export { changesSince } from './changes.ts';
 export type { BankForm, BusinessForm } from './details.ts';

@@ -68,6 +68,20 @@ export function tableTimeText(at: Date | null): string {
   return new Date(at.getTime() + INDIA_OFFSET_MS).toISOString().slice(0, 19).replace('T', ' ');
 }
 
+const RELATIVE = new Intl.RelativeTimeFormat('en-IN', { numeric: 'auto' });
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const;
+
+/** "in 5 hours", "3 minutes ago", "now". */
+export function relativeText(at: Date, now: Date): string {
+  const leftMs = at.getTime() - now.getTime();
+  const unit = UNITS.find(([, lengthMs]) => Math.abs(leftMs) >= lengthMs);
+  return unit ? RELATIVE.format(Math.round(leftMs / unit[1]), unit[0]) : 'now';
+}
+
 /** Remaining minutes and seconds, such as "14:05"; never below "0:00". */
 export function timeLeftText(leftSeconds: number): string {
   const whole = Math.max(0, Math.floor(leftSeconds));

@@ -1,5 +1,4 @@
-import { textField } from '../../src/dashboard/view/fields.ts';
-import { filterForm } from '../../src/dashboard/view/layout.ts';
+import { filterForm, textField } from '../../src/dashboard/view/fields.ts';
 import { chips, pages, tabs } from '../../src/dashboard/view/pages.ts';
 import { facts, money, orderStatus, section } from '../../src/dashboard/view/parts.ts';
 import { stackedPlot } from '../../src/dashboard/view/plot.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { createOperator } from '../../src/accounts/people/operators.ts';
+import { createOperator } from '../../src/accounts/people/invitations.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { SECRET_KEYS } from '../support/secret-keys.ts';
 import type { ProposalKind, Proposer } from '../../src/proposals/context.ts';

@@ -12,12 +12,12 @@ import { newRefund, refundPayment, refundsOf } from '../operations/refunds.ts';
 import { shownPayment, shownQrCode, shownSettledTransfer, shownTransfer } from './shown.ts';
 import { type Row, requireRow } from '../state/store.ts';
 import { subjectsOfPayment, subjectsOfTransfer } from '../switches.ts';
+import { takeBackTransfer } from '../operations/reversals.ts';
 import {
   createTransfers,
   currentTransfer,
   holdTransfer,
   newTransfer,
-  takeBackTransfer,
   transfersOf,
 } from '../operations/transfers.ts';
 

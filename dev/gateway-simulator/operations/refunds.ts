@@ -9,7 +9,8 @@ import { newId } from '../random.ts';
 import { shownPayment } from '../api/shown.ts';
 import { type Changes, type Row, requireRow } from '../state/store.ts';
 import { subjectsOfPayment, switchOf } from '../switches.ts';
-import { reverseTransfer, transfersOf } from './transfers.ts';
+import { reverseTransfer } from './reversals.ts';
+import { rowsById, transfersOf } from './transfers.ts';
 
 /** The body of a refund request, amount in paise; without it, the rest of the payment. */
 export const newRefund = z.strictObject({
@@ -134,9 +135,9 @@ function createRefund(
     refundIds: [...row.refundIds, refund.id],
   };
   const changes: Changes = {
-    refunds: { [refund.id]: { entity: refund } },
+    refunds: rowsById([refund]),
     payments: { [payment.id]: refunded },
-    transfers: Object.fromEntries(taken.map((transfer) => [transfer.id, { entity: transfer }])),
+    transfers: rowsById(taken),
     ...balanceChange(gateway, balanceDeltaPaise),
     ...idempotencyChanges(refund),
   };

@@ -1,7 +1,5 @@
-import { z } from 'zod';
 import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
-import { ValidationError } from '../../http/responses/errors.ts';
 import {
   admitAttempt,
   admitMail,
@@ -15,7 +13,7 @@ import { hashPassword } from '../passwords/passwords.ts';
 import { createSession } from '../log-in/sessions.ts';
 import { assertNewPassword, endingAccess } from '../passwords/set-password.ts';
 import { hashOfToken, newToken } from '../tokens.ts';
-import { auditNameOf, emailKeyOf } from './users.ts';
+import { auditNameOf, parseAddress } from './users.ts';
 
 export type LinkPurpose = 'reset_password' | 'invitation';
 
@@ -44,10 +42,7 @@ export async function requestReset(
   client: Client,
 ): Promise<void> {
   const { sql } = deps;
-  const email = emailKeyOf(typed);
-  if (!z.email().max(254).safeParse(email).success) {
-    throw new ValidationError({ email: 'email must be a valid email address' });
-  }
+  const email = parseAddress(typed);
   await admitAttempt(sql, linkLimits(client.address));
   const token = newToken();
   const [row] = await sql<[{ hasAccount: boolean }]>`

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import type { Sql } from '../../db/client.ts';
+import { ValidationError } from '../../http/responses/errors.ts';
 import type { OperatorRole } from './permissions.ts';
 
 export interface UserRow {
@@ -17,6 +19,15 @@ export interface UserRow {
  */
 export function emailKeyOf(typed: string): string {
   return typed.trim().toLowerCase().replaceAll('\0', '\uFFFD').toWellFormed();
+}
+
+export const isEmailAddress = (text: string): boolean => z.email().max(254).safeParse(text).success;
+
+/** The stored form of an e-mail address. @throws ValidationError for a text that is no address */
+export function parseAddress(typed: string): string {
+  const email = emailKeyOf(typed);
+  if (isEmailAddress(email)) return email;
+  throw new ValidationError({ email: 'email must be a valid email address' });
 }
 
 /** Finds the user with this e-mail address who may sign in. */

@@ -5,8 +5,7 @@ import type { MoneyDay } from '../../ledger/public.ts';
 import type { DayOfOrders, DueRelease } from '../../orders/public.ts';
 import { countText, numberText, rupeesText } from '../../pages/format.ts';
 import type { FormState } from '../view/typed.ts';
-import { textField } from '../view/fields.ts';
-import { filterForm } from '../view/layout.ts';
+import { filterForm, textField } from '../view/fields.ts';
 import {
   below,
   capitalised,

@@ -12,9 +12,8 @@ import {
 } from '../../ledger/public.ts';
 import { countText, rupeesText } from '../../pages/format.ts';
 import { pagesOf } from '../page.ts';
-import { textField } from '../view/fields.ts';
+import { filterForm, textField } from '../view/fields.ts';
 import type { View } from '../view/layout.ts';
-import { filterForm } from '../view/layout.ts';
 import type { PageChoice } from '../view/pages.ts';
 import { emptyText, pageFields, pages } from '../view/pages.ts';
 import { below, csvLink, figures, money, section, tag } from '../view/parts.ts';

@@ -12,8 +12,7 @@ import {
   writeLook,
 } from '../../merchants/public.ts';
 import { startOfDay, todayInIndia } from '../money/period.ts';
-import { choice, textField } from '../view/fields.ts';
-import { filterForm } from '../view/layout.ts';
+import { choice, filterForm, textField } from '../view/fields.ts';
 import { csvLink } from '../view/parts.ts';
 import { dataTable, pager } from '../view/table.ts';
 import { shortMoment } from '../view/texts.ts';

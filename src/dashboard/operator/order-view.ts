@@ -23,6 +23,7 @@ import { shortId, shortMoment } from '../view/texts.ts';
 import { form, link } from '../view/url.ts';
 import { whoCell } from './audit-entry.ts';
 import { disputeRecords } from './dispute-parts.ts';
+import { moneyPart } from './order-money.ts';
 import { merchantIn } from './parts.ts';
 
 /** @param actions links to what `role` may do */
@@ -99,124 +100,32 @@ function factsPart(order: WithMerchantName<OrderView>) {
   );
 }
 
-function moneyPart(order: OrderView) {
-  const { settledOutside: settled, money: balances } = order;
-  return section(
-    'money',
-    'Money',
-    facts({
-      Held: money(balances.heldPaise),
-      Released: money(balances.releasedPaise),
-      Refunded: money(balances.refundedPaise),
-      'Surplus to refund': balances.surplusPaise > 0 && money(balances.surplusPaise),
-      'Settled outside': settled && [
-        [settled.outcome, settled.reference].filter(Boolean).join(', '),
-        ` by ${settled.actor}${settled.checkedAt ? '' : ', not checked at the gateway'}: `,
-        h('span', { dir: 'auto' }, settled.reason),
-      ],
-    }),
-    h('h3', null, 'Payments'),
-    dataTable({
-      caption: 'Captures',
-      rows: order.payments,
-      empty: 'Nothing was captured.',
-      columns: {
-        Payment: ({ gatewayPaymentId }) => shortId('payment id', gatewayPaymentId),
-        UTR: ({ utr }) => utr,
-        Amount: { isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-        Captured: ({ capturedAt }) => shortMoment(capturedAt),
-        'At the gateway': gatewayState,
-      },
-    }),
-    order.reversals.length > 0 &&
-      dataTable({
-        caption: 'Refunds and chargebacks made at the gateway',
-        rows: order.reversals,
-        empty: 'None.',
-        columns: {
-          Reversal: ({ reversalId }) => shortId('reversal id', reversalId),
-          Kind: ({ kind }) => wordsOf(kind),
-          Amount: { isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-          Status: ({ state }) => wordsOf(state),
-          Recorded: ({ recordedAt }) => shortMoment(recordedAt),
-        },
-      }),
-    h('h3', null, 'Lines of the ledger'),
-    linesTable(order),
-    h('h3', null, 'Payment sessions'),
-    sessionsTable(order),
-  );
-}
-
-function gatewayState(payment: OrderView['payments'][number]): ComponentChildren {
-  const { surplusReason, refundedAt, heldAt, holdRefusedAt, isWhole, currency } = payment;
-  if (!isWhole) {
-    return [`Not usable for the order: ${currency}, `, money(payment.refundedPaise), ' refunded'];
-  }
-  if (surplusReason !== null) {
-    return [
-      `${wordsOf(surplusReason)}, `,
-      refundedAt ? ['refunded ', shortMoment(refundedAt)] : 'not refunded yet',
-    ];
-  }
-  if (heldAt) return ['Held ', shortMoment(heldAt)];
-  return holdRefusedAt ? ['The hold was refused ', shortMoment(holdRefusedAt)] : 'Not held yet';
-}
-
-function linesTable({ lines }: OrderView) {
-  return dataTable({
-    caption: 'Lines of the ledger',
-    rows: lines,
-    empty: 'The ledger has no line of this order.',
-    columns: {
-      At: ({ at }) => shortMoment(at),
-      Operation: ({ operation }) => wordsOf(operation),
-      From: ({ from }) => h('code', null, from),
-      To: ({ to }) => h('code', null, to),
-      Amount: { isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-    },
-  });
-}
-
-function sessionsTable({ sessions }: OrderView) {
-  return dataTable({
-    caption: 'Payment sessions',
-    rows: sessions,
-    empty: 'No payment session was opened.',
-    columns: {
-      Session: ({ sessionId }) => shortId('session id', sessionId),
-      'At the gateway': ({ gatewaySessionId }) =>
-        gatewaySessionId && shortId('id at the gateway', gatewaySessionId),
-      Status: ({ state }) => wordsOf(state),
-      Until: ({ expiresAt }) => shortMoment(expiresAt),
-    },
-  });
-}
-
 function workflowPart({ workflows, gatewayCalls, temporalProblem }: OrderWorkflowsView) {
-  const content =
-    temporalProblem === null
-      ? [
-          workflows.length === 0 &&
-            emptyState('Temporal has no workflow of this order; it may have passed its retention.'),
-          workflows.length > 0 &&
+  const title = 'Workflow and calls to the gateway';
+  if (temporalProblem !== null) {
+    const problem = h('p', null, 'Unknown: Temporal cannot be read. ', temporalProblem);
+    return section('workflow', title, problem);
+  }
+  return section(
+    'workflow',
+    title,
+    workflows.length === 0
+      ? emptyState('Temporal has no workflow of this order; it may have passed its retention.')
+      : h(
+          'ul',
+          { class: 'list' },
+          workflows.map(({ workflowId, link: url, status }) =>
             h(
-              'ul',
-              { class: 'list' },
-              workflows.map(({ workflowId, link: url, status }) =>
-                h(
-                  'li',
-                  { key: workflowId },
-                  shortId('workflow id', workflowId),
-                  ` ${wordsOf(status)} `,
-                  url !== null && h('a', { href: url, rel: 'noreferrer' }, 'In the Temporal UI'),
-                ),
-              ),
+              'li',
+              { key: workflowId },
+              shortId('workflow id', workflowId),
+              ` ${wordsOf(status)} `,
+              url !== null && h('a', { href: url, rel: 'noreferrer' }, 'In the Temporal UI'),
             ),
-          gatewayCalls.length > 0 && callsTable(gatewayCalls),
-        ]
-      : [h('p', null, 'Unknown: Temporal cannot be read. ', temporalProblem)];
-  return section('workflow', 'Workflow and calls to the gateway', ...content);
+          ),
+        ),
+    gatewayCalls.length > 0 && callsTable(gatewayCalls),
+  );
 }
 
 function callsTable(calls: readonly GatewayCall[]) {

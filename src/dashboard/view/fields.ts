@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import { notice } from './parts.ts';
-import { useShownAgain, useTyped, useViolation } from './typed.ts';
+import type { FormState } from './typed.ts';
+import { useShownAgain, useTyped, useViolation, withState } from './typed.ts';
+import { form } from './url.ts';
 
 export interface Field {
   readonly name: string;
@@ -165,4 +167,10 @@ export const keptHidden = (name: string, value: string) => h(KeptHidden, { name,
 /** `danger` for what cannot be undone; `second` beside a main button. */
 export function submit(text: string, kind: 'main' | 'second' | 'danger' | 'small' = 'main') {
   return h('button', { class: kind === 'main' ? 'button' : `button ${kind}` }, text);
+}
+
+/** A search form above a list: its fields in one row, and a button. */
+export function filterForm(path: string, state: FormState, ...fields: ComponentChildren[]) {
+  const content = [withState(state, ...fields), submit('Show', 'small')];
+  return form(path, { method: 'get', class: 'filter' }, ...content);
 }

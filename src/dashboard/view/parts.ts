@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { h } from 'preact';
 import type { Environment, OrderStatus } from '../../domain/index.ts';
-import { rupeesText, timeText } from '../../pages/format.ts';
+import { relativeText, rupeesText, timeText } from '../../pages/format.ts';
 import type { IconName } from '../../pages/icons.ts';
 import type { ListedDelivery } from '../../webhooks/public.ts';
 import { icon, link } from './url.ts';
@@ -143,21 +143,19 @@ export function facts(entries: Readonly<Record<string, ComponentChildren>>) {
   const shown = Object.entries(entries).filter(
     ([, value]) => value !== null && value !== undefined && value !== false,
   );
-  return h(
-    'dl',
-    { class: 'facts' },
-    shown.map(([name, value]) =>
-      h('div', { key: name }, h('dt', null, name), h('dd', null, value)),
-    ),
-  );
+  return namesAndValues('facts', shown);
 }
 
 export function figures(entries: Readonly<Record<string, ComponentChildren>>) {
+  return namesAndValues('figures', Object.entries(entries));
+}
+
+function namesAndValues(name: string, entries: readonly [string, ComponentChildren][]) {
   return h(
     'dl',
-    { class: 'figures' },
-    Object.entries(entries).map(([name, value]) =>
-      h('div', { key: name }, h('dt', null, name), h('dd', null, value)),
+    { class: name },
+    entries.map(([term, value]) =>
+      h('div', { key: term }, h('dt', null, term), h('dd', null, value)),
     ),
   );
 }
@@ -193,20 +191,6 @@ export function written(text: string) {
 export function money(amountPaise: number) {
   const sign = amountPaise === 0 ? 'money zero' : 'money';
   return h('span', { class: sign }, rupeesText(amountPaise));
-}
-
-const RELATIVE = new Intl.RelativeTimeFormat('en-IN', { numeric: 'auto' });
-const UNITS = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-] as const;
-
-/** "in 5 hours", "3 minutes ago", "now". */
-function relativeText(at: Date, now: Date): string {
-  const leftMs = at.getTime() - now.getTime();
-  const unit = UNITS.find(([, lengthMs]) => Math.abs(leftMs) >= lengthMs);
-  return unit ? RELATIVE.format(Math.round(leftMs / unit[1]), unit[0]) : 'now';
 }
 
 /** A time in India with the time relative to now, which the page's script keeps current. */

@@ -129,49 +129,27 @@ function webhookOf({ event, description, headers, payload, example }: WebhookDec
   return [event, { post }] as const;
 }
 
-/** Objects may get fields later without a breaking change, so no schema forbids additional ones. */
-function allowAdditionalProperties({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
-  if (zodSchema._zod.def.type === 'object') delete jsonSchema.additionalProperties;
-}
+type SchemaInDocument = Pick<ZodOpenApiOverrideContext, 'zodSchema' | 'jsonSchema' | 'io'>;
 
-/** Removes the range that zod adds to integers: it is JavaScript's limit, not a rule of the API. */
-function dropSafeIntegers({ jsonSchema }: ZodOpenApiOverrideContext): void {
+/** Adapts a schema to what the API promises, and to what generators of clients understand. */
+function adaptSchema({ zodSchema, jsonSchema, io }: SchemaInDocument): void {
+  const { type } = zodSchema._zod.def;
+  // Objects may get fields later without a breaking change, so no schema forbids additional ones.
+  if (type === 'object') delete jsonSchema.additionalProperties;
+  // The range that zod adds to integers is JavaScript's limit, not a rule of the API.
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-}
-
-/** Removes zod's pattern from date formats in responses: the format is sufficient. */
-function dropFormatPattern({ jsonSchema }: ZodOpenApiOverrideContext): void {
-  if (jsonSchema.format?.startsWith('date')) delete jsonSchema.pattern;
-}
-
-/** Without a format, some generators make an amount a number of 32 bits. zod calls a literal integer a number. */
-function specifyNumbers({ jsonSchema }: ZodOpenApiOverrideContext): void {
-  if (jsonSchema.type !== 'number') return;
-  if (Number.isInteger(jsonSchema.const)) jsonSchema.type = 'integer';
-  else jsonSchema.format ??= 'double';
-}
-
-/** Adapts the schemas of responses and webhooks. */
-function adaptResponseSchema(context: ZodOpenApiOverrideContext): void {
-  allowAdditionalProperties(context);
-  dropSafeIntegers(context);
-  specifyNumbers(context);
-  dropFormatPattern(context);
-}
-
-/** Adapts the schemas of requests. */
-function adaptRequestSchema(context: ZodOpenApiOverrideContext): void {
-  allowAdditionalProperties(context);
-  dropSafeIntegers(context);
-  specifyNumbers(context);
-  excludeNul(context);
-}
-
-/** Adds the pattern that excludes NUL to request texts that have no other pattern or format. */
-function excludeNul({ zodSchema, jsonSchema }: ZodOpenApiOverrideContext): void {
-  if (zodSchema._zod.def.type !== 'string') return;
-  if (jsonSchema.format === undefined) jsonSchema.pattern ??= ANY_TEXT;
+  // Without a format, some generators make an amount a number of 32 bits. zod calls a literal integer a number.
+  if (jsonSchema.type === 'number') {
+    if (Number.isInteger(jsonSchema.const)) jsonSchema.type = 'integer';
+    else jsonSchema.format ??= 'double';
+  }
+  if (io === 'output') {
+    // The format of a date is sufficient.
+    if (jsonSchema.format?.startsWith('date')) delete jsonSchema.pattern;
+  } else if (type === 'string' && jsonSchema.format === undefined) {
+    jsonSchema.pattern ??= ANY_TEXT;
+  }
 }
 
 /**
@@ -182,7 +160,7 @@ function webhooksDocument({ webhooks }: OpenApiOptions, info: { title: string; v
   const entries = Object.fromEntries(webhooks.map(webhookOf));
   return createDocument(
     { openapi: '3.1.0', info, webhooks: entries },
-    { override: adaptResponseSchema },
+    { override: (context) => adaptSchema({ ...context, io: 'output' }) },
   );
 }
 
@@ -228,8 +206,6 @@ export function createOpenApiDocument(options: OpenApiOptions) {
   const routes = options.routes.filter((route) => route.base !== 'root');
   assertKnownOperations(routes, options.notes);
   const ofWebhooks = webhooksDocument(options, { title, version });
-  const override = (context: ZodOpenApiOverrideContext) =>
-    context.io === 'input' ? adaptRequestSchema(context) : adaptResponseSchema(context);
   const document = createDocument(
     {
       openapi: '3.1.0',
@@ -255,7 +231,7 @@ export function createOpenApiDocument(options: OpenApiOptions) {
         },
       },
     },
-    { override },
+    { override: adaptSchema },
   );
   const schemas = mergeSchemas(
     document.components?.schemas ?? {},

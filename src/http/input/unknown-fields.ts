@@ -1,5 +1,5 @@
-import type { RawInput, Route } from '../define-route.ts';
 import { fieldsOf } from './validation.ts';
+import type { RawInput, Schemas } from './validation.ts';
 
 /** Source: the contract's "Requests". */
 const MAX_NAMES = 10;
@@ -21,7 +21,7 @@ const encoded = (name: string) =>
  * @returns the value of `X-Unknown-Fields`; undefined if every field is known
  */
 export function unknownFields(
-  { query, body }: Pick<Route, 'query' | 'body'>,
+  { query, body }: Pick<Schemas, 'query' | 'body'>,
   sent: Pick<RawInput, 'query' | 'body'>,
 ): string | undefined {
   const names = [[query, sent.query] as const, [body, sent.body] as const].flatMap(

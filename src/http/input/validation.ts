@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ValidationError } from '../responses/errors.ts';
 
 /** The message of a text that PostgreSQL cannot store. */
 const UNSAFE_TEXT = 'must not contain NUL characters or unpaired surrogates';
@@ -45,11 +46,6 @@ function containsUnsafeText(value: unknown): boolean {
   return false;
 }
 
-/** True where the schema expects another type. */
-function isWrongType({ code }: z.core.$ZodIssue): boolean {
-  return code === 'invalid_type';
-}
-
 /**
  * Validates one part of a request (path parameters, query, headers or body).
  *
@@ -60,7 +56,8 @@ export function checkPart(schema: z.ZodType, value: unknown, violations: Violati
   const parsed = schema.safeParse(value);
   const issues = parsed.success ? [] : parsed.error.issues;
   const found = violationsOf(issues);
-  const notStrings = new Set(issues.filter(isWrongType).map(({ path }) => String(path[0])));
+  const wrongType = issues.filter(({ code }) => code === 'invalid_type');
+  const notStrings = new Set(wrongType.map(({ path }) => String(path[0])));
   const fields = new Map(Object.entries(value ?? {}));
   for (const field of fieldsOf(schema)) {
     // Replaces the field's own message: "blank" or "too long" would mislead here.
@@ -69,6 +66,38 @@ export function checkPart(schema: z.ZodType, value: unknown, violations: Violati
   }
   for (const [field, message] of found) violations.set(field, violations.get(field) ?? message);
   return found.size === 0 ? parsed.data : undefined;
+}
+
+/** The input of a request before validation. */
+export interface RawInput {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly headers: unknown;
+  readonly body: unknown;
+}
+
+/** The schemas of a request's parts; an absent part is not read. */
+export type Schemas = { readonly [Part in keyof RawInput]?: z.ZodType | undefined };
+
+/**
+ * Validates the parts of a request.
+ *
+ * @throws ValidationError with every violation of every part
+ */
+export function parseInput(schemas: Schemas, input: RawInput): RawInput {
+  const violations = new Map<string, string>();
+  const check = (part: keyof RawInput) => {
+    const schema = schemas[part];
+    return schema && checkPart(schema, input[part], violations);
+  };
+  const parsed = {
+    params: check('params'),
+    query: check('query'),
+    headers: check('headers'),
+    body: check('body'),
+  };
+  if (violations.size > 0) throw new ValidationError(Object.fromEntries(violations));
+  return parsed;
 }
 
 /**

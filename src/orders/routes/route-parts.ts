@@ -3,7 +3,7 @@ import type { Actor } from '../../db/actor.ts';
 import type { Alongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import type { ErrorCode } from '../../domain/index.ts';
-import type { Route, RouteRequest } from '../../http/define-route.ts';
+import type { Parsed, Route } from '../../http/define-route.ts';
 import { defineRoute } from '../../http/define-route.ts';
 import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
 import { envelopeOf, success } from '../../http/responses/envelope.ts';
@@ -39,8 +39,6 @@ export const orderParams = z.object({
 });
 export const orderResponse = { description: 'The order', schema: envelopeOf(orderSchema) };
 
-type BodyOf<Body> = RouteRequest<'merchant', undefined, undefined, undefined, Body>['body'];
-
 /**
  * A command on an order. The API's route and the form of the order's page are made from it: both check the body by
  * its schema, derive the id from the operation and call `carryOut`.
@@ -60,7 +58,7 @@ interface CommandDeclaration<Body extends z.ZodType | undefined> {
   waitsForGateway?: true;
   /** The `message` of the answer. */
   done: string;
-  carryOut(given: GivenCommand, body: BodyOf<Body>): Promise<CommandResult>;
+  carryOut(given: GivenCommand, body: Parsed<Body>): Promise<CommandResult>;
 }
 
 export interface GivenCommand extends CommandTarget {

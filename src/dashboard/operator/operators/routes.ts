@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AccountDeps, ListedOperator, OperatorRole } from '../../../accounts/public.ts';
-import { emailKeyOf, listOperators, readOperatorState } from '../../../accounts/public.ts';
+import { listOperators, parseAddress, readOperatorState } from '../../../accounts/public.ts';
 import { DomainError } from '../../../domain/index.ts';
 import type { Route } from '../../../http/define-route.ts';
 import { errorOf, ValidationError } from '../../../http/responses/errors.ts';
@@ -45,7 +45,7 @@ export const operatorAccountPages = [
     asksAgain: true,
     body: z.object({ email: text, role: text, reason: text }),
   }).handledBy(async ({ body, viewer, actor }, { accounts, proposals }) => {
-    const email = addressOf(body.email);
+    const email = parseAddress(body.email);
     const { state } = await readOperatorState(accounts.sql, email);
     return proposeAndShow(proposals, proposerOf({ viewer, actor }), {
       kind: state === 'DISABLED' ? 'operator.reactivate' : 'operator.create',
@@ -99,13 +99,6 @@ export const operatorAccountPages = [
     },
   ),
 ];
-
-/** @throws ValidationError */
-function addressOf(typed: string): string {
-  const email = emailKeyOf(typed);
-  if (z.email().max(254).safeParse(email).success) return email;
-  throw new ValidationError({ email: 'email must be a valid email address' });
-}
 
 /** Only the proposal to disable the last other admin asks again: a stolen account is stopped at once. */
 function disablePage(context: PageContext, { accounts, proposals }: OperatorsDeps): Route[] {
