@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { madeAtGateway, orderBeingPaid } from '../support/gateway.ts';
+import { orderBeingPaid } from '../support/gateway.ts';
 import { cancelWithRetries } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import { startWorkerThatDies } from '../support/worker-process.ts';
@@ -33,22 +33,4 @@ test('a worker that dies when it begins to close the payment session loses no ca
   expect(await order.row()).toMatchObject({ status: 'CANCELLED', pendingOperation: null });
   await expect(pay()).rejects.toThrow('The QR Code is closed');
   expect(await order.kinds()).toEqual(['ORDER_CREATED', 'CLOSING_PAYMENT', 'ORDER_CANCELLED']);
-});
-
-test('a refund whose worker dies at its beginning is made once', async ({
-  service,
-  worker,
-  orders,
-}) => {
-  await worker.start();
-  const order = await orders.in('DISPUTE_OPEN');
-  await worker.stop();
-  const doomed = await startWorkerThatDies(service, 'after REFUND_STARTED');
-  await order.signal('accept');
-  await doomed.exited;
-  await worker.start();
-  await order.untilStatus('REFUNDED');
-  const paymentId = (await order.row()).gatewayPaymentId ?? '';
-  expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
-  expect((await order.kinds()).slice(4)).toEqual(['REFUND_STARTED', 'REFUND_PROCESSED']);
 });

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import type { MoneyActivities } from '../../src/contracts/activities.ts';
 import type { StepKind } from '../../src/domain/index.ts';
 import { PART_ENVIRONMENT } from './part-environment.ts';
 import type { TestService } from './service.ts';
@@ -54,8 +53,8 @@ async function startProcess(
 export const startWorkerProcess = (service: TestService, options?: ProcessOptions) =>
   startProcess(service, WORKER, options);
 
-/** Before or after a step is recorded, or after the gateway has moved the money. */
-export type DyingPlace = `${'before' | 'after'} ${StepKind}` | `after ${keyof MoneyActivities}`;
+/** When a step is recorded. */
+export type DyingPlace = `after ${StepKind}`;
 
 export const startWorkerThatDies = (service: TestService, place: DyingPlace) =>
   startProcess(service, WORKER_THAT_DIES, { args: [inject('workflowBundlePath'), place] });

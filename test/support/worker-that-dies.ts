@@ -34,19 +34,8 @@ const shared = {
   activities: {
     ...activities,
     async recordStep(input) {
-      dieAt(`before ${input.step.kind}`);
       const result = await activities.recordStep(input);
       dieAt(result.outcome === 'recorded' && `after ${result.recorded.step.kind}`);
-      return result;
-    },
-    async releaseFunds(input) {
-      const result = await activities.releaseFunds(input);
-      dieAt('after releaseFunds');
-      return result;
-    },
-    async refundPayment(input) {
-      const result = await activities.refundPayment(input);
-      dieAt('after refundPayment');
       return result;
     },
   } satisfies Activities,

@@ -93,7 +93,7 @@ failure changes nothing. Refused while another attempt of the delivery runs. Exi
     },
   }),
   'delivery retry-failed': defineCommand({
-    summary: 'Send again what every endpoint that has failed since a time has not accepted',
+    summary: 'Send again what failing endpoints have not accepted since a time',
     notes: `One attempt of each delivery, a few at once, in a workflow for each endpoint: delivery list shows the results.
 Exit 1 if an endpoint has no webhook URL any more, or is being sent to again already.`,
     options: {
