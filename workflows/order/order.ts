@@ -153,7 +153,7 @@ export class Order {
   private async carryOut(queued: QueuedCommand): Promise<void> {
     for (;;) {
       if (this.known.has(queued)) return queued.answer?.resolve();
-      if (this.cancel.takes(queued, this.state)) return this.cancel.wait(queued);
+      if (this.cancel.waitsForClosing(queued, this.state)) return this.cancel.keep(queued);
       const decision = decide(this.state, queued.command, Date.now());
       if (decision.outcome === 'refused') return this.refuse(queued, decision.error);
       const asked = this.stepToRecord(queued, decision);
@@ -161,7 +161,10 @@ export class Order {
       switch (result.outcome) {
         case 'recorded':
           this.takeOver([result.recorded]);
-          if (isStepOf(asked, result.recorded) && !this.cancel.takes(queued, this.state)) {
+          if (
+            isStepOf(asked, result.recorded) &&
+            !this.cancel.waitsForClosing(queued, this.state)
+          ) {
             return queued.answer?.resolve();
           }
           break;

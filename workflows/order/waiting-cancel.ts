@@ -23,12 +23,12 @@ export class WaitingCancel {
     );
   }
 
-  wait(queued: QueuedCommand): void {
+  keep(queued: QueuedCommand): void {
     this.queued = queued;
   }
 
   /** True for a cancel that only waits until the payment session is closed. */
-  takes({ command }: QueuedCommand, { pendingOperation }: OrderState): boolean {
+  waitsForClosing({ command }: QueuedCommand, { pendingOperation }: OrderState): boolean {
     const isForCancel = pendingOperation?.kind === 'closing' && pendingOperation.cause === 'cancel';
     return command.type === 'cancel' && isForCancel && this.queued === undefined;
   }

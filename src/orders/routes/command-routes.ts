@@ -13,7 +13,7 @@ import {
 } from '../schemas.ts';
 
 interface MerchantCommand {
-  message: 'deliver' | 'cancel' | 'refund' | 'submitEvidence' | 'resolve' | 'accept';
+  name: 'deliver' | 'cancel' | 'refund' | 'submitEvidence' | 'resolve' | 'accept';
   action: string;
   operationId: string;
   summary: string;
@@ -27,7 +27,7 @@ interface MerchantCommand {
 
 const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
   {
-    message: 'deliver',
+    name: 'deliver',
     action: 'deliver',
     operationId: 'deliverOrder',
     summary: 'Mark an order delivered',
@@ -36,7 +36,7 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
     body: deliverSchema.optional(),
   },
   {
-    message: 'cancel',
+    name: 'cancel',
     action: 'cancel',
     operationId: 'cancelOrder',
     summary: 'Cancel an order',
@@ -47,7 +47,7 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
     waitsForGateway: true,
   },
   {
-    message: 'refund',
+    name: 'refund',
     action: 'refund',
     operationId: 'refundOrder',
     summary: 'Refund an order that you cannot fulfil',
@@ -57,7 +57,7 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
     body: refundSchema,
   },
   {
-    message: 'submitEvidence',
+    name: 'submitEvidence',
     action: 'dispute/evidence',
     operationId: 'submitEvidence',
     summary: 'Submit evidence in a dispute',
@@ -68,7 +68,7 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
     tags: ['Disputes'],
   },
   {
-    message: 'resolve',
+    name: 'resolve',
     action: 'dispute/resolve',
     operationId: 'resolveDispute',
     summary: 'Resolve a dispute',
@@ -79,7 +79,7 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
     tags: ['Disputes'],
   },
   {
-    message: 'accept',
+    name: 'accept',
     action: 'dispute/accept',
     operationId: 'acceptDispute',
     summary: 'Accept a dispute and refund the buyer',
@@ -92,7 +92,7 @@ const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
 ];
 
 export function merchantCommands(commands: OrderCommands): DeclaredCommand[] {
-  return MERCHANT_COMMANDS.map(({ message: name, ...declared }) =>
+  return MERCHANT_COMMANDS.map(({ name, ...declared }) =>
     declareCommand({
       ...merchantRoute,
       ...declared,

@@ -56,7 +56,7 @@ export async function recordPayment(
   const { at, payment } = report;
   if (payment.status === 'failed') await recordFailure(deps, report);
   if (!isCaptured(payment)) return undefined;
-  const recorded = await writeCapture(deps, report);
+  const recorded = await recordCapture(deps, report);
   if (!recorded) return undefined;
   const { orderNumber, merchantId } = recorded;
   addRequestFields({ orderNumber, merchantId });
@@ -70,7 +70,7 @@ export async function recordPayment(
 }
 
 /** Asks the gateway for the payment's session if the payment names no order, as one without notes. */
-async function writeCapture(
+async function recordCapture(
   deps: CaptureDeps,
   report: PaymentReport,
 ): Promise<queries.RecordedCapture | undefined> {

@@ -101,7 +101,7 @@ function createAgents(settings: Settings): Agents {
  * Limits the webhooks in progress by origin. The share of one origin falls from its full limit to one as the slots
  * fill: 200 dead endpoints with 8 slots each never fill 1,024.
  */
-function createSlots(settings: Settings) {
+function createEndpointLimiter(settings: Settings) {
   const limits = {
     ofAll: settings.maxConcurrentSends,
     ofOne: settings.maxConnectionsPerOrigin,
@@ -147,7 +147,7 @@ export function createWebhookSender(options: WebhookSenderOptions) {
   const settings: Settings = { ...DEFAULTS, ...options };
   options.allowedCidrs.forEach(parseRange);
   const agents = createAgents(settings);
-  const slots = createSlots(settings);
+  const slots = createEndpointLimiter(settings);
   const underWay = new Set<Promise<unknown>>();
   let isClosed = false;
 
