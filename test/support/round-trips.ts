@@ -19,7 +19,7 @@ function readyReader(onReady: () => void) {
   };
 }
 
-async function listen<Listener extends Server>(server: Listener): Promise<number> {
+async function listen(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
