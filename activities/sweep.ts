@@ -17,7 +17,7 @@ import { warnOfDeadlines } from '../src/proposals/deadlines.ts';
 import { sendMail } from '../src/mail/public.ts';
 import { clearClockSkew } from '../src/webhooks/sending/clock.ts';
 import { warnOfFailingEndpoints } from '../src/webhooks/schedule/failing-warnings.ts';
-import { findUnfinishedResends } from '../src/webhooks/resend/resend.ts';
+import { findUnfinishedResends } from '../src/webhooks/resend/resend-progress.ts';
 import type { DeliveryRetries } from '../src/temporal/delivery-retries.ts';
 import { withHeartbeats } from './heartbeats.ts';
 

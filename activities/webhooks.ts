@@ -3,7 +3,7 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookActivities } from '../src/contracts/activities.ts';
 import type { AttemptDeps } from '../src/webhooks/schedule/attempt.ts';
 import { attemptManually, attemptScheduled } from '../src/webhooks/schedule/attempts.ts';
-import { continueResend } from '../src/webhooks/resend/resend.ts';
+import { continueResend } from '../src/webhooks/resend/resend-progress.ts';
 
 /** The retry interval while the attempt of a crashed worker still counts as running. */
 const CUT_OFF_RETRY_DELAY = '5 seconds';

@@ -1,6 +1,5 @@
 import type { Client, WorkflowStartOptions } from '@temporalio/client';
-import type { TypedSearchAttributes } from '@temporalio/common';
-import { defineSearchAttributeKey } from '@temporalio/common';
+import { defineSearchAttributeKey, type TypedSearchAttributes } from '@temporalio/common';
 import {
   ApplicationFailure,
   WorkflowNotFoundError,
@@ -28,7 +27,6 @@ import { secondsOf } from './timestamps.ts';
 
 /** The deadline of a call to Temporal. After it the API responds with 500. */
 const TEMPORAL_TIMEOUT_MS = 4500;
-
 /** Longer, because a list may have thousands of entries and no API client waits for it. */
 const LIST_TIMEOUT_MS = 20_000;
 

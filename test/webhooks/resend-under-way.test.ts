@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
-import { latestResend, resendSelected } from '../../src/webhooks/resend/resend.ts';
+import { latestResend } from '../../src/webhooks/resend/resend-progress.ts';
+import { resendSelected } from '../../src/webhooks/resend/resend.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { writeOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';

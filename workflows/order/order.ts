@@ -153,7 +153,7 @@ export class Order {
   private async carryOut(queued: QueuedCommand): Promise<void> {
     for (;;) {
       if (this.known.has(queued)) return queued.answer?.resolve();
-      if (this.cancel.waitsForClosing(queued, this.state)) return this.cancel.keep(queued);
+      if (this.cancel.mayWait(queued, this.state)) return this.cancel.keep(queued);
       const decision = decide(this.state, queued.command, Date.now());
       if (decision.outcome === 'refused') return this.refuse(queued, decision.error);
       const asked = this.stepToRecord(queued, decision);
@@ -161,10 +161,7 @@ export class Order {
       switch (result.outcome) {
         case 'recorded':
           this.takeOver([result.recorded]);
-          if (
-            isStepOf(asked, result.recorded) &&
-            !this.cancel.waitsForClosing(queued, this.state)
-          ) {
+          if (isStepOf(asked, result.recorded) && !this.cancel.mayWait(queued, this.state)) {
             return queued.answer?.resolve();
           }
           break;
@@ -185,8 +182,7 @@ export class Order {
     const input = { orderNumber: this.orderNumber, step, ...(requires && { requires }) };
     switch (step.kind) {
       case 'CLOSING_PAYMENT': {
-        const { pendingOperation } = state;
-        const closing = { ...this.state, pendingOperation };
+        const closing = { ...this.state, pendingOperation: state.pendingOperation };
         const closed = decide(closing, { type: 'sessionClosed' }, Date.now());
         if (closed.outcome === 'refused') throw closed.error;
         return { ...input, ifNoSessionOpen: closed.step, ...recordedWith(queued) };

@@ -28,7 +28,7 @@ export class WaitingCancel {
   }
 
   /** True for a cancel that only waits until the payment session is closed. */
-  waitsForClosing({ command }: QueuedCommand, { pendingOperation }: OrderState): boolean {
+  mayWait({ command }: QueuedCommand, { pendingOperation }: OrderState): boolean {
     const isForCancel = pendingOperation?.kind === 'closing' && pendingOperation.cause === 'cancel';
     return command.type === 'cancel' && isForCancel && this.queued === undefined;
   }
