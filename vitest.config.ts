@@ -17,7 +17,7 @@ const isRetryAfterClose = ({ message, stack }: { message: string; stack?: string
 
 /** Files that are short and take long. vitest begins with the largest, and these would run alone at the end. */
 const SHORT_AND_LONG =
-  /\/(journeys\/|checkout\/every-state|repository\/expressions|dashboard\/(hostile-input|accessibility))/;
+  /\/(journeys\/|checkout\/every-state|repository\/expressions|randomised\/|workflows\/killed-at-each|dashboard\/(hostile-input|accessibility))/;
 
 class LongOnesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
