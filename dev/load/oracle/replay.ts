@@ -71,10 +71,17 @@ function created(terms: OrderTerms, step: Step): OrderState | undefined {
 function after(state: OrderState, { step, receivedAtMs }: RecordedStep): OrderState | undefined {
   const isLegal = COMMAND_TYPES.some((type) =>
     stepsOf(state, commandOf(type, step, receivedAtMs), step.atMs).some((legal) =>
-      isDeepStrictEqual(legal, step),
+      isDeepStrictEqual(legal, asDecided(step)),
     ),
   );
   return isLegal ? stateAfter(state, step) : undefined;
+}
+
+/** The step as the domain decides it: the recorder adds the id of the cancel to a closing. */
+function asDecided(step: Step): Step {
+  if (step.pendingOperation?.kind !== 'closing') return step;
+  const { kind, cause } = step.pendingOperation;
+  return { ...step, pendingOperation: { kind, cause } };
 }
 
 function commandOf(type: CommandType, step: Step, receivedAtMs: number | null): Command {
