@@ -17,6 +17,7 @@ import {
   withoutCallbacks,
 } from '../support/gateway.ts';
 import { cancelWithRetries } from '../support/orders.ts';
+import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -124,6 +125,16 @@ test('a callback about a refund that has not failed books nothing', async ({ ser
   expect(await service.sql`SELECT FROM gateway_callbacks WHERE is_unconfirmed`).toEqual([]);
 });
 
+/** A surplus payment whose refund is processed: the order was cancelled before it arrived. */
+async function aRefundedSurplus(service: TestService, merchant: Merchant) {
+  const { order, pay } = await orderBeingPaid(service, merchant);
+  await cancelWithRetries(merchant.sandbox, order);
+  const paymentId = await pay({ late: true });
+  const processed = async () => (await merchant.sandbox.read(order)).refund?.processed_at ?? null;
+  await until(async () => (await processed()) !== null);
+  return { order, paymentId, processed };
+}
+
 test('reconciliation makes a failed refund again whose workflow was lost, once', async ({
   service,
   orders,
@@ -145,17 +156,13 @@ test('reconciliation makes a failed refund of a surplus payment again whose work
   service,
   merchant,
 }) => {
-  const { order, pay } = await orderBeingPaid(service, merchant);
-  await cancelWithRetries(merchant.sandbox, order);
-  const paymentId = await pay({ late: true });
-  const isProcessed = async () => (await merchant.sandbox.read(order)).refund?.processed_at;
-  await until(async () => (await isProcessed()) != null);
+  const { order, paymentId, processed } = await aRefundedSurplus(service, merchant);
   await loseFailedRefund(service, paymentId);
   // By then its session is not checked any more.
   await service.sql`UPDATE payment_sessions SET next_check_at = NULL`;
   await service.clock.advance(8 * 24 * 60 * MINUTE_MS);
   await reconcile(service);
-  await until(async () => (await isProcessed()) != null);
+  await until(async () => (await processed()) !== null);
   expect((await ledgerOf(service, order.order_number)).balances['surplus']).toBeUndefined();
   expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(2);
 });
@@ -198,11 +205,7 @@ test('the refund of a surplus payment that fails is booked back and made again',
   service,
   merchant,
 }) => {
-  const { order, pay } = await orderBeingPaid(service, merchant);
-  await cancelWithRetries(merchant.sandbox, order);
-  const paymentId = await pay({ late: true });
-  const processed = async () => (await merchant.sandbox.read(order)).refund?.processed_at ?? null;
-  await until(async () => (await processed()) !== null);
+  const { order, paymentId, processed } = await aRefundedSurplus(service, merchant);
   const [first] = await madeAtGateway(service, paymentId, 'refunds');
   await setSwitches(service, 'all', { refundsStartPending: true });
   await failRefund(service, first!.id);
