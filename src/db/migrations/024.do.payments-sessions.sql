@@ -57,15 +57,13 @@ DECLARE
   opening_for CONSTANT interval := '30 seconds';
   o orders;
   open payment_sessions;
-  merchant merchants;
 BEGIN
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
   IF NOT takes_payment(o.status) OR o.pending_operation IS NOT NULL OR o.payment_link_expires_at <= service_now()
     OR unapplied_capture_of(p_order_number) IS NOT NULL THEN
     RETURN 'refused';
   END IF;
-  SELECT * INTO STRICT merchant FROM merchants WHERE merchant_id = o.merchant_id;
-  IF merchant.status <> 'APPROVED' THEN
+  IF (SELECT status FROM merchants WHERE merchant_id = o.merchant_id) <> 'APPROVED' THEN
     RETURN 'not_active';
   END IF;
   -- Its funds could not be held.

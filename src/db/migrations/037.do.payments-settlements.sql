@@ -22,10 +22,11 @@ CREATE UNIQUE INDEX outside_settlements_by_reference ON outside_settlements (ref
 -- True if an operator can settle an order with this outcome: its money is moving, some of it was reversed at the
 -- gateway, or its refund has failed. Not once the gateway has moved it and only the step is missing. p_phases: the
 -- statuses and pending operations in which the domain's lifecycle takes such a settlement.
-CREATE FUNCTION can_settle(o orders, p_outcome text, p_phases text[]) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT (p_outcome = 'refunded' AND has_failed_refund(o))
+CREATE FUNCTION can_settle(o orders, p_outcome text, p_phases text[]) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT (p_outcome = 'refunded' AND has_failed_refund(o.status, o.refund_processed_at))
     OR (coalesce(o.pending_operation->>'kind', o.status::text) = ANY (p_phases)
-      AND (o.pending_operation IS NOT NULL OR is_reversed(o))
+      AND (o.pending_operation IS NOT NULL OR is_reversed(o.gateway, o.gateway_payment_id))
       AND CASE last_movement_of(o.gateway, o.gateway_payment_id) WHEN 'release' THEN false WHEN 'refund' THEN false
         WHEN 'refund_failed' THEN p_outcome = 'refunded' ELSE true END)
 $$;

@@ -87,7 +87,7 @@ BEGIN
   IF 'payment_not_gone' = ANY (p_requires) AND o.reversed_paise >= o.amount_paise THEN
     RETURN '{"outcome": "payment_gone"}';
   END IF;
-  IF 'no_chargeback_open' = ANY (p_requires) AND is_charged_back(o) THEN
+  IF 'no_chargeback_open' = ANY (p_requires) AND is_charged_back(o.gateway, o.gateway_payment_id) THEN
     RETURN '{"outcome": "chargeback_open"}';
   END IF;
   -- An order that is not delivered has no window: any waiting dispute counts.
@@ -187,7 +187,7 @@ BEGIN
     -- What the gateway has moved was booked by book_movement, unless the database was restored since. What an operator
     -- has settled was moved by something else.
     IF NOT has_failed THEN
-      PERFORM book_held(changed, p_ledger->>'operation', at, CASE WHEN NOT is_settled
+      PERFORM book_held(p_order_number, p_ledger->>'operation', at, CASE WHEN NOT is_settled
         THEN movement_of(o.gateway, o.gateway_payment_id, p_ledger->>'operation') END);
     END IF;
   ELSIF p_ledger IS NOT NULL THEN

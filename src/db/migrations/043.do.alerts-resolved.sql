@@ -11,9 +11,10 @@ WITH open AS (
 SELECT alert_id, 'the order is ' || o.status AS reason
 FROM open JOIN orders o ON o.order_number = subject
   -- A transfer can fail after the order has ended: what is raised then stays open.
-  JOIN order_steps s ON s.order_number = o.order_number AND s.step_number = o.step_number AND s.recorded_at > last_at
+  JOIN order_steps s ON s.order_number = o.order_number AND s.step_number = o.step_number
+    AND s.recorded_at > last_at
 WHERE open.kind IN ('gateway_refused', 'release_blocked', 'step_not_recorded')
-  AND is_final(o.status) AND o.pending_operation IS NULL AND NOT has_failed_refund(o)
+  AND is_final(o.status) AND o.pending_operation IS NULL AND NOT has_failed_refund(o.status, o.refund_processed_at)
 UNION ALL
 SELECT alert_id, 'the database has the order again'
 FROM open JOIN orders o ON o.order_number = subject WHERE kind = 'order_without_row'
@@ -39,7 +40,8 @@ FROM open JOIN payments p ON p.gateway = open.gateway AND p.gateway_payment_id =
 WHERE kind = 'unfit_capture' AND is_wholly_refunded(p)
 UNION ALL
 SELECT alert_id, 'all of the payment was refunded'
-FROM open JOIN payments p ON p.gateway = details->>'gateway' AND p.gateway_payment_id = details->>'gatewayPaymentId'
+FROM open JOIN payments p
+  ON p.gateway = details->>'gateway' AND p.gateway_payment_id = details->>'gatewayPaymentId'
 WHERE kind = 'refunded_at_gateway' AND is_wholly_refunded(p)
   -- An order that still counts on the payment needs a settlement.
   AND NOT EXISTS (SELECT FROM orders o WHERE o.order_number = p.order_number

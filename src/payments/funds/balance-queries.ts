@@ -16,7 +16,8 @@ export interface LackingBalance extends OrderGateway {
 
 /** SQL: the refund of payment `p` waits, as the refund of order `o` or as the surplus refund `s`. */
 const isRefund = (sql: Sql) => sql`
-  (s.gateway IS NOT NULL OR o.pending_operation->>'kind' IS NOT DISTINCT FROM 'refunding' OR has_failed_refund(o))`;
+  (s.gateway IS NOT NULL OR o.pending_operation->>'kind' IS NOT DISTINCT FROM 'refunding'
+    OR has_failed_refund(o.status, o.refund_processed_at))`;
 
 /** SQL: the payments `p` of orders `o` whose transfer or refund waits after a refusal because of the balance. */
 const waiting = (sql: Sql) => sql`
@@ -26,7 +27,7 @@ const waiting = (sql: Sql) => sql`
   WHERE p.balance_refused_at IS NOT NULL
     AND (s.gateway IS NOT NULL OR (o.gateway_payment_id = p.gateway_payment_id
       AND (${isRefund(sql)} OR (p.held_at IS NULL AND o.status = ANY(${HOLDING_STATUSES})
-        AND NOT is_reversed(o)))))`;
+        AND NOT is_reversed(o.gateway, o.gateway_payment_id)))))`;
 
 /** The balance is estimated from this many newest payments, and from those that wait. */
 const BALANCE_PAYMENTS = 1000;
@@ -49,7 +50,8 @@ const movements = (sql: Sql) => sql`
     UNION ALL
     SELECT t.booked_at, CASE t.operation WHEN 'refund_failed' THEN t.amount_paise
       WHEN 'release' THEN -(t.amount_paise + p.transfer_cost) ELSE -t.amount_paise END
-    FROM ledger_transfers t LEFT JOIN gateway_reversals v ON v.gateway = t.gateway AND v.reversal_id = t.reversal_id
+    FROM ledger_transfers t
+    LEFT JOIN gateway_reversals v ON v.gateway = t.gateway AND v.reversal_id = t.reversal_id
     WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
       AND t.operation IN ('release', 'refund', 'refund_failed', 'reversal', 'loss')
       AND (p.held_at IS NULL OR v.kind = 'chargeback')) m`;

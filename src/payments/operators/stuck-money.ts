@@ -106,8 +106,9 @@ function failedRefunds(sql: Sql, most: number) {
       max(t.at), true, NULL::timestamptz, o.gateway, o.gateway_payment_id
     FROM ledger_transfers t JOIN orders o USING (order_number)
     WHERE t.operation = 'refund_failed' AND t.gateway_payment_id = o.gateway_payment_id
-      AND has_failed_refund(o)
-    GROUP BY o.order_number HAVING max(t.at) < ${stuckSince(sql)}
+      AND has_failed_refund(o.status, o.refund_processed_at)
+    GROUP BY o.order_number, o.merchant_id, o.environment, o.amount_paise, o.gateway, o.gateway_payment_id
+    HAVING max(t.at) < ${stuckSince(sql)}
     ORDER BY max(t.at) LIMIT ${most}`;
 }
 

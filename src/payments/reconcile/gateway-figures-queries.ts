@@ -82,7 +82,7 @@ const figures = (sql: Sql) => sql`
       balance_of(p.gateway, p.gateway_payment_id, 'merchant_held') AS held_paise,
       p.held_at IS NOT NULL AND o.status = ANY(${HOLDING_STATUSES}) AS is_held,
       o.pending_operation IS NOT NULL OR (s.started_at IS NOT NULL AND s.processed_at IS NULL)
-        OR has_failed_refund(o) AS is_moving,
+        OR has_failed_refund(o.status, o.refund_processed_at) AS is_moving,
       (r.reversed - r.refunded)::bigint AS lost_paise,
       CASE WHEN x.order_number IS NOT NULL THEN jsonb_build_object('outcome', x.outcome,
           'restPaise', x.amount_paise, 'hasReference', x.reference IS NOT NULL)
