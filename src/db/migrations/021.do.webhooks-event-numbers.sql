@@ -8,6 +8,7 @@ CREATE TABLE event_counters (
   last_number bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (merchant_id, environment)
 );
+CREATE VIEW shared.event_counters AS SELECT merchant_id, environment, last_number FROM event_counters;
 
 CREATE TABLE event_numbers (
   merchant_id text NOT NULL,

@@ -18,6 +18,7 @@ CREATE TABLE linked_accounts (
   receives_transfers boolean NOT NULL GENERATED ALWAYS AS (state IN ('activated', 'unknown')) STORED,
   PRIMARY KEY (merchant_id, environment, gateway, linked_account_id)
 );
+CREATE VIEW shared.linked_accounts AS SELECT merchant_id, environment, gateway, linked_account_id FROM linked_accounts;
 CREATE INDEX linked_accounts_to_check ON linked_accounts (check_at) WHERE environment = 'production';
 -- In production an account at a gateway belongs to one merchant. Otherwise an operator could give a merchant the
 -- account of another one, and what its buyers pay would go there.

@@ -26,6 +26,8 @@ CREATE TABLE payment_sessions (
   request_id text,
   UNIQUE (gateway, gateway_session_id)
 );
+CREATE VIEW shared.payment_sessions AS SELECT session_id, order_number, environment, gateway, state, gateway_session_id,
+  upi_intent, page_url, expires_at, ended_at, pay_command_id, created_at, request_id FROM payment_sessions;
 CREATE INDEX payment_sessions_by_order ON payment_sessions (order_number, session_id);
 CREATE INDEX payment_sessions_to_check ON payment_sessions (next_check_at)
   WHERE next_check_at IS NOT NULL;

@@ -8,6 +8,10 @@ CREATE FUNCTION is_wholly_refunded(p payments) RETURNS boolean LANGUAGE sql STAB
       WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
         AND t.operation IN ('refund', 'refund_failed')))
 $$;
+-- Others read this function's result.
+CREATE VIEW shared.payments AS SELECT gateway, gateway_payment_id, environment, order_number, session_id, amount_paise,
+  currency, refunded_paise, is_whole, utr, captured_at, fee_paise, transfer_fee_paise, gateway_transfer_id,
+  gateway_refund_id, is_wholly_refunded(p) AS is_wholly_refunded FROM payments p;
 
 -- The captures that no order has taken and whose surplus refund has not begun, with what is to be done next: 'notify'
 -- the order, 'refund' it as surplus, or 'alert' that it is not whole. One that is not whole and has its alert needs

@@ -15,6 +15,8 @@ CREATE TABLE outside_settlements (
   -- be read and the operator confirmed that.
   checked_at timestamptz
 );
+CREATE VIEW shared.outside_settlements AS SELECT order_number, outcome, reference, reason, actor
+FROM outside_settlements;
 -- A reference belongs to one order; see also is_reference_taken.
 CREATE UNIQUE INDEX outside_settlements_by_reference ON outside_settlements (reference)
   WHERE reference IS NOT NULL;

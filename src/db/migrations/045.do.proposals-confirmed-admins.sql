@@ -4,6 +4,7 @@ CREATE TABLE confirmed_admins (
   user_id text PRIMARY KEY REFERENCES users,
   confirmed_at timestamptz NOT NULL DEFAULT service_now()
 );
+CREATE VIEW shared.confirmed_admins AS SELECT user_id FROM confirmed_admins;
 
 CREATE FUNCTION record_confirmed_admin() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
