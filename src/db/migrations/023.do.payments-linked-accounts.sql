@@ -97,7 +97,7 @@ DECLARE
   new_active_from timestamptz := called_at;
 BEGIN
   -- Changes of one merchant are made one after the other.
-  PERFORM FROM merchants WHERE merchant_id = p_merchant_id FOR NO KEY UPDATE;
+  PERFORM FROM shared.merchants WHERE merchant_id = p_merchant_id FOR NO KEY UPDATE;
   SELECT linked_account_id INTO active_id
   FROM active_linked_account(p_merchant_id, p_environment, p_gateway);
   SELECT * INTO waiting FROM waiting_linked_account(p_merchant_id, p_environment, p_gateway);

@@ -57,15 +57,15 @@ DECLARE
   max_sessions CONSTANT integer := 20;
   -- How long a session blocks others when the process that was opening it has died.
   opening_for CONSTANT interval := '30 seconds';
-  o orders;
+  o shared.orders;
   open payment_sessions;
 BEGIN
-  SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
+  SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number FOR UPDATE;
   IF NOT takes_payment(o.status) OR o.pending_operation IS NOT NULL OR o.payment_link_expires_at <= service_now()
     OR unapplied_capture_of(p_order_number) IS NOT NULL THEN
     RETURN 'refused';
   END IF;
-  IF (SELECT status FROM merchants WHERE merchant_id = o.merchant_id) <> 'APPROVED' THEN
+  IF (SELECT status FROM shared.merchants WHERE merchant_id = o.merchant_id) <> 'APPROVED' THEN
     RETURN 'not_active';
   END IF;
   -- Its funds could not be held.

@@ -8,7 +8,7 @@ BEGIN
   SELECT o.gateway, o.gateway_payment_id, p_operation, o.order_number, o.merchant_id, o.environment, 'merchant_held',
     CASE p_operation WHEN 'release' THEN 'merchant_available' ELSE 'refunds' END::ledger_account, held_paise, p_at,
     CASE p_operation WHEN 'release' THEN 0 ELSE refund_try_of(o.gateway, o.gateway_payment_id) END, p_movement_id
-  FROM orders o, balance_of(o.gateway, o.gateway_payment_id, 'merchant_held') AS held_paise
+  FROM shared.orders o, balance_of(o.gateway, o.gateway_payment_id, 'merchant_held') AS held_paise
   WHERE o.order_number = p_order_number AND held_paise > 0;
 END $$;
 
@@ -22,9 +22,9 @@ CREATE FUNCTION book_movement(
   p_movement_id text  -- the gateway's id
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  o orders;
+  o shared.orders;
 BEGIN
-  SELECT orders.* INTO o FROM payments p JOIN orders USING (order_number)
+  SELECT orders.* INTO o FROM payments p JOIN shared.orders USING (order_number)
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id
   FOR NO KEY UPDATE OF orders;
   UPDATE payments SET balance_refused_at = NULL,
@@ -49,13 +49,13 @@ $$;
 CREATE FUNCTION book_refund_failed(p_gateway text, p_gateway_payment_id text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-  o orders;
-  refund ledger_transfers;
+  o shared.orders;
+  refund shared.ledger_transfers;
 BEGIN
-  SELECT orders.* INTO o FROM payments p JOIN orders USING (order_number)
+  SELECT orders.* INTO o FROM payments p JOIN shared.orders USING (order_number)
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id
   FOR NO KEY UPDATE OF orders;
-  SELECT * INTO refund FROM ledger_transfers t
+  SELECT * INTO refund FROM shared.ledger_transfers t
   WHERE t.gateway = p_gateway AND t.gateway_payment_id = p_gateway_payment_id
     AND t.operation IN ('refund', 'refund_failed')
   ORDER BY t.transfer_id DESC LIMIT 1;

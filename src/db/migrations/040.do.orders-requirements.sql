@@ -33,13 +33,13 @@ $$;
 
 -- True once an order's window is over and its release has not begun. VOLATILE like the clock, so that the planner
 -- sees the status in the statements that call it.
-CREATE FUNCTION is_release_due(o orders) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+CREATE FUNCTION is_release_due(o shared.orders) RETURNS boolean LANGUAGE sql VOLATILE AS $$
   SELECT o.status = 'DELIVERED' AND o.pending_operation IS NULL AND o.completes_at <= service_now()
 $$;
 
 -- Why the release of an order cannot begin even after its window; null if it can.
 CREATE FUNCTION release_blocked_by(o orders) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT CASE WHEN NOT EXISTS (SELECT FROM merchants
+  SELECT CASE WHEN NOT EXISTS (SELECT FROM shared.merchants
       WHERE merchant_id = o.merchant_id AND status = 'APPROVED') THEN 'merchant_not_active'
     WHEN is_reversed(o.gateway, o.gateway_payment_id) THEN 'reversed_at_gateway' END
 $$;

@@ -21,7 +21,7 @@ const isRefund = (sql: Sql) => sql`
 
 /** SQL: the payments `p` of orders `o` whose transfer or refund waits after a refusal because of the balance. */
 const waiting = (sql: Sql) => sql`
-  payments p JOIN orders o ON o.order_number = p.order_number AND o.gateway = p.gateway
+  payments p JOIN shared.orders o ON o.order_number = p.order_number AND o.gateway = p.gateway
   LEFT JOIN surplus_refunds s ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
     AND s.processed_at IS NULL AND s.settled_paise IS NULL
   WHERE p.balance_refused_at IS NOT NULL
@@ -50,7 +50,7 @@ const movements = (sql: Sql) => sql`
     UNION ALL
     SELECT t.booked_at, CASE t.operation WHEN 'refund_failed' THEN t.amount_paise
       WHEN 'release' THEN -(t.amount_paise + p.transfer_cost) ELSE -t.amount_paise END
-    FROM ledger_transfers t
+    FROM shared.ledger_transfers t
     LEFT JOIN gateway_reversals v ON v.gateway = t.gateway AND v.reversal_id = t.reversal_id
     WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
       AND t.operation IN ('release', 'refund', 'refund_failed', 'reversal', 'loss')
@@ -88,7 +88,7 @@ export async function listLackingBalance(sql: Sql): Promise<LackingBalance[]> {
 function isOfSubject(sql: Sql, subject: string) {
   const [gateway = '', gatewayPaymentId] = subject.split(':');
   return gatewayPaymentId === undefined
-    ? sql`p.order_number = ${subject} AND EXISTS (SELECT FROM orders o
+    ? sql`p.order_number = ${subject} AND EXISTS (SELECT FROM shared.orders o
         WHERE o.order_number = p.order_number AND o.gateway = p.gateway
           AND o.gateway_payment_id = p.gateway_payment_id)`
     : sql`p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;

@@ -20,7 +20,7 @@ export async function findBookedRefund(
 ): Promise<BookedRefund | undefined> {
   const [row] = await sql<BookedRefund[]>`
     SELECT t.gateway, t.gateway_payment_id, t.environment, t.order_number
-    FROM ledger_transfers t JOIN orders o USING (order_number)
+    FROM shared.ledger_transfers t JOIN shared.orders o USING (order_number)
     WHERE t.gateway = ${gateway} AND t.gateway_payment_id = ${gatewayPaymentId}
       AND t.operation = 'refund'
       AND t.refund_try = refund_try_of(t.gateway, t.gateway_payment_id)
@@ -46,7 +46,7 @@ export async function findOrderToRefundAgain(
   { gateway, gatewayPaymentId }: PaymentRef,
 ): Promise<{ orderNumber: string; reason: string } | undefined> {
   const [row] = await sql<{ orderNumber: string; reason: string }[]>`
-    SELECT order_number, coalesce(refund_reason, pending_operation->>'reason', '') AS reason FROM orders o
+    SELECT order_number, coalesce(refund_reason, pending_operation->>'reason', '') AS reason FROM shared.orders o
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
       AND (has_failed_refund(o.status, o.refund_processed_at) OR (pending_operation->>'kind' = 'refunding'
         AND last_movement_of(gateway, gateway_payment_id) = 'refund_failed'))`;
@@ -65,7 +65,7 @@ export async function takeRefundsToContinue(
     UPDATE payments SET notified_at = service_now() WHERE (gateway, gateway_payment_id) IN (
       SELECT gateway, gateway_payment_id FROM payments p JOIN (
         SELECT gateway, gateway_payment_id FROM surplus_refunds WHERE processed_at IS NULL
-        UNION SELECT gateway, gateway_payment_id FROM orders o
+        UNION SELECT gateway, gateway_payment_id FROM shared.orders o
           WHERE has_failed_refund(o.status, o.refund_processed_at)
         UNION SELECT gateway, gateway_payment_id FROM gateway_callbacks WHERE is_unconfirmed
           AND reports_failed_refund AND received_at < (SELECT service_now()) - left_to_its_process()

@@ -43,7 +43,7 @@ export async function listCapturedPayments(
       s.reason AS surplus_reason, s.processed_at AS refunded_at,
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id
         AND has_failed_refund(o.status, o.refund_processed_at) AS is_refunded_again
-    FROM payments p JOIN orders o USING (order_number)
+    FROM payments p JOIN shared.orders o USING (order_number)
     LEFT JOIN surplus_refunds s
       ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
     WHERE p.order_number = ${orderNumber}

@@ -155,7 +155,7 @@ async function resend(
       FROM (SELECT * FROM (${deliveries}) AS chosen
         ORDER BY delivery_id LIMIT ${MAX_RESENT}) AS oldest
     ), endpoint AS (
-      SELECT FROM merchant_environments
+      SELECT FROM shared.merchant_environments
       WHERE merchant_id = ${merchantId} AND environment = ${environment}
         AND webhook_url IS NOT NULL
     ), created AS (
