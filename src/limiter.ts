@@ -80,6 +80,9 @@ function createShares(
       return share;
     },
     begin(key: string, share: Share): () => void {
+      // Of keys that run as much, the one that began longest ago is the next.
+      shares.delete(key);
+      shares.set(key, share);
       share.running += 1;
       running += 1;
       const beganAtMs = performance.now();
@@ -94,7 +97,7 @@ function createShares(
         onRelease();
       };
     },
-    /** The waiting key with the fewest, of those that may take a slot. */
+    /** The waiting key with the fewest, of those that may take a slot. The map has those that began longest ago first. */
     nextWaiting(): Share | undefined {
       const able = [...shares.values()].filter((one) => one.waiting.length > 0 && mayRun(one));
       return able.sort((left, right) => left.running - right.running)[0];
@@ -107,7 +110,7 @@ function createShares(
  *
  * If `ofAll` is limited, a key takes another slot only while more slots are free than it has: one key alone takes
  * half of them, two take a third each, and there is always one left for a key that has none. A slot that becomes
- * free goes to the waiting key with the fewest; each key's own work begins in the order of its arrival.
+ * free goes to the waiting key with the fewest, by turns if several have as few; each key's own work begins in the order of its arrival.
  */
 export function createLimiter(limits: Limits, refuse: Refuse = tooMuch): Limiter {
   const { maxWaiting = Infinity, maxWaitingOfAll = Infinity, maxWaitMs = Infinity } = limits;

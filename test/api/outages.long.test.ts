@@ -75,8 +75,11 @@ async function expectReadable(api: ApiClient, path: string): Promise<void> {
 }
 
 /** Each test awaits the response before it ends the outage: the service does not wait for its end. */
-const expectFault = async (asked: Promise<ApiAnswer>) =>
-  expectRefusal(await asked, 500, 'Internal server error');
+async function expectFault(asked: Promise<ApiAnswer>): Promise<void> {
+  const answer = await asked;
+  expectRefusal(answer, 500, 'Internal server error');
+  expect(answer.headers.get('Retry-After')).toBe('1');
+}
 
 /** Throws the first failure only after all have ended: one still under way would fail in the next test. */
 async function allOf(expectations: readonly Promise<void>[]): Promise<void> {

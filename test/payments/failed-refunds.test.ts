@@ -193,7 +193,7 @@ test('an operator settles a refund that fails again and again', async ({ service
     reason: 'Closed account',
   };
   const deps = { ...service.deps, actor: TEST_ACTOR };
-  await whenMoneyIsFree(() => settleOutside(deps, settlement));
+  await whenMoneyIsFree(service.sql, () => settleOutside(deps, settlement));
   expect((await order.row()).refundProcessedAt).not.toBeNull();
   // The next attempt finds it settled, although the gateway still has only a refund that has failed.
   await refundSurplus(service.deps, atRazorpay(await order.paymentId()));

@@ -1,10 +1,11 @@
 import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { alertReleaseBlocked } from '../../src/payments/funds/funds.ts';
+import { writeCallback } from '../../src/payments/captures/capture-queries.ts';
 import type { GatewayReversal } from '../../src/payments/gateway/gateway-objects.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { recordReversal } from '../../src/payments/reversals/reversals.ts';
-import { openChargeback, SANDBOX, simulator, sweep } from '../support/gateway.ts';
+import { openChargeback, reconcile, SANDBOX, simulator, sweep } from '../support/gateway.ts';
 import type { DirectOrder, Orders } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -77,6 +78,25 @@ describe('a refund made at the gateway itself', () => {
       webhook: null,
     });
     await assertReleaseWaits(service, order);
+  });
+
+  test('is recorded by reconciliation if the process that stored its callback has died', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('PAID');
+    const gatewayPaymentId = await order.paymentId();
+    await loseCallbacks(service);
+    await order.refundInDashboard();
+    const callback = { eventId: `evt_${order.orderNumber}`, event: 'refund.processed', body: '{}' };
+    const reported = { payment: { gatewayPaymentId }, refundOf: 'others' } as const;
+    await writeCallback(service.sql, { ...SANDBOX, ...callback, ...reported });
+    // The order was notified of its payment a moment ago.
+    await service.skip(5 * 60_000 + 1000);
+    await reconcile(service);
+    await until(async () => (await order.row()).reversedPaise === AMOUNT_PAISE);
+    expect(await order.refusalOf('deliver', {})).toContain('refunded');
+    expect(await service.sql`SELECT FROM gateway_callbacks WHERE is_unconfirmed`).toEqual([]);
   });
 
   test('is recorded together with its alert', async ({ service, orders }) => {

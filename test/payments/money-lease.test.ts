@@ -1,11 +1,16 @@
 import { describe, expect } from 'vitest';
+import { DomainError } from '../../src/domain/index.ts';
 import { holdFunds, releaseFunds } from '../../src/payments/funds/funds.ts';
-import { MoneyLeaseTaken, withMoneyLease } from '../../src/payments/funds/money-lease.ts';
+import {
+  MoneyLeaseTaken,
+  renewMoneyLease,
+  withMoneyLease,
+} from '../../src/payments/funds/money-lease.ts';
 import { refundOrder } from '../../src/payments/funds/refunds.ts';
 import { GatewayUnavailable } from '../../src/payments/gateway/gateway.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import type { Gateway } from '../support/gateway.ts';
-import { atRazorpay, madeAtGateway } from '../support/gateway.ts';
+import { askGateway, atRazorpay, madeAtGateway, openChargeback } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
@@ -109,9 +114,35 @@ describe('an operator’s settlement beside the release of money on hold', () =>
     const { endFault } = await gateway.addFault({ kind: 'error', method: 'PATCH' });
     await expect(releaseFunds(service.deps, orderNumber)).rejects.toThrow(GatewayUnavailable);
     await expect(settle(service, paymentId)).rejects.toThrow(MoneyLeaseTaken);
+    // A try that fails before it asks for anything proves nothing about the one before it.
+    const { endFault: endReads } = await gateway.addFault({ kind: 'error', method: 'GET' });
+    await expect(releaseFunds(service.deps, orderNumber)).rejects.toThrow(GatewayUnavailable);
+    await expect(settle(service, paymentId)).rejects.toThrow(MoneyLeaseTaken);
+    await endReads();
     await endFault();
     expect(await releaseFunds(service.deps, orderNumber)).toEqual({ outcome: 'moved' });
-    expect(await settle(service, paymentId)).toBe('settled');
+  });
+
+  test('is waited for by everybody after a request of its own whose outcome is unknown', async ({
+    service,
+    merchant,
+    gateway,
+  }) => {
+    const { orderNumber, paymentId } = await aPaidOrder(service, merchant, gateway);
+    const unknown = withMoneyLease(
+      service.sql,
+      atRazorpay(paymentId),
+      async (lease) => {
+        await renewMoneyLease(service.sql, lease);
+        const cause = new GatewayUnavailable('takeBackHeld', 'a time-out');
+        throw new DomainError('GATEWAY_UNAVAILABLE', 'Try again later', { cause });
+      },
+      { isSettlement: true },
+    );
+    await expect(unknown).rejects.toThrow('Try again later');
+    await expect(releaseFunds(service.deps, orderNumber)).rejects.toThrow(MoneyLeaseTaken);
+    await outlastLease(service, paymentId);
+    expect(await releaseFunds(service.deps, orderNumber)).toEqual({ outcome: 'moved' });
   });
 });
 
@@ -149,4 +180,18 @@ test('a lease that expired without another process is renewed, and the money mov
   await outlastLease(service, paymentId);
   await endFault();
   expect(await release).toEqual({ outcome: 'moved' });
+});
+
+test('a release of which the service does not know is booked, although a chargeback is open by then', async ({
+  service,
+  merchant,
+  gateway,
+}) => {
+  const { orderNumber, paymentId } = await aPaidOrder(service, merchant, gateway);
+  await holdFunds(service.deps, orderNumber);
+  // The answer to the request that lifted the hold was lost.
+  const [transfer] = await madeAtGateway(service, paymentId, 'transfers');
+  await askGateway(service, 'PATCH', `/v1/transfers/${transfer!.id}`, { on_hold: false });
+  await openChargeback(service, paymentId);
+  expect(await releaseFunds(service.deps, orderNumber)).toEqual({ outcome: 'moved' });
 });

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
-import { openChargeback } from '../support/gateway.ts';
+import { openChargeback, setSwitches, simulator } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
+import { until } from '../support/until.ts';
 
 const AMOUNT_PAISE = 49_950;
 const DISPUTE_ANSWER_SECONDS = 72 * 3600;
@@ -9,6 +10,7 @@ const DISPUTE_ANSWER_SECONDS = 72 * 3600;
 const test = serviceTest({ time: 'real', merchant: { webhooks: false } });
 
 test.afterEach(async ({ service }) => {
+  await setSwitches(service, 'all', { refundsStartPending: false });
   const { ok, faults } = await verifyLedger(service.sql);
   expect({ ok, faults }).toEqual({ ok: true, faults: [] });
 });
@@ -55,6 +57,24 @@ test.for<['won' | 'lost', number, string]>([
     expect((await order.ledgerLines()).slice(1)).toEqual([line]);
   },
 );
+
+test('a refund that was pending when the chargeback was opened is booked as soon as it is processed', async ({
+  service,
+  orders,
+}) => {
+  await setSwitches(service, 'all', { refundsStartPending: true });
+  const order = await orders.in('DISPUTE_OPEN');
+  await order.update('accept');
+  await until(async () => (await order.made('refunds')).length === 1);
+  const [refund] = await order.made('refunds');
+  const end = await openChargeback(service, await order.paymentId());
+  await simulator(service, 'POST', `/refunds/${refund!.id}/end`, { status: 'processed' });
+  await order.untilStatus('REFUNDED');
+  await end('won');
+  expect((await order.ledgerLines()).slice(1)).toEqual([
+    `refund: merchant_held → refunds ${AMOUNT_PAISE}`,
+  ]);
+});
 
 test('a chargeback that is lost after a refund is paid by the platform', async ({
   service,

@@ -42,7 +42,7 @@ const setRefundsPending = (service: TestService, refundsStartPending: boolean) =
   setSwitches(service, 'all', { refundsStartPending });
 
 const settle = ({ deps }: TestService, settlement: Omit<OutsideSettlement, 'reason'>) =>
-  whenMoneyIsFree(() =>
+  whenMoneyIsFree(deps.sql, () =>
     settleOutside({ ...deps, actor: TEST_ACTOR }, { ...settlement, reason: 'The bank says so' }),
   );
 
@@ -103,7 +103,7 @@ describe('a settlement that the gateway contradicts is refused', () => {
     const { order, end } = await refundingOrder(service, orders);
     const { orderNumber } = order;
     const command = ['order', 'settle', '--order', orderNumber, '--released', '--reason', 'R'];
-    const line = await whenMoneyIsFree(async () => {
+    const line = await whenMoneyIsFree(service.sql, async () => {
       const refusal = await cli.alone.refusal(...command);
       if (refusal.startsWith('Another process')) throw new Error(refusal);
       return refusal;
@@ -267,6 +267,7 @@ test('a reference belongs to one order, and a repeat notifies that order again',
 }) => {
   const { order: first } = await unrefundedOrder(service, orders);
   const { order: second } = await unrefundedOrder(service, orders);
+  const isSecondHeld = async () => (await second.made('transfers')).some(({ on_hold }) => on_hold);
   const settled = (order: DirectOrder, reference: string) =>
     settle(service, { orderNumber: order.orderNumber, reference });
   expect((await settled(first, 'UTR one')).order.status).toBe('REFUNDED');
@@ -276,6 +277,7 @@ test('a reference belongs to one order, and a repeat notifies that order again',
     message: 'Another order is settled with the reference UTR one',
   });
   expect(await settlementOf(service, second)).toBeUndefined();
+  expect(await isSecondHeld()).toBe(true);
   expect((await settled(second, 'UTR two')).order.status).toBe('REFUNDED');
 });
 
@@ -285,31 +287,57 @@ describe('the comparison with the gateway finds a movement after the settlement'
       .filter((fault) => fault.orderNumber === orderNumber)
       .map(({ fault }) => fault);
 
-  test.for([[undefined], ['UTR released']])(
-    'a refund of an order that was settled as released, with reference %s',
-    async ([reference], { service, orders }) => {
-      const { order, orderNumber, allowRefunds } = await unrefundedOrder(service, orders);
-      await settle(service, { orderNumber, outcome: 'released', reference });
-      expect(await faultsOf(service, order)).toEqual([]);
-      await allowRefunds();
-      await simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
-      await order.refundInDashboard(PART_PAISE);
-      await simulator(service, 'PATCH', '/callbacks', { dropProbability: 0 });
-      expect(await faultsOf(service, order)).toEqual([
-        `settled as released, but ${PART_PAISE} paise of the payment were refunded or charged back at the gateway, or may be`,
-      ]);
-      await alertOnDifferences(service.deps);
-      expect(
-        await service.sql`
-          SELECT kind FROM alerts WHERE cleared_at IS NULL
-            AND subject = ${`razorpay:${await order.paymentId()}`}`,
-      ).toEqual([{ kind: 'gateway_differs' }]);
-    },
-  );
+  test('a refund of an order that was settled as released', async ({ service, orders }) => {
+    const { order, orderNumber, allowRefunds } = await unrefundedOrder(service, orders);
+    await settle(service, { orderNumber, outcome: 'released', reference: 'UTR released' });
+    // The bank has paid the merchant, so what was on hold is the platform's.
+    expect(await order.made('transfers')).toMatchObject([{ status: 'reversed' }]);
+    expect(await faultsOf(service, order)).toEqual([]);
+    await allowRefunds();
+    await simulator(service, 'PATCH', '/callbacks', { dropProbability: 1 });
+    await order.refundInDashboard(PART_PAISE);
+    await simulator(service, 'PATCH', '/callbacks', { dropProbability: 0 });
+    expect(await faultsOf(service, order)).toEqual([
+      `settled as released, but ${PART_PAISE} paise of the payment were refunded or charged back at the gateway, or may be`,
+    ]);
+    await alertOnDifferences(service.deps);
+    expect(
+      await service.sql`
+        SELECT kind FROM alerts WHERE cleared_at IS NULL
+          AND subject = ${`razorpay:${await order.paymentId()}`}`,
+    ).toEqual([{ kind: 'gateway_differs' }]);
+  });
+
+  test('a hold that nobody lifts after the order was settled as released', async ({
+    service,
+    orders,
+  }) => {
+    const { order, orderNumber, setOnHold } = await unrefundedOrder(service, orders);
+    await settle(service, { orderNumber, outcome: 'released' });
+    expect(await faultsOf(service, order)).toEqual([
+      `settled as released, but ${AMOUNT_PAISE} paise are on hold for the merchant`,
+      `settled as released, but ${AMOUNT_PAISE} paise have not moved, here or by bank`,
+    ]);
+    await setOnHold(false);
+    expect(await faultsOf(service, order)).toEqual([]);
+  });
+
+  test('a refund that fails after its order was settled as refunded', async ({
+    service,
+    orders,
+  }) => {
+    const { order, end } = await refundingOrder(service, orders);
+    await settle(service, { orderNumber: order.orderNumber });
+    expect(await faultsOf(service, order)).toEqual([]);
+    await end('failed');
+    expect(await faultsOf(service, order)).toEqual([
+      `settled as refunded, but ${AMOUNT_PAISE} paise have not moved, here or by bank`,
+    ]);
+  });
 
   test('a release of an order that was settled as refunded', async ({ service, orders }) => {
     const { order, orderNumber, payOut } = await unrefundedOrder(service, orders);
-    await settle(service, { orderNumber });
+    await settle(service, { orderNumber, reference: 'UTR refunded' });
     expect(await faultsOf(service, order)).toEqual([]);
     await payOut();
     expect(await faultsOf(service, order)).toEqual([

@@ -68,7 +68,7 @@ test('a surplus refund that an operator made outside is booked, and the gateway 
   const by = { ...deps, actor: { name: 'operator', address: null } };
   await until(async () => (await ledgerOf(service, order.order_number)).lines.length === 2);
   const settle = () => settleOutside(by, { ...settlement, surplus: [surplusId] });
-  expect(await whenMoneyIsFree(settle)).toMatchObject({ order: { status: 'PAID' } });
+  expect(await whenMoneyIsFree(sql, settle)).toMatchObject({ order: { status: 'PAID' } });
   // Before the fault ends: an attempt that is under way at the gateway during the settlement fails.
   await refund.result();
   await endFault();
@@ -91,7 +91,7 @@ test('a surplus refund that an operator made outside is booked, and the gateway 
     surplus: [other.surplusId],
   };
   const settleOther = (reference: string) =>
-    whenMoneyIsFree(() => settleOutside(by, { ...asked, reference }));
+    whenMoneyIsFree(sql, () => settleOutside(by, { ...asked, reference }));
   await expect(settleOther('UTR 4711')).rejects.toThrow(
     'Another order is settled with the reference UTR 4711',
   );

@@ -42,7 +42,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   gateway_callbacks: {
     buyer: 'body',
     none: `callback_id gateway environment event_id event received_at named_ids gateway_payment_id order_number
-      is_unconfirmed reports_failed_refund`,
+      is_unconfirmed reports_refund`,
   },
   gateway_reversals: {
     none: `gateway reversal_id gateway_payment_id order_number kind amount_paise state has_left
@@ -127,7 +127,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   payments: {
     merchant: 'linked_account_id',
     none: `gateway gateway_payment_id environment order_number session_id amount_paise currency
-      gateway_status refunded_paise is_whole utr captured_at money_lease_token money_lease_ends_at notified_at
+      gateway_status refunded_paise is_whole utr captured_at money_lease_token money_lease_ends_at money_unknown_until notified_at
       hold_started_at hold_refused_at held_at transfer_failures balance_refused_at fee_paise tax_paise
       transfer_fee_paise transfer_tax_paise gateway_transfer_id gateway_refund_id`,
   },

@@ -51,6 +51,15 @@ test.for([
     /the refund of payment pay_sORD\w+ is under way/,
   ],
   [
+    'a callback has reported a refund of it that is not recorded',
+    `WITH p AS (INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise, currency)
+       VALUES ('razorpay', 'pay_f' || $1, 'sandbox', $1, 500, 'USD') RETURNING *)
+     INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body, gateway_payment_id, is_unconfirmed,
+       reports_refund)
+     SELECT gateway, environment, 'evt_f' || order_number, 'refund.failed', '', gateway_payment_id, true, true FROM p`,
+    /the refund of payment pay_fORD\w+ is under way/,
+  ],
+  [
     'a chargeback of it is open',
     `WITH p AS (INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, amount_paise, currency)
        VALUES ('razorpay', 'pay_c' || $1, 'sandbox', $1, 500, 'USD') RETURNING *)

@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { Attempt, AttemptKind, AttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
 import { ATTEMPT_LEASE_MS } from '../../src/domain/index.ts';
 import { createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
+import { attemptManually, attemptScheduled } from '../../src/webhooks/schedule/attempts.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { writeOrder } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -167,9 +168,39 @@ test('if the database refuses a batch, every caller of the batch gets the error'
   attempts,
   deliveryIds,
 }) => {
-  const all = deliveryIds.slice(24).map((deliveryId) => attemptOf(deliveryId));
+  const all = deliveryIds.slice(24, 28).map((deliveryId) => attemptOf(deliveryId));
   const malformed = { ...attemptOf('dlv_x'), kind: 'other' as AttemptKind };
   const settled = await Promise.allSettled([...all, malformed].map(attempts.begin));
   expect(new Set(settled.map(({ status }) => status))).toEqual(new Set(['rejected']));
   expect(await Promise.all(all.map(attempts.begin))).not.toContain(undefined);
+});
+
+test('a delivery is FAILED after five attempts, also if a hung process has recorded one beside them', async ({
+  service,
+  merchant,
+  attempts,
+  deliveryIds,
+}) => {
+  const [deliveryId = ''] = deliveryIds.slice(28);
+  for (let count = 0; count < 5; count += 1) {
+    const attempt = attemptOf(deliveryId);
+    await attempts.begin(attempt);
+    await attempts.record(resultOf(attempt, 'PENDING'));
+  }
+  await service.sql`UPDATE webhook_deliveries SET next_attempt_at = now() WHERE delivery_id = ${deliveryId}`;
+  expect(await attemptScheduled(service.deps, deliveryId)).toMatchObject({ outcome: 'failed' });
+  expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'FAILED', ...FREE });
+  expect(merchant.receiver.received).toEqual([]);
+});
+
+test('an attempt by hand of an event that was erased meanwhile ends', async ({
+  service,
+  deliveryIds,
+}) => {
+  const [deliveryId = ''] = deliveryIds.slice(29);
+  await service.sql`UPDATE webhook_deliveries SET is_erased = true WHERE delivery_id = ${deliveryId}`;
+  expect(await attemptManually(service.deps, deliveryId)).toEqual({
+    outcome: 'refused',
+    reason: 'The event is erased',
+  });
 });

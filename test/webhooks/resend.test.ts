@@ -191,6 +191,8 @@ test('a resend ends when the endpoint refuses a whole page, or its URL is remove
   merchant.receiver.answerWith(() => answer);
   await resendSince(deps, owner, LONG_AGO);
   await merchant.receiver.until(104);
+  // The second resend begins with those that the first one has not sent.
+  expect(new Set(merchant.receiver.received.map(({ body }) => body.event_id)).size).toBe(104);
   await removeWebhookUrl({ sql: service.sql, actor: TEST_ACTOR }, merchant.merchantId, 'sandbox');
   answerNow(500);
   const resend = await untilFinished(service, merchant);

@@ -128,6 +128,25 @@ test('a slot that becomes free goes to the waiting key with the fewest', async (
   expect(begun.slice(6)).toEqual(['a3']);
 });
 
+test('keys that always have work leave a free slot to one that came later', async () => {
+  const { run, begun, end } = limitedWork({ ofAll: 2 });
+  for (const [key, name] of [
+    ['a', 'a1'],
+    ['b', 'b1'],
+    ['a', 'a2'],
+    ['b', 'b2'],
+    ['c', 'c1'],
+  ] as const) {
+    void run(key, name);
+  }
+  await end('a1');
+  void run('a', 'a3');
+  await end('b1');
+  void run('b', 'b3');
+  await end('a2');
+  expect(begun).toEqual(['a1', 'b1', 'a2', 'b2', 'c1']);
+});
+
 test('who is refused learns when those that wait will have begun, at the pace of what has ended', async () => {
   const waits: number[] = [];
   const refuse = (waitingMs: number) => new Error(String(waits.push(waitingMs)));

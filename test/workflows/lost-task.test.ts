@@ -6,11 +6,13 @@ import {
   writeCommand,
   writeDispute,
 } from '../../src/orders/commands/command-queries.ts';
+import { eventNames } from '../../dev/orders/history.ts';
 import { changeOf, inTransaction, writeAsLost } from '../support/differing-sides.ts';
 import { atRazorpay, CLOSING, sweep } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import { repeated } from '../support/repeated.ts';
 import { serviceTest } from '../support/service-test.ts';
+import { until } from '../support/until.ts';
 import { A_BUYER, TEST_ACTOR } from '../support/actor.ts';
 
 const DAY_SECONDS = 24 * 3600;
@@ -191,30 +193,40 @@ test('a cancel succeeds even if the workflow task that wrote its last step is lo
   expect(await order.handle.result()).toMatchObject({ status: 'CANCELLED' });
 });
 
-test('a cancel whose first workflow task is lost keeps its reason, and its repeat is answered', async ({
-  service,
-  merchant,
-  orders,
-}) => {
-  const { order_number: orderNumber } = await orders.beingPaid();
-  const order = await orders.workflowOf({ order_number: orderNumber });
-  const key = randomUUID();
-  const client = { orderNumber, commandId: { operation: 'cancel', key } };
-  const body = { reason: 'Out of stock' };
-  const origin = { actor: TEST_ACTOR, ...body };
-  const command = { ...client, name: 'cancel', body, origin, wakeAfterMs: 0 } as const;
-  const { commandId } = await writeCommand(service.sql, command);
-  const change = await changeOf(service, order, { type: 'cancel' });
-  // The order's session is open, so that this records CLOSING_PAYMENT.
-  await writeAsLost(service, order, change, { commandId, ifNoSessionOpen: change.step });
-  await sweep(service);
-  await order.untilStatus('CANCELLED');
-  const repeat = await merchant.sandbox.post(`/orders/${orderNumber}/cancel`, body, {
-    'Idempotency-Key': key,
-  });
-  expect([repeat.status, repeat.headers.get('Idempotent-Replayed')]).toEqual([200, 'true']);
-  expect(await order.row()).toMatchObject({ cancelReason: 'Out of stock' });
-});
+test.for([
+  ['before its order is cancelled', true],
+  ['afterwards', false],
+] as const)(
+  'a cancel whose first workflow task is lost keeps its reason, and its repeat is answered %s',
+  async ([, isEarly], { service, merchant, orders, gateway }) => {
+    const { order_number: orderNumber } = await orders.beingPaid();
+    const order = await orders.workflowOf({ order_number: orderNumber });
+    const key = randomUUID();
+    const client = { orderNumber, commandId: { operation: 'cancel', key } };
+    const body = { reason: 'Out of stock' };
+    const origin = { actor: TEST_ACTOR, ...body };
+    const command = { ...client, name: 'cancel', body, origin, wakeAfterMs: 0 } as const;
+    const { commandId } = await writeCommand(service.sql, command);
+    const change = await changeOf(service, order, { type: 'cancel' });
+    // The order's session is open, so that this records CLOSING_PAYMENT.
+    await writeAsLost(service, order, change, { commandId, ifNoSessionOpen: change.step });
+    const closing = await gateway.addFault({ kind: 'held', path: CLOSING });
+    await sweep(service);
+    if (isEarly) await until(async () => (await closing.hits()) === 1);
+    else await closing.endFault();
+    if (!isEarly) await order.untilStatus('CANCELLED');
+    const repeating = merchant.sandbox.post(`/orders/${orderNumber}/cancel`, body, {
+      'Idempotency-Key': key,
+    });
+    const isAccepted = async () =>
+      (await eventNames(order.handle)).includes('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
+    if (isEarly) await Promise.race([repeating, until(isAccepted)]);
+    await closing.endFault();
+    const repeat = await repeating;
+    expect([repeat.status, repeat.headers.get('Idempotent-Replayed')]).toEqual([200, 'true']);
+    expect(await order.row()).toMatchObject({ cancelReason: 'Out of stock' });
+  },
+);
 
 test('a dispute that was raised does not wait a second time', async ({ service, orders }) => {
   const order = await orders.in('DELIVERED');

@@ -127,6 +127,7 @@ export class Order {
   validate(name: OrderMessageName, message: IncomingMessage = {}): void {
     const queued = { command: commandOf(name, message), message };
     if (this.known.has(queued) || !this.hasBegun || this.inbox.hasWake()) return;
+    if (this.cancel.isAnsweredBy(queued, this.state)) return;
     const isCancel = queued.command.type === 'cancel';
     if (isCancel && this.cancel.hasJustFailed()) throw failureOf(gatewayAway());
     const refusal = refusalAfter(this.inbox.commands(), this.state, queued.command);

@@ -33,6 +33,11 @@ export class WaitingCancel {
     return command.type === 'cancel' && isForCancel && this.queued === undefined;
   }
 
+  /** True for the repeat of the cancel for which the payment session is being closed, after its task was lost. */
+  isAnsweredBy(queued: QueuedCommand, state: OrderState): boolean {
+    return this.mayWait(queued, state) && queued.message.commandId === this.commandId(state);
+  }
+
   /** A run accepts a limited number of Updates, which retried cancels would use up in an outage. */
   hasJustFailed(): boolean {
     return Date.now() < this.failedAtMs + AFTER_FAILURE_MS;

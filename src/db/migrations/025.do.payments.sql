@@ -33,6 +33,8 @@ CREATE TABLE payments (
   -- The process that is moving this money at the gateway: see src/payments/funds/money-lease.ts.
   money_lease_token text,
   money_lease_ends_at timestamptz,
+  -- Until then a request of the service whose outcome is unknown may still reach the gateway: a settlement waits.
+  money_unknown_until timestamptz,
   -- When a hold of the funds at the gateway was last tried.
   hold_started_at timestamptz,
   -- When the gateway refused the hold; the service tries again an hour later.

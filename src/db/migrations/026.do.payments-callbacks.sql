@@ -10,15 +10,16 @@ CREATE TABLE gateway_callbacks (
   -- them.
   named_ids text[] NOT NULL DEFAULT '{}',
   received_at timestamptz NOT NULL DEFAULT service_now(),
-  -- The captured payment that it reports, or of which it reports a reversal or a failed refund; null of other events.
+  -- The captured payment that it reports, or of which it reports a reversal; null of other events.
   gateway_payment_id text,
   -- The order of a captured payment, if the service has it.
   order_number text,
   -- The gateway's API has not returned the payment yet, or not as the callback reports it. Until then its order
   -- offers no payment, and reconciliation asks the gateway: see unconfirmed_callbacks.
   is_unconfirmed boolean NOT NULL DEFAULT false CHECK (NOT is_unconfirmed OR gateway_payment_id IS NOT NULL),
-  -- It reports a failed refund by this service: unconfirmed until the gateway was asked, and the failure is booked.
-  reports_failed_refund boolean NOT NULL DEFAULT false
+  -- It reports a refund of a recorded payment, by others, or by this service if it has failed: unconfirmed until the
+  -- gateway was asked for the refunds of the payment, and they are recorded.
+  reports_refund boolean NOT NULL DEFAULT false
 );
 CREATE VIEW shared.gateway_callbacks AS SELECT gateway, named_ids FROM gateway_callbacks;
 CREATE INDEX gateway_callbacks_by_event ON gateway_callbacks (gateway, environment, event_id);
@@ -32,18 +33,18 @@ CREATE INDEX gateway_callbacks_not_understood ON gateway_callbacks (callback_id)
 -- The callbacks whose payment the gateway has not confirmed. It is asked for a week.
 CREATE VIEW unconfirmed_callbacks AS
 SELECT * FROM gateway_callbacks
-WHERE is_unconfirmed AND NOT reports_failed_refund AND received_at > (SELECT service_now()) - interval '7 days';
+WHERE is_unconfirmed AND NOT reports_refund AND received_at > (SELECT service_now()) - interval '7 days';
 
 -- For how long a reported payment is left to the process that has received the report; then reconciliation continues.
 CREATE FUNCTION left_to_its_process() RETURNS interval LANGUAGE sql IMMUTABLE AS $$
   SELECT interval '30 seconds'
 $$;
 
--- Ends the state unconfirmed of the callbacks that had reported a payment, or a failed refund of it, when the gateway was
--- asked for it. For one that came later, the gateway is asked again.
+-- Ends the state unconfirmed of the callbacks that had reported a payment, or refunds of it, when the gateway was asked
+-- for them. For one that came later, the gateway is asked again.
 CREATE FUNCTION confirm_callbacks(p_gateway text, p_gateway_payment_id text, p_asked_at timestamptz,
-  p_of_failed_refund boolean DEFAULT false) RETURNS void LANGUAGE sql AS $$
+  p_of_refunds boolean DEFAULT false) RETURNS void LANGUAGE sql AS $$
   UPDATE gateway_callbacks SET is_unconfirmed = false
   WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id AND is_unconfirmed
-    AND reports_failed_refund = p_of_failed_refund AND received_at <= p_asked_at
+    AND reports_refund = p_of_refunds AND received_at <= p_asked_at
 $$;

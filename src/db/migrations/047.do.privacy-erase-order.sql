@@ -63,8 +63,12 @@ LANGUAGE sql STABLE AS $$
         WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
   UNION ALL SELECT 'capture_unapplied', c.gateway_payment_id FROM unconfirmed_callbacks c
     WHERE c.order_number = o.order_number
-  UNION ALL SELECT 'surplus_refund_pending', s.gateway_payment_id FROM surplus_refunds s
+  UNION ALL SELECT 'refund_pending', s.gateway_payment_id FROM surplus_refunds s
     WHERE s.order_number = o.order_number AND s.processed_at IS NULL
+  UNION ALL SELECT 'refund_pending', o.gateway_payment_id WHERE has_failed_refund(o)
+  UNION ALL SELECT 'refund_pending', c.gateway_payment_id
+    FROM gateway_callbacks c JOIN payments p USING (gateway, gateway_payment_id)
+    WHERE p.order_number = o.order_number AND c.is_unconfirmed AND c.reports_refund
   UNION ALL SELECT 'reversal_open', r.reversal_id FROM gateway_reversals r
     WHERE r.order_number = o.order_number AND r.state IN ('pending', 'open')
   UNION ALL SELECT 'alert_open', a.kind FROM alerts a

@@ -65,11 +65,16 @@ const errorHeaders = commonHeaders.extend({
   ),
 });
 
+const retryAfter = {
+  'Retry-After': header('Retry-After', 'Seconds to wait', z.string().regex(/^[0-9]+$/)),
+};
+
 /** The additional headers of a response with a certain status. */
 const statusHeaders: Readonly<Record<number, z.ZodRawShape>> = {
   401: { 'WWW-Authenticate': header('WWW-Authenticate', 'The authentication scheme') },
   405: { Allow: header('Allow', 'The methods that the path has') },
-  429: { 'Retry-After': header('Retry-After', 'Seconds to wait', z.string().regex(/^[0-9]+$/)) },
+  429: retryAfter,
+  500: retryAfter,
 };
 
 const badRequestSchema = z.union([validationErrorSchema, standardErrorSchema]);

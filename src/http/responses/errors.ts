@@ -68,9 +68,13 @@ export class HttpRefusal extends DomainError {
 export const tooManyRequests = (retryAfterSeconds: number, message?: string) =>
   new HttpRefusal('TOO_MANY_REQUESTS', { 'Retry-After': String(retryAfterSeconds) }, message);
 
-/** RFC 9110 requires `WWW-Authenticate` in every 401. This is the one for merchants' API keys. */
+/**
+ * RFC 9110 requires `WWW-Authenticate` in every 401; this is the one for merchants' API keys. The contract requires
+ * `Retry-After` in every 500.
+ */
 const DEFAULT_HEADERS: Readonly<Partial<Record<ErrorCode, ErrorReply['headers']>>> = {
   UNAUTHORIZED: { 'WWW-Authenticate': 'ApiKey realm="Merchant API"' },
+  INTERNAL: { 'Retry-After': '1' },
 };
 
 /** The header by which a program tells errors of one status apart. Source: the contract. */

@@ -95,6 +95,7 @@ failure changes nothing. Refused while another attempt of the delivery runs. Exi
   'delivery retry-failed': defineCommand({
     summary: 'Send again what failing endpoints have not accepted since a time',
     notes: `One attempt of each delivery, a few at once, in a workflow for each endpoint: delivery list shows the results.
+It ends after 10,000, or a hundred that an endpoint refuses: again, it begins with those not sent by hand before.
 Exit 1 if an endpoint has no webhook URL any more, or is being sent to again already.`,
     options: {
       since: {

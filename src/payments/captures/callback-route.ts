@@ -128,14 +128,15 @@ async function receive(
   await Promise.race([processing, sleep(callbackTimeoutMs, undefined, { ref: false })]);
 }
 
-/** The captured payment, the failed refund or the closed session of an event, which may be known already. */
+/** The captured payment, the refund or the closed session of an event, which may be known already. */
 function reportedBy(event: GatewayEvent): Partial<NewCallback> {
   if (event.type === 'session_closed') return { gatewaySessionId: event.gatewaySessionId };
   if (event.type === 'reversal') {
-    const { gatewayPaymentId, state } = event.reversal;
-    const reportsFailedRefund = isOurs(event.reversal);
-    if (reportsFailedRefund && state !== 'failed') return {};
-    return { payment: { gatewayPaymentId }, reportsFailedRefund };
+    const { gatewayPaymentId, kind, state } = event.reversal;
+    const isByThisService = isOurs(event.reversal);
+    if (isByThisService && state !== 'failed') return {};
+    const refundOf = isByThisService ? 'this service' : 'others';
+    return { payment: { gatewayPaymentId }, ...(kind === 'refund' && { refundOf }) };
   }
   if (event.type !== 'payment' || !isCaptured(event.payment)) return {};
   return { payment: event.payment, gatewaySessionId: event.gatewaySessionId };

@@ -58,6 +58,17 @@ export async function writeCapture(
   return row;
 }
 
+/** Finds where a recorded payment was made. */
+export async function findPaymentAt(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<PaymentAt | undefined> {
+  const [row] = await sql<PaymentAt[]>`
+    SELECT gateway, environment, gateway_payment_id FROM payments
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}`;
+  return row;
+}
+
 type OwnerOfPayment = Pick<OrderRow, 'orderNumber' | 'merchantId' | 'status'>;
 
 /** Finds the order of a payment: see the SQL function `order_of_payment`. */
@@ -71,14 +82,14 @@ export async function findOrderOfPayment(
   return row;
 }
 
-/** Ends the state unconfirmed of earlier callbacks about a payment without an order, or about a failed refund. */
+/** Ends the state unconfirmed of earlier callbacks about a payment without an order, or about refunds of a payment. */
 export async function confirmCallbacks(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-  { askedAtMs = performance.now(), ofFailedRefund = false } = {},
+  { askedAtMs = performance.now(), ofRefunds = false } = {},
 ): Promise<void> {
   await sql`SELECT confirm_callbacks(${gateway}, ${gatewayPaymentId},
-    service_now() - ${performance.now() - askedAtMs} * interval '1 millisecond', ${ofFailedRefund})`;
+    service_now() - ${performance.now() - askedAtMs} * interval '1 millisecond', ${ofRefunds})`;
 }
 
 export interface NewCallback extends OrderGateway {
@@ -89,27 +100,27 @@ export interface NewCallback extends OrderGateway {
   payment?: Pick<GatewayPayment, 'gatewayPaymentId'> & Partial<GatewayPayment>;
   /** The session that was closed, or that the payment was made on. */
   gatewaySessionId?: string | null | undefined;
-  /** True if it reports that a refund of the payment by this service has failed. */
-  reportsFailedRefund?: boolean;
+  /** If it reports a refund of the payment, by others, or by this service and failed: who has made it. */
+  refundOf?: 'others' | 'this service';
 }
 
 /**
  * Stores a callback before it is processed, with the ids by which the erasure of the buyer's data finds it. A
  * callback about an erased order is stored without its body. The row of one that reports a captured payment, or a
  * reversal of a payment that is not recorded, is unconfirmed until the gateway's API has returned the payment; that of
- * one that reports a failed refund, until its API has returned the refunds.
+ * one that reports a refund, until its API has returned the refunds.
  *
  * @returns false if nothing is to be done: the payment is recorded as the callback reports it, or the session is
  * recorded as paid, or is not of this service
  */
 export async function writeCallback(sql: Sql, callback: NewCallback): Promise<boolean> {
   const { gateway, environment, eventId, event, body, payment, gatewaySessionId = null } = callback;
-  const { reportsFailedRefund = false } = callback;
+  const { refundOf = null } = callback;
   const ids = idsNamedIn(body);
   const { gatewayPaymentId = null, orderNumber = null, status = null } = payment ?? {};
   const [row] = await sql<[{ isNews: boolean; orderNumber: string | null; merchantId: string }]>`
     INSERT INTO gateway_callbacks AS c (gateway, environment, event_id, event, body, named_ids, gateway_payment_id,
-      order_number, reports_failed_refund, is_unconfirmed)
+      order_number, reports_refund, is_unconfirmed)
     SELECT ${gateway}, ${environment}, ${eventId}, ${event},
       CASE WHEN EXISTS (
         SELECT FROM shared.orders WHERE erased_at IS NOT NULL AND order_number IN (
@@ -121,12 +132,13 @@ export async function writeCallback(sql: Sql, callback: NewCallback): Promise<bo
       ) THEN '' ELSE ${body} END, ${ids}, ${gatewayPaymentId},
       CASE WHEN ${gatewayPaymentId}::text IS NOT NULL THEN
         order_of_payment(${gateway}, ${environment}, ${orderNumber}, ${gatewaySessionId}) END,
-      ${reportsFailedRefund},
-      ${reportsFailedRefund} OR ${gatewayPaymentId}::text IS NOT NULL AND NOT EXISTS (SELECT FROM payments p
+      reports_refund, reports_refund OR ${gatewayPaymentId}::text IS NOT NULL AND NOT EXISTS (SELECT FROM payments p
         WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
           AND (${status}::text IS NULL OR (p.is_whole AND p.gateway_status = ${status}
             AND p.refunded_paise = ${payment?.refundedPaise ?? 0}
             AND (p.utr IS NOT NULL OR ${payment?.utr ?? null}::text IS NULL))))
+    FROM (SELECT ${refundOf === 'this service'} OR (${refundOf === 'others'} AND EXISTS (SELECT FROM payments p
+      WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId})) AS reports_refund) r
     RETURNING CASE WHEN ${status}::text IS NOT NULL THEN is_unconfirmed
       ELSE ${gatewaySessionId}::text IS NULL OR EXISTS (SELECT FROM payment_sessions s
         WHERE s.gateway = ${gateway} AND s.environment = ${environment}

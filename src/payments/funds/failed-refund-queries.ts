@@ -55,7 +55,7 @@ export async function findOrderToRefundAgain(
 
 /**
  * Takes the payments whose refund a lost workflow or a dead process may have left: each refund that is owed and not
- * made, and each that a callback has reported as failed. One that was taken is not taken again for five minutes.
+ * made, and each that a callback has reported. One that was taken is not taken again for five minutes.
  */
 export async function takeRefundsToContinue(
   sql: Sql,
@@ -68,7 +68,7 @@ export async function takeRefundsToContinue(
         UNION SELECT gateway, gateway_payment_id FROM shared.orders o
           WHERE has_failed_refund(o.status, o.refund_processed_at)
         UNION SELECT gateway, gateway_payment_id FROM gateway_callbacks WHERE is_unconfirmed
-          AND reports_failed_refund AND received_at < (SELECT service_now()) - left_to_its_process()
+          AND reports_refund AND received_at < (SELECT service_now()) - left_to_its_process()
       ) unfinished USING (gateway, gateway_payment_id)
       WHERE coalesce(p.notified_at < (SELECT service_now()) - interval '5 minutes', true)
         AND ${inShard(sql, sql`p.order_number`, shard)}

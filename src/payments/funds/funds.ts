@@ -84,10 +84,11 @@ export async function releaseFunds(
     if (funds.merchantStatus !== 'APPROVED') {
       throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
     }
-    await recordRefundsOf(deps, funds, funds.gatewayPaymentId);
-    const [reversal] = await queries.findBlockingReversals(deps.sql, orderNumber);
-    if (reversal) throw new ReleaseBlocked(reversal);
-    const transfer = await transferWith(deps, funds, 'releaseFunds', lease);
+    const transfer = await transferWith(deps, funds, 'releaseFunds', lease, async () => {
+      await recordRefundsOf(deps, funds, funds.gatewayPaymentId);
+      const [reversal] = await queries.findBlockingReversals(deps.sql, orderNumber);
+      if (reversal) throw new ReleaseBlocked(reversal);
+    });
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
     if (transfer.fee !== null && !funds.hasTransferFee) {
       const facts = { utr: null, ofPayment: null, ofTransfer: transfer.fee };
@@ -139,11 +140,13 @@ export async function lookAtHoldAgain(
   if (orderNumber !== undefined) await holdFunds(deps, orderNumber);
 }
 
+/** @param assertAllowed is called before money moves, not if an earlier try has moved it */
 async function transferWith(
   deps: GatewayDeps,
   funds: FundsRow,
   operation: 'holdFunds' | 'releaseFunds',
   lease: MoneyLease,
+  assertAllowed = async (): Promise<void> => {},
 ): Promise<GatewayTransfer> {
   const gateway = deps.gateways.forOrder(funds);
   const { gatewayPaymentId } = lease;
@@ -153,7 +156,10 @@ async function transferWith(
     linkedAccountId: await linkedAccountOf(deps, gateway, funds, operation),
     idempotencyKey: moneyKey(gatewayPaymentId, 'transfer'),
     knownFailures: funds.transferFailures,
-    beforeMoving: () => renewMoneyLease(deps.sql, lease),
+    async beforeMoving() {
+      await assertAllowed();
+      await renewMoneyLease(deps.sql, lease);
+    },
   };
   try {
     return await gateway[operation](input);

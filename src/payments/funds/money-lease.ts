@@ -13,9 +13,6 @@ export interface MoneyLease extends Readonly<PaymentRef> {
   hasAsked?: boolean;
 }
 
-/** The token of a lease whose last request may still reach the gateway. The next try of the same work may take it. */
-const OUTCOME_UNKNOWN = 'unknown';
-
 /** Another process is moving the money of this payment, or has taken over the lease. */
 export class MoneyLeaseTaken extends Error {
   override readonly name = 'MoneyLeaseTaken';
@@ -39,9 +36,9 @@ export const leaseColumns = (sql: Sql, token: string) => sql`
 
 /**
  * Moves the money of a payment while no other process does. A gateway's transfers may have no idempotency key, so
- * two processes that find no transfer at the same time would both make one. After a request whose outcome is unknown,
- * the lease is kept until it expires: the request may still reach the gateway. The service's next try looks for what
- * was made, and need not wait; an operator's settlement waits.
+ * two processes that find no transfer at the same time would both make one. A request whose outcome is unknown may still
+ * reach the gateway. The service's next try looks for what was made, and need not wait; an operator's settlement waits
+ * for as long as a lease, and so does everybody after such a request of a settlement.
  *
  * @throws MoneyLeaseTaken, and what `move` throws
  */
@@ -55,7 +52,8 @@ export async function withMoneyLease<Result>(
   const taken = await sql`
     UPDATE payments p SET ${leaseColumns(sql, lease.token)}
     WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
-      AND (${isMoneyFree(sql)} OR (NOT ${isSettlement} AND p.money_lease_token = ${OUTCOME_UNKNOWN}))
+      AND ${isMoneyFree(sql)}
+      AND (NOT ${isSettlement} OR coalesce(p.money_unknown_until < clock_timestamp(), true))
     RETURNING 1`;
   if (taken.length === 0) throw new MoneyLeaseTaken(lease);
   try {
@@ -63,9 +61,8 @@ export async function withMoneyLease<Result>(
     await endMoneyLease(sql, lease);
     return result;
   } catch (error) {
-    await (lease.hasAsked && error instanceof GatewayUnavailable
-      ? keepMoneyLease(sql, lease)
-      : endMoneyLease(sql, lease));
+    const isUnknown = lease.hasAsked === true && hasUnknownOutcome(error);
+    if (!isUnknown || !isSettlement) await endMoneyLease(sql, lease, { isUnknown });
     throw error;
   }
 }
@@ -86,19 +83,24 @@ export async function renewMoneyLease(sql: Sql, lease: MoneyLease): Promise<void
   if (renewed.length === 0) throw new MoneyLeaseTaken(lease);
 }
 
-async function keepMoneyLease(sql: Sql, lease: MoneyLease): Promise<void> {
-  const { gateway, gatewayPaymentId, token } = lease;
-  await sql`
-    UPDATE payments SET money_lease_token = ${OUTCOME_UNKNOWN}
-    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
-      AND money_lease_token = ${token}`;
-}
+const hasUnknownOutcome = (error: unknown): boolean =>
+  error instanceof GatewayUnavailable ||
+  (error instanceof Error && error.cause instanceof GatewayUnavailable);
 
-/** Ends a lease. Does nothing if another process has taken over. */
-export async function endMoneyLease(sql: Sql, lease: MoneyLease): Promise<void> {
+/**
+ * Ends a lease. Does nothing if another process has taken over.
+ *
+ * @param outcome.isUnknown its latest request may still reach the gateway
+ */
+export async function endMoneyLease(
+  sql: Sql,
+  lease: MoneyLease,
+  { isUnknown = false } = {},
+): Promise<void> {
   const { gateway, gatewayPaymentId, token } = lease;
   await sql`
-    UPDATE payments SET money_lease_token = NULL, money_lease_ends_at = NULL
+    UPDATE payments SET money_lease_token = NULL, money_lease_ends_at = NULL,
+      money_unknown_until = CASE WHEN ${isUnknown} THEN money_lease_ends_at ELSE money_unknown_until END
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
       AND money_lease_token = ${token}`;
 }

@@ -5,12 +5,13 @@ import type { Sql } from '../../db/client.ts';
 import type { OrderMailDeps, OutgoingOrderMail } from '../../orders/public.ts';
 import { mailsOfSurplus, outgoingMails } from '../../orders/public.ts';
 import type { RefundInput } from '../gateway/gateway.ts';
+import type { GatewayReversal } from '../gateway/gateway-objects.ts';
 import { GatewayRefused, moneyKey } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
 import type { FundsRow, SurplusRow } from '../queries.ts';
 import * as queries from '../queries.ts';
-import { isOurs, recordRefundsOf } from '../reversals/reversals.ts';
+import { isOurs, recordRefunds, recordRefundsOf } from '../reversals/reversals.ts';
 import { NotYet } from './funds.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { renewMoneyLease, withMoneyLease } from './money-lease.ts';
@@ -35,7 +36,10 @@ export async function refundOrder(
   return withMoneyLease(deps.sql, funds, async (lease) => {
     const moved = await queries.findMoved(deps.sql, orderNumber, 'refund');
     if (moved) return moved;
-    const amountPaise = await leftToRefund(deps.sql, funds);
+    const reversals = await queries.findBlockingReversals(deps.sql, orderNumber);
+    if (reversals.length > 0 && (await isRefundMade(deps, funds, lease)))
+      return { outcome: 'moved' };
+    const amountPaise = leftToRefund(reversals, funds);
     if (amountPaise <= 0) return { outcome: 'moved' };
     try {
       const { mayBeTransferred } = funds;
@@ -55,8 +59,7 @@ export async function refundOrder(
  *
  * @throws NotYet while a refund made at the gateway itself or a chargeback is undecided
  */
-async function leftToRefund(sql: Sql, funds: FundsRow): Promise<number> {
-  const reversals = await queries.findBlockingReversals(sql, funds.orderNumber);
+function leftToRefund(reversals: readonly queries.Reversal[], funds: FundsRow): number {
   const undecided = reversals.find(({ state }) => state === 'pending' || state === 'open');
   if (undecided) throw new NotYet(`The ${undecided.kind} ${undecided.reversalId} is undecided`);
   const gone = reversals.filter(({ state }) => state === 'processed' || state === 'lost');
@@ -75,8 +78,8 @@ export async function refundSurplus(
   payment: PaymentRef,
 ): Promise<OutgoingOrderMail[]> {
   const askedAtMs = performance.now();
-  await recordFailedRefund(deps, payment);
-  await queries.confirmCallbacks(deps.sql, payment, { askedAtMs, ofFailedRefund: true });
+  await lookAtRefunds(deps, payment);
+  await queries.confirmCallbacks(deps.sql, payment, { askedAtMs, ofRefunds: true });
   const surplus = await queries.claimSurplus(deps.sql, payment);
   if (!surplus) await refundOrderAgain(deps, payment);
   const mails = surplus?.processedAt === null ? await refundCapture(deps, surplus) : [];
@@ -84,15 +87,19 @@ export async function refundSurplus(
   return mails;
 }
 
-/** Asks the gateway about a booked refund, and reverses the booking if the refund has failed. */
-async function recordFailedRefund(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
-  const booked = await queries.findBookedRefund(deps.sql, payment);
-  if (!booked) return;
+/**
+ * Asks the gateway for the refunds of a payment. It records those that this service did not make, and reverses the
+ * booking of this service's refund if it has failed.
+ */
+async function lookAtRefunds(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
+  const at = await queries.findPaymentAt(deps.sql, payment);
+  if (!at) return;
   await withMoneyLease(deps.sql, payment, async () => {
-    const gateway = deps.gateways.forOrder(booked);
-    const refunds = await gateway.listRefunds(payment.gatewayPaymentId);
+    const refunds = await deps.gateways.forOrder(at).listRefunds(payment.gatewayPaymentId);
+    await recordRefunds(deps, at, refunds);
+    const booked = await queries.findBookedRefund(deps.sql, payment);
     const ours = refunds.filter(isOurs);
-    if (ours.length === 0 || ours.some(({ state }) => state !== 'failed')) return;
+    if (!booked || ours.length === 0 || ours.some(({ state }) => state !== 'failed')) return;
     // The alert first: a process that dies between the two raises it again.
     await raiseAlert(deps, {
       kind: 'refund_failed',
@@ -129,8 +136,11 @@ async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<Ou
   const refundedPaise = await withMoneyLease(deps.sql, surplus, async (lease) => {
     // An operator may have settled it before this process got the lease.
     const current = await queries.claimSurplus(deps.sql, surplus);
-    if (!current || current.settledPaise !== null || current.leftPaise <= 0) return 0;
+    if (!current || current.settledPaise !== null) return 0;
     const { leftPaise: amountPaise } = current;
+    const isReversed = amountPaise < current.amountPaise;
+    if (isReversed && (await isRefundMade(deps, surplus, lease))) return current.amountPaise;
+    if (amountPaise <= 0) return 0;
     // Only an order's own payment is held.
     const mayBeTransferred = false;
     await refundPayment(deps, surplus, lease, { amountPaise, mayBeTransferred, reason });
@@ -162,6 +172,27 @@ async function refundPayment(
       if (chargeback) throw new NotYet(`The chargeback ${chargeback.reversalId} is open`);
     },
   });
+  await bookRefund(sql, lease, refund);
+}
+
+/**
+ * Books this service's refund if an earlier try has made it. What was refunded or charged back since must not hide it.
+ *
+ * @throws NotYet while the bank processes it
+ */
+async function isRefundMade(
+  { sql, gateways }: GatewayDeps,
+  order: OrderGateway,
+  lease: MoneyLease,
+): Promise<boolean> {
+  const refunds = await gateways.forOrder(order).listRefunds(lease.gatewayPaymentId);
+  const made = refunds.find((refund) => isOurs(refund) && refund.state !== 'failed');
+  if (made === undefined) return false;
+  await bookRefund(sql, lease, made);
+  return true;
+}
+
+async function bookRefund(sql: Sql, lease: MoneyLease, refund: GatewayReversal): Promise<void> {
   if (refund.state !== 'processed') throw new NotYet(`The refund is ${refund.state}`);
   await queries.bookMovement(sql, lease, 'refund', refund.reversalId);
 }

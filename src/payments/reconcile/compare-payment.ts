@@ -94,11 +94,16 @@ function settledFaults(
 ): string[] {
   const moved = { toBuyerPaise: refundedPaise + lostPaise, toMerchantPaise };
   const contradiction = contradictionOf({ ...settled, capturedPaise }, moved);
-  const isStillHeld = settled.outcome === 'refunded' && heldPaise > 0;
+  const { outcome, hasReference, restPaise } = settled;
+  // Without a bank transfer the gateway moves what was left. A refund that was pending may have failed since.
+  const receivedPaise =
+    outcome === 'refunded' ? moved.toBuyerPaise + restPaise - capturedPaise : toMerchantPaise;
+  const isUnpaid = !hasReference && receivedPaise < restPaise;
   return [
     ...(contradiction === null ? [] : [contradiction]),
-    ...(isStillHeld ? [`${heldPaise} paise are on hold for the merchant`] : []),
-  ].map((fault) => `settled as ${settled.outcome}, but ${fault}`);
+    ...(heldPaise > 0 ? [`${heldPaise} paise are on hold for the merchant`] : []),
+    ...(isUnpaid ? [`${restPaise - receivedPaise} paise have not moved, here or by bank`] : []),
+  ].map((fault) => `settled as ${outcome}, but ${fault}`);
 }
 
 function captureFaults(ours: PaymentFigures, theirs: GatewayPayment): string[] {

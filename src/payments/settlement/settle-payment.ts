@@ -48,7 +48,8 @@ export async function settlePayment(
   try {
     const settle = async (lease: MoneyLease) => {
       const checked = await checkPayment(deps, payment, settlement);
-      if (settlement.outcome === 'refunded' && checked.isChecked) {
+      const isMerchantPaid = settlement.reference !== undefined;
+      if (checked.isChecked && (settlement.outcome === 'refunded' || isMerchantPaid)) {
         await takeBackHeld(deps, payment, () => renewMoneyLease(sql, lease));
       }
       await renewMoneyLease(sql, lease);
@@ -71,7 +72,7 @@ export async function settlePayment(
 export async function checkPayment(
   deps: GatewayDeps,
   payment: Payment,
-  { outcome, reference, reason, notChecked = false }: PaymentSettlement,
+  { orderNumber, outcome, reference, reason, notChecked = false }: PaymentSettlement,
 ): Promise<NewSettlement> {
   const atGateway = await readGateway(deps, payment, notChecked);
   const { capturedPaise, ...figures } = await queries.findSettlementFigures(deps.sql, payment);
@@ -87,6 +88,10 @@ export async function checkPayment(
   if (contradiction !== null) {
     throw new DomainError('INVALID_STATE', `Cannot settle as ${outcome}: ${contradiction}`);
   }
+  // Asked again when the settlement is written. Until then what is on hold would be taken back for nothing.
+  if (await queries.isReferenceTaken(deps.sql, orderNumber, reference)) {
+    throw notRecorded('reference_taken', payment, { outcome, reference });
+  }
   return {
     ...figures,
     outcome,
@@ -97,7 +102,7 @@ export async function checkPayment(
 }
 
 /**
- * Takes back the money on hold for the merchant, because the merchant does not get it. Called before the settlement
+ * Takes back the money on hold for the merchant, who does not get it, or has got it by bank. Called before the settlement
  * is written, so that an operator repeats both if this fails.
  *
  * @throws DomainError `GATEWAY_UNAVAILABLE`
@@ -150,7 +155,7 @@ async function readGateway(
 function notRecorded(
   result: Exclude<SettlementResult, 'recorded'>,
   { gatewayPaymentId }: PaymentRef,
-  { outcome, reference }: PaymentSettlement,
+  { outcome, reference }: Pick<PaymentSettlement, 'outcome' | 'reference'>,
 ): DomainError {
   const messages = {
     settled: `Payment ${gatewayPaymentId} is settled outside already`,

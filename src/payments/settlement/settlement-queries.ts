@@ -54,6 +54,17 @@ export async function findSettlementFigures(
   return row;
 }
 
+/** True if a settlement of another order has the reference of the bank transfer. */
+export async function isReferenceTaken(
+  sql: Sql,
+  orderNumber: string,
+  reference: string | null = null,
+): Promise<boolean> {
+  const [row] = await sql<[{ isTaken: boolean }]>`
+    SELECT is_reference_taken(${reference}, ${orderNumber}) AS is_taken`;
+  return row.isTaken;
+}
+
 /** Who settles, and what the statement also writes when the settlement is recorded. */
 export interface SettlementBy {
   actor: Actor;

@@ -16,8 +16,8 @@ export interface MovedAtGateway {
   /** Refunds by this service and others that have not failed, and chargebacks. */
   toBuyerPaise: number;
   /**
-   * Transfers that have not failed, minus what was reversed. A transfer on hold does not count: a refund reverses
-   * it, and the service releases no hold of a settled order.
+   * Transfers that have not failed, minus what was reversed. A transfer on hold does not count: a refund or
+   * a settlement reverses it, and the service releases no hold of a settled order.
    */
   toMerchantPaise: number;
 }

@@ -52,7 +52,7 @@ export async function continueResend(
         SELECT d.delivery_id FROM webhook_deliveries d
         WHERE d.delivery_id = ANY (r.delivery_ids[r.done_count + 1 : r.done_count + ${PAGE_SIZE}])
           AND NOT (r.only_undelivered AND d.state = 'DELIVERED') AND NOT d.is_erased
-        ORDER BY d.delivery_id) AS delivery_ids
+        ORDER BY array_position(r.delivery_ids, d.delivery_id)) AS delivery_ids
     FROM webhook_resends r WHERE resend_id = ${resendId} AND finished_at IS NULL`;
   return page ?? null;
 }

@@ -60,7 +60,8 @@ export async function resendSelected(
 
 /**
  * Sends again what was not accepted since a time: deliveries that became FAILED since then, and PENDING ones that
- * were created or refused since then; at most 10,000, the oldest first.
+ * were created or refused since then; at most 10,000, the oldest first, and those last that were sent by hand before. So
+ * a repeat gets past events that the endpoint never accepts.
  *
  * @returns how many there are; 0 starts nothing
  * @throws DomainError `INVALID_STATE` without a webhook URL or while another resend runs
@@ -151,9 +152,12 @@ async function resend(
   const resendId = `rsd_${ulid()}`;
   const [row] = await sql<[{ hasUrl: boolean; found: number; isCreated: boolean }]>`
     WITH wanted AS MATERIALIZED (
-      SELECT array_agg(delivery_id) AS ids, count(*)::integer AS found
-      FROM (SELECT * FROM (${deliveries}) AS chosen
-        ORDER BY delivery_id LIMIT ${MAX_RESENT}) AS oldest
+      SELECT array_agg(delivery_id ORDER BY tried_at NULLS FIRST, delivery_id) AS ids, count(*)::integer AS found
+      FROM (
+        SELECT delivery_id, (SELECT max(a.at) FROM webhook_attempts a
+          WHERE a.delivery_id = chosen.delivery_id AND a.kind = 'manual') AS tried_at
+        FROM (${deliveries}) AS chosen
+        ORDER BY tried_at NULLS FIRST, delivery_id LIMIT ${MAX_RESENT}) AS next
     ), endpoint AS (
       SELECT FROM shared.merchant_environments
       WHERE merchant_id = ${merchantId} AND environment = ${environment}

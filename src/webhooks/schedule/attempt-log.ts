@@ -30,6 +30,7 @@ export interface AttemptContext extends DeliveryToSend {
 
 export interface IdleDelivery {
   state: DeliveryState;
+  isErased: boolean;
   nextAttemptAt: Date | null;
   isUnderWay: boolean;
   databaseNow: Date;
@@ -97,7 +98,7 @@ export function createAttemptLog(sql: Sql) {
         WHERE delivery_id = ${deliveryId} AND attempt_token = ${token}`;
     },
 
-    /** Marks a delivery FAILED because no webhook URL is set. An operator can retry it later. */
+    /** Marks a delivery FAILED without an attempt. An operator can retry it later. */
     async fail({ deliveryId, token }: Attempt): Promise<void> {
       await sql`
         UPDATE webhook_deliveries SET state = 'FAILED', next_attempt_at = NULL,
@@ -120,7 +121,7 @@ export function createAttemptLog(sql: Sql) {
           UPDATE webhook_deliveries SET wake_at = NULL
           WHERE ${isWorkflow} AND delivery_id = ${deliveryId} AND wake_at IS NOT NULL
         )
-        SELECT state, next_attempt_at, coalesce(attempt_until > service_now(), false) AS is_under_way,
+        SELECT state, is_erased, next_attempt_at, coalesce(attempt_until > service_now(), false) AS is_under_way,
           clock_timestamp() AS database_now
         FROM webhook_deliveries WHERE delivery_id = ${deliveryId}`;
       return row;

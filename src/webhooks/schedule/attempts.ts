@@ -80,6 +80,11 @@ async function attemptOrPostpone(
     await deps.attempts.fail(attempt);
     return { outcome: 'failed', reason: 'No webhook URL is configured any more' };
   }
+  if (context.scheduledAttempts > deps.retryDelaysMs.length) {
+    // A process that hung past its lease has recorded its attempt beside the one that was made instead.
+    await deps.attempts.fail(attempt);
+    return { outcome: 'failed', reason: 'All attempts were made' };
+  }
   try {
     const { after, error } = await makeAttempt(deps, context, attempt);
     if (after.state === 'DELIVERED') return { outcome: 'accepted' };
@@ -123,7 +128,12 @@ export async function attemptManually(
   const { attempts } = deps;
   const attempt = newAttempt(deliveryId, 'manual', null);
   const context = await begin(deps, attempt);
-  if (!context) return (await attempts.find(attempt)) && { outcome: 'running' };
+  if (!context) {
+    const delivery = await attempts.find(attempt);
+    // The buyer's data was erased since the attempt was asked for.
+    if (delivery?.isErased) return { outcome: 'refused', reason: 'The event is erased' };
+    return delivery && { outcome: 'running' };
+  }
   if (context.webhookUrl === null) {
     await attempts.abandon(attempt);
     return { outcome: 'no_url' };
