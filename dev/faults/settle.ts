@@ -69,7 +69,7 @@ async function hasRunningDeadline({ withSql }: Run): Promise<boolean> {
     (sql) => sql`
       SELECT FROM orders o WHERE pending_operation IS NULL AND (status::text LIKE 'DISPUTE%'
         OR (status = 'DELIVERED' AND release_tried_for IS DISTINCT FROM completes_at
-          AND NOT is_reversed(o))) LIMIT 1`,
+          AND NOT is_reversed(o.gateway, o.gateway_payment_id))) LIMIT 1`,
   );
   return rows.length > 0;
 }

@@ -108,9 +108,9 @@ const surplusOf = (sql: Sql) => sql`
       'amountPaise', p.amount_paise, 'processedAt', r.processed_at,
       'reason', coalesce(r.reason, surplus_reason(o.status, p.amount_paise = o.amount_paise)))
       ORDER BY p.captured_at), '[]')
-    FROM (SELECT * FROM payments WHERE order_number = o.order_number
+    FROM (SELECT * FROM shared.payments WHERE order_number = o.order_number
       ORDER BY captured_at DESC LIMIT ${MOST_SURPLUS}) AS p
-    LEFT JOIN surplus_refunds r USING (gateway, gateway_payment_id)
+    LEFT JOIN shared.surplus_refunds r USING (gateway, gateway_payment_id)
     WHERE r.order_number IS NOT NULL OR (p.is_whole
       AND p.gateway = o.gateway AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
       AND surplus_reason(o.status, p.amount_paise = o.amount_paise) IS NOT NULL))`;
@@ -131,30 +131,30 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
       unapplied_capture_of(o.order_number) AS unapplied,
       (SELECT jsonb_build_object('sessionId', s.session_id,
           -- The whole payment was refunded since, or is still being examined.
-          'state', CASE WHEN s.state = 'PAID' AND EXISTS (SELECT FROM payments p
+          'state', CASE WHEN s.state = 'PAID' AND EXISTS (SELECT FROM shared.payments p
             WHERE p.session_id = s.session_id AND NOT p.is_whole) THEN 'CLOSED' ELSE s.state END,
           'upiIntent', s.upi_intent, 'pageUrl', s.page_url, 'expiresAt', s.expires_at,
           'isExpired', ${isExpired(sql)})
-        FROM payment_sessions s WHERE s.order_number = o.order_number
+        FROM shared.payment_sessions s WHERE s.order_number = o.order_number
         ORDER BY s.session_id IS NOT DISTINCT FROM o.open_session_id DESC, s.session_id DESC
         LIMIT 1) AS session,
-      (SELECT t.kind FROM order_steps t WHERE t.order_number = o.order_number
+      (SELECT t.kind FROM shared.order_steps t WHERE t.order_number = o.order_number
         ORDER BY t.step_number DESC LIMIT 1) AS last_step,
       (SELECT coalesce(jsonb_agg(jsonb_build_object('kind', t.kind, 'at', t.at,
           'trackingId', t.details->>'trackingId', 'decidedFor', t.details->>'for', 'isForMerchant', EXISTS (
-            SELECT FROM order_commands c WHERE t.kind = 'REFUND_STARTED'
+            SELECT FROM shared.order_commands c WHERE t.kind = 'REFUND_STARTED'
               AND (c.order_number, c.command_id, c.name) = (t.order_number, t.command_id, 'refund')
               AND c.actor ~ '^(operator|cli):')) ORDER BY t.step_number), '[]')
-        FROM (SELECT * FROM order_steps s WHERE s.order_number = o.order_number
+        FROM (SELECT * FROM shared.order_steps s WHERE s.order_number = o.order_number
           AND s.kind = ANY (${PROGRESS_KINDS})
           ORDER BY s.step_number DESC LIMIT ${MOST_STEPS}) AS t) AS steps,
       ${surplusOf(sql)} AS surplus,
       (SELECT jsonb_build_object('reference', x.reference, 'reason', x.reason)
-        FROM outside_settlements x JOIN order_steps t USING (order_number)
+        FROM shared.outside_settlements x JOIN shared.order_steps t USING (order_number)
         WHERE x.order_number = o.order_number
           AND t.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')
           AND t.command_id IS NOT NULL) AS settlement
-    FROM orders_with_dispute o JOIN merchants m USING (merchant_id)
+    FROM orders_with_dispute o JOIN shared.merchants m USING (merchant_id)
     WHERE o.payment_token = ${token} AND o.erased_at IS NULL`;
   if (!row) return undefined;
   const { merchantName, merchantEmail, takesPayments, session, lastStep, steps, ...rest } = row;

@@ -45,6 +45,9 @@ const OWNERS_FUNCTIONS = [
 /** Only migrations, or functions and triggers of the tables' owner, write to them. */
 const READ_ONLY = ['confirmed_admins', 'proposals', 'schema_version'];
 
+/** The views of the schema `shared` whose rows other features lock, for which PostgreSQL requires UPDATE. */
+const LOCKED_BY_OTHERS = ['orders', 'users', 'webhook_deliveries'];
+
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 /**
@@ -59,8 +62,10 @@ export async function grantServicePrivileges(ownerUrl: string, login: string): P
   const role = quoted(login);
   try {
     await sql.unsafe(`
-      GRANT USAGE ON SCHEMA public TO ${role};
+      GRANT USAGE ON SCHEMA public, shared TO ${role};
       GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO ${role};
+      GRANT SELECT ON ALL TABLES IN SCHEMA shared TO ${role};
+      GRANT UPDATE ON ${LOCKED_BY_OTHERS.map((view) => `shared.${view}`).join(', ')} TO ${role};
       GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${role};
       GRANT EXECUTE ON FUNCTION ${OWNERS_FUNCTIONS.join(', ')} TO ${role};
       GRANT DELETE ON ${MAY_DELETE.join(', ')} TO ${role};

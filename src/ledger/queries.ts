@@ -64,16 +64,16 @@ export async function readLedgerSnapshot(sql: Sql, maxFaults: number): Promise<L
     SELECT
       (SELECT json_agg(balance) FROM (${balances(sql)}) balance) AS accounts,
       (SELECT count(*) FROM ledger_transfers) AS line_count,
-      (SELECT count(*) FROM orders) AS order_count,
-      (SELECT count(*) FROM payments) AS capture_count,
-      (SELECT count(*) FROM payments p WHERE ${rules.isUnderWay(sql)} AND NOT EXISTS (
+      (SELECT count(*) FROM shared.orders) AS order_count,
+      (SELECT count(*) FROM shared.payments) AS capture_count,
+      (SELECT count(*) FROM shared.payments p WHERE ${rules.isUnderWay(sql)} AND NOT EXISTS (
         SELECT FROM lines l WHERE l.gateway = p.gateway
           AND l.gateway_payment_id = p.gateway_payment_id)
       ) AS captures_under_way,
-      (SELECT count(*) FROM payments WHERE NOT is_whole) AS unfit_capture_count,
-      (SELECT count(*) FROM surplus_refunds) AS surplus_count,
-      (SELECT count(*) FROM gateway_reversals) AS reversal_count,
-      (SELECT count(*) FROM outside_settlements) AS outside_settlement_count,
+      (SELECT count(*) FROM shared.payments WHERE NOT is_whole) AS unfit_capture_count,
+      (SELECT count(*) FROM shared.surplus_refunds) AS surplus_count,
+      (SELECT count(*) FROM shared.gateway_reversals) AS reversal_count,
+      (SELECT count(*) FROM shared.outside_settlements) AS outside_settlement_count,
       (SELECT count(*) FROM faults) AS fault_count,
       (SELECT coalesce(json_agg(found), '[]') FROM (
         SELECT * FROM faults ORDER BY rule, subject LIMIT ${maxFaults}) found) AS faults`;
@@ -140,7 +140,7 @@ export async function findLedgerOrder(
   const [row] = await sql<LedgerOrder[]>`
     SELECT o.order_number, o.merchant_id, o.environment, o.status, o.amount_paise,
       o.gateway_payment_id, s.reference AS outside_reference
-    FROM orders o LEFT JOIN outside_settlements s USING (order_number)
+    FROM shared.orders o LEFT JOIN shared.outside_settlements s USING (order_number)
     WHERE o.order_number = ${orderNumber}`;
   return row;
 }

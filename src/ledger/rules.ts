@@ -63,7 +63,7 @@ export const captureFaults = (sql: Sql) => sql`
     WHEN l.captures <> 1 THEN format('has %s capture lines', l.captures)
     ELSE format('captured %s paise, its line is of %s', p.amount_paise, l.captured_paise)
     END AS fault
-  FROM payments p LEFT JOIN lines l USING (gateway, gateway_payment_id)
+  FROM shared.payments p LEFT JOIN lines l USING (gateway, gateway_payment_id)
   WHERE CASE WHEN p.is_whole THEN (l.captures IS NULL AND NOT (${isUnderWay(sql)}))
       OR l.captures <> 1 OR l.captured_paise <> p.amount_paise
     ELSE l.gateway_payment_id IS NOT NULL END`;
@@ -73,8 +73,8 @@ export const lineFaults = (sql: Sql) => sql`
   SELECT 'line', ${paymentIn(sql, sql`t`)}, format('line %s: %s from %s to %s of order %s',
     t.transfer_id, t.operation, t.debit_account, t.credit_account, t.order_number)
   FROM ledger_transfers t
-  LEFT JOIN payments p USING (gateway, gateway_payment_id)
-  LEFT JOIN orders o ON o.order_number = t.order_number
+  LEFT JOIN shared.payments p USING (gateway, gateway_payment_id)
+  LEFT JOIN shared.orders o ON o.order_number = t.order_number
   WHERE (t.operation, t.debit_account::text, t.credit_account::text) NOT IN (
       ('capture', 'gateway_clearing', 'merchant_held'),
       ('capture', 'gateway_clearing', 'surplus'),
@@ -113,7 +113,7 @@ export const orderFaults = (sql: Sql) => sql`
     '%s, %s paise, payment %s: %s captured to %s, %s released, %s refunded', o.status,
     o.amount_paise, coalesce(o.gateway_payment_id, 'none'), coalesce(l.captures, 0),
     coalesce(l.captured_to::text, 'nothing'), coalesce(l.releases, 0), coalesce(l.refunds, 0))
-  FROM orders o LEFT JOIN lines l USING (gateway, gateway_payment_id)
+  FROM shared.orders o LEFT JOIN lines l USING (gateway, gateway_payment_id)
   CROSS JOIN LATERAL (SELECT ${movedTo(sql)} AS moved_to) m
   WHERE CASE WHEN o.status = ANY(${PAID_STATUSES}) THEN
       l.captures IS DISTINCT FROM 1 OR l.captured_to IS DISTINCT FROM 'merchant_held'
@@ -137,7 +137,7 @@ export const orderFaults = (sql: Sql) => sql`
 /** Each held payment belongs to an order that is paid with it. */
 export const ownerFaults = (sql: Sql) => sql`
   SELECT 'owner', ${paymentIn(sql, sql`l`)}, 'held for a merchant, but no order is paid with it'
-  FROM lines l LEFT JOIN orders o USING (gateway, gateway_payment_id)
+  FROM lines l LEFT JOIN shared.orders o USING (gateway, gateway_payment_id)
   WHERE l.captured_to = 'merchant_held' AND o.order_number IS NULL`;
 
 /** Each surplus capture is in `surplus_refunds`, and refunded exactly when that table says so. */
@@ -148,7 +148,7 @@ export const surplusFaults = (sql: Sql) => sql`
     ELSE format('%s, but the ledger has %s refunds, and %s paise of %s refunded',
       CASE WHEN s.processed_at IS NULL THEN 'not refunded yet' ELSE 'refunded' END,
       l.refunds, l.captured_paise - l.surplus_paise, s.amount_paise) END
-  FROM surplus_refunds s
+  FROM shared.surplus_refunds s
   FULL JOIN (SELECT * FROM lines WHERE captured_to = 'surplus') l
     USING (gateway, gateway_payment_id)
   WHERE s.gateway_payment_id IS NULL OR l.captured_to IS NULL
@@ -167,7 +167,7 @@ export const reversalFaults = (sql: Sql) => sql`
     ELSE format('%s, %s of %s paise, but the ledger has %s and %s of the platform, and %s of its payment left',
       r.kind, r.state, r.amount_paise, coalesce(t.amount_paise, 0), coalesce(t.platform_paise, 0),
       l.held_paise + l.available_paise + l.surplus_paise) END
-  FROM gateway_reversals r
+  FROM shared.gateway_reversals r
   FULL JOIN (SELECT gateway, reversal_id, gateway_payment_id,
       sum(amount_paise) FILTER (WHERE operation = 'reversal') AS amount_paise,
       sum(amount_paise) FILTER (WHERE operation = 'loss') AS platform_paise
@@ -189,7 +189,7 @@ export const feeFaults = (sql: Sql) => sql`
   SELECT 'fee', gateway_subject(gateway, gateway_payment_id),
     format('charged %s and %s paise, but the ledger has %s and %s', coalesce(p.fee_paise, 0),
       coalesce(p.transfer_fee_paise, 0), coalesce(l.payment_paise, 0), coalesce(l.transfer_paise, 0))
-  FROM payments p
+  FROM shared.payments p
   FULL JOIN (SELECT gateway, gateway_payment_id,
       sum(amount_paise) FILTER (WHERE operation = 'payment_fee') AS payment_paise,
       sum(amount_paise) FILTER (WHERE operation = 'transfer_fee') AS transfer_paise
@@ -225,17 +225,17 @@ export function expectedBalances(sql: Sql) {
       SELECT environment, gateway, gateway_payment_id, amount_paise,
         CASE WHEN moved_to IS NOT NULL THEN moved_to WHEN status = ANY(${statusesWith('refunded')}) AND refund_processed_at IS NULL
           THEN ${ACCOUNTS.held} ELSE ${sql.json(accounts)}::jsonb->>status::text END AS account
-      FROM orders o LEFT JOIN lines l USING (gateway, gateway_payment_id)
+      FROM shared.orders o LEFT JOIN lines l USING (gateway, gateway_payment_id)
       CROSS JOIN LATERAL (SELECT ${movedTo(sql)} AS moved_to) m
       WHERE status = ANY(${PAID_STATUSES})
       UNION ALL
       SELECT p.environment, gateway, gateway_payment_id, s.amount_paise,
         CASE WHEN s.processed_at IS NULL THEN 'surplus' ELSE 'refunds' END
-      FROM surplus_refunds s JOIN payments p USING (gateway, gateway_payment_id)
+      FROM shared.surplus_refunds s JOIN shared.payments p USING (gateway, gateway_payment_id)
     ) money
     LEFT JOIN (SELECT gateway, gateway_payment_id, sum(booked_paise) AS paise,
         sum(platform_paise) AS platform_paise
-      FROM gateway_reversals GROUP BY gateway, gateway_payment_id) reversed
+      FROM shared.gateway_reversals GROUP BY gateway, gateway_payment_id) reversed
       USING (gateway, gateway_payment_id)
     CROSS JOIN LATERAL (VALUES (money.account, amount_paise - coalesce(reversed.paise, 0)),
       ('refunds', coalesce(reversed.paise + reversed.platform_paise, 0)),
@@ -244,5 +244,5 @@ export function expectedBalances(sql: Sql) {
     UNION ALL
     SELECT environment, 'gateway_fees',
       -sum(coalesce(fee_paise, 0) + coalesce(transfer_fee_paise, 0))
-    FROM payments GROUP BY environment`;
+    FROM shared.payments GROUP BY environment`;
 }

@@ -143,7 +143,7 @@ async function placeAfter(
       SELECT t.transfer_id AS line_id FROM ledger_transfers t
       WHERE ${linesOfDay(sql, owner, day)} AND t.transfer_id > ${after}
       UNION ALL
-      SELECT s.line_id FROM transfer_payouts s
+      SELECT s.line_id FROM shared.transfer_payouts s
       WHERE ${payoutsOfDay(sql, owner, day)} AND s.line_id > ${after}
     ) AS line ORDER BY line_id OFFSET ${skip - 1} LIMIT 1`;
   return row?.lineId ?? Number.MAX_SAFE_INTEGER;
@@ -161,9 +161,9 @@ const ledgerLines = (sql: Sql, owner: MoneyOwner, day: string, { after, limit }:
     CASE WHEN t.operation = 'capture' THEN p.utr END AS utr,
     NULL AS gateway_payout_id, NULL AS payout_utr
   FROM ledger_transfers t
-  JOIN orders o ON o.order_number = t.order_number
-  JOIN payments p ON p.gateway = t.gateway AND p.gateway_payment_id = t.gateway_payment_id
-  LEFT JOIN gateway_reversals r ON r.gateway = t.gateway AND r.reversal_id = t.reversal_id
+  JOIN shared.orders o ON o.order_number = t.order_number
+  JOIN shared.payments p ON p.gateway = t.gateway AND p.gateway_payment_id = t.gateway_payment_id
+  LEFT JOIN shared.gateway_reversals r ON r.gateway = t.gateway AND r.reversal_id = t.reversal_id
   WHERE ${linesOfDay(sql, owner, day)} AND t.transfer_id > ${after}
   ORDER BY t.transfer_id LIMIT ${limit}`;
 
@@ -171,9 +171,9 @@ const ledgerLines = (sql: Sql, owner: MoneyOwner, day: string, { after, limit }:
 const payoutLines = (sql: Sql, owner: MoneyOwner, day: string, { after, limit }: Part) => sql`
   SELECT s.line_id, 'paid_out', t.amount_paise, 0, s.booked_at, s.booked_at, s.order_number,
     o.merchant_order_id, t.gateway_payment_id, t.movement_id, NULL, NULL, NULL, s.payout_id, s.utr
-  FROM transfer_payouts s
+  FROM shared.transfer_payouts s
   JOIN ledger_transfers t ON t.transfer_id = s.release_id
-  JOIN orders o ON o.order_number = s.order_number
+  JOIN shared.orders o ON o.order_number = s.order_number
   WHERE ${payoutsOfDay(sql, owner, day)} AND s.line_id > ${after}
   ORDER BY s.line_id LIMIT ${limit}`;
 
@@ -217,7 +217,7 @@ export async function readStatementTotals(
   day: string,
 ): Promise<LineTotal[]> {
   // A subquery is evaluated only for the few reversals. A join took half of the time.
-  const reversalKind = sql`(SELECT r.kind FROM gateway_reversals r
+  const reversalKind = sql`(SELECT r.kind FROM shared.gateway_reversals r
     WHERE r.gateway = t.gateway AND r.reversal_id = t.reversal_id)`;
   return sql<LineTotal[]>`
     SELECT type, count(*) AS line_count, sum(amount_paise)::bigint AS amount_paise
@@ -228,7 +228,7 @@ export async function readStatementTotals(
     GROUP BY type
     UNION ALL
     SELECT 'paid_out', count(*), sum(t.amount_paise)::bigint
-    FROM transfer_payouts s JOIN ledger_transfers t ON t.transfer_id = s.release_id
+    FROM shared.transfer_payouts s JOIN ledger_transfers t ON t.transfer_id = s.release_id
     WHERE ${payoutsOfDay(sql, owner, day)}
     HAVING count(*) > 0`;
 }

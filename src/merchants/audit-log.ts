@@ -140,7 +140,7 @@ function commandLines(sql: Sql, filter: AuditFilter) {
     SELECT ${id} AS id, written_at AS at, actor, address, request_id, name AS action,
       state::text AS outcome, merchant_id, order_number AS subject, reason,
       jsonb_build_object('commandId', command_id) || body AS details
-    FROM order_commands
+    FROM shared.order_commands
     WHERE ${commonConditions(sql, filter, { at: sql`written_at`, id })}
       ${orderNumber ? sql`AND order_number = ${orderNumber}` : sql``}
       ${subject ? sql`AND order_number = ${subject}` : sql``}
@@ -162,7 +162,7 @@ function stepLines(sql: Sql, filter: AuditFilter) {
     SELECT ${id} AS id, recorded_at AS at, ${NO_PERSON}::text AS actor, NULL AS address,
       NULL AS request_id, kind AS action, NULL AS outcome, merchant_id, order_number AS subject,
       details->>'reason' AS reason, coalesce(details, '{}') AS details
-    FROM order_steps
+    FROM shared.order_steps
     WHERE is_line AND ${commonConditions(sql, filter, { at: sql`recorded_at`, id })}
       ${orderNumber ? sql`AND order_number = ${orderNumber}` : sql``}
       ${subject ? sql`AND order_number = ${subject}` : sql``}
@@ -194,7 +194,8 @@ function commonConditions(
 function subjectsOf(sql: Sql, orderNumber: string) {
   return sql`ARRAY(
     SELECT ${orderNumber}::text
-    UNION ALL SELECT delivery_id FROM webhook_deliveries JOIN order_events USING (event_id)
+    UNION ALL SELECT delivery_id FROM shared.webhook_deliveries JOIN shared.order_events USING (event_id)
       WHERE order_number = ${orderNumber}
-    UNION ALL SELECT gateway_subject(gateway, gateway_payment_id) FROM surplus_refunds WHERE order_number = ${orderNumber})`;
+    UNION ALL SELECT gateway_subject(gateway, gateway_payment_id) FROM shared.surplus_refunds
+      WHERE order_number = ${orderNumber})`;
 }

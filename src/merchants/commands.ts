@@ -156,7 +156,7 @@ function wakeWaitingReleases(sql: Sql) {
   return sql`
     INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
     SELECT order_number, 'release', '', service_now()
-    FROM changed JOIN orders o USING (merchant_id)
+    FROM changed JOIN shared.orders o USING (merchant_id)
     WHERE o.environment IN ('sandbox', 'production') AND is_release_due(o)
     ON CONFLICT DO NOTHING`;
 }

@@ -106,7 +106,7 @@ export async function assertAccountIsFree(
 ): Promise<void> {
   const { gateway, linkedAccountId } = account;
   const taken = await sql`
-    SELECT FROM linked_accounts WHERE environment = 'production' AND gateway = ${gateway}
+    SELECT FROM shared.linked_accounts WHERE environment = 'production' AND gateway = ${gateway}
       AND linked_account_id = ${linkedAccountId} AND merchant_id <> ${merchantId}`;
   if (taken.length > 0) throw ofAnotherMerchant(account);
 }

@@ -18,4 +18,4 @@ export const mailReader = (sql: Sql) => sql`
 /** SQL: the joins for {@link mailReader}. @param table the table that has the merchant's id */
 export const joinMailReader = (sql: Sql, table: Fragment) => sql`
   JOIN merchants m ON m.merchant_id = ${table}.merchant_id
-  LEFT JOIN users u ON u.merchant_id = ${table}.merchant_id AND u.disabled_at IS NULL`;
+  LEFT JOIN shared.users u ON u.merchant_id = ${table}.merchant_id AND u.disabled_at IS NULL`;

@@ -20,14 +20,14 @@ export async function readFirstSteps(
   const own = sql`merchant_id = ${merchantId} AND environment = ${environment}`;
   const [row] = await sql<[FirstSteps]>`
     SELECT
-      EXISTS (SELECT FROM merchants m WHERE merchant_id = ${merchantId}
-        AND access_status_of(m) IN ('APPROVED', 'SUSPENDED')) AS is_approved,
-      EXISTS (SELECT FROM api_keys WHERE ${own}) AS has_key,
-      reads_events OR EXISTS (SELECT FROM merchant_environments
+      EXISTS (SELECT FROM shared.merchants WHERE merchant_id = ${merchantId}
+        AND access_status IN ('APPROVED', 'SUSPENDED')) AS is_approved,
+      EXISTS (SELECT FROM shared.api_keys WHERE ${own}) AS has_key,
+      reads_events OR EXISTS (SELECT FROM shared.merchant_environments
         WHERE ${own} AND webhook_url IS NOT NULL) AS gets_events,
-      EXISTS (SELECT FROM orders WHERE ${own}) AS has_order,
-      reads_events OR EXISTS (SELECT FROM webhook_attempts
+      EXISTS (SELECT FROM shared.orders WHERE ${own}) AS has_order,
+      reads_events OR EXISTS (SELECT FROM shared.webhook_attempts
         WHERE ${own} AND is_delivered) AS has_event
-    FROM (SELECT EXISTS (SELECT FROM event_counters WHERE ${own} AND last_number > 0) AS reads_events)`;
+    FROM (SELECT EXISTS (SELECT FROM shared.event_counters WHERE ${own} AND last_number > 0) AS reads_events)`;
   return row;
 }

@@ -42,7 +42,7 @@ export async function readApplication(sql: Sql, merchantId: string): Promise<App
           'fileName', d.file_name, 'mediaType', d.media_type, 'sizeBytes', d.size_bytes,
           'sha256', encode(d.sha256, 'hex'), 'uploadedAt', d.uploaded_at) ORDER BY d.document_id)
         FROM merchant_documents d WHERE d.merchant_id = m.merchant_id), '[]') AS documents
-    FROM merchants m ${readinessJoin(sql)}
+    FROM shared.merchants m ${readinessJoin(sql)}
     LEFT JOIN merchant_applications a ON a.merchant_id = m.merchant_id
     WHERE m.merchant_id = ${merchantId}`;
   if (!row) throw merchantNotFound(merchantId);

@@ -36,7 +36,7 @@ const listRows = (sql: Sql) => sql`
   SELECT m.merchant_id, m.name, m.email, m.status, m.submissions, m.created_at,
     a.legal_name, a.business_kind, a.submitted_at,
     is_merchant_ready(m.merchant_id, 'production', m.gateway) AS is_ready
-  FROM merchants m LEFT JOIN merchant_applications a USING (merchant_id)`;
+  FROM shared.merchants m LEFT JOIN merchant_applications a USING (merchant_id)`;
 
 /** The applications under review, the one that has waited longest first. */
 export async function listUnderReview(sql: Sql): Promise<ListedMerchant[]> {
@@ -111,7 +111,7 @@ export async function readReview(sql: Sql, merchantId: string): Promise<Review> 
   const [merchant, application, users, history] = await Promise.all([
     requireMerchant(sql, merchantId),
     readApplication(sql, merchantId),
-    sql`SELECT FROM users WHERE merchant_id = ${merchantId}`,
+    sql`SELECT FROM shared.users WHERE merchant_id = ${merchantId}`,
     sql<PastDecision[]>`
       SELECT at, actor, action, details->>'reason' AS reason FROM audit_log
       WHERE merchant_id = ${merchantId} AND action = ANY (${HISTORY_ACTIONS})

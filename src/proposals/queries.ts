@@ -99,8 +99,8 @@ const rows = (sql: Sql) => sql`
     p.before, p.reason, p.proposed_by, proposer.email AS proposed_by_email, p.proposed_at, p.expires_at,
     CASE WHEN p.status = 'open' AND p.expires_at <= service_now() THEN 'expired' ELSE p.status END AS status,
     p.decided_by, decider.email AS decided_by_email, p.decided_at, p.carried_out_at, p.outcome
-  FROM proposals p JOIN users proposer ON proposer.user_id = p.proposed_by
-  LEFT JOIN users decider ON decider.user_id = p.decided_by`;
+  FROM proposals p JOIN shared.users proposer ON proposer.user_id = p.proposed_by
+  LEFT JOIN shared.users decider ON decider.user_id = p.decided_by`;
 
 /** @throws DomainError `NOT_FOUND` */
 export async function requireProposal(sql: Sql, proposalId: string): Promise<Proposal> {
@@ -178,7 +178,7 @@ export async function findUnwarned(sql: Sql): Promise<Proposal[]> {
 /** Finds the proposals with an open alert of a kind that are no longer open. */
 export async function findWarnedAndEnded(sql: Sql): Promise<string[]> {
   const found = await sql<{ proposalId: string }[]>`
-    SELECT p.proposal_id FROM alerts a JOIN proposals p ON p.proposal_id = a.subject
+    SELECT p.proposal_id FROM shared.alerts a JOIN proposals p ON p.proposal_id = a.subject
     WHERE a.kind = 'proposal_near_deadline' AND a.cleared_at IS NULL
       AND (p.status <> 'open' OR p.expires_at <= service_now())`;
   return found.map(({ proposalId }) => proposalId);

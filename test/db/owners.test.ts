@@ -21,35 +21,36 @@ const OWNERS = new Map(
 );
 
 /** A statement that makes a change also writes its line of the audit list. */
-const SHARED = 'audit_log';
+const WRITTEN_BY_ALL = 'audit_log';
 
-/** What statements and SQL functions name in capitals: `UPDATE orders`, `FROM orders o, payments`. */
+/** What statements and SQL functions name in capitals: `UPDATE orders`, `FROM shared.orders o, payments`. */
 const NAMED =
-  /\b(INSERT INTO|UPDATE|DELETE FROM|FROM|JOIN|USING)\s+((?:\w+(?:\s+(?:AS\s+)?\w+)?,\s+)*\w+)/g;
+  /\b(INSERT INTO|UPDATE|DELETE FROM|FROM|JOIN|USING)\s+((?:[\w.]+(?:\s+(?:AS\s+)?\w+)?,\s+)*[\w.]+)/g;
+/** A variable or parameter of an SQL function that is a row: `o orders;`. */
+const ROW = /\b[a-z]\w* (\w+)[;,)]/g;
 const COMMENT = /^\s*(--|\/?\*|\/\/).*$/gm;
 
-/** The tables of other features that this file writes, or reads. */
+const textOf = (path: string) => read(path).replaceAll(COMMENT, '');
+
+const isForeign = (feature: string, table: string) =>
+  OWNERS.has(table) && OWNERS.get(table) !== feature && table !== WRITTEN_BY_ALL;
+
+/** The tables of other features that this file writes, or reads other than through the schema `shared`. */
 function foreignTables(path: string) {
   const feature = featureOf(path) ?? '';
-  const matches = [...read(path).replaceAll(COMMENT, '').matchAll(NAMED)];
-  return matches.flatMap(([, verb = '', names = '']) =>
-    names
-      .split(',')
-      .map((name) => /\w+/.exec(name)?.[0] ?? '')
-      .filter((table) => OWNERS.has(table) && OWNERS.get(table) !== feature && table !== SHARED)
-      .map((table) => ({ feature, table, writes: !['FROM', 'JOIN', 'USING'].includes(verb) })),
-  );
+  const text = textOf(path);
+  const rows = path.endsWith('.sql') ? [...text.matchAll(ROW)] : [];
+  return [...rows.map(([, table = '']) => ['FROM', table] as const), ...namedIn(text)]
+    .map(([verb, name]) => {
+      const writes = !['FROM', 'JOIN', 'USING'].includes(verb);
+      return { feature, path, writes, table: writes ? name.replace('shared.', '') : name };
+    })
+    .filter(({ table }) => isForeign(feature, table));
 }
 
-/** The tables of others, by feature. */
-const byFeature = (tables: readonly { feature: string; table: string }[]) =>
-  Object.fromEntries(
-    Object.entries(Object.groupBy(tables, ({ feature }) => feature)).map(
-      ([feature, found = []]) => [
-        feature,
-        [...new Set(found.map(({ table }) => table))].toSorted().join(' '),
-      ],
-    ),
+const namedIn = (text: string) =>
+  [...text.matchAll(NAMED)].flatMap(([, verb = '', names = '']) =>
+    names.split(',').map((name) => [verb, /[\w.]+/.exec(name)?.[0] ?? ''] as const),
   );
 
 const FOREIGN = FILES.flatMap(foreignTables);
@@ -69,28 +70,42 @@ const WRITTEN_BY_OTHERS = {
   webhooks: 'merchant_environments',
 };
 
-/** Only shorter: a new statement reads a view of the owner, or calls its function. */
-const READ_BY_OTHERS = {
-  accounts: 'confirmed_admins merchants',
-  // The view resolved_alerts.
-  alerts: 'order_steps orders payment_sessions payments surplus_refunds webhook_deliveries',
-  checkout:
-    'merchants order_commands order_steps outside_settlements payment_sessions payments surplus_refunds',
-  // The proof, which uses no function that writes lines (docs/rules.md); payouts are lines of the statement.
-  ledger: 'gateway_reversals orders outside_settlements payments surplus_refunds transfer_payouts',
-  merchants:
-    'linked_accounts order_commands order_events order_steps orders surplus_refunds users webhook_deliveries',
-  onboarding:
-    'api_keys event_counters merchant_environments merchants orders users webhook_attempts',
-  orders:
-    'gateway_callbacks gateway_reversals ledger_transfers mails merchant_environments merchants order_events outside_settlements payment_sessions payments surplus_refunds webhook_attempts webhook_deliveries',
-  payments: 'alerts ledger_transfers merchants orders',
-  proposals: 'alerts users',
-  webhooks: 'merchant_environments merchants orders',
-};
-
-test('a feature names only its own tables, but for those that are listed', () => {
+test('a feature writes only its own tables, but for those that are listed', () => {
   expect(OWNERS.size).toBeGreaterThan(40);
-  expect(byFeature(FOREIGN.filter(({ writes }) => writes))).toEqual(WRITTEN_BY_OTHERS);
-  expect(byFeature(FOREIGN.filter(({ writes }) => !writes))).toEqual(READ_BY_OTHERS);
+  const written = Object.groupBy(
+    FOREIGN.filter(({ writes }) => writes),
+    ({ feature }) => feature,
+  );
+  const byFeature = Object.entries(written).map(([feature, found = []]) => [
+    feature,
+    [...new Set(found.map(({ table }) => table))].toSorted().join(' '),
+  ]);
+  expect(Object.fromEntries(byFeature)).toEqual(WRITTEN_BY_OTHERS);
+});
+
+test('a feature reads the tables of others only through the schema shared', () => {
+  expect(FOREIGN.filter(({ writes }) => !writes)).toEqual([]);
+});
+
+test('a view of the schema shared is of one table, stands with it, and has what other features read', () => {
+  const views = FILES.flatMap((path) =>
+    [...textOf(path).matchAll(/^CREATE VIEW shared\.(\w+) AS SELECT([^;]+)FROM (\w+)[^;]*;/gm)].map(
+      ([, name = '', columns = '', table]) => ({ path, name, columns, table }),
+    ),
+  );
+  expect(views.length).toBeGreaterThan(20);
+  const unread = views.flatMap(({ path, name, columns, table }) => {
+    expect(table).toBe(name);
+    expect(featureOf(path)).toBe(OWNERS.get(name));
+    const readers = FILES.filter((file) => isForeign(featureOf(file) ?? '', name))
+      .map(textOf)
+      .filter((text) => new RegExp(`shared\\.${name}\\b`).test(text));
+    return columns
+      .split(',')
+      .map((column) => /\w+$/.exec(column.trim())?.[0] ?? '')
+      .filter((column) => !readers.some((text) => new RegExp(`\\b${column}\\b`).test(text)))
+      .map((column) => `${name}.${column}`);
+  });
+  // By isExpired, with which checkout reads a session.
+  expect(unread).toEqual(['payment_sessions.ended_at']);
 });

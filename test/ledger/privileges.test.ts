@@ -19,6 +19,11 @@ test.for([
   ['delete an order', 'DELETE FROM orders', 'permission denied'],
   ['delete a change of an account', 'DELETE FROM linked_account_changes', 'permission denied'],
   ['rewrite it', 'UPDATE linked_account_changes SET active_from = now()', 'permission denied'],
+  [
+    'rename a merchant in the view for others',
+    "UPDATE shared.merchants SET name = ''",
+    'permission denied',
+  ],
   ['empty a table', 'TRUNCATE webhook_attempts', 'permission denied'],
   ['say that a migration has run', 'DELETE FROM schema_version', 'permission denied'],
 ] as const)("the service's login cannot %s", async ([_what, statement, refusal], { database }) => {

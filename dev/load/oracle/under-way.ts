@@ -108,7 +108,7 @@ async function readUnderWay(sql: Sql): Promise<Item[]> {
       FROM surplus_refunds s JOIN payments p USING (gateway, gateway_payment_id)
       WHERE processed_at IS NULL
     UNION ALL SELECT 'refunds to make again', order_number, NULL FROM orders o
-      WHERE has_failed_refund(o)
+      WHERE has_failed_refund(o.status, o.refund_processed_at)
     UNION ALL SELECT 'holds', order_number, gateway_subject(p.gateway, p.gateway_payment_id)
       FROM payments p JOIN orders o USING (order_number)
       WHERE p.held_at IS NULL AND o.gateway_payment_id = p.gateway_payment_id

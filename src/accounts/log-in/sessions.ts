@@ -152,11 +152,11 @@ export async function readSession(
         AND live.last_seen_at <= service_now() - ${SEEN_EVERY}::interval
     )
     SELECT user_id, live.email, session_id, merchant_id, m.name AS merchant_name,
-      access_status_of(m) AS merchant_status, operator_role AS role,
+      m.access_status AS merchant_status, operator_role AS role,
       totp_confirmed_at IS NOT NULL AS has_two_factor,
       coalesce(live.confirmed_at > service_now() - ${CONFIRMED_FOR}::interval, false) AS is_confirmed,
       EXISTS (SELECT FROM kept_forms WHERE holder = 'user:' || user_id) AS has_kept_form
-    FROM live LEFT JOIN merchants m USING (merchant_id)`;
+    FROM live LEFT JOIN shared.merchants m USING (merchant_id)`;
   if (!found) return undefined;
   const { hasKeptForm, ...user } = found;
   return hasKeptForm ? { ...user, hasKeptForm } : user;

@@ -86,7 +86,7 @@ export async function createOperator(
         user_id, ${sql.json({ email, role })}
       FROM invited
     ), to_mail AS (
-      SELECT FROM invited WHERE EXISTS (SELECT FROM confirmed_admins)
+      SELECT FROM invited WHERE EXISTS (SELECT FROM shared.confirmed_admins)
     ), mailed AS (${mailRow(sql, mail, 'to_mail')}) ${alongsideQuery(sql, alongside, 'invited')}
     SELECT user_id, EXISTS (SELECT FROM to_mail) AS is_mailed
     FROM invited ${andAlongside(sql, alongside)}`;
@@ -108,7 +108,7 @@ export async function inviteMerchant(deps: UserAdminDeps, merchantId: string): P
   const token = newToken();
   const [row] = await sql<{ email: string; userId: string | null }[]>`
     WITH merchant AS (
-      SELECT merchant_id, lower(email) AS email FROM merchants WHERE merchant_id = ${merchantId}
+      SELECT merchant_id, lower(email) AS email FROM shared.merchants WHERE merchant_id = ${merchantId}
     ), invited AS (
       INSERT INTO users AS u (user_id, email, merchant_id)
       SELECT ${`usr_${ulid()}`}, email, merchant_id FROM merchant

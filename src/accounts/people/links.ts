@@ -69,7 +69,7 @@ export async function requestReset(
 async function requireLink(sql: Sql, token: string, purpose: LinkPurpose): Promise<LinkRow> {
   const [link] = await sql<LinkRow[]>`
     SELECT u.user_id, u.email, m.name AS merchant_name
-    FROM one_time_links l JOIN users u USING (user_id) LEFT JOIN merchants m USING (merchant_id)
+    FROM one_time_links l JOIN users u USING (user_id) LEFT JOIN shared.merchants m USING (merchant_id)
     WHERE l.token_hash = ${hashOfToken(token)} AND l.purpose = ${purpose}
       AND l.expires_at > service_now() AND u.disabled_at IS NULL`;
   return link ?? refuseLink();

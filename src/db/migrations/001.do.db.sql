@@ -1,3 +1,7 @@
+-- A feature reads the table of another one through the view with the same name in this schema, which has only the
+-- columns that others read. The view stands with its table: test/db/owners.test.ts.
+CREATE SCHEMA IF NOT EXISTS shared;
+
 -- The database's clock decides whether something was received in time. It is a function, so that
 -- tests can move it together with Temporal's skipped time.
 CREATE FUNCTION service_now() RETURNS timestamptz

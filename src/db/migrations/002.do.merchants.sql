@@ -38,6 +38,8 @@ CREATE TRIGGER keep_revocation BEFORE UPDATE OF status ON merchants
 CREATE FUNCTION access_status_of(m merchants) RETURNS merchant_status LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN m.approval_revoked THEN 'SUSPENDED' ELSE m.status END
 $$;
+CREATE VIEW shared.merchants AS SELECT merchant_id, name, email, status, status_reason, submissions, application_edits,
+  gateway, created_at, access_status_of(m) AS access_status FROM merchants m;
 
 -- One key pair for each merchant and environment. The secret is kept only as an HMAC.
 CREATE TABLE api_keys (
@@ -53,6 +55,7 @@ CREATE TABLE api_keys (
   last_used_at timestamptz,
   UNIQUE (merchant_id, environment)
 );
+CREATE VIEW shared.api_keys AS SELECT merchant_id, environment FROM api_keys;
 
 -- What a merchant configures for an environment. An empty list of origins allows every origin.
 CREATE TABLE merchant_environments (
@@ -68,3 +71,5 @@ CREATE TABLE merchant_environments (
   updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (merchant_id, environment)
 );
+CREATE VIEW shared.merchant_environments AS SELECT merchant_id, environment, webhook_url, webhook_secret_sealed,
+  updated_at FROM merchant_environments;

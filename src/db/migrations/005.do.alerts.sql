@@ -16,6 +16,7 @@ CREATE TABLE alerts (
   -- Why it was cleared, by the operator or by the service.
   cleared_reason text
 );
+CREATE VIEW shared.alerts AS SELECT alert_id, kind, subject, cleared_at FROM alerts;
 CREATE UNIQUE INDEX alerts_open ON alerts (kind, subject) WHERE cleared_at IS NULL;
 CREATE INDEX alerts_by_subject ON alerts (subject);
 -- Open alerts, the latest first.

@@ -24,6 +24,8 @@ CREATE TABLE users (
   CHECK (num_nonnulls(merchant_id, operator_role) = 1),
   CHECK (totp_confirmed_at IS NULL OR totp_secret_sealed IS NOT NULL)
 );
+CREATE VIEW shared.users AS SELECT user_id, email, merchant_id, operator_role, totp_confirmed_at, disabled_at,
+  muted_mails FROM users;
 
 -- Sign-ups whose e-mail address is not confirmed yet. The confirmation makes the merchant and its
 -- user from the row. Several may wait for one address: each link confirms what it was sent for.

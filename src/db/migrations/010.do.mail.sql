@@ -17,6 +17,7 @@ CREATE TABLE mails (
   CHECK ((sealed IS NULL) = (num_nonnulls(sent_at, failed_at) = 1)),
   CHECK ((order_number IS NULL) = (kind IS NULL))
 );
+CREATE VIEW shared.mails AS SELECT mail_id FROM mails;
 -- The sweep reads this index, which is normally empty.
 CREATE INDEX mails_waiting ON mails (sweep_at) WHERE sealed IS NOT NULL;
 CREATE INDEX mails_by_order ON mails (order_number) WHERE order_number IS NOT NULL;

@@ -77,6 +77,9 @@ CREATE TABLE orders (
     (buyer_email, buyer_phone, buyer_name, description) = ('', '', '', '')
     AND num_nonnulls(cancel_reason, return_url) = 0))
 );
+CREATE VIEW shared.orders AS SELECT order_number, merchant_id, environment, gateway, merchant_order_id, amount_paise,
+  status, pending_operation, step_number, gateway_payment_id, payment_link_expires_at, completes_at,
+  refund_amount_paise, refund_reason, refund_processed_at, open_session_id, updated_at, erased_at FROM orders;
 
 -- GET /orders reads this index backwards, newest first.
 CREATE INDEX orders_by_merchant ON orders (merchant_id, environment, created_at, order_number);

@@ -19,6 +19,8 @@ CREATE TABLE order_steps (
   request_id text,
   PRIMARY KEY (order_number, step_number)
 );
+CREATE VIEW shared.order_steps AS SELECT order_number, step_number, merchant_id, kind, at, recorded_at, command_id,
+  details, is_line FROM order_steps;
 CREATE UNIQUE INDEX order_steps_by_command ON order_steps (order_number, command_id)
   WHERE command_id IS NOT NULL;
 -- Every filter of the audit list (src/merchants/audit-log.ts) has an index in the order of the list.

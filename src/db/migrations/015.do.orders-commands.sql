@@ -28,6 +28,8 @@ CREATE TABLE order_commands (
   received_at timestamptz NOT NULL DEFAULT service_now(),
   PRIMARY KEY (order_number, command_id, try_number)
 );
+CREATE VIEW shared.order_commands AS SELECT order_number, command_id, try_number, name, state, body, actor, reason,
+  address, request_id, merchant_id, written_at FROM order_commands;
 -- Every filter of the audit list has an index in the order of the list; an order has few commands.
 CREATE INDEX order_commands_by_time ON order_commands (written_at);
 CREATE INDEX order_commands_by_merchant ON order_commands (merchant_id, written_at);

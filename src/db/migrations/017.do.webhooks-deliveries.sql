@@ -9,6 +9,7 @@ CREATE TABLE order_events (
   body text NOT NULL,
   UNIQUE (order_number, sequence)
 );
+CREATE VIEW shared.order_events AS SELECT event_id, order_number, sequence, step_number, type, at FROM order_events;
 
 CREATE TYPE delivery_state AS ENUM ('PENDING', 'DELIVERED', 'FAILED');
 
@@ -35,6 +36,8 @@ CREATE TABLE webhook_deliveries (
   -- The event of an erased order has no body: it cannot be sent again.
   is_erased boolean NOT NULL DEFAULT false
 );
+CREATE VIEW shared.webhook_deliveries AS SELECT delivery_id, event_id, state, next_attempt_at, wake_at
+FROM webhook_deliveries;
 -- A list reads the newest of each type and state; a delivery's id is a ULID of its event's time.
 CREATE INDEX webhook_deliveries_by_merchant
   ON webhook_deliveries (merchant_id, environment, event_type, state, delivery_id);

@@ -21,6 +21,7 @@ CREATE TABLE webhook_attempts (
   is_delivered boolean GENERATED ALWAYS AS (error IS NULL) STORED,
   PRIMARY KEY (delivery_id, attempt_id)
 );
+CREATE VIEW shared.webhook_attempts AS SELECT delivery_id, merchant_id, environment, is_delivered FROM webhook_attempts;
 -- The figures of an endpoint are read from this index alone.
 CREATE INDEX webhook_attempts_by_merchant
   ON webhook_attempts (merchant_id, environment, is_delivered, at) INCLUDE (duration_ms);

@@ -8,6 +8,7 @@ CREATE TABLE event_counters (
   last_number bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (merchant_id, environment)
 );
+CREATE VIEW shared.event_counters AS SELECT merchant_id, environment, last_number FROM event_counters;
 
 CREATE TABLE event_numbers (
   merchant_id text NOT NULL,
@@ -30,7 +31,7 @@ CREATE UNIQUE INDEX event_numbers_by_number ON event_numbers (merchant_id, envir
 CREATE FUNCTION expect_event_number() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO event_numbers (merchant_id, environment, event_id)
-  SELECT merchant_id, environment, NEW.event_id FROM orders WHERE order_number = NEW.order_number
+  SELECT merchant_id, environment, NEW.event_id FROM shared.orders WHERE order_number = NEW.order_number
   ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;

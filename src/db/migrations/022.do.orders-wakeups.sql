@@ -21,4 +21,4 @@ CREATE VIEW wakeups AS
   SELECT order_number, cause, cause_id, written_at, due_at FROM order_wakeups
   UNION ALL
   SELECT e.order_number, 'delivery', d.delivery_id, e.at, d.wake_at
-  FROM webhook_deliveries d JOIN order_events e USING (event_id) WHERE d.wake_at IS NOT NULL;
+  FROM shared.webhook_deliveries d JOIN shared.order_events e USING (event_id) WHERE d.wake_at IS NOT NULL;

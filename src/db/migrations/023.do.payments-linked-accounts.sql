@@ -18,6 +18,7 @@ CREATE TABLE linked_accounts (
   receives_transfers boolean NOT NULL GENERATED ALWAYS AS (state IN ('activated', 'unknown')) STORED,
   PRIMARY KEY (merchant_id, environment, gateway, linked_account_id)
 );
+CREATE VIEW shared.linked_accounts AS SELECT merchant_id, environment, gateway, linked_account_id FROM linked_accounts;
 CREATE INDEX linked_accounts_to_check ON linked_accounts (check_at) WHERE environment = 'production';
 -- In production an account at a gateway belongs to one merchant. Otherwise an operator could give a merchant the
 -- account of another one, and what its buyers pay would go there.
@@ -96,7 +97,7 @@ DECLARE
   new_active_from timestamptz := called_at;
 BEGIN
   -- Changes of one merchant are made one after the other.
-  PERFORM FROM merchants WHERE merchant_id = p_merchant_id FOR NO KEY UPDATE;
+  PERFORM FROM shared.merchants WHERE merchant_id = p_merchant_id FOR NO KEY UPDATE;
   SELECT linked_account_id INTO active_id
   FROM active_linked_account(p_merchant_id, p_environment, p_gateway);
   SELECT * INTO waiting FROM waiting_linked_account(p_merchant_id, p_environment, p_gateway);

@@ -26,6 +26,8 @@ CREATE TABLE payment_sessions (
   request_id text,
   UNIQUE (gateway, gateway_session_id)
 );
+CREATE VIEW shared.payment_sessions AS SELECT session_id, order_number, environment, gateway, state, gateway_session_id,
+  upi_intent, page_url, expires_at, ended_at, pay_command_id, created_at, request_id FROM payment_sessions;
 CREATE INDEX payment_sessions_by_order ON payment_sessions (order_number, session_id);
 CREATE INDEX payment_sessions_to_check ON payment_sessions (next_check_at)
   WHERE next_check_at IS NOT NULL;
@@ -55,17 +57,15 @@ DECLARE
   max_sessions CONSTANT integer := 20;
   -- How long a session blocks others when the process that was opening it has died.
   opening_for CONSTANT interval := '30 seconds';
-  o orders;
+  o shared.orders;
   open payment_sessions;
-  merchant merchants;
 BEGIN
-  SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
+  SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number FOR UPDATE;
   IF NOT takes_payment(o.status) OR o.pending_operation IS NOT NULL OR o.payment_link_expires_at <= service_now()
     OR unapplied_capture_of(p_order_number) IS NOT NULL THEN
     RETURN 'refused';
   END IF;
-  SELECT * INTO STRICT merchant FROM merchants WHERE merchant_id = o.merchant_id;
-  IF merchant.status <> 'APPROVED' THEN
+  IF (SELECT status FROM shared.merchants WHERE merchant_id = o.merchant_id) <> 'APPROVED' THEN
     RETURN 'not_active';
   END IF;
   -- Its funds could not be held.

@@ -75,7 +75,7 @@ CREATE INDEX payments_by_refund ON payments (gateway_refund_id)
 CREATE FUNCTION freeze_linked_account() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   SELECT a.linked_account_id INTO NEW.linked_account_id
-  FROM orders o, active_linked_account(o.merchant_id, o.environment, o.gateway, least(NEW.captured_at,
+  FROM shared.orders o, active_linked_account(o.merchant_id, o.environment, o.gateway, least(NEW.captured_at,
     (SELECT min(c.received_at) FROM gateway_callbacks c WHERE c.gateway = NEW.gateway
       AND c.gateway_payment_id = NEW.gateway_payment_id AND c.is_unconfirmed))) a
   WHERE o.order_number = NEW.order_number;

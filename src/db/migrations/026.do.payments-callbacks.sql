@@ -21,6 +21,7 @@ CREATE TABLE gateway_callbacks (
   -- gateway was asked for the refunds of the payment, and they are recorded.
   reports_refund boolean NOT NULL DEFAULT false
 );
+CREATE VIEW shared.gateway_callbacks AS SELECT gateway, named_ids FROM gateway_callbacks;
 CREATE INDEX gateway_callbacks_by_event ON gateway_callbacks (gateway, environment, event_id);
 CREATE INDEX gateway_callbacks_unconfirmed ON gateway_callbacks (gateway_payment_id) WHERE is_unconfirmed;
 CREATE INDEX gateway_callbacks_unconfirmed_of_order ON gateway_callbacks (order_number) WHERE is_unconfirmed;

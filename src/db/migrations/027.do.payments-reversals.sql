@@ -28,21 +28,23 @@ CREATE TABLE gateway_reversals (
   PRIMARY KEY (gateway, reversal_id),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
 );
+CREATE VIEW shared.gateway_reversals AS SELECT gateway, reversal_id, gateway_payment_id, order_number, kind,
+  amount_paise, state, has_left, booked_paise, platform_paise, recorded_at, ended_at FROM gateway_reversals;
 CREATE INDEX gateway_reversals_by_payment ON gateway_reversals (gateway, gateway_payment_id);
 CREATE INDEX gateway_reversals_by_order ON gateway_reversals (order_number);
 CREATE INDEX gateway_reversals_by_id ON gateway_reversals (reversal_id);
 CREATE INDEX gateway_reversals_open ON gateway_reversals (checked_at) WHERE state = 'open';
 
--- True while a chargeback of an order's payment is undecided.
-CREATE FUNCTION is_charged_back(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
+-- True while a chargeback of a payment is undecided.
+CREATE FUNCTION is_charged_back(p_gateway text, p_gateway_payment_id text) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM gateway_reversals r
-    WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id
+    WHERE r.gateway = p_gateway AND r.gateway_payment_id = p_gateway_payment_id
       AND r.kind = 'chargeback' AND r.state = 'open')
 $$;
 
--- True if a reversal at the gateway has reduced an order's payment, or may reduce it.
-CREATE FUNCTION is_reversed(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
+-- True if a reversal at the gateway has reduced a payment, or may reduce it.
+CREATE FUNCTION is_reversed(p_gateway text, p_gateway_payment_id text) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM gateway_reversals r
-    WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id
+    WHERE r.gateway = p_gateway AND r.gateway_payment_id = p_gateway_payment_id
       AND r.blocks_release)
 $$;

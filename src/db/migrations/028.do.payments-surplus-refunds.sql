@@ -15,6 +15,8 @@ CREATE TABLE surplus_refunds (
   PRIMARY KEY (gateway, gateway_payment_id),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
 );
+CREATE VIEW shared.surplus_refunds AS SELECT gateway, gateway_payment_id, order_number, amount_paise, reason,
+  started_at, processed_at, settled_paise, reference FROM surplus_refunds;
 CREATE INDEX surplus_refunds_by_order ON surplus_refunds (order_number);
 CREATE INDEX surplus_refunds_by_reference ON surplus_refunds (reference)
   WHERE reference IS NOT NULL;

@@ -43,6 +43,9 @@ CREATE TABLE ledger_transfers (
   CONSTRAINT ledger_transfers_payment_operation_key
     UNIQUE NULLS NOT DISTINCT (gateway, gateway_payment_id, operation, reversal_id, refund_try)
 );
+CREATE VIEW shared.ledger_transfers AS SELECT transfer_id, gateway, gateway_payment_id, operation, order_number,
+  merchant_id, environment, debit_account, credit_account, amount_paise, at, booked_at, movement_id, reversal_id,
+  refund_try FROM ledger_transfers;
 CREATE INDEX ledger_transfers_by_order ON ledger_transfers (order_number);
 -- The lines of a merchant's statement, by the day of their booking in Indian time.
 CREATE INDEX ledger_transfers_of_merchant

@@ -14,6 +14,8 @@ CREATE TABLE transfer_payouts (
   utr text NOT NULL,
   booked_at timestamptz NOT NULL DEFAULT service_now()
 );
+CREATE VIEW shared.transfer_payouts AS SELECT release_id, line_id, order_number, merchant_id, environment, payout_id,
+  utr, booked_at FROM transfer_payouts;
 CREATE INDEX transfer_payouts_of_merchant
   ON transfer_payouts (merchant_id, environment, indian_day(booked_at), line_id);
 CREATE TRIGGER payouts_are_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON transfer_payouts

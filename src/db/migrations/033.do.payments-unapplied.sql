@@ -4,10 +4,14 @@ CREATE FUNCTION is_wholly_refunded(p payments) RETURNS boolean LANGUAGE sql STAB
     (SELECT coalesce(sum(r.amount_paise), 0) FROM gateway_reversals r
       WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id AND r.has_left)
     + (SELECT coalesce(sum(CASE t.operation WHEN 'refund' THEN t.amount_paise ELSE -t.amount_paise END), 0)
-      FROM ledger_transfers t
+      FROM shared.ledger_transfers t
       WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
         AND t.operation IN ('refund', 'refund_failed')))
 $$;
+-- Others read this function's result.
+CREATE VIEW shared.payments AS SELECT gateway, gateway_payment_id, environment, order_number, session_id, amount_paise,
+  currency, refunded_paise, is_whole, utr, captured_at, fee_paise, transfer_fee_paise, gateway_transfer_id,
+  gateway_refund_id, is_wholly_refunded(p) AS is_wholly_refunded FROM payments p;
 
 -- The captures that no order has taken and whose surplus refund has not begun, with what is to be done next: 'notify'
 -- the order, 'refund' it as surplus, or 'alert' that it is not whole. One that is not whole and has its alert needs
@@ -17,8 +21,8 @@ SELECT p.gateway, p.gateway_payment_id, p.environment, p.order_number, p.capture
   CASE WHEN NOT p.is_whole THEN CASE WHEN a.alert_id IS NULL THEN 'alert' END
     WHEN p.amount_paise <> o.amount_paise THEN 'refund'
     ELSE 'notify' END AS next
-FROM payments p JOIN orders o USING (order_number)
-LEFT JOIN LATERAL (SELECT alert_id FROM alerts
+FROM payments p JOIN shared.orders o USING (order_number)
+LEFT JOIN LATERAL (SELECT alert_id FROM shared.alerts
   WHERE NOT p.is_whole AND kind = 'unfit_capture'
     AND subject = gateway_subject(p.gateway, p.gateway_payment_id) LIMIT 1) a ON true
 WHERE o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
@@ -44,7 +48,7 @@ WHERE captured_at < (SELECT service_now()) - left_to_its_process()
 CREATE FUNCTION unapplied_capture_of(p_order_number text) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT min(state) FROM (
     SELECT CASE WHEN p.is_whole THEN 'confirmed' ELSE 'looked_at' END AS state
-    FROM payments p JOIN orders o USING (order_number)
+    FROM payments p JOIN shared.orders o USING (order_number)
     WHERE p.order_number = p_order_number AND p.gateway = o.gateway
       AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
       AND CASE WHEN p.is_whole THEN surplus_reason(o.status, p.amount_paise = o.amount_paise) IS NULL
@@ -52,7 +56,7 @@ CREATE FUNCTION unapplied_capture_of(p_order_number text) RETURNS text LANGUAGE 
       AND NOT EXISTS (SELECT FROM surplus_refunds s
         WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
     UNION ALL
-    SELECT 'reported' FROM unconfirmed_callbacks JOIN orders o USING (order_number)
+    SELECT 'reported' FROM unconfirmed_callbacks JOIN shared.orders o USING (order_number)
     WHERE order_number = p_order_number AND takes_payment(o.status)
   ) AS unapplied
 $$;

@@ -3,7 +3,7 @@
 CREATE FUNCTION order_of_payment(
   p_gateway text, p_environment environment, p_order_number text, p_gateway_session_id text
 ) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT order_number FROM orders
+  SELECT order_number FROM shared.orders
   WHERE gateway = p_gateway AND environment = p_environment AND order_number = coalesce(
     (SELECT s.order_number FROM payment_sessions s WHERE s.gateway = p_gateway
       AND s.environment = p_environment AND s.gateway_session_id = p_gateway_session_id),
@@ -16,7 +16,7 @@ CREATE FUNCTION book_fees(p payments) RETURNS void LANGUAGE sql AS $$
     environment, debit_account, credit_account, amount_paise)
   SELECT p.gateway, p.gateway_payment_id, line.operation, o.order_number, o.merchant_id, o.environment,
     'gateway_fees', 'gateway_clearing', line.paise
-  FROM orders o
+  FROM shared.orders o
   CROSS JOIN (VALUES ('payment_fee', p.fee_paise), ('transfer_fee', p.transfer_fee_paise))
     AS line (operation, paise)
   WHERE o.order_number = p.order_number AND line.paise > 0
@@ -33,7 +33,7 @@ CREATE FUNCTION write_late_facts(
 DECLARE
   payment payments;
 BEGIN
-  PERFORM FROM payments p JOIN orders o USING (order_number)
+  PERFORM FROM payments p JOIN shared.orders o USING (order_number)
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id FOR NO KEY UPDATE OF o;
   UPDATE payments p SET utr = coalesce(p.utr, p_facts->>'utr'),
     fee_paise = coalesce(p.fee_paise, (p_facts->>'fee_paise')::bigint),
@@ -49,7 +49,7 @@ BEGIN
 END $$;
 
 -- Ends the session of a capture, for the order `o`, which is locked: as paid, or so that the buyer can have another one.
-CREATE FUNCTION end_session_of(payment payments, o orders, p_fits boolean) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION end_session_of(payment payments, o shared.orders, p_fits boolean) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   -- For each of the two a statement, whose plan is kept: with CASE it was planned for each call.
   IF p_fits THEN
@@ -96,10 +96,10 @@ DECLARE
   asked_at CONSTANT timestamptz
     := service_now() - (p_payment->>'asked_ms_ago')::float8 * interval '1 millisecond';
   id CONSTANT text := p_payment->>'gateway_payment_id';
-  o orders;
+  o shared.orders;
   payment payments;
 BEGIN
-  SELECT * INTO o FROM orders WHERE order_number = order_of_payment(
+  SELECT * INTO o FROM shared.orders WHERE order_number = order_of_payment(
     p_gateway, p_environment, p_payment->>'order_number', p_payment->>'gateway_session_id')
   FOR NO KEY UPDATE;
   IF NOT FOUND THEN

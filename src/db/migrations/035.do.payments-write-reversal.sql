@@ -8,13 +8,13 @@ CREATE FUNCTION write_reversal(
   p_alert jsonb        -- kind and details of the alert about the order that a new state raises, or NULL
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
-  o orders;
+  o shared.orders;
   reversal gateway_reversals;
   source ledger_account;
   paise bigint := 0;
   rest_paise bigint := 0;
 BEGIN
-  SELECT orders.* INTO o FROM payments p JOIN orders USING (order_number)
+  SELECT orders.* INTO o FROM payments p JOIN shared.orders USING (order_number)
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_reversal->>'gateway_payment_id'
     AND p.environment = p_environment
   FOR NO KEY UPDATE OF orders;

@@ -1,6 +1,6 @@
 -- Books everything that an order's payment has on merchant_held as released to the merchant or refunded. Books nothing
 -- if nothing is left there. The caller has locked the order.
-CREATE FUNCTION book_held(o orders, p_operation text, p_at timestamptz, p_movement_id text) RETURNS void
+CREATE FUNCTION book_held(p_order_number text, p_operation text, p_at timestamptz, p_movement_id text) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id, environment,
@@ -8,8 +8,8 @@ BEGIN
   SELECT o.gateway, o.gateway_payment_id, p_operation, o.order_number, o.merchant_id, o.environment, 'merchant_held',
     CASE p_operation WHEN 'release' THEN 'merchant_available' ELSE 'refunds' END::ledger_account, held_paise, p_at,
     CASE p_operation WHEN 'release' THEN 0 ELSE refund_try_of(o.gateway, o.gateway_payment_id) END, p_movement_id
-  FROM balance_of(o.gateway, o.gateway_payment_id, 'merchant_held') AS held_paise
-  WHERE held_paise > 0;
+  FROM shared.orders o, balance_of(o.gateway, o.gateway_payment_id, 'merchant_held') AS held_paise
+  WHERE o.order_number = p_order_number AND held_paise > 0;
 END $$;
 
 -- Records which transfer or refund at the gateway has moved a payment's money. While the order is releasing or
@@ -22,9 +22,9 @@ CREATE FUNCTION book_movement(
   p_movement_id text  -- the gateway's id
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  o orders;
+  o shared.orders;
 BEGIN
-  SELECT orders.* INTO o FROM payments p JOIN orders USING (order_number)
+  SELECT orders.* INTO o FROM payments p JOIN shared.orders USING (order_number)
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id
   FOR NO KEY UPDATE OF orders;
   UPDATE payments SET balance_refused_at = NULL,
@@ -34,13 +34,14 @@ BEGIN
   IF o.gateway = p_gateway AND o.gateway_payment_id = p_gateway_payment_id
     AND o.pending_operation->>'kind' = (CASE p_operation WHEN 'release' THEN 'releasing' ELSE 'refunding' END)
     AND NOT EXISTS (SELECT FROM outside_settlements s WHERE s.order_number = o.order_number) THEN
-    PERFORM book_held(o, p_operation, service_now(), p_movement_id);
+    PERFORM book_held(o.order_number, p_operation, service_now(), p_movement_id);
   END IF;
 END $$;
 
 -- True while the refund of a REFUNDED order has failed and is not made again.
-CREATE FUNCTION has_failed_refund(o orders) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT o.status = 'REFUNDED' AND o.refund_processed_at IS NULL
+CREATE FUNCTION has_failed_refund(status order_status, refund_processed_at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT status = 'REFUNDED' AND refund_processed_at IS NULL
 $$;
 
 -- Reverses the booking of a refund by the service that has failed at the gateway, back to the account that it came
@@ -48,13 +49,13 @@ $$;
 CREATE FUNCTION book_refund_failed(p_gateway text, p_gateway_payment_id text) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-  o orders;
-  refund ledger_transfers;
+  o shared.orders;
+  refund shared.ledger_transfers;
 BEGIN
-  SELECT orders.* INTO o FROM payments p JOIN orders USING (order_number)
+  SELECT orders.* INTO o FROM payments p JOIN shared.orders USING (order_number)
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id
   FOR NO KEY UPDATE OF orders;
-  SELECT * INTO refund FROM ledger_transfers t
+  SELECT * INTO refund FROM shared.ledger_transfers t
   WHERE t.gateway = p_gateway AND t.gateway_payment_id = p_gateway_payment_id
     AND t.operation IN ('refund', 'refund_failed')
   ORDER BY t.transfer_id DESC LIMIT 1;

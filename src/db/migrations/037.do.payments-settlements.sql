@@ -15,6 +15,8 @@ CREATE TABLE outside_settlements (
   -- be read and the operator confirmed that.
   checked_at timestamptz
 );
+CREATE VIEW shared.outside_settlements AS SELECT order_number, outcome, reference, reason, actor
+FROM outside_settlements;
 -- A reference belongs to one order; see also is_reference_taken.
 CREATE UNIQUE INDEX outside_settlements_by_reference ON outside_settlements (reference)
   WHERE reference IS NOT NULL;
@@ -22,10 +24,11 @@ CREATE UNIQUE INDEX outside_settlements_by_reference ON outside_settlements (ref
 -- True if an operator can settle an order with this outcome: its money is moving, some of it was reversed at the
 -- gateway, or its refund has failed. Not once the gateway has moved it and only the step is missing. p_phases: the
 -- statuses and pending operations in which the domain's lifecycle takes such a settlement.
-CREATE FUNCTION can_settle(o orders, p_outcome text, p_phases text[]) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT (p_outcome = 'refunded' AND has_failed_refund(o))
+CREATE FUNCTION can_settle(o shared.orders, p_outcome text, p_phases text[]) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT (p_outcome = 'refunded' AND has_failed_refund(o.status, o.refund_processed_at))
     OR (coalesce(o.pending_operation->>'kind', o.status::text) = ANY (p_phases)
-      AND (o.pending_operation IS NOT NULL OR is_reversed(o))
+      AND (o.pending_operation IS NOT NULL OR is_reversed(o.gateway, o.gateway_payment_id))
       AND CASE last_movement_of(o.gateway, o.gateway_payment_id) WHEN 'release' THEN false WHEN 'refund' THEN false
         WHEN 'refund_failed' THEN p_outcome = 'refunded' ELSE true END)
 $$;
@@ -89,9 +92,9 @@ CREATE FUNCTION write_settlement(
   p_phases text[]      -- as in can_settle
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  o orders;
+  o shared.orders;
 BEGIN
-  SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
+  SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number FOR UPDATE;
   IF EXISTS (SELECT FROM outside_settlements WHERE order_number = p_order_number) THEN
     RETURN 'settled';
   ELSIF NOT can_settle(o, p_settlement->>'outcome', p_phases) THEN
@@ -126,10 +129,10 @@ CREATE FUNCTION write_surplus_settlement(
   p_actor jsonb        -- name, address
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  o orders;
+  o shared.orders;
   capture surplus_refunds;
 BEGIN
-  SELECT orders.* INTO STRICT o FROM surplus_refunds s JOIN orders USING (order_number)
+  SELECT orders.* INTO STRICT o FROM surplus_refunds s JOIN shared.orders USING (order_number)
   WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id FOR UPDATE OF orders;
   SELECT * INTO capture FROM surplus_refunds
   WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id;

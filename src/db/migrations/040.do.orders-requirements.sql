@@ -16,7 +16,7 @@ CREATE FUNCTION waiting_answer_of(o orders, p_answers jsonb) RETURNS jsonb LANGU
   WHERE d.order_number = o.order_number AND d.number = o.dispute_count AND c.state = 'WAITING'
     AND c.received_at >= d.raised_at AND c.received_at < d.respond_by
     AND p_answers ? type
-    AND NOT (p_answers->type ? 'no_chargeback_open' AND is_charged_back(o))
+    AND NOT (p_answers->type ? 'no_chargeback_open' AND is_charged_back(o.gateway, o.gateway_payment_id))
   ORDER BY c.received_at, c.command_id LIMIT 1
 $$;
 
@@ -33,13 +33,13 @@ $$;
 
 -- True once an order's window is over and its release has not begun. VOLATILE like the clock, so that the planner
 -- sees the status in the statements that call it.
-CREATE FUNCTION is_release_due(o orders) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+CREATE FUNCTION is_release_due(o shared.orders) RETURNS boolean LANGUAGE sql VOLATILE AS $$
   SELECT o.status = 'DELIVERED' AND o.pending_operation IS NULL AND o.completes_at <= service_now()
 $$;
 
 -- Why the release of an order cannot begin even after its window; null if it can.
 CREATE FUNCTION release_blocked_by(o orders) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT CASE WHEN NOT EXISTS (SELECT FROM merchants
+  SELECT CASE WHEN NOT EXISTS (SELECT FROM shared.merchants
       WHERE merchant_id = o.merchant_id AND status = 'APPROVED') THEN 'merchant_not_active'
-    WHEN is_reversed(o) THEN 'reversed_at_gateway' END
+    WHEN is_reversed(o.gateway, o.gateway_payment_id) THEN 'reversed_at_gateway' END
 $$;

@@ -11,8 +11,8 @@ LANGUAGE sql STABLE AS $$
     'recorded', jsonb_build_object('step', s.step, 'commandId', s.command_id,
       'payment', payment_of(s, o)))
   FROM order_steps s JOIN orders o USING (order_number)
-  LEFT JOIN order_events e ON e.order_number = s.order_number AND e.step_number = s.step_number
-  LEFT JOIN webhook_deliveries d ON d.event_id = e.event_id AND d.state = 'PENDING'
+  LEFT JOIN shared.order_events e ON e.order_number = s.order_number AND e.step_number = s.step_number
+  LEFT JOIN shared.webhook_deliveries d ON d.event_id = e.event_id AND d.state = 'PENDING'
   WHERE s.order_number = p_order_number AND s.step_number = p_step_number
 $$;
 
@@ -60,7 +60,7 @@ BEGIN
     RETURN find_step(p_order_number, number);
   END IF;
   IF 'settlement_recorded' = ANY (p_requires) THEN
-    IF NOT EXISTS (SELECT FROM outside_settlements WHERE order_number = p_order_number AND outcome
+    IF NOT EXISTS (SELECT FROM shared.outside_settlements WHERE order_number = p_order_number AND outcome
         = CASE p_step->>'kind' WHEN 'ORDER_COMPLETED' THEN 'released' ELSE 'refunded' END) THEN
       RETURN '{"outcome": "not_settled"}';
     END IF;
@@ -76,7 +76,7 @@ BEGIN
 
   -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole.
   IF p_step->>'kind' = 'PAYMENT_SUCCESS' THEN
-    IF NOT EXISTS (SELECT FROM payments p
+    IF NOT EXISTS (SELECT FROM shared.payments p
         WHERE p.gateway = o.gateway AND p.gateway = p_columns->>'gateway'
           AND p.gateway_payment_id = p_columns->>'gateway_payment_id' AND p.is_whole
           AND p.order_number = p_order_number
@@ -87,7 +87,7 @@ BEGIN
   IF 'payment_not_gone' = ANY (p_requires) AND o.reversed_paise >= o.amount_paise THEN
     RETURN '{"outcome": "payment_gone"}';
   END IF;
-  IF 'no_chargeback_open' = ANY (p_requires) AND is_charged_back(o) THEN
+  IF 'no_chargeback_open' = ANY (p_requires) AND is_charged_back(o.gateway, o.gateway_payment_id) THEN
     RETURN '{"outcome": "chargeback_open"}';
   END IF;
   -- An order that is not delivered has no window: any waiting dispute counts.
@@ -132,18 +132,18 @@ BEGIN
   changed := jsonb_populate_record(o, p_columns);
   IF p_step->>'kind' = 'PAYMENT_SUCCESS' THEN
     -- Read again under the lock: the gateway may have reported it since.
-    SELECT utr INTO changed.payment_utr FROM payments
+    SELECT utr INTO changed.payment_utr FROM shared.payments
     WHERE gateway = o.gateway AND gateway_payment_id = changed.gateway_payment_id;
   END IF;
   IF p_step->>'kind' = 'ORDER_CANCELLED' THEN
     -- Read again under the lock: a surplus refund may have begun or ended since.
     SELECT s.amount_paise, s.reason, s.processed_at
     INTO changed.refund_amount_paise, changed.refund_reason, changed.refund_processed_at
-    FROM surplus_refunds s WHERE s.order_number = p_order_number
+    FROM shared.surplus_refunds s WHERE s.order_number = p_order_number
     ORDER BY s.started_at, s.gateway_payment_id LIMIT 1;
   END IF;
   IF p_ledger->>'debit' = 'merchant_held' THEN
-    is_settled := EXISTS (SELECT FROM outside_settlements WHERE order_number = p_order_number);
+    is_settled := EXISTS (SELECT FROM shared.outside_settlements WHERE order_number = p_order_number);
     -- The refund failed after the gateway had made it. It is made again, unless nothing is left of the payment.
     has_failed := NOT is_settled
       AND coalesce(last_movement_of(o.gateway, o.gateway_payment_id) = 'refund_failed', false)
@@ -187,7 +187,7 @@ BEGIN
     -- What the gateway has moved was booked by book_movement, unless the database was restored since. What an operator
     -- has settled was moved by something else.
     IF NOT has_failed THEN
-      PERFORM book_held(changed, p_ledger->>'operation', at, CASE WHEN NOT is_settled
+      PERFORM book_held(p_order_number, p_ledger->>'operation', at, CASE WHEN NOT is_settled
         THEN movement_of(o.gateway, o.gateway_payment_id, p_ledger->>'operation') END);
     END IF;
   ELSIF p_ledger IS NOT NULL THEN
@@ -202,7 +202,7 @@ BEGIN
     -- Read under the lock, so that the attempt uses a URL or secret that was replaced meanwhile.
     SELECT jsonb_build_object('webhookUrl', webhook_url, 'webhookSecretSealed', webhook_secret_sealed,
       'databaseNow', clock_timestamp()) INTO endpoint
-    FROM merchant_environments WHERE merchant_id = o.merchant_id AND environment = o.environment;
+    FROM shared.merchant_environments WHERE merchant_id = o.merchant_id AND environment = o.environment;
   END IF;
   RETURN jsonb_build_object('outcome', 'recorded', 'deliveryId', p_event->>'delivery_id',
     'endpoint', endpoint,

@@ -9,54 +9,56 @@ WITH open AS (
   FROM alerts WHERE cleared_at IS NULL
 )
 SELECT alert_id, 'the order is ' || o.status AS reason
-FROM open JOIN orders o ON o.order_number = subject
+FROM open JOIN shared.orders o ON o.order_number = subject
   -- A transfer can fail after the order has ended: what is raised then stays open.
-  JOIN order_steps s ON s.order_number = o.order_number AND s.step_number = o.step_number AND s.recorded_at > last_at
+  JOIN shared.order_steps s ON s.order_number = o.order_number AND s.step_number = o.step_number
+    AND s.recorded_at > last_at
 WHERE open.kind IN ('gateway_refused', 'release_blocked', 'step_not_recorded')
-  AND is_final(o.status) AND o.pending_operation IS NULL AND NOT has_failed_refund(o)
+  AND is_final(o.status) AND o.pending_operation IS NULL AND NOT has_failed_refund(o.status, o.refund_processed_at)
 UNION ALL
 SELECT alert_id, 'the database has the order again'
-FROM open JOIN orders o ON o.order_number = subject WHERE kind = 'order_without_row'
+FROM open JOIN shared.orders o ON o.order_number = subject WHERE kind = 'order_without_row'
 UNION ALL
 SELECT alert_id, 'the database has the webhook again'
-FROM open JOIN webhook_deliveries d ON d.delivery_id = subject WHERE kind = 'delivery_unknown'
+FROM open JOIN shared.webhook_deliveries d ON d.delivery_id = subject WHERE kind = 'delivery_unknown'
 UNION ALL
 SELECT alert_id, 'the order of the payment was found'
-FROM open JOIN payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
+FROM open JOIN shared.payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
 WHERE kind = 'payment_without_order'
 UNION ALL
 SELECT alert_id, 'the gateway has confirmed the payment'
-FROM open JOIN payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
+FROM open JOIN shared.payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
 WHERE kind = 'payment_unconfirmed'
 UNION ALL
 SELECT alert_id, 'the payment was refunded'
-FROM open JOIN surplus_refunds s ON s.gateway = open.gateway AND s.gateway_payment_id = id
+FROM open JOIN shared.surplus_refunds s ON s.gateway = open.gateway AND s.gateway_payment_id = id
 WHERE kind IN ('gateway_refused', 'surplus_capture', 'wrong_amount', 'refund_failed')
   AND (s.processed_at IS NOT NULL OR s.settled_paise IS NOT NULL)
 UNION ALL
 SELECT alert_id, 'all of the payment was refunded'
-FROM open JOIN payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
-WHERE kind = 'unfit_capture' AND is_wholly_refunded(p)
+FROM open JOIN shared.payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
+WHERE kind = 'unfit_capture' AND p.is_wholly_refunded
 UNION ALL
 SELECT alert_id, 'all of the payment was refunded'
-FROM open JOIN payments p ON p.gateway = details->>'gateway' AND p.gateway_payment_id = details->>'gatewayPaymentId'
-WHERE kind = 'refunded_at_gateway' AND is_wholly_refunded(p)
+FROM open JOIN shared.payments p
+  ON p.gateway = details->>'gateway' AND p.gateway_payment_id = details->>'gatewayPaymentId'
+WHERE kind = 'refunded_at_gateway' AND p.is_wholly_refunded
   -- An order that still counts on the payment needs a settlement.
-  AND NOT EXISTS (SELECT FROM orders o WHERE o.order_number = p.order_number
+  AND NOT EXISTS (SELECT FROM shared.orders o WHERE o.order_number = p.order_number
     AND o.gateway_payment_id = p.gateway_payment_id AND o.status <> 'REFUNDED')
 UNION ALL
 SELECT alert_id, 'the refund was made again'
-FROM open JOIN payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
-  JOIN orders o ON o.order_number = p.order_number AND o.gateway_payment_id = p.gateway_payment_id
+FROM open JOIN shared.payments p ON p.gateway = open.gateway AND p.gateway_payment_id = id
+  JOIN shared.orders o ON o.order_number = p.order_number AND o.gateway_payment_id = p.gateway_payment_id
 WHERE kind = 'refund_failed' AND o.refund_processed_at IS NOT NULL
 UNION ALL
 SELECT alert_id, 'a payment session has opened'
 FROM open WHERE kind IN ('session_refused', 'no_gateway') AND EXISTS (
-  SELECT FROM payment_sessions s WHERE gateway_subject(s.gateway, s.environment::text) = subject
+  SELECT FROM shared.payment_sessions s WHERE gateway_subject(s.gateway, s.environment::text) = subject
     AND s.gateway_session_id IS NOT NULL AND s.created_at > last_at)
 UNION ALL
 SELECT alert_id, 'the merchant has a linked account that receives transfers'
-FROM open JOIN orders o ON o.order_number = details->>'orderNumber'
+FROM open JOIN shared.orders o ON o.order_number = details->>'orderNumber'
 WHERE kind = 'no_linked_account' AND is_merchant_ready(o.merchant_id, o.environment, o.gateway)
 UNION ALL
 SELECT alert_id, 'the merchant has another linked account'

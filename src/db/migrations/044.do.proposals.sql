@@ -61,7 +61,7 @@ END $$;
 -- Whether an operator has one of these roles now. A change of the role waits until the caller's statement has ended.
 CREATE FUNCTION may_act(p_user_id text, p_roles text[]) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM FROM users WHERE user_id = p_user_id AND disabled_at IS NULL AND totp_confirmed_at IS NOT NULL
+  PERFORM FROM shared.users WHERE user_id = p_user_id AND disabled_at IS NULL AND totp_confirmed_at IS NOT NULL
     AND operator_role::text = ANY (p_roles) FOR SHARE;
   RETURN FOUND;
 END $$;

@@ -4,6 +4,7 @@ CREATE TABLE confirmed_admins (
   user_id text PRIMARY KEY REFERENCES users,
   confirmed_at timestamptz NOT NULL DEFAULT service_now()
 );
+CREATE VIEW shared.confirmed_admins AS SELECT user_id FROM confirmed_admins;
 
 CREATE FUNCTION record_confirmed_admin() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -23,10 +24,10 @@ $$;
 -- Refuses to disable the last other active admin without a proposal. Two admins cannot disable each other at once.
 CREATE FUNCTION assert_admin_remains(p_user_id text, p_by text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM FROM users WHERE operator_role = 'admin' ORDER BY user_id FOR UPDATE;
-  IF EXISTS (SELECT FROM users WHERE user_id = p_user_id AND operator_role = 'admin'
+  PERFORM FROM shared.users WHERE operator_role = 'admin' ORDER BY user_id FOR UPDATE;
+  IF EXISTS (SELECT FROM shared.users WHERE user_id = p_user_id AND operator_role = 'admin'
       AND totp_confirmed_at IS NOT NULL)
-    AND NOT EXISTS (SELECT FROM users WHERE operator_role = 'admin' AND disabled_at IS NULL
+    AND NOT EXISTS (SELECT FROM shared.users WHERE operator_role = 'admin' AND disabled_at IS NULL
       AND totp_confirmed_at IS NOT NULL AND user_id NOT IN (p_user_id, p_by))
   THEN
     PERFORM refuse_act('This is the last other active admin, whose end has to be proposed');

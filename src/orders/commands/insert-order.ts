@@ -93,8 +93,8 @@ async function findByKey(sql: Sql, newOrder: NewOrder) {
     SELECT o.*, date_trunc('milliseconds', service_now()) AS now,
       w.order_number IS NOT NULL AS is_new, m.gateway AS chosen,
       e.webhook_url IS NOT NULL AS has_webhook
-    FROM merchants m
-    LEFT JOIN merchant_environments e
+    FROM shared.merchants m
+    LEFT JOIN shared.merchant_environments e
       ON e.merchant_id = m.merchant_id AND e.environment = ${newOrder.environment}
     LEFT JOIN orders_with_dispute o ON o.order_number = ${orderOfKey(sql, newOrder)}
     LEFT JOIN order_wakeups w ON w.order_number = o.order_number AND w.cause = 'creation'

@@ -83,7 +83,7 @@ export async function canMerchantRefund(
   { merchantId }: Pick<OrderRow, 'merchantId'>,
 ): Promise<boolean> {
   const rows = await sql`
-    SELECT FROM merchants WHERE merchant_id = ${merchantId} AND status = 'APPROVED'`;
+    SELECT FROM shared.merchants WHERE merchant_id = ${merchantId} AND status = 'APPROVED'`;
   return rows.length > 0;
 }
 

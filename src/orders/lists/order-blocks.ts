@@ -17,7 +17,7 @@ export async function sealOrderBlocks(
 ): Promise<number> {
   const due = await sql<{ merchantId: string; environment: Environment }[]>`
     SELECT m.merchant_id, e.environment
-    FROM merchants AS m, unnest(enum_range(NULL::environment)) AS e (environment)
+    FROM shared.merchants AS m, unnest(enum_range(NULL::environment)) AS e (environment)
     WHERE EXISTS (
       SELECT FROM orders AS o
       WHERE o.merchant_id = m.merchant_id AND o.environment = e.environment

@@ -30,7 +30,7 @@ export async function readOrderTotals(sql: Sql): Promise<OrderTotals> {
 async function countOrders(sql: Sql): Promise<OrderTotals['counts']> {
   return sql<OrderTotals['counts']>`
     SELECT environment, counted.status, sum(counted.orders)::float8 AS count
-    FROM merchants, unnest(enum_range(NULL::environment)) AS environment,
+    FROM shared.merchants, unnest(enum_range(NULL::environment)) AS environment,
       count_orders_before(merchant_id, environment, 'infinity') AS counted
     GROUP BY environment, counted.status HAVING sum(counted.orders) > 0`;
 }

@@ -90,7 +90,7 @@ const NO_TIMES: StepTimes = { deliveredAt: null, completedAt: null, releasedAt: 
 async function withStepTimes(sql: Sql, orders: readonly OrderRow[]): Promise<CsvRow[]> {
   const rows = await sql<(StepTimes & { orderNumber: string })[]>`
     SELECT order_number, s.*,
-      (SELECT max(booked_at) FROM ledger_transfers t
+      (SELECT max(booked_at) FROM shared.ledger_transfers t
         WHERE t.order_number = wanted.order_number AND operation = 'release') AS released_at
     FROM unnest(${orders.map(({ orderNumber }) => orderNumber)}::text[]) AS wanted (order_number)
     CROSS JOIN LATERAL (

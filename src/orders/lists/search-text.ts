@@ -56,9 +56,9 @@ export function criterionCondition(sql: Sql, { kind, value }: SearchCriterion) {
     case 'phone':
       return sql`buyer_phone = ${value}`;
     case 'utr':
-      return sql`order_number IN (SELECT order_number FROM payments WHERE utr = ${value}
-        UNION ALL SELECT order_number FROM outside_settlements WHERE reference = ${value}
-        UNION ALL SELECT order_number FROM surplus_refunds WHERE reference = ${value})`;
+      return sql`order_number IN (SELECT order_number FROM shared.payments WHERE utr = ${value}
+        UNION ALL SELECT order_number FROM shared.outside_settlements WHERE reference = ${value}
+        UNION ALL SELECT order_number FROM shared.surplus_refunds WHERE reference = ${value})`;
     case 'reference':
       // An array, because the planner overestimates the few rows of a subquery.
       return sql`order_number = ANY (ARRAY(${ordersOfReference(sql, value)}))`;
@@ -74,21 +74,21 @@ export function criterionCondition(sql: Sql, { kind, value }: SearchCriterion) {
  */
 const ordersOfReference = (sql: Sql, id: string) => sql`
   WITH callbacks AS MATERIALIZED (
-    SELECT gateway, named_ids FROM gateway_callbacks WHERE named_ids @> ${[id]}
+    SELECT gateway, named_ids FROM shared.gateway_callbacks WHERE named_ids @> ${[id]}
   )
   SELECT order_number FROM order_steps WHERE request_id = ${id}
   UNION ALL SELECT order_number FROM order_commands WHERE request_id = ${id}
-  UNION ALL SELECT order_number FROM payment_sessions WHERE request_id = ${id}
-  UNION ALL SELECT order_number FROM payment_sessions WHERE session_id = ${id}
-  UNION ALL SELECT order_number FROM order_events WHERE event_id = ${id}
-  UNION ALL SELECT order_number FROM webhook_deliveries JOIN order_events USING (event_id)
+  UNION ALL SELECT order_number FROM shared.payment_sessions WHERE request_id = ${id}
+  UNION ALL SELECT order_number FROM shared.payment_sessions WHERE session_id = ${id}
+  UNION ALL SELECT order_number FROM shared.order_events WHERE event_id = ${id}
+  UNION ALL SELECT order_number FROM shared.webhook_deliveries JOIN shared.order_events USING (event_id)
     WHERE delivery_id = ${id}
-  UNION ALL SELECT order_number FROM payments WHERE gateway_payment_id = ${id}
-  UNION ALL SELECT order_number FROM payments WHERE gateway_transfer_id = ${id}
-  UNION ALL SELECT order_number FROM payments WHERE gateway_refund_id = ${id}
-  UNION ALL SELECT order_number FROM gateway_reversals WHERE reversal_id = ${id}
+  UNION ALL SELECT order_number FROM shared.payments WHERE gateway_payment_id = ${id}
+  UNION ALL SELECT order_number FROM shared.payments WHERE gateway_transfer_id = ${id}
+  UNION ALL SELECT order_number FROM shared.payments WHERE gateway_refund_id = ${id}
+  UNION ALL SELECT order_number FROM shared.gateway_reversals WHERE reversal_id = ${id}
   UNION ALL SELECT named.order_number
     FROM (SELECT * FROM callbacks LIMIT 20) c,
       LATERAL (SELECT unnest(c.named_ids) AS order_number
-        UNION ALL SELECT p.order_number FROM payments p
+        UNION ALL SELECT p.order_number FROM shared.payments p
           WHERE p.gateway = c.gateway AND p.gateway_payment_id = ANY (c.named_ids)) named`;

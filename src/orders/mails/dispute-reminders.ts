@@ -51,6 +51,6 @@ function findDue(sql: Sql, { mailedEnvironments }: OrderMailDeps, limit: number)
       AND due.respond_by <= service_now() + ${REMINDED_BEFORE}::interval
       AND coalesce(due.evidence_at, due.raised_at) <= due.respond_by - ${REMINDED_BEFORE}::interval
       AND o.pending_operation IS NULL
-      AND NOT EXISTS (SELECT FROM mails WHERE mails.mail_id = due.mail_id)
+      AND NOT EXISTS (SELECT FROM shared.mails WHERE mails.mail_id = due.mail_id)
     ORDER BY due.respond_by LIMIT ${limit}`;
 }

@@ -150,7 +150,7 @@ export async function readOrder(
     )
     SELECT o.step_number, EXISTS (SELECT FROM begun) AS is_new, waiting_dispute_of(o) AS dispute,
       (SELECT jsonb_build_object('commandId', 'settle:' || s.order_number, 'outcome', s.outcome)
-        FROM outside_settlements s WHERE s.order_number = o.order_number
+        FROM shared.outside_settlements s WHERE s.order_number = o.order_number
           AND NOT is_final(o.status)) AS settlement,
       (SELECT s.step FROM order_steps s WHERE s.order_number = o.order_number
         AND s.step_number = least(o.step_number, ${afterStep})) AS common,
@@ -161,7 +161,7 @@ export async function readOrder(
         WHERE s.order_number = o.order_number AND s.step_number > ${afterStep}), '[]') AS steps,
       coalesce((SELECT jsonb_agg(jsonb_build_object('deliveryId', d.delivery_id, 'kind', e.type)
           ORDER BY e.sequence)
-        FROM order_events e JOIN webhook_deliveries d USING (event_id)
+        FROM shared.order_events e JOIN shared.webhook_deliveries d USING (event_id)
         WHERE e.order_number = o.order_number AND d.state = 'PENDING'), '[]') AS deliveries
     FROM orders o WHERE o.order_number = ${orderNumber}`;
   return row;
@@ -179,19 +179,19 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
       ) ELSE false END AS is_first_payment,
       (SELECT jsonb_build_object('refundAmountPaise', u.amount_paise, 'refundReason', u.reason,
           'refundProcessedAt', u.processed_at)
-        FROM surplus_refunds u WHERE u.order_number = o.order_number
+        FROM shared.surplus_refunds u WHERE u.order_number = o.order_number
         ORDER BY u.started_at, u.gateway_payment_id LIMIT 1) AS surplus
     FROM orders_with_dispute o ${joinMailReader(sql, sql`o`)}
     LEFT JOIN order_commands r
       ON r.order_number = o.order_number AND r.command_id = ${commandId} AND r.state <> 'REFUSED'
       -- The timeline reads the texts of a settlement from its own table.
       AND r.name <> 'settle'
-    LEFT JOIN payments p
+    LEFT JOIN shared.payments p
       ON p.gateway = ${payment?.gateway ?? null} AND p.gateway = o.gateway
       AND p.gateway_payment_id = ${payment?.gatewayPaymentId ?? null}
       AND p.order_number = o.order_number
-    LEFT JOIN payment_sessions s ON s.session_id = p.session_id
-    LEFT JOIN merchant_environments e
+    LEFT JOIN shared.payment_sessions s ON s.session_id = p.session_id
+    LEFT JOIN shared.merchant_environments e
       ON e.merchant_id = o.merchant_id AND e.environment = o.environment
     WHERE o.order_number = ${orderNumber}`;
   if (!row) throw new Error(`Order ${orderNumber} has no row`);

@@ -105,7 +105,7 @@ function readRows(
       LEFT JOIN LATERAL (
         SELECT jsonb_build_object('reference', o.reference, 'reason', o.reason) AS details,
           o.actor
-        FROM outside_settlements o
+        FROM shared.outside_settlements o
         WHERE o.order_number = s.order_number
           AND s.kind IN ('ORDER_COMPLETED', 'REFUND_PROCESSED')
           AND s.command_id IS NOT NULL
@@ -135,12 +135,12 @@ function readRows(
     )
     SELECT s.kind, s.at, s.status, s.details, s.actor, e.event_id, e.sequence, d.delivery_id, d.state,
       d.next_attempt_at, jsonb_build_array(s.step_number, ${usOf(sql`s.at`)}, s.key) AS place,
-      (SELECT count(*) FROM (SELECT FROM webhook_attempts a WHERE a.delivery_id = d.delivery_id
+      (SELECT count(*) FROM (SELECT FROM shared.webhook_attempts a WHERE a.delivery_id = d.delivery_id
         LIMIT ${MOST_ATTEMPTS}) AS counted) AS attempts
     FROM shown s
-    LEFT JOIN order_events e ON e.order_number = ${orderNumber}
+    LEFT JOIN shared.order_events e ON e.order_number = ${orderNumber}
       AND e.step_number = s.step_number AND s.kind = e.type
-    LEFT JOIN webhook_deliveries d USING (event_id)
+    LEFT JOIN shared.webhook_deliveries d USING (event_id)
     ORDER BY s.step_number, s.at, s.key`;
 }
 
@@ -149,19 +149,19 @@ const otherEntries = (sql: Sql, orderNumber: string) => sql`
     surplus AS (
       SELECT m.kind, m.at, jsonb_build_object('reason', r.reason,
         'amount', r.amount_paise / 100.0) AS details, r.gateway_payment_id AS id
-      FROM surplus_refunds r CROSS JOIN LATERAL (VALUES
+      FROM shared.surplus_refunds r CROSS JOIN LATERAL (VALUES
         (${SURPLUS_KINDS[0]}, r.started_at), (${SURPLUS_KINDS[1]}, r.processed_at)) m (kind, at)
       WHERE r.order_number = ${orderNumber} AND m.at IS NOT NULL
     ), refunds AS (
       SELECT CASE operation WHEN 'refund' THEN ${REFUND_KINDS[1]} ELSE ${REFUND_KINDS[0]} END AS kind,
         t.at, jsonb_build_object('amount', t.amount_paise / 100.0) AS details, t.transfer_id::text
-      FROM ledger_transfers t JOIN orders o USING (order_number)
+      FROM shared.ledger_transfers t JOIN orders o USING (order_number)
       WHERE t.order_number = ${orderNumber} AND (t.operation = 'refund_failed'
         OR (t.refund_try > 0 AND t.gateway_payment_id = o.gateway_payment_id))
     ), reversals AS (
       SELECT m.kind, m.at, jsonb_build_object('gateway_id', r.reversal_id,
         'amount', r.amount_paise / 100.0) AS details, r.reversal_id
-      FROM gateway_reversals r CROSS JOIN LATERAL (VALUES
+      FROM shared.gateway_reversals r CROSS JOIN LATERAL (VALUES
         (${REVERSAL_KINDS[0]}, 'processed', r.ended_at),
         (${REVERSAL_KINDS[1]}, r.state, CASE WHEN r.kind = 'chargeback' THEN r.recorded_at END),
         (${REVERSAL_KINDS[2]}, 'won', r.ended_at), (${REVERSAL_KINDS[3]}, 'lost', r.ended_at))

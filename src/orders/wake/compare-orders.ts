@@ -207,7 +207,7 @@ async function wakeChanged(deps: WakeDeps, orderNumbers: string[], since: Date):
  */
 export async function wakeOrdersWithWebhooks(deps: WakeDeps): Promise<number> {
   const orders = await deps.sql<{ orderNumber: string }[]>`
-    SELECT DISTINCT e.order_number FROM webhook_deliveries d JOIN order_events e USING (event_id)
+    SELECT DISTINCT e.order_number FROM shared.webhook_deliveries d JOIN shared.order_events e USING (event_id)
     WHERE d.state = 'PENDING'`;
   await forEach(deps, orders, ({ orderNumber }) => wakeOrder(deps, orderNumber));
   return orders.length;

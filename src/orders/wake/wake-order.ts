@@ -95,7 +95,7 @@ async function findOrderToWake(sql: Sql, orderNumber: string): Promise<OrderToWa
       o.terms, o.status,
       EXISTS (SELECT FROM order_wakeups w
         WHERE w.order_number = o.order_number AND w.cause = 'creation') AS is_new,
-      EXISTS (SELECT FROM order_events e JOIN webhook_deliveries d USING (event_id)
+      EXISTS (SELECT FROM shared.order_events e JOIN shared.webhook_deliveries d USING (event_id)
         WHERE e.order_number = o.order_number AND d.state = 'PENDING') AS has_pending_webhooks
     FROM orders o WHERE o.order_number = ${orderNumber}`;
   if (!row) throw new Error(`Order ${orderNumber} has no row`);

@@ -73,7 +73,7 @@ async function postpone(sql: Sql, { orderNumber, causes, causeIds }: DueOrder): 
         USING (cause, cause_id)
       WHERE w.order_number = ${orderNumber} FOR UPDATE OF w SKIP LOCKED
     ), deliveries AS (
-      SELECT d.delivery_id, e.at FROM webhook_deliveries d JOIN order_events e USING (event_id)
+      SELECT d.delivery_id, e.at FROM shared.webhook_deliveries d JOIN shared.order_events e USING (event_id)
       WHERE d.delivery_id = ANY (${causeIds}) AND d.wake_at IS NOT NULL
       FOR UPDATE OF d SKIP LOCKED
     ), postponed AS (

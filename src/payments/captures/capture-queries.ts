@@ -77,7 +77,7 @@ export async function findOrderOfPayment(
   { at, payment, gatewaySessionId = null }: ReturnedPayment,
 ): Promise<OwnerOfPayment | undefined> {
   const [row] = await sql<OwnerOfPayment[]>`
-    SELECT order_number, merchant_id, status FROM orders WHERE order_number = order_of_payment(
+    SELECT order_number, merchant_id, status FROM shared.orders WHERE order_number = order_of_payment(
       ${at.gateway}, ${at.environment}, ${payment.orderNumber}, ${gatewaySessionId})`;
   return row;
 }
@@ -123,7 +123,7 @@ export async function writeCallback(sql: Sql, callback: NewCallback): Promise<bo
       order_number, reports_refund, is_unconfirmed)
     SELECT ${gateway}, ${environment}, ${eventId}, ${event},
       CASE WHEN EXISTS (
-        SELECT FROM orders WHERE erased_at IS NOT NULL AND order_number IN (
+        SELECT FROM shared.orders WHERE erased_at IS NOT NULL AND order_number IN (
           SELECT unnest(${ids}::text[])
           UNION SELECT order_number FROM payments
             WHERE gateway = ${gateway} AND gateway_payment_id = ANY (${ids})
@@ -143,7 +143,7 @@ export async function writeCallback(sql: Sql, callback: NewCallback): Promise<bo
       ELSE ${gatewaySessionId}::text IS NULL OR EXISTS (SELECT FROM payment_sessions s
         WHERE s.gateway = ${gateway} AND s.environment = ${environment}
           AND s.gateway_session_id = ${gatewaySessionId} AND s.state <> 'PAID') END AS is_news,
-      order_number, (SELECT merchant_id FROM orders o WHERE o.order_number = c.order_number)`;
+      order_number, (SELECT merchant_id FROM shared.orders o WHERE o.order_number = c.order_number)`;
   const { isNews, orderNumber: owner, merchantId } = row;
   if (owner !== null) addRequestFields({ orderNumber: owner, merchantId });
   return isNews;
@@ -178,7 +178,7 @@ export async function findUnconfirmedPayments(sql: Sql, limit: number): Promise<
       AND received_at < (SELECT service_now()) - ${UNCONFIRMED_FOR_MS} * interval '1 millisecond'
       AND NOT EXISTS (SELECT FROM payments p
         WHERE p.gateway = c.gateway AND p.gateway_payment_id = c.gateway_payment_id)
-      AND NOT EXISTS (SELECT FROM alerts a
+      AND NOT EXISTS (SELECT FROM shared.alerts a
         WHERE a.kind = 'payment_unconfirmed' AND a.cleared_at IS NULL
           AND a.subject = gateway_subject(c.gateway, c.gateway_payment_id))
     LIMIT ${limit}`;

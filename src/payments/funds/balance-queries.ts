@@ -16,17 +16,18 @@ export interface LackingBalance extends OrderGateway {
 
 /** SQL: the refund of payment `p` waits, as the refund of order `o` or as the surplus refund `s`. */
 const isRefund = (sql: Sql) => sql`
-  (s.gateway IS NOT NULL OR o.pending_operation->>'kind' IS NOT DISTINCT FROM 'refunding' OR has_failed_refund(o))`;
+  (s.gateway IS NOT NULL OR o.pending_operation->>'kind' IS NOT DISTINCT FROM 'refunding'
+    OR has_failed_refund(o.status, o.refund_processed_at))`;
 
 /** SQL: the payments `p` of orders `o` whose transfer or refund waits after a refusal because of the balance. */
 const waiting = (sql: Sql) => sql`
-  payments p JOIN orders o ON o.order_number = p.order_number AND o.gateway = p.gateway
+  payments p JOIN shared.orders o ON o.order_number = p.order_number AND o.gateway = p.gateway
   LEFT JOIN surplus_refunds s ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
     AND s.processed_at IS NULL AND s.settled_paise IS NULL
   WHERE p.balance_refused_at IS NOT NULL
     AND (s.gateway IS NOT NULL OR (o.gateway_payment_id = p.gateway_payment_id
       AND (${isRefund(sql)} OR (p.held_at IS NULL AND o.status = ANY(${HOLDING_STATUSES})
-        AND NOT is_reversed(o)))))`;
+        AND NOT is_reversed(o.gateway, o.gateway_payment_id)))))`;
 
 /** The balance is estimated from this many newest payments, and from those that wait. */
 const BALANCE_PAYMENTS = 1000;
@@ -49,7 +50,8 @@ const movements = (sql: Sql) => sql`
     UNION ALL
     SELECT t.booked_at, CASE t.operation WHEN 'refund_failed' THEN t.amount_paise
       WHEN 'release' THEN -(t.amount_paise + p.transfer_cost) ELSE -t.amount_paise END
-    FROM ledger_transfers t LEFT JOIN gateway_reversals v ON v.gateway = t.gateway AND v.reversal_id = t.reversal_id
+    FROM shared.ledger_transfers t
+    LEFT JOIN gateway_reversals v ON v.gateway = t.gateway AND v.reversal_id = t.reversal_id
     WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
       AND t.operation IN ('release', 'refund', 'refund_failed', 'reversal', 'loss')
       AND (p.held_at IS NULL OR v.kind = 'chargeback')) m`;
@@ -86,7 +88,7 @@ export async function listLackingBalance(sql: Sql): Promise<LackingBalance[]> {
 function isOfSubject(sql: Sql, subject: string) {
   const [gateway = '', gatewayPaymentId] = subject.split(':');
   return gatewayPaymentId === undefined
-    ? sql`p.order_number = ${subject} AND EXISTS (SELECT FROM orders o
+    ? sql`p.order_number = ${subject} AND EXISTS (SELECT FROM shared.orders o
         WHERE o.order_number = p.order_number AND o.gateway = p.gateway
           AND o.gateway_payment_id = p.gateway_payment_id)`
     : sql`p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}`;

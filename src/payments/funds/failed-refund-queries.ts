@@ -20,7 +20,7 @@ export async function findBookedRefund(
 ): Promise<BookedRefund | undefined> {
   const [row] = await sql<BookedRefund[]>`
     SELECT t.gateway, t.gateway_payment_id, t.environment, t.order_number
-    FROM ledger_transfers t JOIN orders o USING (order_number)
+    FROM shared.ledger_transfers t JOIN shared.orders o USING (order_number)
     WHERE t.gateway = ${gateway} AND t.gateway_payment_id = ${gatewayPaymentId}
       AND t.operation = 'refund'
       AND t.refund_try = refund_try_of(t.gateway, t.gateway_payment_id)
@@ -46,9 +46,9 @@ export async function findOrderToRefundAgain(
   { gateway, gatewayPaymentId }: PaymentRef,
 ): Promise<{ orderNumber: string; reason: string } | undefined> {
   const [row] = await sql<{ orderNumber: string; reason: string }[]>`
-    SELECT order_number, coalesce(refund_reason, pending_operation->>'reason', '') AS reason FROM orders o
+    SELECT order_number, coalesce(refund_reason, pending_operation->>'reason', '') AS reason FROM shared.orders o
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
-      AND (has_failed_refund(o) OR (pending_operation->>'kind' = 'refunding'
+      AND (has_failed_refund(o.status, o.refund_processed_at) OR (pending_operation->>'kind' = 'refunding'
         AND last_movement_of(gateway, gateway_payment_id) = 'refund_failed'))`;
   return row;
 }
@@ -65,7 +65,8 @@ export async function takeRefundsToContinue(
     UPDATE payments SET notified_at = service_now() WHERE (gateway, gateway_payment_id) IN (
       SELECT gateway, gateway_payment_id FROM payments p JOIN (
         SELECT gateway, gateway_payment_id FROM surplus_refunds WHERE processed_at IS NULL
-        UNION SELECT gateway, gateway_payment_id FROM orders o WHERE has_failed_refund(o)
+        UNION SELECT gateway, gateway_payment_id FROM shared.orders o
+          WHERE has_failed_refund(o.status, o.refund_processed_at)
         UNION SELECT gateway, gateway_payment_id FROM gateway_callbacks WHERE is_unconfirmed
           AND reports_refund AND received_at < (SELECT service_now()) - left_to_its_process()
       ) unfinished USING (gateway, gateway_payment_id)
@@ -80,8 +81,8 @@ export async function finishRefundAgain(sql: Sql, orderNumber: string): Promise<
   await sql`
     WITH done AS (
       UPDATE orders o SET refund_processed_at = service_now()
-      WHERE order_number = ${orderNumber} AND has_failed_refund(o)
-      RETURNING o, movement_of(gateway, gateway_payment_id, 'refund') AS movement_id
+      WHERE order_number = ${orderNumber} AND has_failed_refund(o.status, o.refund_processed_at)
+      RETURNING order_number, movement_of(gateway, gateway_payment_id, 'refund') AS movement_id
     )
-    SELECT book_held(o, 'refund', service_now(), movement_id) FROM done`;
+    SELECT book_held(order_number, 'refund', service_now(), movement_id) FROM done`;
 }

@@ -74,11 +74,11 @@ export async function estimateFeesToCome(sql: Sql): Promise<FeesToCome[]> {
   // Most open orders are paid and transferred. Neither part reads them.
   return sql<FeesToCome[]>`
     WITH amounts AS (
-      SELECT gateway, environment, amount_paise AS unpaid, 0 AS untransferred FROM orders o
+      SELECT gateway, environment, amount_paise AS unpaid, 0 AS untransferred FROM shared.orders o
       WHERE NOT is_final(o.status) AND takes_payment(o.status)
       UNION ALL
       SELECT o.gateway, o.environment, 0, o.amount_paise
-      FROM payments p JOIN orders o ON o.order_number = p.order_number
+      FROM payments p JOIN shared.orders o ON o.order_number = p.order_number
         AND o.gateway = p.gateway AND o.gateway_payment_id = p.gateway_payment_id
       WHERE p.held_at IS NULL AND p.transfer_fee_paise IS NULL
         AND NOT is_final(o.status) AND NOT takes_payment(o.status)

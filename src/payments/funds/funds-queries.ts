@@ -39,7 +39,7 @@ export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow
       p.linked_account_id, p.transfer_failures,
       p.transfer_fee_paise IS NOT NULL AS has_transfer_fee,
       p.hold_started_at IS NOT NULL AS may_be_transferred
-    FROM orders o JOIN merchants m USING (merchant_id)
+    FROM shared.orders o JOIN shared.merchants m USING (merchant_id)
     JOIN payments p ON p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id
     WHERE o.order_number = ${orderNumber}`;
   if (!row) throw new Error(`Order ${orderNumber} has no payment`);
@@ -58,7 +58,7 @@ export async function freezeLinkedAccount(
   const [row] = await sql<{ linkedAccountId: string | null }[]>`
     UPDATE payments p SET linked_account_id = coalesce(p.linked_account_id, (
       SELECT a.linked_account_id
-      FROM orders o, active_linked_account(o.merchant_id, o.environment, o.gateway) a
+      FROM shared.orders o, active_linked_account(o.merchant_id, o.environment, o.gateway) a
       WHERE o.order_number = p.order_number))
     WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
     RETURNING p.linked_account_id`;
@@ -101,7 +101,7 @@ export async function findUnheldPayments(
 ): Promise<{ orderNumber: string }[]> {
   return sql<{ orderNumber: string }[]>`
     SELECT o.order_number FROM payments p
-    JOIN orders o USING (order_number)
+    JOIN shared.orders o USING (order_number)
     WHERE o.gateway = p.gateway AND o.gateway_payment_id = p.gateway_payment_id
       AND p.held_at IS NULL AND o.pending_operation IS NULL
       AND o.status = ANY(${HOLDING_STATUSES}) AND ${mayBeHeld(sql)} AND ${isMoneyFree(sql)}
@@ -122,7 +122,7 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
   const token = newMoneyToken();
   const [row] = await sql<PaymentRef[]>`
     WITH locked AS (
-      SELECT gateway, gateway_payment_id FROM orders
+      SELECT gateway, gateway_payment_id FROM shared.orders
       WHERE order_number = ${orderNumber} AND pending_operation IS NULL
         AND status = ANY(${HOLDING_STATUSES})
       FOR UPDATE
@@ -182,7 +182,7 @@ export async function findMoved(
     SELECT last_movement_of(o.gateway, o.gateway_payment_id) = ${operation} AS is_moved,
       (SELECT jsonb_build_object('commandId', 'settle:' || s.order_number, 'outcome', s.outcome)
         FROM outside_settlements s WHERE s.order_number = o.order_number) AS settlement
-    FROM orders o WHERE o.order_number = ${orderNumber}`;
+    FROM shared.orders o WHERE o.order_number = ${orderNumber}`;
   if (row?.settlement) return { outcome: 'settled', settlement: row.settlement };
   return row?.isMoved === true ? { outcome: 'moved' } : undefined;
 }
@@ -221,7 +221,7 @@ export async function reopenHold(
 ): Promise<string | undefined> {
   const [row] = await sql<{ orderNumber: string }[]>`
     UPDATE payments p SET held_at = NULL
-    FROM orders o
+    FROM shared.orders o
     WHERE o.order_number = p.order_number AND p.gateway = ${gateway}
       AND p.gateway_payment_id = ${gatewayPaymentId}
       AND o.gateway_payment_id = p.gateway_payment_id AND (${hasFailed} OR p.held_at IS NULL)
@@ -234,7 +234,7 @@ export async function reopenHold(
 /** True if an order's funds should be held, and the gateway refused or failed to hold them. */
 export async function isHoldRefused(sql: Sql, orderNumber: string): Promise<boolean> {
   const rows = await sql`
-    SELECT FROM orders o JOIN payments p USING (gateway, gateway_payment_id)
+    SELECT FROM shared.orders o JOIN payments p USING (gateway, gateway_payment_id)
     WHERE o.order_number = ${orderNumber} AND o.status = ANY(${HOLDING_STATUSES})
       AND p.held_at IS NULL AND p.hold_refused_at IS NOT NULL`;
   return rows.length > 0;

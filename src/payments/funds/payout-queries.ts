@@ -12,7 +12,7 @@ export async function writePayout(
     INSERT INTO transfer_payouts
       (release_id, order_number, merchant_id, environment, payout_id, utr)
     SELECT transfer_id, order_number, merchant_id, environment, ${payoutId}, ${utr}
-    FROM ledger_transfers
+    FROM shared.ledger_transfers
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
       AND operation = 'release' AND movement_id = ${transferId}
     ON CONFLICT (release_id) DO NOTHING`;

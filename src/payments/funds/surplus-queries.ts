@@ -30,7 +30,7 @@ export async function claimSurplus(
   const [row] = await sql<SurplusRow[]>`
     WITH surplus AS (
       SELECT p.*, o.merchant_id, o.status, ${surplusReason} AS reason
-      FROM payments p JOIN orders o USING (order_number)
+      FROM payments p JOIN shared.orders o USING (order_number)
       WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
         AND (p.is_whole OR EXISTS (SELECT FROM surplus_refunds s
           WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
@@ -74,7 +74,7 @@ export async function finishSurplus(
 ): Promise<WrittenMail[]> {
   const [row] = await sql<{ mails: WrittenMail[] }[]>`
     WITH locked AS (
-      SELECT o.* FROM surplus_refunds s JOIN orders o USING (order_number)
+      SELECT o.* FROM surplus_refunds s JOIN shared.orders o USING (order_number)
       WHERE s.gateway = ${gateway} AND s.gateway_payment_id = ${gatewayPaymentId}
       FOR UPDATE OF o
     ), done AS (

@@ -151,6 +151,6 @@ export async function canSettle(
 ): Promise<boolean> {
   const phases = phasesThatTake(SETTLE_COMMANDS[outcome]);
   const [row] = await sql<{ canSettle: boolean }[]>`
-    SELECT can_settle(o, ${outcome}, ${phases}::text[]) FROM orders o WHERE order_number = ${orderNumber}`;
+    SELECT can_settle(o, ${outcome}, ${phases}::text[]) FROM shared.orders o WHERE order_number = ${orderNumber}`;
   return row?.canSettle ?? false;
 }

@@ -41,9 +41,9 @@ export async function listCapturedPayments(
       p.refunded_paise, p.held_at, p.hold_refused_at,
       o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AS is_orders,
       s.reason AS surplus_reason, s.processed_at AS refunded_at,
-      o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id AND has_failed_refund(o)
-        AS is_refunded_again
-    FROM payments p JOIN orders o USING (order_number)
+      o.gateway_payment_id IS NOT DISTINCT FROM p.gateway_payment_id
+        AND has_failed_refund(o.status, o.refund_processed_at) AS is_refunded_again
+    FROM payments p JOIN shared.orders o USING (order_number)
     LEFT JOIN surplus_refunds s
       ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
     WHERE p.order_number = ${orderNumber}

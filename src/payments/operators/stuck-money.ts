@@ -77,7 +77,7 @@ function pendingOperations(sql: Sql, most: number) {
     SELECT pending_operation->>'kind' AS kind, order_number, merchant_id, environment, amount_paise,
       updated_at AS since, true AS has_begun, NULL::timestamptz AS refused_at, gateway,
       gateway_payment_id
-    FROM orders WHERE pending_operation IS NOT NULL AND updated_at < ${stuckSince(sql)}
+    FROM shared.orders WHERE pending_operation IS NOT NULL AND updated_at < ${stuckSince(sql)}
     ORDER BY updated_at, order_number LIMIT ${most}`;
 }
 
@@ -85,7 +85,7 @@ function dueReleases(sql: Sql, most: number) {
   return sql`
     SELECT 'releasing', order_number, merchant_id, environment, amount_paise, completes_at, false,
       NULL, gateway, gateway_payment_id
-    FROM orders
+    FROM shared.orders
     WHERE completes_at < ${stuckSince(sql)} AND pending_operation IS NULL
     ORDER BY completes_at, order_number LIMIT ${most}`;
 }
@@ -94,7 +94,7 @@ function surplusRefunds(sql: Sql, most: number) {
   return sql`
     SELECT 'refunding_surplus', s.order_number, o.merchant_id, o.environment, s.amount_paise,
       s.started_at, true, NULL, s.gateway, s.gateway_payment_id
-    FROM surplus_refunds s JOIN orders o USING (order_number)
+    FROM surplus_refunds s JOIN shared.orders o USING (order_number)
     WHERE s.processed_at IS NULL AND s.started_at < ${stuckSince(sql)}
     ORDER BY s.started_at LIMIT ${most}`;
 }
@@ -104,10 +104,11 @@ function failedRefunds(sql: Sql, most: number) {
   return sql`
     SELECT 'refunding_again', o.order_number, o.merchant_id, o.environment, o.amount_paise,
       max(t.at), true, NULL::timestamptz, o.gateway, o.gateway_payment_id
-    FROM ledger_transfers t JOIN orders o USING (order_number)
+    FROM shared.ledger_transfers t JOIN shared.orders o USING (order_number)
     WHERE t.operation = 'refund_failed' AND t.gateway_payment_id = o.gateway_payment_id
-      AND has_failed_refund(o)
-    GROUP BY o.order_number HAVING max(t.at) < ${stuckSince(sql)}
+      AND has_failed_refund(o.status, o.refund_processed_at)
+    GROUP BY o.order_number, o.merchant_id, o.environment, o.amount_paise, o.gateway, o.gateway_payment_id
+    HAVING max(t.at) < ${stuckSince(sql)}
     ORDER BY max(t.at) LIMIT ${most}`;
 }
 
@@ -115,7 +116,7 @@ function holds(sql: Sql, most: number) {
   return sql`
     SELECT 'holding', o.order_number, o.merchant_id, o.environment, o.amount_paise, p.captured_at,
       p.hold_started_at IS NOT NULL, p.hold_refused_at, p.gateway, p.gateway_payment_id
-    FROM payments p JOIN orders o ON o.order_number = p.order_number
+    FROM payments p JOIN shared.orders o ON o.order_number = p.order_number
       AND o.gateway = p.gateway AND o.gateway_payment_id = p.gateway_payment_id
     WHERE p.held_at IS NULL AND p.captured_at < ${stuckSince(sql)}
       AND o.status = ANY(${HOLDING_STATUSES}) AND o.pending_operation IS NULL

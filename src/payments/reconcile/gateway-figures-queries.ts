@@ -57,7 +57,7 @@ export async function listFiguresToCompare(sql: Sql, after: PaymentRef): Promise
         OR s.started_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day'
         OR (o.updated_at > service_now() - ${PAYOUT_WITHIN_DAYS} * interval '1 day'
           AND EXISTS (SELECT FROM transfer_payouts y WHERE y.environment = o.environment)
-          AND EXISTS (SELECT FROM ledger_transfers t
+          AND EXISTS (SELECT FROM shared.ledger_transfers t
             WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id
               AND t.operation = 'release' AND t.movement_id IS NOT NULL
               AND NOT EXISTS (SELECT FROM transfer_payouts y WHERE y.release_id = t.transfer_id))))
@@ -82,13 +82,13 @@ const figures = (sql: Sql) => sql`
       balance_of(p.gateway, p.gateway_payment_id, 'merchant_held') AS held_paise,
       p.held_at IS NOT NULL AND o.status = ANY(${HOLDING_STATUSES}) AS is_held,
       o.pending_operation IS NOT NULL OR (s.started_at IS NOT NULL AND s.processed_at IS NULL)
-        OR has_failed_refund(o) AS is_moving,
+        OR has_failed_refund(o.status, o.refund_processed_at) AS is_moving,
       (r.reversed - r.refunded)::bigint AS lost_paise,
       CASE WHEN x.order_number IS NOT NULL THEN jsonb_build_object('outcome', x.outcome,
           'restPaise', x.amount_paise, 'hasReference', x.reference IS NOT NULL)
         WHEN s.settled_paise IS NOT NULL THEN jsonb_build_object('outcome', 'refunded',
           'restPaise', s.settled_paise, 'hasReference', s.reference IS NOT NULL) END AS settled
-    FROM payments p JOIN orders o USING (order_number)
+    FROM payments p JOIN shared.orders o USING (order_number)
     LEFT JOIN surplus_refunds s
       ON s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id
     LEFT JOIN outside_settlements x ON x.order_number = o.order_number
@@ -99,7 +99,7 @@ const figures = (sql: Sql) => sql`
         sum(amount_paise) FILTER (WHERE operation = 'release') AS released,
         max(movement_id) FILTER (WHERE operation = 'release' AND y.release_id IS NULL)
           AS transfer_without_payout
-      FROM ledger_transfers t LEFT JOIN transfer_payouts y ON y.release_id = t.transfer_id
+      FROM shared.ledger_transfers t LEFT JOIN transfer_payouts y ON y.release_id = t.transfer_id
       WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id) l ON true
     LEFT JOIN LATERAL (
       SELECT coalesce(sum(amount_paise) FILTER (WHERE kind = 'refund'), 0) AS refunded,

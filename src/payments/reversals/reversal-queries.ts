@@ -44,7 +44,7 @@ export async function writeReversal(
 export async function findBlockingReversals(sql: Sql, orderNumber: string): Promise<Reversal[]> {
   return sql<Reversal[]>`
     SELECT r.reversal_id, r.gateway_payment_id, r.kind, r.amount_paise, r.state
-    FROM orders o JOIN gateway_reversals r USING (gateway, gateway_payment_id)
+    FROM shared.orders o JOIN gateway_reversals r USING (gateway, gateway_payment_id)
     WHERE o.order_number = ${orderNumber} AND r.blocks_release
     ORDER BY r.recorded_at, r.reversal_id`;
 }
@@ -71,7 +71,7 @@ export async function takeOpenChargebacks(
   { limit, everyMs }: { limit: number; everyMs: number },
 ): Promise<(OrderGateway & { reversalId: string })[]> {
   return sql<(OrderGateway & { reversalId: string })[]>`
-    UPDATE gateway_reversals r SET checked_at = service_now() FROM orders o
+    UPDATE gateway_reversals r SET checked_at = service_now() FROM shared.orders o
     WHERE o.order_number = r.order_number AND (r.gateway, r.reversal_id) IN (
       SELECT gateway, reversal_id FROM gateway_reversals
       WHERE state = 'open' AND coalesce(checked_at, recorded_at)

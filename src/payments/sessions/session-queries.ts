@@ -86,7 +86,7 @@ export async function endSession(
 ): Promise<void> {
   await sql`
     WITH locked AS (
-      SELECT o.order_number FROM payment_sessions s JOIN orders o USING (order_number)
+      SELECT o.order_number FROM payment_sessions s JOIN shared.orders o USING (order_number)
       WHERE s.session_id = ${sessionId} FOR NO KEY UPDATE OF o
     ), ended AS (
       UPDATE payment_sessions s
@@ -111,7 +111,7 @@ export function findSessionAtGateway(sql: Sql, at: OrderGateway, gatewaySessionI
 
 /** Finds the session that can still be paid, if there is one. */
 export function findOpenSession(sql: Sql, orderNumber: string) {
-  const open = sql`(SELECT open_session_id FROM orders WHERE order_number = ${orderNumber})`;
+  const open = sql`(SELECT open_session_id FROM shared.orders WHERE order_number = ${orderNumber})`;
   return findOne(sql, sql`s.session_id = ${open}`);
 }
 
@@ -163,7 +163,7 @@ export async function takeSessionsToCheck(
   return sql<SessionToCheck[]>`
     UPDATE payment_sessions s SET next_check_at = service_now()
       + greatest(${sql.unsafe(FIRST_CHECK)}, ${AGAIN_FACTOR} * (service_now() - s.created_at))
-    FROM orders o
+    FROM shared.orders o
     WHERE o.order_number = s.order_number AND s.session_id IN (
       SELECT session_id FROM payment_sessions
       WHERE next_check_at <= (SELECT service_now()) AND ${inShard(sql, sql`order_number`, shard)}

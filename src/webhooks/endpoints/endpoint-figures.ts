@@ -29,7 +29,7 @@ const failingSince = (sql: Sql, owner: DeliveryOwner) => sql`
 export async function endpointFailingSince(sql: Sql, owner: DeliveryOwner): Promise<Date | null> {
   const { merchantId, environment } = owner;
   const [row] = await sql<[{ at: Date | null }?]>`
-    SELECT ${failingSince(sql, owner)} AS at FROM merchant_environments
+    SELECT ${failingSince(sql, owner)} AS at FROM shared.merchant_environments
     WHERE merchant_id = ${merchantId} AND environment = ${environment} AND webhook_url IS NOT NULL`;
   return row?.at ?? null;
 }

@@ -52,7 +52,7 @@ export async function saveWebhookUrl(
       INSERT INTO merchant_environments AS e
         (merchant_id, environment, webhook_url, webhook_secret_sealed)
       SELECT merchant_id, ${environment}, ${url}, ${sealed}
-      FROM merchants WHERE merchant_id = ${merchantId}
+      FROM shared.merchants WHERE merchant_id = ${merchantId}
       ON CONFLICT (merchant_id, environment) DO UPDATE SET
         webhook_url = excluded.webhook_url, updated_at = clock_timestamp(),
         webhook_secret_sealed = coalesce(e.webhook_secret_sealed, excluded.webhook_secret_sealed)
@@ -81,8 +81,8 @@ export async function findEndpoint(
 ): Promise<Endpoint> {
   const [row] = await sql<Endpoint[]>`
     SELECT e.webhook_url AS url, e.webhook_secret_sealed IS NOT NULL AS has_secret, e.updated_at
-    FROM merchants m
-    LEFT JOIN merchant_environments e
+    FROM shared.merchants m
+    LEFT JOIN shared.merchant_environments e
       ON e.merchant_id = m.merchant_id AND e.environment = ${environment}
     WHERE m.merchant_id = ${merchantId}`;
   if (!row) throw merchantNotFound(merchantId);

@@ -91,7 +91,7 @@ async function readEndpoint(
   const [row] = await sql<{ mayCall: boolean; url: string; sealed: string; databaseNow: Date }[]>`
     WITH endpoint AS (
       SELECT e.*, m.submissions > 0 OR m.status IN ('APPROVED', 'SUSPENDED') AS may_call
-      FROM merchant_environments e JOIN merchants m USING (merchant_id)
+      FROM shared.merchant_environments e JOIN shared.merchants m USING (merchant_id)
       WHERE merchant_id = ${merchantId} AND environment = ${environment}
         AND webhook_url IS NOT NULL AND webhook_secret_sealed IS NOT NULL
     ), audited AS (

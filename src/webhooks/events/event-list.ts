@@ -176,7 +176,7 @@ export async function findEvent(
 ): Promise<EventDetails> {
   const [row] = await sql<EventRow[]>`
     SELECT e.body, e.order_number, d.delivery_id, d.state, d.next_attempt_at
-    FROM order_events e JOIN orders o USING (order_number)
+    FROM order_events e JOIN shared.orders o USING (order_number)
     LEFT JOIN webhook_deliveries d USING (event_id)
     WHERE e.event_id = ${eventId} AND e.body <> ''
       AND o.merchant_id = ${merchantId} AND o.environment = ${environment}`;

@@ -39,11 +39,11 @@ async function addDelivery(sql: Sql, eventId: string): Promise<string> {
     SELECT ${deliveryId}, event_id, merchant_id, environment, type, 'FAILED', clock_timestamp()
     FROM (
       SELECT e.event_id, e.type, o.merchant_id, o.environment
-      FROM order_events e JOIN orders o USING (order_number)
+      FROM order_events e JOIN shared.orders o USING (order_number)
       WHERE e.event_id = ${eventId} AND o.erased_at IS NULL
       FOR KEY SHARE OF o
     ) AS event
-    JOIN merchant_environments m USING (merchant_id, environment)
+    JOIN shared.merchant_environments m USING (merchant_id, environment)
     WHERE m.webhook_url IS NOT NULL
     ON CONFLICT (event_id) DO UPDATE SET event_id = EXCLUDED.event_id
     RETURNING delivery_id`;

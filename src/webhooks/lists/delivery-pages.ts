@@ -68,7 +68,7 @@ async function readListed(
       last.status_code AS last_status_code, last.error AS last_error
     FROM unnest(${ids}::text[]) AS page (delivery_id)
       JOIN webhook_deliveries d USING (delivery_id) JOIN order_events e USING (event_id)
-      LEFT JOIN orders o USING (order_number)
+      LEFT JOIN shared.orders o USING (order_number)
     LEFT JOIN LATERAL (
       SELECT count(*)::integer AS attempt_count FROM webhook_attempts a
       WHERE a.delivery_id = d.delivery_id

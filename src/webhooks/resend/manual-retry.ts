@@ -72,7 +72,7 @@ async function auditRetry(
       SELECT d.merchant_id, d.is_erased, coalesce(d.attempt_until > service_now(), false) AS is_running,
         e.webhook_url IS NOT NULL AS has_url
       FROM webhook_deliveries d
-      LEFT JOIN merchant_environments e USING (merchant_id, environment)
+      LEFT JOIN shared.merchant_environments e USING (merchant_id, environment)
       WHERE d.delivery_id = ${deliveryId}
     ), audited AS (
       INSERT INTO audit_log (actor, address, action, merchant_id, subject)

@@ -159,7 +159,7 @@ async function resend(
         FROM (${deliveries}) AS chosen
         ORDER BY tried_at NULLS FIRST, delivery_id LIMIT ${MAX_RESENT}) AS next
     ), endpoint AS (
-      SELECT FROM merchant_environments
+      SELECT FROM shared.merchant_environments
       WHERE merchant_id = ${merchantId} AND environment = ${environment}
         AND webhook_url IS NOT NULL
     ), created AS (

@@ -157,7 +157,7 @@ async function begin(sql: Sql, attempts: Attempt[]): Promise<(AttemptContext | u
         WHERE a.delivery_id = d.delivery_id AND a.kind = 'scheduled') AS scheduled_attempts
     FROM taken d
     JOIN order_events e USING (event_id)
-    LEFT JOIN merchant_environments m
+    LEFT JOIN shared.merchant_environments m
       ON m.merchant_id = d.merchant_id AND m.environment = d.environment`;
   const contexts = new Map(rows.map(({ token, ...context }) => [token, context]));
   return attempts.map(({ token }) => contexts.get(token));

@@ -29,7 +29,7 @@ export async function findFailingEndpoints(
     WITH failed AS MATERIALIZED (
       SELECT e.merchant_id, e.environment, e.webhook_url AS url,
         (SELECT max(at) ${attempts} AND NOT is_delivered) AS last_failed_at
-      FROM merchant_environments e WHERE e.webhook_url IS NOT NULL
+      FROM shared.merchant_environments e WHERE e.webhook_url IS NOT NULL
     ), latest AS MATERIALIZED (
       SELECT e.*, coalesce((SELECT max(at) ${attempts} AND is_delivered), '-infinity')
         AS last_delivered_at
@@ -43,7 +43,7 @@ export async function findFailingEndpoints(
     SELECT e.merchant_id, m.name AS merchant_name, e.environment, e.url, e.failing_since,
       e.last_failed_at, (SELECT error ${attempts} AND NOT is_delivered AND at = last_failed_at
         LIMIT 1) AS last_error
-    FROM failing e JOIN merchants m USING (merchant_id)
+    FROM failing e JOIN shared.merchants m USING (merchant_id)
     ORDER BY failing_since, merchant_id, environment`;
   const endpoints = rows
     .slice(0, limit)

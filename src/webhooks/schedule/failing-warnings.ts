@@ -93,7 +93,7 @@ async function openWarnings(sql: Sql): Promise<Warning[]> {
   return sql<Warning[]>`
     SELECT w.merchant_id, w.environment, w.warned_at, ${mailReader(sql)}, e.webhook_url
     FROM webhook_warnings w ${joinMailReader(sql, sql`w`)}
-    LEFT JOIN merchant_environments e
+    LEFT JOIN shared.merchant_environments e
       ON e.merchant_id = w.merchant_id AND e.environment = w.environment
     WHERE w.mailed_at IS NULL ORDER BY w.merchant_id LIMIT ${MAX_WARNINGS_AT_ONCE}`;
 }
