@@ -65,7 +65,7 @@ LANGUAGE sql STABLE AS $$
     WHERE c.order_number = o.order_number
   UNION ALL SELECT 'refund_pending', s.gateway_payment_id FROM surplus_refunds s
     WHERE s.order_number = o.order_number AND s.processed_at IS NULL
-  UNION ALL SELECT 'refund_pending', o.gateway_payment_id WHERE has_failed_refund(o)
+  UNION ALL SELECT 'refund_pending', o.gateway_payment_id WHERE has_failed_refund(o.status, o.refund_processed_at)
   UNION ALL SELECT 'refund_pending', c.gateway_payment_id
     FROM gateway_callbacks c JOIN payments p USING (gateway, gateway_payment_id)
     WHERE p.order_number = o.order_number AND c.is_unconfirmed AND c.reports_refund

@@ -1,3 +1,4 @@
+import type { Fragment } from 'postgres';
 import { createBatches } from '../../db/batches.ts';
 import type { Sql } from '../../db/client.ts';
 import { ATTEMPT_LEASE_MS } from '../../domain/index.ts';
@@ -81,31 +82,19 @@ export function createAttemptLog(sql: Sql) {
     record: createBatches<AttemptResult, void>((results) => record(sql, results)),
 
     /** Ends the lease without an attempt. */
-    async abandon({ deliveryId, token }: Pick<Attempt, 'deliveryId' | 'token'>): Promise<void> {
-      await sql`
-        UPDATE webhook_deliveries SET attempt_token = NULL, attempt_until = NULL
-        WHERE delivery_id = ${deliveryId} AND attempt_token = ${token}`;
-    },
+    abandon: (attempt: Lease) => endLease(sql, attempt, sql``),
 
     /** Ends the lease without an attempt, because the endpoint is full. The next attempt is made at `until`. */
-    async postpone(
-      { deliveryId, token }: Pick<Attempt, 'deliveryId' | 'token'>,
-      until: Date,
-    ): Promise<void> {
-      await sql`
-        UPDATE webhook_deliveries SET attempt_token = NULL, attempt_until = NULL,
-          next_attempt_at = ${until}, postponements = postponements + 1
-        WHERE delivery_id = ${deliveryId} AND attempt_token = ${token}`;
-    },
+    postpone: (attempt: Lease, until: Date) =>
+      endLease(sql, attempt, sql`, next_attempt_at = ${until}, postponements = postponements + 1`),
 
     /** Marks a delivery FAILED without an attempt. An operator can retry it later. */
-    async fail({ deliveryId, token }: Attempt): Promise<void> {
-      await sql`
-        UPDATE webhook_deliveries SET state = 'FAILED', next_attempt_at = NULL,
-          attempt_token = NULL, attempt_until = NULL, wake_at = NULL,
-          settled_at = clock_timestamp()
-        WHERE delivery_id = ${deliveryId} AND state = 'PENDING' AND attempt_token = ${token}`;
-    },
+    fail: (attempt: Lease) =>
+      endLease(
+        sql,
+        attempt,
+        sql`, state = 'FAILED', next_attempt_at = NULL, wake_at = NULL, settled_at = clock_timestamp()`,
+      ),
 
     /**
      * Reads a delivery whose attempt did not begin. The order's workflow takes the delivery over here, too.
@@ -127,6 +116,15 @@ export function createAttemptLog(sql: Sql) {
       return row;
     },
   };
+}
+
+type Lease = Pick<Attempt, 'deliveryId' | 'token'>;
+
+/** Does nothing if another attempt has begun since. @param changes further assignments */
+async function endLease(sql: Sql, { deliveryId, token }: Lease, changes: Fragment): Promise<void> {
+  await sql`
+    UPDATE webhook_deliveries SET attempt_token = NULL, attempt_until = NULL ${changes}
+    WHERE delivery_id = ${deliveryId} AND attempt_token = ${token}`;
 }
 
 /** PostgreSQL estimates 100 rows for a JSON record set. For an array of ids it knows the number. */
