@@ -17,8 +17,11 @@ import { withService } from './servers.ts';
 const ORDERS_OF_EACH_KIND = 5;
 const LIFECYCLES_PER_ROUND = { full: 300, quick: 60 };
 const ROUNDS = { full: 5, quick: 2 };
-/** Longer than a webhook takes, so that each has arrived before the next step, as in production. */
-const COMPLETION_WINDOW_SECONDS = 3;
+/**
+ * Longer than a webhook takes, so that each has arrived before the next step, as in production, and than lifecycles
+ * beside each other wait for their turn to `advance`.
+ */
+const COMPLETION_WINDOW_SECONDS = 10;
 /** PostgreSQL's connections report what they have written at the latest 10 s after they are idle. */
 const STATISTICS_DELAY_MS = 11_000;
 const POLL_MS = 100;
