@@ -97,7 +97,7 @@ function createShares(
         onRelease();
       };
     },
-    /** The waiting key with the fewest, of those that may take a slot. The map has those that began longest ago first. */
+    /** The waiting key with the fewest, of those that may take a slot: of several, the first of the map. */
     nextWaiting(): Share | undefined {
       const able = [...shares.values()].filter((one) => one.waiting.length > 0 && mayRun(one));
       return able.sort((left, right) => left.running - right.running)[0];
@@ -110,7 +110,8 @@ function createShares(
  *
  * If `ofAll` is limited, a key takes another slot only while more slots are free than it has: one key alone takes
  * half of them, two take a third each, and there is always one left for a key that has none. A slot that becomes
- * free goes to the waiting key with the fewest, by turns if several have as few; each key's own work begins in the order of its arrival.
+ * free goes to the waiting key with the fewest, by turns if several have as few; each key's own work begins in the
+ * order of its arrival.
  */
 export function createLimiter(limits: Limits, refuse: Refuse = tooMuch): Limiter {
   const { maxWaiting = Infinity, maxWaitingOfAll = Infinity, maxWaitMs = Infinity } = limits;

@@ -12,12 +12,12 @@ import type { TestService } from '../support/service.ts';
 const test = serviceTest({ time: 'real', worker: false })
   .extend('attempts', { scope: 'file' }, ({ service }) => createAttemptLog(service.sql))
   .extend('deliveryIds', { scope: 'file' }, ({ service, merchant }) =>
-    thirtyDeliveries(service, merchant),
+    someDeliveries(service, merchant),
   );
 
-/** The deliveries of 30 orders, without any attempt. */
-async function thirtyDeliveries(service: TestService, merchant: Merchant): Promise<string[]> {
-  await Promise.all(Array.from({ length: 30 }, () => writeOrder(service, merchant)));
+/** The deliveries of 31 orders, without any attempt. */
+async function someDeliveries(service: TestService, merchant: Merchant): Promise<string[]> {
+  await Promise.all(Array.from({ length: 31 }, () => writeOrder(service, merchant)));
   const rows = await service.sql<{ deliveryId: string }[]>`
     SELECT delivery_id FROM webhook_deliveries`;
   return rows.map(({ deliveryId }) => deliveryId);
@@ -203,4 +203,16 @@ test('an attempt by hand of an event that was erased meanwhile ends', async ({
     outcome: 'refused',
     reason: 'The event is erased',
   });
+});
+
+test('the end of an attempt that is not made leaves DELIVERED, which a hung process has recorded meanwhile', async ({
+  service,
+  attempts,
+  deliveryIds,
+}) => {
+  const [deliveryId = ''] = deliveryIds.slice(30);
+  const { hung, second } = await beginAfterHung({ service, attempts }, deliveryId, 'scheduled');
+  await attempts.record(resultOf(hung, 'DELIVERED'));
+  await attempts.fail(second);
+  expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'DELIVERED' });
 });

@@ -89,12 +89,13 @@ export function createAttemptLog(sql: Sql) {
       endLease(sql, attempt, sql`, next_attempt_at = ${until}, postponements = postponements + 1`),
 
     /** Marks a delivery FAILED without an attempt. An operator can retry it later. */
-    fail: (attempt: Lease) =>
-      endLease(
-        sql,
-        attempt,
-        sql`, state = 'FAILED', next_attempt_at = NULL, wake_at = NULL, settled_at = clock_timestamp()`,
-      ),
+    async fail({ deliveryId, token }: Lease): Promise<void> {
+      await sql`
+        UPDATE webhook_deliveries SET state = 'FAILED', next_attempt_at = NULL,
+          attempt_token = NULL, attempt_until = NULL, wake_at = NULL,
+          settled_at = clock_timestamp()
+        WHERE delivery_id = ${deliveryId} AND state = 'PENDING' AND attempt_token = ${token}`;
+    },
 
     /**
      * Reads a delivery whose attempt did not begin. The order's workflow takes the delivery over here, too.
