@@ -3,7 +3,7 @@ import { createMerchantClient } from '../dev/load/client.ts';
 import type { OrderRow } from '../src/orders/rows.ts';
 import type { Order } from '../src/orders/schemas.ts';
 import { orderInputOf } from '../src/orders/wake/wake-order.ts';
-import { ORDER, writeOrder } from './fixtures.ts';
+import { writeOrder } from './fixtures.ts';
 import { timed } from './harness/rounds.ts';
 import type { BenchService } from './servers.ts';
 
@@ -22,11 +22,6 @@ export function createClient({ facts, keys }: Pick<BenchService, 'facts' | 'keys
     if (data === null || status > 299) throw new Error(`POST ${path}: ${status} ${message}`);
     return data;
   };
-}
-
-export function createPost(service: BenchService): () => Promise<Order> {
-  const post = createClient(service);
-  return () => post('/orders', ORDER);
 }
 
 /** Inserts the rows of orders as POST /orders does, without their workflows. */

@@ -51,10 +51,10 @@ export async function startMerchant(
 }
 
 /** Does what operators do for a new merchant. */
-async function registerMerchant(
+export async function registerMerchant(
   settings: UsedService['environment'],
   environment: Environment,
-  { webhookUrl, actor }: { webhookUrl: string | undefined; actor: string },
+  { webhookUrl, actor }: { webhookUrl?: string | undefined; actor: string },
 ): Promise<Omit<LoadMerchant, 'client' | 'receiver'>> {
   const service = createAdminService(settings, {});
   try {
