@@ -12,13 +12,13 @@ const POLL_MS = 50;
 /** The concurrent requests of a merchant, or starts of workflows. */
 export const CONCURRENCY = 32;
 
-/** Sends a request of a merchant to the sandbox's API. @throws Error unless the response is 2xx */
+/** Sends a request of a merchant to the sandbox's API, again after a 429. @throws Error unless the response is 2xx */
 export type Post = (path: string, body?: object) => Promise<Order>;
 
 export function createClient({ facts, keys }: Pick<BenchService, 'facts' | 'keys'>): Post {
   const client = createMerchantClient(facts.apiBaseUrl, keys, { connections: CONCURRENCY });
   return async (path, body = {}) => {
-    const { status, message, data } = await client.send({ method: 'POST', path, body });
+    const { status, message, data } = await client.untilAnswered({ method: 'POST', path, body });
     if (data === null || status > 299) throw new Error(`POST ${path}: ${status} ${message}`);
     return data;
   };
