@@ -1,7 +1,14 @@
 import { expect } from 'vitest';
-import { endSession, writeCallback, writeCapture } from '../../src/payments/queries.ts';
-import { capturedWhole, SANDBOX } from '../support/gateway.ts';
+import {
+  claimSurplus,
+  endSession,
+  markSessionOpen,
+  writeCallback,
+  writeCapture,
+} from '../../src/payments/queries.ts';
+import { atRazorpay, capturedWhole, SANDBOX } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
+import { writePayment } from '../support/orders.ts';
 import { serviceTest } from '../support/service-test.ts';
 
 const test = serviceTest({ time: 'real', worker: false, merchant: { webhooks: false } });
@@ -81,4 +88,36 @@ test('a callback about a capture that is known does not wait for its order', asy
     expect(await report()).toBe(false);
     expect(await report({ refundedPaise: 100 })).toBe(true);
   });
+});
+
+test('the claim of a surplus waits for its order before it locks the payment', async ({
+  service: { sql },
+  service,
+  orders,
+}) => {
+  const { orderNumber } = await orders.write();
+  const capture = { orderNumber, amountPaise: 100, environment: 'sandbox' } as const;
+  const gatewayPaymentId = await writePayment(service, capture);
+  const { claimed } = await sql.begin(async (tx) => {
+    await tx`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
+    const claiming = claimSurplus(sql, atRazorpay(gatewayPaymentId));
+    claiming.catch(() => undefined);
+    await untilBlocked(service, 'WITH surplus AS');
+    await tx`SELECT FROM payments WHERE order_number = ${orderNumber} FOR UPDATE NOWAIT`;
+    return { claimed: claiming };
+  });
+  expect(await claimed).toMatchObject({ reason: 'wrong_amount' });
+});
+
+test('a session whose order was paid while the gateway opened it does not open', async ({
+  service: { sql },
+  orders,
+}) => {
+  const { orderNumber } = await orders.write();
+  const sessionId = `ps_${orderNumber}`;
+  await sql`
+    INSERT INTO payment_sessions (session_id, order_number, environment, gateway, state, expires_at, ended_at)
+    VALUES (${sessionId}, ${orderNumber}, 'sandbox', 'razorpay', 'OPENING', service_now(), service_now())`;
+  const opened = { gatewaySessionId: 'qr_late', upiIntent: 'upi://pay', pageUrl: 'https://x' };
+  expect(await markSessionOpen(sql, sessionId, opened)).toBe(false);
 });

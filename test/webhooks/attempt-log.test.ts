@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { expect } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import type { Attempt, AttemptKind, AttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
 import { ATTEMPT_LEASE_MS } from '../../src/domain/index.ts';
 import { createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
@@ -15,9 +15,9 @@ const test = serviceTest({ time: 'real', worker: false })
     someDeliveries(service, merchant),
   );
 
-/** The deliveries of 31 orders, without any attempt. */
+/** The deliveries of 32 orders, without any attempt. */
 async function someDeliveries(service: TestService, merchant: Merchant): Promise<string[]> {
-  await Promise.all(Array.from({ length: 31 }, () => writeOrder(service, merchant)));
+  await Promise.all(Array.from({ length: 32 }, () => writeOrder(service, merchant)));
   const rows = await service.sql<{ deliveryId: string }[]>`
     SELECT delivery_id FROM webhook_deliveries`;
   return rows.map(({ deliveryId }) => deliveryId);
@@ -215,4 +215,23 @@ test('the end of an attempt that is not made leaves DELIVERED, which a hung proc
   await attempts.record(resultOf(hung, 'DELIVERED'));
   await attempts.fail(second);
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'DELIVERED' });
+});
+
+test('an attempt whose lease comes too late to be used is not made', async ({
+  service,
+  merchant,
+  attempts,
+  deliveryIds,
+}) => {
+  const [deliveryId = ''] = deliveryIds.slice(31);
+  const begin: typeof attempts.begin = async (attempt) => {
+    const context = await attempts.begin(attempt);
+    const late = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 9000);
+    onTestFinished(() => late.mockRestore());
+    return context;
+  };
+  const deps = { ...service.deps, attempts: { ...attempts, begin } };
+  await expect(attemptManually(deps, deliveryId)).rejects.toThrow('The lease came too late');
+  expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'PENDING', ...FREE });
+  expect(merchant.receiver.received).toEqual([]);
 });

@@ -147,6 +147,17 @@ describe('a dispute near the end of the window, by the database’s clock', () =
     expect((await merchant.sandbox.read(order)).dispute_count).toBe(0);
   });
 
+  test('marked again after its refusal, it does not stop the completion', async ({
+    service,
+    merchant,
+  }) => {
+    const order = await deliveredOrderAt(service, merchant, -1);
+    const written = await writeDownOnly(service, order);
+    await service.sql`UPDATE order_commands SET state = 'REFUSED' WHERE command_id = ${written!.commandId}`;
+    await service.skip(24 * HOUR_MS + 1000);
+    await merchant.sandbox.untilStatus(order, 'COMPLETED');
+  });
+
   test('received in the millisecond of the end, it is too late', async ({ service, merchant }) => {
     const order = await deliveredOrderAt(service, merchant, 0);
     expect((await dispute(merchant, order)).body.message).toBe(REFUSAL);

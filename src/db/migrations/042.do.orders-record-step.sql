@@ -92,7 +92,10 @@ BEGIN
   END IF;
   -- An order that is not delivered has no window: any waiting dispute counts.
   IF 'no_dispute_waiting' = ANY (p_requires)
-      AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity') THEN
+      AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity')
+      -- An equal request that died may have marked the order again after the refusal.
+      AND EXISTS (SELECT FROM order_commands r WHERE r.order_number = p_order_number
+        AND r.command_id = o.waiting_dispute_id AND r.state <> 'REFUSED') THEN
     RETURN jsonb_build_object('outcome', 'disputed', 'dispute', waiting_dispute_of(o));
   END IF;
   IF 'no_answer_waiting' = ANY (p_requires) THEN

@@ -36,7 +36,7 @@ export async function claimSurplus(
           WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
         AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
         AND ${surplusReason} IS NOT NULL
-      FOR UPDATE OF o, p
+      FOR UPDATE OF o
     ), claimed AS (
       INSERT INTO surplus_refunds (gateway, gateway_payment_id, order_number, amount_paise, reason)
       SELECT gateway, gateway_payment_id, order_number, amount_paise, reason FROM surplus

@@ -44,12 +44,13 @@ export async function reconcilePayments(
   );
   await holdAllFunds(deps, shard, endsAtMs);
   if (shard.index === 0) {
-    await recordMissedChargebacks(deps);
     await alertUnconfirmed(deps);
     await alertBalanceLow(deps);
     await queries.clearBalanceLow(deps.sql);
     await checkLinkedAccounts(deps);
     await clearResolvedAlerts(deps.sql);
+    // The last: a gateway that hangs takes ten seconds for each chargeback.
+    await recordMissedChargebacks(deps);
   }
   return { sessions, captures: unfinished.length };
 }

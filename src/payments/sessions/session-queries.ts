@@ -60,7 +60,7 @@ export async function reserveSession(
   return row?.outcome ?? 'refused';
 }
 
-/** Records that the gateway has opened a session. @returns false when it was ended in the meantime */
+/** Records that the gateway has opened a session. @returns false when it was ended, or its order paid, in the meantime */
 export async function markSessionOpen(
   sql: Sql,
   sessionId: string,
@@ -70,7 +70,7 @@ export async function markSessionOpen(
     UPDATE payment_sessions SET state = 'OPEN', gateway_session_id = ${opened.gatewaySessionId},
       upi_intent = ${opened.upiIntent}, page_url = ${opened.pageUrl},
       next_check_at = least(expires_at, service_now() + ${sql.unsafe(FIRST_CHECK)})
-    WHERE session_id = ${sessionId} AND state = 'OPENING'
+    WHERE session_id = ${sessionId} AND state = 'OPENING' AND ended_at IS NULL
     RETURNING 1`;
   return rows.length > 0;
 }

@@ -85,7 +85,7 @@ async function openAtGateway(
       description: `Order ${orderNumber}`,
     });
     if (!(await queries.markSessionOpen(deps.sql, sessionId, opened))) {
-      // The order was cancelled in the meantime. No buyer has the session, so a failure does no harm.
+      // The order was cancelled or paid in the meantime. No buyer has the session, so a failure does no harm.
       const { gatewaySessionId } = opened;
       await gateway.closeSession(gatewaySessionId).catch((err: unknown) => {
         deps.log.warn({ err, gatewaySessionId }, 'An unwanted payment session stays open');

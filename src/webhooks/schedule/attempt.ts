@@ -51,17 +51,24 @@ export async function abandonOnError<Result>(
   }
 }
 
+/** The sender may need 16 s of the lease's 25 s. */
+export const LEASE_USABLE_MS = 8000;
+
 /**
  * Leases the delivery for an attempt and checks the clock: with a wrong clock, an attempt that is due could seem too
  * early.
+ *
+ * @throws Error also when the database answered so late that another attempt may begin before this one ends
  */
 export async function begin(
   deps: AttemptDeps,
   attempt: Attempt,
 ): Promise<AttemptContext | undefined> {
+  const askedAtMs = performance.now();
   const context = await deps.attempts.begin(attempt);
   return abandonOnError(deps, attempt, async () => {
     if (context) await assertClockAgrees(context.databaseNow, deps);
+    if (performance.now() - askedAtMs > LEASE_USABLE_MS) throw new Error('The lease came too late');
     return context;
   });
 }

@@ -5,7 +5,7 @@ import type { LeasedDelivery } from '../../orders/public.ts';
 import { assertClockAgrees } from '../sending/clock.ts';
 import { WebhookNotAttemptedError } from '../sending/faults.ts';
 import type { AttemptDeps } from './attempt.ts';
-import { abandonOnError, begin, makeAttempt, newAttempt } from './attempt.ts';
+import { abandonOnError, begin, LEASE_USABLE_MS, makeAttempt, newAttempt } from './attempt.ts';
 import type { Attempt, AttemptContext } from './attempt-log.ts';
 
 /** An attempt may be made this much before it is due. */
@@ -43,9 +43,6 @@ export async function attemptScheduled(
   if (!context) return outcomeWithoutAttempt(deps, attempt);
   return abandonOnError(deps, attempt, () => attemptOrPostpone(deps, context, attempt));
 }
-
-/** The sender may need 16 s of the lease's 25 s. */
-const LEASE_USABLE_MS = 8000;
 
 /**
  * Makes the first attempt of a delivery that is leased to this process. If the process hung meanwhile, it leases the
