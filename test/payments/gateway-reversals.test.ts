@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { alertReleaseBlocked } from '../../src/payments/funds/funds.ts';
 import { writeCallback } from '../../src/payments/captures/capture-queries.ts';
-import type { GatewayReversal } from '../../src/payments/gateway/gateway-objects.ts';
+import type { RefundOrChargeback } from '../../src/payments/gateway/gateway-objects.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { recordReversal } from '../../src/payments/reversals/reversals.ts';
 import { openChargeback, reconcile, SANDBOX, simulator, sweep } from '../support/gateway.ts';
@@ -101,7 +101,7 @@ describe('a refund made at the gateway itself', () => {
 
   test('is recorded together with its alert', async ({ service, orders }) => {
     const order = await orders.in('DELIVERED');
-    const reversal: GatewayReversal = {
+    const reversal: RefundOrChargeback = {
       reversalId: `rfnd_${order.orderNumber}`,
       gatewayPaymentId: await order.paymentId(),
       kind: 'refund',
@@ -282,7 +282,7 @@ describe('a chargeback', () => {
     await service.sql`UPDATE alerts SET cleared_at = NULL WHERE subject = ${order.orderNumber}`;
     await alertReleaseBlocked(service.deps, order.orderNumber);
     expect(await order.openAlerts()).toEqual(['charged_back', 'release_blocked']);
-    const [won] = await service.sql<[GatewayReversal]>`
+    const [won] = await service.sql<[RefundOrChargeback]>`
       SELECT reversal_id, gateway_payment_id, kind, amount_paise, state FROM gateway_reversals
       WHERE order_number = ${order.orderNumber}`;
     expect(await recordReversal(service.deps, SANDBOX, won, 'callback')).toBe('known');

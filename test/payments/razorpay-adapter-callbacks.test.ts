@@ -88,8 +88,8 @@ describe('a callback', () => {
       await harness.simulator.callbacksIdle();
       expect(parse(`refund.${status}`)).toMatchObject({
         event: {
-          type: 'reversal',
-          reversal: { kind: 'refund', gatewayPaymentId: paymentId, state: status },
+          type: 'refund_or_chargeback',
+          found: { kind: 'refund', gatewayPaymentId: paymentId, state: status },
         },
       });
     }
