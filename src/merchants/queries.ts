@@ -2,7 +2,7 @@ import type { Fragment } from 'postgres';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
-import { isUseDue } from './key-use.ts';
+import { isUseDue } from './keys/key-use.ts';
 import type { Readiness } from './readiness.ts';
 
 /** Only an APPROVED merchant may call the API. */

@@ -1,13 +1,13 @@
-import type { Alongside } from '../db/alongside.ts';
-import { alongsideQuery, andAlongside } from '../db/alongside.ts';
-import type { Sql } from '../db/client.ts';
-import type { Environment } from '../domain/index.ts';
-import { DomainError } from '../domain/index.ts';
-import { errorOf } from '../http/responses/errors.ts';
-import type { MerchantAdminDeps } from './commands.ts';
+import type { Alongside } from '../../db/alongside.ts';
+import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
+import type { Sql } from '../../db/client.ts';
+import type { Environment } from '../../domain/index.ts';
+import { DomainError } from '../../domain/index.ts';
+import { errorOf } from '../../http/responses/errors.ts';
+import type { MerchantAdminDeps } from '../commands.ts';
 import type { KeyPair } from './credentials.ts';
 import { generateKeyPair, storedSecretOf } from './credentials.ts';
-import { requireMerchant } from './queries.ts';
+import { requireMerchant } from '../queries.ts';
 
 export interface KeyDeps extends MerchantAdminDeps {
   /** API_SECRET_PEPPER: the HMAC keys for secrets, the newest first. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Sql } from '../db/client.ts';
-import { createLimiter } from '../limiter.ts';
+import type { Sql } from '../../db/client.ts';
+import { createLimiter } from '../../limiter.ts';
 
 /** Records that a key was used. Returns immediately, and never throws. */
 export type RecordKeyUse = (apiKey: string) => void;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { Sql } from '../db/client.ts';
+import type { Sql } from '../../db/client.ts';
 import { pepperIdsOf, storedSecretOf } from './credentials.ts';
-import type { KeyHolder } from './queries.ts';
+import type { KeyHolder } from '../queries.ts';
 
 /**
  * Replaces the HMAC of a secret that was verified with an older pepper. Returns immediately, and never

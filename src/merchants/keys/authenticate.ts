@@ -1,15 +1,15 @@
-import { createBatches } from '../db/batches.ts';
-import type { Sql } from '../db/client.ts';
-import type { Environment } from '../domain/index.ts';
-import { DomainError } from '../domain/index.ts';
-import { errorOf } from '../http/responses/errors.ts';
-import type { Authenticate } from '../http/merchant-checks.ts';
+import { createBatches } from '../../db/batches.ts';
+import type { Sql } from '../../db/client.ts';
+import type { Environment } from '../../domain/index.ts';
+import { DomainError } from '../../domain/index.ts';
+import { errorOf } from '../../http/responses/errors.ts';
+import type { Authenticate } from '../../http/merchant-checks.ts';
 import { explainRefusal, verifySecret } from './credentials.ts';
 import type { RecordKeyUse } from './key-use.ts';
 import type { RenewHmac } from './renew-hmac.ts';
-import { findKeyHolders } from './queries.ts';
-import type { KeyHolder } from './queries.ts';
-import { failIfArmed } from './sandbox-fault.ts';
+import { findKeyHolders } from '../queries.ts';
+import type { KeyHolder } from '../queries.ts';
+import { failIfArmed } from '../sandbox-fault.ts';
 
 /** A read of keys takes a few milliseconds; after this time the next read does not wait for it. */
 const HANGS_AFTER_MS = 50;

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Environment } from '../domain/index.ts';
-import { ENVIRONMENTS } from '../domain/index.ts';
-import { generateToken } from '../tokens.ts';
+import type { Environment } from '../../domain/index.ts';
+import { ENVIRONMENTS } from '../../domain/index.ts';
+import { generateToken } from '../../tokens.ts';
 
 const KEY_PREFIX = { sandbox: 'mk_test_', production: 'mk_live_' } as const;
 const SECRET_PREFIX = { sandbox: 'sk_test_', production: 'sk_live_' } as const;
