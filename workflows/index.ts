@@ -1,9 +1,8 @@
 // The workflow type under which it is started.
 export { orderWorkflow as order } from './order/workflow.ts';
+export { retryDelivery, sendMail } from './one-activity.ts';
 export { refundSurplusPayment } from './refund-surplus-payment.ts';
 export { resendDeliveries } from './resend-deliveries.ts';
-export { retryDelivery } from './retry-delivery.ts';
-export { sendMail } from './send-mail.ts';
 export {
   compareOrders,
   compareWithGateway,

@@ -1,6 +1,6 @@
 import { createMerchantClient } from '../../dev/load/client.ts';
 import type { Receiver } from '../../dev/load/receiver.ts';
-import type { KeyPair } from '../../src/merchants/credentials.ts';
+import type { KeyPair } from '../../src/merchants/keys/credentials.ts';
 import { ORDER } from '../fixtures.ts';
 
 /** The calls of one client, in this order; after them the order completes by itself. */

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import type { KeyPair } from '../../src/merchants/credentials.ts';
+import type { KeyPair } from '../../src/merchants/keys/credentials.ts';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import { dataDirIn, type Run } from '../faults/run.ts';
 import { exchange, type HttpAnswer } from '../load/client.ts';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, request as sendRequest, type Dispatcher } from 'undici';
 import type { Environment } from '../../src/domain/index.ts';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
-import type { KeyPair } from '../../src/merchants/credentials.ts';
+import type { KeyPair } from '../../src/merchants/keys/credentials.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 
 /** An answer may wait for the gateway and for a worker that takes over. */

@@ -3,7 +3,7 @@ import { createSession, SESSION_COOKIE } from '../../src/accounts/log-in/session
 import { hashPassword } from '../../src/accounts/passwords/passwords.ts';
 import { totpOf } from '../../src/accounts/two-factor/second-factor.ts';
 import { clearAlert } from '../../src/alerts/alerts.ts';
-import type { KeyPair } from '../../src/merchants/credentials.ts';
+import type { KeyPair } from '../../src/merchants/keys/credentials.ts';
 import type { Proposer } from '../../src/proposals/context.ts';
 import { disableOrPropose } from '../../src/proposals/second-person.ts';
 import { createMerchantClient, exchange } from './client.ts';

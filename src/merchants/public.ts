@@ -6,19 +6,23 @@ export type { StatusChange } from './commands.ts';
 export { changeMerchantStatus, newMerchantSchema, setLinkedAccount } from './commands.ts';
 export type { AccountChange, AccountChangeDeps, CheckedAccount } from './linked-accounts.ts';
 export { assertAccountIsFree, prepareAccountChange } from './linked-accounts.ts';
-export type { KeyPair } from './credentials.ts';
-export type { ListedKey } from './keys.ts';
-export { createKeyPair, listKeys, rotateSecret } from './keys.ts';
-export type { MailReader } from './mail-readers.ts';
-export { joinMailReader, mailReader } from './mail-readers.ts';
+export type { KeyPair } from './keys/credentials.ts';
+export type { ListedKey } from './keys/keys.ts';
+export { createKeyPair, listKeys, rotateSecret } from './keys/keys.ts';
 export type { MerchantAct } from './mails.ts';
 export type { NoticeDeps } from './notices.ts';
 export { withNotice } from './notices.ts';
-export type { WithMerchantName } from './names.ts';
-export { withMerchantNames } from './names.ts';
 export { findOrigins, setOrigins } from './origins.ts';
-export type { MerchantRow, MerchantStatus } from './queries.ts';
-export { merchantNotFound, readinessColumns, readinessJoin, requireMerchant } from './queries.ts';
+export type { MailReader, MerchantRow, MerchantStatus, WithMerchantName } from './queries.ts';
+export {
+  joinMailReader,
+  mailReader,
+  merchantNotFound,
+  readinessColumns,
+  readinessJoin,
+  requireMerchant,
+  withMerchantNames,
+} from './queries.ts';
 export type { LinkedAccountState, Readiness } from './readiness.ts';
 export { whyNotReady } from './readiness.ts';
 export { admitSend } from './send-limits.ts';

@@ -1,7 +1,8 @@
+import type { Fragment } from 'postgres';
 import type { Sql } from '../db/client.ts';
 import type { Environment } from '../domain/index.ts';
 import { DomainError } from '../domain/index.ts';
-import { isUseDue } from './key-use.ts';
+import { isUseDue } from './keys/key-use.ts';
 import type { Readiness } from './readiness.ts';
 
 /** Only an APPROVED merchant may call the API. */
@@ -118,4 +119,43 @@ export async function listMerchants(sql: Sql, status?: MerchantStatus): Promise<
 
 export function merchantNotFound(merchantId: string): DomainError {
   return new DomainError('NOT_FOUND', `Merchant not found: ${merchantId}`);
+}
+
+/** Who gets the mails to a merchant. */
+export interface MailReader {
+  merchantName: string;
+  /** The address of the merchant's user, else the merchant's own. */
+  merchantEmail: string;
+  /** The kinds of mails that the merchant's user has switched off. */
+  mutedMails: readonly string[];
+}
+
+/** SQL: the columns of a {@link MailReader}, for a query with {@link joinMailReader}. */
+export const mailReader = (sql: Sql) => sql`
+  m.name AS merchant_name, coalesce(u.email, m.email) AS merchant_email,
+  coalesce(u.muted_mails, '{}') AS muted_mails`;
+
+/** SQL: the joins for {@link mailReader}. @param table the table that has the merchant's id */
+export const joinMailReader = (sql: Sql, table: Fragment) => sql`
+  JOIN merchants m ON m.merchant_id = ${table}.merchant_id
+  LEFT JOIN shared.users u ON u.merchant_id = ${table}.merchant_id AND u.disabled_at IS NULL`;
+
+export type WithMerchantName<Row> = Row & {
+  /** Null if the row has no merchant. */
+  merchantName: string | null;
+};
+
+/** Adds the merchants' names to the rows of a page, with one statement. */
+export async function withMerchantNames<Row extends { merchantId: string | null }>(
+  sql: Sql,
+  rows: readonly Row[],
+): Promise<WithMerchantName<Row>[]> {
+  const ids = [...new Set(rows.map(({ merchantId }) => merchantId))].filter((id) => id !== null);
+  const found =
+    ids.length === 0
+      ? []
+      : await sql<{ merchantId: string; name: string }[]>`
+          SELECT merchant_id, name FROM merchants WHERE merchant_id = ANY (${ids})`;
+  const names = new Map(found.map(({ merchantId, name }) => [merchantId, name]));
+  return rows.map((row) => ({ ...row, merchantName: names.get(row.merchantId ?? '') ?? null }));
 }

@@ -4,7 +4,8 @@ import type { Readiness } from '../http/server/readiness.ts';
 import { createReadiness } from '../http/server/readiness.ts';
 import type { RunningHttpServer } from '../http/server/server.ts';
 import { startHttpServer } from '../http/server/server.ts';
-import type { Metrics } from './registry.ts';
+import { addGauge } from './reading.ts';
+import type { MetricFamily, Metrics } from './registry.ts';
 
 const ALLOW = 'GET';
 
@@ -86,4 +87,21 @@ function refuse(ctx: Koa.Context, status: number, message: string): void {
   ctx.status = status;
   ctx.type = 'text/plain';
   ctx.body = `${message}\n`;
+}
+
+/**
+ * Whether this process is ready, as its `/readyz` says, so that alerts need no other prober.
+ *
+ * @param part `api` or `worker`
+ */
+export function readinessMetrics(part: string, readiness: Readiness): MetricFamily {
+  return (registry) => {
+    const gauge = {
+      name: 'ready',
+      help: '1 if this process is ready, else 0.',
+      labelNames: ['process'],
+    };
+    addGauge(registry, gauge, readiness.check, ({ ready }) => [[{ process: part }, ready ? 1 : 0]]);
+    return () => {};
+  };
 }

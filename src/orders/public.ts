@@ -34,8 +34,7 @@ export {
 } from './steps/disputes.ts';
 export type { TimelinePart, TimelinePlace, TimelineRow } from './steps/timeline.ts';
 export type { Timeline } from './steps/timeline-presenter.ts';
-export { findUnappliedState } from './steps/unapplied-capture.ts';
-export { readTimeline, timelinePlaceSchema } from './steps/timeline.ts';
+export { findUnappliedState, readTimeline, timelinePlaceSchema } from './steps/timeline.ts';
 export { isRefundForMerchant, presentToOperator } from './steps/timeline-presenter.ts';
 export type { OrderCommands } from './commands/commands.ts';
 export type { DisputedOrder } from './lists/dispute-history.ts';

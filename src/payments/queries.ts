@@ -6,6 +6,5 @@ export * from './reversals/reversal-queries.ts';
 export * from './funds/funds-queries.ts';
 export * from './funds/fee-queries.ts';
 export * from './funds/balance-queries.ts';
-export * from './funds/payout-queries.ts';
 export * from './funds/linked-account-queries.ts';
 export * from './settlement/settlement-queries.ts';

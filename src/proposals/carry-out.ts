@@ -24,7 +24,7 @@ export type CarriedOut =
  *
  * @param actor the operator who approved it
  */
-export async function carryOut(
+export async function carryOutProposal(
   deps: ProposalDeps,
   proposal: Proposal,
   actor: Actor,
@@ -66,7 +66,7 @@ export async function carryOutUnfinished(
   for (const proposal of unfinished) {
     const { proposalId, kind, subject, decidedByEmail } = proposal;
     const actor = { name: `operator:${decidedByEmail}`, address: null };
-    const result = await carryOut(deps, proposal, actor);
+    const result = await carryOutProposal(deps, proposal, actor);
     if (result.outcome === 'waiting') {
       const message = `A proposal is approved and not carried out: ${kind} of ${subject}`;
       const error = new Error(result.reason);

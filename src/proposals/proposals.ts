@@ -3,7 +3,7 @@ import { clearAlert } from '../alerts/alerts.ts';
 import { DomainError } from '../domain/index.ts';
 import { findOrderAnywhere } from '../orders/public.ts';
 import type { CarriedOut } from './carry-out.ts';
-import { carryOut } from './carry-out.ts';
+import { carryOutProposal } from './carry-out.ts';
 import type { Before, Parameters, ProposalDeps, ProposalKind, Proposer } from './context.ts';
 import { rulesOf } from './kinds.ts';
 import type { Decider } from './queries.ts';
@@ -104,7 +104,7 @@ export async function approveProposal(
   }
   await writeApproval(sql, proposalId, deciderOf(approver, kind));
   await endWarning(deps, proposalId, approver);
-  return carryOut(deps, await requireProposal(sql, proposalId), approver.actor);
+  return carryOutProposal(deps, await requireProposal(sql, proposalId), approver.actor);
 }
 
 /** Clears the warning about the order's deadline, because nothing has to be decided any more. */

@@ -11,7 +11,6 @@ import {
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base';
 import { createSafeExporter } from './exporter.ts';
-import type { TracingOptions } from './options.ts';
 import { TraceparentPropagator } from './propagator.ts';
 
 /** Spans wait in memory, and are dropped when the queue is full: no request waits for the collector. */
@@ -26,6 +25,19 @@ const MAX_EXPORTS = 4;
 const EXPORT_TIMEOUT_MS = 5000;
 const FLUSH_TIMEOUT_MS = 2000;
 const FAILURE_INTERVAL_MS = 60_000;
+
+/** Where the spans of a process go, and which of them. */
+export interface TracingOptions {
+  /** The collector's base URL, without `/v1/traces`. */
+  readonly endpoint: string;
+  /** Sent with each export, such as a collector's API key. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly serviceName: string;
+  /** The share of traces that are kept, from 0 to 1: those that this process begins. */
+  readonly samplerRatio: number;
+  /** Called when spans could not be exported, at most once a minute. */
+  readonly onFailure: (error: unknown) => void;
+}
 
 /** A running SDK. */
 export interface TracingSdk {

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { expect } from 'vitest';
 import { clearAlertById, listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
-import { createKeyPair, rotateSecret } from '../../src/merchants/keys.ts';
+import { createKeyPair, rotateSecret } from '../../src/merchants/keys/keys.ts';
 import { setOrigins } from '../../src/merchants/origins.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import {

@@ -5,7 +5,7 @@ import type { DemoMerchant, DemoUsers } from '../../dev/dev-facts.ts';
 import { currentCode } from '../../dev/start/demo-users.ts';
 import { logIn, logInWithCode, readSession, type AccountDeps } from '../../src/accounts/public.ts';
 import { hashPassword } from '../../src/accounts/passwords/passwords.ts';
-import type { KeyPair } from '../../src/merchants/credentials.ts';
+import type { KeyPair } from '../../src/merchants/keys/credentials.ts';
 import { isComplete, readApplication } from '../../src/onboarding/public.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { adminCli } from '../support/admin-cli.ts';

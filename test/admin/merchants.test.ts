@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { StatusChange } from '../../src/merchants/commands.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
-import { listKeys } from '../../src/merchants/keys.ts';
+import { listKeys } from '../../src/merchants/keys/keys.ts';
 import { findOrigins, setOrigins } from '../../src/merchants/origins.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import type { AdminCli } from '../support/admin-cli.ts';

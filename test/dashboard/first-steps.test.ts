@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Sql } from '../../src/db/client.ts';
-import { createKeyPair } from '../../src/merchants/keys.ts';
+import { createKeyPair } from '../../src/merchants/keys/keys.ts';
 import { TEST_ACTOR } from '../support/actor.ts';
 import { merchantUser } from '../support/users.ts';
 import { browserOf } from './browsing.ts';

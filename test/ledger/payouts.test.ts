@@ -3,7 +3,7 @@ import type { Sql } from '../../src/db/client.ts';
 import { sealLedgerLines } from '../../src/ledger/seal-ledger.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { alertOnDifferences } from '../../src/payments/reconcile/compare-gateway.ts';
-import { writePayout } from '../../src/payments/queries.ts';
+import { writePayout } from '../../src/payments/reconcile/gateway-figures-queries.ts';
 import { atRazorpay, madeAtGateway, setSwitches, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import { aMinutePasses } from '../support/seal-ledger.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { backUp } from '../../dev/orders/backup.ts';
+import { backUp } from '../support/backup.ts';
 import { sealLedgerLines } from '../../src/ledger/seal-ledger.ts';
 import { madeAtGateway } from '../support/gateway.ts';
 import { aMinutePasses } from '../support/seal-ledger.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
-import { backUp, loseOrder } from '../../dev/orders/backup.ts';
+import { backUp, loseOrder } from '../support/backup.ts';
 import { breakNextEvent, changeOf, writeAsLost } from '../support/differing-sides.ts';
 import { breakGateway, CLOSING } from '../support/gateway.ts';
 import type { DirectOrder } from '../support/orders.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
-import type { KeyPair } from '../../src/merchants/credentials.ts';
+import type { KeyPair } from '../../src/merchants/keys/credentials.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
 import { repeated } from './repeated.ts';

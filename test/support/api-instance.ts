@@ -5,7 +5,7 @@ import type { Environment } from '../../src/domain/index.ts';
 import { startHttpServer } from '../../src/http/server/server.ts';
 import type { HttpServerOptions } from '../../src/http/server/server.ts';
 import { composeApi } from '../../src/main/compose/compose.ts';
-import type { KeyPair } from '../../src/merchants/credentials.ts';
+import type { KeyPair } from '../../src/merchants/keys/credentials.ts';
 import { createApiClient } from './api-client.ts';
 import { keepingLog } from './kept-log.ts';
 import type { TestService } from './service.ts';

@@ -6,7 +6,7 @@ import type { Environment } from '../../src/domain/index.ts';
 import { startGuard } from '../../dev/processes/guard.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { startServerProcess } from '../../dev/processes/server-process.ts';
-import type { KeyPair } from '../../src/merchants/credentials.ts';
+import type { KeyPair } from '../../src/merchants/keys/credentials.ts';
 import { createApiClient } from './api-client.ts';
 import { PART_ENVIRONMENT } from './part-environment.ts';
 import type { TestService } from './service.ts';

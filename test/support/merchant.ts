@@ -4,7 +4,7 @@ import type { Environment } from '../../src/domain/index.ts';
 import { createUrlCheck } from '../../src/main/compose/webhook-rules.ts';
 import { changeMerchantStatus, createMerchant } from '../../src/merchants/commands.ts';
 import { prepareAccountChange } from '../../src/merchants/linked-accounts.ts';
-import { createKeyPair } from '../../src/merchants/keys.ts';
+import { createKeyPair } from '../../src/merchants/keys/keys.ts';
 import type { CheckedAccount } from '../../src/merchants/public.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
 import { createSecretBox } from '../../src/secret-box.ts';

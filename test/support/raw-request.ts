@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Environment } from '../../src/domain/index.ts';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
-import type { KeyPair } from '../../src/merchants/credentials.ts';
+import type { KeyPair } from '../../src/merchants/keys/credentials.ts';
 import type { ApiAnswer } from './api-client.ts';
 
 /** A request that `fetch` would change or refuse: the path and the bytes are sent as they are. */

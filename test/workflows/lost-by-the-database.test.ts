@@ -4,7 +4,7 @@ import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
 import { alertLostOrders } from '../../src/orders/wake/lost-orders.ts';
 import { recordSessionPayments } from '../../src/payments/captures/captures.ts';
 import { adminCli } from '../support/admin-cli.ts';
-import { backUp, loseOrder } from '../../dev/orders/backup.ts';
+import { backUp, loseOrder } from '../support/backup.ts';
 import { madeAtGateway, payAtGateway, SANDBOX, sessionOf, simulator } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';

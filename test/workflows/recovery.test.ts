@@ -7,7 +7,7 @@ import { listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
 import { wakeOrder } from '../../src/orders/wake/wake-order.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { anOrder } from '../support/api-client.ts';
-import { backUp } from '../../dev/orders/backup.ts';
+import { backUp } from '../support/backup.ts';
 import { ledgerOf, madeAtGateway, reconcileLater, sweep } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { DirectOrder } from '../support/orders.ts';

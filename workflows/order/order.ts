@@ -137,10 +137,10 @@ export class Order {
   private async applyNow(event: OrderEvent): Promise<void> {
     switch (event.kind) {
       case 'command':
-        return this.carryOut(event.queued);
+        return this.carryOutCommand(event.queued);
       case 'gateway':
         this.gateway.end();
-        await this.carryOut(event.queued);
+        await this.carryOutCommand(event.queued);
         return this.gateway.follow(this.state);
       case 'wake':
         this.deadlineDelay.end();
@@ -151,7 +151,7 @@ export class Order {
   }
 
   /** Carries out a command. If the database turns out to have another step, it decides again. */
-  private async carryOut(queued: QueuedCommand): Promise<void> {
+  private async carryOutCommand(queued: QueuedCommand): Promise<void> {
     for (;;) {
       if (this.known.has(queued)) return queued.answer?.resolve();
       if (this.cancel.mayWait(queued, this.state)) return this.cancel.keep(queued);
@@ -172,7 +172,7 @@ export class Order {
           await this.writeAgain(result.stepNumber);
           break;
         case 'deadline_late':
-          return this.carryOut({ command: { type: 'extend' }, message: {} });
+          return this.carryOutCommand({ command: { type: 'extend' }, message: {} });
         default:
           return this.notAllowed(queued, result);
       }

@@ -7,7 +7,7 @@ import {
   resetTwoFactor,
 } from '../../accounts/public.ts';
 import { changeMerchantStatus, createMerchant } from '../../merchants/commands.ts';
-import { createKeyPair, rotateSecret } from '../../merchants/keys.ts';
+import { createKeyPair, rotateSecret } from '../../merchants/keys/keys.ts';
 import { prepareAccountChange } from '../../merchants/linked-accounts.ts';
 import type { MerchantRow } from '../../merchants/queries.ts';
 import { listMerchants, requireMerchant } from '../../merchants/queries.ts';

@@ -1,7 +1,7 @@
 import { clearAlertById, listAlerts } from '../../alerts/alerts.ts';
 import { TASK_QUEUES } from '../../contracts/ids.ts';
 import { DomainError, ORDER_STATUSES } from '../../domain/index.ts';
-import { pepperIdsOf } from '../../merchants/credentials.ts';
+import { pepperIdsOf } from '../../merchants/keys/credentials.ts';
 import { sampleOrders } from '../../orders/wake/sample-orders.ts';
 import type { KeyReport, KeyUsage } from '../../privacy/key-usage.ts';
 import { reportKeys } from '../../privacy/key-usage.ts';

@@ -8,20 +8,17 @@ import { listProofs } from '../../ledger/proofs.ts';
 import { alertMetrics } from '../../metrics/alerts.ts';
 import { gatewayMetrics } from '../../metrics/gateway-calls.ts';
 import { httpMetrics } from '../../metrics/http.ts';
-import { ledgerMetrics } from '../../metrics/ledger.ts';
-import { serveMetrics } from '../../metrics/listener.ts';
+import { readinessMetrics, serveMetrics } from '../../metrics/listener.ts';
+import { ledgerMetrics, reconciliationMetrics } from '../../metrics/money.ts';
 import { orderMetrics } from '../../metrics/orders.ts';
-import { readinessMetrics } from '../../metrics/readiness.ts';
 import { READ_TIMEOUT_MS } from '../../metrics/reading.ts';
-import { reconciliationMetrics } from '../../metrics/reconciliation.ts';
 import type { MetricFamily } from '../../metrics/registry.ts';
 import { createMetrics } from '../../metrics/registry.ts';
-import { taskQueueMetrics } from '../../metrics/task-queues.ts';
-import { createSdkReading } from '../../metrics/temporal-sdk.ts';
+import { createSdkReading, taskQueueMetrics } from '../../metrics/temporal.ts';
 import { webhookMetrics } from '../../metrics/webhooks.ts';
 import { readOrderTotals } from '../../orders/lists/order-totals.ts';
 import { GATEWAY_OUTCOMES, onGatewayCallEnded } from '../../payments/gateway/observed-gateway.ts';
-import { reconciliationLagSeconds } from '../../payments/reconcile/reconciliation-lag.ts';
+import { reconciliationLagSeconds } from '../../payments/reconcile/reconcile.ts';
 import { readTaskQueues } from '../../temporal/task-queues.ts';
 import {
   ATTEMPT_OUTCOMES,

@@ -74,11 +74,11 @@ export async function sendCommand<Name extends OrderMessageName>(
     wakeAfterMs,
     alongside,
   });
-  return carryOut(deps, { orderNumber: target.orderNumber, name, message }, written);
+  return sendRecorded(deps, { orderNumber: target.orderNumber, name, message }, written);
 }
 
 /** Sends a recorded command to the order's workflow, unless it is a repeat of one that was carried out. */
-async function carryOut<Name extends OrderMessageName>(
+async function sendRecorded<Name extends OrderMessageName>(
   deps: SendDeps,
   message: Pick<RecordedMessage<Name>, 'orderNumber' | 'name' | 'message'>,
   { commandId, tryNumber, replayed, mismatch }: RecordedCommand,
@@ -103,7 +103,7 @@ export async function raiseDispute(deps: SendDeps, given: DisputeCommand): Promi
 
 function sendDispute(deps: SendDeps, orderNumber: string, written: RecordedCommand) {
   const message = { receivedAtMs: written.receivedAt.getTime() };
-  return carryOut(deps, { orderNumber, name: 'dispute', message }, written);
+  return sendRecorded(deps, { orderNumber, name: 'dispute', message }, written);
 }
 
 /** A dispute that the order's row does not take. */

@@ -20,8 +20,7 @@ import type { OrderSort } from './page-orders.ts';
 import { pageOrders } from './page-orders.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 import type { TimelinePart, TimelinePlace, TimelineRow } from '../steps/timeline.ts';
-import { readTimeline } from '../steps/timeline.ts';
-import { findUnappliedState } from '../steps/unapplied-capture.ts';
+import { findUnappliedState, readTimeline } from '../steps/timeline.ts';
 
 export interface OrderDetails {
   order: OrderRow;

@@ -22,8 +22,7 @@ import type { OrderRouteDeps } from './route-parts.ts';
 import { commandRoute, merchantRoute, orderResponse, orderParams } from './route-parts.ts';
 import { createOrderSchema, orderSchema } from '../schemas.ts';
 import { filterOf, listOrdersSchema } from '../list-query.ts';
-import { findUnappliedState } from '../steps/unapplied-capture.ts';
-import { readTimeline, timelinePlaceSchema } from '../steps/timeline.ts';
+import { findUnappliedState, readTimeline, timelinePlaceSchema } from '../steps/timeline.ts';
 import { presentTimeline, timelineSchema } from '../steps/timeline-presenter.ts';
 
 export function orderRoutes(deps: OrderRouteDeps): Route[] {

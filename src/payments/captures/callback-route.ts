@@ -12,7 +12,11 @@ import type { GatewayAdapter } from '../gateway/adapter.ts';
 import type { CaptureDeps } from './captures.ts';
 import { confirmPayment, recordPayment, recordSessionClosed } from './captures.ts';
 import { lookAtHoldAgain } from '../funds/funds.ts';
-import type { CallbackHeaders, GatewayEvent, GatewayReversal } from '../gateway/gateway-objects.ts';
+import type {
+  CallbackHeaders,
+  GatewayEvent,
+  RefundOrChargeback,
+} from '../gateway/gateway-objects.ts';
 import { isCaptured } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
@@ -131,9 +135,9 @@ async function receive(
 /** The captured payment, the refund or the closed session of an event, which may be known already. */
 function reportedBy(event: GatewayEvent): Partial<NewCallback> {
   if (event.type === 'session_closed') return { gatewaySessionId: event.gatewaySessionId };
-  if (event.type === 'reversal') {
-    const { gatewayPaymentId, kind, state } = event.reversal;
-    const isByThisService = isOurs(event.reversal);
+  if (event.type === 'refund_or_chargeback') {
+    const { gatewayPaymentId, kind, state } = event.found;
+    const isByThisService = isOurs(event.found);
     if (isByThisService && state !== 'failed') return {};
     const refundOf = isByThisService ? 'this service' : 'others';
     return { payment: { gatewayPaymentId }, ...(kind === 'refund' && { refundOf }) };
@@ -179,23 +183,23 @@ async function processEvent(
     }
     case 'transfer':
       return lookAtHoldAgain(deps, { ...event, gateway: at.gateway });
-    case 'reversal':
-      return processReversal(deps, at, event.reversal);
+    case 'refund_or_chargeback':
+      return processRefundOrChargeback(deps, at, event.found);
   }
 }
 
-async function processReversal(
+async function processRefundOrChargeback(
   deps: CaptureDeps,
   at: OrderGateway,
-  reversal: GatewayReversal,
+  found: RefundOrChargeback,
 ): Promise<void> {
-  const { gatewayPaymentId } = reversal;
-  const outcome = await recordReversal(deps, at, reversal, 'callback');
-  if (outcome === 'known' && reversal.kind === 'chargeback') {
+  const { gatewayPaymentId } = found;
+  const outcome = await recordReversal(deps, at, found, 'callback');
+  if (outcome === 'known' && found.kind === 'chargeback') {
     // It may be an old callback, or a chargeback that was opened again.
-    return recordChargebackNow(deps, at, reversal.reversalId);
+    return recordChargebackNow(deps, at, found.reversalId);
   }
-  if (outcome === 'ours' && reversal.state === 'failed') {
+  if (outcome === 'ours' && found.state === 'failed') {
     return refundAgainIfBooked(deps, { ...at, gatewayPaymentId });
   }
   if (outcome !== 'unknown_payment') return;
@@ -203,6 +207,6 @@ async function processReversal(
   try {
     await confirmPayment(deps, { ...at, gatewayPaymentId });
   } finally {
-    await recordReversal(deps, at, reversal, 'callback');
+    await recordReversal(deps, at, found, 'callback');
   }
 }

@@ -5,7 +5,7 @@ import type { Sql } from '../../db/client.ts';
 import type { OrderMailDeps, OutgoingOrderMail } from '../../orders/public.ts';
 import { mailsOfSurplus, outgoingMails } from '../../orders/public.ts';
 import type { RefundInput } from '../gateway/gateway.ts';
-import type { GatewayReversal } from '../gateway/gateway-objects.ts';
+import type { RefundOrChargeback } from '../gateway/gateway-objects.ts';
 import { GatewayRefused, moneyKey } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
@@ -192,7 +192,7 @@ async function isRefundMade(
   return true;
 }
 
-async function bookRefund(sql: Sql, lease: MoneyLease, refund: GatewayReversal): Promise<void> {
+async function bookRefund(sql: Sql, lease: MoneyLease, refund: RefundOrChargeback): Promise<void> {
   if (refund.state !== 'processed') throw new NotYet(`The refund is ${refund.state}`);
   await queries.bookMovement(sql, lease, 'refund', refund.reversalId);
 }

@@ -79,8 +79,11 @@ export interface TransferredFunds {
   payouts: TransferPayout[];
 }
 
-/** In a chargeback the buyer's bank reclaims a payment; some gateways call it a dispute. */
-export interface GatewayReversal {
+/**
+ * Money that went back to the buyer: a refund, also one that this service has made, or a chargeback. In a chargeback
+ * the buyer's bank reclaims a payment; some gateways call it a dispute.
+ */
+export interface RefundOrChargeback {
   reversalId: string;
   gatewayPaymentId: string;
   kind: 'refund' | 'chargeback';
@@ -111,7 +114,7 @@ export type GatewayEvent = {
   | ({ type: 'session_closed' } & Pick<GatewaySession, 'gatewaySessionId' | 'isPaid'>)
   /** A transfer to a linked account was completed or has failed. */
   | { type: 'transfer'; gatewayPaymentId: string; hasFailed: boolean }
-  | { type: 'reversal'; reversal: GatewayReversal }
+  | { type: 'refund_or_chargeback'; found: RefundOrChargeback }
   /** An event that the service does not use. */
   | { type: 'ignored' }
 );

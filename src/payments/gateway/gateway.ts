@@ -3,7 +3,7 @@ import type {
   CallbackResult,
   GatewayLinkedAccount,
   GatewayPayment,
-  GatewayReversal,
+  RefundOrChargeback,
   GatewaySession,
   GatewayTransfer,
   OpenedSession,
@@ -160,10 +160,10 @@ export interface PaymentGateway {
   /** Finds the session that a payment was made on. Undefined for a payment without a session. */
   fetchSessionOfPayment(gatewayPaymentId: string): Promise<GatewaySession | undefined>;
   /** Lists all refunds, including failed ones and those made at the gateway itself, newest first. */
-  listRefunds(gatewayPaymentId: string): Promise<GatewayReversal[]>;
+  listRefunds(gatewayPaymentId: string): Promise<RefundOrChargeback[]>;
   /** Lists the newest 100 chargebacks of all payments, newest first. */
-  listNewestChargebacks(): Promise<GatewayReversal[]>;
-  fetchChargeback(reversalId: string): Promise<GatewayReversal>;
+  listNewestChargebacks(): Promise<RefundOrChargeback[]>;
+  fetchChargeback(reversalId: string): Promise<RefundOrChargeback>;
   /** Reads the money of a payment in the merchant's linked account, held and released. */
   fetchTransferred(gatewayPaymentId: string): Promise<TransferredFunds>;
   /** The reference of a payout at banks. Null until the gateway reports it. */
@@ -188,7 +188,7 @@ export interface PaymentGateway {
    * Refunds the buyer, from the linked account if the money is there. It is done when the state is `processed`. If a
    * refund fails after it was accepted, it throws, and the next call makes a new one.
    */
-  refund(input: RefundInput): Promise<GatewayReversal>;
+  refund(input: RefundInput): Promise<RefundOrChargeback>;
   /** Opens an account for a merchant's payouts, or returns the one with the same email and name. */
   createLinkedAccount(input: LinkedAccountInput): Promise<{ linkedAccountId: string }>;
   /** @throws GatewayRefused with the code `NO_SUCH_ACCOUNT` for an unknown id */
@@ -204,7 +204,7 @@ export interface PaymentGateway {
   chargeBackAsBank(
     gatewayPaymentId: string,
     outcome: 'open' | 'won' | 'lost',
-  ): Promise<GatewayReversal>;
+  ): Promise<RefundOrChargeback>;
   /** Makes this service's processed refund of a payment fail. Only the sandbox supports this. */
   failRefundAsBank(gatewayPaymentId: string): Promise<void>;
   /** Never throws. It checks the signature over the raw bytes of the body. */

@@ -43,12 +43,12 @@ function paymentEvent(payload: unknown): EventBody {
 
 function refundEvent(payload: unknown): EventBody {
   const { refund } = refundPayloadSchema.parse(payload);
-  return { type: 'reversal', reversal: presentRefund(refund.entity) };
+  return { type: 'refund_or_chargeback', found: presentRefund(refund.entity) };
 }
 
 function disputeEvent(payload: unknown): EventBody {
   const { dispute } = disputePayloadSchema.parse(payload);
-  return { type: 'reversal', reversal: presentChargeback(dispute.entity) };
+  return { type: 'refund_or_chargeback', found: presentChargeback(dispute.entity) };
 }
 
 const transferEvent =

@@ -2,7 +2,7 @@ import type { OpenSessionInput } from '../gateway/gateway.ts';
 import type {
   GatewayFee,
   GatewayPayment,
-  GatewayReversal,
+  RefundOrChargeback,
   GatewaySession,
   GatewayTransfer,
 } from '../gateway/gateway-objects.ts';
@@ -66,7 +66,7 @@ export function presentPayment(payment: Payment): GatewayPayment {
   };
 }
 
-export function presentRefund(refund: Refund): GatewayReversal {
+export function presentRefund(refund: Refund): RefundOrChargeback {
   return {
     reversalId: refund.id,
     gatewayPaymentId: refund.payment_id,
@@ -78,7 +78,7 @@ export function presentRefund(refund: Refund): GatewayReversal {
 }
 
 /** Converts a dispute to the port's chargeback. A closed dispute has taken no money. */
-export function presentChargeback(dispute: Dispute): GatewayReversal {
+export function presentChargeback(dispute: Dispute): RefundOrChargeback {
   const deductedPaise = dispute.amount_deducted ?? 0;
   return {
     reversalId: dispute.id,
@@ -97,7 +97,7 @@ const CHARGEBACK_STATES = {
   won: 'won',
   closed: 'won',
   lost: 'lost',
-} as const satisfies Record<Dispute['status'], GatewayReversal['state']>;
+} as const satisfies Record<Dispute['status'], RefundOrChargeback['state']>;
 
 /** Converts a Route transfer to the port's. Razorpay makes a transfer after it has responded. */
 export function presentTransfer(transfer: Transfer): GatewayTransfer {

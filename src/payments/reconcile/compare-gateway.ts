@@ -7,12 +7,12 @@ import { lookAtHoldAgain } from '../funds/funds.ts';
 import type { TransferPayout } from '../gateway/gateway-objects.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
 import type { LateFacts } from '../queries.ts';
-import { writeLateFacts, writePayout } from '../queries.ts';
+import { writeLateFacts } from '../queries.ts';
 import { refundAgainIfBooked } from '../reversals/reversals.ts';
 import type { ComparisonDeps } from './compare-payment.ts';
 import { comparePayment } from './compare-payment.ts';
 import type { PaymentFigures } from './gateway-figures-queries.ts';
-import { listFiguresToCompare } from './gateway-figures-queries.ts';
+import { listFiguresToCompare, writePayout } from './gateway-figures-queries.ts';
 
 const CONCURRENT_PAYMENTS = 4;
 /** The most faults and the most failures that a comparison lists. */

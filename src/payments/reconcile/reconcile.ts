@@ -1,6 +1,7 @@
 import { forEachOrder } from '../../for-each-order.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
 import { clearResolvedAlerts, raiseAlert } from '../../alerts/alerts.ts';
+import type { Sql } from '../../db/client.ts';
 import {
   confirmPayment,
   recordSessionClosed,
@@ -119,4 +120,15 @@ function processUntil<Item extends { orderNumber: string }>(
 ): Promise<void> {
   const isOver = () => performance.now() > endsAtMs;
   return forEachOrder(items, work, { log, concurrency: CONCURRENT_CALLS, isOver });
+}
+
+/**
+ * For how many seconds the most overdue check of a payment session has been due; 0 if none is. While reconciliation
+ * runs, this is at most the interval of its Schedule.
+ */
+export async function reconciliationLagSeconds(sql: Sql): Promise<number> {
+  const [row] = await sql<{ seconds: number }[]>`
+    SELECT extract(epoch FROM service_now() - next_check_at)::float8 AS seconds
+    FROM payment_sessions WHERE next_check_at IS NOT NULL ORDER BY next_check_at LIMIT 1`;
+  return Math.max(0, row?.seconds ?? 0);
 }

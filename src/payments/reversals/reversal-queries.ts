@@ -3,11 +3,11 @@ import { detailsOf } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
-import type { GatewayReversal } from '../gateway/gateway-objects.ts';
+import type { RefundOrChargeback } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 
 /** A refund or chargeback made at the gateway itself: a row of `gateway_reversals`. */
-export type Reversal = Omit<GatewayReversal, 'idempotencyKey'>;
+export type Reversal = Omit<RefundOrChargeback, 'idempotencyKey'>;
 
 export type ReversalResult =
   /** The reversal is new, or its state has changed. */

@@ -3,7 +3,7 @@ import { clearAlert, reportAlert } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
-import type { GatewayReversal } from '../gateway/gateway-objects.ts';
+import type { RefundOrChargeback } from '../gateway/gateway-objects.ts';
 import { moneyKey } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
 import * as queries from '../queries.ts';
@@ -17,7 +17,7 @@ import * as queries from '../queries.ts';
 export async function recordReversal(
   deps: AlertDeps,
   at: OrderGateway,
-  found: GatewayReversal,
+  found: RefundOrChargeback,
   source: queries.ReversalSource,
 ): Promise<'ours' | queries.ReversalResult['outcome']> {
   if (isOurs(found)) return 'ours';
@@ -45,7 +45,7 @@ export async function recordReversal(
 }
 
 /** True if this service made the refund. */
-export const isOurs = ({ idempotencyKey, gatewayPaymentId }: GatewayReversal): boolean =>
+export const isOurs = ({ idempotencyKey, gatewayPaymentId }: RefundOrChargeback): boolean =>
   idempotencyKey === moneyKey(gatewayPaymentId, 'refund');
 
 const MESSAGES = {
@@ -53,7 +53,7 @@ const MESSAGES = {
   processed: 'A payment was refunded at the gateway itself',
   open: "The buyer's bank has opened a chargeback of a payment",
   lost: "The buyer's bank has taken the money of a payment: the chargeback is lost",
-} as const satisfies Partial<Record<GatewayReversal['state'], string>>;
+} as const satisfies Partial<Record<RefundOrChargeback['state'], string>>;
 
 async function clearUnlessBlocked(sql: Sql, orderNumber: string): Promise<void> {
   if ((await queries.findBlockingReversals(sql, orderNumber)).length > 0) return;
@@ -79,7 +79,7 @@ export async function recordRefundsOf(
 export async function recordRefunds(
   deps: AlertDeps,
   at: OrderGateway,
-  refunds: readonly GatewayReversal[],
+  refunds: readonly RefundOrChargeback[],
 ): Promise<boolean> {
   let isChanged = false;
   for (const refund of refunds.toReversed()) {

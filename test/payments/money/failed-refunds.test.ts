@@ -1,0 +1,237 @@
+import { expect } from 'vitest';
+import { verifyLedger } from '../../../src/ledger/verify.ts';
+import { alertOnDifferences } from '../../../src/payments/reconcile/compare-gateway.ts';
+import { refundSurplus } from '../../../src/payments/funds/refunds.ts';
+import { settleOutside } from '../../../src/payments/settlement/settle-outside.ts';
+import { refundWorkflowId } from '../../../src/contracts/ids.ts';
+import { TEST_ACTOR } from '../../support/actor.ts';
+import {
+  atRazorpay,
+  ledgerOf,
+  madeAtGateway,
+  orderBeingPaid,
+  reconcile,
+  setSwitches,
+  simulator,
+  withCallbacks,
+  withoutCallbacks,
+} from '../../support/gateway.ts';
+import { cancelWithRetries } from '../../support/orders.ts';
+import type { Merchant } from '../../support/merchant.ts';
+import { serviceTest } from '../../support/service-test.ts';
+import type { TestService } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+import { whenMoneyIsFree } from '../../support/when-money-is-free.ts';
+
+const AMOUNT_PAISE = 49_950;
+const MINUTE_MS = 60_000;
+const BOOKED_BACK = [
+  `refund: merchant_held → refunds ${AMOUNT_PAISE}`,
+  `refund_failed: refunds → merchant_held ${AMOUNT_PAISE}`,
+];
+const BOOKED_AGAIN = [...BOOKED_BACK, `refund: merchant_held → refunds ${AMOUNT_PAISE}`];
+
+const test = serviceTest({ time: 'real' });
+
+test.afterEach(async ({ service }) => {
+  await withCallbacks(service);
+  await service.clock.set(0);
+  await setSwitches(service, 'all', { refundsStartPending: false });
+  const { ok, faults } = await verifyLedger(service.sql);
+  expect({ ok, faults }).toEqual({ ok: true, faults: [] });
+});
+
+const openAlerts = async ({ sql }: TestService, gatewayPaymentId: string) =>
+  (
+    await sql<{ kind: string }[]>`
+      SELECT kind FROM alerts
+      WHERE subject = ${`razorpay:${gatewayPaymentId}`} AND cleared_at IS NULL`
+  ).map(({ kind }) => kind);
+
+const refundWorkflow = ({ temporal }: TestService, gatewayPaymentId: string) =>
+  temporal.client.workflow.getHandle(refundWorkflowId(atRazorpay(gatewayPaymentId)));
+
+/** The bank returns a refund, after the gateway has reported it as processed. */
+async function failRefund(service: TestService, refundId: string) {
+  await simulator(service, 'POST', `/refunds/${refundId}/end`, { status: 'failed' });
+  await simulator(service, 'POST', '/callbacks/idle');
+}
+
+/** A refund fails, the next one is refused, and the workflow that would repeat it is lost. */
+async function loseFailedRefund(service: TestService, gatewayPaymentId: string) {
+  const [refund] = await madeAtGateway(service, gatewayPaymentId, 'refunds');
+  await setSwitches(service, gatewayPaymentId, { refundsRefused: true });
+  await failRefund(service, refund!.id);
+  const isRefused = async () =>
+    (await openAlerts(service, gatewayPaymentId)).includes('gateway_refused');
+  await until(isRefused);
+  await refundWorkflow(service, gatewayPaymentId).terminate();
+  await setSwitches(service, gatewayPaymentId, { refundsRefused: null });
+}
+
+test('a refund of an order that fails after it was processed is booked back and made again', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const order = await orders.in('REFUNDED');
+  const events = await order.events();
+  const [first] = await order.made('refunds');
+  await setSwitches(service, 'all', { refundsStartPending: true });
+  await failRefund(service, first!.id);
+  await until(async () => (await order.made('refunds')).length === 2);
+  expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_BACK);
+  expect(await merchant.sandbox.read(order)).toMatchObject({
+    status: 'REFUNDED',
+    refund: { amount: AMOUNT_PAISE / 100, processed_at: null },
+  });
+  expect(await openAlerts(service, await order.paymentId())).toEqual(['refund_failed']);
+  const { ok } = await verifyLedger(service.sql);
+  expect(ok).toBe(true);
+
+  const [second] = await order.made('refunds');
+  await simulator(service, 'POST', `/refunds/${second!.id}/end`, { status: 'processed' });
+  await until(async () => (await merchant.sandbox.read(order)).refund?.processed_at !== null);
+  expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_AGAIN);
+  await until(async () => (await openAlerts(service, await order.paymentId())).length === 0);
+  const { entries } = await merchant.sandbox.timeline(order);
+  expect(entries.slice(-2).map(({ kind }) => kind)).toEqual(['REFUND_FAILED', 'REFUNDED_AGAIN']);
+  expect(await order.events()).toEqual(events);
+});
+
+test('a refund that fails twice is made a third time', async ({ service, orders }) => {
+  const order = await orders.in('REFUNDED');
+  for (const count of [2, 3]) {
+    const [latest] = await order.made('refunds');
+    await failRefund(service, latest!.id);
+    await until(async () => (await order.made('refunds')).length === count);
+    await until(async () => (await order.row()).refundProcessedAt !== null);
+  }
+  const lines = (await order.ledgerLines()).slice(1);
+  expect(lines).toEqual([...BOOKED_BACK, ...BOOKED_BACK, BOOKED_BACK[0]]);
+});
+
+test('a callback about a refund that has not failed books nothing', async ({ service, orders }) => {
+  const order = await orders.in('REFUNDED');
+  const [refund] = await order.made('refunds');
+  await failRefund(service, refund!.id);
+  await until(async () => (await order.made('refunds')).length === 2);
+  await until(async () => (await order.row()).refundProcessedAt !== null);
+  // The callback about the first one, once more.
+  await service.deps.workflows.refundSurplus(atRazorpay(await order.paymentId()));
+  await refundWorkflow(service, await order.paymentId()).result();
+  expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_AGAIN);
+  // The gateway was asked about each.
+  expect(await service.sql`SELECT FROM gateway_callbacks WHERE is_unconfirmed`).toEqual([]);
+});
+
+/** A surplus payment whose refund is processed: the order was cancelled before it arrived. */
+async function aRefundedSurplus(service: TestService, merchant: Merchant) {
+  const { order, pay } = await orderBeingPaid(service, merchant);
+  await cancelWithRetries(merchant.sandbox, order);
+  const paymentId = await pay({ late: true });
+  const processed = async () => (await merchant.sandbox.read(order)).refund?.processed_at ?? null;
+  await until(async () => (await processed()) !== null);
+  return { order, paymentId, processed };
+}
+
+test('reconciliation makes a failed refund again whose workflow was lost, once', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('REFUNDED');
+  const paymentId = await order.paymentId();
+  await loseFailedRefund(service, paymentId);
+  await service.clock.advance(6 * MINUTE_MS);
+  await Promise.all([reconcile(service), reconcile(service)]);
+  await until(async () => (await order.row()).refundProcessedAt !== null);
+  await service.clock.advance(6 * MINUTE_MS);
+  await reconcile(service);
+  await refundWorkflow(service, paymentId).result();
+  expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_AGAIN);
+  expect(await order.made('refunds')).toHaveLength(2);
+});
+
+test('reconciliation makes a failed refund of a surplus payment again whose workflow was lost, also after eight days', async ({
+  service,
+  merchant,
+}) => {
+  const { order, paymentId, processed } = await aRefundedSurplus(service, merchant);
+  await loseFailedRefund(service, paymentId);
+  // By then its session is not checked any more.
+  await service.sql`UPDATE payment_sessions SET next_check_at = NULL`;
+  await service.clock.advance(8 * 24 * 60 * MINUTE_MS);
+  await reconcile(service);
+  await until(async () => (await processed()) !== null);
+  expect((await ledgerOf(service, order.order_number)).balances['surplus']).toBeUndefined();
+  expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(2);
+});
+
+test('the daily comparison finds a failed refund whose callback was lost', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('REFUNDED');
+  const [refund] = await order.made('refunds');
+  await withoutCallbacks(service);
+  await failRefund(service, refund!.id);
+  await alertOnDifferences(service.deps);
+  await until(async () => (await order.made('refunds')).length === 2);
+  await until(async () => (await order.row()).refundProcessedAt !== null);
+  expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_AGAIN);
+});
+
+test('an operator settles a refund that fails again and again', async ({ service, orders }) => {
+  const order = await orders.in('REFUNDED');
+  const [first] = await order.made('refunds');
+  await setSwitches(service, await order.paymentId(), { refundsRefused: true });
+  await failRefund(service, first!.id);
+  await until(async () => (await order.row()).refundProcessedAt === null);
+  const settlement = {
+    orderNumber: order.orderNumber,
+    reference: 'UTR1',
+    reason: 'Closed account',
+  };
+  const deps = { ...service.deps, actor: TEST_ACTOR };
+  await whenMoneyIsFree(service.sql, () => settleOutside(deps, settlement));
+  expect((await order.row()).refundProcessedAt).not.toBeNull();
+  // The next attempt finds it settled, although the gateway still has only a refund that has failed.
+  await refundSurplus(service.deps, atRazorpay(await order.paymentId()));
+  expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_AGAIN);
+  expect((await order.made('refunds')).map(({ status }) => status)).toEqual(['failed']);
+});
+
+test('the refund of a surplus payment that fails is booked back and made again', async ({
+  service,
+  merchant,
+}) => {
+  const { order, paymentId, processed } = await aRefundedSurplus(service, merchant);
+  const [first] = await madeAtGateway(service, paymentId, 'refunds');
+  await setSwitches(service, 'all', { refundsStartPending: true });
+  await failRefund(service, first!.id);
+  await until(async () => (await madeAtGateway(service, paymentId, 'refunds')).length === 2);
+  expect(await processed()).toBeNull();
+  const [second] = await madeAtGateway(service, paymentId, 'refunds');
+  await simulator(service, 'POST', `/refunds/${second!.id}/end`, { status: 'processed' });
+  await until(async () => (await processed()) !== null);
+  expect((await ledgerOf(service, order.order_number)).lines.slice(1)).toEqual([
+    `refund: surplus → refunds ${AMOUNT_PAISE}`,
+    `refund_failed: refunds → surplus ${AMOUNT_PAISE}`,
+    `refund: surplus → refunds ${AMOUNT_PAISE}`,
+  ]);
+});
+
+test('the database has at most one live way out of a payment', async ({ service, orders }) => {
+  const order = await orders.in('REFUNDED');
+  const insert = (operation: string, refundTry: number) => service.sql`
+    INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
+      environment, debit_account, credit_account, amount_paise, refund_try)
+    SELECT gateway, gateway_payment_id, ${operation}, order_number, merchant_id, environment,
+      'merchant_held', ${operation === 'release' ? 'merchant_available' : 'refunds'}, amount_paise, ${refundTry}
+    FROM orders WHERE order_number = ${order.orderNumber}`;
+  await expect(insert('refund', 0)).rejects.toThrow(/duplicate key/);
+  await expect(insert('release', 0)).rejects.toThrow(/duplicate key/);
+  await expect(insert('refund', 1)).rejects.toThrow(/does not follow/);
+  await expect(insert('refund_failed', 1)).rejects.toThrow(/does not follow/);
+  await expect(insert('release', 1)).rejects.toThrow(/does not follow/);
+});

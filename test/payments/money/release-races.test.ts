@@ -1,0 +1,237 @@
+import { describe, expect } from 'vitest';
+import type { Sql } from '../../../src/db/client.ts';
+import { verifyLedger } from '../../../src/ledger/verify.ts';
+import { writeDispute } from '../../../src/orders/commands/command-queries.ts';
+import { bookMovement, claimSurplus, finishSurplus } from '../../../src/payments/queries.ts';
+import type { Reversal } from '../../../src/payments/reversals/reversal-queries.ts';
+import { writeReversal } from '../../../src/payments/reversals/reversal-queries.ts';
+import {
+  findSettlementFigures,
+  writeSettlement,
+} from '../../../src/payments/settlement/settlement-queries.ts';
+import { A_BUYER, TEST_ACTOR } from '../../support/actor.ts';
+import { installTestClock } from '../../support/database.ts';
+import { databaseTest } from '../../support/fixtures.ts';
+import { SANDBOX } from '../../support/gateway.ts';
+import { untilBlocked } from '../../support/locks.ts';
+import type { RacedOrder as Order } from './raced-order.ts';
+import { AMOUNT_PAISE, deliveredOrder, RELEASED_AFTER_MS } from './raced-order.ts';
+
+const PART_PAISE = 100;
+const REST_PAISE = AMOUNT_PAISE - PART_PAISE;
+
+const test = databaseTest()
+  .extend('clock', { scope: 'file' }, ({ database }) => installTestClock(database))
+  .extend('order', ({ database }) => deliveredOrder(database.serviceSql));
+
+type Clock = Awaited<ReturnType<typeof installTestClock>>;
+/** @returns the outcome, in a word */
+type Write = (sql: Sql, order: Order, clock: Clock) => Promise<unknown>;
+
+const dispute: Write = async (sql, { orderNumber }, clock) => {
+  await clock.set(0);
+  const commandId = `dispute:${orderNumber}`;
+  const written = await writeDispute(sql, orderNumber, {
+    commandId,
+    reason: 'It never arrived',
+    actor: A_BUYER,
+  });
+  return written ? 'written' : 'refused';
+};
+
+const reversal =
+  (
+    reported: Pick<Reversal, 'kind' | 'state'>,
+    amountPaise: number,
+    of: 'payment' | 'surplus',
+  ): Write =>
+  async (sql, order) => {
+    const { gatewayPaymentId } = order[of];
+    const reversalId = `reversal_${gatewayPaymentId}`;
+    const made = { reversalId, gatewayPaymentId, amountPaise, ...reported };
+    return (await writeReversal(sql, SANDBOX, made, 'gateway')).outcome;
+  };
+const refundOfPart = reversal({ kind: 'refund', state: 'processed' }, PART_PAISE, 'payment');
+const chargeback = (state: 'open' | 'lost', of: 'payment' | 'surplus') =>
+  reversal({ kind: 'chargeback', state }, AMOUNT_PAISE, of);
+
+const claim: Write = async (sql, { surplus }) =>
+  (await claimSurplus(sql, surplus)) ? 'written' : 'not surplus';
+const finish: Write = async (sql, { surplus }) => {
+  await finishSurplus(sql, surplus);
+  return 'written';
+};
+
+const releaseStarted: Write = async (sql, order, clock) => {
+  await clock.set(RELEASED_AFTER_MS);
+  return order.record(sql, { type: 'expire' }, order.releaseAtMs);
+};
+/** The gateway has released the money. */
+const releaseBooked: Write = async (sql, { payment }) => {
+  await bookMovement(sql, payment, 'release', `trf_${payment.gatewayPaymentId}`);
+  return 'written';
+};
+const settleReleased: Write = async (sql, { orderNumber, payment }) => {
+  const figures = await findSettlementFigures(sql, payment);
+  const settlement = {
+    outcome: 'released',
+    reference: null,
+    reason: 'A test',
+    isChecked: true,
+  } as const;
+  return writeSettlement(sql, { actor: TEST_ACTOR }, orderNumber, { ...figures, ...settlement });
+};
+const orderCompleted: Write = (sql, order) =>
+  order.record(sql, { type: 'released' }, order.releaseAtMs);
+
+const STARTED = { status: 'DELIVERED', doing: 'releasing', stepNumber: 4, hasDispute: false };
+const WAITS = { status: 'DELIVERED', doing: null, stepNumber: 3 };
+const COMPLETED = { status: 'COMPLETED', doing: null, stepNumber: 5 };
+const released = (paise = AMOUNT_PAISE) => `release: merchant_held → merchant_available ${paise}`;
+const reversed = (from: string, paise = AMOUNT_PAISE) => `reversal: ${from} → refunds ${paise}`;
+const CLAIMED = `capture: gateway_clearing → surplus ${AMOUNT_PAISE}`;
+const REFUNDED = `refund: surplus → refunds ${AMOUNT_PAISE}`;
+
+const ended = (...lines: string[]) => ({ ...COMPLETED, lines });
+const BOTH = ['recorded', 'recorded'] as const;
+
+/** The outcomes of the first and of the second session, and the order afterwards. */
+type After = [outcomes: readonly [unknown, unknown], order: object];
+interface Race {
+  /** What has happened before. */
+  before?: Write[];
+  one: Write;
+  other: Write;
+  oneFirst: After;
+  otherFirst: After;
+}
+
+const RACES: Record<string, Race> = {
+  'a dispute and the release': {
+    one: dispute,
+    other: releaseStarted,
+    oneFirst: [['written', 'disputed'], { ...WAITS, hasDispute: true }],
+    otherFirst: [['recorded', 'refused'], STARTED],
+  },
+  'a refund at the gateway and the release': {
+    one: refundOfPart,
+    other: releaseStarted,
+    oneFirst: [['recorded', 'release_waits'], { ...WAITS, reversedPaise: PART_PAISE }],
+    otherFirst: [BOTH, { ...STARTED, reversedPaise: PART_PAISE }],
+  },
+  'a chargeback and the release': {
+    one: chargeback('open', 'payment'),
+    other: releaseStarted,
+    oneFirst: [['recorded', 'release_waits'], WAITS],
+    otherFirst: [BOTH, STARTED],
+  },
+  'the beginning of a surplus refund and the release': {
+    one: claim,
+    other: releaseStarted,
+    oneFirst: [['written', 'recorded'], { ...STARTED, lines: [CLAIMED] }],
+    otherFirst: [['recorded', 'written'], { ...STARTED, lines: [CLAIMED] }],
+  },
+  'a refund at the gateway and the end of the release': {
+    before: [releaseStarted],
+    one: refundOfPart,
+    other: orderCompleted,
+    oneFirst: [BOTH, ended(reversed('merchant_held', PART_PAISE), released(REST_PAISE))],
+    otherFirst: [BOTH, ended(released(), reversed('merchant_available', PART_PAISE))],
+  },
+  'a lost chargeback and the end of the release': {
+    before: [releaseStarted],
+    one: chargeback('lost', 'payment'),
+    other: orderCompleted,
+    oneFirst: [BOTH, ended(reversed('merchant_held'))],
+    otherFirst: [BOTH, ended(released(), reversed('merchant_available'))],
+  },
+  'a refund at the gateway and the booking of the release': {
+    before: [releaseStarted],
+    one: refundOfPart,
+    other: releaseBooked,
+    oneFirst: [
+      ['recorded', 'written'],
+      { ...STARTED, lines: [reversed('merchant_held', PART_PAISE), released(REST_PAISE)] },
+    ],
+    otherFirst: [
+      ['written', 'recorded'],
+      { ...STARTED, lines: [released(), reversed('merchant_available', PART_PAISE)] },
+    ],
+  },
+  'a lost chargeback and the booking of the release': {
+    before: [releaseStarted],
+    one: chargeback('lost', 'payment'),
+    other: releaseBooked,
+    oneFirst: [['recorded', 'written'], { ...STARTED, lines: [reversed('merchant_held')] }],
+    otherFirst: [
+      ['written', 'recorded'],
+      { ...STARTED, lines: [released(), reversed('merchant_available')] },
+    ],
+  },
+  'a settlement outside and the booking of the release': {
+    before: [releaseStarted],
+    one: settleReleased,
+    other: releaseBooked,
+    // The step of the settlement books it.
+    oneFirst: [['recorded', 'written'], { ...STARTED, lines: null }],
+    otherFirst: [['written', 'refused'], { ...STARTED, lines: [released()] }],
+  },
+  'a lost chargeback and the end of a booked release': {
+    before: [releaseStarted, releaseBooked],
+    one: chargeback('lost', 'payment'),
+    other: orderCompleted,
+    oneFirst: [BOTH, ended(released(), reversed('merchant_available'))],
+    otherFirst: [BOTH, ended(released(), reversed('merchant_available'))],
+  },
+  'two bookings of the same release': {
+    before: [releaseStarted],
+    one: releaseBooked,
+    other: releaseBooked,
+    oneFirst: [['written', 'written'], { ...STARTED, lines: [released()] }],
+    otherFirst: [['written', 'written'], { ...STARTED, lines: [released()] }],
+  },
+  'the end of a surplus refund and the end of the release': {
+    before: [claim, releaseStarted],
+    one: finish,
+    other: orderCompleted,
+    oneFirst: [['written', 'recorded'], ended(CLAIMED, REFUNDED, released())],
+    otherFirst: [['recorded', 'written'], ended(CLAIMED, released(), REFUNDED)],
+  },
+  'the end of a surplus refund and a lost chargeback of the same capture': {
+    before: [claim],
+    one: finish,
+    other: chargeback('lost', 'surplus'),
+    oneFirst: [
+      ['written', 'recorded'],
+      { lines: [CLAIMED, REFUNDED, `loss: platform_losses → refunds ${AMOUNT_PAISE}`] },
+    ],
+    otherFirst: [['recorded', 'written'], { lines: [CLAIMED, reversed('surplus')] }],
+  },
+};
+
+describe('two sessions write an order at the same time, and the second one sees what the first wrote', () => {
+  test.for(
+    Object.entries(RACES).flatMap(([what, { before = [], one, other, oneFirst, otherFirst }]) => [
+      [what, 'in this order', before, one, other, oneFirst] as const,
+      [what, 'in the other order', before, other, one, otherFirst] as const,
+    ]),
+  )(
+    '%s, %s',
+    async ([, , before, first, second, [outcomes, after]], { database, clock, order }) => {
+      const { sql, serviceSql } = database;
+      for (const write of before) await write(serviceSql, order, clock);
+      const { written, waiting } = await serviceSql.begin(async (session) => {
+        const outcome = await first(session as unknown as Sql, order, clock);
+        const blocked = second(serviceSql, order, clock);
+        blocked.catch(() => undefined);
+        await untilBlocked({ sql }, '');
+        return { written: outcome, waiting: blocked };
+      });
+      expect([written, await waiting]).toEqual(outcomes);
+      expect(await order.read()).toMatchObject(after);
+      // The surplus capture of each order has a line, too.
+      await claim(serviceSql, order, clock);
+      expect((await verifyLedger(sql)).faults).toEqual([]);
+    },
+  );
+});
