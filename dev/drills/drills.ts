@@ -5,7 +5,6 @@ import { badDeploy, withBuilds, workflowUpgrade } from './builds.ts';
 import { diskFull, isRunWithSmallDisk, onDisk } from './disk-full.ts';
 import { asynchronousFailover, databaseFailover, replicating } from './failovers.ts';
 import { keyRotation } from './key-rotation.ts';
-import { gatewayOutage, temporalOutage } from './outages.ts';
 import {
   ARCHIVE_TIMEOUT_SECONDS,
   backupAndRestore,
@@ -69,9 +68,7 @@ export const DRILLS: Readonly<Record<string, DrillPlan>> = {
     options: onDisk,
     isRunElsewhere: isRunWithSmallDisk,
   },
-  'gateway-outage': { page: 'gateway-outage.md', fault: gatewayOutage },
   'key-rotation': { page: 'key-rotation.md', fault: keyRotation },
-  'temporal-outage': { page: 'temporal-outage.md', fault: temporalOutage },
   'temporal-restore': {
     page: 'backup-and-restore.md',
     fault: temporalRestore,

@@ -36,7 +36,7 @@ export interface Outcome {
 export const LOAD_MS = 8000;
 
 /** How many orders of the load make their calls at the same time. */
-export const CONCURRENCY = 4;
+const CONCURRENCY = 4;
 
 const AMOUNT_PAISE = 49_950;
 const READ_EVERY_MS = 250;
