@@ -5,12 +5,7 @@ import { badDeploy, withBuilds, workflowUpgrade } from './builds.ts';
 import { diskFull, isRunWithSmallDisk, onDisk } from './disk-full.ts';
 import { asynchronousFailover, databaseFailover, replicating } from './failovers.ts';
 import { keyRotation } from './key-rotation.ts';
-import {
-  ARCHIVE_TIMEOUT_SECONDS,
-  backupAndRestore,
-  databaseRestore,
-  temporalRestore,
-} from './restores.ts';
+import { backupAndRestore } from './restore.ts';
 import { createLoad, LOAD_MS, type Drill, type Outcome } from './support/load.ts';
 import { archiving } from './support/postgres.ts';
 import { proveNothingLost } from './support/proof.ts';
@@ -44,7 +39,7 @@ export const DRILLS: Readonly<Record<string, DrillPlan>> = {
   'backup-and-restore': {
     page: 'backup-and-restore.md',
     fault: backupAndRestore,
-    options: archiving(ARCHIVE_TIMEOUT_SECONDS),
+    options: archiving,
   },
   'bad-deploy': {
     page: 'bad-deploy.md',
@@ -57,11 +52,6 @@ export const DRILLS: Readonly<Record<string, DrillPlan>> = {
     fault: databaseFailover,
     options: replicating,
   },
-  'database-restore': {
-    page: 'backup-and-restore.md',
-    fault: databaseRestore,
-    options: archiving(60),
-  },
   'disk-full': {
     page: 'disk-full.md',
     fault: diskFull,
@@ -69,11 +59,6 @@ export const DRILLS: Readonly<Record<string, DrillPlan>> = {
     isRunElsewhere: isRunWithSmallDisk,
   },
   'key-rotation': { page: 'key-rotation.md', fault: keyRotation },
-  'temporal-restore': {
-    page: 'backup-and-restore.md',
-    fault: temporalRestore,
-    options: archiving(60),
-  },
   'workflow-upgrade': {
     page: 'workflow-upgrade.md',
     fault: workflowUpgrade,

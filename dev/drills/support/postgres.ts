@@ -10,7 +10,7 @@ import { postgresFolder } from '../../start/data-dir.ts';
 import type { Drill } from './load.ts';
 import { inSeconds, report, waitFor } from './report.ts';
 
-const ARCHIVED_WITHIN_MS = 30_000;
+export const ARCHIVE_TIMEOUT_SECONDS = 5;
 const RECOVERED_WITHIN_MS = 120_000;
 
 /** That of the production-like shape: a copy with fewer does not start. */
@@ -24,7 +24,7 @@ const backupIn = (folder: string) => join(folder, 'base-backup');
 const archivedIn = (folder: string) => join(folder, 'archive', '%f');
 
 /** PostgreSQL archives its WAL into the folder of the drill. A file is complete or absent, and never replaced. */
-export const archiving = (archiveTimeoutSeconds: number) => async (folder: string) => {
+export const archiving = async (folder: string) => {
   const file = archivedIn(folder);
   const archive = join(folder, 'archive');
   await mkdir(archive, { mode: 0o700 });
@@ -33,7 +33,7 @@ export const archiving = (archiveTimeoutSeconds: number) => async (folder: strin
   return {
     postgresSettings: {
       archive_mode: 'on',
-      archive_timeout: archiveTimeoutSeconds,
+      archive_timeout: ARCHIVE_TIMEOUT_SECONDS,
       archive_command: `test ! -f ${file} && cp %p ${file}.part && mv ${file}.part ${file}`,
     },
   };
@@ -92,30 +92,11 @@ export async function restoreBackup(
   await writeInto(dataDir, `${role}.signal`, '');
 }
 
-/** Puts the base backup into a data directory, to be recovered from the archive. */
-export const prepareRecovery = (run: Run, dataDir: string, targetMs?: number) =>
-  restoreBackup(run, dataDir, 'recovery', {
+/** Puts the base backup into the data directory of the run, to be recovered from the archive. */
+export const restoreFromArchive = (run: Run) =>
+  restoreBackup(run, postgresDataIn(run.folder), 'recovery', {
     restore_command: `cp ${archivedIn(run.folder)} %p`,
-    ...(targetMs !== undefined && {
-      // PostgreSQL has not loaded the abbreviations of time zones yet, of which Z is one.
-      recovery_target_time: new Date(targetMs).toISOString().replace('Z', '+00'),
-      recovery_target_action: 'promote',
-    }),
   });
-
-/** Waits until everything committed so far is in the archive. */
-async function archiveEverything({ cluster }: Run): Promise<void> {
-  await withConnection(cluster.adminDatabaseUrl, async (sql) => {
-    const [switched] = await sql<{ file: string }[]>`
-      SELECT pg_walfile_name(pg_switch_wal()) AS file`;
-    const file = switched?.file ?? '';
-    await waitFor(`${file} is archived`, ARCHIVED_WITHIN_MS, async () => {
-      const [row] = await sql<{ done: boolean }[]>`
-        SELECT last_archived_wal >= ${file} AS done FROM pg_stat_archiver`;
-      return row?.done ?? false;
-    });
-  });
-}
 
 /**
  * Waits until a server has recovered and accepts writes.
@@ -149,14 +130,3 @@ export async function startOtherPostgres({ guard, ends }: Drill, dataDir: string
 
 /** A PostgreSQL that runs beside the one of the shape. */
 export type OtherPostgres = Awaited<ReturnType<typeof startOtherPostgres>>;
-
-/** Restores PostgreSQL as it was at a time, on a server beside the one of the shape. */
-export async function restoreAside(drill: Drill, targetMs: number): Promise<OtherPostgres> {
-  await archiveEverything(drill);
-  const dataDir = join(drill.folder, 'restored');
-  await prepareRecovery(drill, dataDir, targetMs);
-  const server = await startOtherPostgres(drill, dataDir);
-  await untilRecovered(server.adminUrl);
-  report(`restored beside it, as of ${new Date(targetMs).toISOString()}`);
-  return server;
-}

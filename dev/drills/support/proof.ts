@@ -102,7 +102,7 @@ export async function proveBackSoon({ merchant }: Drill, sinceMs: number): Promi
 }
 
 /** Runs `admin order recover --all --since TIME`, and prints what it found. */
-export async function recoverAll(drill: Drill, sinceMs: number): Promise<void> {
+async function recoverAll(drill: Drill, sinceMs: number): Promise<void> {
   const since = new Date(sinceMs).toISOString();
   const printed = await drill.admin('order', 'recover', '--all', '--since', since);
   report(`order recover --all: ${printed.replaceAll(/\s+/g, ' ')}`);
