@@ -4,7 +4,6 @@ import { withRun, type RunOptions } from '../faults/run.ts';
 import { badDeploy, withBuilds, workflowUpgrade } from './builds.ts';
 import { diskFull, isRunWithSmallDisk, onDisk } from './disk-full.ts';
 import { asynchronousFailover, databaseFailover, replicating } from './failovers.ts';
-import { keyRotation } from './key-rotation.ts';
 import { backupAndRestore } from './restore.ts';
 import { createLoad, LOAD_MS, type Drill, type Outcome } from './support/load.ts';
 import { archiving } from './support/postgres.ts';
@@ -58,7 +57,6 @@ export const DRILLS: Readonly<Record<string, DrillPlan>> = {
     options: onDisk,
     isRunElsewhere: isRunWithSmallDisk,
   },
-  'key-rotation': { page: 'key-rotation.md', fault: keyRotation },
   'workflow-upgrade': {
     page: 'workflow-upgrade.md',
     fault: workflowUpgrade,
