@@ -3,17 +3,15 @@ import { SetupError } from '../../src/setup-error.ts';
 import { withRun, type RunOptions } from '../faults/run.ts';
 import { badDeploy, withBuilds, workflowUpgrade } from './builds.ts';
 import { diskFull, isRunWithSmallDisk, onDisk } from './disk-full.ts';
-import { asynchronousFailover, databaseFailover, replicating } from './failovers.ts';
+import { databaseFailover, replicating } from './failover.ts';
 import { backupAndRestore } from './restore.ts';
 import { createLoad, LOAD_MS, type Drill, type Outcome } from './support/load.ts';
 import { archiving } from './support/postgres.ts';
 import { proveNothingLost } from './support/proof.ts';
 import { report, requireProved } from './support/report.ts';
 
-/** A fault, or another work of operators, and the page of the runbook whose claims are proved with it. */
+/** A fault, or another work of operators, with which the claims of a page of the runbook are proved. */
 interface DrillPlan {
-  /** A file of `docs/runbook`. */
-  readonly page: string;
   /**
    * Happens under load, and ends when everything serves again: afterwards the oracle checks everything.
    *
@@ -28,37 +26,27 @@ interface DrillPlan {
   readonly isRunElsewhere?: () => Promise<boolean>;
 }
 
-/** The drills by name. */
+/** The drills by name, which is also that of its page in `docs/runbook`. */
 export const DRILLS: Readonly<Record<string, DrillPlan>> = {
-  'asynchronous-failover': {
-    page: 'database-failover.md',
-    fault: asynchronousFailover,
-    options: replicating,
-  },
   'backup-and-restore': {
-    page: 'backup-and-restore.md',
     fault: backupAndRestore,
     options: archiving,
   },
   'bad-deploy': {
-    page: 'bad-deploy.md',
     fault: badDeploy,
     options: withBuilds({ workers: 3 }),
     startsLoad: true,
   },
   'database-failover': {
-    page: 'database-failover.md',
     fault: databaseFailover,
     options: replicating,
   },
   'disk-full': {
-    page: 'disk-full.md',
     fault: diskFull,
     options: onDisk,
     isRunElsewhere: isRunWithSmallDisk,
   },
   'workflow-upgrade': {
-    page: 'workflow-upgrade.md',
     fault: workflowUpgrade,
     options: withBuilds(),
     startsLoad: true,
