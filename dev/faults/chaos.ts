@@ -104,9 +104,7 @@ export function runChaos(
         suspended: new Set<string>(),
         kills: 0,
       };
-      const { backMs, failures } = await carryOut(disturbed, planRun(size), log).finally(() =>
-        disturbed.people.end(),
-      );
+      const { backMs, failures } = await carryOut(disturbed, planRun(size), log);
       const report = await reportAtTheEnd(disturbed, log);
       await showOrders(run, report, log);
       const untested = options.isTested ? await testChecks(run, log) : [];

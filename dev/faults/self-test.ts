@@ -38,12 +38,6 @@ const OTHER_TAMPERINGS: Tamperings = {
       ({ surprises }) => surprises.push({ subject: 'x', fault: 'x' }),
     ],
   },
-  people: {
-    'a right was used after its end': [
-      'was used 1 times',
-      ({ endedRights }) => endedRights.push({ right: 'x', endedAtMs: 0, refused: 0, used: 1 }),
-    ],
-  },
   mail: {
     'a received mail is lost': [
       'was never received',

@@ -21,7 +21,6 @@ const FAILED = `(SELECT min(delivery_id) FROM webhook_deliveries WHERE state = '
 
 const HELD = `(SELECT min(gateway_payment_id) FROM payments
   WHERE environment = 'production' AND held_at IS NOT NULL)`;
-const OPERATOR = 'second@operators.example';
 
 /** Changes of the database. */
 export const TAMPERINGS: Tamperings = {
@@ -72,11 +71,6 @@ export const TAMPERINGS: Tamperings = {
     'a command was given with the key of another merchant': [
       'the command deliver of key:mk_other is DONE',
       `UPDATE order_commands SET actor = 'key:mk_other' WHERE order_number = ${COMPLETED} AND name = 'deliver'`,
-    ],
-    'an operator approves after the loss of the role': [
-      'had lost the role for it',
-      `INSERT INTO audit_log (audit_id, actor, action, details) OVERRIDING SYSTEM VALUE
-        VALUES (0, 'x', 'operator.role', '{"email": "${OPERATOR}", "role": "support"}')`,
     ],
   },
   lost: {

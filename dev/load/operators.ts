@@ -96,7 +96,7 @@ export async function asTwoOperators<Result>(
 }
 
 /** Proposes an act, unless an earlier try has done so without learning that. @returns the id of the proposal */
-export async function openProposal(
+async function openProposal(
   deps: ProposalDeps,
   proposer: Proposer,
   proposed: Proposed,

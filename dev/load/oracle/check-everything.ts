@@ -120,7 +120,6 @@ async function countsOf(sql: Sql): Promise<Counts> {
       'deliveries accepted', (SELECT count(*) FROM webhook_deliveries WHERE state = 'DELIVERED'),
       'captures at the gateway', (SELECT count(*) FROM captures),
       'refunds and transfers', (SELECT count(*) FROM refunds) + (SELECT count(*) FROM transfers),
-      'uses of ended rights refused', (SELECT coalesce(sum(refused), 0) FROM ended_rights),
       'mails received', (SELECT count(*) FROM arrived_mails)) AS counts`;
   return row.counts;
 }

@@ -1,5 +1,4 @@
 import postgres from 'postgres';
-import { ACTION_RULES } from '../../../src/accounts/people/permissions.ts';
 import type { Sql } from '../../../src/db/client.ts';
 import { STATUSES } from '../../../src/domain/index.ts';
 import { receivedMails } from '../../mailbox/store.ts';
@@ -11,15 +10,12 @@ import type { Allowed, CheckedService } from './service.ts';
 const TABLES = {
   allowed: 'alerts boolean, is_open boolean',
   statuses: 'status text, funds text',
-  role_permissions: 'role text, kind text',
   lost_times: 'from_at timestamptz, to_at timestamptz',
   known_orders:
     'merchant_id text, idempotency_key text, order_number text, order_numbers text[], final_status text, most_captures integer',
   known_commands:
     'order_number text, operation text, idempotency_key text, step text, status integer, at timestamptz',
   surprises: 'subject text, fault text',
-  ended_rights:
-    '"right" text, ended_at timestamptz, refused integer, used integer, first_used_at timestamptz',
   arrived_events:
     'event_id text, order_number text, at timestamptz, accepted integer, body_hashes text[]',
   arrived_mails: 'mail_id text',
@@ -111,9 +107,6 @@ export async function loadFacts(sql: Sql, known: Known): Promise<void> {
   const facts: Facts = {
     allowed: [{ alerts: allowed.alerts === true, isOpen: allowed.isOpen === true }],
     statuses: Object.entries(STATUSES).map(([status, { funds }]) => ({ status, funds })),
-    role_permissions: Object.entries(ACTION_RULES).flatMap(([kind, { roles }]) =>
-      roles.map((role) => ({ role, kind })),
-    ),
     lost_times: (allowed.lost ?? []).map(({ fromMs, toMs }) => ({
       fromAt: at(fromMs),
       toAt: at(toMs),
@@ -125,9 +118,6 @@ export async function loadFacts(sql: Sql, known: Known): Promise<void> {
       commands.map(({ atMs, ...command }) => ({ ...command, orderNumber, at: at(atMs) })),
     ),
     surprises: memory.surprises,
-    ended_rights: memory.endedRights.map(({ endedAtMs, firstUsedAtMs, ...ended }) => {
-      return { ...ended, endedAt: at(endedAtMs), firstUsedAt: at(firstUsedAtMs ?? endedAtMs) };
-    }),
     arrived_events: [...memory.received].map(([eventId, { atMs, bodyHashes, ...event }]) => {
       return { ...event, eventId, at: at(atMs), bodyHashes: [...bodyHashes] };
     }),

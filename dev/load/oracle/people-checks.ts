@@ -105,21 +105,6 @@ export const PEOPLE_CHECKS: readonly string[] = [
             AND c.command_id = command_id_of(o.payment_token, k.operation, k.idempotency_key)))
         OR (c.state = 'DONE' AND n.steps <> 1 AND NOT (c.name = 'advance' AND n.steps = 0
           AND EXISTS (SELECT FROM orders o WHERE o.order_number = c.order_number AND is_final(o.status)))))`,
-  // No right was used after its end.
-  `SELECT "right" AS subject, format('was used %s times, the first time %s after its end', used,
-      first_used_at - ended_at) AS fault
-    FROM ended_rights WHERE used > 0 AND NOT pg_temp.is_lost(ended_at)`,
-  // No operator proposed, decided or acted alone after the loss of the role for it. Lines have the order of the locks.
-  `WITH lines AS (
-      SELECT audit_id, action, details->>'kind' AS kind, details->>'role' AS role,
-        coalesce(details->>'email', replace(actor, 'operator:', '')) AS email
-      FROM audit_log WHERE action IN ('operator.role', 'operator.disable', 'operator.reactivate',
-        'proposal.open', 'proposal.approve', 'proposal.reject', 'break-glass'))
-    SELECT l.email AS subject, format('%s of %s after the operator had lost the role for it', l.action, l.kind) AS fault
-    FROM lines l, LATERAL (SELECT role FROM lines c WHERE c.email = l.email AND c.audit_id < l.audit_id
-      AND c.action LIKE 'operator.%' ORDER BY c.audit_id DESC LIMIT 1) latest
-    WHERE l.action NOT LIKE 'operator.%'
-      AND NOT EXISTS (SELECT FROM role_permissions p WHERE p.role = latest.role AND p.kind = l.kind)`,
 ];
 
 /**
