@@ -42,18 +42,9 @@ export const TAMPERINGS: Tamperings = {
       `ALTER TABLE proposals DROP CONSTRAINT IF EXISTS proposals_check1;
         UPDATE proposals SET decided_by = proposed_by WHERE outcome = 'done'`,
     ],
-    'an act alone has no line': [
-      'and not with --break-glass',
-      `DELETE FROM audit_log WHERE action = 'break-glass'`,
-    ],
-    'an act alone has no alert': [
-      'there is no alert',
-      `DELETE FROM alerts WHERE kind = 'break_glass_used'`,
-    ],
-    'an operator who was disabled yesterday got no mail about an act alone': [
-      'without a mail to lately@operators.example',
-      `INSERT INTO users (user_id, email, operator_role, created_at, disabled_at)
-        VALUES ('usr_lately', 'lately@operators.example', 'support', now() - interval '1 day', now() - interval '1 day')`,
+    'an act has no proposal': [
+      'was done without a second person',
+      `DELETE FROM proposals WHERE kind = 'merchant.linkedAccount'`,
     ],
     'the line of a command is deleted': [
       'DELIVERY_CONFIRMED, has 0 lines',

@@ -5,7 +5,7 @@ import { CHECKS } from './checks.ts';
 import { loadFacts } from './facts.ts';
 import { ledgerReport } from './ledger.ts';
 import { MONEY_CHECKS } from './money-checks.ts';
-import { loneActViolations, PEOPLE_CHECKS } from './people-checks.ts';
+import { PEOPLE_CHECKS } from './people-checks.ts';
 import { replay, type ComparedOrder } from './replay.ts';
 import {
   TOTALS,
@@ -39,7 +39,6 @@ export async function checkEverything(
     const violations = [
       ...(await findBySql(sql, service)),
       ...orders.flatMap(illegalTransitions),
-      ...(await loneActViolations(service, sql)),
       ...ledger.violations,
       ...(await workflowViolations(service, orders, allowed)),
     ];
