@@ -45,7 +45,7 @@ function optionsOf({ outcome, seed }: RunSize): RunOptions {
     const random = createRandom(seed);
     const merchants = ENDPOINTS.map((behaviour) => ({ behaviour, random }));
     const settings = KNOWN_SETTINGS;
-    return { outcome, merchants, settings, hasProduction: true, checksMails: true };
+    return { outcome, merchants, settings, hasProduction: true };
   }
   return {
     outcome,

@@ -40,8 +40,6 @@ export interface RunOptions extends Omit<ProductionLikeOptions, 'dataDir'> {
   readonly marks?: LoadDeps['marks'];
   /** Whether a second simulator is the gateway of production. */
   readonly hasProduction?: boolean;
-  /** Whether each mail about an order must reach the mailbox. */
-  readonly checksMails?: boolean;
 }
 
 /** The production-like shape with merchants that use it. */
@@ -116,7 +114,7 @@ function onPort(url: string, port: number | undefined): string {
 
 async function prepareRun(
   parts: Pick<Run, 'cluster' | 'folder' | 'guard'>,
-  { settings, merchants: wanted = [{}], outcome = 'known', marks, checksMails }: RunOptions,
+  { settings, merchants: wanted = [{}], outcome = 'known', marks }: RunOptions,
 ): Promise<Omit<Run, 'keep'>> {
   const { cluster } = parts;
   const { facts, apiBaseUrl } = cluster;
@@ -129,7 +127,6 @@ async function prepareRun(
   const checked = () => ({
     environment: environment(),
     migrationDatabaseUrl: onPort(cluster.migrationDatabaseUrl, port),
-    ...(checksMails === true && { mailboxDataDir: facts.environment['DATA_DIR'] }),
   });
   const memory = newMemory();
   const service = { environment: environment(), apiBaseUrl };

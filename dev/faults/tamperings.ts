@@ -152,12 +152,6 @@ export const TAMPERINGS: Tamperings = {
         (SELECT max(attempt_id) FROM webhook_attempts WHERE delivery_id = ${FAILED})`,
     ],
   },
-  mail: {
-    'the row of a mail is deleted': [
-      'there are the mails',
-      `DELETE FROM mails WHERE mail_id = (SELECT min(mail_id) FROM mails WHERE kind = 'buyer_receipt')`,
-    ],
-  },
   ledger: {
     'a ledger line has another amount': [
       'account',

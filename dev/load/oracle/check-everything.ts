@@ -35,9 +35,9 @@ export async function checkEverything(
   return withOwner(service, async (sql) => {
     const alerts = await readAlerts(sql, allowed);
     const orders = await readOrders(sql);
-    await loadFacts(sql, { service, memory, money, allowed });
+    await loadFacts(sql, { memory, money, allowed });
     const violations = [
-      ...(await findBySql(sql, service)),
+      ...(await findBySql(sql)),
       ...orders.flatMap(illegalTransitions),
       ...ledger.violations,
       ...(await workflowViolations(service, orders, allowed)),
@@ -50,11 +50,10 @@ export async function checkEverything(
 }
 
 /** Makes all checks that are queries. */
-async function findBySql(sql: Sql, { mailboxDataDir }: CheckedService) {
+async function findBySql(sql: Sql) {
   const found: Violation[] = [];
   for (const checks of [CHECKS, MONEY_CHECKS, { people: PEOPLE_CHECKS }]) {
     for (const [check, queries] of Object.entries(checks) as [Check, readonly string[]][]) {
-      if (check === 'mail' && !mailboxDataDir) continue;
       for (const query of queries) {
         const rows =
           await sql.unsafe<{ subject: string; fault: string; about?: string[] }[]>(query);
@@ -118,7 +117,6 @@ async function countsOf(sql: Sql): Promise<Counts> {
       'steps', (SELECT count(*) FROM order_steps),
       'deliveries accepted', (SELECT count(*) FROM webhook_deliveries WHERE state = 'DELIVERED'),
       'captures at the gateway', (SELECT count(*) FROM captures),
-      'refunds and transfers', (SELECT count(*) FROM refunds) + (SELECT count(*) FROM transfers),
-      'mails received', (SELECT count(*) FROM arrived_mails)) AS counts`;
+      'refunds and transfers', (SELECT count(*) FROM refunds) + (SELECT count(*) FROM transfers)) AS counts`;
   return row.counts;
 }

@@ -1,10 +1,9 @@
 import postgres from 'postgres';
 import type { Sql } from '../../../src/db/client.ts';
 import { STATUSES } from '../../../src/domain/index.ts';
-import { receivedMails } from '../../mailbox/store.ts';
 import type { Memory } from '../memory.ts';
 import type { GatewayMoney } from '../simulator.ts';
-import type { Allowed, CheckedService } from './service.ts';
+import type { Allowed } from './service.ts';
 
 /** Temporary tables of what others than the database know, by name, each with its columns. */
 const TABLES = {
@@ -18,7 +17,6 @@ const TABLES = {
   surprises: 'subject text, fault text',
   arrived_events:
     'event_id text, order_number text, at timestamptz, accepted integer, body_hashes text[]',
-  arrived_mails: 'mail_id text',
   // As the gateway shows them; times in Unix seconds.
   captures: 'id text, amount bigint, notes jsonb',
   refunds: 'id text, payment_id text, amount bigint, status text, notes jsonb, created_at bigint',
@@ -31,7 +29,6 @@ type Facts = Record<keyof typeof TABLES, readonly object[]>;
 
 /** What the checks compare with the database. */
 interface Known {
-  readonly service: CheckedService;
   readonly memory: Memory;
   readonly money: readonly GatewayMoney[];
   readonly allowed: Allowed;
@@ -102,8 +99,7 @@ const VIEWS = `
 
 /** Makes the tables and views; they are there as long as the connection, which must be the only one. */
 export async function loadFacts(sql: Sql, known: Known): Promise<void> {
-  const { service, memory, money, allowed } = known;
-  const { mailboxDataDir } = service;
+  const { memory, money, allowed } = known;
   const facts: Facts = {
     allowed: [{ alerts: allowed.alerts === true, isOpen: allowed.isOpen === true }],
     statuses: Object.entries(STATUSES).map(([status, { funds }]) => ({ status, funds })),
@@ -121,9 +117,6 @@ export async function loadFacts(sql: Sql, known: Known): Promise<void> {
     arrived_events: [...memory.received].map(([eventId, { atMs, bodyHashes, ...event }]) => {
       return { ...event, eventId, at: at(atMs), bodyHashes: [...bodyHashes] };
     }),
-    arrived_mails: mailboxDataDir
-      ? [...receivedMails(mailboxDataDir).keys()].map((mailId) => ({ mailId }))
-      : [],
     captures: money.flatMap(({ captures }) => captures),
     refunds: money.flatMap(({ refunds }) => refunds),
     transfers: money.flatMap(({ transfers }) => transfers),

@@ -14,7 +14,6 @@ export type Check =
   | 'gateway'
   | 'invariant'
   | 'people'
-  | 'mail'
   | 'workflow'
   | 'alert'
   | 'surprise';
