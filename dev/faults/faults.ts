@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MOODS, type MoodName } from '../gateway-simulator/moods.ts';
 import { beginMood, endMoods } from '../load/moods.ts';
 import type { Allowed, LostTime } from '../load/oracle/service.ts';
-import { activateMerchant, suspendMerchant } from '../load/operators.ts';
+import { activateMerchant } from '../load/operators.ts';
 import { askSimulator, controlSimulator, untilDone } from '../load/simulator.ts';
 import type { LinkTarget } from '../production-like/links.ts';
 import type { MemberName } from '../production-like/start.ts';
@@ -75,12 +75,7 @@ export interface Disturbed {
 export const allowedIn = ({ run, lost, isTemporalRestored }: Disturbed): Allowed =>
   run.deps.outcome === 'known'
     ? {}
-    : {
-        alerts: true,
-        lost,
-        missingWorkflows: isTemporalRestored,
-        isOpen: true,
-      };
+    : { alerts: true, lost, missingWorkflows: isTemporalRestored, isOpen: true };
 
 /** Of the refunds and transfers that a mood has left pending, every third one fails. */
 const OUTCOMES = ['processed', 'processed', 'failed'] as const;
@@ -163,7 +158,8 @@ async function disturb(
     case 'suspended': {
       const { merchantId } = merchants[fault.merchant] ?? run.merchant;
       suspended.add(merchantId);
-      await suspendMerchant(deps.environment, merchantId);
+      const suspend = ['merchant', 'suspend', '--merchant', merchantId, '--reason', 'A complaint'];
+      await untilDone(() => run.admin(...suspend));
       await lasts(fault.durationMs);
       await activateMerchant(deps.environment, merchantId);
       return void suspended.delete(merchantId);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { Sql } from '../../src/db/client.ts';
 import type { ClientOptions } from '../load/client.ts';
-import { newMemory } from '../load/memory.ts';
+import type { Memory } from '../load/memory.ts';
 import { startMerchant, type LoadMerchant } from '../load/merchant.ts';
 import { withOwner, withTemporal, type CheckedService } from '../load/oracle/service.ts';
 import { byCommand } from '../load/operators.ts';
@@ -128,7 +128,7 @@ async function prepareRun(
     environment: environment(),
     migrationDatabaseUrl: onPort(cluster.migrationDatabaseUrl, port),
   });
-  const memory = newMemory();
+  const memory: Memory = { orders: [], received: new Map(), surprises: [] };
   const service = { environment: environment(), apiBaseUrl };
   const start = (options: ClientOptions & ReceiverOptions) =>
     startMerchant(service, {

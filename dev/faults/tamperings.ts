@@ -98,7 +98,7 @@ export const TAMPERINGS: Tamperings = {
   },
   illegal: {
     'a step is missing': [
-      'and the steps',
+      'is not legal after',
       `DELETE FROM order_steps
         WHERE order_number = ${COMPLETED} AND kind = 'DELIVERY_CONFIRMED'`,
     ],

@@ -52,6 +52,3 @@ export interface Memory {
   /** Answers and webhooks that must not be: each with its order number, if it has one. */
   readonly surprises: { readonly subject: string; readonly fault: string }[];
 }
-
-/** The memory of a run that begins. */
-export const newMemory = (): Memory => ({ orders: [], received: new Map(), surprises: [] });

@@ -57,12 +57,6 @@ function unlessRefused<Result>(act: Promise<Result>): Promise<Result | undefined
   });
 }
 
-/** Suspends a merchant, as an operator does. */
-export async function suspendMerchant(environment: Settings, merchantId: string): Promise<void> {
-  const command = ['merchant', 'suspend', '--merchant', merchantId, '--reason', 'A complaint'];
-  await untilDone(() => byCommand(environment, command));
-}
-
 /** Activates a merchant again, as two operators do. */
 export function activateMerchant(environment: Settings, subject: string): Promise<void> {
   const reason = 'The complaint is resolved';

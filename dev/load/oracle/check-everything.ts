@@ -18,7 +18,7 @@ import {
   type Violation,
 } from './report.ts';
 import { withOwner, type Allowed, type CheckedService } from './service.ts';
-import { readAlerts, underWay, type OpenAlerts } from './under-way.ts';
+import { readAlerts, underWay } from './under-way.ts';
 import { workflowViolations } from './workflows.ts';
 
 /**
@@ -35,16 +35,19 @@ export async function checkEverything(
   return withOwner(service, async (sql) => {
     const alerts = await readAlerts(sql, allowed);
     const orders = await readOrders(sql);
-    await loadFacts(sql, { memory, money, allowed });
+    await loadFacts(sql, memory, money, allowed);
     const violations = [
       ...(await findBySql(sql)),
-      ...orders.flatMap(illegalTransitions),
+      ...orders.flatMap(({ orderNumber, terms, steps }) => {
+        const { fault } = replay(terms, steps);
+        return fault === undefined ? [] : [violation('illegal', orderNumber, fault)];
+      }),
       ...ledger.violations,
       ...(await workflowViolations(service, orders, allowed)),
     ];
     return {
       counts: { ...(await countsOf(sql)), ...ledger.counts },
-      violations: [...unexplained(violations, alerts), ...alerts.violations],
+      violations: [...unexplained(violations, alerts.isAbout), ...alerts.violations],
     };
   });
 }
@@ -52,15 +55,11 @@ export async function checkEverything(
 /** Makes all checks that are queries. */
 async function findBySql(sql: Sql) {
   const found: Violation[] = [];
-  for (const checks of [CHECKS, MONEY_CHECKS, { people: PEOPLE_CHECKS }]) {
-    for (const [check, queries] of Object.entries(checks) as [Check, readonly string[]][]) {
-      for (const query of queries) {
-        const rows =
-          await sql.unsafe<{ subject: string; fault: string; about?: string[] }[]>(query);
-        found.push(
-          ...rows.map(({ subject, fault, about }) => violation(check, subject, fault, about)),
-        );
-      }
+  const all = [CHECKS, MONEY_CHECKS, PEOPLE_CHECKS].flatMap((checks) => Object.entries(checks));
+  for (const [check, queries] of all as [Check, readonly string[]][]) {
+    for (const query of queries) {
+      const rows = await sql.unsafe<Omit<Violation, 'check'>[]>(query);
+      found.push(...rows.map((row) => violation(check, row.subject, row.fault, row.about)));
     }
   }
   return found;
@@ -74,11 +73,6 @@ const readOrders = (sql: Sql) => sql<ComparedOrder[]>`
   LEFT JOIN order_commands c ON c.order_number = s.order_number AND c.command_id = s.command_id
     AND c.state <> 'REFUSED'
   GROUP BY o.order_number`;
-
-function illegalTransitions(order: ComparedOrder): Violation[] {
-  const { fault } = replay(order.terms, order.steps);
-  return fault === undefined ? [] : [violation('illegal', order.orderNumber, fault)];
-}
 
 /** Checks everything as soon as nothing is under way, again and again until nothing is found. */
 export const checkWhenQuiet = (
@@ -94,7 +88,10 @@ export const checkWhenQuiet = (
   }, looking);
 
 /** The violations that no alert explains. A total differs by the faults of single orders. */
-function unexplained(found: readonly Violation[], { isAbout }: OpenAlerts): Violation[] {
+function unexplained(
+  found: readonly Violation[],
+  isAbout: (subject: string) => boolean,
+): Violation[] {
   const isExplained = ({ check, subject, about }: Violation) =>
     check !== 'invariant' && check !== 'people' && [subject, ...about].some(isAbout);
   const left = found.filter((one) => !isExplained(one));

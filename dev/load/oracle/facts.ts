@@ -2,7 +2,7 @@ import postgres from 'postgres';
 import type { Sql } from '../../../src/db/client.ts';
 import { STATUSES } from '../../../src/domain/index.ts';
 import type { Memory } from '../memory.ts';
-import type { GatewayMoney } from '../simulator.ts';
+import type { moneyAtGateway } from '../simulator.ts';
 import type { Allowed } from './service.ts';
 
 /** Temporary tables of what others than the database know, by name, each with its columns. */
@@ -26,13 +26,6 @@ const TABLES = {
   totals: 'captured_paise bigint, fees_paise bigint, is_balanced boolean',
 } as const;
 type Facts = Record<keyof typeof TABLES, readonly object[]>;
-
-/** What the checks compare with the database. */
-interface Known {
-  readonly memory: Memory;
-  readonly money: readonly GatewayMoney[];
-  readonly allowed: Allowed;
-}
 
 /**
  * Views of payments. `known_payments` is what the service has of each: `is_own` if its order is paid with it, which
@@ -98,8 +91,12 @@ const VIEWS = `
     WHERE happened > from_at - clock_seconds * interval '1 second' AND happened < to_at) $$`;
 
 /** Makes the tables and views; they are there as long as the connection, which must be the only one. */
-export async function loadFacts(sql: Sql, known: Known): Promise<void> {
-  const { memory, money, allowed } = known;
+export async function loadFacts(
+  sql: Sql,
+  memory: Memory,
+  money: readonly Awaited<ReturnType<typeof moneyAtGateway>>[],
+  allowed: Allowed,
+): Promise<void> {
   const facts: Facts = {
     allowed: [{ alerts: allowed.alerts === true, isOpen: allowed.isOpen === true }],
     statuses: Object.entries(STATUSES).map(([status, { funds }]) => ({ status, funds })),

@@ -1,3 +1,5 @@
+import type { SqlChecks } from './checks.ts';
+
 /** The account of a merchant that was active then. */
 const activeAt = (at: string) => `(SELECT c.linked_account_id FROM linked_account_changes c
   WHERE c.merchant_id = o.merchant_id AND c.environment = o.environment AND c.gateway = o.gateway
@@ -28,9 +30,10 @@ const IS_OF_A_PERSON = `(s.kind IN ('DELIVERY_CONFIRMED', 'DISPUTE_RAISED', 'EVI
   'CLOCK_ADVANCED') OR s.kind IN ('ORDER_CANCELLED', 'REFUND_STARTED', 'RELEASE_STARTED') AND s.command_id IS NOT NULL)`;
 
 /** What people did and whether they were allowed to. */
-export const PEOPLE_CHECKS: readonly string[] = [
-  // Each transfer of production went to the account that two persons had approved before the payment was captured.
-  `SELECT order_number AS subject, gateway_payment_id || ': ' || fault AS fault,
+export const PEOPLE_CHECKS: SqlChecks = {
+  people: [
+    // Each transfer of production went to the account that two persons had approved before the payment was captured.
+    `SELECT order_number AS subject, gateway_payment_id || ': ' || fault AS fault,
       ARRAY['razorpay:' || gateway_payment_id] AS about
     FROM (${TRANSFERRED}) t, LATERAL (VALUES
       (own_account IS NULL OR own_account <> ANY (recipients),
@@ -39,27 +42,27 @@ export const PEOPLE_CHECKS: readonly string[] = [
       ((own_account = ANY (active)) IS NOT true,
         format('its account is %s, and %s was active at its capture', own_account, active))) AS found(is_fault, fault)
     WHERE is_fault`,
-  // Two persons did what needs two.
-  `SELECT subject, kind || ' was carried out without the approval of another operator' AS fault FROM proposals
+    // Two persons did what needs two.
+    `SELECT subject, kind || ' was carried out without the approval of another operator' AS fault FROM proposals
     WHERE (status = 'approved' AND decided_by IS NOT DISTINCT FROM proposed_by)
       OR (status <> 'approved' AND carried_out_at IS NOT NULL)`,
-  `SELECT subject, kind || ' was done without a second person' AS fault FROM (
+    `SELECT subject, kind || ' was done without a second person' AS fault FROM (
       SELECT merchant_id AS subject, action AS kind, actor, 1 AS acts FROM audit_log
       WHERE action IN ('merchant.linkedAccount', 'merchant.activate')
       UNION ALL SELECT r.subject, r.kind, 'operator:' || u.email, -1
       FROM proposals r JOIN users u ON u.user_id = r.decided_by WHERE r.outcome = 'done') AS both_sides
     GROUP BY subject, kind, actor HAVING sum(acts) > 0`,
-  // Each command of a person has one line of the audit list, with actor and outcome, and its step points to it.
-  `SELECT s.order_number AS subject,
+    // Each command of a person has one line of the audit list, with actor and outcome, and its step points to it.
+    `SELECT s.order_number AS subject,
       format('step %s, %s, has %s lines of the audit list', s.step_number, s.kind, n.lines) AS fault
     FROM order_steps s, LATERAL (SELECT count(*) + s.is_line::integer AS lines FROM order_commands c
       WHERE c.order_number = s.order_number AND c.command_id = s.command_id AND c.state = 'DONE') n
     WHERE s.step_number > 1 AND NOT pg_temp.is_lost(s.at, 1)
       AND (n.lines <> 1 OR s.is_line AND ${IS_OF_A_PERSON})`,
-  // One without a step waits for its client to ask again. It has an outcome if its client was answered, unless the
-  // outcome was written in lost times. Operators do not ask again after a failure. An advance of an order that has ended
-  // moves only its webhook attempts.
-  `SELECT c.order_number AS subject,
+    // One without a step waits for its client to ask again. It has an outcome if its client was answered, unless the
+    // outcome was written in lost times. Operators do not ask again after a failure. An advance of an order that has ended
+    // moves only its webhook attempts.
+    `SELECT c.order_number AS subject,
       format('the command %s of %s is %s, and has %s steps', c.name, c.actor, c.state, n.steps) AS fault
     FROM order_commands c, LATERAL (SELECT count(*) AS steps FROM order_steps s
       WHERE s.order_number = c.order_number AND s.command_id = c.command_id) n
@@ -72,4 +75,5 @@ export const PEOPLE_CHECKS: readonly string[] = [
             AND c.command_id = command_id_of(o.payment_token, k.operation, k.idempotency_key)))
         OR (c.state = 'DONE' AND n.steps <> 1 AND NOT (c.name = 'advance' AND n.steps = 0
           AND EXISTS (SELECT FROM orders o WHERE o.order_number = c.order_number AND is_final(o.status)))))`,
-];
+  ],
+};
