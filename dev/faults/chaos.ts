@@ -45,7 +45,7 @@ function optionsOf({ outcome, seed }: RunSize): RunOptions {
     const random = createRandom(seed);
     const merchants = ENDPOINTS.map((behaviour) => ({ behaviour, random }));
     const settings = KNOWN_SETTINGS;
-    return { outcome, merchants, settings, hasProduction: true, checksMails: true };
+    return { outcome, merchants, settings, hasProduction: true };
   }
   return {
     outcome,
@@ -104,9 +104,7 @@ export function runChaos(
         suspended: new Set<string>(),
         kills: 0,
       };
-      const { backMs, failures } = await carryOut(disturbed, planRun(size), log).finally(() =>
-        disturbed.people.end(),
-      );
+      const { backMs, failures } = await carryOut(disturbed, planRun(size), log);
       const report = await reportAtTheEnd(disturbed, log);
       await showOrders(run, report, log);
       const untested = options.isTested ? await testChecks(run, log) : [];

@@ -1,10 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MOODS, type MoodName } from '../gateway-simulator/moods.ts';
-import { creatingAnOrder, useAfterEnd } from '../load/ended-rights.ts';
 import { beginMood, endMoods } from '../load/moods.ts';
 import type { Allowed, LostTime } from '../load/oracle/service.ts';
-import type { People } from '../load/people.ts';
-import { activateMerchant, suspendMerchant } from '../load/operators.ts';
+import { activateMerchant } from '../load/operators.ts';
 import { askSimulator, controlSimulator, untilDone } from '../load/simulator.ts';
 import type { LinkTarget } from '../production-like/links.ts';
 import type { MemberName } from '../production-like/start.ts';
@@ -41,7 +39,7 @@ export type Fault =
       readonly durationMs: number;
     }
   | { readonly kind: 'suspended'; readonly merchant: number; readonly durationMs: number }
-  /** Operators change rights and linked accounts: see dev/load/people.ts. */
+  /** Operators change a linked account, while orders are paid: see dev/load/people.ts. */
   | { readonly kind: 'people' }
   /** What the gateway may do for a while, until what is pending ends: see dev/gateway-simulator/moods.ts. */
   | { readonly kind: 'mood'; readonly mood: MoodName; readonly durationMs: number }
@@ -62,7 +60,7 @@ export interface Turn {
 /** A run with faults, and what is known of those that it had. */
 export interface Disturbed {
   readonly run: Run;
-  readonly people: People;
+  readonly people: () => Promise<void>;
   readonly copiedAtMs: Record<Side, number>;
   /** What restores have lost of the service's database. */
   readonly lost: LostTime[];
@@ -77,12 +75,7 @@ export interface Disturbed {
 export const allowedIn = ({ run, lost, isTemporalRestored }: Disturbed): Allowed =>
   run.deps.outcome === 'known'
     ? {}
-    : {
-        alerts: true,
-        lost,
-        missingWorkflows: isTemporalRestored,
-        isOpen: true,
-      };
+    : { alerts: true, lost, missingWorkflows: isTemporalRestored, isOpen: true };
 
 /** Of the refunds and transfers that a mood has left pending, every third one fails. */
 const OUTCOMES = ['processed', 'processed', 'failed'] as const;
@@ -163,20 +156,16 @@ async function disturb(
       return receiver.behave('answers 200');
     }
     case 'suspended': {
-      const { merchantId, client } = merchants[fault.merchant] ?? run.merchant;
+      const { merchantId } = merchants[fault.merchant] ?? run.merchant;
       suspended.add(merchantId);
-      await suspendMerchant(deps.environment, merchantId);
-      const right = `the key of ${merchantId}, which is suspended`;
-      const end = new AbortController();
-      const uses = useAfterEnd(deps.memory, right, creatingAnOrder(client), end.signal);
+      const suspend = ['merchant', 'suspend', '--merchant', merchantId, '--reason', 'A complaint'];
+      await untilDone(() => run.admin(...suspend));
       await lasts(fault.durationMs);
-      end.abort();
-      await uses;
       await activateMerchant(deps.environment, merchantId);
       return void suspended.delete(merchantId);
     }
     case 'people':
-      return people.round();
+      return people();
     case 'mood':
       await beginMood(simulator, fault.mood);
       await lasts(fault.durationMs);
@@ -210,12 +199,11 @@ async function restore(disturbed: Disturbed, side: Side): Promise<void> {
 export const recoverAll = (run: Run) => untilDone(() => run.admin('order', 'recover', '--all'));
 
 /** Ends what has no duration, and what is pending at the gateway. */
-export async function endFaults({ run, people }: Disturbed): Promise<void> {
+export async function endFaults({ run }: Disturbed): Promise<void> {
   const { deps } = run;
   const undisturbed = { dropProbability: 0, duplicateProbability: 0, delayMs: { min: 0, max: 0 } };
   await controlSimulator(deps.simulator, 'PATCH', '/callbacks', undisturbed);
   await endMoods(deps.simulator, MOOD_NAMES, outcomesIn(deps));
-  people.end();
 }
 
 /** A fault in a few words: its parts. */

@@ -72,7 +72,7 @@ const SUSPENSIONS: readonly Turn[] = [
 ];
 
 const MOST_ROUNDS = 30;
-/** The pauses grow: each act of an operator alone is mailed to all operators so far. */
+/** The pauses grow, so that a long run has few more rounds than a short one. */
 const PEOPLE: readonly Turn[] = Array.from({ length: MOST_ROUNDS }, (_, index) => ({
   waitMs: index === 0 ? 0 : 5000 * 1.4 ** (index - 1),
   faults: [{ kind: 'people' }],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { Sql } from '../../src/db/client.ts';
 import type { ClientOptions } from '../load/client.ts';
-import { newMemory } from '../load/memory.ts';
+import type { Memory } from '../load/memory.ts';
 import { startMerchant, type LoadMerchant } from '../load/merchant.ts';
 import { withOwner, withTemporal, type CheckedService } from '../load/oracle/service.ts';
 import { byCommand } from '../load/operators.ts';
@@ -40,8 +40,6 @@ export interface RunOptions extends Omit<ProductionLikeOptions, 'dataDir'> {
   readonly marks?: LoadDeps['marks'];
   /** Whether a second simulator is the gateway of production. */
   readonly hasProduction?: boolean;
-  /** Whether each mail about an order must reach the mailbox. */
-  readonly checksMails?: boolean;
 }
 
 /** The production-like shape with merchants that use it. */
@@ -116,7 +114,7 @@ function onPort(url: string, port: number | undefined): string {
 
 async function prepareRun(
   parts: Pick<Run, 'cluster' | 'folder' | 'guard'>,
-  { settings, merchants: wanted = [{}], outcome = 'known', marks, checksMails }: RunOptions,
+  { settings, merchants: wanted = [{}], outcome = 'known', marks }: RunOptions,
 ): Promise<Omit<Run, 'keep'>> {
   const { cluster } = parts;
   const { facts, apiBaseUrl } = cluster;
@@ -129,9 +127,8 @@ async function prepareRun(
   const checked = () => ({
     environment: environment(),
     migrationDatabaseUrl: onPort(cluster.migrationDatabaseUrl, port),
-    ...(checksMails === true && { mailboxDataDir: facts.environment['DATA_DIR'] }),
   });
-  const memory = newMemory();
+  const memory: Memory = { orders: [], received: new Map(), surprises: [] };
   const service = { environment: environment(), apiBaseUrl };
   const start = (options: ClientOptions & ReceiverOptions) =>
     startMerchant(service, {

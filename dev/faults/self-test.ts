@@ -1,16 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import type { Environment } from '../../src/domain/index.ts';
 import type { AcknowledgedCommand, Memory } from '../load/memory.ts';
 import { checkEverything } from '../load/oracle/check-everything.ts';
 import { askSimulator, simulatorAccessOf } from '../load/simulator.ts';
-import { receivedMails } from '../mailbox/store.ts';
 import { onDatabase, withConnection } from '../postgres/databases.ts';
 import { copyDatabases, restoreDatabases } from './copies.ts';
 import { namesOf, stopMembers, type Run } from './run.ts';
 import { TAMPERINGS, type Tamperings } from './tamperings.ts';
 
-/** Changes of what merchants remember; and of the mailbox, of Temporal and of the gateway, which stay. */
+/** Changes of what merchants remember; and of Temporal and of the gateway, which stay. */
 const OTHER_TAMPERINGS: Tamperings = {
   lost: {
     'an order was acknowledged that is not there': [
@@ -36,23 +34,6 @@ const OTHER_TAMPERINGS: Tamperings = {
     'a webhook had a wrong signature': [
       'x',
       ({ surprises }) => surprises.push({ subject: 'x', fault: 'x' }),
-    ],
-  },
-  people: {
-    'a right was used after its end': [
-      'was used 1 times',
-      ({ endedRights }) => endedRights.push({ right: 'x', endedAtMs: 0, refused: 0, used: 1 }),
-    ],
-  },
-  mail: {
-    'a received mail is lost': [
-      'was never received',
-      (_, { environment }) => {
-        const once = [...receivedMails(environment()['DATA_DIR'] ?? '')].find(
-          ([mailId, files]) => mailId.startsWith('buyer-') && files.length === 1,
-        );
-        rmSync(once?.[1][0] ?? '');
-      },
     ],
   },
   workflow: {
@@ -105,8 +86,8 @@ function numberOf({ orders }: Memory, status: string): string {
 }
 
 /**
- * Shows that each check can fail: changes the database, the memory of merchants, the mailbox, Temporal and the
- * gateway, and expects a check to find it. The service does not run meanwhile, and the run is over afterwards.
+ * Shows that each check can fail: changes the database, the memory of merchants, Temporal and the gateway,
+ * and expects a check to find it. The service does not run meanwhile, and the run is over afterwards.
  *
  * @returns what was not found
  */

@@ -1,8 +1,9 @@
+import { loadConfig } from '../../src/config.ts';
 import type { OrderStatus } from '../../src/domain/index.ts';
 import { COMMANDS, openSession, send, type CommandName } from './commands.ts';
 import { GATEWAY_ACTS } from './gateway-acts.ts';
-import { decide } from './decide.ts';
-import type { LoadOrder } from './order.ts';
+import { byCommand, byTwo } from './operators.ts';
+import { marked, readOrder, untilFound, type LoadOrder } from './order.ts';
 
 /** What holds of a stage. */
 export interface StageRules {
@@ -134,6 +135,24 @@ const OTHERS: Record<
   decideForMerchant: (order) => decide(order, 'merchant'),
   decideForBuyer: (order) => decide(order, 'buyer'),
 };
+
+/** Decides a dispute: with the command line, or with two operators above the amount that needs them. */
+async function decide(order: LoadOrder, winner: 'merchant' | 'buyer'): Promise<void> {
+  const { deps, orderNumber, amountPaise } = order;
+  const { environment } = deps;
+  const reason = marked(deps, 'reason of a decision', 'The evidence decides it');
+  const command = ['dispute', 'decide', '--order', orderNumber, '--for', winner, '--yes'];
+  const proposed = { subject: orderNumber, parameters: { winner }, reason };
+  await untilFound(order, 'decision', async () => {
+    const decided =
+      amountPaise > loadConfig(environment).proposalAbovePaise
+        ? byTwo(environment, { kind: 'dispute.decide', ...proposed })
+        : byCommand(environment, [...command, '--reason', reason]);
+    await decided.catch(() => undefined);
+    const now = await readOrder(order);
+    return now?.status !== 'DISPUTE_UNDER_REVIEW' || now.refund !== null ? true : undefined;
+  });
+}
 
 const isCommand = (name: ActName): name is ActName & CommandName => Object.hasOwn(COMMANDS, name);
 

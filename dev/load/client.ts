@@ -147,7 +147,8 @@ export function createMerchantClient(
     const answer = await exchange(`${origin}${BASE_PATHS[environment]}${path}`, sent, dispatcher);
     const { data, ...said } = contentOf(answer);
     const isReplay = answer.headers['idempotent-replayed'] === 'true';
-    const retryAfterMs = waitOf(answer);
+    const waitS = answer.status === 429 ? answer.headers['retry-after'] : undefined;
+    const retryAfterMs = waitS === undefined ? undefined : Number(waitS) * 1000;
     const ms = performance.now() - startedAt;
     const seen = { method, path, atMs, ms, retryAfterMs, isReplay, ...said };
     answers.push(seen);
@@ -175,10 +176,6 @@ export function createMerchantClient(
 
   return { answers, send, untilAnswered };
 }
-
-/** What a 429 says, in milliseconds. */
-const waitOf = ({ status, headers }: HttpAnswer) =>
-  status === 429 ? Number(headers['retry-after']) * 1000 : undefined;
 
 function contentOf({ status, text }: HttpAnswer) {
   const none = { status, message: text, data: null };

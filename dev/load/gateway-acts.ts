@@ -1,5 +1,5 @@
 import type { Timeline } from '../../src/orders/steps/timeline-presenter.ts';
-import { askSimulator, controlSimulator, listAtGateway, untilDone } from './simulator.ts';
+import { controlSimulator, listAtGateway } from './simulator.ts';
 import type { LoadOrder } from './order.ts';
 import { marked, readOrder, surprise, untilFound } from './order.ts';
 
@@ -37,11 +37,9 @@ export const GATEWAY_ACTS = {
     await untilStatus(order, 'REFUNDED');
     const paymentId = await paymentOf(order);
     if (paymentId === undefined) return;
-    const { simulator } = order.deps;
     const refundId = await untilFound(order, 'refund that is processed', async () => {
-      const refunds = await untilDone(() =>
-        listAtGateway<Ended>(simulator, `/v1/payments/${paymentId}/refunds`),
-      );
+      const path = `/v1/payments/${paymentId}/refunds`;
+      const refunds = await listAtGateway<Ended>(order.deps.simulator, path);
       return refunds.find(({ status }) => status === 'processed')?.id;
     });
     if (refundId) await control(order, `/refunds/${refundId}/end`, { status: 'failed' });
@@ -78,10 +76,8 @@ async function untilPayments(order: LoadOrder): Promise<string[]> {
   if (order.qrCodeId === '') return [];
   const path = `/v1/payments/qr_codes/${order.qrCodeId}/payments`;
   const ids = await untilFound(order, 'payment at the gateway', async () => {
-    const { items } = await untilDone(() =>
-      askSimulator<{ items: { id: string }[] }>(order.deps.simulator, 'GET', path),
-    );
-    return items.length > 0 ? items.map(({ id }) => id) : undefined;
+    const payments = await listAtGateway<{ id: string }>(order.deps.simulator, path);
+    return payments.length > 0 ? payments.map(({ id }) => id) : undefined;
   });
   return ids ?? [];
 }
@@ -121,7 +117,7 @@ interface Ended {
 async function endChargebacks(order: LoadOrder, status: 'won' | 'lost'): Promise<void> {
   const paymentId = await paymentOf(order);
   const opened = await untilFound(order, 'chargeback at the gateway', async () => {
-    const all = await untilDone(() => listAtGateway<Ended>(order.deps.simulator, '/v1/disputes'));
+    const all = await listAtGateway<Ended>(order.deps.simulator, '/v1/disputes');
     const own = all.filter(({ payment_id: of }) => of === paymentId);
     return own.length > 0 ? own : undefined;
   });

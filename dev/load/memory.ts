@@ -44,19 +44,6 @@ export interface ReceivedEvent {
   accepted: number;
 }
 
-/** A right that has ended, such as a secret that was replaced, and what came of its use since then. */
-export interface EndedRight {
-  readonly right: string;
-  /** When the end was answered. */
-  readonly endedAtMs: number;
-  /** How often its use was refused. */
-  refused: number;
-  /** How often it was not. */
-  used: number;
-  /** When the first of these uses began. */
-  firstUsedAtMs?: number;
-}
-
 /** Everything that merchants, buyers and endpoints remember of a run. */
 export interface Memory {
   readonly orders: AcknowledgedOrder[];
@@ -64,13 +51,4 @@ export interface Memory {
   readonly received: Map<string, ReceivedEvent>;
   /** Answers and webhooks that must not be: each with its order number, if it has one. */
   readonly surprises: { readonly subject: string; readonly fault: string }[];
-  readonly endedRights: EndedRight[];
 }
-
-/** The memory of a run that begins. */
-export const newMemory = (): Memory => ({
-  orders: [],
-  received: new Map(),
-  surprises: [],
-  endedRights: [],
-});

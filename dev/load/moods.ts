@@ -1,9 +1,6 @@
 import { type MoodName, MOODS } from '../gateway-simulator/moods.ts';
 import { askSimulator, controlSimulator, type SimulatorAccess, untilDone } from './simulator.ts';
 
-/** How a pending refund or transfer ends. */
-type Outcome = 'processed' | 'failed';
-
 /** Enough for every fee of a run: the platform pays them beside the transfers. */
 const BALANCE_PAISE = 100_000_000_000;
 
@@ -23,7 +20,7 @@ export const beginMood = (access: SimulatorAccess, name: MoodName): Promise<void
 export async function endMoods(
   access: SimulatorAccess,
   names: readonly MoodName[],
-  outcomes: readonly Outcome[] = ['processed'],
+  outcomes: readonly ('processed' | 'failed')[] = ['processed'],
 ): Promise<void> {
   const switches = names.flatMap((name) => Object.keys(MOODS[name]));
   const removal = Object.fromEntries(switches.map((name) => [name, null]));

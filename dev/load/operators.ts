@@ -15,20 +15,12 @@ import { untilDone } from './simulator.ts';
 /** The settings of a service, by which its operators act. */
 type Settings = Readonly<Record<string, string>>;
 
-/**
- * Runs a command of the operators' command line once.
- *
- * @param typed what it asks for
- * @returns what it printed
- * @throws Error if it fails
- */
+/** Runs a command of the operators' command line once. @returns what it printed @throws Error if it fails */
 export async function byCommand(
   environment: Settings,
   command: readonly string[],
-  typed: readonly string[] = [],
 ): Promise<string> {
-  const io = { askSecrets: async () => [...typed] };
-  const { exitCode, stdout, stderr } = await runAdmin(command, () => environment, io);
+  const { exitCode, stdout, stderr } = await runAdmin(command, () => environment);
   if (exitCode !== 0) throw new Error(`${command.join(' ')}: ${stderr}\n${stdout}`);
   return stdout;
 }
@@ -38,8 +30,11 @@ export async function byCommand(
  * try has done without an answer cannot be proposed again.
  */
 export function byTwo(environment: Settings, proposed: Proposed): Promise<void> {
-  return untilDone(() =>
-    asTwoOperators(environment, async ({ deps, first, second }) => {
+  return untilDone(async () => {
+    const service = createAdminService(environment, {});
+    try {
+      const deps = await proposalDepsOf(service);
+      const [first, second] = [await operator(service, 'first'), await operator(service, 'second')];
       const proposalId = await unlessRefused(openProposal(deps, first, proposed));
       if (proposalId === undefined) return;
       const carriedOut = await unlessRefused(approveProposal(deps, second, proposalId));
@@ -48,8 +43,10 @@ export function byTwo(environment: Settings, proposed: Proposed): Promise<void> 
       if (!carriedOut || carriedOut.outcome === 'waiting') {
         throw new Error(`${proposed.kind} is not carried out`);
       }
-    }),
-  );
+    } finally {
+      await service.close().catch(() => undefined);
+    }
+  });
 }
 
 /** @returns undefined if an act is refused, and is not only without an answer */
@@ -60,43 +57,14 @@ function unlessRefused<Result>(act: Promise<Result>): Promise<Result | undefined
   });
 }
 
-/** Suspends a merchant, as an operator does. */
-export async function suspendMerchant(environment: Settings, merchantId: string): Promise<void> {
-  const command = ['merchant', 'suspend', '--merchant', merchantId, '--reason', 'A complaint'];
-  await untilDone(() => byCommand(environment, command));
-}
-
 /** Activates a merchant again, as two operators do. */
 export function activateMerchant(environment: Settings, subject: string): Promise<void> {
   const reason = 'The complaint is resolved';
   return byTwo(environment, { kind: 'merchant.activate', subject, parameters: {}, reason });
 }
 
-/** Two operators who may do everything, and what they act with. */
-export interface TwoOperators {
-  readonly service: AdminService;
-  readonly deps: ProposalDeps;
-  readonly first: Proposer;
-  readonly second: Proposer;
-}
-
-/** Acts as two operators, the same ones each time. @throws Error what `act` throws, or while a server is away */
-export async function asTwoOperators<Result>(
-  environment: Settings,
-  act: (operators: TwoOperators) => Promise<Result>,
-): Promise<Result> {
-  const service = createAdminService(environment, {});
-  try {
-    const deps = await proposalDepsOf(service);
-    const [first, second] = [await operator(service, 'first'), await operator(service, 'second')];
-    return await act({ service, deps, first, second });
-  } finally {
-    await service.close().catch(() => undefined);
-  }
-}
-
 /** Proposes an act, unless an earlier try has done so without learning that. @returns the id of the proposal */
-export async function openProposal(
+async function openProposal(
   deps: ProposalDeps,
   proposer: Proposer,
   proposed: Proposed,
@@ -125,24 +93,17 @@ async function proposalDepsOf(service: AdminService): Promise<ProposalDeps> {
   };
 }
 
-/** The secret of the two-factor codes of each operator of a run. */
-export const TOTP_SECRET = newTotpSecret();
-
-/**
- * An admin with a second factor; the same one each time.
- *
- * @param passwordHash without it the operator cannot log in
- */
-export async function operator(
-  service: AdminService,
-  name: string,
-  passwordHash: string | null = null,
-): Promise<Proposer> {
+/** An admin with a second factor; the same one each time. */
+async function operator(service: AdminService, name: string): Promise<Proposer> {
   const userId = `usr_${name}_of_the_run`;
-  const email = `${name.toLowerCase()}@operators.example`;
+  const email = `${name}@operators.example`;
   const { sql } = service;
-  const user = { userId, email, role: 'admin', passwordHash, totpSecret: TOTP_SECRET } as const;
+  const secrets = { passwordHash: null, totpSecret: newTotpSecret() };
+  const user = { userId, email, role: 'admin', ...secrets } as const;
   await writeUser({ sql, dataBox: service.dataBox() }, user, sql`DO NOTHING`);
-  const actor = { name: `operator:${email}`, address: null };
-  return { user: { userId, email }, role: 'admin', actor };
+  return {
+    user: { userId, email },
+    role: 'admin',
+    actor: { name: `operator:${email}`, address: null },
+  };
 }

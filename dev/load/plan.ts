@@ -21,14 +21,6 @@ export interface OrderPlan {
   readonly mostCaptures: number | undefined;
 }
 
-/** What determines the plan of a run's orders. */
-export interface PlanOptions {
-  readonly count: number;
-  readonly merchants: number;
-  /** See LoadDeps. */
-  readonly outcome: 'known' | 'open';
-}
-
 type PlannedAct = ReturnType<typeof actsWith>[number];
 
 const LEAST_PAISE = 500;
@@ -39,7 +31,7 @@ const CREATED_TWICE = 0.15;
 
 /** Plans orders. The same random numbers give the same plan; each act is in one of the first orders. */
 export function planOrders(
-  { count, merchants, outcome }: PlanOptions,
+  { count, merchants, outcome }: { count: number; merchants: number } & Pick<LoadDeps, 'outcome'>,
   random: Random,
 ): OrderPlan[] {
   const possible = actsWith(outcome);

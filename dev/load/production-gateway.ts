@@ -13,24 +13,15 @@ const KEYS = {
   webhookSecret: 'the webhook secret of production in a run',
 };
 
-/** A gateway simulator for production, beside that of the sandbox. */
-export interface ProductionGateway {
-  /** What the service is started with, so that it uses this gateway. */
-  readonly settings: Readonly<Record<string, string>>;
-  stop(): Promise<void>;
-}
-
 /**
  * Starts a simulator in this process as the gateway of production. The settings require https there, so that a server
  * with a certificate of its own stands before it; this process trusts the certificate from then on.
  *
  * @param folder for the certificates
  * @param publicBaseUrl of the service, for callbacks
+ * @returns the settings with which the service uses it, and its end
  */
-export async function startProductionGateway(
-  folder: string,
-  publicBaseUrl: string,
-): Promise<ProductionGateway> {
+export async function startProductionGateway(folder: string, publicBaseUrl: string) {
   const simulator = await createGatewaySimulator({
     ...KEYS,
     port: 0,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '../../src/domain/index.ts';
 import { inParallel } from './in-parallel.ts';
+import type { UsedService } from './merchant.ts';
 
 /** Where the gateway simulator is, and the credentials of its API. */
 export interface SimulatorAccess {
@@ -9,13 +10,9 @@ export interface SimulatorAccess {
   readonly keySecret: string;
 }
 
-interface ServiceWithGateway {
-  readonly environment: Readonly<Record<string, string>>;
-}
-
 /** The simulator of an environment of a service, with the credentials of the service's settings. */
 export function simulatorAccessOf(
-  { environment: settings }: ServiceWithGateway,
+  { environment: settings }: Pick<UsedService, 'environment'>,
   environment: Environment = 'sandbox',
 ): SimulatorAccess {
   const setting = (name: string) => settings[`${environment.toUpperCase()}_RAZORPAY_${name}`] ?? '';
@@ -27,7 +24,7 @@ export function simulatorAccessOf(
 }
 
 /** The simulators of a service: that of the sandbox and, if there is one, that of production. */
-export const simulatorsOf = (service: ServiceWithGateway): SimulatorAccess[] =>
+export const simulatorsOf = (service: Pick<UsedService, 'environment'>): SimulatorAccess[] =>
   (['sandbox', 'production'] as const)
     .map((environment) => simulatorAccessOf(service, environment))
     .filter(({ baseUrl }) => baseUrl !== '');
@@ -61,51 +58,44 @@ export async function askSimulator<Answer>(
   throw response.status < 500 ? new SimulatorRefused(text) : new Error(text);
 }
 
-/** Everything of a list of Razorpay's API, page by page. @param path without a query */
+/** Everything of a list of Razorpay's API, page by page, each until it is answered. @param path without a query */
 export async function listAtGateway<Item>(access: SimulatorAccess, path: string): Promise<Item[]> {
   const all: Item[] = [];
   for (;;) {
     const page = `${path}?count=${PAGE}&skip=${all.length}`;
-    const { items } = await askSimulator<{ items: readonly Item[] }>(access, 'GET', page);
+    const { items } = await untilDone(() =>
+      askSimulator<{ items: readonly Item[] }>(access, 'GET', page),
+    );
     all.push(...items);
     if (items.length < PAGE) return all;
   }
 }
 
-/** What the gateway has of all captured payments, whether the service has them or not: its own JSON. */
-export interface GatewayMoney {
-  readonly captures: object[];
-  readonly refunds: object[];
-  readonly transfers: object[];
-  readonly chargebacks: object[];
-  /** Its own sums, with `capturedPaise` and `feesPaise`, and whether they add up: `isBalanced`. */
-  readonly totals: object;
-}
-
-interface Payment {
-  readonly id: string;
-  readonly captured: boolean;
-}
-
-/** Reads all captured payments, with their refunds, transfers and chargebacks. */
-export async function moneyAtGateway(access: SimulatorAccess): Promise<GatewayMoney> {
+/**
+ * What the gateway has of all captured payments, whether the service has them or not: its own JSON. `totals` are its own
+ * sums, with `capturedPaise` and `feesPaise`, and whether they add up: `isBalanced`.
+ */
+export async function moneyAtGateway(access: SimulatorAccess) {
   const codes = await listAtGateway<{ id: string; payments_count_received: number }>(
     access,
     '/v1/payments/qr_codes',
   );
-  const chargebacks = await listAtGateway<object>(access, '/v1/disputes');
-  const totals = await askSimulator<object>(access, 'GET', '/simulator/totals');
-  const money: GatewayMoney = { captures: [], refunds: [], transfers: [], chargebacks, totals };
+  const money = {
+    captures: [] as object[],
+    refunds: [] as object[],
+    transfers: [] as object[],
+    chargebacks: await listAtGateway<object>(access, '/v1/disputes'),
+    totals: await askSimulator<object>(access, 'GET', '/simulator/totals'),
+  };
   const paid = codes.filter((code) => code.payments_count_received > 0);
   await inParallel(paid, CODES_AT_ONCE, async ({ id: codeId }) => {
     const path = `/v1/payments/qr_codes/${codeId}/payments`;
-    const payments = await listAtGateway<Payment>(access, path);
+    const payments = await listAtGateway<{ id: string; captured: boolean }>(access, path);
     for (const payment of payments.filter(({ captured }) => captured)) {
       money.captures.push(payment);
       for (const what of ['refunds', 'transfers'] as const) {
-        money[what].push(
-          ...(await listAtGateway<object>(access, `/v1/payments/${payment.id}/${what}`)),
-        );
+        const made = `/v1/payments/${payment.id}/${what}`;
+        money[what].push(...(await listAtGateway<object>(access, made)));
       }
     }
   });

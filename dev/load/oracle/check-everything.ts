@@ -5,7 +5,7 @@ import { CHECKS } from './checks.ts';
 import { loadFacts } from './facts.ts';
 import { ledgerReport } from './ledger.ts';
 import { MONEY_CHECKS } from './money-checks.ts';
-import { loneActViolations, PEOPLE_CHECKS } from './people-checks.ts';
+import { PEOPLE_CHECKS } from './people-checks.ts';
 import { replay, type ComparedOrder } from './replay.ts';
 import {
   TOTALS,
@@ -18,7 +18,7 @@ import {
   type Violation,
 } from './report.ts';
 import { withOwner, type Allowed, type CheckedService } from './service.ts';
-import { readAlerts, underWay, type OpenAlerts } from './under-way.ts';
+import { readAlerts, underWay } from './under-way.ts';
 import { workflowViolations } from './workflows.ts';
 
 /**
@@ -35,34 +35,31 @@ export async function checkEverything(
   return withOwner(service, async (sql) => {
     const alerts = await readAlerts(sql, allowed);
     const orders = await readOrders(sql);
-    await loadFacts(sql, { service, memory, money, allowed });
+    await loadFacts(sql, memory, money, allowed);
     const violations = [
-      ...(await findBySql(sql, service)),
-      ...orders.flatMap(illegalTransitions),
-      ...(await loneActViolations(service, sql)),
+      ...(await findBySql(sql)),
+      ...orders.flatMap(({ orderNumber, terms, steps }) => {
+        const { fault } = replay(terms, steps);
+        return fault === undefined ? [] : [violation('illegal', orderNumber, fault)];
+      }),
       ...ledger.violations,
       ...(await workflowViolations(service, orders, allowed)),
     ];
     return {
       counts: { ...(await countsOf(sql)), ...ledger.counts },
-      violations: [...unexplained(violations, alerts), ...alerts.violations],
+      violations: [...unexplained(violations, alerts.isAbout), ...alerts.violations],
     };
   });
 }
 
 /** Makes all checks that are queries. */
-async function findBySql(sql: Sql, { mailboxDataDir }: CheckedService) {
+async function findBySql(sql: Sql) {
   const found: Violation[] = [];
-  for (const checks of [CHECKS, MONEY_CHECKS, { people: PEOPLE_CHECKS }]) {
-    for (const [check, queries] of Object.entries(checks) as [Check, readonly string[]][]) {
-      if (check === 'mail' && !mailboxDataDir) continue;
-      for (const query of queries) {
-        const rows =
-          await sql.unsafe<{ subject: string; fault: string; about?: string[] }[]>(query);
-        found.push(
-          ...rows.map(({ subject, fault, about }) => violation(check, subject, fault, about)),
-        );
-      }
+  const all = [CHECKS, MONEY_CHECKS, PEOPLE_CHECKS].flatMap((checks) => Object.entries(checks));
+  for (const [check, queries] of all as [Check, readonly string[]][]) {
+    for (const query of queries) {
+      const rows = await sql.unsafe<Omit<Violation, 'check'>[]>(query);
+      found.push(...rows.map((row) => violation(check, row.subject, row.fault, row.about)));
     }
   }
   return found;
@@ -76,11 +73,6 @@ const readOrders = (sql: Sql) => sql<ComparedOrder[]>`
   LEFT JOIN order_commands c ON c.order_number = s.order_number AND c.command_id = s.command_id
     AND c.state <> 'REFUSED'
   GROUP BY o.order_number`;
-
-function illegalTransitions(order: ComparedOrder): Violation[] {
-  const { fault } = replay(order.terms, order.steps);
-  return fault === undefined ? [] : [violation('illegal', order.orderNumber, fault)];
-}
 
 /** Checks everything as soon as nothing is under way, again and again until nothing is found. */
 export const checkWhenQuiet = (
@@ -96,7 +88,10 @@ export const checkWhenQuiet = (
   }, looking);
 
 /** The violations that no alert explains. A total differs by the faults of single orders. */
-function unexplained(found: readonly Violation[], { isAbout }: OpenAlerts): Violation[] {
+function unexplained(
+  found: readonly Violation[],
+  isAbout: (subject: string) => boolean,
+): Violation[] {
   const isExplained = ({ check, subject, about }: Violation) =>
     check !== 'invariant' && check !== 'people' && [subject, ...about].some(isAbout);
   const left = found.filter((one) => !isExplained(one));
@@ -119,8 +114,6 @@ async function countsOf(sql: Sql): Promise<Counts> {
       'steps', (SELECT count(*) FROM order_steps),
       'deliveries accepted', (SELECT count(*) FROM webhook_deliveries WHERE state = 'DELIVERED'),
       'captures at the gateway', (SELECT count(*) FROM captures),
-      'refunds and transfers', (SELECT count(*) FROM refunds) + (SELECT count(*) FROM transfers),
-      'uses of ended rights refused', (SELECT coalesce(sum(refused), 0) FROM ended_rights),
-      'mails received', (SELECT count(*) FROM arrived_mails)) AS counts`;
+      'refunds and transfers', (SELECT count(*) FROM refunds) + (SELECT count(*) FROM transfers)) AS counts`;
   return row.counts;
 }

@@ -6,12 +6,6 @@ import type { Check } from './report.ts';
  */
 export type SqlChecks = Partial<Record<Check, readonly string[]>>;
 
-/** The kinds of mails that a step causes, whatever came before it. */
-const MAIL_CAUSES = `(VALUES ('PAYMENT_SUCCESS', 'buyer_receipt'), ('DELIVERY_CONFIRMED', 'buyer_delivered'),
-  ('DISPUTE_RAISED', 'buyer_dispute_raised'), ('DISPUTE_RAISED', 'merchant_dispute_raised'),
-  ('EVIDENCE_SUBMITTED', 'buyer_evidence'), ('DISPUTE_RESOLVED', 'buyer_dispute_resolved'),
-  ('DISPUTE_RESOLVED', 'merchant_dispute_ended'), ('REFUND_PROCESSED', 'buyer_refund')) AS caused(step, mail)`;
-
 /** The attempts of each delivery. An event that no scheduled attempt has delivered is FAILED after five of them. */
 const DELIVERIES = `
   SELECT e.event_id, e.order_number, e.type, d.state, m.webhook_url IS NOT NULL AS has_url, a.scheduled, a.accepted,
@@ -35,18 +29,7 @@ const commandFaults = (fault: string, where: string) =>
       ORDER BY s.step_number) AS steps
     FROM known_commands c JOIN orders o USING (order_number) WHERE NOT pg_temp.is_lost(c.at)) c WHERE ${where}`;
 
-/** The mails that steps must cause, from the table `steps` of the query. */
-const MAILS_OF_STEPS = `SELECT order_number, caused.mail FROM steps JOIN ${MAIL_CAUSES} ON caused.step = steps.kind
-  UNION ALL SELECT order_number, 'merchant_dispute_ended' FROM steps
-    WHERE was_disputed AND kind IN ('REFUND_PROCESSED', 'ORDER_COMPLETED')
-  UNION ALL SELECT order_number, 'merchant_refund_by_operator' FROM steps WHERE NOT was_disputed
-    AND kind = 'REFUND_STARTED' AND is_by_operator
-  UNION ALL SELECT order_number, 'buyer_refund' FROM surplus_refunds`;
-const listOf = (mails: string) =>
-  `(SELECT order_number, string_agg(mail, ', ' ORDER BY mail) AS mails FROM (${mails}) m GROUP BY order_number)`;
-const OF_ORDERS = `mail_id ~ '^(buyer|merchant|surplus|first-payment)-'`;
-
-/** Orders, commands, steps, events, deliveries and mails. */
+/** Orders, commands, steps, events and deliveries. */
 export const CHECKS: SqlChecks = {
   lost: [
     // What merchants were answered.
@@ -81,23 +64,22 @@ export const CHECKS: SqlChecks = {
       FROM known_orders k JOIN orders o USING (order_number) WHERE o.status::text <> k.final_status`,
   ],
   illegal: [
-    // Each row and its steps; replay.ts has the domain's rules.
-    `SELECT order_number AS subject, format('has step %s, and the steps %s', o.step_number, s.numbers) AS fault
-      FROM orders o, LATERAL (SELECT array_agg(step_number ORDER BY step_number) AS numbers
-        FROM order_steps WHERE order_number = o.order_number) s
-      WHERE s.numbers IS DISTINCT FROM ARRAY(SELECT generate_series(1, o.step_number))`,
+    // Each row and its steps; replay.ts has the domain's rules, and finds a step that is missing before others.
     `SELECT order_number AS subject, format('the columns of step %s differ from its JSON', step_number) AS fault
       FROM order_steps WHERE (step->>'kind', step->>'status', step->>'number')
         IS DISTINCT FROM (kind, status::text, step_number::text)`,
     `SELECT order_number AS subject, format('its row says %s, its last step %s', ofrow, ofstep) AS fault
-      FROM orders_with_dispute o JOIN order_steps s USING (order_number, step_number),
-      LATERAL (SELECT jsonb_strip_nulls(jsonb_build_object('status', o.status,
+      FROM orders_with_dispute o
+      LEFT JOIN LATERAL (SELECT step_number, step FROM order_steps s WHERE s.order_number = o.order_number
+        ORDER BY step_number DESC LIMIT 1) s ON true,
+      LATERAL (SELECT jsonb_strip_nulls(jsonb_build_object('number', o.step_number, 'status', o.status,
           'operation', o.pending_operation, 'disputes', o.dispute_count,
           'deadline', round(extract(epoch FROM CASE s.step->'deadline'->>'kind'
             WHEN 'payment_link' THEN o.payment_link_expires_at WHEN 'completion' THEN o.completes_at
             WHEN 'dispute_answer' THEN o.dispute_respond_by END) * 1000))) AS ofrow,
-        jsonb_strip_nulls(jsonb_build_object('status', s.step->'status', 'operation', s.step->'pendingOperation',
-          'disputes', s.step->'disputeCount', 'deadline', s.step->'deadline'->'atMs')) AS ofstep) said
+        jsonb_strip_nulls(jsonb_build_object('number', s.step_number, 'status', s.step->'status',
+          'operation', s.step->'pendingOperation', 'disputes', s.step->'disputeCount',
+          'deadline', s.step->'deadline'->'atMs')) AS ofstep) said
       WHERE ofrow <> ofstep`,
   ],
   event: [
@@ -138,30 +120,5 @@ export const CHECKS: SqlChecks = {
       `format('%s was refused with %s, and has %s', operation, status, steps)`,
       `status >= 300 AND cardinality(steps) > 0 AND NOT (operation = 'pay' AND (SELECT is_open FROM allowed))`,
     ),
-  ],
-  // Each mail at least once, and none without a row: SMTP cannot promise once. Reminders, which no step causes, have to
-  // be received only.
-  mail: [
-    `WITH steps AS (SELECT s.*,
-        coalesce(lag(s.status::text) OVER (PARTITION BY s.order_number ORDER BY s.step_number) LIKE 'DISPUTE%', false)
-          AS was_disputed,
-        EXISTS (SELECT FROM order_commands c WHERE c.order_number = s.order_number AND c.command_id = s.command_id
-          AND c.state <> 'REFUSED' AND c.actor LIKE 'operator:%') AS is_by_operator
-        FROM order_steps s)
-      SELECT order_number AS subject, format('its steps tell %s; there are the mails %s', e.mails, m.mails) AS fault
-      FROM ${listOf(MAILS_OF_STEPS)} e FULL JOIN ${listOf(`SELECT order_number, kind AS mail FROM mails
-        WHERE kind NOT IN ('merchant_first_payment', 'merchant_dispute_deadline')`)} m USING (order_number)
-      WHERE e.mails IS DISTINCT FROM m.mails`,
-    `SELECT merchant_id AS subject, format('has %s mails about a first payment in %s', count(m.*), environment)
-        AS fault
-      FROM orders o LEFT JOIN mails m ON m.order_number = o.order_number AND m.kind = 'merchant_first_payment'
-      WHERE gateway_payment_id IS NOT NULL
-      GROUP BY merchant_id, environment HAVING count(m.*) <> 1`,
-    `SELECT order_number AS subject, kind || ' is not sent' AS fault FROM mails
-      WHERE order_number IS NOT NULL AND sent_at IS NULL`,
-    `SELECT order_number AS subject, kind || ' was never received' AS fault FROM mails
-      WHERE order_number IS NOT NULL AND mail_id NOT IN (SELECT mail_id FROM arrived_mails)`,
-    `SELECT mail_id AS subject, 'was received, and has no row' AS fault FROM arrived_mails
-      WHERE ${OF_ORDERS} AND mail_id NOT IN (SELECT mail_id FROM mails WHERE order_number IS NOT NULL)`,
   ],
 };

@@ -1,28 +1,22 @@
 import postgres from 'postgres';
-import { ACTION_RULES } from '../../../src/accounts/people/permissions.ts';
 import type { Sql } from '../../../src/db/client.ts';
 import { STATUSES } from '../../../src/domain/index.ts';
-import { receivedMails } from '../../mailbox/store.ts';
 import type { Memory } from '../memory.ts';
-import type { GatewayMoney } from '../simulator.ts';
-import type { Allowed, CheckedService } from './service.ts';
+import type { moneyAtGateway } from '../simulator.ts';
+import type { Allowed } from './service.ts';
 
 /** Temporary tables of what others than the database know, by name, each with its columns. */
 const TABLES = {
   allowed: 'alerts boolean, is_open boolean',
   statuses: 'status text, funds text',
-  role_permissions: 'role text, kind text',
   lost_times: 'from_at timestamptz, to_at timestamptz',
   known_orders:
     'merchant_id text, idempotency_key text, order_number text, order_numbers text[], final_status text, most_captures integer',
   known_commands:
     'order_number text, operation text, idempotency_key text, step text, status integer, at timestamptz',
   surprises: 'subject text, fault text',
-  ended_rights:
-    '"right" text, ended_at timestamptz, refused integer, used integer, first_used_at timestamptz',
   arrived_events:
     'event_id text, order_number text, at timestamptz, accepted integer, body_hashes text[]',
-  arrived_mails: 'mail_id text',
   // As the gateway shows them; times in Unix seconds.
   captures: 'id text, amount bigint, notes jsonb',
   refunds: 'id text, payment_id text, amount bigint, status text, notes jsonb, created_at bigint',
@@ -32,14 +26,6 @@ const TABLES = {
   totals: 'captured_paise bigint, fees_paise bigint, is_balanced boolean',
 } as const;
 type Facts = Record<keyof typeof TABLES, readonly object[]>;
-
-/** What the checks compare with the database. */
-interface Known {
-  readonly service: CheckedService;
-  readonly memory: Memory;
-  readonly money: readonly GatewayMoney[];
-  readonly allowed: Allowed;
-}
 
 /**
  * Views of payments. `known_payments` is what the service has of each: `is_own` if its order is paid with it, which
@@ -105,15 +91,15 @@ const VIEWS = `
     WHERE happened > from_at - clock_seconds * interval '1 second' AND happened < to_at) $$`;
 
 /** Makes the tables and views; they are there as long as the connection, which must be the only one. */
-export async function loadFacts(sql: Sql, known: Known): Promise<void> {
-  const { service, memory, money, allowed } = known;
-  const { mailboxDataDir } = service;
+export async function loadFacts(
+  sql: Sql,
+  memory: Memory,
+  money: readonly Awaited<ReturnType<typeof moneyAtGateway>>[],
+  allowed: Allowed,
+): Promise<void> {
   const facts: Facts = {
     allowed: [{ alerts: allowed.alerts === true, isOpen: allowed.isOpen === true }],
     statuses: Object.entries(STATUSES).map(([status, { funds }]) => ({ status, funds })),
-    role_permissions: Object.entries(ACTION_RULES).flatMap(([kind, { roles }]) =>
-      roles.map((role) => ({ role, kind })),
-    ),
     lost_times: (allowed.lost ?? []).map(({ fromMs, toMs }) => ({
       fromAt: at(fromMs),
       toAt: at(toMs),
@@ -125,15 +111,9 @@ export async function loadFacts(sql: Sql, known: Known): Promise<void> {
       commands.map(({ atMs, ...command }) => ({ ...command, orderNumber, at: at(atMs) })),
     ),
     surprises: memory.surprises,
-    ended_rights: memory.endedRights.map(({ endedAtMs, firstUsedAtMs, ...ended }) => {
-      return { ...ended, endedAt: at(endedAtMs), firstUsedAt: at(firstUsedAtMs ?? endedAtMs) };
-    }),
     arrived_events: [...memory.received].map(([eventId, { atMs, bodyHashes, ...event }]) => {
       return { ...event, eventId, at: at(atMs), bodyHashes: [...bodyHashes] };
     }),
-    arrived_mails: mailboxDataDir
-      ? [...receivedMails(mailboxDataDir).keys()].map((mailId) => ({ mailId }))
-      : [],
     captures: money.flatMap(({ captures }) => captures),
     refunds: money.flatMap(({ refunds }) => refunds),
     transfers: money.flatMap(({ transfers }) => transfers),

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SEND_MAIL_WORKFLOW } from '../../../src/contracts/ids.ts';
 
 /** The name of a check: docs/chaos.md says what each of them compares. */
 export type Check =
@@ -14,7 +13,6 @@ export type Check =
   | 'gateway'
   | 'invariant'
   | 'people'
-  | 'mail'
   | 'workflow'
   | 'alert'
   | 'surprise';
@@ -48,10 +46,6 @@ export interface Report {
   readonly counts: Counts;
   readonly violations: readonly Violation[];
 }
-
-/** What alerts call the subject of a workflow. */
-export const subjectOf = ({ workflowId, type }: { workflowId: string; type: string }) =>
-  type === SEND_MAIL_WORKFLOW ? 'SMTP_URL' : workflowId.replace(/^refund-(\w+)-/, '$1:');
 
 /** What was compared, on one line. */
 export const countsText = ({ counts }: Report) =>
@@ -93,7 +87,11 @@ export async function untilRight(
   const endsAt = performance.now() + withinMs;
   let latest = '';
   for (let looks = 0; ; looks += 1) {
-    const report = await look().catch(unanswered);
+    // A server that has just been started again may not answer yet.
+    const report = await look().catch((error: unknown): Report => {
+      const fault = `servers without an answer (${String(error)})`;
+      return { counts: {}, violations: [violation('under way', 'a server', fault)] };
+    });
     const { violations } = report;
     if (violations.length === 0 || performance.now() > endsAt) return report;
     const kinds = Map.groupBy(violations, ({ check, fault }) =>
@@ -106,9 +104,3 @@ export async function untilRight(
     await delay(LOOK_EVERY_MS);
   }
 }
-
-/** A server that has just been started again may not answer yet. */
-const unanswered = (error: unknown): Report => ({
-  counts: {},
-  violations: [violation('under way', 'a server', `servers without an answer (${String(error)})`)],
-});

@@ -9,8 +9,6 @@ export interface CheckedService {
   readonly migrationDatabaseUrl: string;
   /** The settings of the service and of the operators' command line. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The data folder of the mailbox that gets all mails about orders; without it mails are not compared. */
-  readonly mailboxDataDir?: string | undefined;
 }
 
 /** A time of which something was lost by a restore. Unix milliseconds. */

@@ -3,11 +3,12 @@ import type { AlertKind } from '../../../src/alerts/kinds.ts';
 import {
   COMPARE_GATEWAY_WORKFLOW,
   ORDER_WORKFLOW,
+  SEND_MAIL_WORKFLOW,
   TASK_QUEUE,
 } from '../../../src/contracts/ids.ts';
 import type { Sql } from '../../../src/db/client.ts';
 import { HOLDING_STATUSES, isFinal, ORDER_STATUSES } from '../../../src/domain/index.ts';
-import { subjectOf, violation, type Violation } from './report.ts';
+import { violation, type Violation } from './report.ts';
 import { withOwner, withTemporal, type Allowed, type CheckedService } from './service.ts';
 
 /** Alerts whose cause disappears without an operator: one that is still open at the end is a fault. */
@@ -22,16 +23,12 @@ const HEALED_BY_THE_END: readonly string[] = [
   'wrong_amount',
 ] satisfies AlertKind[];
 
-/** The open alerts. */
-export interface OpenAlerts {
-  /** True if an alert that may stay open names an order or a payment. */
-  isAbout(subject: string): boolean;
-  /** Alerts that may not be open. */
-  readonly violations: readonly Violation[];
-}
-
-/** Reads the open alerts. */
-export async function readAlerts(sql: Sql, { alerts: mayBeOpen }: Allowed): Promise<OpenAlerts> {
+/**
+ * Reads the open alerts.
+ *
+ * @returns whether one that may stay open names an order or a payment, and those that may not be open
+ */
+export async function readAlerts(sql: Sql, { alerts: mayBeOpen }: Allowed) {
   const alerts = await sql<{ kind: string; subject: string; message: string; names: string[] }[]>`
     SELECT kind, subject, details->>'message' AS message, ARRAY[subject, details->>'orderNumber',
       gateway_subject(details->>'gateway', details->>'gatewayPaymentId')] AS names
@@ -44,7 +41,7 @@ export async function readAlerts(sql: Sql, { alerts: mayBeOpen }: Allowed): Prom
     .map(({ subject }) => subject);
   const named = new Set(alerts.filter(isForOperators).flatMap(({ names }) => names));
   return {
-    isAbout: (subject) => named.has(subject),
+    isAbout: (subject: string) => named.has(subject),
     violations: alerts
       .filter((one) => !isForOperators(one) && !(mayBeOpen && explaining.includes(one.subject)))
       .map(({ kind, subject, message }) =>
@@ -120,9 +117,14 @@ async function readUnderWay(sql: Sql): Promise<Item[]> {
 async function otherWorkflows(service: CheckedService, open: ReadonlySet<string>): Promise<Item[]> {
   return withTemporal(service, async ({ workflow }) => {
     const items: Item[] = [];
-    for await (const found of workflow.list({ query: 'ExecutionStatus = "Running"' })) {
-      const isOpen = found.type === ORDER_WORKFLOW && open.has(found.workflowId);
-      if (!isOpen) items.push({ what: 'other workflows', subject: subjectOf(found) });
+    for await (const { type, workflowId } of workflow.list({
+      query: 'ExecutionStatus = "Running"',
+    })) {
+      if (type === ORDER_WORKFLOW && open.has(workflowId)) continue;
+      // What alerts call it.
+      const subject =
+        type === SEND_MAIL_WORKFLOW ? 'SMTP_URL' : workflowId.replace(/^refund-(\w+)-/, '$1:');
+      items.push({ what: 'other workflows', subject });
     }
     return items;
   });
