@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { loadConfig, required } from '../../src/config.ts';
+import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import type { KeyReport } from '../../src/privacy/key-usage.ts';
 import { namesOf, restart } from '../faults/run.ts';
 import { byCommand } from '../load/operators.ts';
@@ -92,12 +93,9 @@ async function moveEverything(drill: Drill, env: Settings): Promise<void> {
 
 /** The merchant of the seed has not used its secrets since the pepper was replaced. */
 async function useDemoKeys({ cluster }: Drill): Promise<void> {
-  const { demoMerchant, sandboxBasePath, productionBasePath } = cluster.facts;
-  const used = [
-    [sandboxBasePath, demoMerchant.sandbox],
-    [productionBasePath, demoMerchant.production],
-  ] as const;
-  for (const [basePath, { apiKey, apiSecret }] of used) {
+  for (const environment of ['sandbox', 'production'] as const) {
+    const { apiKey, apiSecret } = cluster.facts.demoMerchant[environment];
+    const basePath = BASE_PATHS[environment];
     const headers = { 'X-API-Key': apiKey, 'X-API-Secret': apiSecret };
     const { status } = await fetch(`${cluster.apiBaseUrl}${basePath}/orders`, { headers });
     prove('A secret from before the rotation is valid', status === 200, `${basePath} ${status}`);
