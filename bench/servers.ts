@@ -8,6 +8,7 @@ import { freePort } from '../dev/processes/ports.ts';
 import { loadConfig } from '../src/config.ts';
 import { connectDatabase } from '../src/db/client.ts';
 import { migrate } from '../src/db/migrate.ts';
+import { BASE_PATHS } from '../src/http/base-paths.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
 import { connectTemporal } from '../src/temporal/client.ts';
 import { createOrderWorkflows } from '../src/temporal/order-workflows.ts';
@@ -75,7 +76,7 @@ function openParts(service: Awaited<ReturnType<typeof startServiceOnPostgres>>) 
     client,
     workflows: createOrderWorkflows(client),
     present: createOrderPresenter(config.publicBaseUrl),
-    sandboxUrl: `${facts.apiBaseUrl}${facts.sandboxBasePath}`,
+    sandboxUrl: `${facts.apiBaseUrl}${BASE_PATHS.sandbox}`,
     merchantId: facts.demoMerchant.merchantId,
     keys: facts.demoMerchant.sandbox,
   };

@@ -30,8 +30,6 @@ const demoUsersSchema = z.object({
 
 const devFactsSchema = z.object({
   apiBaseUrl: z.string(),
-  sandboxBasePath: z.string(),
-  productionBasePath: z.string(),
   temporalAddress: z.string(),
   /** Absent when `npm start` did not start Temporal. */
   temporalUiUrl: z.string().optional(),

@@ -17,9 +17,8 @@ function rowOf(action: OperatorAction): string {
   const rule = ACTION_RULES[action];
   const roles = ROLES.filter((role) => mayDo(role, action)).join(', ');
   const { secondPerson, does } = rule;
-  const isAsked = secondPerson === 'never' ? 'no' : SECOND_PERSON[secondPerson];
   const mail = 'mail' in rule ? rule.mail : '–';
-  return `| ${roles} | ${does} | \`${action}\` | ${SECOND_PERSON[secondPerson]} | ${isAsked} | ${mail} |`;
+  return `| ${roles} | ${does} | \`${action}\` | ${SECOND_PERSON[secondPerson]} | ${mail} |`;
 }
 
 type MerchantAct = (typeof MERCHANT_ACTS)[MerchantActPath];
@@ -44,8 +43,8 @@ export function withPermissionsTable(page: string): string {
   const actions = Object.keys(ACTION_RULES) as OperatorAction[];
   const acts = Object.keys(MERCHANT_ACTS) as MerchantActPath[];
   const ofOperators = [
-    '| Role | Action | Name | Second person | Asked again | Mail to |',
-    '|---|---|---|---|---|---|',
+    '| Role | Action | Name | Second person | Mail to |',
+    '|---|---|---|---|---|',
     ...actions.map(rowOf),
   ].join('\n');
   const table = [

@@ -20,8 +20,7 @@ process.exit(
     const startedAt = performance.now();
     const settings = settingsGiven(env);
     log('Starting …');
-    const options = { dataDir, settings, temporalUi: true, log, supervisor };
-    const shape = await startProductionLike(options);
+    const shape = await startProductionLike({ dataDir, settings, log, supervisor });
     log(productionLikeText(shape, performance.now() - startedAt));
   }),
 );

@@ -23,7 +23,7 @@ export function withoutTemporalSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessE
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 }
 
-/** Stops a server or Web UI that a killed run left. @param marker arguments of its command line */
+/** Stops a server that a killed run left. @param marker arguments of its command line */
 export const stopOrphanedTemporal = (marker: readonly string[], log: (line: string) => void) =>
   endOrphans('Temporal', marker, TEMPORAL_STOP_STEPS, log);
 

@@ -3,7 +3,7 @@ import type { ProductionLike } from './start.ts';
 
 /** The text that `npm run start:production-like` prints when the service is ready. */
 export function productionLikeText(shape: ProductionLike, startupMs: number): string {
-  const { facts, temporalUiUrl } = shape;
+  const { facts } = shape;
   const { apiKey, apiSecret } = facts.demoMerchant.sandbox;
   return `
 Ready after ${(startupMs / 1000).toFixed(1)} s. A process that ends is started again. Ctrl-C stops everything.
@@ -14,7 +14,6 @@ ${table([
   ...Object.entries(shape.metricsUrls).map(([name, url]) => [`Metrics of ${name}`, url]),
   ['UPI gateway', `${shape.gatewayUrl} (simulated)`],
   ['Mails', shape.mailboxUrl],
-  ...(temporalUiUrl === undefined ? [] : [['Temporal UI', temporalUiUrl]]),
   ['Temporal', shape.temporalAddress],
   ...shape.members.map(({ name, pid, logFile }) => [`${name} (${pid ?? 'ended'})`, logFile]),
 ])}

@@ -16,7 +16,6 @@ export interface Links {
 function arrowsOf(members: readonly MemberName[]): (readonly [MemberName, LinkTarget])[] {
   return members.flatMap((from): (readonly [MemberName, LinkTarget])[] => {
     if (from === 'temporal') return [[from, 'postgres']];
-    if (from === 'temporal-ui') return [[from, 'temporal']];
     if (!/^(api|worker)-/.test(from)) return [];
     return (['postgres', 'temporal', 'gateway-simulator'] as const).map((to) => [from, to]);
   });

@@ -2,18 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { cacheRoot } from '../files/cache.ts';
-import { acceptsConnections, localUrl, LOOPBACK } from '../processes/ports.ts';
+import { localUrl, LOOPBACK } from '../processes/ports.ts';
 import type { Member as SupervisedMember, MemberPlan } from '../processes/supervisor.ts';
 import { isTemporalServing } from '../processes/temporal-process.ts';
 import { logFileOf, type Entry } from '../start/entries.ts';
 import type { PreparedRun } from '../start/run-service.ts';
-import { findTemporalServer, findTemporalUi } from '../temporal-on-postgres/programs.ts';
+import { findTemporalServer } from '../temporal-on-postgres/programs.ts';
 import {
   launchTemporalServer,
   markerOf,
   prepareTemporalServer,
 } from '../temporal-on-postgres/server.ts';
-import { startTemporalUi } from '../temporal-on-postgres/ui.ts';
 import { throughProxy, type Links } from './links.ts';
 import type { MemberName, Plan } from './plan.ts';
 
@@ -43,68 +42,37 @@ export async function answersQuery(url: string): Promise<boolean> {
   }
 }
 
-/** The settings of Temporal's server and Web UI. */
+/** The settings of Temporal's server. */
 const temporalFolder = (dataDir: string) => join(dataDir, 'temporal');
 
 /** The arguments by which Temporal's processes of a data directory are found. */
 export const temporalMarker = (dataDir: string) => markerOf(temporalFolder(dataDir));
 
-/** What the options of Temporal's two processes have in common. */
-function temporalOptions({ config, env, log, supervisor }: ShapeRun, name: MemberName) {
-  const { dataDir } = config;
-  const { signal, guard } = supervisor;
-  return {
-    cacheRoot: cacheRoot(),
-    env,
-    log,
-    signal,
-    guard,
-    folder: temporalFolder(dataDir),
-    logFile: logFileOf(dataDir, name),
-    continueLog: true,
-  };
-}
-
 /** Prepares the Temporal server. @param adminUrl PostgreSQL's superuser */
 export async function temporalMember(
-  run: ShapeRun,
+  { config, env, log, secrets, supervisor, whenItEnds }: ShapeRun,
   adminUrl: string,
 ): Promise<MemberPlan<MemberName>> {
-  const { config, secrets, whenItEnds } = run;
-  const shared = temporalOptions(run, 'temporal');
+  const { signal, guard } = supervisor;
+  const logFile = logFileOf(config.dataDir, 'temporal');
+  const shared = { env, log, signal, guard };
   const options = {
     ...shared,
-    programs: await findTemporalServer(shared),
+    programs: await findTemporalServer({ ...shared, cacheRoot: cacheRoot() }),
     adminUrl,
     login: { name: 'temporal', password: secrets.TEMPORAL_DATABASE_PASSWORD },
     port: config.temporalPort,
+    folder: temporalFolder(config.dataDir),
+    logFile,
+    continueLog: true,
   };
   await prepareTemporalServer(options);
   return {
     name: 'temporal',
-    logFile: options.logFile,
+    logFile,
     whenItEnds,
     launch: (_, onSpawn) => launchTemporalServer({ ...options, onSpawn }),
     responds: () => isTemporalServing(options.port),
-  };
-}
-
-/** The Temporal Web UI; undefined when it cannot be installed. */
-export async function temporalUiMember(
-  run: ShapeRun,
-  temporalAddress: string,
-): Promise<MemberPlan<MemberName> | undefined> {
-  const { temporalNamespace: namespace, temporalUiPort: port } = run.config;
-  const shared = temporalOptions(run, 'temporal-ui');
-  const program = await findTemporalUi(shared);
-  if (program === undefined) return undefined;
-  const options = { ...shared, program, temporalAddress, namespace, port };
-  return {
-    name: 'temporal-ui',
-    logFile: options.logFile,
-    whenItEnds: run.whenItEnds,
-    launch: (_, onSpawn) => startTemporalUi({ ...options, onSpawn }),
-    responds: () => acceptsConnections(LOOPBACK, port),
   };
 }
 

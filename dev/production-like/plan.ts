@@ -8,7 +8,6 @@ import { SETTINGS_TABLES } from '../settings-table.ts';
 export type MemberName =
   | 'postgres'
   | 'temporal'
-  | 'temporal-ui'
   | 'gateway-simulator'
   | 'mailbox'
   | `api-${number}`

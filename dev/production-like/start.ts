@@ -16,7 +16,6 @@ import {
   entriesOf,
   temporalMarker,
   temporalMember,
-  temporalUiMember,
   type Member,
   type ShapeRun,
 } from './members.ts';
@@ -36,8 +35,6 @@ export interface ProductionLikeOptions {
   readonly apis?: number;
   /** The number of worker processes: 2 by default. */
   readonly workers?: number;
-  /** Whether Temporal's Web UI runs; not by default. */
-  readonly temporalUi?: boolean;
   /** Settings of PostgreSQL itself, such as `archive_command`. */
   readonly postgresSettings?: Readonly<Record<string, string | number>>;
   readonly log?: (line: string) => void;
@@ -62,7 +59,6 @@ export interface ProductionLike {
   readonly temporalAddress: string;
   readonly gatewayUrl: string;
   readonly mailboxUrl: string;
-  readonly temporalUiUrl?: string;
   /** As `npm start` publishes them; `environment` is for the admin command line. */
   readonly facts: DevFacts;
   readonly members: readonly Member[];
@@ -78,7 +74,7 @@ export interface ProductionLike {
 /** Starts a proxy for each arrow of the network. */
 async function startNetwork({ config, metricsPorts }: Plan, supervisor: Supervisor<MemberName>) {
   const at = (port: number) => `${LOOPBACK}:${port}`;
-  const links = await startLinks(['temporal', 'temporal-ui', ...metricsPorts.keys()], {
+  const links = await startLinks(['temporal', ...metricsPorts.keys()], {
     postgres: at(config.postgresPort),
     temporal: at(config.temporalPort),
     'gateway-simulator': at(config.gatewaySimulatorPort),
@@ -90,20 +86,14 @@ async function startNetwork({ config, metricsPorts }: Plan, supervisor: Supervis
 /** Starts PostgreSQL, and Temporal on it. */
 async function startServers(run: ShapeRun, links: Links, options: ProductionLikeOptions) {
   const { supervisor, config } = run;
-  const { postgresSettings, temporalUi = false } = options;
-  const adminUrl = await startPostgres(run, 'postgres', postgresSettings, answersQuery);
+  const adminUrl = await startPostgres(run, 'postgres', options.postgresSettings, answersQuery);
   const databases = await serviceDatabase(run, adminUrl);
   const throughLink = throughProxy(adminUrl, links.link('temporal', 'postgres'));
   await supervisor.start([await temporalMember(run, throughLink)]);
-  const ui = temporalUi
-    ? await temporalUiMember(run, links.link('temporal-ui', 'temporal').address)
-    : undefined;
-  if (ui !== undefined) await supervisor.start([ui]);
   return {
     ...databases,
     adminDatabaseUrl: adminUrl,
     temporalAddress: `${LOOPBACK}:${config.temporalPort}`,
-    temporalUiUrl: ui && localUrl(LOOPBACK, config.temporalUiPort),
   };
 }
 
@@ -119,17 +109,13 @@ async function startEverything(
     temporalMarker(config.dataDir),
   );
   const links = await startNetwork(plan, supervisor);
-  const { temporalUiUrl, ...servers } = await startServers(run, links, options);
-  const addresses = { ...servers, temporalUiUrl };
-  const environment = await startService(run, addresses, (shared) =>
-    entriesOf(plan, links, shared),
-  );
+  const servers = await startServers(run, links, options);
+  const environment = await startService(run, servers, (shared) => entriesOf(plan, links, shared));
   const balancer = await startBalancer({ host: config.host, port: config.port }, apiPlaces(plan));
   await supervisor.defer(() => balancer.stop());
-  const facts = publishFacts(run, addresses, environment);
+  const facts = publishFacts(run, servers, environment);
   return {
     ...servers,
-    ...(temporalUiUrl !== undefined && { temporalUiUrl }),
     apiBaseUrl: facts.apiBaseUrl,
     apiUrls: apiPlaces(plan).map(({ host, port }) => localUrl(host, port)),
     metricsUrls: Object.fromEntries(

@@ -1,3 +1,4 @@
+import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import type { DevConfig } from '../config.ts';
 import type { DemoOperator, DevFacts } from '../dev-facts.ts';
 
@@ -9,10 +10,10 @@ const EXAMPLE_ORDER = {
 };
 
 /** A curl command in one line, for every shell, that creates an order. */
-function curlCommand({ apiBaseUrl, sandboxBasePath, demoMerchant }: DevFacts): string {
+function curlCommand({ apiBaseUrl, demoMerchant }: DevFacts): string {
   const { apiKey, apiSecret } = demoMerchant.sandbox;
   return [
-    `curl -sS -X POST ${apiBaseUrl}${sandboxBasePath}/orders`,
+    `curl -sS -X POST ${apiBaseUrl}${BASE_PATHS.sandbox}/orders`,
     `-H 'X-API-Key: ${apiKey}'`,
     `-H 'X-API-Secret: ${apiSecret}'`,
     `-H 'Content-Type: application/json'`,

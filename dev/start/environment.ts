@@ -11,8 +11,8 @@ export interface Servers {
   /** For migrations: owns the tables. Undefined when DATABASE_URL is given without it. */
   readonly migrationDatabaseUrl: string | undefined;
   readonly temporalAddress: string;
-  /** Undefined when TEMPORAL_ADDRESS is given. */
-  readonly temporalUiUrl: string | undefined;
+  /** Only of `npm start`, and not when TEMPORAL_ADDRESS is given. */
+  readonly temporalUiUrl?: string | undefined;
 }
 
 /** Whether the sandbox uses the simulator: unless a gateway is configured for it. */

@@ -186,8 +186,6 @@ export function publishFacts(
   supervisor.signal.throwIfAborted();
   const facts = {
     apiBaseUrl: localUrl(config.host, config.port),
-    sandboxBasePath: '/sandbox/api/merchant/v1',
-    productionBasePath: '/api/merchant/v1',
     temporalAddress: servers.temporalAddress,
     ...(servers.temporalUiUrl !== undefined && { temporalUiUrl: servers.temporalUiUrl }),
     ...(keepsMails(config) && { mailboxUrl: localUrl(LOOPBACK, config.mailboxPort) }),

@@ -1,11 +1,22 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { downloadRelease, reasonOf } from '../files/archives.ts';
+import { downloadRelease, reasonOf, type GithubRelease } from '../files/archives.ts';
 import { installed, type InstallOptions, type Way } from '../files/install.ts';
 import { findOnPath } from '../processes/executables.ts';
 import { runCommand } from '../processes/run-command.ts';
 import { SetupError } from '../../src/setup-error.ts';
-import { SERVER_ARTIFACT, UI_ARTIFACT, type Artifact } from './artifacts.ts';
+
+/** The server, and the tool that creates its database schema. */
+export const SERVER_RELEASE: GithubRelease = {
+  repository: 'temporalio/temporal',
+  version: '1.32.2',
+  archiveName: 'temporal',
+  checksumsFile: 'checksums.txt',
+  programs: ['temporal-server', 'temporal-sql-tool'],
+};
+
+/** The package of each program's source. The module in `go` pins the same version. */
+const GO_PACKAGES = ['go.temporal.io/server/cmd/server', 'go.temporal.io/server/cmd/tools/sql'];
 
 /** The paths of the server and of the tool that creates its schema. */
 export interface TemporalServerPrograms {
@@ -19,23 +30,14 @@ const REMEDIES = [
   'or set TEMPORAL_ADDRESS to a running Temporal server',
 ].join(', ');
 
-function onPath({ programs }: Artifact, env: NodeJS.ProcessEnv): string[] | undefined {
-  const paths = programs.map((name) => findOnPath(name, env));
-  return paths.every((path) => path !== undefined) ? paths : undefined;
-}
-
 /** Builds the programs of the pinned Go module. @throws SetupError with the end of what Go printed */
-async function build(
-  folder: string,
-  { programs, goPackages }: Artifact,
-  { env, signal, guard }: InstallOptions,
-): Promise<void> {
+async function build(folder: string, { env, signal, guard }: InstallOptions): Promise<void> {
   const go = findOnPath('go', env);
   if (go === undefined) throw new SetupError('Go is not on this machine');
   const module = join(folder, 'module');
   await cp(join(import.meta.dirname, 'go'), module, { recursive: true });
-  for (const [index, goPackage] of goPackages.entries()) {
-    const program = join(folder, programs[index] ?? '');
+  for (const [index, goPackage] of GO_PACKAGES.entries()) {
+    const program = join(folder, SERVER_RELEASE.programs[index] ?? '');
     const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags=-s -w', '-o', program];
     const { succeeded, output } = await runCommand(go, [...args, goPackage], {
       // The flags of the official builds. Go downloads the toolchain that the module requires.
@@ -50,29 +52,33 @@ async function build(
 }
 
 /** The ways to the programs: the official archive, then a build, which takes some minutes. */
-const waysTo = (artifact: Artifact, options: InstallOptions): Way[] => [
+const waysTo = (options: InstallOptions): Way[] => [
   {
     doing: 'downloading it',
     failed: 'no download',
-    fill: (folder) => downloadRelease(folder, artifact, options),
+    fill: (folder) => downloadRelease(folder, SERVER_RELEASE, options),
   },
   {
     doing: 'building it with Go, some minutes, once for this machine',
     failed: 'no build',
-    fill: (folder) => build(folder, artifact, options),
+    fill: (folder) => build(folder, options),
   },
 ];
 
-/** The programs in the project's cache. @throws Error */
-async function inCache(artifact: Artifact, options: InstallOptions): Promise<string[]> {
-  const { title, archiveName: name, programs } = artifact;
-  const ways = () => waysTo(artifact, options);
-  const folder = await installed({ title, name, releases: [artifact], waysTo: ways }, options);
+/** The programs of the PATH, else those in the project's cache. @throws Error */
+async function find(options: InstallOptions): Promise<string[]> {
+  const { archiveName: name, programs } = SERVER_RELEASE;
+  const onPath = programs.map((program) => findOnPath(program, options.env));
+  if (onPath.every((path) => path !== undefined)) return onPath;
+  const ways = () => waysTo(options);
+  const what = {
+    title: 'Temporal server',
+    name,
+    releases: [SERVER_RELEASE],
+    waysTo: ways,
+  } as const;
+  const folder = await installed(what, options);
   return programs.map((program) => join(folder, program));
-}
-
-async function find(artifact: Artifact, options: InstallOptions): Promise<string[]> {
-  return onPath(artifact, options.env) ?? (await inCache(artifact, options));
 }
 
 /**
@@ -83,30 +89,12 @@ async function find(artifact: Artifact, options: InstallOptions): Promise<string
  */
 export async function findTemporalServer(options: InstallOptions): Promise<TemporalServerPrograms> {
   try {
-    const [server = '', sqlTool = ''] = await find(SERVER_ARTIFACT, options);
+    const [server = '', sqlTool = ''] = await find(options);
     return { server, sqlTool };
   } catch (error) {
     options.signal?.throwIfAborted();
     throw new SetupError(`The Temporal server cannot be had (${reasonOf(error)}): ${REMEDIES}`, {
       cause: error,
     });
-  }
-}
-
-/**
- * Finds the Temporal Web UI in the same places.
- *
- * @returns undefined, with a warning in the log, when it cannot be installed: it is optional.
- */
-export async function findTemporalUi(options: InstallOptions): Promise<string | undefined> {
-  try {
-    const [ui] = await find(UI_ARTIFACT, options);
-    return ui;
-  } catch (error) {
-    options.signal?.throwIfAborted();
-    options.log(
-      `Warning: the Temporal Web UI cannot be had (${reasonOf(error)}); starting without it`,
-    );
-    return undefined;
   }
 }

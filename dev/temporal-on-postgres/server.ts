@@ -32,11 +32,11 @@ export interface TemporalServerOptions extends TemporalServerSettings, LaunchOpt
   readonly log: (line: string) => void;
 }
 
-/** The arguments by which a server or Web UI of this folder is found. */
+/** The arguments by which a server of this folder is found. */
 export const markerOf = (folder: string) => ['--root', resolve(folder)] as const;
 
 /** The arguments with which a program of Temporal reads `NAME.yaml` in a folder. */
-export function configArguments(folder: string, name: string): string[] {
+function configArguments(folder: string, name: string): string[] {
   return [...markerOf(folder), '--config', '.', '--env', name];
 }
 

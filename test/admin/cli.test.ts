@@ -17,8 +17,6 @@ function dataDirOf(environment: Record<string, string>): string {
   const operator = { ...USER, totpSecret: '' };
   publishedFacts.write(folder, {
     apiBaseUrl: '',
-    sandboxBasePath: '',
-    productionBasePath: '',
     temporalAddress: '',
     demoMerchant: { merchantId: '', sandbox: KEYS, production: KEYS },
     demoUsers: { merchant: USER, operator, secondOperator: operator },

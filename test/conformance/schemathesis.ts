@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ORDER_STATUSES } from '../../src/domain/index.ts';
+import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import { countOption, readCommandLine } from '../../src/main/process/command-line.ts';
 import type { WholeService } from '../../dev/start/whole-service.ts';
 import { startWholeService } from '../../dev/start/whole-service.ts';
@@ -112,7 +113,7 @@ async function documentOf(url: string, { edit }: Pass, folder: string): Promise<
 
 async function check({ facts }: WholeService, program: string, pass: Pass, cwd: string) {
   const { apiKey, apiSecret } = facts.demoMerchant[pass.environment];
-  const basePath = facts[`${pass.environment}BasePath`];
+  const basePath = BASE_PATHS[pass.environment];
   console.log(`\n== ${pass.name}`);
   const document = await documentOf(`${facts.apiBaseUrl}/openapi.json`, pass, cwd);
   const args = ['run', document, '--url', facts.apiBaseUrl + basePath];

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer, request as sendOn } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished } from 'vitest';
-import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import { publishedFacts } from '../../dev/dev-facts.ts';
 import { runPart } from '../support/run-part.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -37,8 +36,6 @@ async function demoAgainst(service: TestService, apiBaseUrl: string) {
   const operator = { ...user, totpSecret: '' };
   publishedFacts.write(dataDir, {
     apiBaseUrl,
-    sandboxBasePath: BASE_PATHS.sandbox,
-    productionBasePath: BASE_PATHS.production,
     temporalAddress: '',
     demoMerchant: { merchantId: '', sandbox: keys, production: keys },
     demoUsers: { merchant: user, operator, secondOperator: operator },

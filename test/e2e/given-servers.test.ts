@@ -38,7 +38,7 @@ test('with DATABASE_URL and TEMPORAL_ADDRESS, npm start uses those, and Ctrl-C s
   const family = run.family();
   const commands = family.map((pid) => describeProcess(pid)?.commandLine ?? '').join('\n');
   expect(commands).toContain('src/main/worker.ts');
-  expect(commands).not.toMatch(/postgres -D|temporal-server|ui-server/);
+  expect(commands).not.toMatch(/postgres -D|temporal server/);
   expect(facts).toMatchObject({ temporalAddress: TEMPORAL_ADDRESS });
   expect(facts).not.toHaveProperty('temporalUiUrl');
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findTemporalServer, findTemporalUi } from '../../dev/temporal-on-postgres/programs.ts';
+import { findTemporalServer } from '../../dev/temporal-on-postgres/programs.ts';
 import * as sources from '../support/program-sources.ts';
 import { says, writeProgram, writePrograms } from '../support/program-sources.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -14,7 +14,7 @@ const bareMachine = () => ({
 });
 
 const startReleases = (options?: { damaged: boolean }) =>
-  sources.startReleases({ temporal: SERVER_PROGRAMS, 'ui-server': ['ui-server'] }, options);
+  sources.startReleases({ temporal: SERVER_PROGRAMS }, options);
 
 /** Replaces Go, whose builds take minutes: records its arguments and its module, and creates the file. */
 function writeGo(): { folder: string; calls: () => string[] } {
@@ -34,25 +34,22 @@ printf '#!/bin/sh\\necho built\\n' > "$2"; chmod +x "$2"
 
 describe("Temporal's programs", () => {
   test('are those on the PATH', async () => {
-    const folder = writePrograms([...SERVER_PROGRAMS, 'ui-server'], 'installed');
+    const folder = writePrograms(SERVER_PROGRAMS, 'installed');
     const machine = { ...bareMachine(), env: { PATH: `/nowhere:${folder}` } };
     expect((await findTemporalServer(machine)).server).toBe(join(folder, 'temporal-server'));
-    expect(await findTemporalUi(machine)).toBe(join(folder, 'ui-server'));
   });
 
   test('are otherwise downloaded from the official releases, once', async () => {
     const { url, asked } = await startReleases();
     const machine = { ...bareMachine(), downloadBaseUrl: url };
     const found = await findTemporalServer(machine);
-    const ui = (await findTemporalUi(machine)) ?? '';
-    expect([found.server, found.sqlTool, ui].map(says)).toEqual(Array(3).fill('downloaded'));
+    expect([found.server, found.sqlTool].map(says)).toEqual(['downloaded', 'downloaded']);
     expect(asked[0]).toBe('/temporalio/temporal/releases/download/v1.32.2/checksums.txt');
     expect(asked[1]).toMatch(
       /\/v1\.32\.2\/temporal_1\.32\.2_(linux|darwin)_(amd64|arm64)\.tar\.gz$/,
     );
-    expect(asked[2]).toMatch(/\/ui-server\/.*\/v2\.58\.0\/ui-server_2\.58\.0_checksums\.txt$/);
     expect(await findTemporalServer(machine)).toEqual(found);
-    expect(asked).toHaveLength(4);
+    expect(asked).toHaveLength(2);
   });
 
   test('are not taken from an archive whose checksum is wrong', async () => {
@@ -95,14 +92,6 @@ describe("Temporal's programs", () => {
     const failure = findTemporalServer({ ...bareMachine(), env: { PATH: '/nowhere' } });
     await expect(failure).rejects.toThrow(
       /^The Temporal server cannot be had.*PATH.*Go.*TEMPORAL_ADDRESS[^\n]*$/,
-    );
-  });
-
-  test('cause only a warning if the Web UI is not available', async () => {
-    const machine = { ...bareMachine(), env: { PATH: '/nowhere' } };
-    expect(await findTemporalUi(machine)).toBeUndefined();
-    expect(machine.lines.at(-1)).toMatch(
-      /^Warning: the Temporal Web UI cannot be had .*without it$/,
     );
   });
 });

@@ -1,21 +1,16 @@
-import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import postgres from 'postgres';
-import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import { findTemporalUi } from '../../dev/temporal-on-postgres/programs.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   startTemporalServer,
   type TemporalServerOptions,
 } from '../../dev/temporal-on-postgres/server.ts';
-import { startTemporalUi } from '../../dev/temporal-on-postgres/ui.ts';
 import { freePort } from '../../dev/processes/ports.ts';
 import { isRunning, sendSignal } from '../../dev/processes/process-table.ts';
 import { ensureNamespace } from '../../src/temporal/namespaces.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
-import { newTemporalPlace, TEMPORAL_PROGRAMS } from '../support/temporal-place.ts';
+import { newTemporalPlace } from '../support/temporal-place.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-
-const { env } = TEMPORAL_PROGRAMS;
 
 /** The environment of a server, for one test. */
 async function newPlace(): Promise<TemporalServerOptions> {
@@ -97,40 +92,5 @@ describe('the Temporal server', () => {
     await expect(reach({ name: 'another', password: 'another' })).rejects.toThrow(
       'permission denied for database',
     );
-  });
-});
-
-describe('the Temporal Web UI', () => {
-  test('disables operations that strand money, and leaves Signals and Updates', async () => {
-    const program = await findTemporalUi(TEMPORAL_PROGRAMS);
-    if (program === undefined) throw new Error('The Temporal Web UI cannot be had here');
-    const folder = temporaryFolder();
-    const ui = await startTemporalUi({
-      program,
-      folder,
-      temporalAddress: inject('temporalAddress'),
-      namespace: 'orders',
-      port: await freePort(),
-      logFile: join(folder, 'ui.log'),
-      env,
-    });
-    onTestFinished(() => ui.stop());
-    expect((await fetch(`${ui.url}/`)).status).toBe(200);
-    const settings = (await (await fetch(`${ui.url}/api/v1/settings`)).json()) as Record<
-      string,
-      unknown
-    >;
-    expect(settings).toMatchObject({
-      DefaultNamespace: 'orders',
-      WorkflowTerminateDisabled: true,
-      WorkflowCancelDisabled: true,
-      WorkflowResetDisabled: true,
-      WorkflowPauseDisabled: true,
-      BatchActionsDisabled: true,
-      StartWorkflowDisabled: true,
-      ActivityCommandsDisabled: true,
-      WorkflowSignalDisabled: false,
-      WorkflowUpdateDisabled: false,
-    });
   });
 });

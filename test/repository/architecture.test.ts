@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { GATEWAY_ADAPTERS } from '../../src/payments/gateway/adapters.ts';
-import { SERVER_ARTIFACT, UI_ARTIFACT } from '../../dev/temporal-on-postgres/artifacts.ts';
+import { SERVER_RELEASE } from '../../dev/temporal-on-postgres/programs.ts';
 import { filesBelow, read, root } from './files.ts';
 
 const foldersOf = (folder: string) =>
@@ -84,12 +84,10 @@ test('every package of the lock file has an integrity hash', () => {
 
 test('docker-compose.yml and the Go module have the versions of Temporal that the production-like shape runs', () => {
   const compose = read('docker-compose.yml');
-  expect(compose).toContain(`image: temporalio/server:${SERVER_ARTIFACT.version}\n`);
-  expect(compose).toContain(`image: temporalio/admin-tools:${SERVER_ARTIFACT.version}\n`);
-  expect(compose).toContain(`image: temporalio/ui:${UI_ARTIFACT.version}\n`);
+  expect(compose).toContain(`image: temporalio/server:${SERVER_RELEASE.version}\n`);
+  expect(compose).toContain(`image: temporalio/admin-tools:${SERVER_RELEASE.version}\n`);
   const goModule = read('dev/temporal-on-postgres/go/go.mod');
-  expect(goModule).toContain(`go.temporal.io/server v${SERVER_ARTIFACT.version}\n`);
-  expect(goModule).toContain(`temporalio/ui-server/v2 v${UI_ARTIFACT.version}\n`);
+  expect(goModule).toContain(`go.temporal.io/server v${SERVER_RELEASE.version}\n`);
 });
 
 test('the dashboard has no SQL: its pages call the features', () => {

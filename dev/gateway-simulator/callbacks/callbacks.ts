@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type SenderOptions, createCallbackSender } from './sender.ts';
-import { type Random, newId, shuffled } from '../random.ts';
+import { type Random, newId } from '../random.ts';
 import type { CallbackEvent } from '../state/store.ts';
 
 const probability = z.number().min(0).max(1);
@@ -75,7 +75,7 @@ function planCallback(
 }
 
 /** The order in which held events are released. */
-type ReleaseOrder = 'as_created' | 'reversed' | 'shuffled';
+type ReleaseOrder = 'as_created' | 'reversed';
 
 /** Creates the callbacks of a simulator, which decide when, how often and in what order to send. */
 export function createCallbacks(
@@ -117,12 +117,7 @@ export function createCallbacks(
       const held = store.all('events').filter(({ state }) => state === 'held');
       const released = held.map((event) => [event.id, { ...event, state: 'waiting' }] as const);
       store.commit({ events: Object.fromEntries(released) });
-      const orders = {
-        as_created: () => held,
-        reversed: () => held.toReversed(),
-        shuffled: () => shuffled(held, random),
-      };
-      track(sendInOrder(orders[order]()));
+      track(sendInOrder(order === 'reversed' ? held.toReversed() : held));
       return held.length;
     },
 
