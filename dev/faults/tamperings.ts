@@ -14,7 +14,9 @@ export type Tampering = readonly [
 /** Changes by the check that must find each, and by name. */
 export type Tamperings = Partial<Record<Check, Readonly<Record<string, Tampering>>>>;
 
-const COMPLETED = `(SELECT min(order_number) FROM orders WHERE status = 'COMPLETED')`;
+/** A completed order that its merchant has delivered: a resolved dispute makes an order DELIVERED, too. */
+const COMPLETED = `(SELECT min(o.order_number) FROM orders o JOIN order_commands c USING (order_number)
+  WHERE o.status = 'COMPLETED' AND c.name = 'deliver' AND c.actor LIKE 'key:%')`;
 const EVENT = `(SELECT min(event_id) FROM order_events WHERE order_number = ${COMPLETED})`;
 const DELIVERY = `(SELECT min(delivery_id) FROM webhook_deliveries WHERE state = 'DELIVERED')`;
 const FAILED = `(SELECT min(delivery_id) FROM webhook_deliveries WHERE state = 'FAILED')`;
