@@ -23,8 +23,8 @@ export interface Launcher {
   readonly signal: AbortSignal;
 }
 
-/** An argument of each process of this run, by which the next run finds orphans. */
-export const runMarker = (dataDir: string) => `--run-of=${dataDir}`;
+/** An argument of each process of this run, by which it can be told from those of others. */
+const runMarker = (dataDir: string) => `--run-of=${dataDir}`;
 
 /** The log of a member. */
 export const logFileOf = (dataDir: string, name: string) => join(dataDir, 'logs', `${name}.log`);

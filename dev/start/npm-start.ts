@@ -1,5 +1,5 @@
 import { findTemporalCli } from '../temporal/command-line.ts';
-import { developmentServerMarker, startDevelopmentServer } from '../temporal/development-server.ts';
+import { startDevelopmentServer } from '../temporal/development-server.ts';
 import { cacheRoot } from '../files/cache.ts';
 import { localUrl, LOOPBACK } from '../processes/ports.ts';
 import type { DevConfig } from '../config.ts';
@@ -71,8 +71,7 @@ export async function startAll(options: Omit<Run, 'whenItEnds'>): Promise<void> 
   const startedAt = performance.now();
   const { config, log } = options;
   if (config.temporalAddress === undefined) requireCurrentDataDir(config.dataDir);
-  const marker = developmentServerMarker(temporalDatabase(config.dataDir));
-  const run = await prepareRun({ ...options, whenItEnds: 'the run ends' }, marker);
+  const run = await prepareRun({ ...options, whenItEnds: 'the run ends' });
   log('Starting …');
   const [databases, addresses] = await Promise.all([database(run), temporal(run)]);
   const servers = { ...databases, ...addresses };
