@@ -7,7 +7,7 @@ import { startServerProcess, untilReady, type ServerProcess } from '../processes
 import type { MemberPlan, StartChanges, Task } from '../processes/supervisor.ts';
 
 /** The folder of this checkout. */
-const REPOSITORY = join(import.meta.dirname, '../..');
+export const REPOSITORY = join(import.meta.dirname, '../..');
 
 /** Shorter than the 15 s of a webhook attempt, so that Ctrl-C does not take that long. */
 const STOP_STEPS = [{ signal: 'SIGTERM', waitMs: 4000 }] as const;

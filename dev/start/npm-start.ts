@@ -17,12 +17,6 @@ import {
   type Run,
 } from './run-service.ts';
 
-/** Wherever the API listens: the page of the mailbox shows every mail to its visitors. */
-const MAILBOX = {
-  entry: 'dev/mailbox.ts',
-  env: { HOST: LOOPBACK },
-} as const;
-
 /** The processes beside the servers. */
 function entriesOf(config: DevConfig): Entry<string>[] {
   const readyUrl = `${localUrl(config.host, config.port)}/readyz`;
@@ -32,7 +26,10 @@ function entriesOf(config: DevConfig): Entry<string>[] {
     ...(simulatesGateway(config)
       ? [{ name: 'Gateway simulator', entry: 'dev/gateway-simulator.ts', showsOrders: true }]
       : []),
-    ...(keepsMails(config) ? [{ name: 'Mailbox', ...MAILBOX }] : []),
+    // On the loopback wherever the API listens: its page shows every mail to its visitors.
+    ...(keepsMails(config)
+      ? [{ name: 'Mailbox', entry: 'dev/mailbox.ts', env: { HOST: LOOPBACK } }]
+      : []),
   ];
 }
 
