@@ -45,6 +45,7 @@ export function privateJson<Content>(name: string, schema: z.ZodType<Content>, r
         throw new SetupError(`${file} is damaged: ${remedy}`, { cause: error });
       }
     },
+    exists: (dataDir: string) => existsSync(fileIn(dataDir)),
     write: (dataDir: string, content: Content) =>
       writePrivateFile(fileIn(dataDir), `${JSON.stringify(content, undefined, 2)}\n`),
     remove: (dataDir: string) => rmSync(fileIn(dataDir), { force: true }),

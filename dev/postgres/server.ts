@@ -1,12 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  describeProcess,
-  endOrphans,
-  isZombie,
-  type StopStep,
-} from '../processes/process-table.ts';
+import { describeProcess, isZombie, type StopStep } from '../processes/process-table.ts';
 import {
   lastLines,
   notStarted,
@@ -38,13 +33,6 @@ export interface EmbeddedPostgresOptions extends LaunchOptions {
   /** Server settings, such as `{ fsync: 'off' }` for data that is thrown away. */
   readonly settings?: Readonly<Record<string, string | number>>;
 }
-
-/** A custom setting, which PostgreSQL ignores, so that the command line names the data directory. */
-const marker = (dataDir: string) => `--embedded.data_dir=${dataDir}`;
-
-/** Stops a server that a killed run left on this data directory. */
-export const stopOrphanedPostgres = (dataDir: string, log: (line: string) => void) =>
-  endOrphans('PostgreSQL', ['-D', marker(resolve(dataDir))], STOP_STEPS, log);
 
 /**
  * Removes a `postmaster.pid` whose process id now belongs to another program, as after a restart of
@@ -102,8 +90,7 @@ async function startWithRetry(
 }
 
 /**
- * Starts PostgreSQL 18 on the loopback interface, with a password and its data in `dataDir`. First
- * stops a server that a killed run left there.
+ * Starts PostgreSQL 18 on the loopback interface, with a password and its data in `dataDir`.
  *
  * The caller ensures that only one process at a time does this with a data directory.
  *
@@ -115,7 +102,6 @@ export async function startEmbeddedPostgres(given: EmbeddedPostgresOptions) {
   const { settings = {}, continueLog } = options;
   const account = postgresAccount(dataDir);
   const binaries = await preparePostgresBinaries(account, log);
-  await stopOrphanedPostgres(dataDir, log);
   const sync = settings['fsync'] !== 'off';
   const password = await ensureCluster({ dataDir, binaries, account, sync, signal });
   removeStalePidFile(dataDir);
@@ -134,7 +120,6 @@ export async function startEmbeddedPostgres(given: EmbeddedPostgresOptions) {
       args: [
         '-D',
         dataDirArgument(dataDir, account),
-        marker(dataDir),
         ...Object.entries(parameters).map(([name, value]) => `--${name}=${value}`),
       ],
       env: POSTGRES_ENVIRONMENT,

@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { exitOf } from './process-exit.ts';
 
+/** The path of the guard's script. */
+export const GUARD_SCRIPT = join(import.meta.dirname, 'guard.sh');
+
 /**
  * Starts a separate process that stops our child processes if this process is killed. This process cannot
  * run code after a `kill -9`, but the guard's standard input closes when this process ends in any way.
@@ -10,7 +13,7 @@ import { exitOf } from './process-exit.ts';
  * @param folders temporary data to remove after the processes have ended.
  */
 export async function startGuard(folders: readonly string[] = []) {
-  const child = spawn('sh', [join(import.meta.dirname, 'guard.sh'), ...folders], {
+  const child = spawn('sh', [GUARD_SCRIPT, ...folders], {
     detached: true, // A Ctrl-C in the terminal signals its process group, without the guard.
     stdio: ['pipe', 'ignore', 'ignore'],
     cwd: '/',

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 
 /** Linux has /proc, also where `ps` is not installed; other systems need `ps`. */
 const PROC = '/proc';
@@ -66,12 +65,7 @@ function listProcesses(): RunningProcess[] {
   return found.filter((running) => running !== undefined);
 }
 
-/**
- * The processes whose command line contains each of these arguments exactly.
- *
- * Each process of a run has its data directory as an argument, by which the next run finds orphans.
- * A pid file could be stale or name another program's process.
- */
+/** The processes whose command line contains each of these arguments exactly. */
 export function findProcesses(...wantedArguments: string[]): number[] {
   return listProcesses()
     .filter(({ pid }) => pid !== process.pid)
@@ -146,40 +140,4 @@ export function signalTree(
   const tree = processTree(root);
   for (const pid of tree) sendSignal(pid, signal);
   return tree;
-}
-
-/**
- * Ends a process that is not a child of this one: sends the signals one after the other, then
- * SIGKILL, and waits until it has ended.
- *
- * @throws Error when it has not ended five seconds after SIGKILL
- */
-async function endProcess(pid: number, steps: readonly StopStep[]): Promise<void> {
-  for (const { signal, waitMs } of [...steps, { signal: 'SIGKILL' as const, waitMs: 5000 }]) {
-    sendSignal(pid, signal);
-    const deadline = Date.now() + waitMs;
-    while (isRunning(pid) && Date.now() < deadline) await delay(20);
-    if (!isRunning(pid)) return;
-  }
-  throw new Error(`Process ${pid} does not end`);
-}
-
-/**
- * Ends the processes that a killed run has left.
- *
- * @param name of the program, in the log
- * @param marker arguments of its command line, by which they are found
- */
-export async function endOrphans(
-  name: string,
-  marker: readonly string[],
-  steps: readonly StopStep[],
-  log: (line: string) => void,
-): Promise<void> {
-  await Promise.all(
-    findProcesses(...marker).map(async (pid) => {
-      log(`${name} of an earlier run (process ${pid}) is still there: stopping it`);
-      await endProcess(pid, steps);
-    }),
-  );
 }

@@ -1,6 +1,6 @@
 import { Connection, type ConnectionOptions } from '@temporalio/client';
 import { acceptsConnections, LOOPBACK, requireFreePorts } from './ports.ts';
-import { endOrphans, type StopStep } from './process-table.ts';
+import type { StopStep } from './process-table.ts';
 import type { ServerProcess } from './server-process.ts';
 
 /** The server ends within about a second; every acknowledged write is already in its database. */
@@ -22,10 +22,6 @@ export type TemporalClientTls = ConnectionOptions['tls'];
 export function withoutTemporalSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 }
-
-/** Stops a server that a killed run left. @param marker arguments of its command line */
-export const stopOrphanedTemporal = (marker: readonly string[], log: (line: string) => void) =>
-  endOrphans('Temporal', marker, TEMPORAL_STOP_STEPS, log);
 
 /** Whether the server on a port of this machine responds to the first call of a client. */
 export async function isTemporalServing(port: number, tls?: TemporalClientTls): Promise<boolean> {

@@ -8,11 +8,7 @@ import { isTemporalServing } from '../processes/temporal-process.ts';
 import { logFileOf, type Entry } from '../start/entries.ts';
 import type { PreparedRun } from '../start/run-service.ts';
 import { findTemporalServer } from '../temporal-on-postgres/programs.ts';
-import {
-  launchTemporalServer,
-  markerOf,
-  prepareTemporalServer,
-} from '../temporal-on-postgres/server.ts';
+import { launchTemporalServer, prepareTemporalServer } from '../temporal-on-postgres/server.ts';
 import { throughProxy, type Links } from './links.ts';
 import type { MemberName, Plan } from './plan.ts';
 
@@ -42,12 +38,6 @@ export async function answersQuery(url: string): Promise<boolean> {
   }
 }
 
-/** The settings of Temporal's server. */
-const temporalFolder = (dataDir: string) => join(dataDir, 'temporal');
-
-/** The arguments by which Temporal's processes of a data directory are found. */
-export const temporalMarker = (dataDir: string) => markerOf(temporalFolder(dataDir));
-
 /** Prepares the Temporal server. @param adminUrl PostgreSQL's superuser */
 export async function temporalMember(
   { config, env, log, secrets, supervisor, whenItEnds }: ShapeRun,
@@ -62,7 +52,7 @@ export async function temporalMember(
     adminUrl,
     login: { name: 'temporal', password: secrets.TEMPORAL_DATABASE_PASSWORD },
     port: config.temporalPort,
-    folder: temporalFolder(config.dataDir),
+    folder: join(config.dataDir, 'temporal'),
     logFile,
     continueLog: true,
   };

@@ -11,14 +11,7 @@ import {
 } from '../start/run-service.ts';
 import { startBalancer } from './balancer.ts';
 import { startLinks, throughProxy, type Links, type LinkTarget } from './links.ts';
-import {
-  answersQuery,
-  entriesOf,
-  temporalMarker,
-  temporalMember,
-  type Member,
-  type ShapeRun,
-} from './members.ts';
+import { answersQuery, entriesOf, temporalMember, type Member, type ShapeRun } from './members.ts';
 import { apiPlaces, makePlan, type MemberName, type Plan } from './plan.ts';
 
 export type { StartChanges } from '../processes/supervisor.ts';
@@ -104,10 +97,7 @@ async function startEverything(
 ): Promise<ProductionLike> {
   const { config, env } = plan;
   const { log = () => {} } = options;
-  const run = await prepareRun(
-    { config, env, supervisor, log, whenItEnds: 'start again' },
-    temporalMarker(config.dataDir),
-  );
+  const run = await prepareRun({ config, env, supervisor, log, whenItEnds: 'start again' });
   const links = await startNetwork(plan, supervisor);
   const servers = await startServers(run, links, options);
   const environment = await startService(run, servers, (shared) => entriesOf(plan, links, shared));

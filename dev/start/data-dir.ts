@@ -1,18 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { stopOrphanedPostgres } from '../postgres/server.ts';
 import { tryLock, type FileLock } from '../files/file-lock.ts';
 import { makePrivateFolder, writePrivateFile } from '../files/private-file.ts';
-import { endOrphans } from '../processes/process-table.ts';
+import { GUARD_SCRIPT } from '../processes/guard.ts';
+import { describeProcess } from '../processes/process-table.ts';
+import type { Supervisor } from '../processes/supervisor.ts';
+import { publishedFacts } from '../dev-facts.ts';
 import { SetupError } from '../../src/setup-error.ts';
-import { stopOrphanedTemporal } from '../processes/temporal-process.ts';
-import { runMarker } from './entries.ts';
 
-/** The children of a killed run may hold its lock for a moment. */
+/** A run that is killed may hold its lock for a moment. */
 const LOCK_TIMEOUT_MS = 2000;
-/** Longer than a shutdown may take. */
-const STOPPING_LOCK_TIMEOUT_MS = 12_000;
+/** Longer than a shutdown may take, and than a guard takes. */
+const STOPPING_TIMEOUT_MS = 12_000;
 
 /** The data directory of the embedded PostgreSQL. */
 export const postgresFolder = (dataDir: string) => join(dataDir, 'postgres');
@@ -34,13 +34,10 @@ export function requireCurrentDataDir(dataDir: string): void {
 
 const holderFile = (dataDir: string) => join(dataDir, 'npm-start.pid');
 
-function readHolder(dataDir: string): { pid: string; stopping: boolean } {
-  try {
-    const [pid = '?', state] = readFileSync(holderFile(dataDir), 'utf8').trim().split(' ');
-    return { pid, stopping: state === 'stopping' };
-  } catch {
-    return { pid: '?', stopping: false };
-  }
+/** The process ids of the run that has the data directory, or had it last, and of its guard. */
+function readHolder(dataDir: string): string[] {
+  const file = holderFile(dataDir);
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split(' ') : [];
 }
 
 async function waitForDataDirLock(
@@ -54,44 +51,45 @@ async function waitForDataDirLock(
     signal.throwIfAborted();
     const lock = tryLock(join(dataDir, 'npm-start.lock'));
     if (lock !== undefined) return lock;
-    const { pid, stopping } = readHolder(dataDir);
-    const waitedMs = Date.now() - startedAt;
-    if (waitedMs > (stopping ? STOPPING_LOCK_TIMEOUT_MS : LOCK_TIMEOUT_MS)) {
+    const [pid = '?'] = readHolder(dataDir);
+    const isReady = publishedFacts.exists(dataDir);
+    if (Date.now() - startedAt > (isReady ? LOCK_TIMEOUT_MS : STOPPING_TIMEOUT_MS)) {
       throw new SetupError(
         `npm start already runs on DATA_DIR ${dataDir} (process ${pid}): stop it first, or set DATA_DIR to another folder`,
       );
     }
-    if (stopping && !announced) log(`Waiting for the previous run (process ${pid}) to stop …`);
-    announced ||= stopping;
+    if (!isReady && !announced) log(`Waiting for the previous run (process ${pid}) to stop …`);
+    announced ||= !isReady;
     await delay(100);
   }
 }
 
-/** Makes the next `npm start` wait for the end of this run instead of failing. */
-function announceStop(dataDir: string): void {
-  try {
-    writePrivateFile(holderFile(dataDir), `${process.pid} stopping\n`);
-  } catch {
-    // On a full disk the next start fails instead of waiting.
+/** Waits until the guard of a run that was killed has ended the processes of that run. */
+async function waitForGuard(dataDir: string, signal: AbortSignal): Promise<void> {
+  const [, guardPid] = readHolder(dataDir);
+  const deadline = Date.now() + STOPPING_TIMEOUT_MS;
+  const runs = () => describeProcess(Number(guardPid))?.commandLine.includes(GUARD_SCRIPT);
+  while (runs() && Date.now() < deadline) {
+    signal.throwIfAborted();
+    await delay(100);
   }
 }
 
 /**
  * Claims the data directory for this run until it is released, and creates it if necessary.
  *
- * @param signal aborted when the run begins to stop
  * @throws SetupError in one line when another run uses it, or it cannot be written to.
  */
 export async function claimDataDir(
   dataDir: string,
   log: (line: string) => void,
-  signal: AbortSignal,
+  { signal, guard }: Supervisor,
 ): Promise<FileLock> {
   try {
     makePrivateFolder(dataDir);
     const lock = await waitForDataDirLock(dataDir, log, signal);
-    writePrivateFile(holderFile(dataDir), `${process.pid}\n`);
-    signal.addEventListener('abort', () => announceStop(dataDir));
+    await waitForGuard(dataDir, signal);
+    writePrivateFile(holderFile(dataDir), `${process.pid} ${guard.pid}\n`);
     return lock;
   } catch (error) {
     if (error instanceof SetupError || signal.aborted) throw error;
@@ -99,19 +97,4 @@ export async function claimDataDir(
       cause: error,
     });
   }
-}
-
-/**
- * Stops the processes that a killed run left on this data directory.
- *
- * @param temporalMarker arguments of the command line of its Temporal
- */
-export async function stopOrphans(
-  dataDir: string,
-  temporalMarker: readonly string[],
-  log: (line: string) => void,
-): Promise<void> {
-  await endOrphans('A part', [runMarker(dataDir)], [{ signal: 'SIGTERM', waitMs: 3000 }], log);
-  await stopOrphanedTemporal(temporalMarker, log);
-  await stopOrphanedPostgres(postgresFolder(dataDir), log);
 }

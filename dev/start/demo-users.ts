@@ -123,20 +123,12 @@ export async function ensureOperator(
   return { email, password: await ensureUser(deps, user, [found, known]), totpSecret };
 }
 
-/** The six-digit code of an operator at a time. */
-function codeOf(
-  { email, totpSecret }: Pick<DemoOperator, 'email' | 'totpSecret'>,
-  timestampMs: number,
-): string {
-  return totpOf(totpSecret, email).generate({ timestamp: timestampMs });
-}
-
 /** The current six-digit code of an operator. */
-export function currentCode(operator: Pick<DemoOperator, 'email' | 'totpSecret'>) {
+export function currentCode({ email, totpSecret }: Pick<DemoOperator, 'email' | 'totpSecret'>) {
   const nowMs = Date.now();
   return {
-    email: operator.email,
-    code: codeOf(operator, nowMs),
+    email,
+    code: totpOf(totpSecret, email).generate({ timestamp: nowMs }),
     validForSeconds: Math.ceil((CODE_PERIOD_MS - (nowMs % CODE_PERIOD_MS)) / 1000),
   };
 }

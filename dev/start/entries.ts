@@ -7,7 +7,7 @@ import { startServerProcess, untilReady, type ServerProcess } from '../processes
 import type { MemberPlan, StartChanges, Task } from '../processes/supervisor.ts';
 
 /** The folder of this checkout. */
-const REPOSITORY = join(import.meta.dirname, '../..');
+export const REPOSITORY = join(import.meta.dirname, '../..');
 
 /** Shorter than the 15 s of a webhook attempt, so that Ctrl-C does not take that long. */
 const STOP_STEPS = [{ signal: 'SIGTERM', waitMs: 4000 }] as const;
@@ -23,8 +23,8 @@ export interface Launcher {
   readonly signal: AbortSignal;
 }
 
-/** An argument of each process of this run, by which the next run finds orphans. */
-export const runMarker = (dataDir: string) => `--run-of=${dataDir}`;
+/** An argument of each process of this run, by which it can be told from those of others. */
+const runMarker = (dataDir: string) => `--run-of=${dataDir}`;
 
 /** The log of a member. */
 export const logFileOf = (dataDir: string, name: string) => join(dataDir, 'logs', `${name}.log`);

@@ -1,5 +1,5 @@
 import { findTemporalCli } from '../temporal/command-line.ts';
-import { developmentServerMarker, startDevelopmentServer } from '../temporal/development-server.ts';
+import { startDevelopmentServer } from '../temporal/development-server.ts';
 import { cacheRoot } from '../files/cache.ts';
 import { localUrl, LOOPBACK } from '../processes/ports.ts';
 import type { DevConfig } from '../config.ts';
@@ -17,12 +17,6 @@ import {
   type Run,
 } from './run-service.ts';
 
-/** Wherever the API listens: the page of the mailbox shows every mail to its visitors. */
-const MAILBOX = {
-  entry: 'dev/mailbox.ts',
-  env: { HOST: LOOPBACK },
-} as const;
-
 /** The processes beside the servers. */
 function entriesOf(config: DevConfig): Entry<string>[] {
   const readyUrl = `${localUrl(config.host, config.port)}/readyz`;
@@ -32,7 +26,10 @@ function entriesOf(config: DevConfig): Entry<string>[] {
     ...(simulatesGateway(config)
       ? [{ name: 'Gateway simulator', entry: 'dev/gateway-simulator.ts', showsOrders: true }]
       : []),
-    ...(keepsMails(config) ? [{ name: 'Mailbox', ...MAILBOX }] : []),
+    // On the loopback wherever the API listens: its page shows every mail to its visitors.
+    ...(keepsMails(config)
+      ? [{ name: 'Mailbox', entry: 'dev/mailbox.ts', env: { HOST: LOOPBACK } }]
+      : []),
   ];
 }
 
@@ -71,8 +68,7 @@ export async function startAll(options: Omit<Run, 'whenItEnds'>): Promise<void> 
   const startedAt = performance.now();
   const { config, log } = options;
   if (config.temporalAddress === undefined) requireCurrentDataDir(config.dataDir);
-  const marker = developmentServerMarker(temporalDatabase(config.dataDir));
-  const run = await prepareRun({ ...options, whenItEnds: 'the run ends' }, marker);
+  const run = await prepareRun({ ...options, whenItEnds: 'the run ends' });
   log('Starting …');
   const [databases, addresses] = await Promise.all([database(run), temporal(run)]);
   const servers = { ...databases, ...addresses };

@@ -7,7 +7,7 @@ import { ensureServiceDatabase } from '../postgres/databases.ts';
 import { startEmbeddedPostgres } from '../postgres/server.ts';
 import { localUrl, LOOPBACK, requireFreePorts } from '../processes/ports.ts';
 import type { MemberPlan, Supervisor } from '../processes/supervisor.ts';
-import { claimDataDir, postgresFolder, stopOrphans } from './data-dir.ts';
+import { claimDataDir, postgresFolder } from './data-dir.ts';
 import { entryMember, entryTask, logFileOf, type Entry } from './entries.ts';
 import {
   compileCache,
@@ -53,23 +53,14 @@ function portsOf(config: DevConfig): ListenAddress[] {
   ];
 }
 
-/**
- * Claims the data directory, ends what a killed run has left there, and checks that all ports are free.
- *
- * @param temporalMarker arguments of the command line of the run's Temporal
- * @throws SetupError
- */
-export async function prepareRun<Name extends string>(
-  run: Run<Name>,
-  temporalMarker: readonly string[],
-): Promise<PreparedRun<Name>> {
+/** Claims the data directory, and checks that all ports are free. @throws SetupError */
+export async function prepareRun<Name extends string>(run: Run<Name>): Promise<PreparedRun<Name>> {
   const { config, supervisor, log } = run;
   const { dataDir } = config;
-  const claim = await claimDataDir(dataDir, log, supervisor.signal);
+  const claim = await claimDataDir(dataDir, log, supervisor);
   await supervisor.defer(async () => claim.release());
   supervisor.signal.addEventListener('abort', () => publishedFacts.remove(dataDir));
   publishedFacts.remove(dataDir);
-  await stopOrphans(dataDir, temporalMarker, log);
   await requireFreePorts(portsOf(config));
   const secrets = loadOrCreateSecrets(dataDir);
   // Report a damaged file before the servers take minutes to start.

@@ -8,10 +8,10 @@ import { findProcesses } from '../processes/process-table.ts';
 import { lastLines, startServerProcess, untilReady } from '../processes/server-process.ts';
 import { inheritedEnvironment } from '../../src/settings.ts';
 import { overridden } from '../config.ts';
+import { REPOSITORY } from './entries.ts';
 
 /** The first start on a machine downloads Temporal's command line. */
 const START_TIMEOUT_MS = 15 * 60_000;
-const REPOSITORY = join(import.meta.dirname, '../..');
 
 /**
  * Starts the whole service as `npm start` runs it, with temporary data on free ports, and resolves when it

@@ -6,7 +6,6 @@ import { launchServer, type LaunchOptions } from '../processes/server-process.ts
 import {
   isTemporalServing,
   requireFreeTemporalPort,
-  stopOrphanedTemporal,
   TEMPORAL_STOP_STEPS,
   withoutTemporalSettings,
   type TemporalClientTls,
@@ -26,18 +25,9 @@ import {
 /** How to run the server. */
 export interface TemporalServerOptions extends TemporalServerSettings, LaunchOptions {
   readonly programs: TemporalServerPrograms;
-  /** The folder of the server's settings, by which the next run finds an orphan. */
+  /** The folder of the server's settings. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly log: (line: string) => void;
-}
-
-/** The arguments by which a server of this folder is found. */
-export const markerOf = (folder: string) => ['--root', resolve(folder)] as const;
-
-/** The arguments with which a program of Temporal reads `NAME.yaml` in a folder. */
-function configArguments(folder: string, name: string): string[] {
-  return [...markerOf(folder), '--config', '.', '--env', name];
 }
 
 /** The server's own certificate, as a client of it. */
@@ -77,15 +67,14 @@ async function writeConfig(options: TemporalServerOptions): Promise<void> {
 
 /**
  * Creates Temporal's databases on a PostgreSQL and writes the settings of a server, with ports that it
- * has at every start. First stops a server that a killed run left there.
+ * has at every start.
  *
  * The caller ensures that only one process at a time does this with a folder.
  *
  * @throws SetupError with the cause and a remedy.
  */
 export async function prepareTemporalServer(options: TemporalServerOptions): Promise<void> {
-  const { programs, folder, port, log } = options;
-  await stopOrphanedTemporal(markerOf(folder), log);
+  const { programs, port } = options;
   await requireFreeTemporalPort(port);
   const env = withoutTemporalSettings(options.env);
   await ensureTemporalSchema({ ...options, sqlTool: programs.sqlTool, env });
@@ -108,7 +97,17 @@ export async function launchTemporalServer(
     'Temporal',
     {
       file: programs.server,
-      args: [...configArguments(folder, 'server'), '--allow-no-auth', 'start'],
+      // It reads `server.yaml` in the folder.
+      args: [
+        '--root',
+        resolve(folder),
+        '--config',
+        '.',
+        '--env',
+        'server',
+        '--allow-no-auth',
+        'start',
+      ],
       env: withoutTemporalSettings(options.env),
       stopSteps: TEMPORAL_STOP_STEPS,
     },

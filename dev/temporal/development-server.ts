@@ -30,10 +30,6 @@ export interface DevelopmentServerOptions extends LaunchOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The arguments by which the next run finds the server of a killed run. */
-export const developmentServerMarker = (databaseFile: string) =>
-  ['--db-filename', resolve(databaseFile)] as const;
-
 /**
  * Starts Temporal's development server, with its Web UI, on the loopback interface, and waits until it
  * responds.
@@ -63,7 +59,7 @@ export async function startDevelopmentServer(
         String(port),
         '--ui-port',
         String(uiPort),
-        ...(databaseFile === undefined ? [] : developmentServerMarker(databaseFile)),
+        ...(databaseFile === undefined ? [] : ['--db-filename', resolve(databaseFile)]),
         '--log-level',
         'warn',
         '--log-format',

@@ -3,11 +3,9 @@ import { Client, Connection } from '@temporalio/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { cacheRoot } from '../../dev/files/cache.ts';
 import { freePort } from '../../dev/processes/ports.ts';
-import { isRunning, sendSignal } from '../../dev/processes/process-table.ts';
-import { stopOrphanedTemporal } from '../../dev/processes/temporal-process.ts';
+import { sendSignal } from '../../dev/processes/process-table.ts';
 import { findTemporalCli } from '../../dev/temporal/command-line.ts';
 import {
-  developmentServerMarker,
   startDevelopmentServer,
   type DevelopmentServerOptions,
 } from '../../dev/temporal/development-server.ts';
@@ -71,12 +69,5 @@ describe('the development server of Temporal', () => {
     // Not stop, which kills a server that has not ended after three seconds.
     sendSignal(second.server.pid, 'SIGTERM');
     expect(await second.server.exited).toEqual({ code: 0, signal: null });
-  });
-
-  test('is found by its file and stopped, when a killed run has left it', async () => {
-    const place = await newPlace();
-    const orphan = await start(place);
-    await stopOrphanedTemporal(developmentServerMarker(place.databaseFile), () => undefined);
-    expect(isRunning(orphan.server.pid)).toBe(false);
   });
 });

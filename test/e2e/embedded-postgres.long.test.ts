@@ -7,7 +7,7 @@ import postgres from 'postgres';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../dev/postgres/server.ts';
 import { freePort } from '../../dev/processes/ports.ts';
-import { describeProcess, isZombie } from '../../dev/processes/process-table.ts';
+import { isZombie } from '../../dev/processes/process-table.ts';
 import { SetupError } from '../../src/setup-error.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -110,13 +110,13 @@ describe('the embedded PostgreSQL', () => {
     expect(await query(second.adminUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  test('stops the server that a killed run has left on the same data', async () => {
+  test('names another server that runs on the same data, and leaves it alone', async () => {
     const place = await newPlace();
-    const orphan = await start(place);
-    await query(orphan.adminUrl, 'CREATE TABLE kept AS SELECT 1 AS one');
-    const heir = await start({ ...place, port: await freePort() });
-    expect(describeProcess(orphan.pid)).toBeUndefined();
-    expect(await query(heir.adminUrl, 'SELECT one FROM kept')).toEqual([{ one: 1 }]);
+    const { pid, adminUrl } = await start(place);
+    await expect(start({ ...place, port: await freePort() })).rejects.toThrow(
+      `Another PostgreSQL (process ${pid}) runs on ${place.dataDir}: stop it`,
+    );
+    expect(await query(adminUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
   test('loses no committed data when it is killed', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { freePort } from '../../dev/processes/ports.ts';
@@ -110,6 +110,12 @@ test('after all of its processes were killed, npm start continues as before', as
   const ended = await untilOneEnded(orders);
   await npm.start();
   await untilCompleted(ended);
+});
+
+test('npm start that follows at once on one that was killed waits for the end of its processes', async () => {
+  const [pid = ''] = readFileSync(join(dataDir, 'npm-start.pid'), 'utf8').split(' ');
+  process.kill(Number(pid), 'SIGKILL');
+  await npm.start();
 });
 
 test('a SIGTERM to npm alone stops everything', async () => {

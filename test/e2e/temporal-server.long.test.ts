@@ -5,8 +5,7 @@ import {
   startTemporalServer,
   type TemporalServerOptions,
 } from '../../dev/temporal-on-postgres/server.ts';
-import { freePort } from '../../dev/processes/ports.ts';
-import { isRunning, sendSignal } from '../../dev/processes/process-table.ts';
+import { sendSignal } from '../../dev/processes/process-table.ts';
 import { ensureNamespace } from '../../src/temporal/namespaces.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import { newTemporalPlace } from '../support/temporal-place.ts';
@@ -49,16 +48,6 @@ describe('the Temporal server', () => {
     const { operatorService } = second.client.connection;
     const known = await operatorService.listSearchAttributes({ namespace: 'default' });
     expect(Object.keys(known.customAttributes)).toContain('OrderStatus');
-  });
-
-  test('replaces the server that a killed run has left in the same folder', async () => {
-    const place = await newPlace();
-    const orphan = await start(place);
-    await ensureNamespace(orphan.client, 'default');
-    await startSleeper(orphan.client);
-    const heir = await start({ ...place, port: await freePort() });
-    expect(isRunning(orphan.server.pid)).toBe(false);
-    expect((await heir.client.workflow.getHandle('kept').describe()).workflowId).toBe('kept');
   });
 
   test('does not mistake another server on its port for itself', async () => {
