@@ -1,14 +1,15 @@
-// The workflow type under which it is started.
+// The names are those of the workflow types.
 export { orderWorkflow as order } from './order/workflow.ts';
-export { retryDelivery, sendMail } from './one-activity.ts';
 export { refundSurplusPayment } from './refund-surplus-payment.ts';
 export { resendDeliveries } from './resend-deliveries.ts';
+export { reconcilePayments, sweep } from './schedules.ts';
+// Each of these workflows is one activity, so that it is done even if a worker dies during it.
 export {
+  attemptManually as retryDelivery,
   compareOrders,
   compareWithGateway,
   deleteExpiredData,
-  reconcilePayments,
   sealOrderBlocks,
-  sweep,
+  sendMail,
   verifyLedger,
-} from './schedules.ts';
+} from './activities.ts';

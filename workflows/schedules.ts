@@ -29,11 +29,6 @@ export async function sweep(): Promise<{ woken: number; mails: number }> {
   return { woken: orders.woken, mails: mails.started };
 }
 
-/** Wakes orders whose row and workflow differ, or whose workflow is missing. */
-export async function compareOrders(): Promise<{ compared: number; woken: number }> {
-  return activities.compareOrders();
-}
-
 /** How many activities reconcile in parallel, each with an equal part of the sessions. */
 const RECONCILE_PARTS = 4;
 
@@ -47,24 +42,4 @@ export async function reconcilePayments(): Promise<{ sessions: number; captures:
     sessions: found.reduce((sum, { sessions }) => sum + sessions, 0),
     captures: found.reduce((sum, { captures }) => sum + captures, 0),
   };
-}
-
-/** Seals full blocks of orders, whose counts make up the totals of lists. */
-export async function sealOrderBlocks(): Promise<{ sealed: number }> {
-  return activities.sealOrderBlocks();
-}
-
-/** Verifies the whole ledger and records the result. */
-export async function verifyLedger(): Promise<{ ok: boolean; faultCount: number }> {
-  return activities.verifyLedger();
-}
-
-/** Compares the ledger with the gateway's own figures. */
-export async function compareWithGateway(): Promise<{ differing: number }> {
-  return activities.compareWithGateway();
-}
-
-/** Deletes what has expired. */
-export async function deleteExpiredData(): Promise<Record<string, number>> {
-  return activities.deleteExpiredData();
 }

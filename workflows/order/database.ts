@@ -1,50 +1,17 @@
-import type {
-  OrderRecord,
-  RecordActivities,
-  RecordStepInput,
-  RecordStepResult,
-} from '../../src/contracts/activities.ts';
+import type { RecordActivities, RecordStepInput } from '../../src/contracts/activities.ts';
 import type { KnownStep } from '../../src/contracts/order-workflow.ts';
 import { recordSoon, recordEventually, rewriteSteps } from '../activities.ts';
 
-/** Reads and writes the rows of one order through activities. */
-export class OrderDatabase {
-  private readonly orderNumber: string;
-  private readonly onBlocked: (isBlocked: boolean) => void;
+export type OrderDatabase = ReturnType<typeof orderDatabase>;
 
-  /** @param onBlocked called when a failing database blocks the order, and when that ends */
-  constructor(orderNumber: string, onBlocked: (isBlocked: boolean) => void) {
-    this.orderNumber = orderNumber;
-    this.onBlocked = onBlocked;
-  }
-
-  /** @returns null when the order has no row; an alert is then raised */
-  read(afterStep: number): Promise<OrderRecord | null> {
-    const { orderNumber } = this;
-    return this.call(({ readOrder }) =>
-      readOrder.executeWithOptions({ summary: 'Read the order' }, [{ orderNumber, afterStep }]),
-    );
-  }
-
-  record(step: RecordStepInput): Promise<RecordStepResult> {
-    return this.call(({ recordStep }) =>
-      recordStep.executeWithOptions({ summary: step.step.kind }, [step]),
-    );
-  }
-
-  /** Writes steps again that the database has lost. */
-  async rewrite(steps: KnownStep[]): Promise<void> {
-    const { orderNumber } = this;
-    this.onBlocked(true);
-    const summary = `Write ${steps.map(({ step }) => step.kind).join(', ')} again`;
-    await rewriteSteps.executeWithOptions({ summary: summary.slice(0, 200) }, [
-      { orderNumber, steps },
-    ]);
-    this.onBlocked(false);
-  }
-
+/**
+ * Reads and writes the rows of one order through activities.
+ *
+ * @param onBlocked called when a failing database blocks the order, and when that ends
+ */
+export function orderDatabase(orderNumber: string, onBlocked: (isBlocked: boolean) => void) {
   /** A lasting failure must not keep the workflow task, which is one of the worker's slots. */
-  private async call<Result>(
+  async function call<Result>(
     activity: (activities: Pick<typeof recordSoon, keyof RecordActivities>) => Promise<Result>,
   ): Promise<Result> {
     try {
@@ -52,10 +19,31 @@ export class OrderDatabase {
     } catch {
       // Catches every error: rethrown, it would end the workflow, and a local activity's failure is not always an
       // ActivityFailure.
-      this.onBlocked(true);
+      onBlocked(true);
       const result = await activity(recordEventually);
-      this.onBlocked(false);
+      onBlocked(false);
       return result;
     }
   }
+
+  return {
+    /** @returns null when the order has no row; an alert is then raised */
+    read: (afterStep: number) =>
+      call(({ readOrder }) =>
+        readOrder.executeWithOptions({ summary: 'Read the order' }, [{ orderNumber, afterStep }]),
+      ),
+
+    record: (step: RecordStepInput) =>
+      call(({ recordStep }) => recordStep.executeWithOptions({ summary: step.step.kind }, [step])),
+
+    /** Writes steps again that the database has lost. */
+    async rewrite(steps: KnownStep[]): Promise<void> {
+      onBlocked(true);
+      const summary = `Write ${steps.map(({ step }) => step.kind).join(', ')} again`;
+      await rewriteSteps.executeWithOptions({ summary: summary.slice(0, 200) }, [
+        { orderNumber, steps },
+      ]);
+      onBlocked(false);
+    },
+  };
 }

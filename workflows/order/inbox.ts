@@ -7,11 +7,22 @@ import {
 } from '@temporalio/workflow';
 import type { WaitingDispute } from '../../src/contracts/activities.ts';
 import type { IncomingMessage, OrderMessageName } from '../../src/contracts/order-workflow.ts';
-import type { Command, Deadline } from '../../src/domain/index.ts';
+import type { Command, Deadline, DomainError, OrderState } from '../../src/domain/index.ts';
+import { decide } from '../../src/domain/index.ts';
 import { deadlineSummary } from './details.ts';
-import type { OrderEvent } from './events.ts';
 import type { QueuedCommand } from './messages.ts';
 import { commandOf } from './messages.ts';
+
+/** An event that an order applies. One is applied at a time. */
+export type OrderEvent =
+  /** The command of a message, or of a deadline that has passed. */
+  | { kind: 'command'; queued: QueuedCommand }
+  /** The command that follows from the result of the pending gateway operation. */
+  | { kind: 'gateway'; queued: QueuedCommand }
+  /** The order reads its row: something waits there, or row and workflow may differ. */
+  | { kind: 'wake' }
+  /** A webhook of a final order was accepted, or is FAILED after its fifth attempt. */
+  | { kind: 'webhookEnded' };
 
 const DEADLINE_PASSED: OrderEvent = {
   kind: 'command',
@@ -77,9 +88,15 @@ export class Inbox {
     return this.events.length === 0;
   }
 
-  /** The commands that are not applied yet. */
-  commands(): QueuedCommand[] {
-    return this.events.flatMap((event) => (event.kind === 'command' ? event.queued : []));
+  /**
+   * The refusal of a command after the commands that are queued before it. Undefined when it is legal then. A queued
+   * payment may turn out not to be captured, so it counts only if the command is legal with it.
+   */
+  refusalOf(command: Command, state: OrderState): DomainError | undefined {
+    const queued = this.events.flatMap((event) => (event.kind === 'command' ? event.queued : []));
+    const withoutPayments = queued.filter((one) => one.command.type !== 'pay');
+    const refusal = refusalIn(stateAfterAll(withoutPayments, state), command);
+    return refusal && refusalIn(stateAfterAll(queued, state), command) && refusal;
   }
 
   /** Waits for an event or the deadline. @returns the oldest event, or the deadline's */
@@ -116,5 +133,53 @@ export class Inbox {
   private async arrivesNow(): Promise<boolean> {
     await condition(() => allHandlersFinished() || !this.isEmpty());
     return !this.isEmpty();
+  }
+}
+
+function refusalIn(state: OrderState, command: Command): DomainError | undefined {
+  const decision = decide(state, command, Date.now());
+  return decision.outcome === 'refused' ? decision.error : undefined;
+}
+
+/**
+ * Leaves out commands that the database may still refuse: a settlement, or a command without an id that needs a row.
+ */
+function stateAfterAll(queued: readonly QueuedCommand[], before: OrderState): OrderState {
+  return queued.reduce((state, { command, message }) => {
+    const decision = decide(state, command, Date.now());
+    if (decision.outcome === 'refused') return state;
+    const needsCommand = decision.requires?.includes('command_recorded');
+    const needsSettlement = decision.requires?.includes('settlement_recorded');
+    const mayBeRefused = needsSettlement || (needsCommand && message.commandId === undefined);
+    return mayBeRefused ? state : decision.state;
+  }, before);
+}
+
+const SHORTEST_DELAY_MS = 1000;
+const LONGEST_DELAY_MS = 3_600_000;
+
+/**
+ * Delays the next try of a deadline whose step the database has just refused: a release may not begin yet, the
+ * deadline has not passed by the database's clock, or a dispute or an answer that was received in time comes first.
+ * The order stays as it is. A refused try makes no step.
+ */
+export class DeadlineDelay {
+  private delayMs = 0;
+  private notBeforeMs = Number.NEGATIVE_INFINITY;
+
+  /** Begins a delay from now, twice as long as the previous one. */
+  begin(): void {
+    this.delayMs = Math.min(Math.max(2 * this.delayMs, SHORTEST_DELAY_MS), LONGEST_DELAY_MS);
+    this.notBeforeMs = Date.now() + this.delayMs;
+  }
+
+  end(): void {
+    this.delayMs = 0;
+    this.notBeforeMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** The deadline, or the end of the delay if that is later. */
+  applyTo(deadline: Deadline | null): Deadline | null {
+    return deadline && { ...deadline, atMs: Math.max(deadline.atMs, this.notBeforeMs) };
   }
 }

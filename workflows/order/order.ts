@@ -10,12 +10,12 @@ import type {
 import type { Change, DomainError, OrderState } from '../../src/domain/index.ts';
 import { decide, isFinal, SETTLE_COMMANDS } from '../../src/domain/index.ts';
 import { startSurplusRefund } from '../refund-surplus-payment.ts';
-import { OrderDatabase } from './database.ts';
-import { DeadlineDelay } from './deadline-delay.ts';
+import type { OrderDatabase } from './database.ts';
+import { orderDatabase } from './database.ts';
 import { showBlocked, showChange, showReleaseWaits, showState } from './details.ts';
-import type { OrderEvent } from './events.ts';
 import { GatewayOperation } from './gateway-operation.ts';
-import { Inbox } from './inbox.ts';
+import type { OrderEvent } from './inbox.ts';
+import { DeadlineDelay, Inbox } from './inbox.ts';
 import { isStepOf, KnownSteps } from './known-steps.ts';
 import type { NotRecorded, QueuedCommand } from './messages.ts';
 import {
@@ -27,7 +27,6 @@ import {
   recordedWith,
   refuse,
 } from './messages.ts';
-import { refusalAfter } from './validation.ts';
 import { gatewayAway, WaitingCancel } from './waiting-cancel.ts';
 import { Webhooks } from './webhooks.ts';
 
@@ -57,7 +56,7 @@ export class Order {
   constructor(input: OrderInput) {
     this.orderNumber = input.orderNumber;
     this.known = new KnownSteps(input);
-    this.database = new OrderDatabase(input.orderNumber, (isBlocked) =>
+    this.database = orderDatabase(input.orderNumber, (isBlocked) =>
       isBlocked ? showBlocked(this.state) : showState(this.state),
     );
     this.gateway = new GatewayOperation(input.orderNumber, (queued) =>
@@ -130,7 +129,7 @@ export class Order {
     if (this.cancel.isAnsweredBy(queued, this.state)) return;
     const isCancel = queued.command.type === 'cancel';
     if (isCancel && this.cancel.hasJustFailed()) throw failureOf(gatewayAway());
-    const refusal = refusalAfter(this.inbox.commands(), this.state, queued.command);
+    const refusal = this.inbox.refusalOf(queued.command, this.state);
     if (refusal) throw failureOf(refusal);
   }
 
