@@ -199,7 +199,7 @@ async function runLane(
       const at = new Date().toISOString().slice(11, 19);
       const what = `${at} ${faults.map(faultText).join(' and ')}`;
       await Promise.all(faults.map((fault) => inflict(disturbed, fault, signal)));
-      if (kind === 'once') log(what);
+      if (run.deps.outcome === 'open') log(what);
       if (kind !== 'measured') continue;
       const endedAt = performance.now();
       const ms = (await untilServed(run)) ? performance.now() - endedAt : Infinity;

@@ -1,11 +1,11 @@
-import { MOODS, WITHOUT_SESSIONS, type MoodName } from '../gateway-simulator/moods.ts';
+import { MOODS, type MoodName } from '../gateway-simulator/moods.ts';
 import { createRandom, shuffled, type Random } from '../gateway-simulator/random.ts';
 import { planOrders, type OrderPlan } from '../load/plan.ts';
 import type { MemberName } from '../production-like/start.ts';
 import type { Side } from './copies.ts';
 import type { Cut, Fault, Turn } from './faults.ts';
 
-/** The merchants of a run by outcome. The last one of a run with a known outcome is suspended again and again. */
+/** The merchants of a run by outcome. */
 export const MERCHANTS = { known: 6, open: 2 } as const;
 
 /** Turns, one after the other. Lanes run beside each other and beside the orders. */
@@ -21,7 +21,7 @@ export interface Lane {
 /** The size of a run, and what determines it. */
 export interface RunSize {
   readonly orders: number;
-  /** The number of kills, freezes and cut-offs of a run whose outcome is known; the others have one of each kind. */
+  /** The number of kills, freezes and cut-offs of a run whose outcome is known; the others have rounds of each kind. */
   readonly faults: number;
   readonly seed: number;
   /** See LoadDeps. */
@@ -37,23 +37,19 @@ export interface RunPlan {
 }
 
 /** Plans a run. */
-export function planRun({ orders: count, faults, seed, outcome }: RunSize): RunPlan {
-  const random = createRandom(seed);
+export function planRun(size: RunSize): RunPlan {
+  const { orders: count, outcome } = size;
+  const random = createRandom(size.seed);
   const orders = planOrders({ count, merchants: MERCHANTS[outcome], outcome }, random);
+  const background: Lane[] = [...planMoods(outcome, random), suspensionsOf(outcome)];
   if (outcome === 'open') {
     const overMs = count * MS_FOR_EACH_ORDER;
-    return { orders, overMs, lanes: planOpenLanes({ count, seed, overMs }, random) };
+    return { orders, overMs, lanes: [...planOpenLanes(size, overMs, random), ...background] };
   }
-  const turns = planFaults(faults, random).map((some) => ({ waitMs: PAUSE_MS, faults: some }));
-  const moods = planMoods(random);
+  const turns = planFaults(size.faults, random).map((faults) => ({ waitMs: PAUSE_MS, faults }));
   return {
     orders,
-    lanes: [
-      { kind: 'measured', turns },
-      { kind: 'background', turns: moods },
-      { kind: 'background', turns: SUSPENSIONS },
-      { kind: 'background', turns: PEOPLE },
-    ],
+    lanes: [{ kind: 'measured', turns }, ...background, { kind: 'background', turns: PEOPLE }],
     overMs: turns.reduce((sum, turn) => sum + durationOf(turn) + BACK_AFTER_MS + PAUSE_MS, 0),
   };
 }
@@ -64,12 +60,16 @@ const PAUSE_MS = 5000;
 /** An estimate, by which the orders are distributed over the run. */
 const BACK_AFTER_MS = 5000;
 
-const SUSPENSIONS: readonly Turn[] = [
-  {
-    waitMs: 25_000,
-    faults: [{ kind: 'suspended', merchant: MERCHANTS.known - 1, durationMs: 10_000 }],
-  },
-];
+/** The last merchant is suspended again and again. */
+const suspensionsOf = (outcome: RunSize['outcome']): Lane => ({
+  kind: 'background',
+  turns: [
+    {
+      waitMs: 25_000,
+      faults: [{ kind: 'suspended', merchant: MERCHANTS[outcome] - 1, durationMs: 10_000 }],
+    },
+  ],
+});
 
 const MOST_ROUNDS = 30;
 /** The pauses grow, so that a long run has few more rounds than a short one. */
@@ -100,13 +100,9 @@ const CUTS: readonly Cut[] = [
 const FREEZE_MS = 20_000;
 const TWO_AT_ONCE = 0.15;
 
-/** A random number between two. */
-const between = (least: number, most: number, random: Random) =>
-  least + random.next() * (most - least);
-
 /** A random whole number from one below another. */
-const wholeMs = (least: number, most: number, random: Random) =>
-  Math.floor(between(least, most, random));
+const between = (least: number, most: number, random: Random) =>
+  Math.floor(least + random.next() * (most - least));
 
 /** So many of a list in a random order: each of them once, before one is there again. */
 function drawn<Item>(items: readonly Item[], count: number, random: Random): Item[] {
@@ -118,11 +114,11 @@ function drawn<Item>(items: readonly Item[], count: number, random: Random): Ite
  * Plans kills, freezes and cut-offs, one or two at a time. The same random numbers give the same plan. Less than a quarter
  * are freezes, which take the longest, and the second of two is short.
  */
-export function planFaults(count: number, random: Random): Fault[][] {
+function planFaults(count: number, random: Random): Fault[][] {
   const kills = VICTIMS.map((victim): Fault => ({ kind: 'kill', victim }));
   const cuts = CUTS.map((cut): Fault => {
     const how = random.next() < 0.5 ? 'refuse' : 'hang';
-    return { kind: 'cut', cut, how, durationMs: wholeMs(4000, 12_000, random) };
+    return { kind: 'cut', cut, how, durationMs: between(4000, 12_000, random) };
   });
   const freezes = VICTIMS.map((victim): Fault => {
     return { kind: 'freeze', victim, durationMs: FREEZE_MS };
@@ -143,107 +139,85 @@ export const NOT_IN_KNOWN = {
   failedTransfers: 'a transfer that failed is made again an hour later, after the run',
 } as const satisfies Partial<Record<MoodName, string>>;
 
-/** Plans each mood once. The same random numbers give the same plan. */
-export const planMoods = (random: Random): Turn[] =>
-  shuffled(
-    MOOD_NAMES.filter((mood) => !Object.hasOwn(NOT_IN_KNOWN, mood)),
-    random,
-  ).map((mood) => ({
-    waitMs: 1000,
-    faults: [{ kind: 'mood', mood, durationMs: wholeMs(2000, 6000, random) }],
+/** Beside each other. */
+const LANES_OF_MOODS = { known: 1, open: 3 } as const;
+
+/** Plans each mood once, to be repeated. */
+function planMoods(outcome: RunSize['outcome'], random: Random): Lane[] {
+  const moods = MOOD_NAMES.filter(
+    (mood) => outcome === 'open' || !Object.hasOwn(NOT_IN_KNOWN, mood),
+  );
+  const turns = shuffled(moods, random).map((mood): Turn => {
+    const durationMs = between(2000, 6000, random);
+    return { waitMs: 1000, faults: [{ kind: 'mood', mood, durationMs }] };
+  });
+  const lanes = LANES_OF_MOODS[outcome];
+  return Array.from({ length: lanes }, (_, lane) => ({
+    kind: 'background',
+    turns: turns.filter((__, index) => index % lanes === lane),
   }));
-
-/** After this part of the run there are no more faults, so that the service has time to recover. */
-const DISTURBED_PART = 0.6;
-/** A run with fewer orders has one restore; a larger run has one of each side. */
-const ORDERS_FOR_BOTH_RESTORES = 100;
-
-/** A fault and its time: from 0 to 1, within the disturbed part of the run. */
-interface Timed {
-  readonly at: number;
-  readonly fault: Fault;
 }
 
-/**
- * A run whose outcome is open has a kill, a restore, and faults of every kind. Those that last are each in a lane of their
- * own, the others in one.
- */
-function planOpenLanes(
-  { count, seed, overMs }: { count: number; seed: number; overMs: number },
-  random: Random,
-): Lane[] {
-  const rounds = Math.ceil(count / ORDERS_FOR_BOTH_RESTORES);
-  const sides: readonly Side[] =
-    seed % 2 === 0 ? ['temporal', 'postgres'] : ['postgres', 'temporal'];
-  const restored = sides.slice(0, count < ORDERS_FOR_BOTH_RESTORES ? 1 : 2);
-  const disturbedMs = overMs * DISTURBED_PART;
-  const timed = [
-    { at: 0, fault: callbackTrouble(random) },
-    ...Array.from({ length: rounds }, () => faultsOfRound(disturbedMs, random)).flat(),
-    ...restored.flatMap((side, index) => restore(side, index, restored.length, random)),
-  ].toSorted((one, other) => one.at - other.at);
-  const laneOf = (own: readonly Timed[]): Lane => ({
-    kind: 'once',
-    turns: own.map(({ at, fault }, index) => ({
-      waitMs: (at - (own[index - 1]?.at ?? 0)) * disturbedMs,
-      faults: [fault],
-    })),
-  });
-  const lasts = ({ fault }: Timed) => 'durationMs' in fault;
-  const lasting = timed.filter(lasts).map((one) => laneOf([one]));
-  return [laneOf(timed.filter((one) => !lasts(one))), ...lasting];
+/** After this part of the run there are about no more faults but moods, so that the service has time to recover. */
+const DISTURBED_PART = 0.6;
+const ORDERS_OF_A_ROUND = 100;
+
+/** A run whose outcome is open has rounds of faults, which restore one side and the other in turn. */
+function planOpenLanes({ orders, seed }: RunSize, overMs: number, random: Random): Lane[] {
+  const sides = Array.from({ length: Math.ceil(orders / ORDERS_OF_A_ROUND) }, (_, round) =>
+    (seed + round) % 2 === 0 ? 'temporal' : 'postgres',
+  );
+  const lanes = [
+    sides.flatMap((side) => planRestore(side, random)),
+    sides.flatMap(() => planOutages(random)),
+  ];
+  const mostMs = 2 * overMs * DISTURBED_PART;
+  return [
+    { kind: 'once', turns: [{ waitMs: 0, faults: [callbackTrouble(random)] }] },
+    ...lanes.map((faults): Lane => {
+      const waitMs = () => (random.next() * mostMs) / (faults.length + 1);
+      return { kind: 'once', turns: faults.map((one) => ({ waitMs: waitMs(), faults: [one] })) };
+    }),
+  ];
 }
 
 const callbackTrouble = (random: Random): Fault => ({
   kind: 'callbackTrouble',
   dropProbability: random.next() * 0.5,
   duplicateProbability: random.next() * 0.5,
-  mostDelayMs: wholeMs(0, 2000, random),
+  mostDelayMs: between(0, 2000, random),
 });
 
-function faultsOfRound(disturbedMs: number, random: Random): Timed[] {
-  const victims = shuffled(['worker-1', 'api-1'] as const, random);
+/** A restore, and what must not happen while it is made. */
+function planRestore(side: Side, random: Random): Fault[] {
+  const victims = shuffled(['worker-1', 'api-1'] as const, random).slice(between(0, 2, random));
+  const kills = victims.map((victim): Fault => ({ kind: 'kill', victim }));
+  const faults = shuffled<Fault>([{ kind: 'people' }, ...kills], random);
+  const copied = between(0, faults.length + 1, random);
+  const restored = between(copied, faults.length + 1, random);
+  return faults
+    .toSpliced(restored, 0, { kind: 'restore', side })
+    .toSpliced(copied, 0, { kind: 'copy', side });
+}
+
+/** Outages of the gateway and of an endpoint. */
+function planOutages(random: Random): Fault[] {
   const [fault = 'error'] = shuffled(['reset', 'error', 'drop_answer'] as const, random);
   const outage = { from: ['api-1', 'worker-1'], to: 'gateway-simulator' } as const;
-  const part = (least: number, most: number) => between(least, most, random) * disturbedMs;
-  const merchantOf = () => Math.floor(random.next() * MERCHANTS.open);
   const faults: Fault[] = [
-    ...victims
-      .slice(0, random.next() < 0.5 ? 1 : 2)
-      .map((victim) => ({ kind: 'kill', victim }) as const),
-    { kind: 'cut', cut: outage, how: 'refuse', durationMs: wholeMs(500, 3000, random) },
-    { kind: 'people' },
+    { kind: 'cut', cut: outage, how: 'refuse', durationMs: between(500, 3000, random) },
     {
       kind: 'gatewayFault',
       fault,
-      probability: between(0.1, 0.6, random),
-      durationMs: part(0.1, 0.1),
+      probability: 0.1 + random.next() * 0.5,
+      durationMs: between(2000, 6000, random),
     },
     {
       kind: 'endpointFault',
-      merchant: merchantOf(),
+      merchant: between(0, MERCHANTS.open, random),
       fault: random.next() < 0.5 ? 'always answers 500' : 'hangs',
-      durationMs: part(0.1, 0.3),
+      durationMs: between(2000, 9000, random),
     },
-    { kind: 'suspended', merchant: merchantOf(), durationMs: part(0.02, 0.1) },
-    ...MOOD_NAMES.map((mood) => {
-      const isShort = WITHOUT_SESSIONS.includes(mood);
-      const durationMs = isShort ? wholeMs(500, 3000, random) : part(0.05, 0.3);
-      return { kind: 'mood', mood, durationMs } as const;
-    }),
   ];
-  return faults.map((one) => {
-    const lastsMs = 'durationMs' in one ? one.durationMs : 0;
-    return { at: random.next() * Math.max(0, 1 - lastsMs / disturbedMs), fault: one };
-  });
-}
-
-/** Distributes restores so that each is in a separate part of the run. */
-function restore(side: Side, index: number, parts: number, random: Random): Timed[] {
-  const copied = between(0.05, 0.4, random);
-  const restored = copied + between(0.05, 0.4, random);
-  return [
-    { at: (index + copied) / parts, fault: { kind: 'copy', side } },
-    { at: (index + restored) / parts, fault: { kind: 'restore', side } },
-  ];
+  return shuffled(faults, random);
 }

@@ -24,9 +24,6 @@ export const MOODS = {
 } as const satisfies Record<string, SwitchSettings>;
 export type MoodName = keyof typeof MOODS;
 
-/** No session can be opened meanwhile, and clients repeat their requests: they last for seconds. */
-export const WITHOUT_SESSIONS: readonly MoodName[] = ['refusedSessions', 'sessionsWithoutContent'];
-
 /** The switches that no run sets, and why. */
 export const WITHOUT_MOOD = {
   honourIdempotencyKeys:

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { planFaults } from '../../dev/faults/plan.ts';
-import { planOrders } from '../../dev/load/plan.ts';
+import { NOT_IN_KNOWN, planRun, type RunPlan } from '../../dev/faults/plan.ts';
+import { MOODS, WITHOUT_MOOD } from '../../dev/gateway-simulator/moods.ts';
+import { SWITCH_DEFAULTS } from '../../dev/gateway-simulator/switches.ts';
 import { actsWith } from '../../dev/load/acts.ts';
 import { replay } from '../../dev/load/oracle/replay.ts';
-import { createRandom } from '../../dev/gateway-simulator/random.ts';
 import type { Command, Step } from '../../src/domain/index.ts';
 import { createOrder, decide } from '../../src/domain/index.ts';
 
@@ -72,33 +72,63 @@ test('each step that is left out, doubled or changed is an illegal transition', 
   expect(faults).not.toContain(undefined);
 });
 
-test('the same seed gives the same faults and orders; another seed gives others', () => {
-  const planOf = (seed: number) => {
-    const random = createRandom(seed);
-    return [
-      planOrders({ count: 50, merchants: 5, outcome: 'known' }, random),
-      planFaults(20, random),
-    ];
-  };
-  expect(planOf(7)).toEqual(planOf(7));
-  expect(planOf(8)).not.toEqual(planOf(7));
-});
+const planOf = (outcome: 'known' | 'open', seed = 1) =>
+  planRun({ orders: 30, faults: 20, seed, outcome });
+
+const faultsOf = ({ lanes }: RunPlan) =>
+  lanes.flatMap(({ turns }) => turns).flatMap(({ faults }) => faults);
+
+/** The moods in faults. */
+const moodsOf = (plan: RunPlan) =>
+  faultsOf(plan).flatMap((fault) => (fault.kind === 'mood' ? [fault.mood] : []));
+
+test.for(['known', 'open'] as const)(
+  'the same seed gives the same orders and faults; another seed gives others: %s outcome',
+  (outcome) => {
+    const plan = planOf(outcome, 7);
+    const other = planOf(outcome, 8);
+    expect(planOf(outcome, 7)).toEqual(plan);
+    expect(other.orders).not.toEqual(plan.orders);
+    expect(faultsOf(other)).not.toEqual(faultsOf(plan));
+    expect(moodsOf(other)).not.toEqual(moodsOf(plan));
+  },
+);
 
 test.for(['known', 'open'] as const)(
   'a plan has each act that is possible if its outcome is %s, and knows its end only then',
   (outcome) => {
     const possible = actsWith(outcome).map(({ name }) => name);
-    const plans = planOrders({ count: 100, merchants: 1, outcome }, createRandom(3));
-    const planned = new Set(plans.flatMap(({ acts }) => acts));
+    const { orders } = planRun({ orders: 100, faults: 0, seed: 3, outcome });
+    const planned = new Set(orders.flatMap(({ acts }) => acts));
     expect([...planned].toSorted()).toEqual(possible.toSorted());
-    const known = plans.filter(({ ends }) => ends);
-    expect(known).toHaveLength(outcome === 'known' ? plans.length : 0);
+    const known = orders.filter(({ ends }) => ends);
+    expect(known).toHaveLength(outcome === 'known' ? orders.length : 0);
   },
 );
 
 test('a run has kills, freezes and cut-offs, at most a third of them freezes', () => {
-  const faults = planFaults(20, createRandom(1)).flat();
-  const counts = Object.groupBy(faults, ({ kind }) => kind);
-  expect(Object.keys(counts).toSorted()).toEqual(['cut', 'freeze', 'kill']);
-  expect(counts.freeze?.length).toBeLessThanOrEqual(20 / 3);
+  const counts = Object.groupBy(faultsOf(planOf('known')), ({ kind }) => kind);
+  const { kill = [], freeze = [], cut = [] } = counts;
+  expect(Math.min(kill.length, freeze.length, cut.length)).toBeGreaterThan(0);
+  expect(freeze.length).toBeLessThanOrEqual(20 / 3);
+});
+
+test('each switch of the gateway simulator is set by a mood, or there is a reason why not', () => {
+  const inMoods = new Set(Object.values(MOODS).flatMap((switches) => Object.keys(switches)));
+  const known = [...inMoods, ...Object.keys(WITHOUT_MOOD)].toSorted();
+  expect(known).toEqual(Object.keys(SWITCH_DEFAULTS).toSorted());
+});
+
+test('the randomised test has each mood, and so has chaos, or there is a reason why not', () => {
+  const all = Object.keys(MOODS).toSorted();
+  expect(moodsOf(planOf('open')).toSorted()).toEqual(all);
+  const inChaos = [...moodsOf(planOf('known')), ...Object.keys(NOT_IN_KNOWN)];
+  expect(inChaos.toSorted()).toEqual(all);
+});
+
+test('one of the two seeds of the long suite restores PostgreSQL, and the other one Temporal', () => {
+  const restored = [5, 10].map((seed) =>
+    faultsOf(planOf('open', seed)).flatMap((fault) => (fault.kind === 'restore' ? fault.side : [])),
+  );
+  expect(restored).toEqual([['postgres'], ['temporal']]);
 });
