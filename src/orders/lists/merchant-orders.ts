@@ -6,9 +6,7 @@ import type { UnappliedCapture } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
 import { addRequestFields } from '../../http/request-context.ts';
 import { writeLook } from '../../merchants/public.ts';
-import { readOrderAttention } from './attention.ts';
-import { countOrdersByDay } from './daily-outcomes.ts';
-import { readDueReleases } from './releases.ts';
+import { countOrdersByDay, readDueReleases, readOrderAttention } from './merchant-figures.ts';
 import type { DisputeRecord } from '../steps/disputes.ts';
 import { readDisputes } from '../steps/disputes.ts';
 import type { DisputeList } from './merchant-disputes.ts';
@@ -20,8 +18,7 @@ import type { OrderSort } from './page-orders.ts';
 import { pageOrders } from './page-orders.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 import type { TimelinePart, TimelinePlace, TimelineRow } from '../steps/timeline.ts';
-import { readTimeline } from '../steps/timeline.ts';
-import { findUnappliedState } from '../steps/unapplied-capture.ts';
+import { findUnappliedState, readTimeline } from '../steps/timeline.ts';
 
 export interface OrderDetails {
   order: OrderRow;

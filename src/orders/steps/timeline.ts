@@ -1,6 +1,7 @@
 import type { Fragment } from 'postgres';
 import { z } from 'zod';
 import type { Sql } from '../../db/client.ts';
+import type { UnappliedCapture } from '../../domain/index.ts';
 import { STEP_KINDS } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
 
@@ -171,3 +172,13 @@ const otherEntries = (sql: Sql, orderNumber: string) => sql`
       SELECT ${ERASED_KIND} AS kind, erased_at AS at, NULL::jsonb AS details, '' FROM orders
       WHERE order_number = ${orderNumber} AND erased_at IS NOT NULL
     )`;
+
+/** Finds the state of a capture that the order has not applied, for the order's pages. */
+export async function findUnappliedState(
+  sql: Sql,
+  orderNumber: string,
+): Promise<UnappliedCapture | null> {
+  const [row] = await sql<[{ state: UnappliedCapture | null }]>`
+    SELECT unapplied_capture_of(${orderNumber}) AS state`;
+  return row.state;
+}
