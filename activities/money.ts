@@ -1,11 +1,6 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type { Duration } from '@temporalio/common';
-import type {
-  MoneyActivities,
-  PaymentSessionActivities,
-  ReconcileActivities,
-  SurplusActivities,
-} from '../src/contracts/activities.ts';
+import type { MoneyActivities } from '../src/contracts/activities.ts';
 import { clearAlert } from '../src/alerts/alerts.ts';
 import { findOrderByNumber } from '../src/orders/lists/find-orders.ts';
 import type { BeginMails } from '../src/mail/background-mails.ts';
@@ -32,10 +27,7 @@ const RETRY_REFUSED = '1 hour';
 const RETRY_BALANCE = '25 seconds';
 
 /** Moves orders' money. Each call is idempotent: the gateway deduplicates it by its idempotency key. */
-export function createMoneyActivities(
-  deps: MoneyDeps,
-  beginMails: BeginMails,
-): MoneyActivities & PaymentSessionActivities & SurplusActivities & ReconcileActivities {
+export function createMoneyActivities(deps: MoneyDeps, beginMails: BeginMails): MoneyActivities {
   return {
     releaseFunds: ({ orderNumber }) =>
       alertingOnRefusal(deps, orderNumber, () => funds.releaseFunds(deps, orderNumber)),

@@ -1,6 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type {
   RecordActivities,
+  RecoveryActivities,
   RecordStepInput,
   RecordStepResult,
 } from '../src/contracts/activities.ts';
@@ -8,12 +9,14 @@ import { clearAlert, raiseAlert, type AlertDeps } from '../src/alerts/alerts.ts'
 import { alertWithoutRow } from '../src/orders/wake/lost-orders.ts';
 import type { StepRecorder } from '../src/orders/steps/record-step.ts';
 import { readOrder } from '../src/orders/steps/record-step.ts';
+import type { CaptureDeps } from '../src/payments/captures/captures.ts';
 import { alertReleaseBlocked } from '../src/payments/funds/funds.ts';
+import { recoverCapture } from '../src/payments/reconcile/recover-payments.ts';
 import type { BeginMails } from '../src/mail/background-mails.ts';
 import type { BackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 
 /** Records a step and begins the first attempts of its webhook and its mails. */
-export type RecordStep = (input: RecordStepInput) => Promise<RecordStepResult>;
+type RecordStep = (input: RecordStepInput) => Promise<RecordStepResult>;
 
 export function createRecordStep(
   record: StepRecorder,
@@ -32,12 +35,12 @@ export function createRecordStep(
   };
 }
 
-/** The local activities by which a workflow reads and writes its order. */
+/** The activities by which a workflow reads and writes its order, also after its database has lost steps. */
 export function createRecordActivities(
-  deps: AlertDeps,
+  deps: CaptureDeps,
   recordStep: RecordStep,
   webhooks: BackgroundAttempts,
-): RecordActivities {
+): RecordActivities & RecoveryActivities {
   return {
     readOrder: ({ orderNumber, afterStep }) =>
       alertingOnFailure(deps, orderNumber, async () => {
@@ -59,6 +62,31 @@ export function createRecordActivities(
         }
         return result;
       }),
+    rewriteSteps: ({ orderNumber, steps }) =>
+      alertingOnFailure(deps, orderNumber, async () => {
+        await raiseAlert(deps, {
+          kind: 'order_behind',
+          subject: orderNumber,
+          message: 'The database has lost steps that the workflow of the order has',
+          fields: { orderNumber, steps: steps.map(({ step }) => step.kind).join(', ') },
+        });
+        for (const { step, commandId, payment } of steps) {
+          if (payment !== null) await recoverCapture(deps, orderNumber, payment);
+          const result = await recordStep({
+            orderNumber,
+            step,
+            ...(commandId !== null && { commandId }),
+            ...(payment !== null && { payment }),
+            isRewritten: true,
+          });
+          if (result.outcome !== 'recorded') {
+            throw new Error(
+              `Step ${step.number}, ${step.kind}, cannot be rewritten: ${result.outcome}`,
+            );
+          }
+        }
+        await clearAlert(deps.sql, 'order_behind', orderNumber, 'the steps were recorded again');
+      }),
   };
 }
 
@@ -66,7 +94,7 @@ export function createRecordActivities(
  * Raises an alert when a normal activity fails: the local activity before it failed for 11 s, and
  * the order is blocked until the call succeeds.
  */
-export async function alertingOnFailure<Result>(
+async function alertingOnFailure<Result>(
   deps: AlertDeps,
   orderNumber: string,
   call: () => Promise<Result>,

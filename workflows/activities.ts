@@ -1,17 +1,10 @@
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type {
-  CompareGatewayActivities,
-  LedgerActivities,
-  ListingActivities,
   MailActivities,
   MoneyActivities,
-  PaymentSessionActivities,
-  ReconcileActivities,
   RecordActivities,
   RecoveryActivities,
-  RetentionActivities,
-  SurplusActivities,
-  SweepActivities,
+  ScheduleActivities,
   WebhookActivities,
 } from '../src/contracts/activities.ts';
 import { MONEY_TASK_QUEUE } from '../src/contracts/ids.ts';
@@ -71,16 +64,14 @@ export const { attemptManually, continueResend } = proxyActivities<WebhookActivi
  * Retried without limit, at least once an hour, until the money has moved. A try makes up to eight calls of 10 s
  * each to the gateway and waits up to 5 s for its lists. The next try must not begin before that.
  */
-export const { releaseFunds, refundPayment, refundSurplus } = proxyActivities<
-  MoneyActivities & SurplusActivities
->({
+export const { releaseFunds, refundPayment, refundSurplus } = proxyActivities<MoneyActivities>({
   taskQueue: MONEY_TASK_QUEUE,
   startToCloseTimeout: '90 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 minutes' },
 });
 
 /** The workflow of an expired order retries until the gateway has answered. */
-export const { closePaymentSession: closeEventually } = proxyActivities<PaymentSessionActivities>({
+export const { closePaymentSession: closeEventually } = proxyActivities<MoneyActivities>({
   taskQueue: MONEY_TASK_QUEUE,
   startToCloseTimeout: '10 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '5 minutes' },
@@ -90,7 +81,7 @@ export const { closePaymentSession: closeEventually } = proxyActivities<PaymentS
  * A cancel tries once, because its caller waits and gets 502 when the gateway does not answer: within the contract's
  * 4 s, and before the API's wait of 4.5 s for its Update ends.
  */
-export const { closePaymentSession: closeOnce } = proxyActivities<PaymentSessionActivities>({
+export const { closePaymentSession: closeOnce } = proxyActivities<MoneyActivities>({
   taskQueue: MONEY_TASK_QUEUE,
   scheduleToCloseTimeout: '3.5 seconds',
   retry: { maximumAttempts: 1 },
@@ -108,41 +99,41 @@ export const {
   remindOfDisputes,
   sweepProposals,
   sealOrderBlocks,
-} = proxyActivities<SweepActivities & ListingActivities>({
+} = proxyActivities<ScheduleActivities>({
   startToCloseTimeout: '5 minutes',
   heartbeatTimeout: '15 seconds',
   retry: { maximumAttempts: 3 },
 });
 
 /** Reports its progress by heartbeats after each page. It may have millions of orders to read. */
-export const { compareOrders } = proxyActivities<SweepActivities>({
+export const { compareOrders } = proxyActivities<ScheduleActivities>({
   startToCloseTimeout: '1 day',
   heartbeatTimeout: '1 minute',
   retry: { maximumAttempts: 3 },
 });
 
 /** A run ends after 90 s. The heartbeat lets another worker continue soon after one has died. */
-export const { reconcilePayments } = proxyActivities<ReconcileActivities>({
+export const { reconcilePayments } = proxyActivities<MoneyActivities>({
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '30 seconds',
   retry: { maximumAttempts: 3 },
 });
 
 /** One try, because it reads every order, and the Schedule runs again within the hour. */
-export const { verifyLedger } = proxyActivities<LedgerActivities>({
+export const { verifyLedger } = proxyActivities<ScheduleActivities>({
   startToCloseTimeout: '6 minutes',
   retry: { maximumAttempts: 1 },
 });
 
 /** Reports its progress by heartbeats after each page of payments. Each payment's call may time out. */
-export const { compareWithGateway } = proxyActivities<CompareGatewayActivities>({
+export const { compareWithGateway } = proxyActivities<ScheduleActivities>({
   startToCloseTimeout: '1 day',
   heartbeatTimeout: '30 minutes',
   retry: { maximumAttempts: 3 },
 });
 
 /** Sends a heartbeat after each batch. One try, because the Schedule continues within the hour. */
-export const { deleteExpiredData } = proxyActivities<RetentionActivities>({
+export const { deleteExpiredData } = proxyActivities<ScheduleActivities>({
   startToCloseTimeout: '9 minutes',
   heartbeatTimeout: '1 minute',
   retry: { maximumAttempts: 1 },

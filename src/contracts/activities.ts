@@ -142,32 +142,23 @@ export interface MailActivities {
   sendMail(input: { mailId: string }): Promise<void>;
 }
 
-/**
- * Activities that move money. Each is retried until the gateway has done it, and says only that: the order's workflow
- * decides and records what follows.
- */
-export interface MoneyActivities {
-  releaseFunds(input: { orderNumber: string }): Promise<MoveFundsResult>;
-  /** `reason` is shown at the gateway. */
-  refundPayment(input: { orderNumber: string; reason: RefundReason }): Promise<MoveFundsResult>;
-}
-
 export type ClosingResult =
   | { outcome: 'closed' }
   /** The buyer paid first. The payment is recorded as captured for this order and amount. */
   | { outcome: 'paid'; payment: PaymentRef };
 
-/** Closes the open payment session at the gateway, so that the order can be cancelled. */
-export interface PaymentSessionActivities {
-  closePaymentSession(input: { orderNumber: string }): Promise<ClosingResult>;
-}
-
-export interface SurplusActivities {
+/**
+ * Activities that call the gateway. Those that move money are retried until the gateway has done it, and say only
+ * that: the order's workflow decides and records what follows.
+ */
+export interface MoneyActivities {
+  releaseFunds(input: { orderNumber: string }): Promise<MoveFundsResult>;
+  /** `reason` is shown at the gateway. */
+  refundPayment(input: { orderNumber: string; reason: RefundReason }): Promise<MoveFundsResult>;
   /** Refunds a capture unless its order has taken it. */
   refundSurplus(payment: PaymentRef): Promise<void>;
-}
-
-export interface ReconcileActivities {
+  /** Closes the open payment session at the gateway, so that the order can be cancelled. */
+  closePaymentSession(input: { orderNumber: string }): Promise<ClosingResult>;
   /** Reconciles one of `count` equal parts of the payment sessions with the gateway. */
   reconcilePayments(part: {
     index: number;
@@ -175,8 +166,8 @@ export interface ReconcileActivities {
   }): Promise<{ sessions: number; captures: number }>;
 }
 
-/** What the sweep's Schedule runs: it finds what a dead process or a restored backup left unfinished. */
-export interface SweepActivities {
+/** What the Schedules run. The sweep finds what a dead process or a restored backup left unfinished. */
+export interface ScheduleActivities {
   /** Wakes the orders that their workflow should have looked at. */
   wakeDueOrders(): Promise<{ woken: number }>;
   /** Starts the workflow of each mail that waits and has none. */
@@ -191,24 +182,12 @@ export interface SweepActivities {
   sweepProposals(): Promise<{ carriedOut: number; warned: number }>;
   /** Compares the rows of open orders with running workflows, and wakes orders that differ. */
   compareOrders(): Promise<{ compared: number; woken: number }>;
-}
-
-export interface ListingActivities {
   /** Seals full blocks of orders, whose counts make up the totals of lists, and adds up the ledger's lines by day. */
   sealOrderBlocks(): Promise<{ sealed: number }>;
-}
-
-export interface LedgerActivities {
   /** Verifies the whole ledger and records the result. A fault raises an alert. */
   verifyLedger(): Promise<{ ok: boolean; faultCount: number }>;
-}
-
-export interface CompareGatewayActivities {
   /** Compares each payment of an open or recently ended order with the gateway. A difference raises an alert. */
   compareWithGateway(): Promise<{ differing: number }>;
-}
-
-export interface RetentionActivities {
   /** Deletes expired data, in batches. @returns the number of deleted rows by kind */
   deleteExpiredData(): Promise<Record<string, number>>;
 }
@@ -218,11 +197,4 @@ export type Activities = RecordActivities &
   WebhookActivities &
   MailActivities &
   MoneyActivities &
-  PaymentSessionActivities &
-  SurplusActivities &
-  ReconcileActivities &
-  SweepActivities &
-  ListingActivities &
-  LedgerActivities &
-  CompareGatewayActivities &
-  RetentionActivities;
+  ScheduleActivities;

@@ -10,7 +10,6 @@ export {
 } from './routes/examples.ts';
 export { disputeSchema } from './schemas.ts';
 export type { Order } from './schemas.ts';
-export { ERASED, markErased } from './erased.ts';
 export {
   authorizeOrder,
   findOrder,
@@ -35,7 +34,7 @@ export {
 export type { TimelinePart, TimelinePlace, TimelineRow } from './steps/timeline.ts';
 export type { Timeline } from './steps/timeline-presenter.ts';
 export { findUnappliedState, readTimeline, timelinePlaceSchema } from './steps/timeline.ts';
-export { isRefundForMerchant, presentToOperator } from './steps/timeline-presenter.ts';
+export { deadlineOf, isRefundForMerchant, presentToOperator } from './steps/timeline-presenter.ts';
 export type { OrderCommands } from './commands/commands.ts';
 export type { DisputedOrder } from './lists/dispute-history.ts';
 export { findDisputeHistory } from './lists/dispute-history.ts';
@@ -56,22 +55,23 @@ export { signalOrder } from './wake/wake-order.ts';
 export { findCarriedOut, isRecorded } from './commands/command-outcome.ts';
 export { commandIdOf, writeCommand } from './commands/command-queries.ts';
 export type { OrderRow } from './rows.ts';
+export { ERASED, markErased } from './rows.ts';
 export type { DeliveryToSend, LeasedDelivery } from './steps/event-body.ts';
-export type { DeclaredCommand } from './routes/route-parts.ts';
-export { commandPath } from './routes/route-parts.ts';
-export type { AttentionList } from './lists/attention.ts';
-export { MOST_COUNTED } from './lists/attention.ts';
-export type { DayOfOrders } from './lists/daily-outcomes.ts';
-export type { OrderVolume } from './lists/order-volume.ts';
-export { readOrderVolume } from './lists/order-volume.ts';
-export type { DueRelease } from './lists/releases.ts';
+export type { DeclaredCommand } from './routes/command-routes.ts';
+export { commandPath } from './routes/command-routes.ts';
+export type {
+  AttentionList,
+  DayOfOrders,
+  DueRelease,
+  OrderVolume,
+} from './lists/merchant-figures.ts';
+export { MOST_COUNTED, readOrderVolume } from './lists/merchant-figures.ts';
 export type { DisputeList } from './lists/merchant-disputes.ts';
 export { DISPUTE_LISTS } from './lists/merchant-disputes.ts';
 export type { MerchantOrders, OrderDetails } from './lists/merchant-orders.ts';
 export type { OrderSort, OrdersPage } from './lists/page-orders.ts';
 export { ORDER_SORTS } from './lists/page-orders.ts';
 export type { MerchantSearch, OrderOwner } from './lists/search-orders.ts';
-export { deadlineOf } from './waiting.ts';
 export type { SurplusReason } from './mails/buyer-texts.ts';
 export type {
   OrderMail,

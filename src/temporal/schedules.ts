@@ -32,7 +32,7 @@ const COMPARE_GATEWAY_MS = 24 * 60 * 60_000;
 const RUN_TIMEOUT_MS = 10 * 60_000;
 /**
  * Comparing millions of open orders or payments takes long. The comparison of orders works a quarter of its time:
- * see activities/sweep.ts.
+ * see activities/schedules.ts.
  */
 const COMPARE_TIMEOUT_MS = 24 * 60 * 60_000;
 

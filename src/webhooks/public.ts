@@ -7,11 +7,16 @@ export {
   rotateWebhookSecret,
   saveWebhookUrl,
 } from './endpoints/endpoints.ts';
-export type { AttemptsOfHour, EndpointFigures } from './endpoints/endpoint-figures.ts';
+export type {
+  AttemptsOfHour,
+  EndpointFigures,
+  FailingEndpoint,
+} from './endpoints/endpoint-figures.ts';
 export {
   attemptsByHour,
   endpointFailingSince,
   endpointFigures,
+  findFailingEndpoints,
 } from './endpoints/endpoint-figures.ts';
 export { deliveryNotFound, listDeliveries } from './lists/delivery-list.ts';
 export type { DeliveryOwner, DeliveryPageFilter, ListedDelivery } from './lists/delivery-pages.ts';
@@ -22,7 +27,7 @@ export type {
   MerchantDelivery,
 } from './lists/merchant-delivery.ts';
 export { findAttempt, findMerchantDelivery } from './lists/merchant-delivery.ts';
-export type { LastAttempts } from './schedule/failing-warnings.ts';
+export type { FailingDeliveries } from './schedule/failing-warnings.ts';
 export { FAILING_ENDPOINT, lastAttempts } from './schedule/failing-warnings.ts';
 export type { RetryOutcome } from './resend/manual-retry.ts';
 export { retryDelivery, retryForMerchant } from './resend/manual-retry.ts';
@@ -33,5 +38,3 @@ export type { WebhookSender } from './sending/sender.ts';
 export type { SentRequest } from './sending/signed-request.ts';
 export type { TestEventResult, TestEventType } from './endpoints/test-event.ts';
 export { sendTestEvent, testEventTypesOf } from './endpoints/test-event.ts';
-export type { FailingEndpoint } from './schedule/failing-endpoints.ts';
-export { findFailingEndpoints } from './schedule/failing-endpoints.ts';

@@ -5,7 +5,7 @@ import type { OrderStatus, PendingOperation } from '../../src/domain/index.ts';
 import { EXAMPLE_ROW } from './example-row.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
 import { presentTimeline } from '../../src/orders/steps/timeline-presenter.ts';
-import { deadlineOf } from '../../src/orders/waiting.ts';
+import { deadlineOf } from '../../src/orders/steps/timeline-presenter.ts';
 
 const NOW = new Date('2026-11-22T10:00:00Z');
 const LATER = new Date('2026-11-23T10:12:00Z');

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { findFailingEndpoints } from '../../src/webhooks/schedule/failing-endpoints.ts';
+import { findFailingEndpoints } from '../../src/webhooks/endpoints/endpoint-figures.ts';
 import { databaseTest } from '../support/fixtures.ts';
 
 const test = databaseTest();

@@ -8,7 +8,7 @@ import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
 import type {
   CheckUrl,
   DeliveryOwner,
-  LastAttempts,
+  FailingDeliveries,
   WebhookSender,
 } from '../../webhooks/public.ts';
 import { endpointFailingSince, lastAttempts } from '../../webhooks/public.ts';
@@ -77,7 +77,7 @@ export function parseIndianTime(text: string | undefined): Date | undefined {
   return time.getTime() >= 0 ? time : undefined;
 }
 
-const titleOf = ({ count }: LastAttempts) =>
+const titleOf = ({ count }: FailingDeliveries) =>
   `${numberText(count)} ${count === 1 ? 'webhook has' : 'webhooks have'} one attempt left`;
 
 const listPath = (environment: Environment) => pathOf({ environment }, '/deliveries?state=PENDING');

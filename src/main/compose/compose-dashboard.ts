@@ -11,7 +11,7 @@ import { API_VERSION } from '../../http/versions.ts';
 import { createMerchantOrders } from '../../orders/lists/merchant-orders.ts';
 import type { PresentOrder } from '../../orders/presenter.ts';
 import type { OrderCommands } from '../../orders/public.ts';
-import type { DeclaredCommand } from '../../orders/routes/route-parts.ts';
+import type { DeclaredCommand } from '../../orders/routes/command-routes.ts';
 import type { Gateways } from '../../payments/public.ts';
 import { createSecretBox } from '../../secret-box.ts';
 import { createDeliveryRetries } from '../../temporal/delivery-retries.ts';

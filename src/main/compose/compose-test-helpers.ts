@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { OrderCommands } from '../../orders/commands/commands.ts';
 import type { PresentOrder } from '../../orders/presenter.ts';
-import type { DeclaredCommand } from '../../orders/routes/route-parts.ts';
+import type { DeclaredCommand } from '../../orders/routes/command-routes.ts';
 import { bankHelpers } from '../../orders/routes/bank-helpers.ts';
 import { testHelpers } from '../../orders/routes/test-helpers.ts';
 import { createSandboxBank } from '../../payments/reversals/sandbox-bank.ts';

@@ -2,7 +2,7 @@ import type { Sql } from '../../db/client.ts';
 import { rupeesFromPaise } from '../../domain/index.ts';
 import { UTF_8_MARK, csvOf, reference } from '../../http/responses/csv.ts';
 import type { CsvCell } from '../../http/responses/csv.ts';
-import { markErased } from '../erased.ts';
+import { markErased } from '../rows.ts';
 import type { OrderRow } from '../rows.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 import { searchOrders } from './search-orders.ts';

@@ -1,16 +1,120 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import type { Actor } from '../../db/actor.ts';
+import type { Alongside } from '../../db/alongside.ts';
+import type { Sql } from '../../db/client.ts';
 import type { ErrorCode } from '../../domain/index.ts';
+import type { Parsed, Route } from '../../http/define-route.ts';
+import { defineRoute } from '../../http/define-route.ts';
+import type { LimiterByEnvironment } from '../../http/limits/slots.ts';
+import { envelopeOf, success } from '../../http/responses/envelope.ts';
+import {
+  keyHeaders,
+  replayHeaders,
+  replayHeadersOf,
+  replayMessage,
+} from '../../http/input/idempotency-key.ts';
+import type { CommandTarget } from '../commands/command-queries.ts';
+import { commandIdOf } from '../commands/command-queries.ts';
 import type { OrderCommands } from '../commands/commands.ts';
-import type { DeclaredCommand } from './route-parts.ts';
-import { declareCommand, merchantRoute } from './route-parts.ts';
+import { orderErrors } from '../lists/find-orders.ts';
+import { EXAMPLE_ORDERS } from './examples.ts';
+import type { PresentOrder } from '../presenter.ts';
 import {
   acceptSchema,
   cancelSchema,
   deliverSchema,
   evidenceSchema,
+  orderSchema,
   refundSchema,
   resolveSchema,
 } from '../schemas.ts';
+import type { CommandResult } from '../commands/send-command.ts';
+
+export interface OrderRouteDeps {
+  sql: Sql;
+  commands: OrderCommands;
+  present: PresentOrder;
+  /** Limits the commands that wait for a gateway. */
+  gatewaySlots: LimiterByEnvironment;
+}
+
+export const merchantRoute = { base: 'merchant', tags: ['Orders'] } as const;
+/** The path parameters of a route on one order. */
+export const orderParams = z.object({
+  id: z
+    .string()
+    .meta({ description: 'The order number', example: EXAMPLE_ORDERS.created.order_number }),
+});
+export const orderResponse = { description: 'The order', schema: envelopeOf(orderSchema) };
+
+/**
+ * A command on an order. The API's route and the form of the order's page are made from it: both check the body by
+ * its schema, derive the id from the operation and call `carryOut`.
+ */
+interface CommandDeclaration<Body extends z.ZodType | undefined> {
+  base: 'merchant' | 'sandbox';
+  /** The part of the path before the order. */
+  below?: string | undefined;
+  /** The last part of the path, and the operation from which the command id is derived. */
+  action: string;
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: readonly string[];
+  body: Body;
+  errors?: readonly ErrorCode[] | undefined;
+  waitsForGateway?: true;
+  /** The `message` of the answer. */
+  done: string;
+  carryOut(given: GivenCommand, body: Parsed<Body>): Promise<CommandResult>;
+}
+
+export interface GivenCommand extends CommandTarget {
+  actor: Actor;
+  alongside?: Alongside | undefined;
+}
+
+/** A command whose caller checks the body by its schema before it calls `carryOut`. */
+export type DeclaredCommand = Omit<CommandDeclaration<z.ZodType | undefined>, 'carryOut'> & {
+  carryOut(given: GivenCommand, body: unknown): Promise<CommandResult>;
+};
+
+/** Declares a command, with the type of the body inferred from its schema. */
+export const declareCommand = <Body extends z.ZodType | undefined>(
+  declaration: CommandDeclaration<Body>,
+) => declaration as DeclaredCommand;
+
+/** The path of a command, below the base path of its environment. */
+export const commandPath = ({ below = '', action }: DeclaredCommand, order = '{id}') =>
+  `${below}/orders/${order}/${action}` as `/${string}`;
+
+/** The route of a command on an existing order. A client may repeat it with the same Idempotency-Key. */
+export function commandRoute(
+  { gatewaySlots }: Pick<OrderRouteDeps, 'gatewaySlots'>,
+  { waitsForGateway, ...command }: DeclaredCommand,
+): Route {
+  const { below: _, action, done, carryOut, errors = [], ...declared } = command;
+  return defineRoute({
+    ...declared,
+    ...(waitsForGateway && { slots: gatewaySlots }),
+    method: 'POST',
+    path: commandPath(command),
+    params: orderParams,
+    headers: keyHeaders,
+    responses: { 200: { ...orderResponse, headers: replayHeaders } },
+    errors: [...orderErrors, 'INVALID_STATE', ...errors],
+  }).handledBy(async ({ params, headers, merchant, environment, body, clientIp: address }) => {
+    const given = {
+      orderNumber: params.id,
+      owner: { merchantId: merchant.id, environment },
+      commandId: commandIdOf(action, headers['Idempotency-Key']),
+      actor: { name: `key:${merchant.apiKey}`, address },
+    };
+    const result = await carryOut(given, body);
+    const message = replayMessage(done, 'result', result);
+    return { status: 200, body: success(message, result.order), headers: replayHeadersOf(result) };
+  });
+}
 
 interface MerchantCommand {
   name: 'deliver' | 'cancel' | 'refund' | 'submitEvidence' | 'resolve' | 'accept';

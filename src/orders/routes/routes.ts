@@ -15,11 +15,16 @@ import {
   replayHeadersOf,
   replayMessage,
 } from '../../http/input/idempotency-key.ts';
-import { merchantCommands } from './command-routes.ts';
 import { isKeyKnown } from '../commands/insert-order.ts';
 import { listOrders } from '../lists/list-orders.ts';
-import type { OrderRouteDeps } from './route-parts.ts';
-import { commandRoute, merchantRoute, orderResponse, orderParams } from './route-parts.ts';
+import type { OrderRouteDeps } from './command-routes.ts';
+import {
+  commandRoute,
+  merchantCommands,
+  merchantRoute,
+  orderParams,
+  orderResponse,
+} from './command-routes.ts';
 import { createOrderSchema, orderSchema } from '../schemas.ts';
 import { filterOf, listOrdersSchema } from '../list-query.ts';
 import { findUnappliedState, readTimeline, timelinePlaceSchema } from '../steps/timeline.ts';

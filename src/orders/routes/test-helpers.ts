@@ -1,10 +1,16 @@
+import { z } from 'zod';
 import type { PaymentRef } from '../../contracts/ids.ts';
+import type { Sql } from '../../db/client.ts';
+import type { Route } from '../../http/define-route.ts';
+import { defineRoute } from '../../http/define-route.ts';
+import { envelopeOf, success } from '../../http/responses/envelope.ts';
+import { armSandboxFault } from '../../merchants/public.ts';
 import { findCarriedOut } from '../commands/command-outcome.ts';
 import { findTarget } from '../commands/command-queries.ts';
 import type { AdvanceDeps } from '../commands/sandbox-helpers.ts';
 import { advanceOrder } from '../commands/sandbox-helpers.ts';
-import type { DeclaredCommand } from './route-parts.ts';
-import { declareCommand } from './route-parts.ts';
+import type { DeclaredCommand } from './command-routes.ts';
+import { declareCommand } from './command-routes.ts';
 import type { OrderRow } from '../rows.ts';
 import { advanceSchema, decideSchema, disputeSchema } from '../schemas.ts';
 
@@ -14,7 +20,7 @@ export interface TestHelperDeps extends AdvanceDeps {
 }
 
 /** The declaration that the helpers share. They exist only below the sandbox's path. */
-export const helper = {
+const helper = {
   base: 'sandbox',
   below: '/test-helpers',
   tags: ['Sandbox test helpers'],
@@ -113,5 +119,26 @@ function decideHelper({ commands }: Pick<TestHelperDeps, 'commands'>): DeclaredC
         message: { for: winner },
         body: { reason: DECIDED, for: winner },
       }),
+  });
+}
+
+/** Arms the one fault that a client cannot simulate: the request takes effect, and the answer is an error. */
+export function failAfterWorkRoute(sql: Sql): Route {
+  return defineRoute({
+    base: helper.base,
+    tags: helper.tags,
+    method: 'POST',
+    path: `${helper.below}/fail-after-work`,
+    operationId: 'testFailAfterWork',
+    summary: 'Fail the next request after its work',
+    description:
+      'Your next POST in the sandbox that succeeds and is no test helper takes effect, and answers 500, once. Repeat ' +
+      'it with the same Idempotency-Key: your integration must not do its work twice.',
+    responses: {
+      200: { description: 'The next POST answers 500', schema: envelopeOf(z.null()) },
+    },
+  }).handledBy(async ({ merchant }) => {
+    await armSandboxFault(sql, merchant.id);
+    return { status: 200, body: success('The next POST answers 500 after its work', null) };
   });
 }

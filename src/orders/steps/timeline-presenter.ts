@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { UnappliedCapture } from '../../domain/index.ts';
+import type { Deadline, UnappliedCapture } from '../../domain/index.ts';
+import { AT_DEADLINE, PENDING_OPERATIONS, STATUSES, UNAPPLIED } from '../../domain/index.ts';
 import { cursorOf } from '../../http/input/cursor.ts';
 import type { OrderRow } from '../rows.ts';
 import { orderStatusSchema } from '../schemas.ts';
-import { nextActionOf } from '../waiting.ts';
 import { isOperator } from './step-columns.ts';
 import type { TimelinePart, TimelineRow } from './timeline.ts';
 import { ENTRY_KINDS } from './timeline.ts';
@@ -62,6 +62,30 @@ export function isRefundForMerchant({ refundReason }: OrderRow, row: TimelineRow
   const isByOperator = isOperator(row.actor);
   return row.kind === 'REFUND_STARTED' && refundReason === 'merchant_refund' && isByOperator;
 }
+
+const DEADLINE_COLUMNS = {
+  payment_link: 'paymentLinkExpiresAt',
+  completion: 'completesAt',
+  dispute_answer: 'disputeRespondBy',
+} as const satisfies Record<Deadline['kind'], keyof OrderRow>;
+
+/** The next deadline of an order and its effect, or the pending operation at the gateway. */
+function nextActionOf(
+  order: OrderRow,
+  unapplied: UnappliedCapture | null = null,
+): { at: Date; action: string } | null {
+  const { pendingOperation, status, updatedAt } = order;
+  if (pendingOperation) return { at: updatedAt, action: PENDING_OPERATIONS[pendingOperation.kind] };
+  const { deadline } = STATUSES[status];
+  if (deadline === null) return null;
+  const at = order[DEADLINE_COLUMNS[deadline]];
+  const meanwhile = deadline === 'payment_link' && unapplied ? `; ${UNAPPLIED[unapplied]}` : '';
+  return at && { at, action: AT_DEADLINE[deadline].client + meanwhile };
+}
+
+/** The next deadline of an order. Null while an operation is pending at the gateway. */
+export const deadlineOf = (order: OrderRow): Date | null =>
+  order.pendingOperation ? null : (nextActionOf(order)?.at ?? null);
 
 /** Makes the response from the order's row and a part of its timeline. */
 export function presentTimeline(

@@ -10,7 +10,7 @@ import { EXAMPLE_ORDERS, exampleEventId, webhookEventSchema } from '../../orders
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
 import type { EventDetails } from './event-list.ts';
 import { findEvent, listEvents } from './event-list.ts';
-import { resendEvent } from './resend-event.ts';
+import { resendEvent } from '../resend/manual-retry.ts';
 
 export interface EventRouteDeps {
   sql: Sql;

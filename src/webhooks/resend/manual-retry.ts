@@ -4,6 +4,8 @@ import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import { admitSend } from '../../merchants/public.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
+import type { EventOwner } from '../events/event-list.ts';
+import { findEvent } from '../events/event-list.ts';
 import { deliveryErased, deliveryNotFound } from '../lists/delivery-list.ts';
 
 /** Longer than an attempt's 15 s. If no worker runs, `admin` does not wait longer. */
@@ -25,7 +27,7 @@ export type RetryOutcome =
   | Extract<ManualAttemptResult, { outcome: 'refused' }>;
 
 /** The refusal of an attempt by hand without a URL. */
-export const NO_URL = 'No webhook URL is configured: set one, then retry';
+const NO_URL = 'No webhook URL is configured: set one, then retry';
 
 /**
  * Makes one attempt of a delivery now, whatever its state, in a separate workflow.
@@ -61,6 +63,50 @@ export async function retryForMerchant(
 ): Promise<RetryOutcome> {
   await admitSend(deps.sql, merchantId, 'webhook_retry');
   return retryDelivery(deps, deliveryId, waitMs);
+}
+
+/**
+ * Makes one attempt of an event now, whatever the state of its delivery. An event that was never sent, because no
+ * URL was set, gets a delivery.
+ *
+ * @throws DomainError `NOT_FOUND`; `INVALID_STATE` without a URL or while an attempt is in progress
+ * @throws HttpRefusal TOO_MANY_REQUESTS
+ */
+export async function resendEvent(
+  deps: ManualRetryDeps,
+  owner: EventOwner,
+  eventId: string,
+): Promise<void> {
+  const { delivery } = await findEvent(deps.sql, owner, eventId);
+  const deliveryId = delivery?.deliveryId ?? (await addDelivery(deps.sql, eventId));
+  // The response does not wait for the attempt.
+  await retryForMerchant(deps, owner.merchantId, { deliveryId, waitMs: 0 });
+}
+
+/**
+ * Adds a delivery that is FAILED, so that only attempts by hand are made. The lock makes it wait for an erasure in
+ * progress, which marks the deliveries of its order.
+ *
+ * @throws DomainError `INVALID_STATE` without a URL
+ */
+async function addDelivery(sql: Sql, eventId: string): Promise<string> {
+  const deliveryId = eventId.replace(/^evt_/, 'dlv_');
+  const added = await sql`
+    INSERT INTO webhook_deliveries
+      (delivery_id, event_id, merchant_id, environment, event_type, state, settled_at)
+    SELECT ${deliveryId}, event_id, merchant_id, environment, type, 'FAILED', clock_timestamp()
+    FROM (
+      SELECT e.event_id, e.type, o.merchant_id, o.environment
+      FROM order_events e JOIN shared.orders o USING (order_number)
+      WHERE e.event_id = ${eventId} AND o.erased_at IS NULL
+      FOR KEY SHARE OF o
+    ) AS event
+    JOIN shared.merchant_environments m USING (merchant_id, environment)
+    WHERE m.webhook_url IS NOT NULL
+    ON CONFLICT (event_id) DO UPDATE SET event_id = EXCLUDED.event_id
+    RETURNING delivery_id`;
+  if (added.length === 0) throw new DomainError('INVALID_STATE', NO_URL);
+  return deliveryId;
 }
 
 async function auditRetry(

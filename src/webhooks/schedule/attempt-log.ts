@@ -3,7 +3,7 @@ import { createBatches } from '../../db/batches.ts';
 import type { Sql } from '../../db/client.ts';
 import { ATTEMPT_LEASE_MS } from '../../domain/index.ts';
 import type { DeliveryToSend } from '../../orders/public.ts';
-import type { SendResult } from '../sending/send-result.ts';
+import type { SendResult } from '../sending/exchange.ts';
 
 /** `scheduled`: one of the schedule's five. `manual`: by hand. */
 export type AttemptKind = 'scheduled' | 'manual';

@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/client.ts';
 import { createReports } from '../../reports.ts';
-import type { SendResult } from '../sending/send-result.ts';
+import type { SendResult } from '../sending/exchange.ts';
 
 /**
  * `delivered`: the endpoint accepted it. `rejected`: the endpoint answered with a status other than 2xx. `timed_out`

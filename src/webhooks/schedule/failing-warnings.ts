@@ -11,25 +11,29 @@ import type { DeliveryOwner } from '../lists/delivery-pages.ts';
 const WARNING_INTERVAL = '24 hours';
 const MAX_WARNINGS_AT_ONCE = 500;
 
-/** Deliveries that become FAILED if their next attempt fails. */
-export interface LastAttempts {
+/** Deliveries of a merchant that have failed, and are tried again. */
+export interface FailingDeliveries {
   count: number;
-  /** When the first of them makes its last attempt. */
+  /** When the first of them is tried next. */
   firstAt: Date;
 }
 
-/** Finds the deliveries of a merchant with one attempt left, from one small index. */
-export async function lastAttempts(
+/** Finds the deliveries with at least so many failed attempts, from one small index. */
+async function findFailing(
   sql: Sql,
   { merchantId, environment }: DeliveryOwner,
-): Promise<LastAttempts | undefined> {
-  const [row] = await sql<[LastAttempts | { count: 0; firstAt: null }]>`
-    SELECT count(*)::integer AS count, min(next_attempt_at) AS first_at
-    FROM webhook_deliveries
+  failedAttempts: number,
+): Promise<FailingDeliveries | undefined> {
+  const [row] = await sql<[FailingDeliveries | { count: 0; firstAt: null }]>`
+    SELECT count(*)::integer AS count, min(next_attempt_at) AS first_at FROM webhook_deliveries
     WHERE merchant_id = ${merchantId} AND environment = ${environment}
-      AND state = 'PENDING' AND failed_attempts >= ${WEBHOOK_RETRY_DELAYS_MS.length}`;
+      AND state = 'PENDING' AND failed_attempts >= ${failedAttempts}`;
   return row.firstAt === null ? undefined : row;
 }
+
+/** Finds the deliveries that become FAILED if their next attempt fails. */
+export const lastAttempts = (sql: Sql, owner: DeliveryOwner) =>
+  findFailing(sql, owner, WEBHOOK_RETRY_DELAYS_MS.length);
 
 export interface WarningDeps {
   sql: Sql;
@@ -43,12 +47,8 @@ interface Warning extends DeliveryOwner, MailReader {
   webhookUrl: string | null;
 }
 
-/** Deliveries with at least two failed attempts. */
-interface Failing {
-  count: number;
-  /** When the first of them is tried next. */
-  nextAt: Date;
-}
+/** A merchant is warned of deliveries with so many failed attempts. */
+const WARNED_AFTER = 2;
 
 /** The name of these mails in a user's preferences. */
 export const FAILING_ENDPOINT = 'merchant_failing_endpoint';
@@ -79,7 +79,7 @@ async function decideWarnings(sql: Sql): Promise<void> {
   await sql`
     INSERT INTO webhook_warnings AS w (merchant_id, environment)
     SELECT DISTINCT merchant_id, environment FROM webhook_deliveries
-    WHERE state = 'PENDING' AND failed_attempts >= 2
+    WHERE state = 'PENDING' AND failed_attempts >= ${WARNED_AFTER}
     ON CONFLICT (merchant_id, environment) DO UPDATE
       SET warned_at = excluded.warned_at, mailed_at = NULL
       WHERE w.mailed_at IS NOT NULL
@@ -98,17 +98,6 @@ async function openWarnings(sql: Sql): Promise<Warning[]> {
     WHERE w.mailed_at IS NULL ORDER BY w.merchant_id LIMIT ${MAX_WARNINGS_AT_ONCE}`;
 }
 
-async function findFailing(
-  sql: Sql,
-  { merchantId, environment }: DeliveryOwner,
-): Promise<Failing | undefined> {
-  const [row] = await sql<[Failing | { count: 0; nextAt: null }]>`
-    SELECT count(*)::integer AS count, min(next_attempt_at) AS next_at FROM webhook_deliveries
-    WHERE merchant_id = ${merchantId} AND environment = ${environment}
-      AND state = 'PENDING' AND failed_attempts >= 2`;
-  return row.nextAt === null ? undefined : row;
-}
-
 /** @returns false when the webhooks have been accepted in the meantime, or the mails are switched off */
 async function sendWarning(
   { sql, publicBaseUrl, sendMail }: WarningDeps,
@@ -116,7 +105,7 @@ async function sendWarning(
 ): Promise<boolean> {
   const { merchantId, environment, warnedAt, merchantEmail: to } = warning;
   const isMuted = warning.mutedMails.includes(FAILING_ENDPOINT);
-  const failing = isMuted ? undefined : await findFailing(sql, warning);
+  const failing = isMuted ? undefined : await findFailing(sql, warning, WARNED_AFTER);
   if (failing) {
     // The same warning has the same id, so a repeat after a crash sends nothing.
     const mailId = `webhooks-${merchantId}-${environment}-${warnedAt.getTime()}`;
@@ -131,7 +120,7 @@ async function sendWarning(
 /** Names only the host, because the path of the URL may contain a secret of the merchant. */
 function warningText(
   { merchantName, environment, webhookUrl }: Warning,
-  { count, nextAt }: Failing,
+  { count, firstAt }: FailingDeliveries,
   publicBaseUrl: string,
 ): Letter {
   const page = (label: string, path: string) => ({
@@ -148,7 +137,7 @@ function warningText(
         facts: [
           ['Server', webhookUrl === null ? 'No webhook URL is set' : new URL(webhookUrl).host],
           ['Webhooks that wait', String(count)],
-          ['Next attempt', timeText(nextAt)],
+          ['Next attempt', timeText(firstAt)],
         ],
       },
       'What to do: see why your server does not answer with a 2xx status, and repair it. Then send the webhooks again.',

@@ -3,8 +3,8 @@ import { createLimiter } from '../../limiter.ts';
 import { checkWebhookUrl } from './address-guard.ts';
 import { WebhookAgent } from './connections.ts';
 import { parseRange } from './denied-ranges.ts';
-import { exchange } from './exchange.ts';
-import type { WebhookResponse, OutgoingRequest } from './exchange.ts';
+import { exchange, refusedBeforeSending, resultOf } from './exchange.ts';
+import type { OutgoingRequest, SendResult, WebhookResponse } from './exchange.ts';
 import {
   isClosedByPeer,
   isLocalResourceError,
@@ -14,13 +14,11 @@ import {
 import { connectGuarded } from './guarded-connector.ts';
 import { createDnsLookup } from './resolve-host.ts';
 import type { HostLookup } from './resolve-host.ts';
-import { refusedBeforeSending, resultOf } from './send-result.ts';
-import type { SendResult } from './send-result.ts';
 import type { WebhookRequest } from './signed-request.ts';
 import { sentHeaders } from './signed-request.ts';
 
 export { WebhookNotAttemptedError } from './faults.ts';
-export type { SendResult } from './send-result.ts';
+export type { SendResult } from './exchange.ts';
 
 /** The limits of the sender. Each has a default. */
 export interface WebhookSenderOptions {

@@ -1,18 +1,23 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
-import type { WebhookActivities } from '../src/contracts/activities.ts';
+import type { MailActivities, WebhookActivities } from '../src/contracts/activities.ts';
+import type { AttemptDeps as MailDeps } from '../src/mail/attempt.ts';
+import { attemptMail } from '../src/mail/attempt.ts';
 import type { AttemptDeps } from '../src/webhooks/schedule/attempt.ts';
 import { attemptManually, attemptScheduled } from '../src/webhooks/schedule/attempts.ts';
 import { continueResend } from '../src/webhooks/resend/resend-progress.ts';
+import { withHeartbeats } from './heartbeats.ts';
 
 /** The retry interval while the attempt of a crashed worker still counts as running. */
 const CUT_OFF_RETRY_DELAY = '5 seconds';
 
+export type SendingDeps = AttemptDeps & MailDeps;
+
 /**
- * Each call makes one attempt. A failed attempt throws with the exact delay before the next one: a
- * backoff coefficient cannot express the specification's schedule.
+ * Each call makes one attempt. A failed attempt of a webhook throws with the exact delay before the next one: a
+ * backoff coefficient cannot express the specification's schedule. The workflow's retry policy times those of a mail.
  */
-export function createWebhookActivities(deps: AttemptDeps): WebhookActivities {
+export function createSendingActivities(deps: SendingDeps): WebhookActivities & MailActivities {
   return {
     async sendWebhook({ deliveryId }) {
       const result = await attemptScheduled(deps, deliveryId, { isWorkflow: true });
@@ -45,6 +50,22 @@ export function createWebhookActivities(deps: AttemptDeps): WebhookActivities {
         nextRetryDelay: CUT_OFF_RETRY_DELAY,
         category: ApplicationFailureCategory.BENIGN,
       });
+    },
+    async sendMail({ mailId }) {
+      const result = await withHeartbeats(() => attemptMail(deps, mailId));
+      switch (result.outcome) {
+        case 'done':
+          return;
+        case 'failed':
+          throw ApplicationFailure.nonRetryable(result.reason, 'MAIL_FAILED');
+        case 'postponed':
+          throw ApplicationFailure.create({
+            message: result.reason,
+            type: 'MAIL_POSTPONED',
+            ...(result.retryAfterMs !== undefined && { nextRetryDelay: result.retryAfterMs }),
+            category: ApplicationFailureCategory.BENIGN,
+          });
+      }
     },
   };
 }
