@@ -82,3 +82,18 @@ test('each document that code or another document names exists', () => {
   );
   expect(missing).toEqual([]);
 });
+
+/** `src/domain/lifecycle.ts`, `test/api/orders.test.ts`. */
+const CODE = /\b(?:src|workflows|activities|dev|bench|test)\/[\w./-]+\.(?:ts|sql)\b/g;
+
+test('each file of code that a document or a migration names exists', () => {
+  const migrations = filesBelow(['src/db']).filter((path) => path.endsWith('.sql'));
+  const missing = [...pages, ...migrations].flatMap((path) =>
+    (read(path).match(CODE) ?? [])
+      .filter(
+        (name) => !existsSync(join(root, name)) && !existsSync(join(root, dirname(path), name)),
+      )
+      .map((name) => `${name} in ${path}`),
+  );
+  expect(missing).toEqual([]);
+});

@@ -47,7 +47,7 @@ CREATE TABLE api_keys (
   merchant_id text NOT NULL REFERENCES merchants,
   environment environment NOT NULL,
   secret_hmac bytea NOT NULL CHECK (octet_length(secret_hmac) = 32),
-  -- Which pepper made the HMAC: see src/merchants/credentials.ts. NULL: not known.
+  -- Which pepper made the HMAC: see src/merchants/keys/credentials.ts. NULL: not known.
   pepper_id text,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   rotated_at timestamptz,

@@ -76,6 +76,12 @@ BEGIN
 END $$;
 REVOKE EXECUTE ON FUNCTION end_command(text, text, command_state, integer) FROM PUBLIC;
 
+-- Whether a command is recorded, and not refused.
+CREATE FUNCTION is_recorded(p_order_number text, p_command_id text) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM order_commands
+    WHERE order_number = p_order_number AND command_id = p_command_id AND state <> 'REFUSED')
+$$;
+
 -- The id of a client's command: the same for a repeat with the same Idempotency-Key. Temporal stores it, and a key may
 -- contain personal data, such as a buyer's address. So it is a hash with the order's payment token, which Temporal never
 -- receives: who has the id cannot find the key by trying. p_operation tells commands of different routes apart.

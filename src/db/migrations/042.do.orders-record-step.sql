@@ -94,8 +94,7 @@ BEGIN
   IF 'no_dispute_waiting' = ANY (p_requires)
       AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity')
       -- An equal request that died may have marked the order again after the refusal.
-      AND EXISTS (SELECT FROM order_commands r WHERE r.order_number = p_order_number
-        AND r.command_id = o.waiting_dispute_id AND r.state <> 'REFUSED') THEN
+      AND is_recorded(p_order_number, o.waiting_dispute_id) THEN
     RETURN jsonb_build_object('outcome', 'disputed', 'dispute', waiting_dispute_of(o));
   END IF;
   IF 'no_answer_waiting' = ANY (p_requires) THEN
@@ -107,12 +106,9 @@ BEGIN
   IF 'deadline_on_time' = ANY (p_requires) AND is_deadline_late(o) THEN
     RETURN '{"outcome": "deadline_late"}';
   END IF;
-  IF 'command_recorded' = ANY (p_requires) THEN
-    IF NOT EXISTS (SELECT FROM order_commands r
-        WHERE r.order_number = p_order_number AND r.command_id = p_command->>'command_id'
-          AND r.state <> 'REFUSED') THEN
-      RETURN '{"outcome": "command_not_recorded"}';
-    END IF;
+  IF 'command_recorded' = ANY (p_requires)
+      AND NOT is_recorded(p_order_number, p_command->>'command_id') THEN
+    RETURN '{"outcome": "command_not_recorded"}';
   END IF;
   -- After the command's row was found: the step that closes the session does not look for it again.
   IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN

@@ -7,10 +7,9 @@ export async function isRecorded(
   sql: Sql,
   { orderNumber, commandId }: CommandRef,
 ): Promise<boolean> {
-  const rows = await sql`
-    SELECT FROM order_commands
-    WHERE order_number = ${orderNumber} AND command_id = ${commandId} AND state <> 'REFUSED'`;
-  return rows.length > 0;
+  const [row] = await sql<[{ isRecorded: boolean }]>`
+    SELECT is_recorded(${orderNumber}, ${commandId})`;
+  return row.isRecorded;
 }
 
 /**

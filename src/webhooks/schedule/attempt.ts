@@ -52,13 +52,16 @@ export async function abandonOnError<Result>(
 }
 
 /** The sender may need 16 s of the lease's 25 s. */
-export const LEASE_USABLE_MS = 8000;
+const LEASE_USABLE_MS = 8000;
+
+/** True if another attempt may begin before one that is made with this lease ends. */
+export const isLeaseLate = (askedAtMs: number) => performance.now() - askedAtMs > LEASE_USABLE_MS;
 
 /**
  * Leases the delivery for an attempt and checks the clock: with a wrong clock, an attempt that is due could seem too
  * early.
  *
- * @throws Error also when the database answered so late that another attempt may begin before this one ends
+ * @throws Error also when the lease {@link isLeaseLate}
  */
 export async function begin(
   deps: AttemptDeps,
@@ -68,7 +71,7 @@ export async function begin(
   const context = await deps.attempts.begin(attempt);
   return abandonOnError(deps, attempt, async () => {
     if (context) await assertClockAgrees(context.databaseNow, deps);
-    if (performance.now() - askedAtMs > LEASE_USABLE_MS) throw new Error('The lease came too late');
+    if (isLeaseLate(askedAtMs)) throw new Error('The lease came too late');
     return context;
   });
 }

@@ -5,7 +5,7 @@ import type { LeasedDelivery } from '../../orders/public.ts';
 import { assertClockAgrees } from '../sending/clock.ts';
 import { WebhookNotAttemptedError } from '../sending/faults.ts';
 import type { AttemptDeps } from './attempt.ts';
-import { abandonOnError, begin, LEASE_USABLE_MS, makeAttempt, newAttempt } from './attempt.ts';
+import { abandonOnError, begin, isLeaseLate, makeAttempt, newAttempt } from './attempt.ts';
 import type { Attempt, AttemptContext } from './attempt-log.ts';
 
 /** An attempt may be made this much before it is due. */
@@ -56,7 +56,7 @@ export async function attemptLeased(
 ): Promise<AttemptOutcome> {
   const { deliveryId, databaseNow } = delivery;
   const attempt: Attempt = { deliveryId, kind: 'scheduled', token, dueBy: null };
-  if (performance.now() - askedAtMs > LEASE_USABLE_MS) {
+  if (isLeaseLate(askedAtMs)) {
     await deps.attempts.abandon(attempt);
     return attemptScheduled(deps, deliveryId);
   }
