@@ -45,13 +45,14 @@ export async function reconcilePayments(
   );
   await holdAllFunds(deps, shard, endsAtMs);
   if (shard.index === 0) {
+    // Before what asks for each chargeback: a gateway that hangs takes ten seconds for each.
     await alertUnconfirmed(deps);
+    // Before the balance, from which a chargeback takes.
+    await recordMissedChargebacks(deps);
     await alertBalanceLow(deps);
     await queries.clearBalanceLow(deps.sql);
     await checkLinkedAccounts(deps);
     await clearResolvedAlerts(deps.sql);
-    // The last: a gateway that hangs takes ten seconds for each chargeback.
-    await recordMissedChargebacks(deps);
   }
   return { sessions, captures: unfinished.length };
 }
