@@ -12,7 +12,6 @@ export const CHECKS: Readonly<Record<string, readonly string[]>> = {
   deploy: ['deploy/check.ts'],
   docker: ['deploy/docker/check.ts'],
   replay: ['dev/admin.ts worker replay'],
-  canaries: ['dev/canaries.ts'],
 };
 
 /** Runs a program with this terminal. @returns its exit code */

@@ -1,7 +1,6 @@
 import { equal, match, ok } from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Canaries } from '../../dev/canaries/canary.ts';
-import { inMemory } from '../../dev/canaries/places.ts';
 import { reportText, searchPlaces } from '../../dev/canaries/report.ts';
 import { docker, type Project } from './engine.ts';
 
@@ -51,10 +50,10 @@ export async function checkLogs(
 ): Promise<string> {
   const text = await project.logs(...(options.leftOut ?? []));
   ok(text.includes(options.control), `the logs do not have ${options.control}`);
-  const searched = await searchPlaces('logs', [inMemory('logs', () => text)], canaries);
+  const searched = searchPlaces('logs', [{ name: 'logs', text }], canaries);
   equal(searched.found.length, 0, reportText(searched));
   const size = `${Math.round(text.length / 1000)} thousand characters`;
-  return `none of ${[...canaries.counts().values()].reduce((sum, one) => sum + one, 0)} values in ${size}`;
+  return `none of ${canaries.size()} values in ${size}`;
 }
 
 const healthOf = (id: string) =>

@@ -2,58 +2,47 @@ import { randomInt } from 'node:crypto';
 import type { Marks } from '../load/order.ts';
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
-const BASE36 = `0123456789${LETTERS}`;
+const DIGITS = '0123456789';
+const BASE36 = DIGITS + LETTERS;
 const MARK = 'cnry';
 
 const random = (alphabet: string, length: number) =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('');
 
-/** Canary values by what they identify themselves with: letters and digits, in lower case. */
-export interface Canaries {
-  /** A word that occurs nowhere else. @param place where the value is put, for the report */
-  word(place: string): string;
-  email(place: string): string;
-  /** A mobile number of India, in the form of E.164. */
-  phone(place: string): string;
-  /** A permanent account number of a company. */
-  pan(place: string): string;
-  digits(place: string, length: number): string;
-  /** A secret that the service has made. */
-  add(place: string, secret: string): void;
-  placeOf(core: string): string | undefined;
-  /** The number of values by place. */
-  counts(): ReadonlyMap<string, number>;
-}
+/** See {@link createCanaries}. */
+export type Canaries = ReturnType<typeof createCanaries>;
 
-/** Creates a set of canary values, none of which is made twice. */
-export function createCanaries(): Canaries {
+/**
+ * Creates a set of canary values, none of which is made twice. They are kept by what they identify themselves with:
+ * letters and digits, in lower case.
+ */
+export function createCanaries() {
   const places = new Map<string, string>();
   function made(place: string, value: string, core = value): string {
     places.set(core.toLowerCase(), place);
     return value;
   }
+  /** A word that occurs nowhere else. @param place where the value is put, for the report */
   const word = (place: string) => made(place, MARK + random(BASE36, 14));
   return {
     word,
-    email: (place) => `${word(place)}@example.com`,
-    phone(place) {
-      const number = `9${random('0123456789', 9)}`;
+    email: (place: string) => `${word(place)}@example.com`,
+    /** A mobile number of India, in the form of E.164. */
+    phone(place: string) {
+      const number = `9${random(DIGITS, 9)}`;
       return made(place, `+91${number}`, number);
     },
-    // The fourth letter says what the holder is: C, a company.
-    pan: (place) =>
+    /** A permanent account number. The fourth letter says what the holder is: C, a company. */
+    pan: (place: string) =>
       made(
         place,
-        `${random(LETTERS, 3)}c${random(LETTERS, 1)}${random('0123456789', 4)}${random(LETTERS, 1)}`.toUpperCase(),
+        `${random(LETTERS, 3)}C${random(LETTERS, 1)}${random(DIGITS, 4)}${random(LETTERS, 1)}`.toUpperCase(),
       ),
-    digits: (place, length) => made(place, `7${random('0123456789', length - 1)}`),
-    add: (place, secret) => void made(place, secret, coreOf(secret)),
-    placeOf: (core) => places.get(core),
-    counts() {
-      const counts = new Map<string, number>();
-      for (const place of places.values()) counts.set(place, (counts.get(place) ?? 0) + 1);
-      return counts;
-    },
+    digits: (place: string, length: number) => made(place, `7${random(DIGITS, length - 1)}`),
+    /** A secret that the service has made. */
+    add: (place: string, secret: string) => void made(place, secret, coreOf(secret)),
+    placeOf: (core: string) => places.get(core),
+    size: () => places.size,
   };
 }
 

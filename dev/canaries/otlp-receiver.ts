@@ -42,17 +42,12 @@ const spansOf = ({ resourceSpans }: OtlpRequest) =>
       .map((span) => ({ ...span, service, attributes: valuesOf(span.attributes) }));
   });
 
-/** See {@link startOtlpReceiver}. */
-export type OtlpReceiver = Awaited<ReturnType<typeof startOtlpReceiver>>;
-
 /** Receives traces as a collector of OpenTelemetry does, OTLP over HTTP in JSON, and keeps them. */
 export async function startOtlpReceiver() {
-  const texts: string[] = [];
-  const spans: ReceivedSpan[] = [];
+  const bodies: OtlpRequest[] = [];
   const server = createServer((request, response) => {
     const received = json(request).then((body) => {
-      texts.push(JSON.stringify(body));
-      spans.push(...spansOf(body as OtlpRequest));
+      bodies.push(body as OtlpRequest);
       response.setHeader('Content-Type', 'application/json').end('{}');
     });
     received.catch(() => response.destroy());
@@ -63,9 +58,9 @@ export async function startOtlpReceiver() {
   return {
     /** The value of OTEL_EXPORTER_OTLP_ENDPOINT. */
     endpoint: `http://127.0.0.1:${port}`,
-    /** Everything that was received, as JSON texts. */
-    texts: () => texts as readonly string[],
-    spans: () => spans as readonly ReceivedSpan[],
+    /** Everything that was received, as JSON. */
+    text: () => JSON.stringify(bodies),
+    spans: (): ReceivedSpan[] => bodies.flatMap(spansOf),
     async stop() {
       server.closeAllConnections();
       server.close();

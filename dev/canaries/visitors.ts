@@ -6,6 +6,7 @@ import type { KeyPair } from '../../src/merchants/keys/credentials.ts';
 import { BASE_PATHS } from '../../src/http/base-paths.ts';
 import { dataDirIn, type Run } from '../faults/run.ts';
 import { exchange, type HttpAnswer } from '../load/client.ts';
+import { readOrder, type LoadOrder } from '../load/order.ts';
 import { untilDone } from '../load/simulator.ts';
 import { createMailStore } from '../mailbox/store.ts';
 import { marksOf, type Canaries } from './canary.ts';
@@ -26,7 +27,7 @@ export interface VisitorDeps {
 }
 
 /** Sends a request as a browser or another client does, with canaries in every header that it may choose. */
-export function visit(
+function visit(
   { canaries, run }: VisitorDeps,
   path: string,
   { body, form, headers, keys }: VisitorRequest = {},
@@ -49,8 +50,40 @@ export function visit(
   });
 }
 
+/** What the merchant and the buyer of an order look at and type. */
+export async function lookAt(deps: VisitorDeps, order: LoadOrder): Promise<void> {
+  const { word, add } = deps.canaries;
+  const { keys } = order.merchant;
+  const now = await readOrder(order);
+  if (!now) return;
+  const token = new URL(now.payment_url).pathname.split('/').at(-1) ?? '';
+  add('payment token', token);
+  const form = { again: word('unknown form field') };
+  const reason = `It never came: ${word("buyer's dispute reason")}`;
+  await visit(deps, `/pay/${token}`);
+  await visit(deps, `/pay/${token}/sessions`, { form });
+  await visit(deps, `/pay/${token}/dispute`, { form: { reason } });
+  for (const buyerEmail of [encodeURIComponent(now.buyer.email), word('query string')]) {
+    await visit(deps, `/orders?buyerEmail=${buyerEmail}`, { keys });
+  }
+  await visit(deps, `/orders/${now.order_number}/timeline?note=${word('query string')}`, { keys });
+}
+
+/** PostgreSQL describes a row that a constraint refuses with all of its values. */
+export const createRefusedRow = (deps: VisitorDeps): Promise<void> =>
+  deps.run.withSql(async (sql) => {
+    const { keys } = deps.run.merchant;
+    const { text } = marksOf(deps.canaries);
+    const fields = ['buyerName', 'buyerEmail', 'buyerPhone', 'description'];
+    const texts = Object.fromEntries(fields.map((field) => [field, text(field, 'A row')]));
+    await sql`ALTER TABLE orders ADD CONSTRAINT refused_for_canaries CHECK (false) NOT VALID`;
+    const { status } = await visit(deps, '/orders', { keys, body: { amount: 500, ...texts } });
+    await sql`ALTER TABLE orders DROP CONSTRAINT refused_for_canaries`;
+    if (status > 0 && status < 500) throw new Error(`A refused row is answered with ${status}`);
+  });
+
 /** Requests that are refused: malformed, invalid, unauthorised, to paths that do not exist. */
-export async function sendRefusedRequests(deps: VisitorDeps): Promise<void> {
+export async function refusedRequests(deps: VisitorDeps): Promise<void> {
   const { canaries, run } = deps;
   const { word, email, phone } = canaries;
   const { keys } = run.merchant;
@@ -94,7 +127,6 @@ export async function sendRefusedRequests(deps: VisitorDeps): Promise<void> {
   ]) {
     await sendRaw(run.cluster.apiBaseUrl, bytes);
   }
-  await sendCallbacks(deps);
 }
 
 /** Bytes that no HTTP client would send. */
@@ -103,11 +135,11 @@ async function sendRaw(origin: string, bytes: string): Promise<void> {
   const socket = connect(Number(port), hostname);
   socket.on('error', () => {}).resume();
   socket.end(bytes, 'latin1');
-  await once(socket, 'close');
+  await once(socket, 'close').catch(() => undefined);
 }
 
-/** Callbacks of the gateway: with a wrong signature, and signed ones in an unknown form. */
-async function sendCallbacks(deps: VisitorDeps): Promise<void> {
+/** Callbacks of the gateway: a signed one in an unknown form, of which there is an alert, and one with a wrong signature. */
+export async function sendCallbacks(deps: VisitorDeps): Promise<void> {
   const { canaries, run } = deps;
   const secret = run.environment()['SANDBOX_RAZORPAY_WEBHOOK_SECRET'] ?? '';
   const sign = (body: string) => createHmac('sha256', secret).update(body).digest('hex');
@@ -132,7 +164,7 @@ async function sendCallbacks(deps: VisitorDeps): Promise<void> {
  *
  * @throws Error without a mail or a session
  */
-export async function signUpAndApply(deps: VisitorDeps): Promise<void> {
+export async function signUp(deps: VisitorDeps): Promise<void> {
   const { word, email: emailOf, phone, pan, digits, add } = deps.canaries;
   const headers = { Origin: deps.run.environment()['PUBLIC_BASE_URL'] ?? '', Cookie: '' };
   const submit = (path: string, form: Record<string, string>) =>

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { startCanaryRun, type CanaryRun } from '../canaries/canary-run.ts';
 import { createRandom } from '../gateway-simulator/random.ts';
 import { createMerchantClient } from '../load/client.ts';
 import { create, send } from '../load/commands.ts';
 import { addBalance } from '../load/moods.ts';
 import { violationText, type Report } from '../load/oracle/report.ts';
-import { newLoadOrder } from '../load/order.ts';
+import { newLoadOrder, type LoadOrder } from '../load/order.ts';
 import { startPeople } from '../load/people.ts';
 import { ordersOf, perform, type PlannedOrder } from '../load/plan.ts';
 import { controlSimulator } from '../load/simulator.ts';
@@ -31,7 +32,6 @@ const KNOWN_SETTINGS = { WEBHOOK_RETRY_DELAYS_SECONDS: '2,4,8,16' };
 const OPEN_SETTINGS = {
   // The API checks its answers.
   NODE_ENV: 'test',
-  LOG_LEVEL: 'warn',
   COMPLETION_WINDOW_SECONDS: '6',
   DISPUTE_ANSWER_SECONDS: '8',
   SWEEP_AFTER_SECONDS: '2',
@@ -40,8 +40,8 @@ const OPEN_SETTINGS = {
 
 const OPEN_CLIENT = { waitsMs: [100, 200, 400, 1000] };
 
-function optionsOf({ outcome, seed }: RunSize): RunOptions {
-  if (outcome === 'known') {
+function optionsOf({ outcome, seed }: RunSize, canaries: CanaryRun | undefined): RunOptions {
+  if (!canaries) {
     const random = createRandom(seed);
     const merchants = ENDPOINTS.map((behaviour) => ({ behaviour, random }));
     const settings = KNOWN_SETTINGS;
@@ -49,8 +49,12 @@ function optionsOf({ outcome, seed }: RunSize): RunOptions {
   }
   return {
     outcome,
-    settings: OPEN_SETTINGS,
-    merchants: Array.from({ length: MERCHANTS.open }, () => OPEN_CLIENT),
+    marks: canaries.marks,
+    settings: { ...OPEN_SETTINGS, ...canaries.settings },
+    merchants: Array.from({ length: MERCHANTS.open }, () => ({
+      ...OPEN_CLIENT,
+      path: canaries.webhookPath(),
+    })),
     hasProduction: true,
     apis: 1,
     workers: 1,
@@ -81,13 +85,14 @@ type Log = (line: string) => void;
  *
  * @param options `isTested`: afterwards the data is changed in every known way, and each must be found
  */
-export function runChaos(
+export async function runChaos(
   size: RunSize,
   log: Log,
   options: { readonly isTested: boolean } = { isTested: false },
 ): Promise<ChaosResult> {
-  return withRun(
-    async () => optionsOf(size),
+  await using canaries = size.outcome === 'open' ? await startCanaryRun() : undefined;
+  return await withRun(
+    async () => optionsOf(size, canaries),
     async (run) => {
       run.keep(true);
       log(`${run.cluster.members.map(({ name }) => name).join(', ')} run`);
@@ -104,11 +109,12 @@ export function runChaos(
         suspended: new Set<string>(),
         kills: 0,
       };
-      const { backMs, failures } = await carryOut(disturbed, planRun(size), log);
+      const { backMs, failures } = await carryOut(disturbed, planRun(size), canaries, log);
       const report = await reportAtTheEnd(disturbed, log);
       await showOrders(run, report, log);
       const untested = options.isTested ? await testChecks(run, log) : [];
-      const all = [...failures, ...endedByThemselves(disturbed), ...untested];
+      const leaked = (await canaries?.search(run, log)) ?? [];
+      const all = [...failures, ...endedByThemselves(disturbed), ...untested, ...leaked];
       if (all.length + report.violations.length === 0) run.keep(false);
       else log(`the logs are in ${run.folder}`);
       return { report, backMs, failures: all };
@@ -137,7 +143,12 @@ function endedByThemselves({ run: { cluster, deps }, kills }: Disturbed): string
 }
 
 /** Runs the orders beside the lanes of faults, and then ends all faults. */
-async function carryOut(disturbed: Disturbed, plan: RunPlan, log: Log) {
+async function carryOut(
+  disturbed: Disturbed,
+  plan: RunPlan,
+  canaries: CanaryRun | undefined,
+  log: Log,
+) {
   const { run } = disturbed;
   const end = new AbortController();
   const lanes = (isBackground: boolean) =>
@@ -149,7 +160,9 @@ async function carryOut(disturbed: Disturbed, plan: RunPlan, log: Log) {
   background.catch(() => undefined);
   try {
     const [failures, backMs] = await Promise.all([
-      runOrders(ordersOf(run.deps, run.merchants, plan.orders), plan.overMs),
+      runOrders(ordersOf(run.deps, run.merchants, plan.orders), plan.overMs, (order) =>
+        canaries?.visitDuring(run, order),
+      ),
       Promise.all(lanes(false)),
     ]);
     log('the faults are over, and the merchants and buyers have done everything');
@@ -160,20 +173,29 @@ async function carryOut(disturbed: Disturbed, plan: RunPlan, log: Log) {
     end.abort();
     await background;
     await endFaults(disturbed);
+    await canaries?.visitAfterwards(run);
     return { failures, backMs: backMs.flat() };
   } finally {
     end.abort();
   }
 }
 
+/** Of so many orders, one is looked at when it was created. */
+const VISITED = 3;
+
 /** Runs all orders, begun evenly over the time. @returns the errors of those that could not be ended */
-async function runOrders(orders: readonly PlannedOrder[], overMs: number): Promise<string[]> {
+async function runOrders(
+  orders: readonly PlannedOrder[],
+  overMs: number,
+  visit: (order: LoadOrder) => Promise<void> | undefined,
+): Promise<string[]> {
   const ended = await Promise.allSettled(
     orders.map(async (order, place) => {
       await delay((overMs * place) / orders.length);
       for (const [index, { waitMs }] of order.plan.pauses.entries()) {
         if (index > 0) await delay(waitMs * PACE[order.deps.outcome]);
         await perform(order, index);
+        if (index === 0 && place % VISITED === 0) await visit(order);
       }
     }),
   );

@@ -68,7 +68,7 @@ test('it finds what columns of bytes and of text have', async ({ database: { sql
       (${gzipSync(values.compressed)}, '')`;
   const [{ name }] = await sql<[{ name: string }]>`SELECT current_database() AS name`;
   const tables = await tablesOf(inject('postgresAdminUrl'), name);
-  const { found } = await searchPlaces('tables', tables, canaries);
+  const { found } = searchPlaces('tables', tables, canaries);
   expect(new Set(found.map(({ place, canary }) => `${place} ${canary}`))).toEqual(
     new Set(Object.values(values).map((value) => `${name}.planted ${value}`)),
   );
