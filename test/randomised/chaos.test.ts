@@ -58,6 +58,19 @@ test('an order that is cancelled while no session is open has no step of closing
   expect(replay(TERMS, recorded([created!, direct])).fault).toBeUndefined();
 });
 
+test('a dispute after the deadline is illegal, unless its row was written by a repeat after a restore', () => {
+  const [created, paid, delivered, disputed] = recorded(stepsAfter(LIFE.slice(1, 4)));
+  const deadlineMs = delivered?.step.deadline?.atMs ?? 0;
+  const faultOf = (atMs: number, receivedAtMs: number) => {
+    const deadline = { kind: 'dispute_answer', atMs: atMs + TERMS.disputeAnswerMs } as const;
+    const step = { ...disputed!.step, atMs, deadline };
+    return replay(TERMS, [created!, paid!, delivered!, { step, receivedAtMs }]).fault;
+  };
+  expect(faultOf(deadlineMs + 1, deadlineMs)).toMatch('is not legal');
+  expect(faultOf(deadlineMs + 1, deadlineMs - 1)).toBeUndefined();
+  expect(faultOf(deadlineMs - 1, deadlineMs + 1)).toBeUndefined();
+});
+
 test('each step that is left out, doubled or changed is an illegal transition', () => {
   const steps = stepsAfter(LIFE);
   const renumbered = (list: readonly Step[]) =>

@@ -15,7 +15,7 @@ import {
   stateAfter,
 } from '../../../src/domain/index.ts';
 
-/** A recorded step, with the time at which the database received its command, if it has one. */
+/** A recorded step, with the time at which the database received its command, null without a row of it. */
 export interface RecordedStep {
   readonly step: Step;
   readonly receivedAtMs: number | null;
@@ -84,12 +84,16 @@ function asDecided(step: Step): Step {
   return { ...step, pendingOperation: { kind, cause } };
 }
 
+/** A row that is later than its step was written by a repeat, after a restore had lost the first one. */
+const isReceipt = (receivedAtMs: number | null, { atMs }: Step): receivedAtMs is number =>
+  receivedAtMs !== null && receivedAtMs <= atMs;
+
 function commandOf(type: CommandType, step: Step, receivedAtMs: number | null): Command {
   switch (type) {
     case 'advance':
       return { type, seconds: step.details?.seconds ?? 0 };
     case 'dispute':
-      return { type, receivedAtMs: receivedAtMs ?? step.atMs };
+      return { type, receivedAtMs: isReceipt(receivedAtMs, step) ? receivedAtMs : 0 };
     default:
       return { type };
   }
