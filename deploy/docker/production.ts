@@ -112,7 +112,7 @@ async function upgrade({ folder, env }: Project, merchant: Merchant): Promise<st
 /** Requests that no API answers, with the secrets of a merchant and a buyer. */
 async function provokeProxyErrors(project: Project, merchant: Merchant, link: string) {
   await project.mustCompose('stop', 'api', 'api-b');
-  const { status } = await call(merchant, '?limit=5');
+  const { status } = await call(merchant, '?size=5');
   ok(status >= 500, `without an API the proxy answers ${status}`);
   await fetch(
     `http://127.0.0.1:${PORT}${new URL(link).pathname}?token=${merchant.keys.apiSecret}`,

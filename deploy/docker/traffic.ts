@@ -74,13 +74,13 @@ export function startTraffic(merchant: Merchant): { stop: () => Promise<Answers>
     return created;
   }
   function cancel(): Promise<Response> {
-    if (uncancelled === '') return call(merchant, '?limit=5');
+    if (uncancelled === '') return call(merchant, '?size=5');
     const path = `/${uncancelled}/cancel`;
     uncancelled = '';
     return call(merchant, path, { reason: 'Out of stock' });
   }
-  const read = () => call(merchant, newest === '' ? '?limit=5' : `/${newest}`);
-  const requests = [create, read, cancel, read, () => call(merchant, '?limit=5')];
+  const read = () => call(merchant, newest === '' ? '?size=5' : `/${newest}`);
+  const requests = [create, read, cancel, read, () => call(merchant, '?size=5')];
   async function counted(request: () => Promise<Response>): Promise<void> {
     const answer = await request().catch(() => undefined);
     const key = String(answer?.status ?? 'no answer');

@@ -15,6 +15,9 @@ export interface TemporalTarget extends TemporalServer {
   readonly namespace: string;
 }
 
+/** The deadline of a call for which an API client waits: the API responds with 500 after it. */
+export const CALL_TIMEOUT_MS = 4500;
+
 const CHANNEL = {
   // gRPC's default is up to two minutes between attempts, also after Temporal is reachable again.
   'grpc.initial_reconnect_backoff_ms': 200,

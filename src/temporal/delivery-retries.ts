@@ -8,9 +8,8 @@ import {
   retryWorkflowId,
   TASK_QUEUE,
 } from '../contracts/ids.ts';
+import { CALL_TIMEOUT_MS } from './client.ts';
 import { isDeadlineExceeded } from './grpc-errors.ts';
-
-const START_TIMEOUT_MS = 4500;
 
 /** Starts the `retryDelivery` and `resendDeliveries` workflows. */
 export interface DeliveryRetries {
@@ -29,7 +28,7 @@ export function createDeliveryRetries(client: Client): DeliveryRetries {
     async retry(deliveryId, waitMs) {
       const workflowId = retryWorkflowId(deliveryId);
       try {
-        await client.withDeadline(Date.now() + START_TIMEOUT_MS, () =>
+        await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
           client.workflow.start(RETRY_DELIVERY_WORKFLOW, {
             workflowId,
             taskQueue: TASK_QUEUE,
@@ -47,7 +46,7 @@ export function createDeliveryRetries(client: Client): DeliveryRetries {
     },
 
     async startResend(resendId) {
-      await client.withDeadline(Date.now() + START_TIMEOUT_MS, () =>
+      await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
         client.workflow.start(RESEND_DELIVERIES_WORKFLOW, {
           workflowId: resendWorkflowId(resendId),
           taskQueue: TASK_QUEUE,

@@ -22,11 +22,10 @@ import type {
 import type { OrderStatus } from '../domain/index.ts';
 import { DomainError, ERROR_CODES, ORDER_STATUSES, rupeesFromPaise } from '../domain/index.ts';
 import { createLimiter } from '../limiter.ts';
+import { CALL_TIMEOUT_MS } from './client.ts';
 import { isGrpcNotFound } from './grpc-errors.ts';
 import { secondsOf } from './timestamps.ts';
 
-/** The deadline of a call to Temporal. After it the API responds with 500. */
-const TEMPORAL_TIMEOUT_MS = 4500;
 /** Longer, because a list may have thousands of entries and no API client waits for it. */
 const LIST_TIMEOUT_MS = 20_000;
 
@@ -90,10 +89,7 @@ export type FoundWorkflow =
   | { state: 'missing' };
 
 /** @param timeoutMs the deadline of each call except `listRunning` and `listEnded` */
-export function createOrderWorkflows(
-  client: Client,
-  timeoutMs = TEMPORAL_TIMEOUT_MS,
-): OrderWorkflows {
+export function createOrderWorkflows(client: Client, timeoutMs = CALL_TIMEOUT_MS): OrderWorkflows {
   const withinTimeout = <T>(call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, call);
   const updates = createLimiter({ ofOne: MAX_CONCURRENT_UPDATES });

@@ -3,10 +3,10 @@ import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { optionalTsToDate } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
+import { CALL_TIMEOUT_MS } from './client.ts';
 import { isGrpcNotFound } from './grpc-errors.ts';
 
 const { PendingActivityState } = proto.temporal.api.enums.v1;
-const TEMPORAL_TIMEOUT_MS = 4500;
 const POLL_INTERVAL_MS = 200;
 
 export interface PendingActivity {
@@ -62,7 +62,7 @@ export function createWorkflowInspector(client: Client): WorkflowInspector {
 async function inspect(
   client: Client,
   workflowId: string,
-  timeoutMs = TEMPORAL_TIMEOUT_MS,
+  timeoutMs = CALL_TIMEOUT_MS,
 ): Promise<WorkflowView | null> {
   try {
     const { runId, status, raw } = await client.withDeadline(Date.now() + timeoutMs, () =>
@@ -113,7 +113,7 @@ async function reset(client: Client, activity: PendingActivity): Promise<boolean
   const { workflowId, runId, activityId } = activity;
   const { namespace, identity } = client.options;
   try {
-    await client.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, () =>
+    await client.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
       client.workflowService.resetActivity({
         namespace,
         identity,

@@ -3,6 +3,7 @@ import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
 import { searchAllOrders } from '../../src/orders/lists/search-all-orders.ts';
 import { orderSchema } from '../../src/orders/schemas.ts';
 import type { Order } from '../../src/orders/schemas.ts';
+import type { StepDetails } from '../../src/domain/order.ts';
 import { writeCallback } from '../../src/payments/queries.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { auditOf } from '../support/audit.ts';
@@ -22,6 +23,13 @@ import { columnsOf } from './columns.ts';
 
 const REASON = 'Request 4711 of the buyer';
 const DECISION = 'The parcel was empty, as the photograph shows';
+/** What the details of a step can have from the domain. */
+const FACTS: Required<StepDetails> = {
+  seconds: 60,
+  until: '2026-11-29',
+  by: 'expiry',
+  for: 'buyer',
+};
 const NO_DATA = {
   buyer: { email: '', name: '', phone: '' },
   description: '',
@@ -42,6 +50,9 @@ const test = dashboardTest({ time: 'real' }).extend(
     ];
     await untilWebhooksEnded(service, orders);
     await plantElsewhere(parts, refunded, buyer);
+    await service.sql`
+      UPDATE order_steps SET details = ${service.sql.json({ ...FACTS })}
+      WHERE order_number = ${refunded.order_number} AND kind = 'DISPUTE_RAISED'`;
     const before = {
       ledger: await ledgerOf(service, refunded.order_number),
       order: await merchant.sandbox.read(refunded),
@@ -124,6 +135,8 @@ test('the timeline keeps every step without its texts, and ends with the erasure
   expect(Object.keys(paid?.details ?? {})).toEqual(['utr', 'gateway_payment_id']);
   const delivered = entries.find(({ kind }) => kind === 'DELIVERY_CONFIRMED');
   expect(delivered?.details).toBeNull();
+  const raised = entries.find(({ kind }) => kind === 'DISPUTE_RAISED');
+  expect(raised?.details).toEqual(FACTS);
 });
 
 test('the audit list says who erased each order and why, and who has given it which command', async ({

@@ -111,7 +111,7 @@ BEGIN
   WHERE order_number = p_order_number;
   UPDATE order_steps SET details = (
     SELECT jsonb_object_agg(key, value) FROM jsonb_each(details)
-    WHERE key IN ('gateway_payment_id', 'utr', 'recovered', 'by', 'for', 'seconds'))
+    WHERE key IN ('gateway_payment_id', 'utr', 'recovered', 'by', 'for', 'seconds', 'until'))
   WHERE order_number = p_order_number AND jsonb_typeof(details) = 'object';
   UPDATE order_commands SET body = '{}', reason = '', address = left(address, 0)
   WHERE order_number = p_order_number;
