@@ -33,7 +33,7 @@ export type RecordStepResult =
   | { outcome: 'answered'; answer: WaitingAnswer }
   /** The deadline is handled for the first time, and too late: the workflow extends it. */
   | { outcome: 'deadline_late' }
-  /** The dispute window is still open by the database's clock. */
+  /** The deadline has not passed by the database's clock. */
   | { outcome: 'too_early' }
   /** The release waits until an operator or the gateway has removed the cause. */
   | { outcome: 'release_waits'; cause: 'merchant_not_active' | 'reversed_at_gateway' };

@@ -50,6 +50,8 @@ export const SETTLE_COMMANDS = {
 
 /** What the database checks when it records the step; otherwise the command is refused. */
 export type Requirement =
+  /** The deadline has passed by the database's clock, which dates what must be received before it. */
+  | 'deadline_passed'
   /** The deadline is handled within 15 minutes, or for the second time: see `is_deadline_late`. */
   | 'deadline_on_time'
   /** No dispute that was received before the end of the dispute window is waiting. */
@@ -118,7 +120,7 @@ const DISPUTED = {
   expire: {
     begins: { kind: 'refunding', reason: 'dispute_not_resolved_in_time' },
     step: 'REFUND_STARTED',
-    requires: ['no_answer_waiting', 'deadline_on_time'],
+    requires: ['no_answer_waiting', 'deadline_passed', 'deadline_on_time'],
   },
   extend: EXTEND,
   ...SETTLED,
@@ -141,7 +143,7 @@ const LIFECYCLE = {
     expire: {
       begins: { kind: 'closing', cause: 'expiry' },
       step: 'CLOSING_PAYMENT',
-      requires: ['deadline_on_time'],
+      requires: ['deadline_passed', 'deadline_on_time'],
     },
     extend: EXTEND,
     advance: ADVANCE,
@@ -164,7 +166,7 @@ const LIFECYCLE = {
     expire: {
       begins: { kind: 'releasing' },
       step: 'RELEASE_STARTED',
-      requires: ['no_dispute_waiting', 'deadline_on_time', 'release_allowed'],
+      requires: ['no_dispute_waiting', 'deadline_passed', 'deadline_on_time', 'release_allowed'],
     },
     extend: EXTEND,
     ...SETTLED,

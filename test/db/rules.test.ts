@@ -125,6 +125,7 @@ test('no file lists statuses beside the domain', () => {
 /** The compiler says whether one is missing here. */
 const REQUIREMENTS: Record<Requirement | 'no_session_open', true> = {
   no_session_open: true,
+  deadline_passed: true,
   deadline_on_time: true,
   no_dispute_waiting: true,
   no_answer_waiting: true,

@@ -192,6 +192,27 @@ describe('a callback', () => {
     expect(await unconfirmed()).toEqual([]);
   });
 
+  test.for([
+    ['refund.processed', 'refund', 'processed'],
+    ['payment.dispute.lost', 'dispute', 'lost'],
+  ] as const)(
+    'about a reversal that the gateway does not have records nothing: %s',
+    async ([event, entity, status], { service, kit, orders }) => {
+      const order = await orders.in('PAID');
+      const payment_id = await order.paymentId();
+      const reversal = { id: `${entity}_1`, entity, payment_id, amount: 49_950, currency: 'INR' };
+      const payload = { [entity]: { entity: { ...reversal, status, notes: [], created_at: 1 } } };
+      const body = JSON.stringify({ entity: 'event', event, payload });
+      expect((await kit.callBack(body)).status).toBe(200);
+      const stored = await service.sql<{ event: string }[]>`
+        SELECT event FROM gateway_callbacks WHERE strpos(body, ${reversal.id}) > 0`;
+      expect(stored).toEqual([{ event }]);
+      expect((await order.row()).reversedPaise).toBe(0);
+      expect(await order.ledgerLines()).toHaveLength(1);
+      expect(await service.sql`SELECT FROM gateway_reversals`).toEqual([]);
+    },
+  );
+
   test('that arrives many times, concurrently and later, pays the order once', async ({
     service,
     kit,

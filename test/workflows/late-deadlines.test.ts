@@ -72,6 +72,19 @@ describe.for(DEADLINES)('the deadline of a %s order', ([status, after]) => {
     expect(await extensionsOf(order)).toHaveLength(1);
   });
 
+  test('does nothing before it has passed by the database’s clock', async ({ service, orders }) => {
+    await service.clock.set(-MINUTE_MS);
+    // The database dates the end of the payment link, and the workflow the others.
+    const order = await orders.in(status, passing(status, status === 'ACCEPTED' ? 30_000 : 1));
+    // By the answer to the second one, what the first one has made due was tried.
+    for (const _ of [1, 2]) await order.update('advance', { seconds: 1 });
+    expect(await order.row()).toMatchObject({ status, pendingOperation: null });
+    await service.clock.set(0);
+    await wakeOrder(service.deps, order.orderNumber);
+    await order.untilStatus(after);
+    expect(await extensionsOf(order)).toEqual([]);
+  });
+
   test('handled ten minutes late takes effect', async ({ orders }) => {
     const order = await orders.in(status, passing(status, -10 * MINUTE_MS));
     await order.untilStatus(after);

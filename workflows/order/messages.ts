@@ -141,7 +141,7 @@ export function notRecorded({ command }: QueuedCommand, { outcome }: NotRecorded
     command_not_recorded: elsewhere(command.type),
     disputed: `${REFUSALS[command.type]}; a dispute is waiting`,
     answered: `${REFUSALS[command.type]}; an answer that was received in time is waiting`,
-    too_early: 'The window is still open',
+    too_early: 'The deadline has not passed yet',
     release_waits: 'The release waits',
   } as const satisfies Record<NotRecorded['outcome'], string>;
   return new DomainError('INVALID_STATE', reasons[outcome]);

@@ -20,15 +20,17 @@ CREATE FUNCTION waiting_answer_of(o orders, p_answers jsonb) RETURNS jsonb LANGU
   ORDER BY c.received_at, c.command_id LIMIT 1
 $$;
 
--- Whether an order's deadline, which its latest step has, passed more than 15 minutes ago and is handled only now,
--- after an outage. A deadline that advance has moved was due when it was moved; a release that waits was handled.
+-- The deadline of an order, which its latest step has; null without one.
+CREATE FUNCTION deadline_of(o orders) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+  SELECT to_timestamp((step#>>'{deadline,atMs}')::bigint / 1000.0) FROM order_steps
+  WHERE order_number = o.order_number AND step_number = o.step_number
+$$;
+
+-- Whether an order's deadline passed more than 15 minutes ago and is handled only now, after an outage. A deadline that advance has moved was due when it was moved; a release that waits was handled.
 CREATE FUNCTION is_deadline_late(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT (o.release_tried_for = o.completes_at) IS NOT TRUE AND service_now() > interval '15 minutes'
-    + greatest(
-      (SELECT to_timestamp((step#>>'{deadline,atMs}')::bigint / 1000.0) FROM order_steps
-        WHERE order_number = o.order_number AND step_number = o.step_number),
-      (SELECT max(at) FROM order_steps
-        WHERE order_number = o.order_number AND kind = 'CLOCK_ADVANCED'))
+    + greatest(deadline_of(o),
+      (SELECT max(at) FROM order_steps WHERE order_number = o.order_number AND kind = 'CLOCK_ADVANCED'))
 $$;
 
 -- True once an order's window is over and its release has not begun. VOLATILE like the clock, so that the planner

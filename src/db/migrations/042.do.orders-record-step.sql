@@ -40,13 +40,13 @@ DECLARE
   number integer := (p_step->>'number')::integer;
   is_settled boolean := false;
   has_failed boolean := false;
-  wait jsonb;
+  wait_cause text;
   answer jsonb;
   is_by_command boolean := false;
   endpoint jsonb;
   at timestamptz := (p_step->>'at')::timestamptz;
 BEGIN
-  IF NOT p_requires <@ ARRAY['no_session_open', 'deadline_on_time', 'no_dispute_waiting', 'no_answer_waiting',
+  IF NOT p_requires <@ ARRAY['no_session_open', 'deadline_passed', 'deadline_on_time', 'no_dispute_waiting', 'no_answer_waiting',
       'settlement_recorded', 'release_allowed', 'payment_not_gone', 'no_chargeback_open', 'command_recorded'] THEN
     RAISE 'record_step does not know every requirement of %', p_requires;
   END IF;
@@ -103,6 +103,10 @@ BEGIN
       RETURN jsonb_build_object('outcome', 'answered', 'answer', answer);
     END IF;
   END IF;
+  -- This clock decides when a deadline has passed, because it also dates what must be received before it.
+  IF 'deadline_passed' = ANY (p_requires) AND service_now() < deadline_of(o) THEN
+    RETURN '{"outcome": "too_early"}';
+  END IF;
   IF 'deadline_on_time' = ANY (p_requires) AND is_deadline_late(o) THEN
     RETURN '{"outcome": "deadline_late"}';
   END IF;
@@ -115,16 +119,11 @@ BEGIN
     RETURN '{"outcome": "session_open"}';
   END IF;
   IF 'release_allowed' = ANY (p_requires) THEN
-    wait := CASE
-      -- This clock decides when the window is over, because it also dates the disputes.
-      WHEN service_now() < o.completes_at THEN '{"outcome": "too_early"}'
-      ELSE (SELECT jsonb_build_object('outcome', 'release_waits', 'cause', cause)
-        FROM release_blocked_by(o) AS cause WHERE cause IS NOT NULL)
-    END;
-    IF wait IS NOT NULL THEN
+    wait_cause := release_blocked_by(o);
+    IF wait_cause IS NOT NULL THEN
       UPDATE orders SET release_tried_for = completes_at
       WHERE order_number = p_order_number AND release_tried_for IS DISTINCT FROM completes_at;
-      RETURN wait;
+      RETURN jsonb_build_object('outcome', 'release_waits', 'cause', wait_cause);
     END IF;
   END IF;
 

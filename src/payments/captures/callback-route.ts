@@ -21,10 +21,11 @@ import { isCaptured } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
 import type { NewCallback } from '../queries.ts';
-import { writeCallback } from '../queries.ts';
+import { findPaymentAt, writeCallback } from '../queries.ts';
 import {
   isOurs,
   recordChargebackNow,
+  recordRefundsOf,
   recordReversal,
   refundAgainIfBooked,
 } from '../reversals/reversals.ts';
@@ -188,25 +189,24 @@ async function processEvent(
   }
 }
 
+/**
+ * Asks the gateway for the refunds of the payment, or for the chargeback, and records what it answers. Only that a
+ * chargeback is open is believed at once, because it blocks the money until the gateway has answered.
+ */
 async function processRefundOrChargeback(
   deps: CaptureDeps,
   at: OrderGateway,
   found: RefundOrChargeback,
 ): Promise<void> {
-  const { gatewayPaymentId } = found;
-  const outcome = await recordReversal(deps, at, found, 'callback');
-  if (outcome === 'known' && found.kind === 'chargeback') {
-    // It may be an old callback, or a chargeback that was opened again.
-    return recordChargebackNow(deps, at, found.reversalId);
+  const { gatewayPaymentId, kind, state, reversalId } = found;
+  const payment = { ...at, gatewayPaymentId };
+  if (isOurs(found)) {
+    if (state === 'failed') await refundAgainIfBooked(deps, payment);
+    return;
   }
-  if (outcome === 'ours' && found.state === 'failed') {
-    return refundAgainIfBooked(deps, { ...at, gatewayPaymentId });
-  }
-  if (outcome !== 'unknown_payment') return;
   // A reversal needs the row of its payment, so the payment is recorded first.
-  try {
-    await confirmPayment(deps, { ...at, gatewayPaymentId });
-  } finally {
-    await recordReversal(deps, at, found, 'callback');
-  }
+  if (!(await findPaymentAt(deps.sql, payment))) await confirmPayment(deps, payment);
+  if (kind === 'refund') return void (await recordRefundsOf(deps, at, gatewayPaymentId));
+  if (state === 'open') await recordReversal(deps, at, found, 'callback');
+  await recordChargebackNow(deps, at, reversalId);
 }

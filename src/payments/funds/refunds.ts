@@ -178,18 +178,28 @@ async function refundPayment(
 /**
  * Books this service's refund if an earlier try has made it. What was refunded or charged back since must not hide it.
  *
- * @throws NotYet while the bank processes it
+ * @throws NotYet while the bank processes it, and if the gateway does not have a recorded refund of others any more:
+ *   its money has come back, and an operator settles the order
  */
 async function isRefundMade(
-  { sql, gateways }: GatewayDeps,
+  deps: GatewayDeps,
   order: OrderGateway,
   lease: MoneyLease,
 ): Promise<boolean> {
-  const refunds = await gateways.forOrder(order).listRefunds(lease.gatewayPaymentId);
+  const refunds = await deps.gateways.forOrder(order).listRefunds(lease.gatewayPaymentId);
   const made = refunds.find((refund) => isOurs(refund) && refund.state !== 'failed');
-  if (made === undefined) return false;
-  await bookRefund(sql, lease, made);
-  return true;
+  if (made) {
+    await bookRefund(deps.sql, lease, made);
+    return true;
+  }
+  await recordRefunds(deps, order, refunds);
+  const processed = new Set(
+    refunds.filter(({ state }) => state === 'processed').map(({ reversalId }) => reversalId),
+  );
+  const recorded = await queries.findProcessedRefunds(deps.sql, lease);
+  const lost = recorded.find((reversalId) => !processed.has(reversalId));
+  if (lost !== undefined) throw new NotYet(`The gateway has not processed the refund ${lost}`);
+  return false;
 }
 
 async function bookRefund(sql: Sql, lease: MoneyLease, refund: RefundOrChargeback): Promise<void> {

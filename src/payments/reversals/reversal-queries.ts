@@ -49,6 +49,17 @@ export async function findBlockingReversals(sql: Sql, orderNumber: string): Prom
     ORDER BY r.recorded_at, r.reversal_id`;
 }
 
+/** Finds the refunds made at the gateway itself whose money has left a payment. */
+export async function findProcessedRefunds(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<string[]> {
+  const rows = await sql<{ reversalId: string }[]>`
+    SELECT reversal_id FROM gateway_reversals WHERE gateway = ${gateway}
+      AND gateway_payment_id = ${gatewayPaymentId} AND kind = 'refund' AND state = 'processed'`;
+  return rows.map(({ reversalId }) => reversalId);
+}
+
 /** Finds the undecided chargeback of a payment. */
 export async function findOpenChargeback(
   sql: Sql,

@@ -1,5 +1,5 @@
 import type { AlertDeps } from '../../alerts/alerts.ts';
-import { clearAlert, reportAlert } from '../../alerts/alerts.ts';
+import { clearAlert, raiseAlert, reportAlert } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
@@ -10,7 +10,7 @@ import * as queries from '../queries.ts';
 
 /**
  * Records a chargeback or a refund made at the gateway, unless this service made the refund. It is idempotent and
- * does not depend on the order of reports, so callbacks and fetched reversals both use it.
+ * does not depend on the order of reports. A callback is the source only of a chargeback that is open.
  *
  * @returns `ours` when this service made it, `unknown_payment` when its payment is not recorded
  */
@@ -25,18 +25,21 @@ export async function recordReversal(
   const { reversalId, gatewayPaymentId, kind, state, amountPaise } = reversal;
   const isOver = state === 'won' || state === 'failed';
   const fields = { gateway: at.gateway, gatewayPaymentId, reversalId, state, amountPaise };
+  const alertKind = kind === 'refund' ? 'refunded_at_gateway' : 'charged_back';
   const alert: queries.ReversalAlert | undefined = isOver
     ? undefined
-    : {
-        kind: kind === 'refund' ? 'refunded_at_gateway' : 'charged_back',
-        message: MESSAGES[state],
-        fields,
-      };
+    : { kind: alertKind, message: MESSAGES[state], fields };
   const result = await queries.writeReversal(deps.sql, at, reversal, source, alert);
   if (result.outcome === 'unknown_payment') return result.outcome;
   const { orderNumber } = result;
   // Also when it is known: the process that recorded it may have been killed before it did this.
-  if (isOver) await clearUnlessBlocked(deps.sql, orderNumber);
+  if (isOver) {
+    const blocking = await queries.findBlockingReversals(deps.sql, orderNumber);
+    if (blocking.length === 0) await clearAlerts(deps.sql, orderNumber);
+    if (blocking.some((one) => one.reversalId === reversalId)) {
+      await raiseAlert(deps, { kind: alertKind, subject: orderNumber, message: CAME_BACK, fields });
+    }
+  }
   if (result.outcome !== 'recorded') return result.outcome;
   const logged = { orderNumber, ...fields };
   if (alert) reportAlert(deps, { ...alert, subject: orderNumber, fields: logged });
@@ -55,8 +58,10 @@ const MESSAGES = {
   lost: "The buyer's bank has taken the money of a payment: the chargeback is lost",
 } as const satisfies Partial<Record<RefundOrChargeback['state'], string>>;
 
-async function clearUnlessBlocked(sql: Sql, orderNumber: string): Promise<void> {
-  if ((await queries.findBlockingReversals(sql, orderNumber)).length > 0) return;
+const CAME_BACK =
+  'A refund or chargeback that had taken the money is reported as ended without it: the ledger keeps it, so propose a settlement';
+
+async function clearAlerts(sql: Sql, orderNumber: string): Promise<void> {
   const kinds = ['refunded_at_gateway', 'charged_back', 'release_blocked'] as const;
   await clearAlert(sql, kinds, orderNumber, 'no reversal blocks the release any more');
 }

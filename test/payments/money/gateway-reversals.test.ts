@@ -5,6 +5,7 @@ import { writeCallback } from '../../../src/payments/captures/capture-queries.ts
 import type { RefundOrChargeback } from '../../../src/payments/gateway/gateway-objects.ts';
 import { reconcilePayments } from '../../../src/payments/reconcile/reconcile.ts';
 import { recordReversal } from '../../../src/payments/reversals/reversals.ts';
+import { createWorkflowInspector } from '../../../src/temporal/pending-activities.ts';
 import { openChargeback, reconcile, SANDBOX, simulator, sweep } from '../../support/gateway.ts';
 import type { DirectOrder, Orders } from '../../support/orders.ts';
 import { serviceTest } from '../../support/service-test.ts';
@@ -191,6 +192,31 @@ describe('a refund made at the gateway itself', () => {
       CAPTURED,
       `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
     ]);
+  });
+
+  test('that fails after it was processed is alerted, and no refund of the order counts on it', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('DISPUTE_OPEN');
+    await order.refundInDashboard();
+    const [refund] = await order.made('refunds');
+    await simulator(service, 'POST', `/refunds/${refund!.id}/end`, { status: 'failed' });
+    await callbacksArrive(service);
+    const [alert] = await service.sql<[{ message: string }]>`
+      SELECT details->>'message' AS message FROM alerts WHERE subject = ${order.orderNumber}`;
+    expect(alert.message).toContain('propose a settlement');
+    await order.update('accept');
+    const workflows = createWorkflowInspector(service.temporal.client);
+    await until(async () => {
+      const { pending = [] } = (await workflows.inspect(order.orderNumber)) ?? {};
+      return pending.some(({ lastError }) => lastError?.includes('has not processed the refund'));
+    });
+    expect(await order.row()).toMatchObject({
+      status: 'DISPUTE_OPEN',
+      pendingOperation: { kind: 'refunding' },
+    });
+    expect(await order.made('refunds')).toHaveLength(1);
   });
 
   test('is not recorded for a refund that this service makes', async ({ service, orders }) => {
