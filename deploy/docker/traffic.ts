@@ -4,7 +4,7 @@ import { payAsBuyer } from '../../dev/demo/buyer.ts';
 
 /** The API of one environment, as a merchant calls it. */
 export interface Merchant {
-  /** Of the orders: `…/sandbox/api/merchant/v1/orders` */
+  /** URL of the orders: `…/sandbox/api/merchant/v1/orders` */
   readonly ordersUrl: string;
   readonly keys: { readonly apiKey: string; readonly apiSecret: string };
 }
@@ -53,7 +53,7 @@ export async function payOrder(merchant: Merchant, order: CreatedOrder): Promise
   }
 }
 
-/** Answers by status; a request without one is `no answer`. */
+/** Counts of responses by status; `no answer` if none came. */
 export type Answers = Map<string, number>;
 
 /**

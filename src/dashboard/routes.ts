@@ -110,9 +110,9 @@ export function createDashboard(deps: DashboardDeps): Dashboard {
     pathPrefix,
     pages: new Map(),
   };
-  const { accounts, operator: proposals, settings } = deps;
+  const { accounts, operator: operatorDeps, settings } = deps;
   const { notices } = settings;
-  const operators = { accounts, proposals };
+  const operators = { accounts, proposals: operatorDeps };
   const all = [
     ...landingPage(context, deps.site),
     ...startPage(context),

@@ -23,7 +23,7 @@ const FIELDS = {
   pinCode: 'PIN code',
 } as const satisfies Record<keyof BusinessDetails, string>;
 
-/** What is submitted of an application. */
+/** The parts of an application that a submission keeps. */
 export function submittedOf({
   business,
   bank,
@@ -37,8 +37,8 @@ export function submittedOf({
 }
 
 /**
- * What differs from the submission before: of an application that was submitted, from the one before that; of one that
- * is being edited, from the last one.
+ * What differs from an earlier submission: a submitted application is compared with the submission before it; one
+ * being edited, with the last.
  *
  * @returns in the order of the application; undefined without an earlier submission
  */
@@ -63,8 +63,8 @@ function changesBetween(before: Submitted, after: Submitted): ApplicationChange[
   ];
   const files = (Object.keys(DOCUMENT_KINDS) as DocumentKind[]).map((kind) => ({
     what: DOCUMENT_KINDS[kind].label,
-    before: namesOfOthers(kind, before, after),
-    after: namesOfOthers(kind, after, before),
+    before: fileNamesMissingIn(after, kind, before),
+    after: fileNamesMissingIn(before, kind, after),
   }));
   return [
     ...values.filter((change) => change.before !== change.after),
@@ -87,10 +87,14 @@ function accountNumbers(before: Submitted['bank'], after: Submitted['bank']) {
   return { before: shown(before), after: shown(after) && `${shown(after)}${again}` };
 }
 
-/** The files of a kind that the other submission does not have. */
-function namesOfOthers(kind: DocumentKind, of: Submitted, other: Submitted): string | null {
+/** The names of the files of a kind that `other` does not have. */
+function fileNamesMissingIn(
+  other: Submitted,
+  kind: DocumentKind,
+  { documents }: Submitted,
+): string | null {
   const known = new Set(other.documents.map(({ documentId }) => documentId));
-  const names = of.documents
+  const names = documents
     .filter((document) => document.kind === kind && !known.has(document.documentId))
     .map(({ fileName }) => fileName);
   return names.length === 0 ? null : names.join(', ');

@@ -16,7 +16,7 @@ export function createOrderPresenter(publicBaseUrl: string): PresentOrder {
     dispute_count: row.disputeCount,
     buyer: { email: row.buyerEmail, name: row.buyerName, phone: row.buyerPhone },
     description: row.description,
-    // An erased order has no page.
+    // An erased order has no payment page, so the URL is empty.
     payment_url: row.erasedAt === null ? `${publicBaseUrl}/pay/${row.paymentToken}` : '',
     ...(row.returnUrl !== null && { return_url: row.returnUrl }),
     payment_link_expires_at: row.paymentLinkExpiresAt.toISOString(),

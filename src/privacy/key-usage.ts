@@ -13,7 +13,7 @@ export interface KeyUsage {
   /** `missing`: rows need it, but the setting does not have it. */
   role: 'newest' | 'older' | 'missing';
   rows: number;
-  /** The same number by kind, such as `webhook secrets`. */
+  /** `rows`, split by kind, such as `webhook secrets`. `admin keys list` prints this name. */
   of: Record<string, number>;
 }
 

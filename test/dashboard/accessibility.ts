@@ -7,7 +7,7 @@ import { allPagesTest } from './all-pages.ts';
 import { PATTERNS_PATH, patternsHtml } from './patterns.ts';
 import type { Screen } from './screens.ts';
 
-/** Answers that are no page, or send the browser on to one. */
+/** Routes that return no HTML page, or redirect. */
 const NO_PAGE =
   /\.csv$|\/version$|\/documents\/\{document\}$|^\/dashboard$|\{token\}$|\/login\/code$/;
 
@@ -19,7 +19,7 @@ export function everyPageOn(screens: readonly Screen[]): void {
     .extend('newPhone', ({ service: _service }, { onCleanup }) => phonesOf(onCleanup));
 
   test.for(screens)(
-    'every page, and every component in every state, in $colorScheme, $viewport.width pixels wide: no accessibility violation, nothing too wide, one heading, no complaint',
+    'every page, and every component in every state, in $colorScheme, $viewport.width pixels wide: no accessibility violation, nothing too wide, one heading, no console error',
     async (screen, { service, person, pages, newPhone }) => {
       const operator = await operatorUser(service.sql, 'admin');
       const phoneOf = async (user?: TestUser) => {
@@ -40,7 +40,7 @@ export function everyPageOn(screens: readonly Screen[]): void {
       };
       const shown = pages
         .filter(({ route }) => route.method === 'GET' && !NO_PAGE.test(route.path))
-        // Production is the same page with other words.
+        // Production pages differ only in their texts.
         .filter(({ route }) => !/^\/dashboard\/production\/./.test(route.path));
       expect(shown.length).toBeGreaterThan(40);
       const found: unknown[] = [];

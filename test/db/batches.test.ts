@@ -28,7 +28,7 @@ test('the calls of a turn are one batch, and calls with the same item share a re
   expect(await Promise.all(calls)).toEqual(['a0', 'b0', 'a0']);
 });
 
-test('calls that come while two batches run are in one that begins after they have come', async () => {
+test('calls made while two batches run wait for a third, which starts when one ends', async () => {
   const { call, items, end } = controlledBatches();
   const first = call('a');
   await endOfTurn();
@@ -48,7 +48,7 @@ test('calls that come while two batches run are in one that begins after they ha
   expect(await second).toBe('a1');
 });
 
-test('a batch that fails does so for its own calls; the next one runs again', async () => {
+test('a failed batch rejects only its own calls; the next one runs again', async () => {
   const { call, fail, end } = controlledBatches();
   const calls = ['a', 'b'].map(call);
   await endOfTurn();

@@ -19,7 +19,7 @@ const test = serviceTest({
   merchant: { webhooks: false },
 });
 
-/** The sweeper does not start these orders: a workflow has begun. */
+/** The sweep does not start these orders: a workflow has begun. */
 const markBegun = ({ sql }: TestService, orderNumbers: string[]) => sql`
   DELETE FROM order_wakeups WHERE order_number IN ${sql(orderNumbers)}`;
 

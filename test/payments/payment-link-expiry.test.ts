@@ -40,7 +40,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
     await order.untilStatus('CANCELLED');
     await expect(order.pay()).rejects.toThrow('The QR Code is closed');
     // The session expired with the payment link.
-    expect(await order.look()).toEqual([408, undefined]);
+    expect(await order.readSession()).toEqual([408, undefined]);
     expect((await kinds(order)).slice(-2)).toEqual(['CLOSING_PAYMENT', 'ORDER_CANCELLED']);
     const [webhook] = await merchant.receiver.until(
       1,
@@ -111,7 +111,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
     await order.endFault();
     await service.skip(5 * MINUTE_MS);
     expect((await merchant.sandbox.command(order, 'deliver')).body.data.status).toBe('DELIVERED');
-    expect(await order.look()).toEqual([200, 'paid']);
+    expect(await order.readSession()).toEqual([200, 'paid']);
   });
 
   test('is not prevented by a payment that fails meanwhile', async ({

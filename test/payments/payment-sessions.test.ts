@@ -55,10 +55,10 @@ describe('a payment session', () => {
   });
 
   test('is paid when the buyer has paid, and the order is PAID', async ({ orders }) => {
-    const { look, pay, untilStatus } = await orders.beingPaid();
+    const { readSession, pay, untilStatus } = await orders.beingPaid();
     await pay();
     await untilStatus('PAID');
-    expect(await look()).toEqual([200, 'paid']);
+    expect(await readSession()).toEqual([200, 'paid']);
   });
 
   test.for(ORDER_STATUSES.filter((status) => status !== 'ACCEPTED'))(
@@ -168,12 +168,12 @@ describe('the expiry of a payment session', () => {
   });
 
   test('loses no money: a later capture makes the order PAID', async ({ orders }) => {
-    const { advance, look, pay, untilStatus } = await orders.beingPaid();
+    const { advance, readSession, pay, untilStatus } = await orders.beingPaid();
     await advance(15 * 60);
-    expect(await look()).toEqual([408, undefined]);
+    expect(await readSession()).toEqual([408, undefined]);
     await pay();
     await untilStatus('PAID');
-    expect(await look()).toEqual([200, 'paid']);
+    expect(await readSession()).toEqual([200, 'paid']);
   });
 });
 

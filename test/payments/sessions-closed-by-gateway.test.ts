@@ -22,9 +22,9 @@ const pageOf = async ({ payment_url }: Order) => (await fetch(payment_url)).text
 
 describe.each(ENDINGS)('a QR code that the gateway reports as %s', (_ending, end) => {
   test('is not open in the API', async ({ service, orders }) => {
-    const { gatewaySessionId, look } = await orders.beingPaid();
+    const { gatewaySessionId, readSession } = await orders.beingPaid();
     await end(service, gatewaySessionId);
-    expect(await look()).toEqual([200, 'closed']);
+    expect(await readSession()).toEqual([200, 'closed']);
   });
 
   test('is not shown on the page, which offers to pay again', async ({ service, orders }) => {
@@ -61,18 +61,18 @@ describe('a payment session that was paid', () => {
     service,
     orders,
   }) => {
-    const { gatewaySessionId, look } = await orders.beingPaid();
+    const { gatewaySessionId, readSession } = await orders.beingPaid();
     await simulator(service, 'POST', `/qr_codes/${gatewaySessionId}/pay`);
-    expect(await look()).toEqual([200, 'paid']);
+    expect(await readSession()).toEqual([200, 'paid']);
   });
 });
 
 describe('while the gateway does not respond', () => {
   test('a session is returned as it was, and the page too', async ({ orders, gateway }) => {
-    const { order, look } = await orders.beingPaid();
+    const { order, readSession } = await orders.beingPaid();
     await gateway.addFault({ kind: 'late', path: '/v1/payments/qr_codes/*' });
     // The fault lasts: these responses come while the gateway still does not answer.
-    expect(await look()).toEqual([200, 'open']);
+    expect(await readSession()).toEqual([200, 'open']);
     expect(await pageOf(order)).toContain('upi://pay');
   });
 
@@ -89,7 +89,7 @@ test('a session that is read repeatedly is checked at the gateway once in two se
   orders,
   gateway,
 }) => {
-  const { gatewaySessionId, look } = await orders.beingPaid();
+  const { gatewaySessionId, readSession } = await orders.beingPaid();
   const { hits } = await gateway.addFault({
     kind: 'late',
     path: `/v1/payments/qr_codes/${gatewaySessionId}`,
@@ -100,9 +100,9 @@ test('a session that is read repeatedly is checked at the gateway once in two se
   });
   const nowMs = Date.now();
   await service.clock.stopAt(new Date(nowMs));
-  await Promise.all(Array.from({ length: 100 }, () => look()));
+  await Promise.all(Array.from({ length: 100 }, () => readSession()));
   expect(await hits()).toBe(1);
   await service.clock.stopAt(new Date(nowMs + 2001));
-  await look();
+  await readSession();
   expect(await hits()).toBe(2);
 });

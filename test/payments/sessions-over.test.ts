@@ -123,10 +123,10 @@ describe('a session that has ended is closed at the gateway', () => {
     await reconcileAfter(2);
     expect(await session.atGateway()).toBe('closed');
     expect((await sessionOf(service, session)).state).toBe('CLOSED');
-    expect(await session.look()).toEqual([408, undefined]);
+    expect(await session.readSession()).toEqual([408, undefined]);
     await cancelWithRetries(merchant.sandbox, session);
     expect((await session.read()).status).toBe('CANCELLED');
-    expect(await session.look()).toEqual([408, undefined]);
+    expect(await session.readSession()).toEqual([408, undefined]);
   });
 
   test('when its order is cancelled: it is closed, also if it would have expired', async ({
@@ -136,9 +136,12 @@ describe('a session that has ended is closed at the gateway', () => {
   }) => {
     const session = await orders.beingPaid();
     await cancelWithRetries(merchant.sandbox, session);
-    expect([await session.atGateway(), await session.look()]).toEqual(['closed', [200, 'closed']]);
+    expect([await session.atGateway(), await session.readSession()]).toEqual([
+      'closed',
+      [200, 'closed'],
+    ]);
     await reconcileAfter(20);
-    expect(await session.look()).toEqual([200, 'closed']);
+    expect(await session.readSession()).toEqual([200, 'closed']);
   });
 
   test('when its order is paid, also a second one, immediately', async ({
@@ -146,10 +149,10 @@ describe('a session that has ended is closed at the gateway', () => {
     reconcileAfter,
   }) => {
     const { session, next } = await twoSessions(orders, 'first');
-    expect(await next.look()).toEqual([200, 'closed']);
+    expect(await next.readSession()).toEqual([200, 'closed']);
     await reconcileAfter(20);
-    expect([await next.atGateway(), await next.look()]).toEqual(['closed', [200, 'closed']]);
-    expect(await session.look()).toEqual([200, 'paid']);
+    expect([await next.atGateway(), await next.readSession()]).toEqual(['closed', [200, 'closed']]);
+    expect(await session.readSession()).toEqual([200, 'paid']);
   });
 
   test('when it has expired and its order was paid by another session: it stays 408', async ({
@@ -157,7 +160,7 @@ describe('a session that has ended is closed at the gateway', () => {
     reconcileAfter,
   }) => {
     const { session, next } = await twoSessions(orders, 'second');
-    const looks = async () => [await session.look(), await next.look()];
+    const looks = async () => [await session.readSession(), await next.readSession()];
     expect(await looks()).toEqual([
       [408, undefined],
       [200, 'paid'],

@@ -58,10 +58,7 @@ async function countOf(sql: Sql, table: string): Promise<number> {
   return row?.count ?? -1;
 }
 
-test('what has passed its time is deleted in batches, and what has not stays', async ({
-  service,
-  merchant,
-}) => {
+test('expired rows are deleted in batches; others stay', async ({ service, merchant }) => {
   const { sql } = service;
   await writeCallbacks(sql, 2500, KEPT_DAYS.callbacks + 1);
   await writeCallbacks(sql, 3, KEPT_DAYS.callbacks - 1);
@@ -119,7 +116,7 @@ test('the answer to an old webhook is deleted; its attempt stays, and it can be 
   expect(await cli.json(...retry)).toMatchObject({ outcome: 'delivered' });
 });
 
-test('a Schedule deletes it every hour', async ({ service, onTestFinished }) => {
+test('a Schedule deletes expired data every hour', async ({ service, onTestFinished }) => {
   const { client } = service.temporal;
   await ensureSchedules(client, { sweepAfterMs: 3_600_000 });
   onTestFinished(async () => {

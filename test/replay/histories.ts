@@ -8,12 +8,12 @@ export const UNTRACED = join(import.meta.dirname, 'histories');
 /** Recorded by a worker with tracing. */
 export const TRACED = join(import.meta.dirname, 'histories-traced');
 
-/** A saved history, as far as tests look into it. */
+/** A saved history, with the fields that tests read. */
 export interface SavedHistory {
   readonly events: readonly { readonly eventId: string; readonly eventType: string }[];
 }
 
-/** The names of the saved histories of a folder, with the number of a later one of the same path: `completed.2`. */
+/** The names of the saved histories of a folder. A later recording of a path has a number: `completed.2`. */
 export async function savedIn(folder: string): Promise<string[]> {
   const files = await readdir(folder);
   return files.map((file) => file.replace(/\.json\.gz$/, ''));
@@ -38,7 +38,7 @@ async function* historiesOf(folder: string, names: readonly string[]) {
 }
 
 /**
- * Replays saved histories with one worker, which takes a tenth of the time of one for each.
+ * Replays saved histories with one worker, which takes a tenth of the time that one worker for each history takes.
  *
  * @returns the error of each history that does not replay, by its name
  * @throws Error when one was not replayed

@@ -99,7 +99,7 @@ async function openSession(
       return (await askGateway<{ status: string }>(gateway, 'GET', path)).status;
     },
     /** The HTTP status and the status of the session, as the merchant gets them. */
-    async look() {
+    async readSession() {
       const { status, body } = await api.session(order, sessionId);
       return [status, body.data?.status];
     },
@@ -144,7 +144,7 @@ export const CLOSING = '/v1/payments/qr_codes/*/close';
 /** A fault and the calls that it affects: see `dev/gateway-simulator/control/routes.ts`. */
 interface GatewayFault {
   kind: 'reset' | 'error' | 'late' | 'held' | 'drop_answer';
-  [lever: string]: unknown;
+  [option: string]: unknown;
 }
 
 /** The gateway faults of one test. */
@@ -202,7 +202,7 @@ export async function sessionOf(
   return row;
 }
 
-/** A payment of an order that is captured in full, as the gateway's API returns it. */
+/** A payment of this order, captured in full, as the gateway's API returns it. */
 export const capturedWhole = (gatewayPaymentId: string, { orderNumber, amountPaise }: Paid) => ({
   gatewayPaymentId,
   orderNumber,
@@ -260,7 +260,7 @@ export const reconcile = ({ temporal }: TestService) =>
     { workflowId: `reconcile-${randomUUID()}`, taskQueue: TASK_QUEUE },
   );
 
-/** Runs the sweeper, as its Schedule does. */
+/** Runs the sweep, as its Schedule does. */
 export const sweep = ({ temporal }: TestService) =>
   temporal.client.workflow.execute<() => Promise<{ woken: number; mails: number }>>(
     SWEEP_WORKFLOW,
@@ -272,7 +272,7 @@ export const sweep = ({ temporal }: TestService) =>
 
 /**
  * Moves the database's clock forward by two minutes and runs reconciliation, which asks the gateway
- * about a session after two minutes without news. A little more, so that the session is due.
+ * about a session after two minutes without news. 121 s, one second more, so that the session is due.
  */
 export async function reconcileLater(service: TestService) {
   await service.clock.advance(121_000);

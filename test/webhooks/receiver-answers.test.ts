@@ -109,7 +109,7 @@ describe('a whole head of a 2xx is a delivery', () => {
     const { url, receiver } = await startAnswering(answer, () => written.resolve());
     const sending = makeSender({ totalTimeoutMs: 15_000 }).send(webhookTo(url));
     await written.promise;
-    // The answer is with the sender before a later connection to its process is.
+    // When this second webhook has its answer, the first answer has reached the sender.
     await makeSender().send(webhookTo((await startAnswering(OK_WITH_BODY)).url));
     vi.advanceTimersByTime(15_000);
     const result = await sending;
@@ -161,17 +161,20 @@ test.each([
   [500, `HTTP/1.1 500 Oops\r\ncontent-length: 2\r\n${CHUNKED}\r\nxyz`, ''],
   [600, 'HTTP/1.1 600 Six\r\n\r\n', ''],
   [999, 'HTTP/1.1 999 Denied\r\n\r\n', ''],
-])('a %i is refused as that, however its body ends', async (statusCode, answer, suffix) => {
-  const { url, requestCount } = await startAnswering(answer, close);
-  expect(await makeSender().send(webhookTo(url))).toMatchObject({
-    outcome: 'refused',
-    statusCode,
-    error: `answered ${statusCode}${suffix}`,
-  });
-  expect(requestCount()).toBe(1);
-});
+])(
+  'a %i is refused with that status, however its body ends',
+  async (statusCode, answer, suffix) => {
+    const { url, requestCount } = await startAnswering(answer, close);
+    expect(await makeSender().send(webhookTo(url))).toMatchObject({
+      outcome: 'refused',
+      statusCode,
+      error: `answered ${statusCode}${suffix}`,
+    });
+    expect(requestCount()).toBe(1);
+  },
+);
 
-describe('what is not HTTP is refused, and the log names just that', () => {
+describe('what is not HTTP is refused, and the log names the reason', () => {
   test.each(REFUSED)('%s', async (_name, answer, reason) => {
     const { url, requestCount } = await startAnswering(answer, close);
     expect(await makeSender().send(webhookTo(url))).toMatchObject({
@@ -234,7 +237,7 @@ describe('what comes after an answer on a kept connection costs no webhook an at
     const together = await startAnswering(`${answer}${late}`);
     const afterwards = await startAnswering(answer, (socket) => socket.write(late));
     for (const { url, receiver, requestCount } of [together, afterwards]) {
-      // A line break with the answer is no answer: its connection is kept until its time is over.
+      // A line break that arrives with the answer is ignored, so the connection stays until keep-alive ends.
       const sender = makeSender({ keepAliveTimeoutMs: 100 });
       for (const _attempt of [1, 2]) {
         const result = await sender.send(webhookTo(url));
@@ -278,25 +281,28 @@ describe('what comes after an answer on a kept connection costs no webhook an at
       'the answer is not valid HTTP',
     ],
     ['half a head', OK, 'the connection was closed before the answer was complete'],
-  ])('but after %s the receiver has the next one, and gets it once', async (_n, answer, error) => {
-    let requestCount = 0;
-    const receiver = await startTcpReceiver((socket) => {
-      socket.on('data', (data) => {
-        if (!data.includes('POST')) return;
-        requestCount += 1;
-        if (requestCount === 1) socket.write(OK_WITH_BODY);
-        else socket.end(answer);
+  ])(
+    'but after %s the receiver has the next request, which is not sent again',
+    async (_n, answer, error) => {
+      let requestCount = 0;
+      const receiver = await startTcpReceiver((socket) => {
+        socket.on('data', (data) => {
+          if (!data.includes('POST')) return;
+          requestCount += 1;
+          if (requestCount === 1) socket.write(OK_WITH_BODY);
+          else socket.end(answer);
+        });
       });
-    });
-    const sender = makeSender();
-    const request = webhookTo(`http://127.0.0.1:${receiver.port}/`);
-    expect((await sender.send(request)).outcome).toBe('accepted');
-    const result = await sender.send(request);
-    expect(result).toMatchObject({ outcome: 'refused', statusCode: null });
-    expect(result.error).toContain(error);
-    expect(requestCount).toBe(2);
-    expect(receiver.connectionCount).toBe(1);
-  });
+      const sender = makeSender();
+      const request = webhookTo(`http://127.0.0.1:${receiver.port}/`);
+      expect((await sender.send(request)).outcome).toBe('accepted');
+      const result = await sender.send(request);
+      expect(result).toMatchObject({ outcome: 'refused', statusCode: null });
+      expect(result.error).toContain(error);
+      expect(requestCount).toBe(2);
+      expect(receiver.connectionCount).toBe(1);
+    },
+  );
 
   test.each([
     ['a length that stands alone', `${OK}content-length: 2\r\n\r\nok`, 1],

@@ -29,7 +29,7 @@ const test = serviceTest({
 });
 
 describe('what an API process leaves when it dies', () => {
-  test('the sweeper starts an order without a workflow, once', async ({ service, merchant }) => {
+  test('the sweep starts an order without a workflow, once', async ({ service, merchant }) => {
     const key = randomUUID();
     const { merchantId } = merchant;
     const row = await writeOrder(service, { merchantId, idempotencyKey: key });
@@ -50,7 +50,7 @@ describe('what an API process leaves when it dies', () => {
     expect((await order.handle.describe()).runId).toBe(runId);
   });
 
-  test('the sweeper raises a dispute that was written without notifying the workflow, once', async ({
+  test('the sweep raises a dispute that was written without notifying the workflow, once', async ({
     service,
     merchant,
     orders,

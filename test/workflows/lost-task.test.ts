@@ -35,7 +35,7 @@ const test = serviceTest({
       },
   );
 
-test('the sweeper notifies an order of its lost delivery, and the order continues', async ({
+test('the sweep notifies an order of its lost delivery, and the order continues', async ({
   service,
   merchant,
   orderWithLost,

@@ -18,7 +18,7 @@ export interface Scenario {
 
 const HOUR_SECONDS = 3600;
 const POLL_MS = 200;
-/** A minute. */
+/** 300 polls of 200 ms: one minute. */
 const MOST_POLLS = 300;
 const REASON = 'It never arrived at my door';
 
@@ -71,7 +71,7 @@ const chargeback =
   (outcome: 'open' | 'won' | 'lost') =>
   ({ sandbox }: Sandbox, order: string) =>
     sandbox.chargeback(order, { outcome });
-/** Waits for what the service does by itself. */
+/** Polls the order until `isSo` is true. */
 const until =
   (isSo: (order: Order) => boolean) =>
   async ({ orders }: Sandbox, order: string): Promise<void> => {
@@ -178,7 +178,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     id: 'paid-late',
     title: 'A payment after the cancellation',
-    text: 'The buyer pays a code that you have cancelled. The payment is refunded in full, the order stays CANCELLED, and `refund` says so.',
+    text: 'The buyer pays the QR code of an order that you have cancelled. The payment is refunded in full, the order stays CANCELLED, and `refund` says so.',
     webhooks: ['ORDER_CREATED', 'ORDER_CANCELLED'],
     run: steps(
       session,
@@ -190,7 +190,7 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     id: 'paid-twice',
     title: 'A second payment',
-    text: 'The buyer pays twice. The second payment is refunded in full; the timeline has it, and no webhook tells of it.',
+    text: 'The buyer pays twice. The second payment is refunded in full; the timeline has it, and no webhook is sent for it.',
     webhooks: ['ORDER_CREATED', 'PAYMENT_SUCCESS', 'DELIVERY_CONFIRMED'],
     run: steps(pay, secondPayment, deliver),
   },

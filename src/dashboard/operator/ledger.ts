@@ -78,7 +78,7 @@ function lastProof(proof: LedgerProof) {
 
 type Figures = LedgerProof['figures'];
 
-/** The balances of an environment with their sum, and what differs if anything does. */
+/** The balances of an environment with their sum and, if they differ, the expected balances and differences. */
 function accountsOf({ environment, sumPaise }: Figures['sums'][number], all: Figures['accounts']) {
   const rows = all.filter((one) => one.environment === environment);
   const differs = rows.some((one) => one.balancePaise !== one.expectedPaise);
@@ -112,7 +112,7 @@ function accountsOf({ environment, sumPaise }: Figures['sums'][number], all: Fig
 function feeTable(fees: readonly FeesToCome[]) {
   return [
     hint(
-      'With tax, as if every order that waits for its payment was paid; estimated from the newest 1,000 payments.',
+      'With tax, assuming that every order that waits for payment is paid; estimated from the newest 1,000 payments.',
     ),
     dataTable({
       caption: 'Fees of open orders',

@@ -84,7 +84,7 @@ const refundOf = ({ refundAmountPaise, amountPaise }: OrderRow) => ({
   amountPaise: refundAmountPaise ?? amountPaise,
 });
 const linkEndOf = (order: OrderRow) => ({ at: order.paymentLinkExpiresAt });
-// The column has a value in the status with this deadline.
+// Set in the status with this deadline; the fallback only satisfies the type.
 const completionOf = (order: OrderRow) => ({ at: order.completesAt ?? order.updatedAt });
 const answerEndOf = (order: OrderRow) => ({ at: order.disputeRespondBy ?? order.updatedAt });
 

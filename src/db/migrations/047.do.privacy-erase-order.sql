@@ -10,7 +10,7 @@ CREATE FUNCTION erased_key(scope text, key text) RETURNS text LANGUAGE sql IMMUT
   SELECT 'erased ' || encode(sha256(convert_to(scope || ' ' || key, 'UTF8')), 'hex')
 $$;
 
--- The names under which callbacks, alerts and sessions know an order.
+-- The ids by which callbacks, alerts and sessions refer to an order.
 CREATE FUNCTION ids_of_order(o orders) RETURNS text[] LANGUAGE sql STABLE AS $$
   SELECT array_remove(array_agg(id), NULL) FROM (
     SELECT o.order_number
@@ -19,7 +19,7 @@ CREATE FUNCTION ids_of_order(o orders) RETURNS text[] LANGUAGE sql STABLE AS $$
     UNION SELECT gateway_payment_id FROM payments WHERE order_number = o.order_number
     UNION SELECT gateway_payment_id FROM gateway_callbacks
       WHERE order_number = o.order_number AND is_unconfirmed
-    -- Failed payments.
+    -- The command id of a failed payment is 'failed:' and its payment id.
     UNION SELECT substr(command_id, 8) FROM order_commands
       WHERE order_number = o.order_number AND command_id LIKE 'failed:%'
     UNION SELECT reversal_id FROM gateway_reversals WHERE order_number = o.order_number
@@ -113,6 +113,7 @@ BEGIN
     SELECT jsonb_object_agg(key, value) FROM jsonb_each(details)
     WHERE key IN ('gateway_payment_id', 'utr', 'recovered', 'by', 'for', 'seconds', 'until'))
   WHERE order_number = p_order_number AND jsonb_typeof(details) = 'object';
+  -- The address is '' if there was one, else NULL.
   UPDATE order_commands SET body = '{}', reason = '', address = left(address, 0)
   WHERE order_number = p_order_number;
   UPDATE order_events SET body = '' WHERE order_number = p_order_number;
@@ -132,7 +133,7 @@ BEGIN
   UPDATE gateway_callbacks SET body = ''
   WHERE gateway = o.gateway AND event = 'not_understood'
     AND EXISTS (SELECT FROM unnest(ids) AS id WHERE strpos(body, id) > 0);
-  -- The gateway's own words.
+  -- The gateway's error text may contain personal data.
   UPDATE alerts SET details = details - 'error' WHERE subject = ANY (subjects);
 
   IF o.erased_at IS NOT NULL THEN

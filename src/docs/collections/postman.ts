@@ -2,10 +2,10 @@ import type { Document } from '../openapi/document.ts';
 import type { CollectionFolder, CollectionRequest, Value } from './requests.ts';
 import { credentialVariables, environmentsOf, foldersOf } from './requests.ts';
 
-/** It tells Postman the version of the format. */
+/** The schema by which Postman recognises version 2.1. */
 const SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json';
 
-/** Only what is switched off says so. */
+/** `disabled` is left out unless true. */
 const pairOf = ({ name: key, value, description, disabled }: Value) => ({
   key,
   value,

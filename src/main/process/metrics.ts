@@ -9,7 +9,7 @@ import { alertMetrics } from '../../metrics/alerts.ts';
 import { gatewayMetrics } from '../../metrics/gateway-calls.ts';
 import { httpMetrics } from '../../metrics/http.ts';
 import { readinessMetrics, serveMetrics } from '../../metrics/listener.ts';
-import { ledgerMetrics, reconciliationMetrics } from '../../metrics/money.ts';
+import { ledgerMetrics, reconciliationMetrics } from '../../metrics/ledger-and-reconciliation.ts';
 import { orderMetrics } from '../../metrics/orders.ts';
 import { READ_TIMEOUT_MS } from '../../metrics/reading.ts';
 import type { MetricFamily } from '../../metrics/registry.ts';

@@ -90,7 +90,7 @@ async function sendRecorded<Name extends OrderMessageName>(
 }
 
 /**
- * Records a dispute, then sends it to the order's workflow. A recorded dispute is valid.
+ * Records a dispute, then sends it to the order's workflow. Once recorded, it is valid: see {@link writeDispute}.
  *
  * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`, `INVALID_STATE`
  */
@@ -106,7 +106,7 @@ function sendDispute(deps: SendDeps, orderNumber: string, written: RecordedComma
   return sendRecorded(deps, { orderNumber, name: 'dispute', message }, written);
 }
 
-/** A dispute that the order's row does not take. */
+/** Answers a dispute that the order's row does not take: as a repeat, or with a refusal. */
 async function repeatOrRefuse(deps: SendDeps, given: DisputeCommand): Promise<CommandResult> {
   const { orderNumber, reason } = given;
   const { order, commandId } = await findTarget(deps.sql, given);
@@ -134,7 +134,7 @@ async function wakeIfBehind(deps: WakeDeps, orderNumber: string): Promise<void> 
   const difference = await differenceOf(deps, orderNumber);
   // A final row lacks nothing: its workflow shows the status a moment later.
   if (!difference || !('status' in difference) || isFinal(difference.status)) return;
-  // So it is with a dispute that the workflow does not have yet.
+  // Nor does a row lack anything whose dispute the workflow does not have yet.
   if (difference.kind === 'status' && difference.hasNewDispute) return;
   await wakeOrder(deps, orderNumber);
   throw new Error('The row and the workflow of the order differed: the order was woken');
@@ -185,7 +185,7 @@ async function updateOrder<Name extends OrderMessageName>(
   } catch (error) {
     failure = error;
   }
-  // After a failure, too, the step may be recorded: the workflow task that recorded it was lost. The line in
+  // After a failure, too, the step may be recorded, if the workflow task that recorded it was lost. The line in
   // order_wakeups then stays, because the workflow may lack the step.
   const find = failure === undefined ? finishCommand : findCarriedOut;
   const after = await find(sql, ref);

@@ -152,7 +152,7 @@ const ENDING_OF_REFUND: Partial<Record<RefundReason, DisputeEnding>> = {
   dispute_not_resolved_in_time: 'not_resolved_in_time',
 };
 
-/** A refund decides when it starts how the dispute ends, even if an operator settles the order afterwards. */
+/** The start of a refund decides how the dispute ends, even if an operator settles the order afterwards. */
 function endingBy(before: StepContext, { kind, pendingOperation, details }: Step) {
   switch (kind) {
     case 'DISPUTE_RESOLVED':

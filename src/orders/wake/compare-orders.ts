@@ -203,7 +203,7 @@ async function wakeChanged(deps: WakeDeps, orderNumbers: string[], since: Date):
 }
 
 /**
- * Wakes every order with a webhook to send, because a restored database may have lost that the webhook was accepted.
+ * Wakes every order with a webhook to send, because a restored database may not know that it was accepted.
  */
 export async function wakeOrdersWithWebhooks(deps: WakeDeps): Promise<number> {
   const orders = await deps.sql<{ orderNumber: string }[]>`

@@ -11,7 +11,7 @@ import { createSlots } from '../../http/limits/slots.ts';
 import type { GatewayAdapter } from '../gateway/adapter.ts';
 import type { CaptureDeps } from './captures.ts';
 import { confirmPayment, recordPayment, recordSessionClosed } from './captures.ts';
-import { lookAtHoldAgain } from '../funds/funds.ts';
+import { recheckHold } from '../funds/funds.ts';
 import type {
   CallbackHeaders,
   GatewayEvent,
@@ -183,7 +183,7 @@ async function processEvent(
       return;
     }
     case 'transfer':
-      return lookAtHoldAgain(deps, { ...event, gateway: at.gateway });
+      return recheckHold(deps, { ...event, gateway: at.gateway });
     case 'refund_or_chargeback':
       return processRefundOrChargeback(deps, at, event.found);
   }

@@ -16,7 +16,7 @@ export interface CaptureDeps extends GatewayDeps {
   workflows: OrderWorkflows;
 }
 
-/** A payment as the gateway's API has returned it. Only of a failed one a callback is enough. */
+/** A payment as the gateway's API has returned it. For a failed one, a callback's report is enough. */
 interface PaymentReport extends queries.ReturnedPayment {
   payment: GatewayPayment;
   /** The caller itself notifies the order of a payment that fits. */
@@ -69,7 +69,7 @@ export async function recordPayment(
   return recorded;
 }
 
-/** Asks the gateway for the payment's session if the payment names no order, as one without notes. */
+/** If the payment names no order, as when it has no notes, this asks the gateway for the payment's session. */
 async function recordCapture(
   deps: CaptureDeps,
   report: PaymentReport,
@@ -132,7 +132,7 @@ async function finishCapture(
   }
 }
 
-/** Notifies the order of a failed payment until its step is recorded, which happens once. */
+/** Notifies the order of a failed payment, unless its step is already recorded. */
 async function recordFailure(deps: CaptureDeps, report: PaymentReport): Promise<void> {
   const { gatewayPaymentId, failure } = report.payment;
   // A failed payment has taken nothing from the buyer: without an order there is nothing to do.
@@ -143,7 +143,7 @@ async function recordFailure(deps: CaptureDeps, report: PaymentReport): Promise<
   const name = 'failPayment';
   const command = { orderNumber, commandId: `failed:${gatewayPaymentId}` };
   const reason = failure?.description || failure?.code;
-  // Also without a reason, because the erasure of an order finds the payment's id in its commands.
+  // Written also without a reason, because the erasure of an order finds the payment's id in its commands.
   const body = reason ? { reason } : {};
   const origin = { actor: { name: 'gateway', address: null }, reason: reason ?? '' };
   await writeCommand(deps.sql, { ...command, name, body, origin });
@@ -161,8 +161,8 @@ interface SessionToRecord {
 /**
  * Fetches the payments of a session from the gateway and records each of them.
  *
- * @returns whether money was captured, or at least authorised, which may still be captured; `none` if the session
- * has no payment, not even a failed one
+ * @returns `captured` if a payment is captured; `authorized` if one may still be captured; `none` if the session has
+ * no payment, not even a failed one
  * @throws GatewayUnavailable, GatewayRefused
  */
 export async function recordSessionPayments(

@@ -18,7 +18,7 @@ import type { FundsRow } from '../queries.ts';
 import * as queries from '../queries.ts';
 import { recordRefundsOf } from '../reversals/reversals.ts';
 
-/** The operation has not finished. This is not an error: the caller retries it. */
+/** Thrown while the operation is unfinished; the activity is retried. */
 export class NotYet extends Error {
   override readonly name = 'NotYet';
 }
@@ -51,7 +51,7 @@ export function alertReleaseBlocked(
  * everything that waits for the balance at the same gateway.
  *
  * @param subject an order number, or the subject of a payment
- * @param fields more facts for the alert about an operation that no activity makes
+ * @param fields further fields of the alert
  */
 export async function alertGatewayRefused(
   deps: AlertDeps,
@@ -100,8 +100,8 @@ export async function releaseFunds(
 }
 
 /**
- * Holds an order's funds for its merchant at the gateway, as soon as they are captured. A refusal raises an alert,
- * and the service tries again after an hour. After an unknown outcome the lease is kept until it expires, because
+ * Holds an order's captured funds for its merchant at the gateway. Reconciliation calls it within about a minute. A
+ * refusal raises an alert, and the service tries again after an hour. After an unknown outcome the lease is kept until it expires, because
  * the request may still reach the gateway.
  *
  * @throws MoneyLeaseTaken, GatewayUnavailable
@@ -127,12 +127,12 @@ export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise
 }
 
 /**
- * Asks the gateway again about the hold of a payment, after a report about a transfer of it. The report itself is
- * not believed.
+ * Asks the gateway again about the hold of a payment, after a report about a transfer of it. It uses the gateway's
+ * answer, not the report.
  *
  * @throws MoneyLeaseTaken, GatewayUnavailable
  */
-export async function lookAtHoldAgain(
+export async function recheckHold(
   deps: GatewayDeps,
   { hasFailed, ...payment }: PaymentRef & { hasFailed: boolean },
 ): Promise<void> {

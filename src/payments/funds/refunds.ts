@@ -100,7 +100,7 @@ async function lookAtRefunds(deps: GatewayDeps, payment: PaymentRef): Promise<vo
     const booked = await queries.findBookedRefund(deps.sql, payment);
     const ours = refunds.filter(isOurs);
     if (!booked || ours.length === 0 || ours.some(({ state }) => state !== 'failed')) return;
-    // The alert first: a process that dies between the two raises it again.
+    // The alert is raised before the booking: if the process dies in between, the next try raises it again.
     await raiseAlert(deps, {
       kind: 'refund_failed',
       subject: paymentSubject(payment),
@@ -176,7 +176,8 @@ async function refundPayment(
 }
 
 /**
- * Books this service's refund if an earlier try has made it. What was refunded or charged back since must not hide it.
+ * Books this service's refund if an earlier try has made it. Otherwise a later reversal would be subtracted from its
+ * amount.
  *
  * @throws NotYet while the bank processes it, and if the gateway does not have a recorded refund of others any more:
  *   its money has come back, and an operator settles the order

@@ -9,7 +9,7 @@ import type {
 import type { Dispute, Payment, QrCode, Refund, Transfer } from './schemas.ts';
 import { keyedSchema } from './schemas.ts';
 
-/** Notes contain at most 256 characters each. The same limit is safe for a description. */
+/** Razorpay allows 256 characters in a note. 255 also fits a description. */
 const TEXT_LIMIT = 255;
 
 /** Shortens a text to Razorpay's limit without splitting a character. */
@@ -37,7 +37,7 @@ export function presentSession(qrCode: QrCode): GatewaySession {
   };
 }
 
-/** A fee that is not known yet is null. It includes its tax (api/payments/entity). */
+/** Null if not known yet. The fee includes its tax (api/payments/entity). */
 export function presentFee(feePaise: number | null, taxPaise: number | null): GatewayFee | null {
   return feePaise === null ? null : { feePaise, taxPaise: taxPaise ?? 0 };
 }
@@ -90,7 +90,7 @@ export function presentChargeback(dispute: Dispute): RefundOrChargeback {
   };
 }
 
-/** The amounts are not used: money is also deducted while a dispute is open, and returned when it is won. */
+/** The status alone decides the state: money is also deducted while a dispute is open, and returned when it is won. */
 const CHARGEBACK_STATES = {
   open: 'open',
   under_review: 'open',
@@ -99,7 +99,10 @@ const CHARGEBACK_STATES = {
   lost: 'lost',
 } as const satisfies Record<Dispute['status'], RefundOrChargeback['state']>;
 
-/** Converts a Route transfer to the port's. Razorpay makes a transfer after it has responded. */
+/**
+ * Converts a Route transfer to the port's. Razorpay responds before it makes a transfer, so a new one is created or
+ * pending.
+ */
 export function presentTransfer(transfer: Transfer): GatewayTransfer {
   const { id: transferId } = transfer;
   const isUnderWay = transfer.status === 'created' || transfer.status === 'pending';
@@ -108,13 +111,13 @@ export function presentTransfer(transfer: Transfer): GatewayTransfer {
   return { transferId, state: transfer.on_hold ? 'held' : 'released', fee };
 }
 
-/** True if this refund or transfer was made under this key. */
+/** True if this refund or transfer was made with this idempotency key. */
 export function madeUnder(idempotencyKey: string) {
   return ({ notes }: { notes: Record<string, unknown> }) =>
     textNote(notes, 'idempotency_key') === idempotencyKey;
 }
 
-/** True if the notes of an item of unknown form name another key. */
+/** True if the notes of an item of unknown form name another idempotency key. */
 export function madeUnderAnother(idempotencyKey: string) {
   return (item: unknown) => {
     const keyed = keyedSchema.safeParse(item);

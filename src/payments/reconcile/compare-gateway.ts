@@ -3,7 +3,7 @@ import { clearAlert, raiseAlert } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
-import { lookAtHoldAgain } from '../funds/funds.ts';
+import { recheckHold } from '../funds/funds.ts';
 import type { TransferPayout } from '../gateway/gateway-objects.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
 import type { LateFacts } from '../queries.ts';
@@ -122,7 +122,7 @@ async function differs(deps: CaptureDeps, read: PaymentFigures): Promise<boolean
       // The callback about a failed refund or transfer may have been lost. Either call can fail; the alert is raised
       // by then.
       await refundAgainIfBooked(deps, read);
-      await lookAtHoldAgain(deps, { gateway, gatewayPaymentId, hasFailed: true });
+      await recheckHold(deps, { gateway, gatewayPaymentId, hasFailed: true });
     }
     return faults.length + recipientFaults.length > 0;
   } catch (err) {

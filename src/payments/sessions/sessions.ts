@@ -172,7 +172,7 @@ async function sessionOf(sql: Sql, orderNumber: string, sessionId: string): Prom
 }
 
 /**
- * Closes an order's open session at the gateway, so that it can be cancelled.
+ * Closes an order's open session at the gateway, so that the order can be cancelled.
  *
  * @throws GatewayUnavailable, GatewayRefused when the gateway does not report that it is closed
  */
@@ -189,7 +189,7 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
   const payments = await deps.gateways.forOrder(order).closeSession(gatewaySessionId);
   for (const payment of payments.filter(isCaptured)) {
     const report = { at: order, payment, gatewaySessionId, askedAtMs };
-    // The order learns of a payment that fits by the result. One that it cannot take is refunded or raises an alert.
+    // The result tells the order of a payment that fits. One that the order cannot take is refunded or raises an alert.
     const recorded = await recordPayment(deps, { ...report, isCallerNotifying: true });
     const { gatewayPaymentId } = payment;
     if (recorded?.fits) {

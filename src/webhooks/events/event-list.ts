@@ -8,10 +8,11 @@ import type { WebhookEvent } from '../../orders/public.ts';
 /** How many days events can be listed. Source: the contract's "GET /events". */
 const KEPT_DAYS = 90;
 
-/** The most events that one request numbers. A merchant's first request may find many without a number. */
+/** The most events to which one request assigns numbers. A merchant's first request may find many without a number. */
 const MOST_NUMBERED = 10_000;
 
-/** The most events that one request reads to find those of a type. Its page then ends before the last event. */
+/** The most events that one request reads to find those of a type. The page may be
+ * short or empty although later events match; `next` continues. */
 const MOST_READ = 10_000;
 
 export interface EventOwner {
@@ -75,7 +76,7 @@ async function assertKept(
   { merchantId, environment }: EventOwner,
   [number, eventId]: EventPlace,
 ): Promise<Pick<Start, 'afterNumber'>> {
-  // The place before the first event is valid as long as that event is kept.
+  // [0, ''] is valid while event 1 is kept.
   const [row] = await sql<{ isKept: boolean }[]>`
     SELECT (n.event_id = ${eventId} OR ${number}::bigint = 0)
       AND e.at >= service_now() - ${KEPT_DAYS} * interval '1 day' AS is_kept
@@ -104,7 +105,7 @@ interface PageRow {
   eventId: string;
   /** Null in the one row of a page without events. */
   body: string | null;
-  /** The last event that has a number, or that this request reads. */
+  /** The end of the range searched: the last numbered event, or {@link MOST_READ} events after the start. */
   endNumber: number;
   endEventId: string;
 }
@@ -151,7 +152,7 @@ export interface EventAttempt {
 
 export interface EventDetails {
   event: WebhookEvent;
-  /** Null if no URL was set for the event so far. */
+  /** Null if there was no webhook URL at the event and it was never sent again. */
   delivery: {
     deliveryId: string;
     state: 'PENDING' | 'DELIVERED' | 'FAILED';

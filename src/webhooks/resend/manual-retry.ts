@@ -52,7 +52,7 @@ export async function retryDelivery(
 }
 
 /**
- * The same for a merchant, whose retries are limited.
+ * Does as {@link retryDelivery} for a merchant, whose retries are limited.
  *
  * @throws as {@link retryDelivery}; HttpRefusal TOO_MANY_REQUESTS
  */

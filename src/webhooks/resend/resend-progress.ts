@@ -3,7 +3,7 @@ import type { Sql } from '../../db/client.ts';
 import type { DeliveryOwner } from '../lists/delivery-pages.ts';
 
 const PAGE_SIZE = 100;
-/** After this many refusals in a row, the endpoint is not ready. The rest keeps its own schedule. */
+/** A page with this many refusals and no success ends the resend. The rest keeps its own schedule. */
 const STOP_AFTER_REFUSED = 50;
 
 export interface ResendProgress {
@@ -31,7 +31,7 @@ export async function latestResend(
   return row;
 }
 
-/** Finds the resends that were not finished after `ageMs`. Their workflow may be missing. */
+/** Finds unfinished resends older than `ageMs`. Their workflow may be missing. */
 export async function findUnfinishedResends(sql: Sql, ageMs: number): Promise<string[]> {
   const rows = await sql<{ resendId: string }[]>`
     SELECT resend_id FROM webhook_resends WHERE finished_at IS NULL

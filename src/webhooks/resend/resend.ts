@@ -60,8 +60,8 @@ export async function resendSelected(
 
 /**
  * Sends again what was not accepted since a time: deliveries that became FAILED since then, and PENDING ones that
- * were created or refused since then; at most 10,000, the oldest first, and those last that were sent by hand before. So
- * a repeat gets past events that the endpoint never accepts.
+ * were created or refused since then; at most 10,000: first those never sent by hand, the oldest first, then those sent
+ * by hand longest ago. So a repeat gets past events that the endpoint never accepts.
  *
  * @returns how many there are; 0 starts nothing
  * @throws DomainError `INVALID_STATE` without a webhook URL or while another resend runs
@@ -76,14 +76,14 @@ export async function resendSince(
   return resendUndelivered(deps, owner, since);
 }
 
-/** What an operator's {@link resendFailedSince} has begun, or why it has not, of one endpoint. */
+/** What {@link resendFailedSince} has begun for one endpoint, or why it has begun nothing. */
 export interface EndpointResend extends DeliveryOwner {
   deliveries: number;
   reason: string | null;
 }
 
 /**
- * The same for every endpoint that has failed since a time, without the limits of merchants.
+ * Does as {@link resendSince} for every endpoint that has failed since a time, without the limits of merchants.
  *
  * @throws Error when the database cannot be reached
  */
@@ -105,7 +105,7 @@ export async function resendFailedSince(
   return begun;
 }
 
-/** Finds the endpoints of which a delivery became FAILED, or an attempt of a PENDING one failed, since a time. */
+/** Finds the endpoints where a delivery became FAILED, or an attempt of a PENDING one failed, since a time. */
 export async function findFailingSince(
   sql: Sql,
   since: Date,

@@ -25,7 +25,7 @@ export interface Attempt {
 export interface AttemptContext extends DeliveryToSend {
   /** The number of scheduled attempts that were logged before this one. */
   scheduledAttempts: number;
-  /** How often the endpoint was full since the last attempt. */
+  /** How often the endpoint had no free slot since the last attempt. */
   postponements: number;
 }
 
@@ -84,7 +84,7 @@ export function createAttemptLog(sql: Sql) {
     /** Ends the lease without an attempt. */
     abandon: (attempt: Lease) => endLease(sql, attempt, sql``),
 
-    /** Ends the lease without an attempt, because the endpoint is full. The next attempt is made at `until`. */
+    /** Ends the lease without an attempt, because the endpoint has no free slot. The next attempt is at `until`. */
     postpone: (attempt: Lease, until: Date) =>
       endLease(sql, attempt, sql`, next_attempt_at = ${until}, postponements = postponements + 1`),
 
@@ -98,7 +98,7 @@ export function createAttemptLog(sql: Sql) {
     },
 
     /**
-     * Reads a delivery whose attempt did not begin. The order's workflow takes the delivery over here, too.
+     * Reads a delivery whose attempt did not begin. With `isWorkflow`, the order's workflow also takes it over.
      *
      * @returns undefined when there is no such delivery
      */

@@ -54,14 +54,14 @@ export async function abandonOnError<Result>(
 /** The sender may need 16 s of the lease's 25 s. */
 const LEASE_USABLE_MS = 8000;
 
-/** True if another attempt may begin before one that is made with this lease ends. */
+/** True if the lease may expire, and another attempt begin, before an attempt made with it ends. */
 export const isLeaseLate = (askedAtMs: number) => performance.now() - askedAtMs > LEASE_USABLE_MS;
 
 /**
  * Leases the delivery for an attempt and checks the clock: with a wrong clock, an attempt that is due could seem too
  * early.
  *
- * @throws Error also when the lease {@link isLeaseLate}
+ * @throws Error if the clock is wrong, or the lease came late ({@link isLeaseLate})
  */
 export async function begin(
   deps: AttemptDeps,

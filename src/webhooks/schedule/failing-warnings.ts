@@ -18,7 +18,7 @@ export interface FailingDeliveries {
   firstAt: Date;
 }
 
-/** Finds the deliveries with at least so many failed attempts, from one small index. */
+/** Finds the deliveries with at least this many failed attempts, from one small index. */
 async function findFailing(
   sql: Sql,
   { merchantId, environment }: DeliveryOwner,
@@ -47,7 +47,7 @@ interface Warning extends DeliveryOwner, MailReader {
   webhookUrl: string | null;
 }
 
-/** A merchant is warned of deliveries with so many failed attempts. */
+/** A merchant is warned of deliveries with this many failed attempts. */
 const WARNED_AFTER = 2;
 
 /** The name of these mails in a user's preferences. */

@@ -137,7 +137,7 @@ class WebhookConnection extends Duplex {
 
 /**
  * Node's pool of connections, with connections that the guard has checked. It keeps no state for an origin without
- * connections. It also limits the number of idle connections over 100,000 origins, and their age.
+ * connections. It also limits the number of idle connections over all origins, and their age.
  */
 export class WebhookAgent extends Agent {
   readonly #options: ConnectionOptions;

@@ -112,8 +112,8 @@ function createEndpointLimiter(settings: Settings) {
 }
 
 /**
- * A receiver may close an idle connection while we write to it (RFC 9112, section 9.3.1), and bytes after its
- * previous response may arrive as late. Neither counts as a failed attempt.
+ * A receiver may close an idle connection while we write to it (RFC 9112, section 9.3.1), and bytes that follow its
+ * previous response may arrive only then. Neither counts as a failed attempt.
  */
 function hadEndedWhileIdle({ isReused, fault }: WebhookResponse): boolean {
   return isReused && fault !== null && (isClosedByPeer(fault) || fault instanceof NotHttpFault);

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { holdFunds, lookAtHoldAgain, releaseFunds } from '../../../src/payments/funds/funds.ts';
+import { holdFunds, recheckHold, releaseFunds } from '../../../src/payments/funds/funds.ts';
 import { refundOrder } from '../../../src/payments/funds/refunds.ts';
 import { reconcilePayments } from '../../../src/payments/reconcile/reconcile.ts';
 import type { Gateway } from '../../support/gateway.ts';
@@ -68,7 +68,7 @@ describe('at a gateway that lists a new transfer only later, one transfer is mad
     await setSwitches(service, 'all', { transfersStay: 'pending' });
     await holdFunds(service.deps, paid.orderNumber);
     const payment = atRazorpay(paid.paymentId);
-    await lookAtHoldAgain(service.deps, { ...payment, hasFailed: false });
+    await recheckHold(service.deps, { ...payment, hasFailed: false });
     expect(paid.refusals()).toEqual([]);
     const [made, ...others] = await paid.made('transfers');
     expect([made, others]).toMatchObject([{ status: 'pending' }, []]);

@@ -28,8 +28,8 @@ export interface KindRules<Given extends Parameters = Parameters> {
     parameters: Given,
   ) => Promise<Before>;
   /**
-   * True if the act is carried out without comparing the facts: a process has begun it before, and a repeat finishes
-   * it; or it compares each of its parts itself.
+   * True if the facts need no comparison: an earlier process has begun the act, which a repeat finishes, or the act
+   * compares its own parts.
    */
   readonly needsNoComparison?: (deps: ProposalDeps, proposal: Proposal) => Promise<boolean>;
   readonly changes: (before: Before, parameters: Given) => readonly Change[];
