@@ -26,7 +26,7 @@ const RETRY_REFUSED = '1 hour';
 /** The retry interval of a refund or release that the platform's balance does not cover yet. */
 const RETRY_BALANCE = '25 seconds';
 
-/** Moves orders' money. Each call is idempotent: the gateway deduplicates it by its idempotency key. */
+/** Moves orders' money. Each call is idempotent: it looks for what an earlier one has moved under its key. */
 export function createMoneyActivities(deps: MoneyDeps, beginMails: BeginMails): MoneyActivities {
   return {
     releaseFunds: ({ orderNumber }) =>

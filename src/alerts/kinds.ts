@@ -7,13 +7,13 @@ export const ALERT_KINDS = {
   clock_skew:
     "Set this machine's clock right. No webhook is sent until then. The alert is cleared once the clock of a worker agrees.",
   charged_back:
-    "Answer the bank in the dashboard of the gateway. The order's funds are neither released nor refunded meanwhile. Once it is lost, propose a settlement on the order's page, as released or refunded.",
+    "Answer the bank in the dashboard of the gateway. The order's funds are neither released nor refunded meanwhile. Once it is lost, propose a settlement on the order's page, as released or refunded; of a completed order, the platform has paid it: clear the alert.",
   delivery_unknown:
     'None, if its order was recovered: the step is recorded again, and its webhook is sent under the former event id. Else run admin order recover --all. The alert is cleared once the webhook is recorded.',
   gateway_balance_low:
     "Add funds to the platform's balance in the dashboard of the gateway: at most the amount that the alert names, because the gateway does not report the balance. What waits is made within a minute; the alert is then cleared.",
   gateway_differs:
-    'Compare the payment in the dashboard of the gateway with admin order show, and move no money of it until the cause is found. Of an order that is settled outside, the gateway has moved the money too. The comparison of the next day clears the alert once both agree.',
+    'Compare the payment in the dashboard of the gateway with admin order show, and move no money of it until the cause is found. Of an order that is settled outside, the gateway has moved the money too. The comparison of the next day clears the alert once both agree, or you, if the order has ended more than seven days ago.',
   gateway_not_understood:
     'Compare the answer with the documents of the gateway: it may have changed its format or added a status. Nothing is concluded from such an answer, and the service asks again until the adapter understands it. An item of a list from which nothing follows is left out.',
   gateway_refused:

@@ -162,6 +162,30 @@ test('the sweep has a delivery sent whose process died after the step', async ({
   await until(async () => (await sentOf(service, order))[2] === 'DELIVERED 1');
 });
 
+test('the sweep has a delivery sent whose order has ended, and whose workflow is lost', async ({
+  service,
+  merchant,
+  orders,
+}) => {
+  const { sql } = service;
+  merchant.receiver.answerWith(() => 500);
+  const order = await orders.in('CANCELLED');
+  const pending = async (minutes: number) => sql`
+    UPDATE webhook_deliveries d SET next_attempt_at = service_now() - ${minutes} * interval '1 minute'
+    FROM order_events e WHERE e.event_id = d.event_id AND e.order_number = ${order.orderNumber}
+      AND d.state = 'PENDING' AND wake_at IS NULL AND attempt_until IS NULL AND failed_attempts > 0
+    RETURNING delivery_id`;
+  const { length } = await sentOf(service, order);
+  await until(async () => (await pending(59)).length === length);
+  await order.handle.terminate('Lost');
+  merchant.receiver.answerWith(() => 200);
+  await sweep(service);
+  expect((await sentOf(service, order)).join()).toContain('PENDING');
+  await pending(61);
+  await sweep(service);
+  await until(async () => !(await sentOf(service, order)).join().includes('PENDING'));
+});
+
 test('a fault before the attempt leaves the delivery to the workflow', async ({ service }) => {
   const attempts = {
     ...service.deps.attempts,

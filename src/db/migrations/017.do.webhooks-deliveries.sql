@@ -36,8 +36,8 @@ CREATE TABLE webhook_deliveries (
   -- The event of an erased order has no body: it cannot be sent again.
   is_erased boolean NOT NULL DEFAULT false
 );
-CREATE VIEW shared.webhook_deliveries AS SELECT delivery_id, event_id, state, next_attempt_at, wake_at
-FROM webhook_deliveries;
+CREATE VIEW shared.webhook_deliveries AS SELECT delivery_id, event_id, state, next_attempt_at, wake_at,
+  is_erased FROM webhook_deliveries;
 -- A list reads the newest of each type and state; a delivery's id is a ULID of its event's time.
 CREATE INDEX webhook_deliveries_by_merchant
   ON webhook_deliveries (merchant_id, environment, event_type, state, delivery_id);

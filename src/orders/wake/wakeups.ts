@@ -74,7 +74,7 @@ async function postpone(sql: Sql, { orderNumber, causes, causeIds }: DueOrder): 
       WHERE w.order_number = ${orderNumber} FOR UPDATE OF w SKIP LOCKED
     ), deliveries AS (
       SELECT d.delivery_id, e.at FROM shared.webhook_deliveries d JOIN shared.order_events e USING (event_id)
-      WHERE d.delivery_id = ANY (${causeIds}) AND d.wake_at IS NOT NULL
+      WHERE d.delivery_id = ANY (${causeIds}) AND d.state = 'PENDING'
       FOR UPDATE OF d SKIP LOCKED
     ), postponed AS (
       UPDATE webhook_deliveries d SET wake_at = ${dueAfter(sql, sql`seen.at`)}
