@@ -54,7 +54,7 @@ export const TAMPERINGS: Tamperings = {
     ],
     'a command has two lines': [
       'DELIVERY_CONFIRMED, has 2 lines',
-      `UPDATE order_steps SET is_line = true
+      `UPDATE order_steps SET in_audit_list = true
         WHERE order_number = ${COMPLETED} AND kind = 'DELIVERY_CONFIRMED'`,
     ],
     'a command has no outcome': [

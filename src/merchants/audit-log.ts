@@ -163,7 +163,7 @@ function stepLines(sql: Sql, filter: AuditFilter) {
       NULL AS request_id, kind AS action, NULL AS outcome, merchant_id, order_number AS subject,
       details->>'reason' AS reason, coalesce(details, '{}') AS details
     FROM shared.order_steps
-    WHERE is_line AND ${commonConditions(sql, filter, { at: sql`recorded_at`, id })}
+    WHERE in_audit_list AND ${commonConditions(sql, filter, { at: sql`recorded_at`, id })}
       ${orderNumber ? sql`AND order_number = ${orderNumber}` : sql``}
       ${subject ? sql`AND order_number = ${subject}` : sql``}
       ${action ? sql`AND kind = ${action}` : sql``}`;

@@ -81,7 +81,7 @@ async function fill(sql: Sql): Promise<void> {
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
     INSERT INTO order_steps
-      (order_number, step_number, merchant_id, kind, at, recorded_at, status, step, is_line, request_id)
+      (order_number, step_number, merchant_id, kind, at, recorded_at, status, step, in_audit_list, request_id)
     SELECT 'ORD' || n, 2, 'mer_' || CASE WHEN n % 500 = 0 THEN 1 ELSE 2 END,
       CASE WHEN n % 500 = 0 THEN 'RELEASE_STARTED' ELSE 'PAYMENT_SUCCESS' END, now(),
       now() - n * interval '1 second', 'PAID', '{}', true, 'created-by-' || n

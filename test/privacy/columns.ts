@@ -100,7 +100,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
     // `step` is what the workflow has, which is never personal: docs/adr/0011.
     buyer: 'details',
     none: `order_number step_number merchant_id kind at recorded_at status step command_id
-      is_line request_id`,
+      in_audit_list request_id`,
   },
   orders: {
     buyer:

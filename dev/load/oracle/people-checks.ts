@@ -55,10 +55,10 @@ export const PEOPLE_CHECKS: SqlChecks = {
     // Each command of a person has one line of the audit list, with actor and outcome, and its step points to it.
     `SELECT s.order_number AS subject,
       format('step %s, %s, has %s lines of the audit list', s.step_number, s.kind, n.lines) AS fault
-    FROM order_steps s, LATERAL (SELECT count(*) + s.is_line::integer AS lines FROM order_commands c
+    FROM order_steps s, LATERAL (SELECT count(*) + s.in_audit_list::integer AS lines FROM order_commands c
       WHERE c.order_number = s.order_number AND c.command_id = s.command_id AND c.state = 'DONE') n
     WHERE s.step_number > 1 AND NOT pg_temp.is_lost(s.at, 1)
-      AND (n.lines <> 1 OR s.is_line AND ${IS_OF_A_PERSON})`,
+      AND (n.lines <> 1 OR s.in_audit_list AND ${IS_OF_A_PERSON})`,
     // One without a step waits for its client to ask again. It has an outcome if its client was answered, unless the
     // outcome was written in lost times. Operators do not ask again after a failure. An advance of an order that has ended
     // moves only its webhook attempts.

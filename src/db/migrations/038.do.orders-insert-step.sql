@@ -3,7 +3,7 @@
 CREATE FUNCTION insert_step(
   o orders,         -- as it is after the step
   p_step jsonb,     -- number, kind, at, whole
-  p_command jsonb,  -- command_id, details, is_line, request_id
+  p_command jsonb,  -- command_id, details, in_audit_list, request_id
   p_event jsonb     -- event_id, sequence, type, body, delivery_id, wake_after_ms, and attempt_token with lease_ms if the
                     -- caller makes the first attempt; null when there is none
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -12,9 +12,9 @@ DECLARE
   at CONSTANT timestamptz := (p_step->>'at')::timestamptz;
 BEGIN
   INSERT INTO order_steps
-    (order_number, step_number, merchant_id, kind, at, status, step, command_id, details, is_line, request_id)
+    (order_number, step_number, merchant_id, kind, at, status, step, command_id, details, in_audit_list, request_id)
   VALUES (o.order_number, number, o.merchant_id, p_step->>'kind', at, o.status, p_step->'whole',
-    p_command->>'command_id', nullif(p_command->'details', 'null'), (p_command->>'is_line')::boolean,
+    p_command->>'command_id', nullif(p_command->'details', 'null'), (p_command->>'in_audit_list')::boolean,
     p_command->>'request_id');
   IF p_event IS NULL THEN
     RETURN;

@@ -45,3 +45,67 @@ CREATE FUNCTION release_blocked_by(o orders) RETURNS text LANGUAGE sql STABLE AS
       WHERE merchant_id = o.merchant_id AND status = 'APPROVED') THEN 'merchant_not_active'
     WHEN is_reversed(o.gateway, o.gateway_payment_id) THEN 'reversed_at_gateway' END
 $$;
+
+-- The outcome of record_step if its order, whose row is locked, does not meet a requirement of the step; null if it
+-- meets all.
+-- A query stands inside of the IF that decides whether it is needed. In the same condition it would be
+-- planned for each call, because with that call's values its plan often reads nothing and so costs the least.
+CREATE FUNCTION unmet_requirement(o orders, p_step jsonb, p_command_id text, p_requires text[]) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+DECLARE
+  answer jsonb;
+  cause text;
+BEGIN
+  IF NOT p_requires <@ ARRAY['no_session_open', 'deadline_passed', 'deadline_on_time', 'no_dispute_waiting',
+      'no_answer_waiting', 'settlement_recorded', 'release_allowed', 'payment_not_gone', 'no_chargeback_open',
+      'command_recorded'] THEN
+    RAISE 'Not every requirement of % is known', p_requires;
+  END IF;
+  IF 'settlement_recorded' = ANY (p_requires) THEN
+    IF NOT EXISTS (SELECT FROM shared.outside_settlements WHERE order_number = o.order_number AND outcome
+        = CASE p_step->>'kind' WHEN 'ORDER_COMPLETED' THEN 'released' ELSE 'refunded' END) THEN
+      RETURN '{"outcome": "not_settled"}';
+    END IF;
+  END IF;
+  IF 'payment_not_gone' = ANY (p_requires) AND o.reversed_paise >= o.amount_paise THEN
+    RETURN '{"outcome": "payment_gone"}';
+  END IF;
+  IF 'no_chargeback_open' = ANY (p_requires) AND is_charged_back(o.gateway, o.gateway_payment_id) THEN
+    RETURN '{"outcome": "chargeback_open"}';
+  END IF;
+  -- An order that is not delivered has no window: any waiting dispute counts.
+  IF 'no_dispute_waiting' = ANY (p_requires)
+      AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity')
+      -- An equal request that died may have marked the order again after the refusal.
+      AND is_recorded(o.order_number, o.waiting_dispute_id) THEN
+    RETURN jsonb_build_object('outcome', 'disputed', 'dispute', waiting_dispute_of(o));
+  END IF;
+  IF 'no_answer_waiting' = ANY (p_requires) THEN
+    answer := waiting_answer_of(o, p_step->'answers');
+    IF answer IS NOT NULL THEN
+      RETURN jsonb_build_object('outcome', 'answered', 'answer', answer);
+    END IF;
+  END IF;
+  -- This clock decides when a deadline has passed, because it also dates what must be received before it.
+  IF 'deadline_passed' = ANY (p_requires) AND service_now() < deadline_of(o) THEN
+    RETURN '{"outcome": "too_early"}';
+  END IF;
+  IF 'deadline_on_time' = ANY (p_requires) AND is_deadline_late(o) THEN
+    RETURN '{"outcome": "deadline_late"}';
+  END IF;
+  IF 'command_recorded' = ANY (p_requires)
+      AND NOT is_recorded(o.order_number, p_command_id) THEN
+    RETURN '{"outcome": "command_not_recorded"}';
+  END IF;
+  -- After the command's row was found: the step that closes the session does not look for it again.
+  IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN
+    RETURN '{"outcome": "session_open"}';
+  END IF;
+  IF 'release_allowed' = ANY (p_requires) THEN
+    cause := release_blocked_by(o);
+    IF cause IS NOT NULL THEN
+      RETURN jsonb_build_object('outcome', 'release_waits', 'cause', cause);
+    END IF;
+  END IF;
+  RETURN NULL;
+END $$;

@@ -20,9 +20,6 @@ $$;
 -- webhook event with its delivery, and the ledger line. It locks the order's row first, so that
 -- every condition is checked on current data and concurrent writers come before or after it. For
 -- the parameters see src/orders/steps/record-step.ts.
---
--- A query stands inside of the IF that decides whether it is needed. In the same condition it would be
--- planned for each call, because with that call's values its plan often reads nothing and so costs the least.
 CREATE FUNCTION record_step(
   p_order_number text,
   p_step jsonb,        -- number, kind, at, whole, and for no_answer_waiting the answers
@@ -40,16 +37,11 @@ DECLARE
   number integer := (p_step->>'number')::integer;
   is_settled boolean := false;
   has_failed boolean := false;
-  wait_cause text;
-  answer jsonb;
+  unmet jsonb;
   is_by_command boolean := false;
   endpoint jsonb;
   at timestamptz := (p_step->>'at')::timestamptz;
 BEGIN
-  IF NOT p_requires <@ ARRAY['no_session_open', 'deadline_passed', 'deadline_on_time', 'no_dispute_waiting', 'no_answer_waiting',
-      'settlement_recorded', 'release_allowed', 'payment_not_gone', 'no_chargeback_open', 'command_recorded'] THEN
-    RAISE 'record_step does not know every requirement of %', p_requires;
-  END IF;
   -- FOR NO KEY UPDATE, as in functions that need no order_commands, would not do: an answer that is being inserted has
   -- locked the order FOR KEY SHARE through its foreign key. This lock waits until it is committed, and then finds it.
   SELECT * INTO STRICT o FROM orders WHERE order_number = p_order_number FOR UPDATE;
@@ -58,12 +50,6 @@ BEGIN
     -- An earlier attempt has written it. It may be another step: a workflow task can be lost after
     -- its local activity has written, and the next task may begin with something else.
     RETURN find_step(p_order_number, number);
-  END IF;
-  IF 'settlement_recorded' = ANY (p_requires) THEN
-    IF NOT EXISTS (SELECT FROM shared.outside_settlements WHERE order_number = p_order_number AND outcome
-        = CASE p_step->>'kind' WHEN 'ORDER_COMPLETED' THEN 'released' ELSE 'refunded' END) THEN
-      RETURN '{"outcome": "not_settled"}';
-    END IF;
   END IF;
   -- The database was restored from a backup: the workflow writes the lost steps again.
   IF o.step_number < number - 1 THEN
@@ -84,47 +70,13 @@ BEGIN
       RETURN '{"outcome": "payment_not_captured"}';
     END IF;
   END IF;
-  IF 'payment_not_gone' = ANY (p_requires) AND o.reversed_paise >= o.amount_paise THEN
-    RETURN '{"outcome": "payment_gone"}';
-  END IF;
-  IF 'no_chargeback_open' = ANY (p_requires) AND is_charged_back(o.gateway, o.gateway_payment_id) THEN
-    RETURN '{"outcome": "chargeback_open"}';
-  END IF;
-  -- An order that is not delivered has no window: any waiting dispute counts.
-  IF 'no_dispute_waiting' = ANY (p_requires)
-      AND o.waiting_dispute_received_at < coalesce(o.completes_at, 'infinity')
-      -- An equal request that died may have marked the order again after the refusal.
-      AND is_recorded(p_order_number, o.waiting_dispute_id) THEN
-    RETURN jsonb_build_object('outcome', 'disputed', 'dispute', waiting_dispute_of(o));
-  END IF;
-  IF 'no_answer_waiting' = ANY (p_requires) THEN
-    answer := waiting_answer_of(o, p_step->'answers');
-    IF answer IS NOT NULL THEN
-      RETURN jsonb_build_object('outcome', 'answered', 'answer', answer);
-    END IF;
-  END IF;
-  -- This clock decides when a deadline has passed, because it also dates what must be received before it.
-  IF 'deadline_passed' = ANY (p_requires) AND service_now() < deadline_of(o) THEN
-    RETURN '{"outcome": "too_early"}';
-  END IF;
-  IF 'deadline_on_time' = ANY (p_requires) AND is_deadline_late(o) THEN
-    RETURN '{"outcome": "deadline_late"}';
-  END IF;
-  IF 'command_recorded' = ANY (p_requires)
-      AND NOT is_recorded(p_order_number, p_command->>'command_id') THEN
-    RETURN '{"outcome": "command_not_recorded"}';
-  END IF;
-  -- After the command's row was found: the step that closes the session does not look for it again.
-  IF 'no_session_open' = ANY (p_requires) AND o.open_session_id IS NOT NULL THEN
-    RETURN '{"outcome": "session_open"}';
-  END IF;
-  IF 'release_allowed' = ANY (p_requires) THEN
-    wait_cause := release_blocked_by(o);
-    IF wait_cause IS NOT NULL THEN
+  unmet := unmet_requirement(o, p_step, p_command->>'command_id', p_requires);
+  IF unmet IS NOT NULL THEN
+    IF unmet->>'outcome' = 'release_waits' THEN
       UPDATE orders SET release_tried_for = completes_at
       WHERE order_number = p_order_number AND release_tried_for IS DISTINCT FROM completes_at;
-      RETURN jsonb_build_object('outcome', 'release_waits', 'cause', wait_cause);
     END IF;
+    RETURN unmet;
   END IF;
 
   changed := jsonb_populate_record(o, p_columns);
@@ -175,7 +127,7 @@ BEGIN
   IF p_command->>'command_id' IS NOT NULL THEN
     is_by_command := end_command(p_order_number, p_command->>'command_id', 'DONE');
   END IF;
-  PERFORM insert_step(changed, p_step, p_command || jsonb_build_object('is_line', NOT is_by_command), p_event);
+  PERFORM insert_step(changed, p_step, p_command || jsonb_build_object('in_audit_list', NOT is_by_command), p_event);
   -- The dispute that waited is recorded, or the order can no longer take it.
   IF o.waiting_dispute_id IS NOT NULL AND changed.waiting_dispute_id IS NULL THEN
     DELETE FROM order_wakeups WHERE order_number = p_order_number AND cause = 'dispute';

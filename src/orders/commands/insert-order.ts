@@ -117,7 +117,7 @@ async function insert(
   const [written] = await sql<[{ isInserted: boolean }]>`
     SELECT create_order(${rowOf(sql, row)},
       ${jsonRow(sql, { number: step.number, kind: step.kind, at: createdAt, whole: step })},
-      ${jsonRow(sql, { isLine: false, requestId: requestFields().requestId ?? null })},
+      ${jsonRow(sql, { inAuditList: false, requestId: requestFields().requestId ?? null })},
       ${jsonRow(sql, { ...event, ...sent })}, ${wakeAfterMs}) AS is_inserted`;
   return written.isInserted;
 }

@@ -30,20 +30,19 @@ const LEDGER_LINES: Partial<
  */
 export function createStepRecorder(deps: RecorderDeps): StepRecorder {
   return async function recordStep(input, sending) {
-    const { ifNoSessionOpen, ...usual } = input;
+    const { ifNoSessionOpen, requires = [], ...closing } = input;
     const result = await (ifNoSessionOpen
-      ? write(deps, { ...usual, step: ifNoSessionOpen }, sending, [
+      ? write(deps, { ...closing, step: ifNoSessionOpen }, sending, [
           'no_session_open',
-          ...(usual.requires ?? []),
+          ...requires,
         ])
-      : write(deps, usual, sending, usual.requires));
+      : write(deps, closing, sending, requires));
     if (result.outcome !== 'session_open') return result;
-    // The session is closed first. The command id of a cancel belongs to the later step that answers it.
-    const { commandId, requires, ...closing } = usual;
-    const step = closingFor(closing.step, commandId);
-    // The command's row was checked before the session was closed.
-    const others = requires?.filter((one) => one !== 'command_recorded');
-    return recordStep({ ...closing, step, ...(others && { requires: others }) }, sending);
+    // The session is closed first. The command id of a cancel, whose row was just checked, belongs to the later step.
+    const { step, commandId, ...others } = closing;
+    const first = { ...others, step: closingFor(step, commandId) };
+    const left = requires.filter((one) => one !== 'command_recorded');
+    return recordStep({ ...first, requires: left }, sending);
   };
 }
 
