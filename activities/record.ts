@@ -16,13 +16,13 @@ import type { BeginMails } from '../src/mail/background-mails.ts';
 import type { BackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 
 /** Records a step and begins the first attempts of its webhook and its mails. */
-type RecordStep = (input: RecordStepInput) => Promise<RecordStepResult>;
+type RecordAndSend = (input: RecordStepInput) => Promise<RecordStepResult>;
 
-export function createRecordStep(
+export function createRecordAndSend(
   record: StepRecorder,
   webhooks: BackgroundAttempts,
   beginMails: BeginMails,
-): RecordStep {
+): RecordAndSend {
   return async (input) => {
     const result = await record(input, webhooks.sending);
     if (result.outcome !== 'recorded') return result;
@@ -38,7 +38,7 @@ export function createRecordStep(
 /** The activities by which a workflow reads and writes its order, also after its database has lost steps. */
 export function createRecordActivities(
   deps: CaptureDeps,
-  recordStep: RecordStep,
+  recordAndSend: RecordAndSend,
   webhooks: BackgroundAttempts,
 ): RecordActivities & RecoveryActivities {
   return {
@@ -56,7 +56,7 @@ export function createRecordActivities(
       }),
     recordStep: (input) =>
       alertingOnFailure(deps, input.orderNumber, async () => {
-        const result = await recordStep(input);
+        const result = await recordAndSend(input);
         if (result.outcome === 'release_waits' && result.cause === 'reversed_at_gateway') {
           await alertReleaseBlocked(deps, input.orderNumber);
         }
@@ -72,7 +72,7 @@ export function createRecordActivities(
         });
         for (const { step, commandId, payment } of steps) {
           if (payment !== null) await recoverCapture(deps, orderNumber, payment);
-          const result = await recordStep({
+          const result = await recordAndSend({
             orderNumber,
             step,
             ...(commandId !== null && { commandId }),

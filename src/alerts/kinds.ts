@@ -51,7 +51,7 @@ export const ALERT_KINDS = {
   proposal_near_deadline:
     'Approve or reject the proposal before the deadline that the alert names: a proposal does not stop it. The alert is cleared once the proposal has ended.',
   proposal_not_carried_out:
-    'Read the error. The act is tried again every half minute, and is done once; the alert is cleared when it is, or when it is refused.',
+    'Read the error. The act is tried again every half minute, and is done once; the alert is cleared when it is. If it was refused, propose it again or leave it, and clear the alert.',
   step_not_recorded:
     'Read the error: the database is unavailable, or it refuses the step permanently. The order continues by itself once the cause is fixed.',
   surplus_capture: 'None: the capture is refunded, and the alert is cleared when it has been.',

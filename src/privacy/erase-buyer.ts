@@ -1,7 +1,7 @@
 import { DomainError } from '../domain/index.ts';
 import type { Sql } from '../db/client.ts';
 import type { Erasure, ErasureDeps } from './erase-order.ts';
-import { checkReason, eraseOrder } from './erase-order.ts';
+import { checkReason, checkReasonFor, eraseOrder } from './erase-order.ts';
 
 /** Identifies a buyer. Orders with either value are the buyer's. */
 export interface Buyer {
@@ -41,8 +41,11 @@ export async function eraseBuyer(
 ): Promise<Erasure[]> {
   const { email, phone } = keysOf(buyer);
   checkReason(reason, [email, phone?.slice('+91'.length) ?? '']);
+  const orderNumbers = await findOrdersOfBuyer(deps.sql, buyer);
+  // All before the first one is erased: the name of a later order must not be in its audit row.
+  for (const orderNumber of orderNumbers) await checkReasonFor(deps.sql, orderNumber, reason);
   const erasures: Erasure[] = [];
-  for (const orderNumber of await findOrdersOfBuyer(deps.sql, buyer)) {
+  for (const orderNumber of orderNumbers) {
     erasures.push(await eraseOrder(deps, orderNumber, reason));
   }
   return erasures;

@@ -43,6 +43,13 @@ const MIN_NAME_LENGTH = 5;
 /** The country code before a phone number's digits. */
 const COUNTRY_CODE = '+91';
 
+/** @throws DomainError `ORDER_NOT_FOUND`; `BAD_REQUEST` for a reason that contains the data of the order's buyer */
+export async function checkReasonFor(sql: Sql, orderNumber: string, reason: string): Promise<void> {
+  const { buyerEmail, buyerPhone, buyerName } = await findOrderAnywhere(sql, orderNumber);
+  const name = buyerName.length < MIN_NAME_LENGTH ? '' : buyerName;
+  checkReason(reason, [buyerEmail, buyerPhone.replace(COUNTRY_CODE, ''), name]);
+}
+
 /**
  * Erases the buyer's data of an order, in one statement that refuses it while the data is needed, with an audit row.
  * Ids, amounts, times, the ledger and the audit log stay. A repeat changes nothing.
@@ -55,10 +62,7 @@ export async function eraseOrder(
   orderNumber: string,
   reason: string,
 ): Promise<Erasure> {
-  const order = await findOrderAnywhere(sql, orderNumber);
-  const { buyerEmail, buyerPhone, buyerName } = order;
-  const name = buyerName.length < MIN_NAME_LENGTH ? '' : buyerName;
-  checkReason(reason, [buyerEmail, buyerPhone.replace(COUNTRY_CODE, ''), name]);
+  await checkReasonFor(sql, orderNumber, reason);
   const [row] = await sql<
     { result: { outcome: Erasure['outcome'] | 'unknown'; reasons?: ReasonToKeep[] } }[]
   >`SELECT erase_order(${orderNumber}, ${actor.name}, ${actor.address}, ${reason}) AS result`;

@@ -67,13 +67,15 @@ export async function carryOutUnfinished(
     const { proposalId, kind, subject, decidedByEmail } = proposal;
     const actor = { name: `operator:${decidedByEmail}`, address: null };
     const result = await carryOutProposal(deps, proposal, actor);
-    if (result.outcome === 'waiting') {
-      const message = `A proposal is approved and not carried out: ${kind} of ${subject}`;
-      const error = new Error(result.reason);
-      await raiseAlert(deps, { kind: NOT_CARRIED_OUT, subject: proposalId, message, error });
-    } else {
+    if (result.outcome === 'done') {
       carriedOut += 1;
       await clearAlert(deps.sql, NOT_CARRIED_OUT, proposalId, 'the proposal is finished');
+    } else {
+      // No operator waits for the answer of the sweep: the alert about a refusal stays until one clears it.
+      const how = result.outcome === 'waiting' ? 'not carried out' : 'refused';
+      const message = `A proposal is approved and ${how}: ${kind} of ${subject}`;
+      const error = new Error(result.reason);
+      await raiseAlert(deps, { kind: NOT_CARRIED_OUT, subject: proposalId, message, error });
     }
   }
   return { carriedOut };

@@ -7,6 +7,7 @@ import { hashPassword } from '../../src/accounts/passwords/passwords.ts';
 import type { AccountDeps } from '../../src/accounts/public.ts';
 import { changePassword, logIn, readSession } from '../../src/accounts/public.ts';
 import { countingCrypto, countingSql, countRows, holdingHashes } from '../support/counted-work.ts';
+import { untilBlocked } from '../support/locks.ts';
 import { PASSWORD } from '../support/users.ts';
 import { accountsTest, CLIENT, ELSEWHERE, expectTooMany, newEmail } from './accounts-test.ts';
 
@@ -212,6 +213,26 @@ test('changing the password needs the old one, ends every session and starts a n
   expect(mails).toMatchObject([{ to: email, subject: 'Your account was changed' }]);
   await expect(logIn(deps, given, CLIENT)).rejects.toMatchObject(WRONG);
   await logIn(deps, { email, password: NEW_PASSWORD }, CLIENT);
+});
+
+test('a change of the password does not overwrite a reset that happened meanwhile', async ({
+  deps,
+  newMerchant,
+  database: { sql },
+}) => {
+  const { email } = await newMerchant();
+  const { token } = await logIn(deps, { email, password: PASSWORD }, CLIENT);
+  const user = (await readSession(deps, token))!;
+  const given = { password: PASSWORD, newPassword: NEW_PASSWORD };
+  let change: Promise<unknown> = Promise.resolve();
+  await sql.begin(async (resetting) => {
+    await resetting`UPDATE users SET password_hash = 'reset' WHERE user_id = ${user.userId}`;
+    change = changePassword(deps, user, given, CLIENT).catch((error: unknown) => error);
+    await untilBlocked({ sql }, 'password.change');
+  });
+  expect(await change).toMatchObject({ code: 'INVALID_STATE' });
+  const [row] = await sql`SELECT password_hash FROM users WHERE user_id = ${user.userId}`;
+  expect(row?.passwordHash).toBe('reset');
 });
 
 test('guesses of the password in a stolen session wait like those of a login', async ({

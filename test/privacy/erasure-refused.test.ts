@@ -138,6 +138,13 @@ test('a reason with the buyer’s data is refused, because the audit log keeps i
   expect(await cli.refusal(...erase, `Asha ${buyer.canary} asked for it`)).toBe(refusal);
   const byBuyer = ['buyer', 'erase', '--email', buyer.email, '--phone', buyer.phone, '--reason'];
   expect(await cli.refusal(...byBuyer, `She called from ${buyer.digits}`)).toBe(refusal);
+  // Of two orders, the older one has no name: it is not erased before the name of the other one is found.
+  await service.sql`
+    UPDATE orders SET buyer_name = '' WHERE order_number = ${order.order_number}`;
+  const later = await cancelledOrder({ service, merchant, cli }, buyer);
+  await untilWebhooksEnded(service, [later]);
+  expect(await cli.refusal(...byBuyer, `Asha ${buyer.canary} asked for it`)).toBe(refusal);
+  expect((await merchant.sandbox.read(order)).buyer.email).toBe(buyer.email);
   expect(await cli.refusal(...erase, ' ')).toContain('must have 1 to 1000 characters');
   expect(await cli.refusal('order', 'erase', '--order', 'ORD0', '--reason', 'x')).toBe(
     'Order not found: ORD0',

@@ -10,6 +10,7 @@ import {
   rejectProposal,
   withdrawProposal,
 } from '../../src/proposals/proposals.ts';
+import { statusTag } from '../../src/dashboard/operator/proposal-tables.ts';
 import { requireProposal, writeApproval } from '../../src/proposals/queries.ts';
 import { disableOrPropose, needsProposal } from '../../src/proposals/second-person.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
@@ -209,7 +210,14 @@ describe('an approval', () => {
     expect(
       await sql`SELECT FROM linked_account_changes WHERE merchant_id = ${merchantId}`,
     ).toHaveLength(1);
-    expect((await requireProposal(sql, proposalId)).outcome).toContain('has changed since');
+    const proposal = await requireProposal(sql, proposalId);
+    expect(proposal.outcome).toContain('has changed since');
+    // No operator has seen the refusal yet.
+    expect(statusTag(proposal).props.children).toContain('Not carried out');
+    expect(
+      await sql`
+      SELECT cleared_at, details->>'error' AS error FROM alerts WHERE subject = ${proposalId}`,
+    ).toEqual([{ clearedAt: null, error: proposal.outcome }]);
   });
 
   test('of a newer account wins over an older one that waits with it', async ({

@@ -193,8 +193,10 @@ describe('a cursor', () => {
     expect(await refusalOf(cursorOf([3, second]))).toEqual(expired);
     expect(await refusalOf(cursorOf([2 ** 40, second]))).toEqual(expired);
     const age = (eventId: string, days: number) => service.sql`
-      UPDATE order_events SET at = service_now() - ${days} * interval '1 day'
-      WHERE event_id = ${eventId}`;
+      WITH aged AS (
+        UPDATE order_events SET at = service_now() - ${days} * interval '1 day'
+        WHERE event_id = ${eventId} RETURNING event_id, at)
+      UPDATE event_numbers n SET numbered_at = aged.at FROM aged WHERE n.event_id = aged.event_id`;
     await age(first, 89);
     const [before, at] = [cursorOf([0, '']), cursorOf([1, first])];
     expect((await list(sandbox, { after: before })).content).toHaveLength(2);
@@ -267,6 +269,12 @@ describe('filters', () => {
     expect(await follow(sandbox, { type: 'ORDER_CANCELLED', createdFrom })()).toEqual([
       last?.eventId,
     ]);
+    // Those that happened too long ago are left out, and a page that has only those does not end the list.
+    await service.sql`
+      UPDATE order_events e SET at = at - interval '91 days' FROM event_numbers n
+      WHERE n.event_id = e.event_id AND n.merchant_id = ${merchantId} AND n.number <= 20000`;
+    expect((await follow(sandbox, { size: 100 })()).at(-1)).toBe(last?.eventId);
+    expect(await follow(sandbox, { type: 'ORDER_CREATED' })()).toEqual([]);
   });
 
   test('events that happened before createdFrom are skipped by their numbers', async ({

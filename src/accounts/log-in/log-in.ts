@@ -147,7 +147,8 @@ export async function logInWithCode(
   }
   await forgetAttempts(sql, limits);
   await sql`DELETE FROM pending_logins WHERE token_hash = ${hashOfToken(token)}`;
-  const proof = { secondFactor: factor, hasPassword: true };
+  // A reset of the password ends logins that wait, and changes the hash.
+  const proof = { secondFactor: factor, passwordHash: user.passwordHash, hasPassword: true };
   await noticeDevice(deps, user, client);
   const session = await createSession(deps, user.userId, client, proof);
   if (factor === 'recovery_code') {

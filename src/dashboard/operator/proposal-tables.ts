@@ -31,7 +31,8 @@ export function aboutLink({
   return merchantLink(merchantId, typeof name === 'string' ? name : null);
 }
 
-export function statusTag({ status }: Proposal) {
+export function statusTag({ status, outcome }: Proposal) {
+  if (outcome !== null && outcome !== 'done') return tag('bad', 'Not carried out');
   const [tone, text] = STATUSES[status];
   return tag(tone, text);
 }

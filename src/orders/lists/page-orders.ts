@@ -62,7 +62,7 @@ async function countByStatus(
   const { from, to } = boundsOf(sql, search);
   const before = (at: Fragment) => sql`count_orders_before(${merchantId}, ${environment}, ${at})`;
   const [row] = await sql<[{ counts: Record<OrderStatus, number> }]>`
-    SELECT json_object_agg(status, until.orders - since.orders) AS counts
+    SELECT json_object_agg(status, greatest(until.orders - since.orders, 0)) AS counts
     FROM ${before(to)} AS until JOIN ${before(from)} AS since USING (status)`;
   return row.counts;
 }

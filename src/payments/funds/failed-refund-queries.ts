@@ -82,7 +82,9 @@ export async function finishRefundAgain(sql: Sql, orderNumber: string): Promise<
     WITH done AS (
       UPDATE orders o SET refund_processed_at = service_now()
       WHERE order_number = ${orderNumber} AND has_failed_refund(o.status, o.refund_processed_at)
-      RETURNING order_number, movement_of(gateway, gateway_payment_id, 'refund') AS movement_id
+      RETURNING order_number, CASE WHEN NOT EXISTS (
+          SELECT FROM outside_settlements s WHERE s.order_number = o.order_number)
+        THEN movement_of(gateway, gateway_payment_id, 'refund') END AS movement_id
     )
     SELECT book_held(order_number, 'refund', service_now(), movement_id) FROM done`;
 }

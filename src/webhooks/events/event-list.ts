@@ -51,7 +51,9 @@ export async function listEvents(
   const { merchantId, environment } = owner;
   // A separate statement, because the numbers that it writes are visible only to later statements.
   await sql`SELECT number_events(${merchantId}, ${environment}, ${MOST_NUMBERED})`;
-  const start = after ? await assertKept(sql, owner, after) : await findStart(sql, owner, filter);
+  const start = after
+    ? await assertKept(sql, owner, after, filter)
+    : await findStart(sql, owner, filter);
   const rows = await readPage(sql, owner, { ...filter, ...start, size });
   const found = rows.flatMap(({ number, eventId, body }) =>
     body === null ? [] : [{ place: [number, eventId] as const, body }],
@@ -75,17 +77,20 @@ async function assertKept(
   sql: Sql,
   { merchantId, environment }: EventOwner,
   [number, eventId]: EventPlace,
-): Promise<Pick<Start, 'afterNumber'>> {
-  // [0, ''] is valid while event 1 is kept.
-  const [row] = await sql<{ isKept: boolean }[]>`
+  { createdFrom }: EventFilter,
+): Promise<Start> {
+  // [0, ''] is valid while event 1 is kept. An event can be older than its number, whose place was handed out later.
+  const [row] = await sql<{ isKept: boolean; createdFrom: Date }[]>`
     SELECT (n.event_id = ${eventId} OR ${number}::bigint = 0)
-      AND e.at >= service_now() - ${KEPT_DAYS} * interval '1 day' AS is_kept
-    FROM event_numbers n LEFT JOIN order_events e USING (event_id)
+      AND greatest(e.at, n.numbered_at) >= kept.from AS is_kept,
+      greatest(kept.from, ${createdFrom ?? null}::timestamptz) AS created_from
+    FROM event_numbers n LEFT JOIN order_events e USING (event_id),
+      LATERAL (SELECT service_now() - ${KEPT_DAYS} * interval '1 day' AS from) AS kept
     WHERE n.merchant_id = ${merchantId} AND n.environment = ${environment}
       AND n.number = ${Math.max(number, 1)}`;
   const isKept = row ? row.isKept : number === 0;
   if (!isKept) throw errorOf('CURSOR_EXPIRED');
-  return { afterNumber: number };
+  return { afterNumber: number, createdFrom: row?.createdFrom };
 }
 
 async function findStart(

@@ -199,6 +199,11 @@ test('an operator settles a refund that fails again and again', async ({ service
   await refundSurplus(service.deps, atRazorpay(await order.paymentId()));
   expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_AGAIN);
   expect((await order.made('refunds')).map(({ status }) => status)).toEqual(['failed']);
+  // Nothing at the gateway is the refund that the operator has made.
+  const [line] = await service.sql<[{ movementId: string | null }]>`
+    SELECT movement_id FROM ledger_transfers
+    WHERE order_number = ${order.orderNumber} AND refund_try = 1 AND operation = 'refund'`;
+  expect(line.movementId).toBeNull();
 });
 
 test('the refund of a surplus payment that fails is booked back and made again', async ({
