@@ -13,7 +13,7 @@ export const ALERT_KINDS = {
   gateway_balance_low:
     "Add funds to the platform's balance in the dashboard of the gateway: at most the amount that the alert names, because the gateway does not report the balance. What waits is made within a minute; the alert is then cleared.",
   gateway_differs:
-    'Compare the payment in the dashboard of the gateway with admin order show, and move no money of it until the cause is found. Of an order that is settled outside, the gateway has moved the money too. The comparison of the next day clears the alert once both agree, or you, if the order has ended more than seven days ago.',
+    'Compare the payment in the dashboard of the gateway with admin order show, and move no money of it until the cause is found. Of an order that is settled outside, the gateway has moved the money too. The comparison of the next day clears the alert once both agree.',
   gateway_not_understood:
     'Compare the answer with the documents of the gateway: it may have changed its format or added a status. Nothing is concluded from such an answer, and the service asks again until the adapter understands it. An item of a list from which nothing follows is left out.',
   gateway_refused:

@@ -236,7 +236,7 @@ describe('a file', () => {
     expect([first.status, second.status]).toEqual([200, 200]);
     const refused = await read();
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
-    expect(await refused.text()).toContain('Too many files are saved at the same time');
+    expect(await refused.text()).toContain('Too many requests for files at the same time');
     await first.body?.cancel();
     await expect
       .poll(async () => {

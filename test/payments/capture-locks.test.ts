@@ -90,24 +90,28 @@ test('a callback about a capture that is known does not wait for its order', asy
   });
 });
 
-test('the claim of a surplus waits for its order before it locks the payment', async ({
-  service: { sql },
-  service,
-  orders,
-}) => {
-  const { orderNumber } = await orders.write();
-  const capture = { orderNumber, amountPaise: 100, environment: 'sandbox' } as const;
-  const gatewayPaymentId = await writePayment(service, capture);
-  const { claimed } = await sql.begin(async (tx) => {
-    await tx`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
-    const claiming = claimSurplus(sql, atRazorpay(gatewayPaymentId));
-    claiming.catch(() => undefined);
-    await untilBlocked(service, 'WITH surplus AS');
-    await tx`SELECT FROM payments WHERE order_number = ${orderNumber} FOR UPDATE NOWAIT`;
-    return { claimed: claiming };
-  });
-  expect(await claimed).toMatchObject({ reason: 'wrong_amount' });
-});
+test.for([
+  [0, 'wrong_amount'],
+  [40, undefined],
+] as const)(
+  'the claim of a surplus waits for its order, and sees that %i paise were refunded',
+  async ([refundedPaise, reason], { service: { sql }, service, orders }) => {
+    const { orderNumber } = await orders.write();
+    const capture = { orderNumber, amountPaise: 100, environment: 'sandbox' } as const;
+    const gatewayPaymentId = await writePayment(service, capture);
+    const { claimed } = await sql.begin(async (tx) => {
+      await tx`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
+      const claiming = claimSurplus(sql, atRazorpay(gatewayPaymentId));
+      claiming.catch(() => undefined);
+      await untilBlocked(service, 'WITH locked AS');
+      // The payment is not locked before its order.
+      await tx`
+      UPDATE payments SET refunded_paise = ${refundedPaise} WHERE order_number = ${orderNumber}`;
+      return { claimed: claiming };
+    });
+    expect((await claimed)?.reason).toBe(reason);
+  },
+);
 
 test('a session whose order was paid while the gateway opened it does not open', async ({
   service: { sql },

@@ -111,7 +111,7 @@ describe('the expiry of the payment link, while a payment session is open', () =
     await order.endFault();
     await service.skip(5 * MINUTE_MS);
     expect((await merchant.sandbox.command(order, 'deliver')).body.data.status).toBe('DELIVERED');
-    expect(await order.readSession()).toEqual([200, 'paid']);
+    expect(await order.readSession()).toEqual([408, undefined]);
   });
 
   test('is not prevented by a payment that fails meanwhile', async ({

@@ -152,7 +152,7 @@ describe('a session that has ended is closed at the gateway', () => {
     expect(await next.readSession()).toEqual([200, 'closed']);
     await reconcileAfter(20);
     expect([await next.atGateway(), await next.readSession()]).toEqual(['closed', [200, 'closed']]);
-    expect(await session.readSession()).toEqual([200, 'paid']);
+    expect(await session.readSession()).toEqual([408, undefined]);
   });
 
   test('when it has expired and its order was paid by another session: it stays 408', async ({

@@ -23,7 +23,9 @@ CREATE TABLE gateway_reversals (
   recorded_at timestamptz NOT NULL DEFAULT service_now(),
   -- When its end was recorded.
   ended_at timestamptz,
-  -- When an open chargeback was last checked at the gateway.
+  -- When the gateway first said that the money has come back. Its state and its ledger line stay.
+  came_back_at timestamptz,
+  -- When one that has not ended was last checked at the gateway.
   checked_at timestamptz,
   PRIMARY KEY (gateway, reversal_id),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments
@@ -33,7 +35,7 @@ CREATE VIEW shared.gateway_reversals AS SELECT gateway, reversal_id, gateway_pay
 CREATE INDEX gateway_reversals_by_payment ON gateway_reversals (gateway, gateway_payment_id);
 CREATE INDEX gateway_reversals_by_order ON gateway_reversals (order_number);
 CREATE INDEX gateway_reversals_by_id ON gateway_reversals (reversal_id);
-CREATE INDEX gateway_reversals_open ON gateway_reversals (checked_at) WHERE state = 'open';
+CREATE INDEX gateway_reversals_undecided ON gateway_reversals (checked_at) WHERE state IN ('open', 'pending');
 
 -- True while a chargeback of a payment is undecided.
 CREATE FUNCTION is_charged_back(p_gateway text, p_gateway_payment_id text) RETURNS boolean LANGUAGE sql STABLE AS $$

@@ -1,6 +1,7 @@
 -- Records a reversal and, once its money has left, a ledger line from the account that has the
 -- payment's money, of at most its balance. The platform pays what is then left of a lost chargeback.
--- Like every writer it locks the order first. A reversal that has ended does not change.
+-- Like every writer it locks the order first. A reversal that has ended does not change; the outcome is `came_back` the
+-- first time that the gateway says of one that has taken the money that it has not.
 CREATE FUNCTION write_reversal(
   p_gateway text, p_environment environment,
   p_reversal jsonb,    -- reversal_id, gateway_payment_id, kind, amount_paise, state
@@ -13,6 +14,7 @@ DECLARE
   source ledger_account;
   paise bigint := 0;
   rest_paise bigint := 0;
+  came_back boolean := false;
 BEGIN
   SELECT orders.* INTO o FROM payments p JOIN shared.orders USING (order_number)
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_reversal->>'gateway_payment_id'
@@ -31,7 +33,13 @@ BEGIN
   WHERE (known.state IN ('pending', 'open') OR (known.state = 'won' AND p_was_asked))
     AND known.state <> excluded.state AND known.gateway_payment_id = excluded.gateway_payment_id
   RETURNING * INTO reversal;
-  IF reversal.reversal_id IS NOT NULL AND p_alert IS NOT NULL THEN
+  IF reversal.reversal_id IS NULL AND p_was_asked AND p_reversal->>'state' IN ('failed', 'won') THEN
+    UPDATE gateway_reversals SET came_back_at = service_now()
+    WHERE gateway = p_gateway AND reversal_id = p_reversal->>'reversal_id' AND has_left AND came_back_at IS NULL;
+    came_back := FOUND;
+  END IF;
+  IF p_alert IS NOT NULL AND (came_back OR
+      reversal.reversal_id IS NOT NULL AND p_reversal->>'state' NOT IN ('failed', 'won')) THEN
     PERFORM raise_alert(p_alert->>'kind', o.order_number,
       p_alert->'details' || jsonb_build_object('orderNumber', o.order_number));
   END IF;
@@ -42,7 +50,7 @@ BEGIN
   END IF;
   IF reversal.reversal_id IS NULL OR NOT reversal.has_left THEN
     RETURN jsonb_build_object('orderNumber', o.order_number, 'outcome',
-      CASE WHEN reversal.reversal_id IS NULL THEN 'known' ELSE 'recorded' END);
+      CASE WHEN came_back THEN 'came_back' WHEN reversal.reversal_id IS NULL THEN 'known' ELSE 'recorded' END);
   END IF;
 
   -- At most one of these three has a balance.

@@ -43,7 +43,10 @@ export interface FileSlots {
 
 /** Creates {@link FileSlots}. */
 export function createFileSlots(): FileSlots {
-  const slots = createSlots(FILES_AT_ONCE, 'Too many files are saved at the same time: try again');
+  const slots = createSlots(
+    FILES_AT_ONCE,
+    'Too many requests for files at the same time: try again',
+  );
   return {
     take(who, file) {
       try {

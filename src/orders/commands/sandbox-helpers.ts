@@ -82,7 +82,7 @@ export interface Advance extends CommandTarget {
   actor: Actor;
 }
 
-const UNDER_WAY = 'A request with this Idempotency-Key is being processed; repeat it';
+const UNDER_WAY = 'Too many requests: one with this Idempotency-Key is being processed; repeat it';
 const NOTHING_WAITS =
   'Cannot advance; the order is in a final status, and no attempt of its webhooks waits';
 

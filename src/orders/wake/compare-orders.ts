@@ -12,8 +12,8 @@ import { wakeOrder } from './wake-order.ts';
 
 const ORDERS_PER_PAGE = 500;
 const CONCURRENT_ORDERS = 20;
-/** Sorts after every order number. */
-const END = '~';
+/** Sorts after every order number, whatever the collation of Temporal's database is. */
+const END = `ORD${'Z'.repeat(26)}`;
 
 /** Within this time the sweep starts the workflow of an order if the API process died before it did. */
 const STARTED_WITHIN_MINUTES = 5;

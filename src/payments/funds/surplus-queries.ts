@@ -28,15 +28,15 @@ export async function claimSurplus(
 ): Promise<SurplusRow | undefined> {
   const surplusReason = sql`surplus_reason(o.status, p.amount_paise = o.amount_paise)`;
   const [row] = await sql<SurplusRow[]>`
-    WITH surplus AS (
+    WITH locked AS (
       SELECT p.*, o.merchant_id, o.status, ${surplusReason} AS reason
       FROM payments p JOIN shared.orders o USING (order_number)
       WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
-        AND (p.is_whole OR EXISTS (SELECT FROM surplus_refunds s
-          WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id))
         AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
         AND ${surplusReason} IS NOT NULL
       FOR UPDATE OF o
+    ), surplus AS MATERIALIZED (
+      SELECT * FROM locked WHERE may_be_surplus(gateway, gateway_payment_id)
     ), claimed AS (
       INSERT INTO surplus_refunds (gateway, gateway_payment_id, order_number, amount_paise, reason)
       SELECT gateway, gateway_payment_id, order_number, amount_paise, reason FROM surplus
@@ -54,9 +54,7 @@ export async function claimSurplus(
       WHERE o.order_number = c.order_number AND s.status = 'CANCELLED'
         AND o.refund_amount_paise IS NULL
     )
-    SELECT c.*, s.environment, c.amount_paise - coalesce((
-        SELECT sum(r.booked_paise) FROM gateway_reversals r
-        WHERE r.gateway = c.gateway AND r.gateway_payment_id = c.gateway_payment_id), 0)::bigint AS left_paise
+    SELECT c.*, s.environment, c.amount_paise - reversed_of(c.gateway, c.gateway_payment_id) AS left_paise
     FROM claimed c JOIN surplus s USING (gateway, gateway_payment_id)`;
   return row;
 }

@@ -1,3 +1,4 @@
+import type { AlertKind } from '../../alerts/kinds.ts';
 import type { Sql } from '../../db/client.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
@@ -34,6 +35,8 @@ export interface PaymentFigures extends OrderGateway, PaymentRef {
 }
 
 const PAGE_SIZE = 200;
+/** The alerts of the comparison, which clears them once both sides agree. */
+const DIFFERS: readonly AlertKind[] = ['gateway_differs', 'transfer_recipient_differs'];
 /** Orders that became final earlier are not compared. */
 const CHANGED_WITHIN_DAYS = 7;
 /**
@@ -44,7 +47,7 @@ const PAYOUT_WITHIN_DAYS = 30;
 
 /**
  * Lists one page of the payments to compare: those of orders that are not final or changed in the last seven days,
- * and those that were released in the last thirty days and have no known payout.
+ * those that were released in the last thirty days and have no known payout, and those that differed the last time.
  *
  * @param after the last payment of the previous page
  */
@@ -56,6 +59,9 @@ export async function listFiguresToCompare(sql: Sql, after: PaymentRef): Promise
       AND (NOT is_final(o.status)
         OR o.updated_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day'
         OR s.started_at > service_now() - ${CHANGED_WITHIN_DAYS} * interval '1 day'
+        OR EXISTS (SELECT FROM shared.alerts a
+          WHERE a.kind = ANY (${DIFFERS}) AND a.cleared_at IS NULL
+            AND a.subject = gateway_subject(p.gateway, p.gateway_payment_id))
         OR (o.updated_at > service_now() - ${PAYOUT_WITHIN_DAYS} * interval '1 day'
           AND EXISTS (SELECT FROM transfer_payouts y WHERE y.environment = o.environment)
           AND EXISTS (SELECT FROM shared.ledger_transfers t

@@ -12,7 +12,7 @@ import { alertBalanceLow } from '../funds/balance.ts';
 import { holdFunds } from '../funds/funds.ts';
 import { checkLinkedAccounts } from '../funds/linked-accounts.ts';
 import * as queries from '../queries.ts';
-import { recordMissedChargebacks } from '../reversals/reversals.ts';
+import { recordMissedReversals } from '../reversals/reversals.ts';
 import type { Shard } from './shard.ts';
 import { ALL_ORDERS } from './shard.ts';
 
@@ -48,7 +48,7 @@ export async function reconcilePayments(
     // Before what asks for each chargeback: a gateway that hangs takes ten seconds for each.
     await alertUnconfirmed(deps);
     // Before the balance, from which a chargeback takes.
-    await recordMissedChargebacks(deps);
+    await recordMissedReversals(deps);
     await alertBalanceLow(deps);
     await queries.clearBalanceLow(deps.sql);
     await checkLinkedAccounts(deps);

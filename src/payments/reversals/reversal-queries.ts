@@ -13,6 +13,8 @@ export type ReversalResult =
   /** The reversal is new, or its state has changed. */
   | { outcome: 'recorded'; orderNumber: string }
   | { outcome: 'known'; orderNumber: string }
+  /** It had taken the money, and the gateway says for the first time that the money has come back. */
+  | { outcome: 'came_back'; orderNumber: string }
   /** Its payment is not recorded. */
   | { outcome: 'unknown_payment' };
 
@@ -49,6 +51,22 @@ export async function findBlockingReversals(sql: Sql, orderNumber: string): Prom
     ORDER BY r.recorded_at, r.reversal_id`;
 }
 
+/** What reversals of an order's payments keep open: alerts about each kind, and its release. */
+export async function findBlocked(
+  sql: Sql,
+  orderNumber: string,
+): Promise<{ byRefund: boolean; byChargeback: boolean; isReleaseBlocked: boolean }> {
+  const [row] = await sql<
+    [{ byRefund: boolean; byChargeback: boolean; isReleaseBlocked: boolean }]
+  >`
+    SELECT coalesce(bool_or(r.kind = 'refund'), false) AS by_refund,
+      coalesce(bool_or(r.kind = 'chargeback'), false) AS by_chargeback,
+      coalesce(bool_or(r.gateway_payment_id = o.gateway_payment_id), false) AS is_release_blocked
+    FROM gateway_reversals r JOIN shared.orders o USING (order_number)
+    WHERE r.order_number = ${orderNumber} AND r.blocks_release`;
+  return row;
+}
+
 /** Finds the refunds made at the gateway itself whose money has left a payment. */
 export async function findProcessedRefunds(
   sql: Sql,
@@ -72,22 +90,26 @@ export async function findOpenChargeback(
   return row;
 }
 
+/** A reversal that the gateway has not decided yet. */
+type Undecided = OrderGateway & Pick<Reversal, 'reversalId' | 'gatewayPaymentId' | 'kind'>;
+
 /**
- * Takes open chargebacks that were not checked for `everyMs`, because the callback that ends one may have been lost.
+ * Takes open chargebacks and pending refunds that were not checked for `everyMs`, because the callback that ends one
+ * may have been lost.
  *
- * @returns at most `limit` chargebacks, marked as checked
+ * @returns at most `limit`, marked as checked
  */
-export async function takeOpenChargebacks(
+export async function takeUndecided(
   sql: Sql,
   { limit, everyMs }: { limit: number; everyMs: number },
-): Promise<(OrderGateway & { reversalId: string })[]> {
-  return sql<(OrderGateway & { reversalId: string })[]>`
+): Promise<Undecided[]> {
+  return sql<Undecided[]>`
     UPDATE gateway_reversals r SET checked_at = service_now() FROM shared.orders o
     WHERE o.order_number = r.order_number AND (r.gateway, r.reversal_id) IN (
       SELECT gateway, reversal_id FROM gateway_reversals
-      WHERE state = 'open' AND coalesce(checked_at, recorded_at)
+      WHERE state IN ('open', 'pending') AND coalesce(checked_at, recorded_at)
         < (SELECT service_now()) - ${everyMs} * interval '1 millisecond'
       ORDER BY checked_at NULLS FIRST LIMIT ${limit}
       FOR UPDATE SKIP LOCKED)
-    RETURNING r.reversal_id, r.gateway, o.environment`;
+    RETURNING r.reversal_id, r.gateway_payment_id, r.kind, r.gateway, o.environment`;
 }

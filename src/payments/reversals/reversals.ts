@@ -1,5 +1,6 @@
 import type { AlertDeps } from '../../alerts/alerts.ts';
-import { clearAlert, raiseAlert, reportAlert } from '../../alerts/alerts.ts';
+import { clearAlert, reportAlert } from '../../alerts/alerts.ts';
+import type { AlertKind } from '../../alerts/kinds.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
@@ -26,25 +27,19 @@ export async function recordReversal(
   const isOver = state === 'won' || state === 'failed';
   const fields = { gateway: at.gateway, gatewayPaymentId, reversalId, state, amountPaise };
   const alertKind = kind === 'refund' ? 'refunded_at_gateway' : 'charged_back';
-  const alert: queries.ReversalAlert | undefined = isOver
-    ? undefined
-    : { kind: alertKind, message: MESSAGES[state], fields };
+  const message = isOver ? CAME_BACK : MESSAGES[state];
+  const alert: queries.ReversalAlert = { kind: alertKind, message, fields };
   const result = await queries.writeReversal(deps.sql, at, reversal, source, alert);
   if (result.outcome === 'unknown_payment') return result.outcome;
   const { orderNumber } = result;
   // Also when it is known: the process that recorded it may have been killed before it did this.
-  if (isOver) {
-    const blocking = await queries.findBlockingReversals(deps.sql, orderNumber);
-    if (blocking.length === 0) await clearAlerts(deps.sql, orderNumber);
-    if (blocking.some((one) => one.reversalId === reversalId)) {
-      await raiseAlert(deps, { kind: alertKind, subject: orderNumber, message: CAME_BACK, fields });
-    }
-  }
-  if (result.outcome !== 'recorded') return result.outcome;
+  if (isOver) await clearAlerts(deps.sql, orderNumber);
+  if (result.outcome === 'known') return result.outcome;
   const logged = { orderNumber, ...fields };
-  if (alert) reportAlert(deps, { ...alert, subject: orderNumber, fields: logged });
+  if (!isOver || result.outcome === 'came_back')
+    reportAlert(deps, { ...alert, subject: orderNumber, fields: logged });
   else deps.log.info(logged, 'A reversal at the gateway ended without taking money');
-  return 'recorded';
+  return result.outcome;
 }
 
 /** True if this service made the refund. */
@@ -59,11 +54,16 @@ const MESSAGES = {
 } as const satisfies Partial<Record<RefundOrChargeback['state'], string>>;
 
 const CAME_BACK =
-  'A refund or chargeback that had taken the money is reported as ended without it: the ledger keeps it, so propose a settlement';
+  'A refund or chargeback that had taken the money is reported as ended without it, and the ledger keeps it: propose a settlement, or, of an order that has ended, pay the difference outside and clear the alert';
 
+/** Clears the alerts about an order that no reversal of its payments keeps open any more. */
 async function clearAlerts(sql: Sql, orderNumber: string): Promise<void> {
-  const kinds = ['refunded_at_gateway', 'charged_back', 'release_blocked'] as const;
-  await clearAlert(sql, kinds, orderNumber, 'no reversal blocks the release any more');
+  const { byRefund, byChargeback, isReleaseBlocked } = await queries.findBlocked(sql, orderNumber);
+  const kinds: AlertKind[] = [];
+  if (!byRefund) kinds.push('refunded_at_gateway');
+  if (!byChargeback) kinds.push('charged_back');
+  if (!isReleaseBlocked) kinds.push('release_blocked');
+  await clearAlert(sql, kinds, orderNumber, 'no reversal at the gateway is left');
 }
 
 /**
@@ -105,15 +105,15 @@ export async function refundAgainIfBooked(
   if (await queries.findBookedRefund(sql, payment)) await workflows.refundSurplus(payment);
 }
 
-/** The interval between two checks of an open chargeback, and the most checks in one run. */
-const CHARGEBACK_EVERY_MS = 3_600_000;
-const CHARGEBACKS_PER_RUN = 50;
+/** The interval between two checks of a reversal that the gateway has not decided, and the most checks in one run. */
+const UNDECIDED_EVERY_MS = 3_600_000;
+const UNDECIDED_PER_RUN = 50;
 
 /**
- * Records chargebacks whose callbacks were lost. It fetches each gateway's newest ones in one call, and each one
- * that is recorded as open. A failure is logged and does not stop the rest.
+ * Records chargebacks and ends of refunds whose callbacks were lost. It fetches each gateway's newest chargebacks in
+ * one call, and each reversal that is recorded as open or pending. A failure is logged and does not stop the rest.
  */
-export async function recordMissedChargebacks(deps: GatewayDeps): Promise<void> {
+export async function recordMissedReversals(deps: GatewayDeps): Promise<void> {
   for (const { port, ...at } of deps.gateways.all) {
     await loggingFailure(deps, async () => {
       for (const chargeback of await port.listNewestChargebacks()) {
@@ -121,10 +121,14 @@ export async function recordMissedChargebacks(deps: GatewayDeps): Promise<void> 
       }
     });
   }
-  const open = { limit: CHARGEBACKS_PER_RUN, everyMs: CHARGEBACK_EVERY_MS };
-  for (const { reversalId, ...at } of await queries.takeOpenChargebacks(deps.sql, open)) {
+  const undecided = { limit: UNDECIDED_PER_RUN, everyMs: UNDECIDED_EVERY_MS };
+  for (const { reversalId, gatewayPaymentId, kind, ...at } of await queries.takeUndecided(
+    deps.sql,
+    undecided,
+  )) {
     await loggingFailure(deps, async () => {
-      await recordChargebackNow(deps, at, reversalId);
+      if (kind === 'refund') await recordRefundsOf(deps, at, gatewayPaymentId);
+      else await recordChargebackNow(deps, at, reversalId);
     });
   }
 }
@@ -141,6 +145,6 @@ export async function recordChargebackNow(
 
 async function loggingFailure({ log }: GatewayDeps, work: () => Promise<void>): Promise<void> {
   await work().catch((err: unknown) => {
-    log.warn({ err }, 'Chargebacks could not be checked: the next run retries');
+    log.warn({ err }, 'Refunds and chargebacks could not be checked: the next run retries');
   });
 }

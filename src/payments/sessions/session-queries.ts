@@ -20,13 +20,12 @@ export interface SessionRow extends OrderGateway {
   endedAt: Date | null;
   payCommandId: string | null;
   createdAt: Date;
-  /** True if its time ended before it was paid or closed, by the database's clock. */
+  /** True if its time ended before a payment of it was recorded, or it was closed, by the database's clock. */
   isExpired: boolean;
 }
 
-/** SQL: payment session `s` has expired, which is final. */
-export const isExpired = (sql: Sql) => sql`
-  (s.state <> 'PAID' AND coalesce(s.ended_at, service_now()) >= s.expires_at)`;
+/** SQL: payment session `s` has expired, which is final, even if a payment of it arrives later. */
+export const isExpired = (sql: Sql) => sql`(coalesce(s.ended_at, service_now()) >= s.expires_at)`;
 
 /**
  * `opening`: another request is opening a session. `limit`: the order has had all its sessions. `not_ready`: the

@@ -5,6 +5,9 @@ import { ATTEMPT_LEASE_MS } from '../../domain/index.ts';
 import type { DeliveryToSend } from '../../orders/public.ts';
 import type { SendResult } from '../sending/exchange.ts';
 
+/** A statement that takes longer may hang on a lost connection, and no longer delays others. */
+const HANGS_AFTER_MS = 1000;
+
 /** `scheduled`: one of the schedule's five. `manual`: by hand. */
 export type AttemptKind = 'scheduled' | 'manual';
 /** A delivery is PENDING while attempts remain. */
@@ -73,13 +76,16 @@ export function createAttemptLog(sql: Sql) {
      * @returns undefined while another attempt holds the lease, when a scheduled attempt is too early or the
      * delivery is no longer PENDING, or when the event is erased
      */
-    begin: createBatches<Attempt, AttemptContext | undefined>((attempts) => begin(sql, attempts)),
+    begin: createBatches<Attempt, AttemptContext | undefined>(
+      (attempts) => begin(sql, attempts),
+      HANGS_AFTER_MS,
+    ),
 
     /**
      * Records the attempt and the new state of its delivery atomically. A process that hung past its lease does not
      * affect the attempt that has begun since, and never changes DELIVERED.
      */
-    record: createBatches<AttemptResult, void>((results) => record(sql, results)),
+    record: createBatches<AttemptResult, void>((results) => record(sql, results), HANGS_AFTER_MS),
 
     /** Ends the lease without an attempt. */
     abandon: (attempt: Lease) => endLease(sql, attempt, sql``),

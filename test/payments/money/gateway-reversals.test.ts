@@ -4,9 +4,16 @@ import { alertReleaseBlocked } from '../../../src/payments/funds/funds.ts';
 import { writeCallback } from '../../../src/payments/captures/capture-queries.ts';
 import type { RefundOrChargeback } from '../../../src/payments/gateway/gateway-objects.ts';
 import { reconcilePayments } from '../../../src/payments/reconcile/reconcile.ts';
-import { recordReversal } from '../../../src/payments/reversals/reversals.ts';
+import { recordRefundsOf, recordReversal } from '../../../src/payments/reversals/reversals.ts';
 import { createWorkflowInspector } from '../../../src/temporal/pending-activities.ts';
-import { openChargeback, reconcile, SANDBOX, simulator, sweep } from '../../support/gateway.ts';
+import {
+  openChargeback,
+  reconcile,
+  SANDBOX,
+  setSwitches,
+  simulator,
+  sweep,
+} from '../../support/gateway.ts';
 import type { DirectOrder, Orders } from '../../support/orders.ts';
 import { serviceTest } from '../../support/service-test.ts';
 import type { TestService } from '../../support/service.ts';
@@ -194,6 +201,23 @@ describe('a refund made at the gateway itself', () => {
     ]);
   });
 
+  test('that is pending is asked about every hour, because no callback may report its end', async ({
+    service,
+    orders,
+  }) => {
+    const order = await orders.in('DELIVERED');
+    await setSwitches(service, await order.paymentId(), { refundsStartPending: true });
+    await order.refundInDashboard(PART_PAISE);
+    expect(await reversalsOf(service, order)).toMatchObject([{ state: 'pending' }]);
+    await loseCallbacks(service);
+    const [refund] = await order.made('refunds');
+    await simulator(service, 'POST', `/refunds/${refund!.id}/end`, { status: 'failed' });
+    await service.clock.advance(HOUR_MS + 1000);
+    await reconcilePayments(service.deps);
+    expect(await reversalsOf(service, order)).toMatchObject([{ state: 'failed' }]);
+    expect(await order.openAlerts()).toEqual([]);
+  });
+
   test('that fails after it was processed is alerted, and no refund of the order counts on it', async ({
     service,
     orders,
@@ -206,6 +230,11 @@ describe('a refund made at the gateway itself', () => {
     const [alert] = await service.sql<[{ message: string }]>`
       SELECT details->>'message' AS message FROM alerts WHERE subject = ${order.orderNumber}`;
     expect(alert.message).toContain('propose a settlement');
+    // It is raised once, however often the gateway is asked.
+    await service.sql`
+      UPDATE alerts SET cleared_at = service_now() WHERE subject = ${order.orderNumber}`;
+    await recordRefundsOf(service.deps, SANDBOX, await order.paymentId());
+    expect(await order.openAlerts()).toEqual([]);
     await order.update('accept');
     const workflows = createWorkflowInspector(service.temporal.client);
     await until(async () => {
