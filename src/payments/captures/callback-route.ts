@@ -11,7 +11,7 @@ import { createSlots } from '../../http/limits/slots.ts';
 import type { GatewayAdapter } from '../gateway/adapter.ts';
 import type { CaptureDeps } from './captures.ts';
 import { confirmPayment, recordPayment, recordSessionClosed } from './captures.ts';
-import { recheckHold } from '../funds/funds.ts';
+import { recheckTransfer } from '../funds/funds.ts';
 import type {
   CallbackHeaders,
   GatewayEvent,
@@ -183,7 +183,7 @@ async function processEvent(
       return;
     }
     case 'transfer':
-      return recheckHold(deps, { ...event, gateway: at.gateway });
+      return recheckTransfer(deps, { ...event, gateway: at.gateway });
     case 'refund_or_chargeback':
       return processRefundOrChargeback(deps, at, event.found);
   }

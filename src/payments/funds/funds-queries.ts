@@ -231,6 +231,15 @@ export async function reopenHold(
   return row?.orderNumber;
 }
 
+/** Finds the order to whose merchant a payment was released. */
+export async function findReleased(sql: Sql, { gateway, gatewayPaymentId }: PaymentRef) {
+  const [row] = await sql<{ orderNumber: string }[]>`
+    SELECT order_number FROM payments
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      AND last_movement_of(gateway, gateway_payment_id) = 'release'`;
+  return row?.orderNumber;
+}
+
 /** True if an order's funds should be held, and the gateway refused or failed to hold them. */
 export async function isHoldRefused(sql: Sql, orderNumber: string): Promise<boolean> {
   const rows = await sql`

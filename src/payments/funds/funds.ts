@@ -11,6 +11,7 @@ import {
   TransferFailed,
 } from '../gateway/gateway.ts';
 import type { GatewayDeps } from '../gateway/gateways.ts';
+import { paymentSubject } from '../gateway/gateways.ts';
 import { alertBalanceLow } from './balance.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts';
@@ -138,6 +139,27 @@ export async function recheckHold(
 ): Promise<void> {
   const orderNumber = await queries.reopenHold(deps.sql, payment, hasFailed);
   if (orderNumber !== undefined) await holdFunds(deps, orderNumber);
+}
+
+/**
+ * Asks the gateway again about the hold of a payment, after a callback about a transfer of it. A transfer that was
+ * released and has failed since is alerted: the ledger has its money as the merchant's.
+ *
+ * @throws MoneyLeaseTaken, GatewayUnavailable
+ */
+export async function recheckTransfer(
+  deps: GatewayDeps,
+  { hasFailed, ...payment }: PaymentRef & { hasFailed: boolean },
+): Promise<void> {
+  await recheckHold(deps, { ...payment, hasFailed });
+  const orderNumber = hasFailed ? await queries.findReleased(deps.sql, payment) : undefined;
+  if (orderNumber === undefined) return;
+  await raiseAlert(deps, {
+    kind: 'gateway_differs',
+    subject: paymentSubject(payment),
+    message: 'The gateway says that a transfer has failed after the release of its payment',
+    fields: { ...payment, orderNumber },
+  });
 }
 
 /** @param assertAllowed is called before money moves, not if an earlier try has moved it */

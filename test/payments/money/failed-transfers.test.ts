@@ -89,6 +89,21 @@ test('a hold that fails after it was processed is no longer held, and says so', 
   expect(await paid.isHeld()).toBe(false);
 });
 
+test('a transfer that fails after the release is alerted at once', async ({ service, orders }) => {
+  const order = await orders.in('DELIVERED');
+  await order.update('advance', { seconds: 24 * 3600 });
+  await order.untilStatus('COMPLETED');
+  const subject = `razorpay:${await order.paymentId()}`;
+  const [transfer] = await order.made('transfers');
+  await simulator(service, 'POST', `/transfers/${transfer!.id}/end`, { status: 'failed' });
+  await until(async () => {
+    const rows = await service.sql`
+      SELECT FROM alerts WHERE kind = 'gateway_differs' AND subject = ${subject}`;
+    return rows.length > 0;
+  });
+  expect((await order.row()).status).toBe('COMPLETED');
+});
+
 test('a release whose transfer fails makes one transfer for each failure that is known', async ({
   service,
   merchant,
