@@ -3,6 +3,7 @@ import { readDisputes } from '../../src/orders/steps/disputes.ts';
 import { listDeliveries, showDelivery } from '../../src/webhooks/lists/delivery-list.ts';
 import type { DirectOrder } from '../support/orders.ts';
 import type { TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 import { dashboardTest } from './dashboard-test.ts';
 
 const test = dashboardTest({ time: 'real', callbacks: false, merchant: { webhooks: true } });
@@ -51,7 +52,10 @@ test('a delivery is shown with its newest 100 attempts, and an order with its la
   orders,
 }) => {
   const { orderNumber } = await orders.in('DISPUTE_OPEN');
-  const [{ deliveryId } = { deliveryId: '' }] = await listDeliveries(sql, { orderNumber }, 1);
+  // Its own attempt comes before those that are written here.
+  const newest = async () => (await listDeliveries(sql, { orderNumber }, 1))[0];
+  await until(async () => (await newest())?.attempts.length);
+  const { deliveryId = '' } = (await newest()) ?? {};
   await sql`
     INSERT INTO webhook_attempts (delivery_id, merchant_id, environment, at, kind, url, status_code, duration_ms)
     SELECT delivery_id, merchant_id, environment, now() + n * interval '1 second', 'manual', 'https://shop.example/' || n,
