@@ -166,7 +166,8 @@ describe('at a gateway that lists a new payment only later', () => {
     await setSwitches(service, 'all', { listsLag: true });
     await simulator(service, 'POST', `/qr_codes/${gatewaySessionId}/pay`);
     const cancel = () => merchant.sandbox.post(`/orders/${order.order_number}/cancel`);
-    expect((await cancel()).status).toBe(502);
+    // On a busy machine the workflow may answer later than the API waits for it: then the cancel is 500 first.
+    await until(async () => (await cancel()).status === 502);
     await setSwitches(service, 'all', { listsLag: null });
     await until(async () => (await cancel()).status === 400);
     expect((await merchant.sandbox.read(order)).status).toBe('PAID');
