@@ -9,8 +9,8 @@ import {
 import { assertDecisionFits, decideMerchant, readReview, versionOf } from '../onboarding/public.ts';
 import { checkLinkedAccount } from '../payments/public.ts';
 import type { Before, Change, Proposal, ProposalDeps } from './context.ts';
-import type { CarryOutDeps } from './proposal-kinds.ts';
-import { defineKind } from './proposal-kinds.ts';
+import type { CarryOutDeps } from './kind-rules.ts';
+import { defineKind } from './kind-rules.ts';
 
 const REASON = 1000;
 

@@ -10,8 +10,8 @@ import {
 import { DomainError } from '../domain/index.ts';
 import { startMail } from '../mail/public.ts';
 import type { Before, Change, Proposal, ProposalDeps } from './context.ts';
-import type { CarryOutDeps } from './proposal-kinds.ts';
-import { defineKind } from './proposal-kinds.ts';
+import type { CarryOutDeps } from './kind-rules.ts';
+import { defineKind } from './kind-rules.ts';
 
 const REASON = 1000;
 const roleParameters = z.strictObject({ role: z.enum(['support', 'finance', 'admin']) });

@@ -16,7 +16,7 @@ import {
   settleOutside,
 } from '../payments/public.ts';
 import type { Before, Change, Proposal, ProposalDeps } from './context.ts';
-import { defineKind } from './proposal-kinds.ts';
+import { defineKind } from './kind-rules.ts';
 
 /** The id of the command of a proposal about an order. A repeat has the same id. */
 const commandIdOf = ({ proposalId }: Proposal) => `proposal:${proposalId}`;

@@ -1,5 +1,5 @@
 import type { Change, Proposal, ProposalKind } from './context.ts';
-import type { KindRules } from './proposal-kinds.ts';
+import type { KindRules } from './kind-rules.ts';
 import { activate, approve, linkedAccount } from './kinds-of-merchants.ts';
 import { create, disable, reactivate, resetSecondFactor, role } from './kinds-of-operators.ts';
 import { decide, refund, settle } from './kinds-of-orders.ts';

@@ -26,7 +26,8 @@ CREATE FUNCTION deadline_of(o orders) RETURNS timestamptz LANGUAGE sql STABLE AS
   WHERE order_number = o.order_number AND step_number = o.step_number
 $$;
 
--- Whether an order's deadline passed more than 15 minutes ago and is handled only now, after an outage. A deadline that advance has moved was due when it was moved; a release that waits was handled.
+-- Whether an order's deadline passed more than 15 minutes ago and is handled only now, after an outage. A deadline
+-- that advance has moved was due when it was moved; a release that waits was handled.
 CREATE FUNCTION is_deadline_late(o orders) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT (o.release_tried_for = o.completes_at) IS NOT TRUE AND service_now() > interval '15 minutes'
     + greatest(deadline_of(o),

@@ -102,8 +102,8 @@ export async function releaseFunds(
 
 /**
  * Holds an order's captured funds for its merchant at the gateway. Reconciliation calls it within about a minute. A
- * refusal raises an alert, and the service tries again after an hour. After an unknown outcome the lease is kept until it expires, because
- * the request may still reach the gateway.
+ * refusal raises an alert, and the service tries again after an hour. After an unknown outcome the lease is kept until
+ * it expires, because the request may still reach the gateway.
  *
  * @throws MoneyLeaseTaken, GatewayUnavailable
  */

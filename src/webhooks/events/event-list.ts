@@ -11,8 +11,10 @@ const KEPT_DAYS = 90;
 /** The most events to which one request assigns numbers. A merchant's first request may find many without a number. */
 const MOST_NUMBERED = 10_000;
 
-/** The most events that one request reads to find those of a type. The page may be
- * short or empty although later events match; `next` continues. */
+/**
+ * The most events that one request reads to find those of a type. The page may be short or empty although later events
+ * match; `next` continues.
+ */
 const MOST_READ = 10_000;
 
 export interface EventOwner {
