@@ -1,9 +1,13 @@
+import { Socket } from 'node:net';
 import postgres from 'postgres';
 
 /** A connection pool. Each call is one statement, and each statement is atomic: see docs/adr. */
 export type Sql = postgres.Sql;
 
 const RECONNECT_AFTER_SECONDS = 0.25;
+
+/** How long after its time limit a statement may be without a response. */
+const RESPONSE_DELAY_MS = 5000;
 
 /**
  * Renames columns: `order_number` is `orderNumber` in a row and in `sql(row)`. `postgres.camel`
@@ -22,19 +26,55 @@ export function connectDatabase(
   url: string,
   { maxConnections = 10, name = 'service', statementTimeoutMs = 10_000 } = {},
 ): Sql {
-  return postgres(url, {
+  const options = {
     max: maxConnections,
     connect_timeout: 4,
     // The default is up to 20 s between attempts, also after the database is reachable again.
     backoff: () => RECONNECT_AFTER_SECONDS,
-    idle_timeout: 60,
+    // Before the socket's limit, which could otherwise end a connection that a statement has just taken.
+    idle_timeout: 10,
     onnotice: () => {},
     connection: { application_name: name, statement_timeout: statementTimeoutMs },
     transform: COLUMN_NAMES,
     types: {
       paise: { to: 20, from: [20], serialize: String, parse: Number },
     },
-  });
+    // Documented, but not part of the library's types.
+    socket: sockets(statementTimeoutMs + RESPONSE_DELAY_MS),
+  };
+  return postgres(url, options);
+}
+
+/** Opens sockets as postgres.js does: to each host of the URL in turn. */
+function sockets(silenceMs: number) {
+  let opened = 0;
+  return ({ host, port, path }: { host: string[]; port: number[]; path: string | false }) => {
+    const socket = new DatabaseSocket(silenceMs);
+    if (path) return socket.connect(path);
+    const index = opened++ % host.length;
+    // TLS checks this name.
+    socket.host = host[index] ?? '';
+    return socket.connect(port[index] ?? 5432, socket.host);
+  };
+}
+
+/**
+ * A socket that ends after a silence. The database cancels a statement before that, so its host is gone, or the network
+ * to it. Linux would wait for a quarter of an hour. github.com/porsager/postgres/issues/1089
+ */
+class DatabaseSocket extends Socket {
+  host = '';
+
+  constructor(silenceMs: number) {
+    super();
+    this.setTimeout(silenceMs);
+  }
+
+  // Not a listener: postgres.js removes all of them when it begins TLS.
+  override emit(event: string | symbol, ...values: unknown[]): boolean {
+    if (event === 'timeout') this.destroy();
+    return super.emit(event, ...values);
+  }
 }
 
 /**
