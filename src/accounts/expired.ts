@@ -12,13 +12,13 @@ const ATTEMPTS_KEPT_FOR = '2 days';
 export const EXPIRED_ACCESS = {
   signUps: (sql: Sql, most: number) => sql`
     DELETE FROM sign_ups WHERE token_hash IN (
-      SELECT token_hash FROM sign_ups WHERE expires_at <= service_now() LIMIT ${most})`,
+      SELECT token_hash FROM sign_ups WHERE expires_at <= (SELECT service_now()) LIMIT ${most})`,
   links: (sql: Sql, most: number) => sql`
     DELETE FROM one_time_links WHERE token_hash IN (
-      SELECT token_hash FROM one_time_links WHERE expires_at <= service_now() LIMIT ${most})`,
+      SELECT token_hash FROM one_time_links WHERE expires_at <= (SELECT service_now()) LIMIT ${most})`,
   logins: (sql: Sql, most: number) => sql`
     DELETE FROM pending_logins WHERE token_hash IN (
-      SELECT token_hash FROM pending_logins WHERE expires_at <= service_now() LIMIT ${most})`,
+      SELECT token_hash FROM pending_logins WHERE expires_at <= (SELECT service_now()) LIMIT ${most})`,
   sessions: (sql: Sql, most: number) => sql`
     DELETE FROM dashboard_sessions WHERE session_id IN (
       SELECT s.session_id FROM dashboard_sessions s JOIN users u USING (user_id)
@@ -26,12 +26,12 @@ export const EXPIRED_ACCESS = {
   devices: (sql: Sql, most: number) => sql`
     DELETE FROM known_devices WHERE (user_id, token_hash) IN (
       SELECT user_id, token_hash FROM known_devices
-      WHERE last_used_at <= service_now() - ${DEVICE_COOKIE_DAYS} * interval '1 day' LIMIT ${most})`,
+      WHERE last_used_at <= (SELECT service_now()) - ${DEVICE_COOKIE_DAYS} * interval '1 day' LIMIT ${most})`,
   forms: (sql: Sql, most: number) => sql`
     DELETE FROM kept_forms WHERE (holder, path) IN (
-      SELECT holder, path FROM kept_forms WHERE expires_at <= service_now() LIMIT ${most})`,
+      SELECT holder, path FROM kept_forms WHERE expires_at <= (SELECT service_now()) LIMIT ${most})`,
   attempts: (sql: Sql, most: number) => sql`
     DELETE FROM account_attempts WHERE (purpose, subject, address) IN (
       SELECT purpose, subject, address FROM account_attempts
-      WHERE last_at <= service_now() - ${ATTEMPTS_KEPT_FOR}::interval LIMIT ${most})`,
+      WHERE last_at <= (SELECT service_now()) - ${ATTEMPTS_KEPT_FOR}::interval LIMIT ${most})`,
 } as const;

@@ -132,7 +132,7 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
       (SELECT jsonb_build_object('sessionId', s.session_id,
           -- The whole payment was refunded since, or is still being examined.
           'state', CASE WHEN s.state = 'PAID' AND EXISTS (SELECT FROM shared.payments p
-            WHERE p.session_id = s.session_id AND NOT p.is_whole) THEN 'CLOSED' ELSE s.state END,
+            WHERE p.order_number = s.order_number AND p.session_id = s.session_id AND NOT p.is_whole) THEN 'CLOSED' ELSE s.state END,
           'upiIntent', s.upi_intent, 'pageUrl', s.page_url, 'expiresAt', s.expires_at,
           'isExpired', ${isExpired(sql)})
         FROM shared.payment_sessions s WHERE s.order_number = o.order_number

@@ -20,7 +20,7 @@ type DeleteBatch = (most: number) => Promise<number>;
 
 /** What is deleted, by its name. The oldest goes first, so that a run that ends early has the oldest. */
 function batchesOf(sql: Sql): Record<string, DeleteBatch> {
-  const before = (days: number) => sql`service_now() - ${days} * interval '1 day'`;
+  const before = (days: number) => sql`(SELECT service_now()) - ${days} * interval '1 day'`;
   const access = Object.entries(EXPIRED_ACCESS).map(
     ([name, remove]) => [name, async (most: number) => (await remove(sql, most)).count] as const,
   );

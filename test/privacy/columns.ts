@@ -59,7 +59,7 @@ export const COLUMNS: Readonly<Record<string, Partial<Record<ColumnClass, string
   },
   linked_account_changes: {
     merchant: 'linked_account_id',
-    none: 'change_id merchant_id environment gateway set_at active_from',
+    none: 'change_id merchant_id environment gateway active_from',
   },
   linked_accounts: {
     merchant: 'linked_account_id',

@@ -50,7 +50,7 @@ export async function requestReset(
       SELECT u.user_id, u.merchant_id FROM (SELECT) AS one
       LEFT JOIN users u ON u.email = ${email} AND u.disabled_at IS NULL
     ), expired AS (
-      DELETE FROM one_time_links WHERE expires_at <= service_now()
+      DELETE FROM one_time_links WHERE expires_at <= (SELECT service_now())
     ), created AS (
       INSERT INTO one_time_links (token_hash, user_id, purpose, expires_at)
       SELECT ${hashOfToken(token)}, user_id, 'reset_password',

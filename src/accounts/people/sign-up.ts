@@ -64,7 +64,7 @@ export async function signUp(deps: AccountDeps, given: SignUp, client: Client): 
   const passwordHash = await hashPassword(password);
   const [row] = await sql<[{ hasAccount: boolean }]>`
     WITH expired AS (
-      DELETE FROM sign_ups WHERE expires_at <= service_now()
+      DELETE FROM sign_ups WHERE expires_at <= (SELECT service_now())
     ), created AS (
       INSERT INTO sign_ups (token_hash, email, business_name, password_hash, expires_at)
       VALUES (${hashOfToken(token)}, ${email}, ${businessName}, ${passwordHash},

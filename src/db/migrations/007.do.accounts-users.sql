@@ -36,7 +36,6 @@ CREATE TABLE sign_ups (
   password_hash text NOT NULL,
   expires_at timestamptz NOT NULL
 );
-CREATE INDEX sign_ups_by_email ON sign_ups (email);
 CREATE INDEX sign_ups_by_expiry ON sign_ups (expires_at);
 
 -- Links that set a password. The row is deleted when its link is used. A reset that was requested for

@@ -34,7 +34,6 @@ CREATE TABLE linked_account_changes (
   environment environment NOT NULL,
   gateway text NOT NULL,
   linked_account_id text NOT NULL,
-  set_at timestamptz NOT NULL DEFAULT service_now(),
   -- The account is active from this time, until another one is.
   active_from timestamptz NOT NULL,
   FOREIGN KEY (merchant_id, environment, gateway, linked_account_id) REFERENCES linked_accounts
@@ -131,8 +130,8 @@ BEGIN
     new_active_from := called_at + p_delay_ms * interval '1 millisecond';
   END IF;
   INSERT INTO linked_account_changes
-    (merchant_id, environment, gateway, linked_account_id, set_at, active_from)
-  VALUES (p_merchant_id, p_environment, p_gateway, account_id, called_at, new_active_from);
+    (merchant_id, environment, gateway, linked_account_id, active_from)
+  VALUES (p_merchant_id, p_environment, p_gateway, account_id, new_active_from);
   RETURN new_active_from;
 END $$;
 REVOKE EXECUTE ON FUNCTION set_linked_account(text, environment, jsonb, bigint, jsonb) FROM PUBLIC;

@@ -60,7 +60,7 @@ DECLARE
   o shared.orders;
   open payment_sessions;
 BEGIN
-  SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number FOR UPDATE;
+  SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number FOR NO KEY UPDATE;
   IF NOT takes_payment(o.status) OR o.pending_operation IS NOT NULL OR o.payment_link_expires_at <= service_now()
     OR unapplied_capture_of(p_order_number) IS NOT NULL THEN
     RETURN 'refused';

@@ -22,7 +22,6 @@ CREATE TABLE gateway_callbacks (
   reports_refund boolean NOT NULL DEFAULT false
 );
 CREATE VIEW shared.gateway_callbacks AS SELECT gateway, named_ids FROM gateway_callbacks;
-CREATE INDEX gateway_callbacks_by_event ON gateway_callbacks (gateway, environment, event_id);
 CREATE INDEX gateway_callbacks_unconfirmed ON gateway_callbacks (gateway_payment_id) WHERE is_unconfirmed;
 CREATE INDEX gateway_callbacks_unconfirmed_of_order ON gateway_callbacks (order_number) WHERE is_unconfirmed;
 CREATE INDEX gateway_callbacks_by_named_ids ON gateway_callbacks USING gin (named_ids);

@@ -39,7 +39,6 @@ CREATE TABLE ledger_transfers (
     CHECK (refund_try = 0 OR operation IN ('refund', 'refund_failed')),
   FOREIGN KEY (gateway, gateway_payment_id) REFERENCES payments,
   FOREIGN KEY (gateway, reversal_id) REFERENCES gateway_reversals,
-  UNIQUE (gateway, reversal_id, operation),
   CONSTRAINT ledger_transfers_payment_operation_key
     UNIQUE NULLS NOT DISTINCT (gateway, gateway_payment_id, operation, reversal_id, refund_try)
 );
@@ -47,6 +46,8 @@ CREATE VIEW shared.ledger_transfers AS SELECT transfer_id, gateway, gateway_paym
   merchant_id, environment, debit_account, credit_account, amount_paise, at, booked_at, movement_id, reversal_id,
   refund_try FROM ledger_transfers;
 CREATE INDEX ledger_transfers_by_order ON ledger_transfers (order_number);
+CREATE UNIQUE INDEX ledger_transfers_of_reversal ON ledger_transfers (gateway, reversal_id, operation)
+  WHERE reversal_id IS NOT NULL;
 -- The lines of a merchant's statement, by the day of their booking in Indian time.
 CREATE INDEX ledger_transfers_of_merchant
   ON ledger_transfers (merchant_id, environment, indian_day(booked_at), transfer_id)

@@ -64,7 +64,7 @@ BEGIN
   WHERE s.session_id = payment.session_id
     -- Another payment has paid it.
     AND NOT EXISTS (SELECT FROM payments other
-      WHERE other.session_id = s.session_id AND other.is_whole
+      WHERE other.order_number = s.order_number AND other.session_id = s.session_id AND other.is_whole
         AND other.amount_paise = o.amount_paise);
   -- While a capture is looked at, its order offers no payment: reconciliation closes the session at the gateway.
   UPDATE payment_sessions SET ended_at = service_now(), next_check_at = service_now()

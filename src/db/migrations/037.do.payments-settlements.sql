@@ -51,10 +51,7 @@ $$;
 CREATE FUNCTION figures_changed(
   p_gateway text, p_gateway_payment_id text, p_checked jsonb
 ) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT to_jsonb(f) <> jsonb_build_object('rest_paise', p_checked->'rest_paise',
-    'refunded_paise', p_checked->'refunded_paise',
-    'charged_back_paise', p_checked->'charged_back_paise')
-  FROM settlement_figures(p_gateway, p_gateway_payment_id) f
+  SELECT NOT p_checked @> to_jsonb(f) FROM settlement_figures(p_gateway, p_gateway_payment_id) f
 $$;
 
 -- True if a settlement of another order has the reference. Settlements with the same reference are
@@ -94,7 +91,7 @@ CREATE FUNCTION write_settlement(
 DECLARE
   o shared.orders;
 BEGIN
-  SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number FOR UPDATE;
+  SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number FOR NO KEY UPDATE;
   IF EXISTS (SELECT FROM outside_settlements WHERE order_number = p_order_number) THEN
     RETURN 'settled';
   ELSIF NOT can_settle(o, p_settlement->>'outcome', p_phases) THEN
@@ -133,7 +130,7 @@ DECLARE
   capture surplus_refunds;
 BEGIN
   SELECT orders.* INTO STRICT o FROM surplus_refunds s JOIN shared.orders USING (order_number)
-  WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id FOR UPDATE OF orders;
+  WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id FOR NO KEY UPDATE OF orders;
   SELECT * INTO capture FROM surplus_refunds
   WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id;
   IF capture.settled_paise IS NOT NULL THEN

@@ -36,7 +36,6 @@ CREATE TABLE proposals (
 );
 CREATE UNIQUE INDEX proposals_one_open ON proposals (kind, subject) WHERE status = 'open';
 CREATE INDEX proposals_to_carry_out ON proposals (decided_at) WHERE status = 'approved' AND outcome IS NULL;
-CREATE INDEX proposals_by_time ON proposals (proposed_at DESC, proposal_id DESC);
 CREATE INDEX proposals_by_order ON proposals (order_number) WHERE order_number IS NOT NULL;
 
 -- The reason of an order's proposal is that of its command: it is erased with the order.
@@ -108,6 +107,8 @@ DECLARE
   p proposals;
 BEGIN
   SELECT * INTO STRICT p FROM proposals WHERE proposal_id = p_proposal_id FOR UPDATE;
+  -- In the order of assert_admin_remains, because may_act locks them one by one.
+  PERFORM FROM shared.users WHERE user_id IN (p_user_id, p.proposed_by) ORDER BY user_id FOR SHARE;
   IF p.status <> 'open' THEN
     PERFORM refuse_act('The proposal is ' || p.status || ' already');
   ELSIF p.expires_at <= service_now() THEN

@@ -47,8 +47,8 @@ function findDue(sql: Sql, { mailedEnvironments }: OrderMailDeps, limit: number)
     ) AS due
     JOIN orders_with_dispute o ON o.order_number = due.order_number ${joinMailReader(sql, sql`o`)}
     WHERE due.ended_at IS NULL AND due.environment = ANY (${[...mailedEnvironments]}::environment[])
-      AND due.respond_by > service_now()
-      AND due.respond_by <= service_now() + ${REMINDED_BEFORE}::interval
+      AND due.respond_by > (SELECT service_now())
+      AND due.respond_by <= (SELECT service_now()) + ${REMINDED_BEFORE}::interval
       AND coalesce(due.evidence_at, due.raised_at) <= due.respond_by - ${REMINDED_BEFORE}::interval
       AND o.pending_operation IS NULL
       AND NOT EXISTS (SELECT FROM shared.mails WHERE mails.mail_id = due.mail_id)

@@ -75,28 +75,26 @@ async function recordCapture(
   report: PaymentReport,
 ): Promise<queries.RecordedCapture | undefined> {
   const { at, payment } = report;
-  const { gatewayPaymentId } = payment;
   const recorded = await queries.writeCapture(deps.sql, report);
   if (recorded || payment.orderNumber !== null) {
-    return recorded ?? reportWithoutOrder(deps, at, payment);
+    return recorded ?? reportWithoutOrder(deps, report);
   }
-  const session = await deps.gateways.forOrder(at).fetchSessionOfPayment(gatewayPaymentId);
-  if (!session) return reportWithoutOrder(deps, at, payment);
+  const gateway = deps.gateways.forOrder(at);
+  const session = await gateway.fetchSessionOfPayment(payment.gatewayPaymentId);
+  if (!session) return reportWithoutOrder(deps, report);
   const { gatewaySessionId, orderNumber, sessionId } = session;
   const found = { ...report, gatewaySessionId, payment: { ...payment, orderNumber, sessionId } };
-  return (
-    (await queries.writeCapture(deps.sql, found)) ?? reportWithoutOrder(deps, at, found.payment)
-  );
+  return (await queries.writeCapture(deps.sql, found)) ?? reportWithoutOrder(deps, found);
 }
 
 /** An order is paid through its own gateway only; payments at another do not count. */
 async function reportWithoutOrder(
   deps: CaptureDeps,
-  { gateway, environment }: OrderGateway,
-  { gatewayPaymentId, orderNumber, status }: GatewayPayment,
+  { at: { gateway, environment }, payment, askedAtMs }: PaymentReport,
 ): Promise<undefined> {
+  const { gatewayPaymentId, orderNumber, status } = payment;
   const ref: PaymentRef = { gateway, gatewayPaymentId };
-  await queries.confirmCallbacks(deps.sql, ref);
+  await queries.confirmCallbacks(deps.sql, ref, { askedAtMs });
   if (orderNumber === null || orderNumber === PILOT_ORDER_NUMBER) {
     deps.log.info({ ...ref, status }, 'A payment that is not of an order of this service');
     return;

@@ -33,15 +33,6 @@ export async function writeLateFacts(
   await sql`SELECT write_late_facts(${gateway}, ${gatewayPaymentId}, ${jsonRow(sql, facts)})`;
 }
 
-/** SQL: the assignments in an UPDATE of `payments` that record fees. `book_fees` then books them. */
-export function feeColumns(sql: Sql, { ofPayment, ofTransfer }: FeesOfPayment) {
-  return sql`
-    fee_paise = coalesce(fee_paise, ${ofPayment?.feePaise ?? null}::bigint),
-    tax_paise = coalesce(tax_paise, ${ofPayment?.taxPaise ?? null}::bigint),
-    transfer_fee_paise = coalesce(transfer_fee_paise, ${ofTransfer?.feePaise ?? null}::bigint),
-    transfer_tax_paise = coalesce(transfer_tax_paise, ${ofTransfer?.taxPaise ?? null}::bigint)`;
-}
-
 /** The rates are computed from this many newest payments. */
 const RATE_PAYMENTS = 1000;
 

@@ -4,7 +4,6 @@ import type { FoundSettlement, MoveFundsResult } from '../../contracts/activitie
 import type { PaymentRef } from '../../contracts/ids.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
 import { isBalanceJustRefused } from './balance-queries.ts';
-import { feeColumns } from './fee-queries.ts';
 import type { GatewayTransfer } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
@@ -86,9 +85,7 @@ export async function saveLinkedAccount(
 const mayBeHeld = (sql: Sql) => sql`
   (p.hold_refused_at IS NULL OR p.hold_refused_at < service_now() - interval '1 hour'
     OR (p.balance_refused_at IS NOT NULL AND NOT ${isBalanceJustRefused(sql)}))
-    AND NOT EXISTS (SELECT FROM gateway_reversals r
-      WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id
-        AND r.blocks_release)`;
+    AND NOT is_reversed(p.gateway, p.gateway_payment_id)`;
 
 /**
  * Finds payments of orders whose funds should be held at the gateway but are not, those tried longest ago first.
@@ -125,7 +122,7 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
       SELECT gateway, gateway_payment_id FROM shared.orders
       WHERE order_number = ${orderNumber} AND pending_operation IS NULL
         AND status = ANY(${HOLDING_STATUSES})
-      FOR UPDATE
+      FOR NO KEY UPDATE
     )
     UPDATE payments p SET hold_started_at = clock_timestamp(), ${leaseColumns(sql, token)}
     FROM locked l
@@ -140,13 +137,14 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
 export async function markHeld(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-  { transferId, fee: ofTransfer }: GatewayTransfer,
+  { transferId, fee }: GatewayTransfer,
 ): Promise<void> {
   await sql`
     WITH held AS (
       UPDATE payments p
       SET held_at = service_now(), gateway_transfer_id = ${transferId}, balance_refused_at = NULL,
-        ${feeColumns(sql, { ofPayment: null, ofTransfer })}
+        transfer_fee_paise = coalesce(transfer_fee_paise, ${fee?.feePaise ?? null}),
+        transfer_tax_paise = coalesce(transfer_tax_paise, ${fee?.taxPaise ?? null})
       WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
       RETURNING p
     )

@@ -34,7 +34,7 @@ export async function claimSurplus(
       WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
         AND o.gateway_payment_id IS DISTINCT FROM p.gateway_payment_id
         AND ${surplusReason} IS NOT NULL
-      FOR UPDATE OF o
+      FOR NO KEY UPDATE OF o
     ), surplus AS MATERIALIZED (
       SELECT * FROM locked WHERE may_be_surplus(gateway, gateway_payment_id)
     ), claimed AS (
@@ -74,7 +74,7 @@ export async function finishSurplus(
     WITH locked AS (
       SELECT o.* FROM surplus_refunds s JOIN shared.orders o USING (order_number)
       WHERE s.gateway = ${gateway} AND s.gateway_payment_id = ${gatewayPaymentId}
-      FOR UPDATE OF o
+      FOR NO KEY UPDATE OF o
     ), done AS (
       UPDATE surplus_refunds s SET processed_at = service_now() FROM locked o
       WHERE s.gateway = ${gateway} AND s.gateway_payment_id = ${gatewayPaymentId}

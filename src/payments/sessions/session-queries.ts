@@ -92,10 +92,10 @@ export async function endSession(
       SET state = ${state}, ended_at = coalesce(s.ended_at, service_now())
       FROM locked l
       WHERE s.session_id = ${sessionId} AND s.order_number = l.order_number AND s.state <> 'PAID'
-      RETURNING s.session_id
+      RETURNING s.session_id, s.order_number
     )
     UPDATE orders o SET open_session_id = NULL FROM ended e
-    WHERE o.open_session_id = e.session_id`;
+    WHERE o.order_number = e.order_number AND o.open_session_id = e.session_id`;
 }
 
 export function findSession(sql: Sql, orderNumber: string, sessionId: string) {
@@ -213,7 +213,7 @@ export async function findHelperSession(sql: Sql, orderNumber: string, commandId
   const [row] = await sql<{ gatewaySessionId: string; capture: PaymentRef | null }[]>`
     SELECT s.gateway_session_id, CASE WHEN p.session_id IS NOT NULL THEN jsonb_build_object(
       'gateway', p.gateway, 'gatewayPaymentId', p.gateway_payment_id) END AS capture
-    FROM payment_sessions s LEFT JOIN payments p USING (session_id)
+    FROM payment_sessions s LEFT JOIN payments p USING (order_number, session_id)
     WHERE s.order_number = ${orderNumber} AND s.pay_command_id = ${commandId}
       AND s.gateway_session_id IS NOT NULL LIMIT 1`;
   return row;
