@@ -77,14 +77,19 @@ class DatabaseSocket extends Socket {
   }
 }
 
+/** A value as JSON, with its keys unchanged. Its dates become ISO-8601 texts. */
+export function json(sql: Sql, value: object) {
+  // postgres.js serializes dates and interfaces, but its JSON type does not include them.
+  return sql.json(value as postgres.JSONValue);
+}
+
 /**
  * A row as JSON for SQL functions such as `record_step`: its keys become column names, its values
  * are unchanged except that dates become ISO-8601 texts.
  */
 export function jsonRow(sql: Sql, row: object) {
   const columns = Object.entries(row).map(([name, value]) => [postgres.fromCamel(name), value]);
-  // postgres.js serializes dates, but its JSON type does not include them.
-  return sql.json(Object.fromEntries(columns) as postgres.JSONValue);
+  return json(sql, Object.fromEntries(columns));
 }
 
 /**

@@ -138,7 +138,7 @@ const REQUIREMENTS: Record<Requirement | 'no_session_open', true> = {
 
 test('record_step refuses a requirement that it does not know', async ({ database }) => {
   const check = (requirements: string[]) => database.sql`
-    SELECT unmet_requirement(NULL, '{}', NULL, ${requirements})`;
+    SELECT unmet_requirement(NULL, '', NULL, NULL, ${requirements})`;
   await expect(check(['no_disputes'])).rejects.toThrow('Not every requirement');
   await check(Object.keys(REQUIREMENTS));
 });

@@ -51,16 +51,16 @@ const refOf = ({ paymentId }: RandomOrder, gatewayPaymentId = paymentId) => ({
 async function recordStep(
   sql: Sql,
   order: RandomOrder,
-  step: { kind: string; atMs: number; columns: object; line: object | null },
+  step: { kind: string; atMs: number; columns: object; movement: string },
 ): Promise<void> {
   order.stepNumber += 1;
   const at = new Date(step.atMs).toISOString();
-  const facts = { number: order.stepNumber, kind: step.kind, at, whole: {} };
+  const { kind, atMs, movement } = step;
   const columns = { stepNumber: order.stepNumber, updatedAt: at, ...step.columns };
   const [row] = await sql<[{ outcome: string }]>`
-    SELECT record_step(${order.orderNumber}, ${jsonRow(sql, facts)}, ${jsonRow(sql, columns)}, NULL,
-      '{}', NULL, ${step.line ? jsonRow(sql, step.line) : null}, NULL, '{}')->>'outcome' AS outcome`;
-  if (row.outcome !== 'recorded') throw new Error(`${step.kind} is ${row.outcome}`);
+    SELECT record_step(${order.orderNumber}, ${sql.json({ number: order.stepNumber, kind, atMs })}, NULL, '{}', NULL,
+      ${jsonRow(sql, columns)}, NULL, ${movement}, NULL, NULL, NULL)->>'outcome' AS outcome`;
+  if (row.outcome !== 'recorded') throw new Error(`${kind} is ${row.outcome}`);
 }
 
 async function capture(sql: Sql, order: RandomOrder, gatewayPaymentId: string): Promise<void> {
@@ -87,7 +87,7 @@ const pay: Event = async (sql, order, atMs) => {
     kind: 'PAYMENT_SUCCESS',
     atMs,
     columns: { status: 'PAID', gateway: GATEWAY, gatewayPaymentId: order.paymentId, paidAt: at },
-    line: { operation: 'capture', debit: 'gateway_clearing', credit: 'merchant_held' },
+    movement: 'capture',
   });
   const { amountPaise } = order;
   return [{ type: 'paid', amountPaise, balanceChangePaise: amountPaise, movementId: null }];
@@ -103,7 +103,7 @@ const release =
       kind: 'ORDER_COMPLETED',
       atMs,
       columns: { status: 'COMPLETED' },
-      line: { operation: 'release', debit: 'merchant_held', credit: 'merchant_available' },
+      movement: 'release',
     });
     const amountPaise = leftPaise(order.amountPaise);
     return out('released', amountPaise, gatewayTransferId);
@@ -118,7 +118,7 @@ const refund: Event = async (sql, order, atMs) => {
     kind: 'REFUND_PROCESSED',
     atMs,
     columns: { status: 'REFUNDED', refundAmountPaise: amountPaise, refundProcessedAt: at },
-    line: { operation: 'refund', debit: 'merchant_held', credit: 'refunds' },
+    movement: 'refund',
   });
   return out('refunded', amountPaise, gatewayRefundId);
 };

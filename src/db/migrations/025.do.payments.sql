@@ -91,10 +91,3 @@ END $$;
 CREATE TRIGGER frozen_linked_account BEFORE UPDATE OF linked_account_id ON payments FOR EACH ROW
   WHEN (OLD.linked_account_id IS NOT NULL AND NEW.linked_account_id IS DISTINCT FROM OLD.linked_account_id)
   EXECUTE FUNCTION refuse_other_linked_account();
-
--- The gateway's id of what has moved the money of a line with this operation.
-CREATE FUNCTION movement_of(p_gateway text, p_gateway_payment_id text, p_operation text) RETURNS text
-LANGUAGE sql STABLE AS $$
-  SELECT CASE p_operation WHEN 'release' THEN gateway_transfer_id WHEN 'refund' THEN gateway_refund_id END
-  FROM payments WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id
-$$;

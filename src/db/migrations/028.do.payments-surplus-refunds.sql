@@ -23,6 +23,11 @@ CREATE INDEX surplus_refunds_by_reference ON surplus_refunds (reference)
 -- Surplus captures whose refund has not been made.
 CREATE INDEX surplus_refunds_pending ON surplus_refunds (started_at) WHERE processed_at IS NULL;
 
+-- The refund that a CANCELLED order shows: that of its earliest surplus capture.
+CREATE FUNCTION shown_surplus_of(p_order_number text) RETURNS SETOF surplus_refunds LANGUAGE sql STABLE ROWS 1 AS $$
+  SELECT * FROM surplus_refunds WHERE order_number = p_order_number ORDER BY started_at, gateway_payment_id LIMIT 1
+$$;
+
 -- Why an order of this status cannot take a whole capture; null if it can.
 CREATE FUNCTION surplus_reason(status order_status, is_its_amount boolean) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$

@@ -13,6 +13,13 @@ CREATE VIEW shared.payments AS SELECT gateway, gateway_payment_id, environment, 
   currency, refunded_paise, is_whole, utr, captured_at, fee_paise, transfer_fee_paise, gateway_transfer_id,
   gateway_refund_id, is_wholly_refunded(p) AS is_wholly_refunded FROM payments p;
 
+-- Locks the order of a payment and returns it as it is then; a row of nulls without one.
+CREATE FUNCTION lock_order_of(p_gateway text, p_gateway_payment_id text, OUT o shared.orders) LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT orders.* INTO o FROM payments p JOIN shared.orders USING (order_number)
+  WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id FOR NO KEY UPDATE OF orders;
+END $$;
+
 -- The captures that no order has taken and whose surplus refund has not begun, with what is to be done next: 'notify'
 -- the order, 'refund' it as surplus, or 'alert' that it is not whole. One that is not whole and has its alert needs
 -- nothing (null), and is checked until all of it is refunded; then the order can be paid again.

@@ -33,8 +33,7 @@ CREATE FUNCTION write_late_facts(
 DECLARE
   payment payments;
 BEGIN
-  PERFORM FROM payments p JOIN shared.orders o USING (order_number)
-  WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id FOR NO KEY UPDATE OF o;
+  PERFORM lock_order_of(p_gateway, p_gateway_payment_id);
   UPDATE payments p SET utr = coalesce(p.utr, p_facts->>'utr'),
     fee_paise = coalesce(p.fee_paise, (p_facts->>'fee_paise')::bigint),
     tax_paise = coalesce(p.tax_paise, (p_facts->>'tax_paise')::bigint),

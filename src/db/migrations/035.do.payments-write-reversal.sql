@@ -9,6 +9,7 @@ CREATE FUNCTION write_reversal(
   p_alert jsonb        -- kind and details of the alert about the order that a new state raises, or NULL
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
+  given CONSTANT gateway_reversals := jsonb_populate_record(NULL::gateway_reversals, p_reversal);
   o shared.orders;
   reversal gateway_reversals;
   source ledger_account;
@@ -16,30 +17,26 @@ DECLARE
   rest_paise bigint := 0;
   came_back boolean := false;
 BEGIN
-  SELECT orders.* INTO o FROM payments p JOIN shared.orders USING (order_number)
-  WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_reversal->>'gateway_payment_id'
-    AND p.environment = p_environment
-  FOR NO KEY UPDATE OF orders;
-  IF NOT FOUND THEN
+  o := lock_order_of(p_gateway, given.gateway_payment_id);
+  IF o.environment IS DISTINCT FROM p_environment THEN
     RETURN '{"outcome": "unknown_payment"}';
   END IF;
   INSERT INTO gateway_reversals AS known (gateway, reversal_id, gateway_payment_id, order_number,
     kind, amount_paise, state, ended_at)
-  SELECT p_gateway, p_reversal->>'reversal_id', p_reversal->>'gateway_payment_id', o.order_number,
-    p_reversal->>'kind', (p_reversal->>'amount_paise')::bigint, p_reversal->>'state',
-    CASE WHEN p_reversal->>'state' NOT IN ('pending', 'open') THEN service_now() END
+  SELECT p_gateway, given.reversal_id, given.gateway_payment_id, o.order_number,
+    given.kind, given.amount_paise, given.state, CASE WHEN given.state NOT IN ('pending', 'open') THEN service_now() END
   ON CONFLICT (gateway, reversal_id) DO UPDATE
   SET state = excluded.state, amount_paise = excluded.amount_paise, ended_at = excluded.ended_at
   WHERE (known.state IN ('pending', 'open') OR (known.state = 'won' AND p_was_asked))
     AND known.state <> excluded.state AND known.gateway_payment_id = excluded.gateway_payment_id
   RETURNING * INTO reversal;
-  IF reversal.reversal_id IS NULL AND p_was_asked AND p_reversal->>'state' IN ('failed', 'won') THEN
+  IF reversal.reversal_id IS NULL AND p_was_asked AND given.state IN ('failed', 'won') THEN
     UPDATE gateway_reversals SET came_back_at = service_now()
-    WHERE gateway = p_gateway AND reversal_id = p_reversal->>'reversal_id' AND has_left AND came_back_at IS NULL;
+    WHERE gateway = p_gateway AND reversal_id = given.reversal_id AND has_left AND came_back_at IS NULL;
     came_back := FOUND;
   END IF;
   IF p_alert IS NOT NULL AND (came_back OR
-      reversal.reversal_id IS NOT NULL AND p_reversal->>'state' NOT IN ('failed', 'won')) THEN
+      reversal.reversal_id IS NOT NULL AND given.state NOT IN ('failed', 'won')) THEN
     PERFORM raise_alert(p_alert->>'kind', o.order_number,
       p_alert->'details' || jsonb_build_object('orderNumber', o.order_number));
   END IF;

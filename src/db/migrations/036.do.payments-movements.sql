@@ -1,14 +1,18 @@
--- Books everything that an order's payment has on merchant_held as released to the merchant or refunded. Books nothing
--- if nothing is left there. The caller has locked the order.
-CREATE FUNCTION book_held(p_order_number text, p_operation text, p_at timestamptz, p_movement_id text) RETURNS void
+-- Books everything that an order's payment has on merchant_held as released to the merchant or refunded, by the gateway's
+-- transfer or refund, unless an operator has settled the order: something else then moved it. Books nothing if nothing
+-- is left there. The caller has locked the order.
+CREATE FUNCTION book_held(p_order_number text, p_operation text, p_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id, environment,
     debit_account, credit_account, amount_paise, at, refund_try, movement_id)
   SELECT o.gateway, o.gateway_payment_id, p_operation, o.order_number, o.merchant_id, o.environment, 'merchant_held',
     CASE p_operation WHEN 'release' THEN 'merchant_available' ELSE 'refunds' END::ledger_account, held_paise, p_at,
-    CASE p_operation WHEN 'release' THEN 0 ELSE refund_try_of(o.gateway, o.gateway_payment_id) END, p_movement_id
-  FROM shared.orders o, balance_of(o.gateway, o.gateway_payment_id, 'merchant_held') AS held_paise
+    CASE p_operation WHEN 'release' THEN 0 ELSE refund_try_of(o.gateway, o.gateway_payment_id) END,
+    CASE WHEN NOT EXISTS (SELECT FROM outside_settlements s WHERE s.order_number = o.order_number)
+      THEN CASE p_operation WHEN 'release' THEN p.gateway_transfer_id ELSE p.gateway_refund_id END END
+  FROM shared.orders o JOIN payments p USING (gateway, gateway_payment_id)
+  CROSS JOIN LATERAL balance_of(o.gateway, o.gateway_payment_id, 'merchant_held') AS held_paise
   WHERE o.order_number = p_order_number AND held_paise > 0;
 END $$;
 
@@ -24,9 +28,7 @@ CREATE FUNCTION book_movement(
 DECLARE
   o shared.orders;
 BEGIN
-  SELECT orders.* INTO o FROM payments p JOIN shared.orders USING (order_number)
-  WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id
-  FOR NO KEY UPDATE OF orders;
+  o := lock_order_of(p_gateway, p_gateway_payment_id);
   UPDATE payments SET balance_refused_at = NULL,
     gateway_transfer_id = CASE p_operation WHEN 'release' THEN p_movement_id ELSE gateway_transfer_id END,
     gateway_refund_id = CASE p_operation WHEN 'refund' THEN p_movement_id ELSE gateway_refund_id END
@@ -34,7 +36,7 @@ BEGIN
   IF o.gateway = p_gateway AND o.gateway_payment_id = p_gateway_payment_id
     AND o.pending_operation->>'kind' = (CASE p_operation WHEN 'release' THEN 'releasing' ELSE 'refunding' END)
     AND NOT EXISTS (SELECT FROM outside_settlements s WHERE s.order_number = o.order_number) THEN
-    PERFORM book_held(o.order_number, p_operation, service_now(), p_movement_id);
+    PERFORM book_held(o.order_number, p_operation, service_now());
   END IF;
 END $$;
 
@@ -52,9 +54,7 @@ DECLARE
   o shared.orders;
   refund shared.ledger_transfers;
 BEGIN
-  SELECT orders.* INTO o FROM payments p JOIN shared.orders USING (order_number)
-  WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id
-  FOR NO KEY UPDATE OF orders;
+  o := lock_order_of(p_gateway, p_gateway_payment_id);
   SELECT * INTO refund FROM shared.ledger_transfers t
   WHERE t.gateway = p_gateway AND t.gateway_payment_id = p_gateway_payment_id
     AND t.operation IN ('refund', 'refund_failed')
@@ -69,9 +69,7 @@ BEGIN
     refund.refund_try, refund.movement_id);
   UPDATE surplus_refunds s SET processed_at = NULL
   WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id;
-  -- A cancelled order shows its earliest surplus refund.
   UPDATE orders SET refund_processed_at = NULL
   WHERE order_number = o.order_number AND p_gateway_payment_id = coalesce(o.gateway_payment_id,
-    (SELECT s.gateway_payment_id FROM surplus_refunds s WHERE s.order_number = o.order_number
-      ORDER BY s.started_at, s.gateway_payment_id LIMIT 1));
+    (SELECT s.gateway_payment_id FROM shown_surplus_of(o.order_number) s));
 END $$;

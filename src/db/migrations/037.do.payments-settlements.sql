@@ -129,9 +129,8 @@ DECLARE
   o shared.orders;
   capture surplus_refunds;
 BEGIN
-  SELECT orders.* INTO STRICT o FROM surplus_refunds s JOIN shared.orders USING (order_number)
-  WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id FOR NO KEY UPDATE OF orders;
-  SELECT * INTO capture FROM surplus_refunds
+  o := lock_order_of(p_gateway, p_gateway_payment_id);
+  SELECT * INTO STRICT capture FROM surplus_refunds
   WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id;
   IF capture.settled_paise IS NOT NULL THEN
     RETURN 'settled';

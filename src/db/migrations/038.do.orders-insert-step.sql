@@ -1,21 +1,28 @@
+-- The time of a step, in whole milliseconds.
+CREATE FUNCTION time_of(p_step jsonb) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
+  SELECT to_timestamp((p_step->>'atMs')::bigint / 1000.0)
+$$;
+
 -- Inserts a step of an order, and its webhook event with its delivery. No other statement inserts a step. The caller
 -- has inserted or locked the order's row.
 CREATE FUNCTION insert_step(
   o orders,         -- as it is after the step
-  p_step jsonb,     -- number, kind, at, whole
-  p_command jsonb,  -- command_id, details, in_audit_list, request_id
-  p_event jsonb     -- event_id, sequence, type, body, delivery_id, wake_after_ms, and attempt_token with lease_ms if the
+  p_step jsonb,     -- as the workflow made it
+  p_event jsonb,    -- event_id, sequence, type, body, delivery_id, wake_after_ms, and attempt_token with lease_ms if the
                     -- caller makes the first attempt; null when there is none
+  p_command_id text DEFAULT NULL,
+  p_details jsonb DEFAULT NULL,  -- for the timeline
+  p_in_audit_list boolean DEFAULT false,
+  p_request_id text DEFAULT NULL -- that created the order
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   number CONSTANT integer := (p_step->>'number')::integer;
-  at CONSTANT timestamptz := (p_step->>'at')::timestamptz;
+  at CONSTANT timestamptz := time_of(p_step);
 BEGIN
   INSERT INTO order_steps
     (order_number, step_number, merchant_id, kind, at, status, step, command_id, details, in_audit_list, request_id)
-  VALUES (o.order_number, number, o.merchant_id, p_step->>'kind', at, o.status, p_step->'whole',
-    p_command->>'command_id', nullif(p_command->'details', 'null'), (p_command->>'in_audit_list')::boolean,
-    p_command->>'request_id');
+  VALUES (o.order_number, number, o.merchant_id, p_step->>'kind', at, o.status, p_step, p_command_id,
+    p_details, p_in_audit_list, p_request_id);
   IF p_event IS NULL THEN
     RETURN;
   END IF;

@@ -1,9 +1,9 @@
 -- Inserts a new order with its first step, unless the merchant has one with the same idempotency key.
 CREATE FUNCTION create_order(
   p_order jsonb,    -- the columns of orders
-  p_step jsonb,     -- see insert_step, like the next two
-  p_command jsonb,
+  p_step jsonb,     -- see insert_step, like the next one
   p_event jsonb,
+  p_request_id text,
   p_wake_after_ms bigint  -- after this time the sweep wakes the order, unless its workflow has begun
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -19,7 +19,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM insert_step(o, p_step, p_command, p_event);
+  PERFORM insert_step(o, p_step, p_event, p_request_id => p_request_id);
   INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
   VALUES (o.order_number, 'creation', '', o.created_at + p_wake_after_ms * interval '1 millisecond');
   RETURN true;

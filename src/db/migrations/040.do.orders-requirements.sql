@@ -51,8 +51,11 @@ $$;
 -- meets all.
 -- A query stands inside of the IF that decides whether it is needed. In the same condition it would be
 -- planned for each call, because with that call's values its plan often reads nothing and so costs the least.
-CREATE FUNCTION unmet_requirement(o orders, p_step jsonb, p_command_id text, p_requires text[]) RETURNS jsonb
-LANGUAGE plpgsql AS $$
+CREATE FUNCTION unmet_requirement(
+  o orders, p_kind text, p_command_id text,
+  p_answers jsonb,  -- see waiting_answer_of
+  p_requires text[]
+) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   answer jsonb;
   cause text;
@@ -64,7 +67,7 @@ BEGIN
   END IF;
   IF 'settlement_recorded' = ANY (p_requires) THEN
     IF NOT EXISTS (SELECT FROM shared.outside_settlements WHERE order_number = o.order_number AND outcome
-        = CASE p_step->>'kind' WHEN 'ORDER_COMPLETED' THEN 'released' ELSE 'refunded' END) THEN
+        = CASE p_kind WHEN 'ORDER_COMPLETED' THEN 'released' ELSE 'refunded' END) THEN
       RETURN '{"outcome": "not_settled"}';
     END IF;
   END IF;
@@ -82,7 +85,7 @@ BEGIN
     RETURN jsonb_build_object('outcome', 'disputed', 'dispute', waiting_dispute_of(o));
   END IF;
   IF 'no_answer_waiting' = ANY (p_requires) THEN
-    answer := waiting_answer_of(o, p_step->'answers');
+    answer := waiting_answer_of(o, p_answers);
     IF answer IS NOT NULL THEN
       RETURN jsonb_build_object('outcome', 'answered', 'answer', answer);
     END IF;

@@ -1,15 +1,15 @@
--- The payment of the step that made an order PAID; null for any other step.
-CREATE FUNCTION payment_of(s order_steps, o orders) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN s.kind = 'PAYMENT_SUCCESS' THEN
-    jsonb_build_object('gateway', o.gateway, 'gatewayPaymentId', o.gateway_payment_id) END
+-- A recorded step as its order's workflow knows it, with the payment if it made the order PAID.
+CREATE FUNCTION known_step(o orders, p_step jsonb, p_command_id text) RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object('step', p_step, 'commandId', p_command_id,
+    'payment', CASE p_step->>'kind' WHEN 'PAYMENT_SUCCESS' THEN
+      jsonb_build_object('gateway', o.gateway, 'gatewayPaymentId', o.gateway_payment_id) END)
 $$;
 
 -- An order's step with this number, as record_step returns it.
 CREATE FUNCTION find_step(p_order_number text, p_step_number integer) RETURNS jsonb
 LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object('outcome', 'recorded', 'deliveryId', d.delivery_id,
-    'recorded', jsonb_build_object('step', s.step, 'commandId', s.command_id,
-      'payment', payment_of(s, o)))
+    'recorded', known_step(o, s.step, s.command_id))
   FROM order_steps s JOIN orders o USING (order_number)
   LEFT JOIN shared.order_events e ON e.order_number = s.order_number AND e.step_number = s.step_number
   LEFT JOIN shared.webhook_deliveries d ON d.event_id = e.event_id AND d.state = 'PENDING'
@@ -22,25 +22,26 @@ $$;
 -- the parameters see src/orders/steps/record-step.ts.
 CREATE FUNCTION record_step(
   p_order_number text,
-  p_step jsonb,        -- number, kind, at, whole, and for no_answer_waiting the answers
+  p_step jsonb,        -- as the workflow made it
+  p_command_id text,   -- null when no command has caused it
+  p_requires text[],   -- no_session_open, and the domain's Requirements
+  p_answers jsonb,     -- for no_answer_waiting: see waiting_answer_of
   p_columns jsonb,     -- columns of orders that change
   p_dispute jsonb,     -- columns of the latest dispute that change; null when none does
-  p_command jsonb,     -- command_id, details
+  p_movement text,     -- capture, release or refund; null when no money moves
+  p_details jsonb,     -- for the timeline; null when there are none
   p_event jsonb,       -- see insert_step; null when there is none
-  p_ledger jsonb,      -- operation, debit, credit; null when no money moves
-  p_mails jsonb,       -- of each mail: mail_id, kind, sealed (base64); null when there is none
-  p_requires text[]    -- no_session_open, and the domain's Requirements
+  p_mails jsonb        -- of each mail: mail_id, kind, sealed (base64); null when there is none
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   o orders;
   changed orders;
-  number integer := (p_step->>'number')::integer;
-  is_settled boolean := false;
+  number CONSTANT integer := (p_step->>'number')::integer;
+  kind CONSTANT text := p_step->>'kind';
   has_failed boolean := false;
   unmet jsonb;
   is_by_command boolean := false;
   endpoint jsonb;
-  at timestamptz := (p_step->>'at')::timestamptz;
 BEGIN
   -- FOR NO KEY UPDATE, as in functions that need no order_commands, would not do: an answer that is being inserted has
   -- locked the order FOR KEY SHARE through its foreign key. This lock waits until it is committed, and then finds it.
@@ -56,21 +57,23 @@ BEGIN
     RETURN jsonb_build_object('outcome', 'row_behind', 'stepNumber', o.step_number);
   END IF;
   IF EXISTS (SELECT FROM order_steps
-      WHERE order_number = p_order_number AND command_id = p_command->>'command_id') THEN
+      WHERE order_number = p_order_number AND command_id = p_command_id) THEN
     RETURN '{"outcome": "repeated"}';
   END IF;
 
-  -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole.
-  IF p_step->>'kind' = 'PAYMENT_SUCCESS' THEN
-    IF NOT EXISTS (SELECT FROM shared.payments p
-        WHERE p.gateway = o.gateway AND p.gateway = p_columns->>'gateway'
-          AND p.gateway_payment_id = p_columns->>'gateway_payment_id' AND p.is_whole
-          AND p.order_number = p_order_number
-          AND p.environment = o.environment AND p.amount_paise = o.amount_paise) THEN
+  changed := jsonb_populate_record(o, p_columns);
+  -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole. Its UTR is read under
+  -- the lock, because the gateway may have reported it since.
+  IF kind = 'PAYMENT_SUCCESS' THEN
+    SELECT p.utr INTO changed.payment_utr FROM shared.payments p
+    WHERE p.gateway = o.gateway AND p.gateway = p_columns->>'gateway'
+      AND p.gateway_payment_id = changed.gateway_payment_id AND p.is_whole AND p.order_number = p_order_number
+      AND p.environment = o.environment AND p.amount_paise = o.amount_paise;
+    IF NOT FOUND THEN
       RETURN '{"outcome": "payment_not_captured"}';
     END IF;
   END IF;
-  unmet := unmet_requirement(o, p_step, p_command->>'command_id', p_requires);
+  unmet := unmet_requirement(o, kind, p_command_id, p_answers, p_requires);
   IF unmet IS NOT NULL THEN
     IF unmet->>'outcome' = 'release_waits' THEN
       UPDATE orders SET release_tried_for = completes_at
@@ -79,31 +82,23 @@ BEGIN
     RETURN unmet;
   END IF;
 
-  changed := jsonb_populate_record(o, p_columns);
-  IF p_step->>'kind' = 'PAYMENT_SUCCESS' THEN
-    -- Read again under the lock: the gateway may have reported it since.
-    SELECT utr INTO changed.payment_utr FROM shared.payments
-    WHERE gateway = o.gateway AND gateway_payment_id = changed.gateway_payment_id;
-  END IF;
-  IF p_step->>'kind' = 'ORDER_CANCELLED' THEN
+  IF kind = 'ORDER_CANCELLED' THEN
     -- Read again under the lock: a surplus refund may have begun or ended since.
     SELECT s.amount_paise, s.reason, s.processed_at
     INTO changed.refund_amount_paise, changed.refund_reason, changed.refund_processed_at
-    FROM shared.surplus_refunds s WHERE s.order_number = p_order_number
-    ORDER BY s.started_at, s.gateway_payment_id LIMIT 1;
+    FROM shown_surplus_of(p_order_number) s;
   END IF;
-  IF p_ledger->>'debit' = 'merchant_held' THEN
-    is_settled := EXISTS (SELECT FROM shared.outside_settlements WHERE order_number = p_order_number);
+  IF p_movement IN ('release', 'refund') THEN
     -- The refund failed after the gateway had made it. It is made again, unless nothing is left of the payment.
-    has_failed := NOT is_settled
-      AND coalesce(last_movement_of(o.gateway, o.gateway_payment_id) = 'refund_failed', false)
-      AND balance_of(o.gateway, o.gateway_payment_id, 'merchant_held') > 0;
+    has_failed := last_movement_of(o.gateway, o.gateway_payment_id) IS NOT DISTINCT FROM 'refund_failed'
+      AND balance_of(o.gateway, o.gateway_payment_id, 'merchant_held') > 0
+      AND NOT EXISTS (SELECT FROM shared.outside_settlements WHERE order_number = p_order_number);
     IF has_failed THEN
       changed.refund_processed_at := NULL;
     END IF;
   END IF;
   PERFORM write_row(changed);
-  IF p_step->>'kind' = 'DISPUTE_RAISED' THEN
+  IF kind = 'DISPUTE_RAISED' THEN
     INSERT INTO disputes SELECT * FROM jsonb_populate_record(NULL::disputes, p_dispute
       || jsonb_build_object('order_number', p_order_number, 'number', changed.dispute_count,
         'merchant_id', o.merchant_id, 'environment', o.environment));
@@ -117,35 +112,30 @@ BEGIN
     UPDATE payment_sessions SET ended_at = service_now(), next_check_at = service_now()
     WHERE session_id = o.open_session_id AND state IN ('OPENING', 'OPEN') AND ended_at IS NULL;
   END IF;
-  IF p_step->>'kind' = 'CLOCK_ADVANCED' THEN
+  IF kind = 'CLOCK_ADVANCED' THEN
     UPDATE payment_sessions
     SET expires_at = expires_at - (o.payment_link_expires_at - changed.payment_link_expires_at),
       next_check_at = next_check_at - (o.payment_link_expires_at - changed.payment_link_expires_at)
     WHERE session_id = o.open_session_id;
   END IF;
 
-  IF p_command->>'command_id' IS NOT NULL THEN
-    is_by_command := end_command(p_order_number, p_command->>'command_id', 'DONE');
+  IF p_command_id IS NOT NULL THEN
+    is_by_command := end_command(p_order_number, p_command_id, 'DONE');
   END IF;
-  PERFORM insert_step(changed, p_step, p_command || jsonb_build_object('in_audit_list', NOT is_by_command), p_event);
+  PERFORM insert_step(changed, p_step, p_event, p_command_id, p_details, NOT is_by_command);
   -- The dispute that waited is recorded, or the order can no longer take it.
   IF o.waiting_dispute_id IS NOT NULL AND changed.waiting_dispute_id IS NULL THEN
     DELETE FROM order_wakeups WHERE order_number = p_order_number AND cause = 'dispute';
   END IF;
 
-  IF p_ledger->>'debit' = 'merchant_held' THEN
-    -- What the gateway has moved was booked by book_movement, unless the database was restored since. What an operator
-    -- has settled was moved by something else.
-    IF NOT has_failed THEN
-      PERFORM book_held(p_order_number, p_ledger->>'operation', at, CASE WHEN NOT is_settled
-        THEN movement_of(o.gateway, o.gateway_payment_id, p_ledger->>'operation') END);
-    END IF;
-  ELSIF p_ledger IS NOT NULL THEN
+  IF p_movement = 'capture' THEN
     INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
       merchant_id, environment, debit_account, credit_account, amount_paise, at)
-    VALUES (o.gateway, changed.gateway_payment_id, p_ledger->>'operation', p_order_number,
-      o.merchant_id, o.environment, (p_ledger->>'debit')::ledger_account,
-      (p_ledger->>'credit')::ledger_account, o.amount_paise, at);
+    VALUES (o.gateway, changed.gateway_payment_id, 'capture', p_order_number,
+      o.merchant_id, o.environment, 'gateway_clearing', 'merchant_held', o.amount_paise, time_of(p_step));
+  ELSIF p_movement IS NOT NULL AND NOT has_failed THEN
+    -- What the gateway has moved was booked by book_movement, unless the database was restored since.
+    PERFORM book_held(p_order_number, p_movement, time_of(p_step));
   END IF;
 
   IF p_event->>'attempt_token' IS NOT NULL THEN
@@ -157,7 +147,5 @@ BEGIN
   RETURN jsonb_build_object('outcome', 'recorded', 'deliveryId', p_event->>'delivery_id',
     'endpoint', endpoint,
     'mails', CASE WHEN p_mails IS NOT NULL THEN write_order_mails(p_order_number, p_mails) END,
-    'recorded', jsonb_build_object('step', p_step->'whole', 'commandId', p_command->>'command_id',
-      'payment', CASE WHEN p_step->>'kind' = 'PAYMENT_SUCCESS' THEN jsonb_build_object(
-        'gateway', o.gateway, 'gatewayPaymentId', changed.gateway_payment_id) END));
+    'recorded', known_step(changed, p_step, p_command_id));
 END $$;

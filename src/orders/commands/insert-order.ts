@@ -1,6 +1,6 @@
 import type postgres from 'postgres';
 import type { Sql } from '../../db/client.ts';
-import { jsonRow } from '../../db/client.ts';
+import { json, jsonRow } from '../../db/client.ts';
 import { ATTEMPT_LEASE_MS, createOrder } from '../../domain/index.ts';
 import { requestFields } from '../../http/request-context.ts';
 import { eventOf } from '../steps/event-body.ts';
@@ -116,9 +116,8 @@ async function insert(
   const sent = hasWebhook && { deliveryId, wakeAfterMs: wakeAfterMs + ATTEMPT_LEASE_MS };
   const [written] = await sql<[{ isInserted: boolean }]>`
     SELECT create_order(${rowOf(sql, row)},
-      ${jsonRow(sql, { number: step.number, kind: step.kind, at: createdAt, whole: step })},
-      ${jsonRow(sql, { inAuditList: false, requestId: requestFields().requestId ?? null })},
-      ${jsonRow(sql, { ...event, ...sent })}, ${wakeAfterMs}) AS is_inserted`;
+      ${json(sql, step)}, ${jsonRow(sql, { ...event, ...sent })}, ${requestFields().requestId ?? null},
+      ${wakeAfterMs}) AS is_inserted`;
   return written.isInserted;
 }
 

@@ -1,7 +1,7 @@
 import type { OrderRecord, RecordStepInput, RecordStepResult } from '../../contracts/activities.ts';
 import type { KnownStep } from '../../contracts/order-workflow.ts';
 import type { Sql } from '../../db/client.ts';
-import { jsonRow } from '../../db/client.ts';
+import { json, jsonRow } from '../../db/client.ts';
 import type { Funds, Requirement, Step } from '../../domain/index.ts';
 import { answersOf, PAID_STATUSES, STATUSES } from '../../domain/index.ts';
 import type { LeasedDelivery, LeasedEndpoint, WebhookSending } from './event-body.ts';
@@ -13,13 +13,11 @@ import { joinMailReader, mailReader } from '../../merchants/public.ts';
 import type { StepContext } from './step-columns.ts';
 import { columnsAfter, disputeAfter, disputeInOrder, isOperator } from './step-columns.ts';
 
-/** The ledger lines of steps that move the order's money, by where the money is before and after the step. */
-const LEDGER_LINES: Partial<
-  Record<`${Funds}-${Funds}`, { operation: string; debit: string; credit: string }>
-> = {
-  'none-held': { operation: 'capture', debit: 'gateway_clearing', credit: 'merchant_held' },
-  'held-released': { operation: 'release', debit: 'merchant_held', credit: 'merchant_available' },
-  'held-refunded': { operation: 'refund', debit: 'merchant_held', credit: 'refunds' },
+/** How steps move the order's money, by where it is before and after the step. */
+const MOVEMENTS: Partial<Record<`${Funds}-${Funds}`, 'capture' | 'release' | 'refund'>> = {
+  'none-held': 'capture',
+  'held-released': 'release',
+  'held-refunded': 'refund',
 };
 
 /**
@@ -100,25 +98,23 @@ async function write(
   const mails = orderMails ? mailsOfStep(orderMails, after, step, circumstances) : [];
   const webhook = webhookOf(after, step, { present, ...sending });
   const funds = `${STATUSES[before.status].funds}-${STATUSES[step.status].funds}` as const;
-  const facts = {
-    number: step.number,
-    kind: step.kind,
-    at: new Date(step.atMs).toISOString(),
-    whole: step,
-    ...(requires.includes('no_answer_waiting') && { answers: answersOf(before) }),
-  };
+  const answers = requires.includes('no_answer_waiting') ? json(sql, answersOf(before)) : null;
+  const details = detailsOf(before, input);
   const askedAtMs = performance.now();
   const [row] = await sql<{ result: WrittenStep }[]>`
     SELECT record_step(
       ${orderNumber},
-      ${jsonRow(sql, facts)},
+      ${json(sql, step)},
+      -- The step stores it, so that a repeat finds that the command was carried out.
+      ${input.commandId ?? before.payCommandId},
+      ${[...requires]}::text[],
+      ${answers},
       ${jsonRow(sql, columns)},
-      ${jsonRowOrNull(sql, dispute)},
-      ${jsonRow(sql, requestOf(before, input))},
-      ${jsonRowOrNull(sql, webhook)},
-      ${jsonRowOrNull(sql, LEDGER_LINES[funds])},
-      ${mails.length > 0 ? sql.json(mailRows(mails)) : null},
-      ${[...requires]}::text[]
+      ${dispute ? jsonRow(sql, dispute) : null},
+      ${MOVEMENTS[funds] ?? null},
+      ${details && json(sql, details)},
+      ${webhook ? jsonRow(sql, webhook) : null},
+      ${mails.length > 0 ? sql.json(mailRows(mails)) : null}
     ) AS result`;
   if (!row) throw new Error('record_step returned no row');
   const { result } = row;
@@ -153,9 +149,7 @@ export async function readOrder(
           AND NOT is_final(o.status)) AS settlement,
       (SELECT s.step FROM order_steps s WHERE s.order_number = o.order_number
         AND s.step_number = least(o.step_number, ${afterStep})) AS common,
-      coalesce((SELECT jsonb_agg(jsonb_build_object('step', s.step, 'commandId', s.command_id,
-          'payment', payment_of(s, o))
-          ORDER BY s.step_number)
+      coalesce((SELECT jsonb_agg(known_step(o, s.step, s.command_id) ORDER BY s.step_number)
         FROM order_steps s
         WHERE s.order_number = o.order_number AND s.step_number > ${afterStep}), '[]') AS steps,
       coalesce((SELECT jsonb_agg(jsonb_build_object('deliveryId', d.delivery_id, 'kind', e.type)
@@ -178,8 +172,7 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
       ) ELSE false END AS is_first_payment,
       (SELECT jsonb_build_object('refundAmountPaise', u.amount_paise, 'refundReason', u.reason,
           'refundProcessedAt', u.processed_at)
-        FROM shared.surplus_refunds u WHERE u.order_number = o.order_number
-        ORDER BY u.started_at, u.gateway_payment_id LIMIT 1) AS surplus
+        FROM shown_surplus_of(o.order_number) u) AS surplus
     FROM orders_with_dispute o ${joinMailReader(sql, sql`o`)}
     LEFT JOIN order_commands r
       ON r.order_number = o.order_number AND r.command_id = ${commandId} AND r.state <> 'REFUSED'
@@ -197,20 +190,10 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
   return row;
 }
 
-/** The step stores the command id, by which a repeat finds that the command was carried out. */
-function requestOf(before: StepContext, input: RecordStepInput) {
-  const commandId = input.commandId ?? before.payCommandId;
-  return { commandId, details: detailsOf(before, input) };
-}
-
 function detailsOf({ commandBody, capturedUtr }: StepContext, input: RecordStepInput) {
   const { step, payment } = input;
   const paid = payment && { gateway_payment_id: payment.gatewayPaymentId, utr: capturedUtr };
   const recovered = input.isRewritten === true && { recovered: true };
   const details = { ...commandBody, ...step.details, ...paid, ...recovered };
   return Object.keys(details).length > 0 ? details : null;
-}
-
-function jsonRowOrNull(sql: Sql, row: object | undefined) {
-  return row === undefined ? null : jsonRow(sql, row);
 }

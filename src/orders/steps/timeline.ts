@@ -97,7 +97,7 @@ function readRows(
   return sql<TimelineRow[]>`
     WITH steps AS (
       SELECT step_number, kind, at, status,
-        coalesce(nullif(s.details, 'null'), outside.details) || ${utrNow(sql)} AS details,
+        coalesce(s.details, outside.details) || ${utrNow(sql)} AS details,
         coalesce(c.actor, outside.actor) AS actor
       FROM order_steps s
       LEFT JOIN order_commands c ON c.order_number = s.order_number

@@ -46,7 +46,8 @@ export async function findOrderToRefundAgain(
   { gateway, gatewayPaymentId }: PaymentRef,
 ): Promise<{ orderNumber: string; reason: string } | undefined> {
   const [row] = await sql<{ orderNumber: string; reason: string }[]>`
-    SELECT order_number, coalesce(refund_reason, pending_operation->>'reason', '') AS reason FROM shared.orders o
+    SELECT o.order_number, coalesce(refund_reason, pending_operation->>'reason', '') AS reason
+    FROM payments p JOIN shared.orders o USING (order_number, gateway, gateway_payment_id)
     WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
       AND (has_failed_refund(o.status, o.refund_processed_at) OR (pending_operation->>'kind' = 'refunding'
         AND last_movement_of(gateway, gateway_payment_id) = 'refund_failed'))`;
@@ -82,9 +83,7 @@ export async function finishRefundAgain(sql: Sql, orderNumber: string): Promise<
     WITH done AS (
       UPDATE orders o SET refund_processed_at = service_now()
       WHERE order_number = ${orderNumber} AND has_failed_refund(o.status, o.refund_processed_at)
-      RETURNING order_number, CASE WHEN NOT EXISTS (
-          SELECT FROM outside_settlements s WHERE s.order_number = o.order_number)
-        THEN movement_of(gateway, gateway_payment_id, 'refund') END AS movement_id
+      RETURNING order_number
     )
-    SELECT book_held(order_number, 'refund', service_now(), movement_id) FROM done`;
+    SELECT book_held(order_number, 'refund', service_now()) FROM done`;
 }

@@ -86,17 +86,16 @@ export async function finishSurplus(
         movement_id)
       SELECT d.gateway, d.gateway_payment_id, 'refund', d.order_number, o.merchant_id,
         o.environment, 'surplus', 'refunds', left_paise,
-        refund_try_of(d.gateway, d.gateway_payment_id),
-        movement_of(d.gateway, d.gateway_payment_id, 'refund')
+        refund_try_of(d.gateway, d.gateway_payment_id), p.gateway_refund_id
       FROM done d JOIN locked o USING (order_number)
+      JOIN payments p ON p.gateway = d.gateway AND p.gateway_payment_id = d.gateway_payment_id
       CROSS JOIN LATERAL balance_of(d.gateway, d.gateway_payment_id, 'surplus') left_paise
       WHERE left_paise > 0
     ), shown AS (
       UPDATE orders o SET refund_processed_at = d.processed_at
       FROM done d JOIN locked l USING (order_number)
       WHERE o.order_number = d.order_number AND l.status = 'CANCELLED'
-        AND d.gateway_payment_id = (SELECT e.gateway_payment_id FROM surplus_refunds e
-          WHERE e.order_number = d.order_number ORDER BY e.started_at, e.gateway_payment_id LIMIT 1)
+        AND d.gateway_payment_id = (SELECT e.gateway_payment_id FROM shown_surplus_of(d.order_number) e)
     )
     SELECT write_order_mails(order_number, ${sql.json(mailRows(mails))}) AS mails FROM done`;
   return row?.mails ?? [];
