@@ -6,7 +6,6 @@ import postgres from 'postgres';
 import { pino } from 'pino';
 import { migrate } from '../src/db/migrate.ts';
 import { connectDatabase } from '../src/db/client.ts';
-import type { Command, OrderState } from '../src/domain/index.ts';
 import { createOrder, decide, WEBHOOK_RETRY_DELAYS_MS } from '../src/domain/index.ts';
 import { createVersionRegistry } from '../src/http/versions.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
@@ -139,20 +138,14 @@ async function writeCancelledOrder(service: Service): Promise<void> {
   const order = await writeOrder(service, merchantId);
   const createdAtMs = order.createdAt.getTime();
   const { state } = createOrder(order.terms, createdAtMs, createdAtMs + DURATIONS.paymentLinkMs);
-  const closing = changeBy(state, { type: 'cancel' });
-  const closed = changeBy(
-    { ...state, pendingOperation: closing.state.pendingOperation },
-    { type: 'sessionClosed' },
-  );
-  await recordStep({ orderNumber: order.orderNumber, step: closed.step }, { wakeAfterMs: DAY_MS });
-  // Reading a final order marks it as started, so the sweep does not start a workflow.
-  await readOrder(sql, { orderNumber: order.orderNumber, afterStep: closed.step.number });
-}
-
-function changeBy(state: OrderState, command: Command) {
-  const decision = decide(state, command, Date.now());
+  const { orderNumber } = order;
+  const decision = decide(state, { type: 'cancel' }, Date.now());
   if (decision.outcome === 'refused') throw decision.error;
-  return decision;
+  // No payment session is open.
+  const { step, ifNoSessionOpen: cancelled = step } = decision;
+  await recordStep({ orderNumber, step: cancelled }, { wakeAfterMs: DAY_MS });
+  // Reading a final order marks it as started, so the sweep does not start a workflow.
+  await readOrder(sql, { orderNumber, afterStep: cancelled.number });
 }
 
 async function pendingDeliveries({ sql, merchantId }: Service): Promise<string[]> {

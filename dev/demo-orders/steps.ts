@@ -3,7 +3,7 @@ import { ulid } from 'ulid';
 import type { RecordStepInput } from '../../src/contracts/activities.ts';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { Actor } from '../../src/db/actor.ts';
-import type { Command, OrderState } from '../../src/domain/index.ts';
+import type { Command } from '../../src/domain/index.ts';
 import { createOrder, decide, stateAfter } from '../../src/domain/index.ts';
 import { newCommandId, writeCommand } from '../../src/orders/commands/command-queries.ts';
 import { newOrderOf } from '../../src/orders/commands/create-order.ts';
@@ -50,28 +50,16 @@ export async function record(
   const { orderNumber } = order.row;
   const decision = decide(order.state, command, clock.nowMs());
   if (decision.outcome === 'refused') throw decision.error;
-  const { state, step, requires } = decision;
-  const input = { orderNumber, step, ...(requires && { requires }), ...more };
-  const closed = state.pendingOperation?.kind === 'closing' && closedStep(order, state, clock);
-  const result = await recordStep(closed ? { ...input, ifNoSessionOpen: closed } : input, {
-    wakeAfterMs: WAKE_AFTER_MS,
-  });
+  const { outcome: _changed, state: _state, ...change } = decision;
+  const { step } = change;
+  const result = await recordStep(
+    { orderNumber, ...change, ...more },
+    { wakeAfterMs: WAKE_AFTER_MS },
+  );
   if (result.outcome !== 'recorded') {
     throw new Error(`${step.kind} of ${orderNumber} was not recorded: ${result.outcome}`);
   }
   order.state = stateAfter(order.state, result.recorded.step);
-}
-
-/** The step that is recorded instead of closing the payment session, when there is none. */
-function closedStep(
-  order: DemoOrder,
-  { pendingOperation }: OrderState,
-  clock: DemoDeps['clock'],
-): RecordStepInput['step'] {
-  const closing = { ...order.state, pendingOperation };
-  const closed = decide(closing, { type: 'sessionClosed' }, clock.nowMs());
-  if (closed.outcome === 'refused') throw closed.error;
-  return closed.step;
 }
 
 /** A command of a person: its row, then its step. */

@@ -17,6 +17,8 @@ import { refusalOf } from './refusals.ts';
 export interface Change {
   state: OrderState;
   step: Step;
+  /** Of CLOSING_PAYMENT: the step to record in its place if no payment session is open. */
+  ifNoSessionOpen?: Step;
   /** Conditions that the database checks when it records the step. */
   requires?: readonly Requirement[];
 }
@@ -122,7 +124,19 @@ function changeBy(
     details: detailsOf(before, command, atMs),
   };
   const requires = requirementsOf(before, transition);
-  return { state: stateAfter(before, step), step, ...(requires && { requires }) };
+  const ifNoSessionOpen = closedStep(before, step);
+  return {
+    state: stateAfter(before, step),
+    step,
+    ...(ifNoSessionOpen && { ifNoSessionOpen }),
+    ...(requires && { requires }),
+  };
+}
+
+function closedStep(before: OrderState, { kind, pendingOperation, atMs }: Step): Step | undefined {
+  if (kind !== 'CLOSING_PAYMENT') return undefined;
+  const decision = decide({ ...before, pendingOperation }, { type: 'sessionClosed' }, atMs);
+  return decision.outcome === 'changed' ? decision.step : undefined;
 }
 
 function statusAfter({ status, disputeCount }: OrderState, transition: Transition): OrderStatus {

@@ -178,20 +178,16 @@ export class Order {
     }
   }
 
-  private stepToRecord(queued: QueuedCommand, { state, step, requires }: Change): RecordStepInput {
-    const input = { orderNumber: this.orderNumber, step, ...(requires && { requires }) };
-    switch (step.kind) {
-      case 'CLOSING_PAYMENT': {
-        const closing = { ...this.state, pendingOperation: state.pendingOperation };
-        const closed = decide(closing, { type: 'sessionClosed' }, Date.now());
-        if (closed.outcome === 'refused') throw closed.error;
-        return { ...input, ifNoSessionOpen: closed.step, ...recordedWith(queued) };
-      }
-      case 'ORDER_CANCELLED':
-        return { ...input, ...idOf(this.cancel.commandId(this.state)) };
-      default:
-        return { ...input, ...recordedWith(queued) };
-    }
+  private stepToRecord(queued: QueuedCommand, change: Change): RecordStepInput {
+    const { step, ifNoSessionOpen, requires } = change;
+    const isCancelled = step.kind === 'ORDER_CANCELLED';
+    return {
+      orderNumber: this.orderNumber,
+      step,
+      ...(ifNoSessionOpen && { ifNoSessionOpen }),
+      ...(requires && { requires }),
+      ...(isCancelled ? idOf(this.cancel.commandId(this.state)) : recordedWith(queued)),
+    };
   }
 
   /** The database's condition is not met: the command is refused, or the release waits. */

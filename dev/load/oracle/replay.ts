@@ -106,9 +106,6 @@ function commandOf(type: CommandType, step: Step, receivedAtMs: number | null): 
 function stepsOf(state: OrderState, command: Command, atMs: number): Step[] {
   const decided = decide(state, command, atMs);
   if (decided.outcome === 'refused') return [];
-  const { step } = decided;
-  if (step.kind !== 'CLOSING_PAYMENT') return [step];
-  const closing = { ...state, pendingOperation: step.pendingOperation };
-  const closed = decide(closing, { type: 'sessionClosed' }, atMs);
-  return closed.outcome === 'refused' ? [step] : [step, closed.step];
+  const { step, ifNoSessionOpen } = decided;
+  return ifNoSessionOpen ? [step, ifNoSessionOpen] : [step];
 }

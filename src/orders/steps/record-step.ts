@@ -2,7 +2,7 @@ import type { OrderRecord, RecordStepInput, RecordStepResult } from '../../contr
 import type { KnownStep } from '../../contracts/order-workflow.ts';
 import type { Sql } from '../../db/client.ts';
 import { json, jsonRow } from '../../db/client.ts';
-import type { Funds, Requirement, Step } from '../../domain/index.ts';
+import type { Funds, Requirement } from '../../domain/index.ts';
 import { answersOf, PAID_STATUSES, STATUSES } from '../../domain/index.ts';
 import type { LeasedDelivery, LeasedEndpoint, WebhookSending } from './event-body.ts';
 import { leasedDelivery, webhookOf } from './event-body.ts';
@@ -28,26 +28,21 @@ const MOVEMENTS: Partial<Record<`${Funds}-${Funds}`, 'capture' | 'release' | 're
  */
 export function createStepRecorder(deps: RecorderDeps): StepRecorder {
   return async function recordStep(input, sending) {
-    const { ifNoSessionOpen, requires = [], ...closing } = input;
+    const { ifNoSessionOpen, requires = [], ...own } = input;
     const result = await (ifNoSessionOpen
-      ? write(deps, { ...closing, step: ifNoSessionOpen }, sending, [
-          'no_session_open',
-          ...requires,
-        ])
-      : write(deps, closing, sending, requires));
+      ? write(deps, { ...own, step: ifNoSessionOpen }, sending, ['no_session_open', ...requires])
+      : write(deps, own, sending, requires));
     if (result.outcome !== 'session_open') return result;
-    // The session is closed first. The command id of a cancel, whose row was just checked, belongs to the later step.
-    const { step, commandId, ...others } = closing;
-    const first = { ...others, step: closingFor(step, commandId) };
     const left = requires.filter((one) => one !== 'command_recorded');
-    return recordStep({ ...first, requires: left }, sending);
+    return recordStep({ ...closingFirst(own), requires: left }, sending);
   };
 }
 
-function closingFor(step: Step, commandId: string | undefined): Step {
+/** The session is closed first. The id of a cancel, whose row was just checked, belongs to the step that cancels. */
+function closingFirst({ step, commandId, ...others }: RecordStepInput): RecordStepInput {
   const { pendingOperation: closing } = step;
-  if (closing?.kind !== 'closing' || commandId === undefined) return step;
-  return { ...step, pendingOperation: { ...closing, commandId } };
+  if (closing?.kind !== 'closing' || commandId === undefined) return { ...others, step };
+  return { ...others, step: { ...step, pendingOperation: { ...closing, commandId } } };
 }
 
 interface RecorderDeps {
@@ -83,7 +78,7 @@ async function write(
   { sql, present, orderMails }: RecorderDeps,
   input: RecordStepInput,
   sending: WebhookSending,
-  requires: readonly (Requirement | 'no_session_open')[] = [],
+  requires: readonly (Requirement | 'no_session_open')[],
 ): Promise<StepResult | { outcome: 'session_open' }> {
   const { orderNumber, step } = input;
   const before = await readContext(sql, input);
