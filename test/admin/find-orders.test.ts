@@ -2,6 +2,8 @@ import postgres from 'postgres';
 import { describe, expect } from 'vitest';
 import type { Sql } from '../../src/db/client.ts';
 import { COLUMN_NAMES } from '../../src/db/client.ts';
+import { EXPIRED_ACCESS } from '../../src/accounts/public.ts';
+import { findCheckout } from '../../src/checkout/queries.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
 import { listRunningDisputes } from '../../src/orders/steps/disputes.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
@@ -9,6 +11,7 @@ import { searchAllOrders } from '../../src/orders/lists/search-all-orders.ts';
 import { findDisputeHistory } from '../../src/orders/lists/dispute-history.ts';
 import { listMerchantDisputes } from '../../src/orders/lists/merchant-disputes.ts';
 import { findOverdueOrders } from '../../src/orders/wake/wakeups.ts';
+import { endSession, findHelperSession } from '../../src/payments/sessions/session-queries.ts';
 import { findStuckMoney } from '../../src/payments/operators/stuck-money.ts';
 import { findFailingSince } from '../../src/webhooks/resend/resend.ts';
 import type { TestDatabase } from '../support/database.ts';
@@ -328,5 +331,28 @@ describe('an operator’s search uses an index among many rows', () => {
     expect(plan).toContain('webhook_attempts_failed');
     expect(plan).toContain('webhook_deliveries_failed');
     expect(plan).not.toContain('Seq Scan on webhook_attempts');
+  });
+
+  test.for([
+    ['one that ends', (sql: Sql) => endSession(sql, 'ps_7', 'CLOSED')],
+    ["one on the buyer's page", (sql: Sql) => findCheckout(sql, 't7')],
+    ["that of a helper's repeat", (sql: Sql) => findHelperSession(sql, 'ORD7', 'cmd_7')],
+  ] as const)('for the payment session: %s', async ([_what, call], { database }) => {
+    const plan = await planOf(database, call, 'payment_sessions');
+    expect(plan).not.toMatch(/Seq Scan on (orders|payments|payment_sessions)/);
+  });
+
+  test.for([
+    ['signUps', 'sign_ups_by_expiry'],
+    ['links', 'one_time_links_by_expiry'],
+    ['devices', 'known_devices_by_time'],
+    ['forms', 'kept_forms_by_time'],
+    ['attempts', 'account_attempts_by_time'],
+  ] as const)('for expired access: %s', async ([name, index], { database }) => {
+    // The tables are empty.
+    const settings = { enable_seqscan: 'off' };
+    const call = async (sql: Sql) => void (await EXPIRED_ACCESS[name](sql, 10));
+    const plan = await planOf(database, call, 'DELETE', settings);
+    expect(plan).toMatch(new RegExp(`${index}.*\\n.*(Index|Recheck) Cond`));
   });
 });
