@@ -21,6 +21,12 @@ FROM outside_settlements;
 CREATE UNIQUE INDEX outside_settlements_by_reference ON outside_settlements (reference)
   WHERE reference IS NOT NULL;
 
+-- How an operator has settled an order, as its workflow is told; null if none has.
+CREATE FUNCTION settlement_of(p_order_number text) RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object('commandId', 'settle:' || order_number, 'outcome', outcome)
+  FROM outside_settlements WHERE order_number = p_order_number
+$$;
+
 -- True if an operator can settle an order with this outcome: its money is moving, some of it was reversed at the
 -- gateway, or its refund has failed. Not once the gateway has moved it and only the step is missing. p_phases: the
 -- statuses and pending operations in which the domain's lifecycle takes such a settlement.

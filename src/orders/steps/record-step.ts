@@ -139,9 +139,7 @@ export async function readOrder(
       WHERE order_number = ${orderNumber} AND cause = 'creation' RETURNING order_number
     )
     SELECT o.step_number, EXISTS (SELECT FROM begun) AS is_new, waiting_dispute_of(o) AS dispute,
-      (SELECT jsonb_build_object('commandId', 'settle:' || s.order_number, 'outcome', s.outcome)
-        FROM shared.outside_settlements s WHERE s.order_number = o.order_number
-          AND NOT is_final(o.status)) AS settlement,
+      CASE WHEN NOT is_final(o.status) THEN settlement_of(o.order_number) END AS settlement,
       (SELECT s.step FROM order_steps s WHERE s.order_number = o.order_number
         AND s.step_number = least(o.step_number, ${afterStep})) AS common,
       coalesce((SELECT jsonb_agg(known_step(o, s.step, s.command_id) ORDER BY s.step_number)

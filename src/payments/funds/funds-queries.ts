@@ -178,8 +178,7 @@ export async function findMoved(
 ): Promise<MoveFundsResult | undefined> {
   const [row] = await sql<{ isMoved: boolean | null; settlement: FoundSettlement | null }[]>`
     SELECT last_movement_of(o.gateway, o.gateway_payment_id) = ${operation} AS is_moved,
-      (SELECT jsonb_build_object('commandId', 'settle:' || s.order_number, 'outcome', s.outcome)
-        FROM outside_settlements s WHERE s.order_number = o.order_number) AS settlement
+      settlement_of(o.order_number) AS settlement
     FROM shared.orders o WHERE o.order_number = ${orderNumber}`;
   if (row?.settlement) return { outcome: 'settled', settlement: row.settlement };
   return row?.isMoved === true ? { outcome: 'moved' } : undefined;
