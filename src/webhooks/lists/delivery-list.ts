@@ -13,7 +13,7 @@ export interface DeliveryFilter {
 }
 
 export interface DeliveryAttempt {
-  at: string;
+  at: Date;
   url: string;
   statusCode: number | null;
   durationMs: number;
@@ -33,8 +33,8 @@ export interface Delivery {
   merchantId: string;
   environment: Environment;
   state: DeliveryState;
-  nextAttemptAt: string | null;
-  createdAt: string;
+  nextAttemptAt: Date | null;
+  createdAt: Date;
   attempts: DeliveryAttempt[];
 }
 
@@ -44,11 +44,6 @@ export interface DeliveryDetails extends Omit<Delivery, 'attempts'> {
   attempts: (DeliveryAttempt & { answer: string | null })[];
 }
 
-type DeliveryRow = Omit<Delivery, 'nextAttemptAt' | 'createdAt'> & {
-  nextAttemptAt: Date | null;
-  createdAt: Date;
-};
-
 /** Lists deliveries, newest first: ids are ULIDs, which sort by time. */
 export async function listDeliveries(
   sql: Sql,
@@ -56,7 +51,7 @@ export async function listDeliveries(
   limit: number,
 ): Promise<Delivery[]> {
   const { deliveryId, merchantId, environment, orderNumber, state } = filter;
-  const rows = await sql<DeliveryRow[]>`
+  const rows = await sql<Delivery[]>`
     SELECT d.delivery_id, d.event_id, e.order_number, e.type AS event, d.merchant_id,
       d.environment, d.state, d.next_attempt_at, d.created_at,
       coalesce(a.attempts, '[]') AS attempts
@@ -78,12 +73,8 @@ export async function listDeliveries(
     ORDER BY d.delivery_id DESC LIMIT ${limit}`;
   return rows.map((row) => ({
     ...row,
-    nextAttemptAt: row.nextAttemptAt && row.nextAttemptAt.toISOString(),
-    createdAt: row.createdAt.toISOString(),
-    attempts: row.attempts.map((attempt) => ({
-      ...attempt,
-      at: new Date(attempt.at).toISOString(),
-    })),
+    // The JSON of the attempts has their times as texts.
+    attempts: row.attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) })),
   }));
 }
 
@@ -91,13 +82,11 @@ export async function listDeliveries(
 export async function showDelivery(sql: Sql, deliveryId: string): Promise<DeliveryDetails> {
   const [delivery] = await listDeliveries(sql, { deliveryId }, 1);
   if (!delivery) throw deliveryNotFound(deliveryId);
-  type AttemptRow = Omit<DeliveryAttempt, 'at'> & { at: Date; answer: Buffer | null };
-  const newest = await sql<AttemptRow[]>`
+  const newest = await sql<(DeliveryAttempt & { answer: Buffer | null })[]>`
     SELECT at, url, status_code, duration_ms, error, kind, response_body AS answer
     FROM webhook_attempts WHERE delivery_id = ${deliveryId}
     ORDER BY attempt_id DESC LIMIT ${MOST_ATTEMPTS}`;
-  const attempts = newest.toReversed().map(({ at, answer, ...attempt }) => ({
-    at: at.toISOString(),
+  const attempts = newest.toReversed().map(({ answer, ...attempt }) => ({
     ...attempt,
     answer: answer?.toString() ?? null,
   }));

@@ -32,8 +32,6 @@ export interface ListedDelivery {
   createdAt: Date;
   nextAttemptAt: Date | null;
   attemptCount: number;
-  /** Null if there was no attempt. */
-  lastAttemptAt: Date | null;
   lastStatusCode: number | null;
   lastError: string | null;
 }
@@ -64,8 +62,7 @@ async function readListed(
   const ids = found.map(({ deliveryId }) => deliveryId);
   return sql<ListedDelivery[]>`
     SELECT d.delivery_id, e.order_number, o.merchant_order_id, d.event_type AS event, d.state, d.created_at,
-      d.next_attempt_at, counted.attempt_count, last.at AS last_attempt_at,
-      last.status_code AS last_status_code, last.error AS last_error
+      d.next_attempt_at, counted.attempt_count, last.status_code AS last_status_code, last.error AS last_error
     FROM unnest(${ids}::text[]) AS page (delivery_id)
       JOIN webhook_deliveries d USING (delivery_id) JOIN order_events e USING (event_id)
       LEFT JOIN shared.orders o USING (order_number)
@@ -74,7 +71,7 @@ async function readListed(
       WHERE a.delivery_id = d.delivery_id
     ) counted ON true
     LEFT JOIN LATERAL (
-      SELECT at, status_code, error FROM webhook_attempts a
+      SELECT status_code, error FROM webhook_attempts a
       WHERE a.delivery_id = d.delivery_id ORDER BY attempt_id DESC LIMIT 1
     ) last ON true
     ORDER BY d.delivery_id DESC`;
