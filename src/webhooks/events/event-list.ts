@@ -1,9 +1,9 @@
 import type { Sql } from '../../db/client.ts';
-import type { Environment, EventType } from '../../domain/index.ts';
+import type { EventType } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
 import { addRequestFields } from '../../http/request-context.ts';
 import { errorOf } from '../../http/responses/errors.ts';
-import type { WebhookEvent } from '../../orders/public.ts';
+import type { OrderOwner, WebhookEvent } from '../../orders/public.ts';
 import type { Delivery } from '../lists/delivery-list.ts';
 import { listDeliveries } from '../lists/delivery-list.ts';
 
@@ -18,11 +18,6 @@ const MOST_NUMBERED = 10_000;
  * match; `next` continues.
  */
 const MOST_READ = 10_000;
-
-export interface EventOwner {
-  merchantId: string;
-  environment: Environment;
-}
 
 /** The last event that a client has read: its number and its id. [0, ''] is before the first event. */
 export type EventPlace = readonly [number: number, eventId: string];
@@ -49,7 +44,7 @@ export interface EventPage {
  */
 export async function listEvents(
   sql: Sql,
-  owner: EventOwner,
+  owner: OrderOwner,
   { after, size, ...filter }: EventFilter & { after?: EventPlace | undefined; size: number },
 ): Promise<EventPage> {
   const { merchantId, environment } = owner;
@@ -79,7 +74,7 @@ interface Start {
 /** @throws DomainError `CURSOR_EXPIRED` */
 async function assertKept(
   sql: Sql,
-  { merchantId, environment }: EventOwner,
+  { merchantId, environment }: OrderOwner,
   [number, eventId]: EventPlace,
   { createdFrom }: EventFilter,
 ): Promise<Start> {
@@ -99,7 +94,7 @@ async function assertKept(
 
 async function findStart(
   sql: Sql,
-  { merchantId, environment }: EventOwner,
+  { merchantId, environment }: OrderOwner,
   { createdFrom }: EventFilter,
 ): Promise<Start> {
   const [row] = await sql<[Start]>`
@@ -122,7 +117,7 @@ interface PageRow {
 /** Returns no row if the merchant has no event after the start. */
 function readPage(
   sql: Sql,
-  { merchantId, environment }: EventOwner,
+  { merchantId, environment }: OrderOwner,
   { afterNumber, type, orderNumber, createdFrom, size }: Start & EventFilter & { size: number },
 ): Promise<PageRow[]> {
   // The index of events by order finds all events of one order. Otherwise events are read by their numbers.
@@ -163,7 +158,7 @@ export interface EventDetails {
  */
 export async function findEvent(
   sql: Sql,
-  { merchantId, environment }: EventOwner,
+  { merchantId, environment }: OrderOwner,
   eventId: string,
 ): Promise<EventDetails> {
   const [row] = await sql<{ body: string; orderNumber: string; deliveryId: string | null }[]>`

@@ -2,15 +2,11 @@ import { encodeTime } from 'ulid';
 import type { Sql } from '../../db/client.ts';
 import type { ListPage, ListPart } from '../../db/list-part.ts';
 import { pageOf, rowsToRead } from '../../db/list-part.ts';
-import type { Environment, EventType } from '../../domain/index.ts';
+import type { EventType } from '../../domain/index.ts';
 import { EVENT_TYPES } from '../../domain/index.ts';
+import type { OrderOwner } from '../../orders/public.ts';
 import type { DeliveryState } from '../schedule/attempt-log.ts';
 import { DELIVERY_STATES } from '../schedule/attempt-log.ts';
-
-export interface DeliveryOwner {
-  merchantId: string;
-  environment: Environment;
-}
 
 /** Which of a merchant's deliveries to list. An absent field matches all. */
 export interface DeliveryPageFilter {
@@ -44,7 +40,7 @@ export interface ListedDelivery {
  */
 export async function pageDeliveries(
   sql: Sql,
-  owner: DeliveryOwner,
+  owner: OrderOwner,
   filter: DeliveryPageFilter,
   part: ListPart,
 ): Promise<ListPage<ListedDelivery>> {
@@ -80,7 +76,7 @@ async function readListed(
 /** Reads a page of each type and state by the index, however many deliveries have another one. */
 function newestOf(
   sql: Sql,
-  { merchantId, environment }: DeliveryOwner,
+  { merchantId, environment }: OrderOwner,
   filter: DeliveryPageFilter,
   part: ListPart,
 ) {
@@ -101,7 +97,7 @@ function newestOf(
 
 function newestOfOrder(
   sql: Sql,
-  { merchantId, environment }: DeliveryOwner,
+  { merchantId, environment }: OrderOwner,
   filter: DeliveryPageFilter,
   part: ListPart,
 ) {

@@ -2,7 +2,7 @@ import type { Sql } from '../../db/client.ts';
 import type { EventType } from '../../domain/index.ts';
 import type { AttemptKind, DeliveryState } from '../schedule/attempt-log.ts';
 import { deliveryNotFound } from './delivery-list.ts';
-import type { DeliveryOwner } from './delivery-pages.ts';
+import type { OrderOwner } from '../../orders/public.ts';
 import type { SentRequest } from '../sending/signed-request.ts';
 import { sentRequest } from '../sending/signed-request.ts';
 
@@ -56,7 +56,7 @@ export interface MerchantDelivery {
  */
 export async function findMerchantDelivery(
   sql: Sql,
-  { merchantId, environment }: DeliveryOwner,
+  { merchantId, environment }: OrderOwner,
   deliveryId: string,
   before?: number,
 ): Promise<MerchantDelivery> {
