@@ -23,7 +23,7 @@ test('a webhook has the headers that the guide and the log of attempts list, and
   } as const;
   const sentAt = new Date();
   const request = signedRequest(message, sentAt);
-  expect((await makeSender().send(request)).outcome).toBe('accepted');
+  expect((await makeSender().send(request)).outcome).toBe('delivered');
   const logged = sentRequest({ ...request, ...message }, sentAt);
   expect(received).toEqual([logged.headers.flat()]);
 
