@@ -35,7 +35,6 @@ export async function endpointFailingSince(sql: Sql, owner: OrderOwner): Promise
   return row?.at ?? null;
 }
 
-/** The attempts in one of the last 24 hours. */
 export interface AttemptsOfHour {
   /** 0 for the last 60 minutes, up to 23. */
   hoursAgo: number;

@@ -38,7 +38,6 @@ export interface Delivery {
   attempts: DeliveryAttempt[];
 }
 
-/** A delivery with the receiver's response to each attempt. */
 export interface DeliveryDetails extends Omit<Delivery, 'attempts'> {
   /** `answer`: the first 16 KiB of the response body as UTF-8. Null without a response. */
   attempts: (DeliveryAttempt & { answer: string | null })[];
@@ -93,7 +92,6 @@ export async function showDelivery(sql: Sql, deliveryId: string): Promise<Delive
   return { ...delivery, attempts };
 }
 
-/** The error for a delivery whose event is erased, so that nothing can be sent. */
 export function deliveryErased(deliveryId: string): DomainError {
   const message = `The event of ${deliveryId} cannot be sent again: the buyer's data was erased`;
   return new DomainError('INVALID_STATE', message);

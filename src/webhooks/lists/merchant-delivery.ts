@@ -19,7 +19,6 @@ export interface AttemptSummary {
   error: string | null;
 }
 
-/** An attempt with the request that was sent, and its answer. */
 export interface AttemptDetails extends AttemptSummary {
   url: string;
   /** Null when the URL was refused before any connection, so that nothing was sent. */

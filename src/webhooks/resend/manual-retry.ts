@@ -26,7 +26,6 @@ export type RetryOutcome =
   | { outcome: 'delivered' | 'started' }
   | Extract<ManualAttemptResult, { outcome: 'refused' }>;
 
-/** The refusal of an attempt by hand without a URL. */
 const NO_URL = 'No webhook URL is configured: set one, then retry';
 
 /**

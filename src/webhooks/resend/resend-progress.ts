@@ -18,7 +18,6 @@ export interface ResendProgress {
   stopCause: 'no_url' | 'endpoint_refuses' | null;
 }
 
-/** Finds the latest resend of a merchant's endpoint. */
 export async function latestResend(
   sql: Sql,
   { merchantId, environment }: OrderOwner,

@@ -21,7 +21,6 @@ export interface ConnectionOptions {
   maxConnectionAgeMs: number;
 }
 
-/** Options for the agent, in addition to Node's own. */
 export interface WebhookRequestOptions extends RequestOptions {
   target: URL;
   /** Aborts the opening of the request's connection. */

@@ -39,7 +39,6 @@ export class WebhookNotAttemptedError extends Error {
 /** Node's error codes for exhausted resources of this machine. */
 const LOCAL_RESOURCE_CODES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
 
-/** Error codes of a connection that the peer closed. */
 const CLOSED_CODES = new Set(['ECONNRESET', 'EPIPE']);
 
 const TEXT_BY_CODE: Readonly<Record<string, string>> = {
@@ -53,7 +52,6 @@ function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** Formats milliseconds in seconds, for messages. */
 export function secondsText(durationMs: number): string {
   return `${durationMs / 1000} s`;
 }

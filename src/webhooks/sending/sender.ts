@@ -60,7 +60,6 @@ export type WebhookSenderOptions = Partial<typeof DEFAULTS> & {
 type Settings = WebhookSenderOptions & typeof DEFAULTS;
 
 interface Agents {
-  /** Reuses connections. */
   reusing: WebhookAgent;
   /** Makes a new connection for each webhook. */
   opening: WebhookAgent;
