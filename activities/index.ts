@@ -6,7 +6,7 @@ import type { BackgroundAttemptDeps } from '../src/webhooks/schedule/background-
 import { createBackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 import type { MoneyDeps } from './money.ts';
 import { createMoneyActivities } from './money.ts';
-import { createRecordActivities, createRecordAndSend } from './record.ts';
+import { createRecordActivities } from './record.ts';
 import type { ScheduleDeps } from './schedules.ts';
 import { createScheduleActivities } from './schedules.ts';
 import type { SendingDeps } from './sending.ts';
@@ -20,9 +20,8 @@ export type ActivityDeps = MoneyDeps &
 export function createActivities(deps: ActivityDeps): Activities {
   const webhooks = createBackgroundAttempts(deps, (orderNumber) => wakeOrder(deps, orderNumber));
   const beginMails = createBackgroundMails(deps);
-  const recordAndSend = createRecordAndSend(deps.recordStep, webhooks, beginMails);
   return {
-    ...createRecordActivities(deps, recordAndSend, webhooks),
+    ...createRecordActivities({ ...deps, webhooks, beginMails }),
     ...createSendingActivities(deps),
     ...createMoneyActivities(deps, beginMails),
     ...createScheduleActivities(deps, beginMails),

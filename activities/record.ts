@@ -15,32 +15,30 @@ import { recoverCapture } from '../src/payments/reconcile/recover-payments.ts';
 import type { BeginMails } from '../src/mail/background-mails.ts';
 import type { BackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 
-/** Records a step and begins the first attempts of its webhook and its mails. */
-type RecordAndSend = (input: RecordStepInput) => Promise<RecordStepResult>;
+interface RecordDeps extends CaptureDeps {
+  recordStep: StepRecorder;
+  webhooks: BackgroundAttempts;
+  beginMails: BeginMails;
+}
 
-export function createRecordAndSend(
-  record: StepRecorder,
-  webhooks: BackgroundAttempts,
-  beginMails: BeginMails,
-): RecordAndSend {
-  return async (input) => {
-    const result = await record(input, webhooks.sending);
-    if (result.outcome !== 'recorded') return result;
-    const { outcome, recorded, deliveryId, leased, mails } = result;
-    beginMails(mails);
-    if (leased !== null) webhooks.beginLeased(leased);
-    else if (deliveryId !== null) webhooks.begin({ orderNumber: input.orderNumber, deliveryId });
-    // Temporal stores the result, so it has nothing else.
-    return { outcome, recorded };
-  };
+/** Records a step and begins the first attempts of its webhook and its mails. */
+async function recordAndSend(
+  { recordStep, webhooks, beginMails }: RecordDeps,
+  input: RecordStepInput,
+): Promise<RecordStepResult> {
+  const result = await recordStep(input, webhooks.sending);
+  if (result.outcome !== 'recorded') return result;
+  const { outcome, recorded, deliveryId, leased, mails } = result;
+  beginMails(mails);
+  if (leased !== null) webhooks.beginLeased(leased);
+  else if (deliveryId !== null) webhooks.begin({ orderNumber: input.orderNumber, deliveryId });
+  // Temporal stores the result, so it has nothing else.
+  return { outcome, recorded };
 }
 
 /** The activities by which a workflow reads and writes its order, also after its database has lost steps. */
-export function createRecordActivities(
-  deps: CaptureDeps,
-  recordAndSend: RecordAndSend,
-  webhooks: BackgroundAttempts,
-): RecordActivities & RecoveryActivities {
+export function createRecordActivities(deps: RecordDeps): RecordActivities & RecoveryActivities {
+  const { webhooks } = deps;
   return {
     readOrder: ({ orderNumber, afterStep }) =>
       alertingOnFailure(deps, orderNumber, async () => {
@@ -56,7 +54,7 @@ export function createRecordActivities(
       }),
     recordStep: (input) =>
       alertingOnFailure(deps, input.orderNumber, async () => {
-        const result = await recordAndSend(input);
+        const result = await recordAndSend(deps, input);
         if (result.outcome === 'release_waits' && result.cause === 'reversed_at_gateway') {
           await alertReleaseBlocked(deps, input.orderNumber);
         }
@@ -72,7 +70,7 @@ export function createRecordActivities(
         });
         for (const { step, commandId, payment } of steps) {
           if (payment !== null) await recoverCapture(deps, orderNumber, payment);
-          const result = await recordAndSend({
+          const result = await recordAndSend(deps, {
             orderNumber,
             step,
             ...(commandId !== null && { commandId }),

@@ -19,7 +19,7 @@ export {
   findFailingEndpoints,
 } from './endpoints/endpoint-figures.ts';
 export { deliveryNotFound, listDeliveries } from './lists/delivery-list.ts';
-export type { DeliveryOwner, DeliveryPageFilter, ListedDelivery } from './lists/delivery-pages.ts';
+export type { DeliveryPageFilter, ListedDelivery } from './lists/delivery-pages.ts';
 export { pageDeliveries } from './lists/delivery-pages.ts';
 export type {
   AttemptDetails,

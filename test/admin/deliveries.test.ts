@@ -60,8 +60,9 @@ test('the list has every delivery with its attempts and the time of the next one
     state: 'PENDING',
     attempts: [{ statusCode: 500, error: 'answered 500' }],
   });
-  const waitMs =
-    Date.parse(oldest?.nextAttemptAt ?? '') - Date.parse(oldest?.attempts[0]?.at ?? '');
+  // JSON has times as texts.
+  const msOf = (at: unknown) => Date.parse(String(at));
+  const waitMs = msOf(oldest?.nextAttemptAt) - msOf(oldest?.attempts[0]?.at);
   expect(waitMs).toBeGreaterThanOrEqual(300_000);
   // The attempt itself takes some of it; after the second attempt it would be half an hour.
   expect(waitMs).toBeLessThan(1_800_000);

@@ -211,7 +211,8 @@ test('a line of the list has the number of attempts and the result of the last o
     event: 'ORDER_CREATED',
     state: 'PENDING',
     attemptCount: 0,
-    lastAttemptAt: null,
+    lastStatusCode: null,
+    lastError: null,
   });
   merchant.receiver.answerWith(() => 500);
   await attemptManually(service.deps, deliveryId);

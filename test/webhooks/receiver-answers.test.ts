@@ -44,7 +44,7 @@ describe('any number of interim answers, and then a 200, is a delivery', () => {
     const sender = makeSender();
     for (const _attempt of [1, 2]) {
       const result = await sender.send(webhookTo(url));
-      expect(result).toMatchObject({ outcome: 'accepted', statusCode: 200, error: null });
+      expect(result).toMatchObject({ outcome: 'delivered', statusCode: 200, error: null });
       expect(result.responseBody.toString()).toBe('ok');
     }
     expect(requestCount()).toBe(2);
@@ -56,7 +56,7 @@ describe('any number of interim answers, and then a 200, is a delivery', () => {
       `HTTP/1.1 100 Continue\r\n\r\n${EARLY_HINTS}HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n`,
     );
     const result = await makeSender().send(webhookTo(url));
-    expect(result).toMatchObject({ outcome: 'refused', statusCode: 500, error: 'answered 500' });
+    expect(result).toMatchObject({ outcome: 'rejected', statusCode: 500, error: 'answered 500' });
     expect(requestCount()).toBe(1);
   });
 
@@ -66,7 +66,7 @@ describe('any number of interim answers, and then a 200, is a delivery', () => {
   ])('%s after them is no answer', async (_name, interim, then) => {
     const { url, requestCount } = await startAnswering(interim, then);
     expect(await makeSender().send(webhookTo(url))).toMatchObject({
-      outcome: 'refused',
+      outcome: 'no_answer',
       statusCode: null,
       error: 'the connection was closed before the answer was complete',
     });
@@ -76,7 +76,7 @@ describe('any number of interim answers, and then a 200, is a delivery', () => {
   test('a megabyte of them is the limit', async () => {
     const { url } = await startAnswering(EARLY_HINTS.repeat(30_000));
     expect(await makeSender().send(webhookTo(url))).toMatchObject({
-      outcome: 'refused',
+      outcome: 'no_answer',
       error: 'the answer never came after a megabyte of interim answers',
     });
   });
@@ -86,7 +86,7 @@ describe('a whole head of a 2xx is a delivery', () => {
   test.each(DELIVERED)('with %s, whose connection then ends', async (_name, answer, body) => {
     const { url, requestCount } = await startAnswering(answer, close);
     const result = await makeSender().send(webhookTo(url));
-    expect(result).toMatchObject({ outcome: 'accepted', error: null, isTimedOut: false });
+    expect(result).toMatchObject({ outcome: 'delivered', error: null });
     expect(result.responseBody.toString('latin1')).toBe(body);
     expect(requestCount()).toBe(1);
   });
@@ -94,7 +94,7 @@ describe('a whole head of a 2xx is a delivery', () => {
   test.each(DELIVERED)('with %s, whose connection is reset', async (_name, answer) => {
     const { url, requestCount } = await startAnswering(answer, reset);
     const result = await makeSender().send(webhookTo(url));
-    expect(result).toMatchObject({ outcome: 'accepted', error: null });
+    expect(result).toMatchObject({ outcome: 'delivered', error: null });
     expect(requestCount()).toBe(1);
   });
 
@@ -113,7 +113,7 @@ describe('a whole head of a 2xx is a delivery', () => {
     await makeSender().send(webhookTo((await startAnswering(OK_WITH_BODY)).url));
     vi.advanceTimersByTime(15_000);
     const result = await sending;
-    expect(result).toMatchObject({ outcome: 'accepted', error: null, isTimedOut: false });
+    expect(result).toMatchObject({ outcome: 'delivered', error: null });
     expect(result.responseBody.toString()).toBe('ok');
     await receiver.untilClosed(1);
   });
@@ -127,7 +127,7 @@ describe('a whole head of a 2xx is a delivery', () => {
     await expect.poll(receiver.piecesWritten).toBeGreaterThan(5);
     vi.advanceTimersByTime(250);
     const result = await sending;
-    expect(result).toMatchObject({ outcome: 'accepted', statusCode: 200, error: null });
+    expect(result).toMatchObject({ outcome: 'delivered', statusCode: 200, error: null });
     expect(result.responseBody.toString()).toMatch(/^z+$/);
     await receiver.untilClosed(1);
   });
@@ -137,7 +137,7 @@ describe('a whole head of a 2xx is a delivery', () => {
     const url = `http://127.0.0.1:${receiver.port}/`;
     const body = Buffer.alloc(64 * 1024 * 1024, ' ');
     const result = await makeSender().send(webhookTo(url, { body }));
-    expect(result).toMatchObject({ outcome: 'accepted', error: null });
+    expect(result).toMatchObject({ outcome: 'delivered', error: null });
     expect(receiver.connectionCount).toBe(1);
   });
 
@@ -150,7 +150,7 @@ describe('a whole head of a 2xx is a delivery', () => {
     });
     const sender = makeSender({ caCertificates: [certificate.cert] });
     const result = await sender.send(webhookTo(`https://127.0.0.1:${receiver.port}/`));
-    expect(result).toMatchObject({ outcome: 'accepted', error: null });
+    expect(result).toMatchObject({ outcome: 'delivered', error: null });
     expect(result.responseBody.toString()).toBe('ok');
   });
 });
@@ -166,7 +166,7 @@ test.each([
   async (statusCode, answer, suffix) => {
     const { url, requestCount } = await startAnswering(answer, close);
     expect(await makeSender().send(webhookTo(url))).toMatchObject({
-      outcome: 'refused',
+      outcome: 'rejected',
       statusCode,
       error: `answered ${statusCode}${suffix}`,
     });
@@ -178,7 +178,7 @@ describe('what is not HTTP is refused, and the log names the reason', () => {
   test.each(REFUSED)('%s', async (_name, answer, reason) => {
     const { url, requestCount } = await startAnswering(answer, close);
     expect(await makeSender().send(webhookTo(url))).toMatchObject({
-      outcome: 'refused',
+      outcome: 'no_answer',
       statusCode: null,
       error: `the answer is not valid HTTP: ${reason}`,
     });
@@ -193,7 +193,7 @@ describe('what is not HTTP is refused, and the log names the reason', () => {
   ])('%s', async (_name, answer) => {
     const { url, requestCount } = await startAnswering(answer);
     const error = 'the answer is not valid HTTP';
-    expect(await makeSender().send(webhookTo(url))).toMatchObject({ outcome: 'refused', error });
+    expect(await makeSender().send(webhookTo(url))).toMatchObject({ outcome: 'no_answer', error });
     expect(requestCount()).toBe(1);
   });
 });
@@ -241,7 +241,7 @@ describe('what comes after an answer on a kept connection costs no webhook an at
       const sender = makeSender({ keepAliveTimeoutMs: 100 });
       for (const _attempt of [1, 2]) {
         const result = await sender.send(webhookTo(url));
-        expect(result).toMatchObject({ outcome: 'accepted', error: null });
+        expect(result).toMatchObject({ outcome: 'delivered', error: null });
         await receiver.untilClosed(requestCount());
       }
       expect(requestCount()).toBe(2);
@@ -263,7 +263,7 @@ describe('what comes after an answer on a kept connection costs no webhook an at
     const sender = makeSender();
     for (const _attempt of [1, 2, 3]) {
       const result = await sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-      expect(result).toMatchObject({ outcome: 'accepted', error: null });
+      expect(result).toMatchObject({ outcome: 'delivered', error: null });
     }
     expect(receiver.connectionCount).toBe(3);
     expect(requestCount).toBe(4);
@@ -295,9 +295,9 @@ describe('what comes after an answer on a kept connection costs no webhook an at
       });
       const sender = makeSender();
       const request = webhookTo(`http://127.0.0.1:${receiver.port}/`);
-      expect((await sender.send(request)).outcome).toBe('accepted');
+      expect((await sender.send(request)).outcome).toBe('delivered');
       const result = await sender.send(request);
-      expect(result).toMatchObject({ outcome: 'refused', statusCode: null });
+      expect(result).toMatchObject({ outcome: 'no_answer', statusCode: null });
       expect(result.error).toContain(error);
       expect(requestCount).toBe(2);
       expect(receiver.connectionCount).toBe(1);
@@ -316,7 +316,7 @@ describe('what comes after an answer on a kept connection costs no webhook an at
     const { url, receiver, requestCount } = await startAnswering(answer);
     const sender = makeSender();
     for (const _attempt of [1, 2]) {
-      expect((await sender.send(webhookTo(url))).outcome).toBe('accepted');
+      expect((await sender.send(webhookTo(url))).outcome).toBe('delivered');
     }
     expect(requestCount()).toBe(2);
     expect(receiver.connectionCount).toBe(connectionCount);

@@ -58,7 +58,7 @@ describe('connections are reused', () => {
     const sender = makeSender();
     for (const _attempt of count(3)) {
       const result = await sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-      expect(result).toMatchObject({ outcome: 'accepted', error: null });
+      expect(result).toMatchObject({ outcome: 'delivered', error: null });
     }
     expect(receiver.connectionCount).toBe(3);
   });
@@ -133,7 +133,7 @@ describe('one slow merchant cannot take all places', () => {
         sender.send(webhookTo(`http://127.0.0.1:${receiver.port}/${index}`)),
       ),
     );
-    expect(results.every(({ outcome }) => outcome === 'accepted')).toBe(true);
+    expect(results.every(({ outcome }) => outcome === 'delivered')).toBe(true);
     expect(receiver.received).toHaveLength(50);
     expect(receiver.connectionCount).toBeLessThanOrEqual(4);
   });
@@ -168,7 +168,7 @@ describe('one slow merchant cannot take all places', () => {
     await expect.poll(() => dead.connectionCount).toBeGreaterThan(300);
     for (const index of count(5)) {
       const url = `http://healthy.example.com:${healthy.port}/${index}`;
-      expect((await sender.send(webhookTo(url))).outcome).toBe('accepted');
+      expect((await sender.send(webhookTo(url))).outcome).toBe('delivered');
     }
     expect(dead.requestCount()).toBeLessThan(1024);
     dead.release();
@@ -193,7 +193,7 @@ describe('one slow merchant cannot take all places', () => {
     ]);
     receiver.release();
     const results = await Promise.all(sending);
-    expect(results.map(({ outcome }) => outcome)).toEqual(['accepted', 'accepted', 'accepted']);
+    expect(results.map(({ outcome }) => outcome)).toEqual(['delivered', 'delivered', 'delivered']);
     expect(sender.stats().underWay).toBe(0);
     expect(receiver.requestCount()).toBe(3);
   });

@@ -25,7 +25,7 @@ function stopTimeLimits(): (ms: number) => void {
 }
 
 /** No answer came, for this reason. */
-const refusedWith = (error: string) => ({ outcome: 'refused', statusCode: null, error });
+const noAnswer = (error: string) => ({ outcome: 'no_answer', statusCode: null, error });
 
 describe('the webhook that the receiver gets', () => {
   test('has the exact bytes, the given headers, and the receiver’s Host, path and query', async () => {
@@ -37,7 +37,7 @@ describe('the webhook that the receiver gets', () => {
         headers: { 'content-type': 'application/json', 'x-service-signature': 'ab12' },
       }),
     );
-    expect(result).toMatchObject({ outcome: 'accepted', statusCode: 200, error: null });
+    expect(result).toMatchObject({ outcome: 'delivered', statusCode: 200, error: null });
     expect(result.responseBody.toString()).toBe('ok');
     expect(receiver.received).toEqual([
       {
@@ -60,14 +60,14 @@ describe('the webhook that the receiver gets', () => {
       response.writeHead(statusCode).end();
     });
     const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-    expect(result).toMatchObject({ outcome: 'accepted', statusCode, error: null });
+    expect(result).toMatchObject({ outcome: 'delivered', statusCode, error: null });
   });
 
   test.runIf(hasIpv6Loopback)('arrives over IPv6, with the right Host', async () => {
     const receiver = await startRecordingReceiver({ address: '::1' });
     const sender = makeSender({ allowedCidrs: ['::1/128'] });
     const result = await sender.send(webhookTo(`http://[::1]:${receiver.port}/`));
-    expect(result.outcome).toBe('accepted');
+    expect(result.outcome).toBe('delivered');
     expect(receiver.received[0]?.headers.host).toBe(`[::1]:${receiver.port}`);
   });
 
@@ -76,7 +76,7 @@ describe('the webhook that the receiver gets', () => {
     const lookup = vi.fn(async () => ['8.8.8.8']);
     const sender = makeSender({ allowedCidrs: ['127.0.0.0/8', '::1/128'], lookup });
     const result = await sender.send(webhookTo(`http://localhost:${receiver.port}/`));
-    expect(result.outcome).toBe('accepted');
+    expect(result.outcome).toBe('delivered');
     expect(lookup).not.toHaveBeenCalled();
   });
 
@@ -87,7 +87,7 @@ describe('the webhook that the receiver gets', () => {
       lookup: async () => ['127.0.0.99', OPENED],
     });
     const result = await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
-    expect(result.outcome).toBe('accepted');
+    expect(result.outcome).toBe('delivered');
   });
 
   test('is never sent through a proxy, whatever the environment says', async () => {
@@ -99,7 +99,7 @@ describe('the webhook that the receiver gets', () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     const receiver = await startRecordingReceiver();
     const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-    expect(result.outcome).toBe('accepted');
+    expect(result.outcome).toBe('delivered');
     expect(receiver.received).toHaveLength(1);
     expect(proxy.connectionCount).toBe(0);
   });
@@ -112,7 +112,7 @@ describe('every kind of receiver failure is logged as the right attempt', () => 
     });
     const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
     expect(result).toMatchObject({
-      outcome: 'refused',
+      outcome: 'rejected',
       statusCode,
       error: `answered ${statusCode}`,
       responseBody: Buffer.from('went wrong'),
@@ -126,7 +126,7 @@ describe('every kind of receiver failure is logged as the right attempt', () => 
     });
     const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
     expect(result).toMatchObject({
-      outcome: 'refused',
+      outcome: 'rejected',
       statusCode,
       error: `answered ${statusCode}; redirects are not followed`,
     });
@@ -145,14 +145,17 @@ describe('every kind of receiver failure is logged as the right attempt', () => 
     );
     await expect.poll(receiver.piecesWritten).toBeGreaterThan(5);
     pass(250);
-    expect(await sending).toMatchObject(refusedWith('no complete answer within 0.25 s'));
+    expect(await sending).toMatchObject({
+      ...noAnswer('no complete answer within 0.25 s'),
+      outcome: 'timed_out',
+    });
     await receiver.untilClosed(1);
   });
 
   test.each([
-    ['1 GB', 200, 'accepted', `content-length: ${1024 * MEBIBYTE}\r\n`],
-    ['endless', 200, 'accepted', ''],
-    ['endless', 500, 'refused', ''],
+    ['1 GB', 200, 'delivered', `content-length: ${1024 * MEBIBYTE}\r\n`],
+    ['endless', 200, 'delivered', ''],
+    ['endless', 500, 'rejected', ''],
   ])(
     'of %s after a %i, 16 KiB are kept and it is %s',
     async (_name, statusCode, outcome, header) => {
@@ -191,7 +194,7 @@ describe('every kind of receiver failure is logged as the right attempt', () => 
       socket.write(`${HEADERS_OF_200}x-long: ${'a'.repeat(1_000_000)}`);
     });
     const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
-    expect(result).toMatchObject(refusedWith("the answer's headers are too large"));
+    expect(result).toMatchObject(noAnswer("the answer's headers are too large"));
   });
 
   test.each([
@@ -205,7 +208,7 @@ describe('every kind of receiver failure is logged as the right attempt', () => 
       const receiver = await startTcpReceiver(onConnection);
       const result = await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
       expect(result).toMatchObject(
-        refusedWith('the connection was closed before the answer was complete'),
+        noAnswer('the connection was closed before the answer was complete'),
       );
       expect(receiver.connectionCount).toBe(1);
     },
@@ -215,7 +218,7 @@ describe('every kind of receiver failure is logged as the right attempt', () => 
     const { port } = await startTcpReceiver(() => {}, '127.0.0.1');
     const sender = makeSender({ allowedCidrs: ['127.0.0.0/8'] });
     const result = await sender.send(webhookTo(`http://127.0.0.98:${port}/`));
-    expect(result).toMatchObject({ outcome: 'refused', error: 'the connection was refused' });
+    expect(result).toMatchObject(noAnswer('the connection was refused'));
   });
 
   test('a TLS handshake that never ends is aborted within the time to connect', async () => {
@@ -227,7 +230,7 @@ describe('every kind of receiver failure is logged as the right attempt', () => 
     await expect.poll(() => receiver.connectionCount).toBe(1);
     pass(100);
     expect(await sending).toMatchObject({
-      outcome: 'refused',
+      outcome: 'timed_out',
       error: 'no connection within 0.1 s',
     });
     await receiver.untilClosed(1);
@@ -251,7 +254,10 @@ describe('every kind of receiver failure is logged as the right attempt', () => 
     const { promise: addresses, resolve } = Promise.withResolvers<string[]>();
     const sender = makeSender({ lookup: () => addresses, totalTimeoutMs: 50 });
     const result = await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
-    expect(result).toMatchObject({ outcome: 'refused', error: 'no complete answer within 0.05 s' });
+    expect(result).toMatchObject({
+      outcome: 'timed_out',
+      error: 'no complete answer within 0.05 s',
+    });
     resolve([OPENED]);
     // If there had been an earlier connection, the receiver would have seen it before this one.
     await makeSender().send(webhookTo(`http://127.0.0.1:${receiver.port}/`));
@@ -264,7 +270,7 @@ describe('every kind of receiver failure is logged as the right attempt', () => 
   ])('a name whose resolver %s', async (_name, lookup) => {
     const sender = makeSender({ lookup });
     const result = await sender.send(webhookTo('http://example.com/'));
-    expect(result).toMatchObject(refusedWith('the host name cannot be resolved'));
+    expect(result).toMatchObject(noAnswer('the host name cannot be resolved'));
   });
 });
 
@@ -278,7 +284,7 @@ describe('TLS', () => {
       const receiver = await startRecordingReceiver({ tls: certificate });
       const url = `https://${host}:${receiver.port}/`;
       const result = await makeSender(trusting).send(webhookTo(url, { environment: 'production' }));
-      expect(result).toMatchObject({ outcome: 'accepted', error: null });
+      expect(result).toMatchObject({ outcome: 'delivered', error: null });
       expect(receiver.received[0]?.headers.host).toBe(`${host}:${receiver.port}`);
     },
   );
@@ -305,7 +311,7 @@ describe('TLS', () => {
     const url = `https://hooks.example.com:${receiver.port}/`;
     const result = await makeSender().send(webhookTo(url));
     expect(result).toMatchObject(
-      refusedWith('the certificate is not valid (DEPTH_ZERO_SELF_SIGNED_CERT)'),
+      noAnswer('the certificate is not valid (DEPTH_ZERO_SELF_SIGNED_CERT)'),
     );
     expect(receiver.received).toHaveLength(0);
   });
@@ -315,24 +321,24 @@ describe('TLS', () => {
     const url = `https://other.example.com:${receiver.port}/`;
     const result = await makeSender(trusting).send(webhookTo(url));
     expect(result).toMatchObject({
-      outcome: 'refused',
+      outcome: 'no_answer',
       error: 'the certificate is not valid (ERR_TLS_CERT_ALTNAME_INVALID)',
     });
     expect(receiver.received).toHaveLength(0);
   });
 
   test.each([
-    ['TLSv1.1', 'refused'],
-    ['TLSv1.2', 'accepted'],
-    ['TLSv1.3', 'accepted'],
-  ] as const)('a receiver that speaks up to %s is %s', async (maxVersion, outcome) => {
+    ['TLSv1.1', 'no_answer'],
+    ['TLSv1.2', 'delivered'],
+    ['TLSv1.3', 'delivered'],
+  ] as const)('a receiver that speaks up to %s: %s', async (maxVersion, outcome) => {
     const receiver = await startRecordingReceiver({
       tls: { ...certificate, minVersion: 'TLSv1', maxVersion, ciphers: 'DEFAULT@SECLEVEL=0' },
     });
     const url = `https://hooks.example.com:${receiver.port}/`;
     const result = await makeSender(trusting).send(webhookTo(url));
     expect(result.outcome).toBe(outcome);
-    if (outcome === 'refused') expect(result.error).toMatch(/^the TLS handshake failed/);
+    if (outcome === 'no_answer') expect(result.error).toMatch(/^the TLS handshake failed/);
   });
 });
 
@@ -349,7 +355,7 @@ describe('the guard at the connection', () => {
     const receiver = await startTcpReceiver(() => {}, '0.0.0.0');
     const url = template.replace('PORT', String(receiver.port));
     const result = await makeSender().send(webhookTo(url));
-    expect(result).toMatchObject({ outcome: 'refused', statusCode: null, durationMs: 0 });
+    expect(result).toMatchObject({ outcome: 'url_refused', statusCode: null, durationMs: 0 });
     expect(result.error).toMatch(/^the URL must not point to/);
     expect(receiver.connectionCount).toBe(0);
   });
@@ -374,7 +380,7 @@ describe('the guard at the connection', () => {
     const receiver = await startTcpReceiver(() => {}, '0.0.0.0');
     const sender = makeSender({ lookup: async () => addresses });
     const result = await sender.send(webhookTo(`http://example.com:${receiver.port}/`));
-    expect(result).toMatchObject(refusedWith('the host has an address that is not allowed'));
+    expect(result).toMatchObject(noAnswer('the host has an address that is not allowed'));
     expect(receiver.connectionCount).toBe(0);
   });
 
@@ -403,7 +409,7 @@ describe('the guard at the connection', () => {
     const sender = makeSender({ lookup, maxConnectionAgeMs: 0 });
     const request = webhookTo(`http://example.com:${receiver.port}/`);
 
-    expect((await sender.send(request)).outcome).toBe('accepted');
+    expect((await sender.send(request)).outcome).toBe('delivered');
     expect(lookup).toHaveBeenCalledTimes(1);
     expect((await sender.send(request)).error).toBe('the host has an address that is not allowed');
     expect((await sender.send(request)).error).toBe('the host has an address that is not allowed');
@@ -421,7 +427,7 @@ describe('the guard at the connection', () => {
     const answers = [[OPENED], ['127.0.0.2']];
     const sender = makeSender({ lookup: async () => answers.shift() ?? [] });
     const request = webhookTo(`http://example.com:${receiver.port}/`);
-    expect((await sender.send(request)).outcome).toBe('accepted');
+    expect((await sender.send(request)).outcome).toBe('delivered');
     expect((await sender.send(request)).error).toBe('the host has an address that is not allowed');
     expect(receiver.connectionCount).toBe(1);
   });
@@ -480,7 +486,7 @@ describe('faults of the service itself use up no attempt', () => {
     expect(onClosed).not.toHaveBeenCalled();
     answer.resolve();
     await closing;
-    expect((await sending).outcome).toBe('accepted');
+    expect((await sending).outcome).toBe('delivered');
     expect(sender.stats().idle).toEqual({ originCount: 0, connectionCount: 0 });
     await receiver.untilClosed(1);
   });

@@ -1,10 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import {
-  sentRequest,
-  signedRequest,
-  signWebhook,
-} from '../../src/webhooks/sending/signed-request.ts';
+import { sentRequest, signedRequest } from '../../src/webhooks/sending/signed-request.ts';
 import { startReceiver } from './receivers.ts';
 import { makeSender } from './send.ts';
 
@@ -27,7 +23,7 @@ test('a webhook has the headers that the guide and the log of attempts list, and
   } as const;
   const sentAt = new Date();
   const request = signedRequest(message, sentAt);
-  expect((await makeSender().send(request)).outcome).toBe('accepted');
+  expect((await makeSender().send(request)).outcome).toBe('delivered');
   const logged = sentRequest({ ...request, ...message }, sentAt);
   expect(received).toEqual([logged.headers.flat()]);
 
@@ -37,13 +33,3 @@ test('a webhook has the headers that the guide and the log of attempts list, and
   expect(listed).toEqual(logged.headers.map(([name]) => name.toLowerCase()));
   expect(Object.fromEntries(logged.headers)).toMatchObject({ Accept: '*/*' });
 });
-
-test.each([1.5, -1, Number.NaN, Number.POSITIVE_INFINITY])(
-  'no webhook is signed at %s, which is not a whole number of seconds',
-  (timestampSeconds) => {
-    const rawBody = Buffer.from('{}');
-    expect(() => signWebhook({ secret: 'whsec_test', timestampSeconds, rawBody })).toThrow(
-      RangeError,
-    );
-  },
-);

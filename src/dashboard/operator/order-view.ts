@@ -181,8 +181,7 @@ function deliveriesPart({ orderNumber, deliveries }: OrderView, role: OperatorRo
             ? `${attempts.length}, the last: ${last.error ?? String(last.statusCode)}`
             : '0';
         },
-        'Next attempt': ({ nextAttemptAt }) =>
-          nextAttemptAt && shortMoment(new Date(nextAttemptAt)),
+        'Next attempt': ({ nextAttemptAt }) => nextAttemptAt && shortMoment(nextAttemptAt),
         Action: ({ deliveryId }) =>
           mayDo(role, 'delivery.retry') &&
           form(

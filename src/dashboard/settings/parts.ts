@@ -2,15 +2,11 @@ import { h } from 'preact';
 import type { Sql } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 import type { NoticeDeps } from '../../merchants/public.ts';
+import type { OrderOwner } from '../../orders/public.ts';
 import { numberText, timeText } from '../../pages/format.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
-import type {
-  CheckUrl,
-  DeliveryOwner,
-  FailingDeliveries,
-  WebhookSender,
-} from '../../webhooks/public.ts';
+import type { CheckUrl, FailingDeliveries, WebhookSender } from '../../webhooks/public.ts';
 import { endpointFailingSince, lastAttempts } from '../../webhooks/public.ts';
 import { pagesOf } from '../page.ts';
 import { tabs } from '../view/pages.ts';
@@ -83,7 +79,7 @@ const titleOf = ({ count }: FailingDeliveries) =>
 const listPath = (environment: Environment) => pathOf({ environment }, '/deliveries?state=PENDING');
 
 /** The notice above the list of webhooks if some have one attempt left; null without any. */
-export async function webhookBanner(sql: Sql, owner: DeliveryOwner) {
+export async function webhookBanner(sql: Sql, owner: OrderOwner) {
   const last = await lastAttempts(sql, owner);
   if (!last) return null;
   return notice('bad', [
@@ -96,7 +92,7 @@ export async function webhookBanner(sql: Sql, owner: DeliveryOwner) {
 }
 
 /** Deliveries with one attempt left, and an endpoint that fails, as items for the merchant's attention. */
-export async function webhookAttention(sql: Sql, owner: DeliveryOwner): Promise<AttentionItem[]> {
+export async function webhookAttention(sql: Sql, owner: OrderOwner): Promise<AttentionItem[]> {
   const { environment } = owner;
   const [last, failingSince] = await Promise.all([
     lastAttempts(sql, owner),

@@ -20,11 +20,8 @@ import { readOrderTotals } from '../../orders/lists/order-totals.ts';
 import { GATEWAY_OUTCOMES, onGatewayCallEnded } from '../../payments/gateway/observed-gateway.ts';
 import { reconciliationLagSeconds } from '../../payments/reconcile/reconcile.ts';
 import { readTaskQueues } from '../../temporal/task-queues.ts';
-import {
-  ATTEMPT_OUTCOMES,
-  oldestDueSeconds,
-  onAttemptMade,
-} from '../../webhooks/schedule/attempts-made.ts';
+import { oldestDueSeconds, onAttemptMade } from '../../webhooks/schedule/attempts-made.ts';
+import { ATTEMPT_OUTCOMES } from '../../webhooks/sending/exchange.ts';
 import { listenOn } from './listen.ts';
 
 /** The process whose metrics are served. */

@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
-import type { DeliveryOwner } from '../lists/delivery-pages.ts';
+import type { OrderOwner } from '../../orders/public.ts';
 
 /** Limits the time of the query for an endpoint that gets a million webhooks a day. */
 const MAX_ATTEMPTS_OF_A_KIND = 20_000;
@@ -18,16 +18,16 @@ export interface EndpointFigures {
   failingSince: Date | null;
 }
 
-const attemptsOf = (sql: Sql, { merchantId, environment }: DeliveryOwner) => sql`
+const attemptsOf = (sql: Sql, { merchantId, environment }: OrderOwner) => sql`
   FROM webhook_attempts WHERE merchant_id = ${merchantId} AND environment = ${environment}`;
 
 /** SQL: see {@link EndpointFigures}. */
-const failingSince = (sql: Sql, owner: DeliveryOwner) => sql`
+const failingSince = (sql: Sql, owner: OrderOwner) => sql`
   (SELECT min(at) ${attemptsOf(sql, owner)} AND NOT is_delivered AND at > coalesce(
     (SELECT max(at) ${attemptsOf(sql, owner)} AND is_delivered), '-infinity'))`;
 
 /** Since when a merchant's endpoint has failed. Null if it does not fail, or if no URL is set. */
-export async function endpointFailingSince(sql: Sql, owner: DeliveryOwner): Promise<Date | null> {
+export async function endpointFailingSince(sql: Sql, owner: OrderOwner): Promise<Date | null> {
   const { merchantId, environment } = owner;
   const [row] = await sql<[{ at: Date | null }?]>`
     SELECT ${failingSince(sql, owner)} AS at FROM shared.merchant_environments
@@ -35,7 +35,6 @@ export async function endpointFailingSince(sql: Sql, owner: DeliveryOwner): Prom
   return row?.at ?? null;
 }
 
-/** The attempts in one of the last 24 hours. */
 export interface AttemptsOfHour {
   /** 0 for the last 60 minutes, up to 23. */
   hoursAgo: number;
@@ -49,7 +48,7 @@ export interface AttemptsOfHour {
  */
 export async function attemptsByHour(
   sql: Sql,
-  owner: DeliveryOwner,
+  owner: OrderOwner,
   since: Date,
 ): Promise<AttemptsOfHour[]> {
   return sql<AttemptsOfHour[]>`
@@ -64,7 +63,7 @@ export async function attemptsByHour(
 /** Reads the figures of a merchant's endpoint in one environment, from one index alone. */
 export async function endpointFigures(
   sql: Sql,
-  owner: DeliveryOwner,
+  owner: OrderOwner,
   maxAttemptsOfAKind = MAX_ATTEMPTS_OF_A_KIND,
 ): Promise<EndpointFigures> {
   const attempts = attemptsOf(sql, owner);

@@ -1,9 +1,11 @@
 import type { Sql } from '../../db/client.ts';
-import type { Environment, EventType } from '../../domain/index.ts';
+import type { EventType } from '../../domain/index.ts';
 import { DomainError } from '../../domain/index.ts';
 import { addRequestFields } from '../../http/request-context.ts';
 import { errorOf } from '../../http/responses/errors.ts';
-import type { WebhookEvent } from '../../orders/public.ts';
+import type { OrderOwner, WebhookEvent } from '../../orders/public.ts';
+import type { Delivery } from '../lists/delivery-list.ts';
+import { listDeliveries } from '../lists/delivery-list.ts';
 
 /** How many days events can be listed. Source: the contract's "GET /events". */
 const KEPT_DAYS = 90;
@@ -16,11 +18,6 @@ const MOST_NUMBERED = 10_000;
  * match; `next` continues.
  */
 const MOST_READ = 10_000;
-
-export interface EventOwner {
-  merchantId: string;
-  environment: Environment;
-}
 
 /** The last event that a client has read: its number and its id. [0, ''] is before the first event. */
 export type EventPlace = readonly [number: number, eventId: string];
@@ -47,7 +44,7 @@ export interface EventPage {
  */
 export async function listEvents(
   sql: Sql,
-  owner: EventOwner,
+  owner: OrderOwner,
   { after, size, ...filter }: EventFilter & { after?: EventPlace | undefined; size: number },
 ): Promise<EventPage> {
   const { merchantId, environment } = owner;
@@ -77,7 +74,7 @@ interface Start {
 /** @throws DomainError `CURSOR_EXPIRED` */
 async function assertKept(
   sql: Sql,
-  { merchantId, environment }: EventOwner,
+  { merchantId, environment }: OrderOwner,
   [number, eventId]: EventPlace,
   { createdFrom }: EventFilter,
 ): Promise<Start> {
@@ -97,7 +94,7 @@ async function assertKept(
 
 async function findStart(
   sql: Sql,
-  { merchantId, environment }: EventOwner,
+  { merchantId, environment }: OrderOwner,
   { createdFrom }: EventFilter,
 ): Promise<Start> {
   const [row] = await sql<[Start]>`
@@ -120,7 +117,7 @@ interface PageRow {
 /** Returns no row if the merchant has no event after the start. */
 function readPage(
   sql: Sql,
-  { merchantId, environment }: EventOwner,
+  { merchantId, environment }: OrderOwner,
   { afterNumber, type, orderNumber, createdFrom, size }: Start & EventFilter & { size: number },
 ): Promise<PageRow[]> {
   // The index of events by order finds all events of one order. Otherwise events are read by their numbers.
@@ -148,62 +145,31 @@ function readPage(
     ORDER BY page.number`;
 }
 
-export interface EventAttempt {
-  at: Date;
-  kind: 'scheduled' | 'manual';
-  url: string;
-  statusCode: number | null;
-  durationMs: number;
-  error: string | null;
-}
-
 export interface EventDetails {
   event: WebhookEvent;
   /** Null if there was no webhook URL at the event and it was never sent again. */
-  delivery: {
-    deliveryId: string;
-    state: 'PENDING' | 'DELIVERED' | 'FAILED';
-    nextAttemptAt: Date | null;
-    /** The newest attempts, oldest first. */
-    attempts: EventAttempt[];
-  } | null;
+  delivery: Delivery | null;
 }
 
-/** More than the five of the schedule, because an event can be sent again by hand. */
-const MOST_ATTEMPTS = 100;
-
 /**
- * Reads one event of a merchant, with the state of its delivery and its attempts.
+ * Reads one event of a merchant, with its delivery and the newest attempts.
  *
  * @throws DomainError `NOT_FOUND`, also for an event of another merchant or environment, or of an erased order
  */
 export async function findEvent(
   sql: Sql,
-  { merchantId, environment }: EventOwner,
+  { merchantId, environment }: OrderOwner,
   eventId: string,
 ): Promise<EventDetails> {
-  const [row] = await sql<EventRow[]>`
-    SELECT e.body, e.order_number, d.delivery_id, d.state, d.next_attempt_at
+  const [row] = await sql<{ body: string; orderNumber: string; deliveryId: string | null }[]>`
+    SELECT e.body, e.order_number, d.delivery_id
     FROM order_events e JOIN shared.orders o USING (order_number)
     LEFT JOIN webhook_deliveries d USING (event_id)
     WHERE e.event_id = ${eventId} AND e.body <> ''
       AND o.merchant_id = ${merchantId} AND o.environment = ${environment}`;
   if (!row) throw new DomainError('NOT_FOUND', `Event not found: ${eventId}`);
-  const { body, orderNumber, deliveryId, state, nextAttemptAt } = row;
+  const { body, orderNumber, deliveryId } = row;
   addRequestFields({ orderNumber });
-  const event = JSON.parse(body) as WebhookEvent;
-  if (deliveryId === null || state === null) return { event, delivery: null };
-  const attempts = await sql<EventAttempt[]>`
-    SELECT at, kind, url, status_code, duration_ms, error FROM webhook_attempts
-    WHERE delivery_id = ${deliveryId} ORDER BY attempt_id DESC LIMIT ${MOST_ATTEMPTS}`;
-  const delivery = { deliveryId, state, nextAttemptAt, attempts: attempts.toReversed() };
-  return { event, delivery };
-}
-
-interface EventRow {
-  body: string;
-  orderNumber: string;
-  deliveryId: string | null;
-  state: 'PENDING' | 'DELIVERED' | 'FAILED' | null;
-  nextAttemptAt: Date | null;
+  const [delivery = null] = deliveryId === null ? [] : await listDeliveries(sql, { deliveryId }, 1);
+  return { event: JSON.parse(body) as WebhookEvent, delivery };
 }

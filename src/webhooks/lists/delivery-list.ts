@@ -13,7 +13,7 @@ export interface DeliveryFilter {
 }
 
 export interface DeliveryAttempt {
-  at: string;
+  at: Date;
   url: string;
   statusCode: number | null;
   durationMs: number;
@@ -33,21 +33,15 @@ export interface Delivery {
   merchantId: string;
   environment: Environment;
   state: DeliveryState;
-  nextAttemptAt: string | null;
-  createdAt: string;
+  nextAttemptAt: Date | null;
+  createdAt: Date;
   attempts: DeliveryAttempt[];
 }
 
-/** A delivery with the receiver's response to each attempt. */
 export interface DeliveryDetails extends Omit<Delivery, 'attempts'> {
   /** `answer`: the first 16 KiB of the response body as UTF-8. Null without a response. */
   attempts: (DeliveryAttempt & { answer: string | null })[];
 }
-
-type DeliveryRow = Omit<Delivery, 'nextAttemptAt' | 'createdAt'> & {
-  nextAttemptAt: Date | null;
-  createdAt: Date;
-};
 
 /** Lists deliveries, newest first: ids are ULIDs, which sort by time. */
 export async function listDeliveries(
@@ -56,7 +50,7 @@ export async function listDeliveries(
   limit: number,
 ): Promise<Delivery[]> {
   const { deliveryId, merchantId, environment, orderNumber, state } = filter;
-  const rows = await sql<DeliveryRow[]>`
+  const rows = await sql<Delivery[]>`
     SELECT d.delivery_id, d.event_id, e.order_number, e.type AS event, d.merchant_id,
       d.environment, d.state, d.next_attempt_at, d.created_at,
       coalesce(a.attempts, '[]') AS attempts
@@ -78,12 +72,8 @@ export async function listDeliveries(
     ORDER BY d.delivery_id DESC LIMIT ${limit}`;
   return rows.map((row) => ({
     ...row,
-    nextAttemptAt: row.nextAttemptAt && row.nextAttemptAt.toISOString(),
-    createdAt: row.createdAt.toISOString(),
-    attempts: row.attempts.map((attempt) => ({
-      ...attempt,
-      at: new Date(attempt.at).toISOString(),
-    })),
+    // The JSON of the attempts has their times as texts.
+    attempts: row.attempts.map((attempt) => ({ ...attempt, at: new Date(attempt.at) })),
   }));
 }
 
@@ -91,20 +81,17 @@ export async function listDeliveries(
 export async function showDelivery(sql: Sql, deliveryId: string): Promise<DeliveryDetails> {
   const [delivery] = await listDeliveries(sql, { deliveryId }, 1);
   if (!delivery) throw deliveryNotFound(deliveryId);
-  type AttemptRow = Omit<DeliveryAttempt, 'at'> & { at: Date; answer: Buffer | null };
-  const newest = await sql<AttemptRow[]>`
+  const newest = await sql<(DeliveryAttempt & { answer: Buffer | null })[]>`
     SELECT at, url, status_code, duration_ms, error, kind, response_body AS answer
     FROM webhook_attempts WHERE delivery_id = ${deliveryId}
     ORDER BY attempt_id DESC LIMIT ${MOST_ATTEMPTS}`;
-  const attempts = newest.toReversed().map(({ at, answer, ...attempt }) => ({
-    at: at.toISOString(),
+  const attempts = newest.toReversed().map(({ answer, ...attempt }) => ({
     ...attempt,
     answer: answer?.toString() ?? null,
   }));
   return { ...delivery, attempts };
 }
 
-/** The error for a delivery whose event is erased, so that nothing can be sent. */
 export function deliveryErased(deliveryId: string): DomainError {
   const message = `The event of ${deliveryId} cannot be sent again: the buyer's data was erased`;
   return new DomainError('INVALID_STATE', message);

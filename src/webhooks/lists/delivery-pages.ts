@@ -2,15 +2,11 @@ import { encodeTime } from 'ulid';
 import type { Sql } from '../../db/client.ts';
 import type { ListPage, ListPart } from '../../db/list-part.ts';
 import { pageOf, rowsToRead } from '../../db/list-part.ts';
-import type { Environment, EventType } from '../../domain/index.ts';
+import type { EventType } from '../../domain/index.ts';
 import { EVENT_TYPES } from '../../domain/index.ts';
+import type { OrderOwner } from '../../orders/public.ts';
 import type { DeliveryState } from '../schedule/attempt-log.ts';
 import { DELIVERY_STATES } from '../schedule/attempt-log.ts';
-
-export interface DeliveryOwner {
-  merchantId: string;
-  environment: Environment;
-}
 
 /** Which of a merchant's deliveries to list. An absent field matches all. */
 export interface DeliveryPageFilter {
@@ -32,8 +28,6 @@ export interface ListedDelivery {
   createdAt: Date;
   nextAttemptAt: Date | null;
   attemptCount: number;
-  /** Null if there was no attempt. */
-  lastAttemptAt: Date | null;
   lastStatusCode: number | null;
   lastError: string | null;
 }
@@ -46,7 +40,7 @@ export interface ListedDelivery {
  */
 export async function pageDeliveries(
   sql: Sql,
-  owner: DeliveryOwner,
+  owner: OrderOwner,
   filter: DeliveryPageFilter,
   part: ListPart,
 ): Promise<ListPage<ListedDelivery>> {
@@ -64,8 +58,7 @@ async function readListed(
   const ids = found.map(({ deliveryId }) => deliveryId);
   return sql<ListedDelivery[]>`
     SELECT d.delivery_id, e.order_number, o.merchant_order_id, d.event_type AS event, d.state, d.created_at,
-      d.next_attempt_at, counted.attempt_count, last.at AS last_attempt_at,
-      last.status_code AS last_status_code, last.error AS last_error
+      d.next_attempt_at, counted.attempt_count, last.status_code AS last_status_code, last.error AS last_error
     FROM unnest(${ids}::text[]) AS page (delivery_id)
       JOIN webhook_deliveries d USING (delivery_id) JOIN order_events e USING (event_id)
       LEFT JOIN shared.orders o USING (order_number)
@@ -74,7 +67,7 @@ async function readListed(
       WHERE a.delivery_id = d.delivery_id
     ) counted ON true
     LEFT JOIN LATERAL (
-      SELECT at, status_code, error FROM webhook_attempts a
+      SELECT status_code, error FROM webhook_attempts a
       WHERE a.delivery_id = d.delivery_id ORDER BY attempt_id DESC LIMIT 1
     ) last ON true
     ORDER BY d.delivery_id DESC`;
@@ -83,7 +76,7 @@ async function readListed(
 /** Reads a page of each type and state by the index, however many deliveries have another one. */
 function newestOf(
   sql: Sql,
-  { merchantId, environment }: DeliveryOwner,
+  { merchantId, environment }: OrderOwner,
   filter: DeliveryPageFilter,
   part: ListPart,
 ) {
@@ -104,7 +97,7 @@ function newestOf(
 
 function newestOfOrder(
   sql: Sql,
-  { merchantId, environment }: DeliveryOwner,
+  { merchantId, environment }: OrderOwner,
   filter: DeliveryPageFilter,
   part: ListPart,
 ) {

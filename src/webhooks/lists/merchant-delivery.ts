@@ -2,7 +2,7 @@ import type { Sql } from '../../db/client.ts';
 import type { EventType } from '../../domain/index.ts';
 import type { AttemptKind, DeliveryState } from '../schedule/attempt-log.ts';
 import { deliveryNotFound } from './delivery-list.ts';
-import type { DeliveryOwner } from './delivery-pages.ts';
+import type { OrderOwner } from '../../orders/public.ts';
 import type { SentRequest } from '../sending/signed-request.ts';
 import { sentRequest } from '../sending/signed-request.ts';
 
@@ -19,7 +19,6 @@ export interface AttemptSummary {
   error: string | null;
 }
 
-/** An attempt with the request that was sent, and its answer. */
 export interface AttemptDetails extends AttemptSummary {
   url: string;
   /** Null when the URL was refused before any connection, so that nothing was sent. */
@@ -56,7 +55,7 @@ export interface MerchantDelivery {
  */
 export async function findMerchantDelivery(
   sql: Sql,
-  { merchantId, environment }: DeliveryOwner,
+  { merchantId, environment }: OrderOwner,
   deliveryId: string,
   before?: number,
 ): Promise<MerchantDelivery> {

@@ -4,7 +4,7 @@ import type { Sql } from '../../db/client.ts';
 import { DomainError } from '../../domain/index.ts';
 import { admitSend } from '../../merchants/public.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
-import type { EventOwner } from '../events/event-list.ts';
+import type { OrderOwner } from '../../orders/public.ts';
 import { findEvent } from '../events/event-list.ts';
 import { deliveryErased, deliveryNotFound } from '../lists/delivery-list.ts';
 
@@ -26,7 +26,6 @@ export type RetryOutcome =
   | { outcome: 'delivered' | 'started' }
   | Extract<ManualAttemptResult, { outcome: 'refused' }>;
 
-/** The refusal of an attempt by hand without a URL. */
 const NO_URL = 'No webhook URL is configured: set one, then retry';
 
 /**
@@ -74,7 +73,7 @@ export async function retryForMerchant(
  */
 export async function resendEvent(
   deps: ManualRetryDeps,
-  owner: EventOwner,
+  owner: OrderOwner,
   eventId: string,
 ): Promise<void> {
   const { delivery } = await findEvent(deps.sql, owner, eventId);

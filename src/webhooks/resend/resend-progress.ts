@@ -1,6 +1,6 @@
 import type { ResendPage, ResendPageResult } from '../../contracts/activities.ts';
 import type { Sql } from '../../db/client.ts';
-import type { DeliveryOwner } from '../lists/delivery-pages.ts';
+import type { OrderOwner } from '../../orders/public.ts';
 
 const PAGE_SIZE = 100;
 /** A page with this many refusals and no success ends the resend. The rest keeps its own schedule. */
@@ -18,10 +18,9 @@ export interface ResendProgress {
   stopCause: 'no_url' | 'endpoint_refuses' | null;
 }
 
-/** Finds the latest resend of a merchant's endpoint. */
 export async function latestResend(
   sql: Sql,
-  { merchantId, environment }: DeliveryOwner,
+  { merchantId, environment }: OrderOwner,
 ): Promise<ResendProgress | undefined> {
   const [row] = await sql<ResendProgress[]>`
     SELECT total_count AS total, total_count - done_count AS left, delivered_count AS delivered,

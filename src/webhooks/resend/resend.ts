@@ -7,7 +7,7 @@ import { DomainError, EVENT_TYPES } from '../../domain/index.ts';
 import { admitSend } from '../../merchants/public.ts';
 import type { DeliveryRetries } from '../../temporal/delivery-retries.ts';
 import { deliveryErased, deliveryNotFound } from '../lists/delivery-list.ts';
-import type { DeliveryOwner } from '../lists/delivery-pages.ts';
+import type { OrderOwner } from '../../orders/public.ts';
 import { endpointNotConfigured } from '../endpoints/endpoints.ts';
 
 /** The most deliveries that can be chosen one by one. */
@@ -32,7 +32,7 @@ export interface ResendDeps {
  */
 export async function resendSelected(
   deps: ResendDeps,
-  owner: DeliveryOwner,
+  owner: OrderOwner,
   deliveryIds: readonly string[],
 ): Promise<number> {
   const chosen = [...new Set(deliveryIds)];
@@ -69,7 +69,7 @@ export async function resendSelected(
  */
 export async function resendSince(
   deps: ResendDeps,
-  owner: DeliveryOwner,
+  owner: OrderOwner,
   since: Date,
 ): Promise<number> {
   await admitSend(deps.sql, owner.merchantId, 'webhook_resend');
@@ -77,7 +77,7 @@ export async function resendSince(
 }
 
 /** What {@link resendFailedSince} has begun for one endpoint, or why it has begun nothing. */
-export interface EndpointResend extends DeliveryOwner {
+export interface EndpointResend extends OrderOwner {
   deliveries: number;
   reason: string | null;
 }
@@ -90,7 +90,7 @@ export interface EndpointResend extends DeliveryOwner {
 export async function resendFailedSince(
   deps: ResendDeps,
   since: Date,
-  filter: Partial<DeliveryOwner>,
+  filter: Partial<OrderOwner>,
 ): Promise<EndpointResend[]> {
   const begun: EndpointResend[] = [];
   for (const owner of await findFailingSince(deps.sql, since, filter)) {
@@ -109,9 +109,9 @@ export async function resendFailedSince(
 export async function findFailingSince(
   sql: Sql,
   since: Date,
-  { merchantId, environment }: Partial<DeliveryOwner>,
-): Promise<DeliveryOwner[]> {
-  return sql<DeliveryOwner[]>`
+  { merchantId, environment }: Partial<OrderOwner>,
+): Promise<OrderOwner[]> {
+  return sql<OrderOwner[]>`
     SELECT DISTINCT merchant_id, environment FROM webhook_deliveries
     JOIN (
       SELECT delivery_id FROM webhook_deliveries WHERE state = 'FAILED' AND settled_at >= ${since}
@@ -126,7 +126,7 @@ export async function findFailingSince(
     ORDER BY merchant_id, environment`;
 }
 
-function resendUndelivered(deps: ResendDeps, owner: DeliveryOwner, since: Date): Promise<number> {
+function resendUndelivered(deps: ResendDeps, owner: OrderOwner, since: Date): Promise<number> {
   const { sql } = deps;
   const { merchantId, environment } = owner;
   const undelivered = sql`
@@ -145,7 +145,7 @@ function resendUndelivered(deps: ResendDeps, owner: DeliveryOwner, since: Date):
 /** Writes the resend and its audit row, then starts its workflow. If the start is lost, the sweep repeats it. */
 async function resend(
   { sql, retries, actor, log }: ResendDeps,
-  { merchantId, environment }: DeliveryOwner,
+  { merchantId, environment }: OrderOwner,
   deliveries: postgres.PendingQuery<postgres.Row[]>,
   { onlyUndelivered, details }: { onlyUndelivered: boolean; details: Record<string, string> },
 ): Promise<number> {

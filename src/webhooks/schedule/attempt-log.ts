@@ -50,7 +50,6 @@ export interface AttemptResult
   url: string;
   /** The signature that was sent, in hexadecimal. Null when the URL was refused and nothing was sent. */
   signature: string | null;
-  /** The signature of Standard Webhooks. */
   standardSignature: string | null;
   apiVersion: string;
   responseBody: Uint8Array | null;

@@ -88,7 +88,7 @@ export async function makeAttempt(
   const at = new Date();
   const request = requestOf(deps, context, at);
   const result = await sendInSpan(sender, request, context);
-  const after = afterAttempt(deps, context, attempt.kind, result.outcome === 'accepted');
+  const after = afterAttempt(deps, context, attempt.kind, result.outcome === 'delivered');
   const { retryAfterMs } = after;
   publishAttempt(result, after.state === 'FAILED');
   await attempts.record({
@@ -99,8 +99,8 @@ export async function makeAttempt(
     merchantId,
     environment,
     url: request.url,
-    signature: result.isUrlRefused ? null : request.signature,
-    standardSignature: result.isUrlRefused ? null : request.standardSignature,
+    signature: result.outcome === 'url_refused' ? null : request.signature,
+    standardSignature: result.outcome === 'url_refused' ? null : request.standardSignature,
     apiVersion: deps.apiVersion,
     nextAttemptAt: retryAfterMs === null ? null : new Date((await now()) + retryAfterMs),
   });
@@ -126,10 +126,9 @@ function sendInSpan(
     attributes,
     () => sender.send(request),
     ({ outcome, statusCode }) => ({
-      isError: outcome !== 'accepted',
-      // The value that traces and metrics use.
+      isError: outcome !== 'delivered',
       attributes: {
-        outcome: outcome === 'accepted' ? 'delivered' : outcome,
+        outcome: outcome === 'delivered' ? outcome : 'refused',
         'http.response.status_code': statusCode ?? undefined,
       },
     }),

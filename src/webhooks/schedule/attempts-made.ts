@@ -2,23 +2,8 @@ import type { Sql } from '../../db/client.ts';
 import { createReports } from '../../reports.ts';
 import type { SendResult } from '../sending/exchange.ts';
 
-/**
- * `delivered`: the endpoint accepted it. `rejected`: the endpoint answered with a status other than 2xx. `timed_out`
- * and `no_answer`: it did not answer within the limits, or the connection failed. `url_refused`: the address guard
- * refused the URL, so no request was made.
- */
-export const ATTEMPT_OUTCOMES = [
-  'delivered',
-  'rejected',
-  'timed_out',
-  'no_answer',
-  'url_refused',
-] as const;
-
 /** An attempt that this process made, scheduled or by hand. */
-export interface AttemptMade {
-  readonly outcome: (typeof ATTEMPT_OUTCOMES)[number];
-  readonly durationMs: number;
+export interface AttemptMade extends Readonly<Pick<SendResult, 'outcome' | 'durationMs'>> {
   /** True if it was the last attempt of its delivery, which is now FAILED. */
   readonly isGivenUp: boolean;
 }
@@ -29,16 +14,8 @@ const MADE = createReports<AttemptMade>('webhook-attempt-made');
 export const onAttemptMade = MADE.subscribe;
 
 /** Reports an attempt of this process. It costs nothing while there is no listener. */
-export function publishAttempt(result: SendResult, isGivenUp: boolean): void {
-  const { durationMs } = result;
-  MADE.publish({ outcome: outcomeOf(result), durationMs, isGivenUp });
-}
-
-function outcomeOf(result: SendResult): AttemptMade['outcome'] {
-  if (result.outcome === 'accepted') return 'delivered';
-  if (result.isUrlRefused) return 'url_refused';
-  if (result.isTimedOut) return 'timed_out';
-  return result.statusCode === null ? 'no_answer' : 'rejected';
+export function publishAttempt({ outcome, durationMs }: SendResult, isGivenUp: boolean): void {
+  MADE.publish({ outcome, durationMs, isGivenUp });
 }
 
 /** For how many seconds the most overdue delivery has been due; 0 if none is. */

@@ -5,7 +5,7 @@ import type { Letter, Mail } from '../../mail/public.ts';
 import { timeText } from '../../pages/format.ts';
 import type { MailReader } from '../../merchants/public.ts';
 import { joinMailReader, mailReader } from '../../merchants/public.ts';
-import type { DeliveryOwner } from '../lists/delivery-pages.ts';
+import type { OrderOwner } from '../../orders/public.ts';
 
 /** An endpoint causes at most one mail in this time. */
 const WARNING_INTERVAL = '24 hours';
@@ -21,7 +21,7 @@ export interface FailingDeliveries {
 /** Finds the deliveries with at least this many failed attempts, from one small index. */
 async function findFailing(
   sql: Sql,
-  { merchantId, environment }: DeliveryOwner,
+  { merchantId, environment }: OrderOwner,
   failedAttempts: number,
 ): Promise<FailingDeliveries | undefined> {
   const [row] = await sql<[FailingDeliveries | { count: 0; firstAt: null }]>`
@@ -32,7 +32,7 @@ async function findFailing(
 }
 
 /** Finds the deliveries that become FAILED if their next attempt fails. */
-export const lastAttempts = (sql: Sql, owner: DeliveryOwner) =>
+export const lastAttempts = (sql: Sql, owner: OrderOwner) =>
   findFailing(sql, owner, WEBHOOK_RETRY_DELAYS_MS.length);
 
 export interface WarningDeps {
@@ -42,7 +42,7 @@ export interface WarningDeps {
   sendMail(mail: Mail): Promise<void>;
 }
 
-interface Warning extends DeliveryOwner, MailReader {
+interface Warning extends OrderOwner, MailReader {
   warnedAt: Date;
   webhookUrl: string | null;
 }

@@ -2,7 +2,7 @@ import { Agent } from 'node:http';
 import type { ClientRequest, RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { IncompleteAnswerFault } from './faults.ts';
+import { incompleteAnswer } from './faults.ts';
 import { plainHeadText, ResponseHeadReader } from './response-head.ts';
 import type { ResponseHead } from './response-head.ts';
 
@@ -21,7 +21,6 @@ export interface ConnectionOptions {
   maxConnectionAgeMs: number;
 }
 
-/** Options for the agent, in addition to Node's own. */
 export interface WebhookRequestOptions extends RequestOptions {
   target: URL;
   /** Aborts the opening of the request's connection. */
@@ -106,7 +105,7 @@ class WebhookConnection extends Duplex {
   #onEnd(error?: Error): void {
     if (this.#state === 'body') this.push(null);
     else if (this.#state === 'idle') this.destroy();
-    else if (this.#reader.hasBegun) this.destroy(new IncompleteAnswerFault({ cause: error }));
+    else if (this.#reader.hasBegun) this.destroy(incompleteAnswer(error));
     else if (error === undefined) this.push(null);
     else this.destroy(error);
   }

@@ -107,51 +107,59 @@ export async function exchange(
   return response;
 }
 
+/**
+ * `delivered`: the endpoint accepted it. `rejected`: the endpoint answered with a status other than 2xx. `timed_out`
+ * and `no_answer`: it did not answer within the limits, or the connection failed. `url_refused`: the address guard
+ * refused the URL, so no request was made.
+ */
+export const ATTEMPT_OUTCOMES = [
+  'delivered',
+  'rejected',
+  'timed_out',
+  'no_answer',
+  'url_refused',
+] as const;
+
 /** The result of one attempt, as it is recorded. */
 export interface SendResult {
-  outcome: 'accepted' | 'refused';
+  outcome: (typeof ATTEMPT_OUTCOMES)[number];
   /** Null without a response. */
   statusCode: number | null;
   durationMs: number;
   /** The first bytes of the response, which need not be text. */
   responseBody: Buffer;
-  /** Safe to show to the merchant. Null exactly when the webhook was accepted. */
+  /** Safe to show to the merchant. Null exactly when the webhook was delivered. */
   error: string | null;
-  /** True if the attempt exceeded a time limit. */
-  isTimedOut: boolean;
-  /** True if the address guard refused the URL, so that no request was made. */
-  isUrlRefused: boolean;
 }
 
 /** A whole head decides. How its body ends does not matter (contract, "Webhooks"). */
-function errorOf({ statusCode, fault }: WebhookResponse): string | null {
-  if (statusCode !== null) return statusCode < 300 ? null : describeStatus(statusCode);
-  return fault === null ? 'there was no answer' : describeFault(fault);
+function outcomeOf({ statusCode, fault }: WebhookResponse): Pick<SendResult, 'outcome' | 'error'> {
+  if (statusCode !== null) {
+    return statusCode < 300
+      ? { outcome: 'delivered', error: null }
+      : { outcome: 'rejected', error: describeStatus(statusCode) };
+  }
+  if (fault === null) return { outcome: 'no_answer', error: 'there was no answer' };
+  return { outcome: isTimeout(fault) ? 'timed_out' : 'no_answer', error: describeFault(fault) };
 }
 
 /** @param startedAtMs when the exchange began, on the clock of `performance.now()` */
 export function resultOf(response: WebhookResponse, startedAtMs: number): SendResult {
-  const error = errorOf(response);
   return {
-    outcome: error === null ? 'accepted' : 'refused',
+    ...outcomeOf(response),
     statusCode: response.statusCode,
     durationMs: Math.round(performance.now() - startedAtMs),
     responseBody: response.body,
-    error,
-    isTimedOut: response.fault !== null && isTimeout(response.fault),
-    isUrlRefused: false,
   };
 }
 
 /** The result if the URL was refused before any connection. */
 export function refusedBeforeSending(error: string): SendResult {
   return {
-    outcome: 'refused',
+    outcome: 'url_refused',
     statusCode: null,
     durationMs: 0,
     responseBody: Buffer.alloc(0),
     error,
-    isTimedOut: false,
-    isUrlRefused: true,
   };
 }

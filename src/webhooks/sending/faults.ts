@@ -8,14 +8,9 @@ export class TimeoutFault extends DeliveryFault {
   override readonly name = 'TimeoutFault';
 }
 
-/** The connection ended inside the answer. */
-export class IncompleteAnswerFault extends DeliveryFault {
-  override readonly name = 'IncompleteAnswerFault';
-
-  constructor(options?: ErrorOptions) {
-    super('the connection was closed before the answer was complete', options);
-  }
-}
+/** The fault of a connection that ended inside the answer. */
+export const incompleteAnswer = (cause?: Error) =>
+  new DeliveryFault('the connection was closed before the answer was complete', { cause });
 
 /** The received bytes do not begin as an HTTP response. */
 export class NotHttpFault extends DeliveryFault {
@@ -23,16 +18,6 @@ export class NotHttpFault extends DeliveryFault {
 
   constructor() {
     super('the answer is not valid HTTP');
-  }
-}
-
-/** The head of a response breaks a rule of HTTP. */
-export class InvalidHeadFault extends DeliveryFault {
-  override readonly name = 'InvalidHeadFault';
-
-  /** @param reason completes the sentence "the answer is not valid HTTP: …" */
-  constructor(reason: string) {
-    super(`the answer is not valid HTTP: ${reason}`);
   }
 }
 
@@ -54,7 +39,6 @@ export class WebhookNotAttemptedError extends Error {
 /** Node's error codes for exhausted resources of this machine. */
 const LOCAL_RESOURCE_CODES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
 
-/** Error codes of a connection that the peer closed. */
 const CLOSED_CODES = new Set(['ECONNRESET', 'EPIPE']);
 
 const TEXT_BY_CODE: Readonly<Record<string, string>> = {
@@ -68,7 +52,6 @@ function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** Formats milliseconds in seconds, for messages. */
 export function secondsText(durationMs: number): string {
   return `${durationMs / 1000} s`;
 }
@@ -91,7 +74,7 @@ export function isClosedByPeer(error: Error): boolean {
 export function describeFault(error: Error): string {
   if (error instanceof DeliveryFault) return error.message;
   const code = codeOf(error);
-  if (isClosedByPeer(error)) return new IncompleteAnswerFault().message;
+  if (isClosedByPeer(error)) return incompleteAnswer().message;
   if (/CERT|SIGNED|VERIFY|CRL/.test(code)) return `the certificate is not valid (${code})`;
   if (/SSL|TLS|EPROTO/.test(code)) return `the TLS handshake failed (${code})`;
   return TEXT_BY_CODE[code] ?? `the connection failed (${code || error.name})`;

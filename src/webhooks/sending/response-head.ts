@@ -1,4 +1,4 @@
-import { DeliveryFault, InvalidHeadFault, NotHttpFault } from './faults.ts';
+import { DeliveryFault, NotHttpFault } from './faults.ts';
 
 /** Limits interim responses, which could otherwise occupy this process until the time limit. */
 const MAX_INTERIM_BYTES = 1024 * 1024;
@@ -26,13 +26,17 @@ export interface ResponseHead {
 
 type Header = [name: string, value: string];
 
+/** The fault of a head that breaks a rule of HTTP. @param reason completes "the answer is not valid HTTP: …" */
+const invalidHead = (reason: string) =>
+  new DeliveryFault(`the answer is not valid HTTP: ${reason}`);
+
 function headerOf(line: string): Header {
   const colon = line.indexOf(':');
-  if (colon === -1) throw new InvalidHeadFault('a line of its head has no colon');
+  if (colon === -1) throw invalidHead('a line of its head has no colon');
   const name = line.slice(0, colon);
-  if (/[ \t]/.test(name)) throw new InvalidHeadFault('the name of a header has a blank');
+  if (/[ \t]/.test(name)) throw invalidHead('the name of a header has a blank');
   if (!TOKEN.test(name)) {
-    throw new InvalidHeadFault('the name of a header is empty or has a character that no name has');
+    throw invalidHead('the name of a header is empty or has a character that no name has');
   }
   return [name.toLowerCase(), line.slice(colon + 1).trim()];
 }
@@ -42,7 +46,7 @@ function headersOf(lines: readonly string[]): Header[] {
   for (const line of lines) {
     const last = headers.at(-1);
     if (!/^[ \t]/.test(line)) headers.push(headerOf(line));
-    else if (last === undefined) throw new InvalidHeadFault('its first header begins with a blank');
+    else if (last === undefined) throw invalidHead('its first header begins with a blank');
     // RFC 9112, section 5.2: a continuation line is part of the value.
     else last[1] += ` ${line.trim()}`;
   }
@@ -72,9 +76,7 @@ function bodyEndOf(
 
 function parseHead([statusLine = '', ...lines]: readonly string[]): ResponseHead {
   const [, version, status] = STATUS_LINE.exec(statusLine) ?? [];
-  if (status === undefined) {
-    throw new InvalidHeadFault(NO_STATUS);
-  }
+  if (status === undefined) throw invalidHead(NO_STATUS);
   const headers = headersOf(lines);
   const listOf = (name: string) =>
     headers
@@ -156,10 +158,10 @@ export class ResponseHeadReader {
     const lf = this.#unread.indexOf(LF);
     const cr = this.#unread.indexOf(CR);
     if (lf !== -1 && (cr === -1 || cr > lf)) {
-      throw new InvalidHeadFault('a line of its head ends in LF alone, not in CRLF');
+      throw invalidHead('a line of its head ends in LF alone, not in CRLF');
     }
     if (cr !== -1 && cr + 1 < this.#unread.length && lf !== cr + 1) {
-      throw new InvalidHeadFault('its head has a CR that no LF follows');
+      throw invalidHead('its head has a CR that no LF follows');
     }
     const byteCount = lf === -1 ? this.#unread.length : lf + 1;
     if (this.#headBytes + byteCount > this.#maxHeadBytes) {
@@ -167,7 +169,7 @@ export class ResponseHeadReader {
     }
     if (lf === -1) return undefined;
     const line = this.#unread.toString('latin1', 0, cr);
-    if (line.includes('\0')) throw new InvalidHeadFault('its head has a NUL byte');
+    if (line.includes('\0')) throw invalidHead('its head has a NUL byte');
     this.#unread = this.#unread.subarray(byteCount);
     this.#headBytes += byteCount;
     return line;
@@ -181,7 +183,7 @@ export class ResponseHeadReader {
     this.#unread = this.#unread.subarray(skipped);
     const begin = this.#unread.toString('latin1', 0, START.length);
     if (!START.startsWith(begin)) {
-      throw this.#hasBegun ? new InvalidHeadFault(NO_STATUS) : new NotHttpFault();
+      throw this.#hasBegun ? invalidHead(NO_STATUS) : new NotHttpFault();
     }
     this.#hasBegun ||= begin === START;
   }

@@ -20,31 +20,6 @@ import { sentHeaders } from './signed-request.ts';
 export { WebhookNotAttemptedError } from './faults.ts';
 export type { SendResult } from './exchange.ts';
 
-/** The limits of the sender. Each has a default. */
-export interface WebhookSenderOptions {
-  allowedCidrs: readonly string[];
-  deniedPorts: readonly number[];
-  /** For the TCP and the TLS handshake together, after the name was resolved. */
-  connectTimeoutMs?: number;
-  /** For the whole attempt, from the moment when it has its slot. */
-  totalTimeoutMs?: number;
-  maxResponseBytes?: number;
-  /** The longest head of a response. */
-  maxHeaderBytes?: number;
-  maxConcurrentSends?: number;
-  maxConnectionsPerOrigin?: number;
-  maxQueued?: number;
-  maxQueuedPerOrigin?: number;
-  queueTimeoutMs?: number;
-  maxIdleConnections?: number;
-  /** If a receiver sends `Keep-Alive: timeout`, that is used instead, up to `maxConnectionAgeMs`. */
-  keepAliveTimeoutMs?: number;
-  maxConnectionAgeMs?: number;
-  lookup?: HostLookup;
-  /** PEM. Trusted instead of Node's root certificates. */
-  caCertificates?: string[];
-}
-
 export type WebhookSender = ReturnType<typeof createWebhookSender>;
 
 /** The most webhooks in progress over all origins, and the most that wait up to a second for a slot. */
@@ -53,11 +28,14 @@ const MAX_QUEUED_SENDS = 1024;
 /** The limit of pending calls of `send`. Beyond it, `send` fails immediately with `busy`. */
 export const MAX_UNANSWERED_SENDS = MAX_CONCURRENT_SENDS + MAX_QUEUED_SENDS;
 
+/** The limits of the sender. */
 const DEFAULTS = {
-  // Contract, Durations: 5 s to connect, 15 s in total.
+  /** For the TCP and the TLS handshake together, after the name was resolved. Source: contract, Durations. */
   connectTimeoutMs: 5000,
+  /** For the whole attempt, from the moment when it has its slot. Source: contract, Durations. */
   totalTimeoutMs: 15_000,
   maxResponseBytes: 16_384,
+  /** The longest head of a response. */
   maxHeaderBytes: 16_384,
   maxConcurrentSends: MAX_CONCURRENT_SENDS,
   maxConnectionsPerOrigin: 8,
@@ -65,14 +43,23 @@ const DEFAULTS = {
   maxQueuedPerOrigin: 32,
   queueTimeoutMs: 1000,
   maxIdleConnections: 512,
+  /** If a receiver sends `Keep-Alive: timeout`, that is used instead, up to `maxConnectionAgeMs`. */
   keepAliveTimeoutMs: 4000,
   maxConnectionAgeMs: 60_000,
-} as const;
+};
 
-type Settings = WebhookSenderOptions & Required<Pick<WebhookSenderOptions, keyof typeof DEFAULTS>>;
+/** What the sender may connect to, and other limits than {@link DEFAULTS}. */
+export type WebhookSenderOptions = Partial<typeof DEFAULTS> & {
+  allowedCidrs: readonly string[];
+  deniedPorts: readonly number[];
+  lookup?: HostLookup;
+  /** PEM. Trusted instead of Node's root certificates. */
+  caCertificates?: string[];
+};
+
+type Settings = WebhookSenderOptions & typeof DEFAULTS;
 
 interface Agents {
-  /** Reuses connections. */
   reusing: WebhookAgent;
   /** Makes a new connection for each webhook. */
   opening: WebhookAgent;

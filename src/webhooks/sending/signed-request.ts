@@ -24,72 +24,42 @@ export interface SignedRequestInput {
   apiVersion: string;
 }
 
-/** The signatures of one attempt, in hexadecimal. They are recorded with the attempt. */
+/** The HMAC-SHA256 signatures of one attempt, each 64 lower-case hexadecimal digits. Attempts record them. */
 export interface Signatures {
+  /**
+   * The value of `X-Service-Signature`: over the bytes of `<timestamp>.<raw_body>`, keyed with the whole secret,
+   * including `whsec_`. Source: specification, Signature verification.
+   */
   signature: string;
-  /** The signature of Standard Webhooks. Null for attempts that were sent without one. */
+  /**
+   * The signature of Standard Webhooks 1.0, whose header has it as base64: over `<id>.<timestamp>.<raw_body>`, keyed
+   * with the bytes whose base64 is the part of the secret after `whsec_`. Null for attempts that were sent without one.
+   */
   standardSignature: string | null;
 }
 
 export interface SignedRequest extends WebhookRequest, Signatures {}
 
-/**
- * The value of `X-Service-Signature`: HMAC-SHA256 over the bytes of `<timestamp>.<raw_body>`, which are sent
- * unchanged. Source: specification, Signature verification.
- *
- * @param input.secret the whole webhook secret, including `whsec_`
- * @param input.timestampSeconds whole Unix seconds, the value of `X-Service-Timestamp`
- * @returns 64 lowercase hexadecimal digits
- * @throws RangeError when the timestamp is not a whole number of seconds.
- */
-export function signWebhook(input: {
-  secret: string;
-  timestampSeconds: number;
-  rawBody: Buffer;
-}): string {
-  const { secret, timestampSeconds, rawBody } = input;
-  assertWholeSeconds(timestampSeconds);
-  return createHmac('sha256', secret).update(`${timestampSeconds}.`).update(rawBody).digest('hex');
-}
-
-/**
- * The signature of Standard Webhooks 1.0: HMAC-SHA256 over `<id>.<timestamp>.<raw_body>`, keyed with the bytes whose
- * base64 is the part of the secret after `whsec_`.
- *
- * @param input.secret the whole webhook secret, including `whsec_`
- * @returns 64 hexadecimal digits; the header has them as base64
- */
-function signStandardWebhook(input: {
-  secret: string;
-  eventId: string;
-  timestampSeconds: number;
-  rawBody: Buffer;
-}): string {
-  const { secret, eventId, timestampSeconds, rawBody } = input;
-  assertWholeSeconds(timestampSeconds);
-  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  const hmac = createHmac('sha256', key).update(`${eventId}.${timestampSeconds}.`);
-  return hmac.update(rawBody).digest('hex');
-}
-
-/** @throws RangeError */
-function assertWholeSeconds(timestampSeconds: number): void {
-  if (!Number.isSafeInteger(timestampSeconds) || timestampSeconds < 0) {
-    throw new RangeError('a webhook is stamped with whole Unix seconds');
-  }
-}
-
 /** Creates the request of one attempt, signed over its exact bytes with the time `sentAt`. */
 export function signedRequest(message: SignedRequestInput, sentAt: Date): SignedRequest {
-  const { url, environment, secret, eventId } = message;
-  const rawBody = Buffer.from(message.body);
-  const timestampSeconds = secondsOf(sentAt);
-  const signatures = {
-    signature: signWebhook({ secret, timestampSeconds, rawBody }),
-    standardSignature: signStandardWebhook({ secret, eventId, timestampSeconds, rawBody }),
+  const { url, environment } = message;
+  const body = Buffer.from(message.body);
+  const signatures = signaturesOf(message, secondsOf(sentAt), body);
+  return { url, environment, body, ...signatures, headers: headersOf(message, sentAt, signatures) };
+}
+
+function signaturesOf(
+  { secret, eventId }: SignedRequestInput,
+  timestampSeconds: number,
+  rawBody: Buffer,
+): Signatures {
+  const standardKey = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const sign = (key: string | Buffer, prefix: string) =>
+    createHmac('sha256', key).update(prefix).update(rawBody).digest('hex');
+  return {
+    signature: sign(secret, `${timestampSeconds}.`),
+    standardSignature: sign(standardKey, `${eventId}.${timestampSeconds}.`),
   };
-  const headers = headersOf(message, sentAt, signatures);
-  return { url, environment, body: rawBody, ...signatures, headers };
 }
 
 export interface SentRequest {
