@@ -99,7 +99,7 @@ function createOtherpay(given: Given, { timeoutMs }: GatewayOptions): PaymentGat
       const body = { paise: amountPaise, key: idempotencyKey };
       return presentRefund(await api<Refund>('POST', `/charges/${gatewayPaymentId}/refunds`, body));
     },
-    async createLinkedAccount({ email, legalBusinessName: name }) {
+    async createLinkedAccount({ email, name }) {
       const { id } = await api<{ id: string }>('POST', '/accounts', { email, name });
       return { linkedAccountId: id };
     },
