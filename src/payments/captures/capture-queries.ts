@@ -48,12 +48,11 @@ export async function writeCapture(
   sql: Sql,
   { at, payment, gatewaySessionId = null, askedAtMs, wasTaken = false }: ReturnedPayment,
 ): Promise<RecordedCapture | undefined> {
-  const { fee, ...facts } = payment;
   const askedMsAgo = askedAtMs === undefined ? 0 : performance.now() - askedAtMs;
   const [row] = await sql<RecordedCapture[]>`
     SELECT owner AS order_number, merchant AS merchant_id, is_taken, fits, next
     FROM write_capture(${at.gateway}, ${at.environment},
-      ${jsonRow(sql, { ...facts, ...fee, gatewaySessionId, askedMsAgo })}, ${wasTaken})
+      ${jsonRow(sql, { ...payment, gatewaySessionId, askedMsAgo })}, ${wasTaken})
     WHERE owner IS NOT NULL`;
   return row;
 }

@@ -137,14 +137,13 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
 export async function markHeld(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-  { transferId, fee }: GatewayTransfer,
+  { transferId, feePaise }: GatewayTransfer,
 ): Promise<void> {
   await sql`
     WITH held AS (
       UPDATE payments p
       SET held_at = service_now(), gateway_transfer_id = ${transferId}, balance_refused_at = NULL,
-        transfer_fee_paise = coalesce(transfer_fee_paise, ${fee?.feePaise ?? null}),
-        transfer_tax_paise = coalesce(transfer_tax_paise, ${fee?.taxPaise ?? null})
+        transfer_fee_paise = coalesce(transfer_fee_paise, ${feePaise})
       WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
       RETURNING p
     )

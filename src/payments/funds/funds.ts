@@ -91,8 +91,8 @@ export async function releaseFunds(
       if (reversal) throw new ReleaseBlocked(reversal);
     });
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
-    if (transfer.fee !== null && !funds.hasTransferFee) {
-      const facts = { utr: null, ofPayment: null, ofTransfer: transfer.fee };
+    if (transfer.feePaise !== null && !funds.hasTransferFee) {
+      const facts = { utr: null, feePaise: null, transferFeePaise: transfer.feePaise };
       await queries.writeLateFacts(deps.sql, funds, facts);
     }
     await queries.bookMovement(deps.sql, funds, 'release', transfer.transferId);
