@@ -87,7 +87,7 @@ export async function releaseFunds(
     }
     const transfer = await transferWith(deps, funds, 'releaseFunds', lease, async () => {
       await recordRefundsOf(deps, funds, funds.gatewayPaymentId);
-      const [reversal] = await queries.findBlockingReversals(deps.sql, orderNumber);
+      const [reversal] = await queries.findBlockingReversals(deps.sql, funds);
       if (reversal) throw new ReleaseBlocked(reversal);
     });
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
