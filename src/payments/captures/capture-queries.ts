@@ -9,7 +9,6 @@ import { idsNamedIn } from '../gateway/redaction.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
-/** A payment at its gateway and in its environment. */
 export type PaymentAt = OrderGateway & PaymentRef;
 
 /** A payment as the gateway has returned it, and what is known of it besides. */
@@ -24,7 +23,6 @@ export interface ReturnedPayment {
   wasTaken?: boolean;
 }
 
-/** A recorded capture. */
 export interface RecordedCapture {
   orderNumber: string;
   merchantId: string;
@@ -57,7 +55,6 @@ export async function writeCapture(
   return row;
 }
 
-/** Finds where a recorded payment was made. */
 export async function findPaymentAt(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
