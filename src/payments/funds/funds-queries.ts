@@ -17,7 +17,6 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   amountPaise: number;
   merchantId: string;
   merchantName: string;
-  merchantEmail: string;
   merchantStatus: string;
   /** The payment's account, whatever account the merchant has now. Null if the merchant had none at the capture. */
   linkedAccountId: string | null;
@@ -33,8 +32,7 @@ export interface FundsRow extends OrderGateway, PaymentRef {
 export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow> {
   const [row] = await sql<FundsRow[]>`
     SELECT o.order_number, o.gateway, o.environment, o.amount_paise, o.gateway_payment_id,
-      o.merchant_id,
-      m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
+      o.merchant_id, m.name AS merchant_name, m.status AS merchant_status,
       p.linked_account_id, p.transfer_failures,
       p.transfer_fee_paise IS NOT NULL AS has_transfer_fee,
       p.hold_started_at IS NOT NULL AS may_be_transferred
