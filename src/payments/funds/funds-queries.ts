@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { FoundSettlement, MoveFundsResult } from '../../contracts/activities.ts';
@@ -7,7 +8,7 @@ import { isBalanceJustRefused } from './balance-queries.ts';
 import type { GatewayTransfer } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
-import { isMoneyFree, leaseColumns, newMoneyToken } from './money-lease.ts';
+import { isMoneyFree, leaseColumns } from './money-lease.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
@@ -114,7 +115,7 @@ export async function findUnheldPayments(
  * within the last hour
  */
 export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLease | null> {
-  const token = newMoneyToken();
+  const token = randomUUID();
   const [row] = await sql<PaymentRef[]>`
     WITH locked AS (
       SELECT gateway, gateway_payment_id FROM shared.orders
