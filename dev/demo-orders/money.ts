@@ -5,11 +5,7 @@ import { moneyKey } from '../../src/payments/gateway/gateway.ts';
 import { endMoneyLease } from '../../src/payments/funds/money-lease.ts';
 import * as queries from '../../src/payments/queries.ts';
 import { razorpay } from '../../src/payments/razorpay/adapter.ts';
-import {
-  presentChargeback,
-  presentFee,
-  presentPayment,
-} from '../../src/payments/razorpay/present.ts';
+import { presentChargeback, presentPayment } from '../../src/payments/razorpay/present.ts';
 import { createAccount } from '../gateway-simulator/operations/accounts.ts';
 import { addToBalance } from '../gateway-simulator/operations/balance.ts';
 import { openDispute, updateDisputeStatus } from '../gateway-simulator/operations/disputes.ts';
@@ -100,8 +96,8 @@ export async function hold(deps: DemoDeps, { row }: DemoOrder): Promise<void> {
   } as const;
   const [made] = createTransfers(demoGateway.gateway, gatewayPaymentId, [transfer]);
   if (!made) throw new Error('The gateway made no transfer');
-  const fee = presentFee(made.fees, made.tax);
-  await queries.markHeld(sql, lease, { transferId: made.id, state: 'held', fee });
+  const held = { transferId: made.id, state: 'held', feePaise: made.fees } as const;
+  await queries.markHeld(sql, lease, held);
   await endMoneyLease(sql, lease);
 }
 

@@ -61,19 +61,7 @@ const containing = (text: string) => expect.stringContaining(text) as string;
 async function aLinkedAccount(service: TestService): Promise<string> {
   const { linkedAccountId } = await service.deps.gateways.forOrder(SANDBOX).createLinkedAccount({
     email: 'check@example.com',
-    phone: '9000090000',
-    legalBusinessName: 'Check Traders',
-    contactName: 'Check Traders',
-    businessType: 'proprietorship',
-    category: 'ecommerce',
-    subcategory: 'ecommerce_marketplace',
-    registeredAddress: {
-      street1: '1 Test Road',
-      street2: 'Test Nagar',
-      city: 'Bengaluru',
-      state: 'KARNATAKA',
-      postalCode: '560001',
-    },
+    name: 'Check Traders',
   });
   return linkedAccountId;
 }

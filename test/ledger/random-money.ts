@@ -65,7 +65,6 @@ async function recordStep(
 
 async function capture(sql: Sql, order: RandomOrder, gatewayPaymentId: string): Promise<void> {
   const { orderNumber, environment, amountPaise } = order;
-  const fee = { feePaise: Math.ceil(amountPaise / 50), taxPaise: 0 };
   const payment = {
     gatewayPaymentId,
     status: 'captured',
@@ -75,7 +74,7 @@ async function capture(sql: Sql, order: RandomOrder, gatewayPaymentId: string): 
     orderNumber,
     sessionId: null,
     utr: newId('utr'),
-    fee,
+    feePaise: Math.ceil(amountPaise / 50),
   } as const;
   await payments.writeCapture(sql, { at: { gateway: GATEWAY, environment }, payment });
 }

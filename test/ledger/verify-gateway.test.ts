@@ -9,7 +9,6 @@ import {
 } from '../../src/payments/reconcile/compare-gateway.ts';
 import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { recordRefundsOf } from '../../src/payments/reversals/reversals.ts';
-import { accountInput } from '../payments/gateway-harness.ts';
 import { adminCli } from '../support/admin-cli.ts';
 import { askGateway, SANDBOX, simulator } from '../support/gateway.ts';
 import { serviceTest } from '../support/service-test.ts';
@@ -30,9 +29,10 @@ const linkedAccountOf = async ({ sql }: TestService, gatewayPaymentId: string) =
 
 /** Someone with the keys of the gateway transfers a payment to another account, under the service's key. */
 async function transferElsewhere(service: TestService, gatewayPaymentId: string) {
+  const email = `${gatewayPaymentId}@example.com`.toLowerCase();
   const { linkedAccountId: account } = await service.deps.gateways
     .forOrder(SANDBOX)
-    .createLinkedAccount(accountInput(`${gatewayPaymentId}@example.com`.toLowerCase()));
+    .createLinkedAccount({ email, name: 'Lamp Shop' });
   const { items } = await askGateway<{ items: { id: string }[] }>(
     service,
     'POST',

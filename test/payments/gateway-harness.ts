@@ -153,7 +153,7 @@ export async function startHarness({ simulator: own, gateway: ownGateway }: Harn
       beforeMoving: async () => undefined,
     }),
     async linkedAccount(email = 'shop@example.com') {
-      const { linkedAccountId } = await gateway.createLinkedAccount(accountInput(email));
+      const { linkedAccountId } = await gateway.createLinkedAccount({ email, name: 'Lamp Shop' });
       return linkedAccountId;
     },
     /** The gateway's list of the refunds or transfers of a payment, newest first. */
@@ -207,25 +207,6 @@ export function harnessTest() {
     expect(await harness.totals()).toMatchObject({ isBalanced: true });
   });
   return test;
-}
-
-export function accountInput(email: string) {
-  return {
-    email,
-    phone: '9000090000',
-    legalBusinessName: 'Lamp Shop',
-    contactName: 'Lamp Keeper',
-    businessType: 'proprietorship',
-    category: 'ecommerce',
-    subcategory: 'home_products_and_furniture_stores',
-    registeredAddress: {
-      street1: '1 Main Road',
-      street2: 'Old Town',
-      city: 'Bengaluru',
-      state: 'KARNATAKA',
-      postalCode: '560034',
-    },
-  };
 }
 
 /** Repeats a call until the gateway is available, as an activity does. */

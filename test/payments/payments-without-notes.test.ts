@@ -41,7 +41,7 @@ test('a failed payment and a payment of another product raise no alert', async (
     sessionId: null,
     failure: null,
     utr: null,
-    fee: null,
+    feePaise: null,
   } as const;
   await recordPayment(service.deps, { at: SANDBOX, payment });
   expect(await service.sql`SELECT kind FROM alerts WHERE kind = 'payment_without_order'`).toEqual(

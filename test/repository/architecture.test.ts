@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { GATEWAY_NAME } from '../../src/contracts/ids.ts';
 import { GATEWAY_ADAPTERS } from '../../src/payments/gateway/adapters.ts';
 import { SERVER_RELEASE } from '../../dev/temporal-on-postgres/programs.ts';
 import { filesBelow, read, root } from './files.ts';
@@ -100,6 +101,7 @@ test('the dashboard has no SQL: its pages call the features', () => {
 test('one folder and one line bring a gateway: nothing else of the product names it', () => {
   const files = filesBelow(['src', 'workflows', 'activities']);
   for (const { name } of GATEWAY_ADAPTERS) {
+    expect(name).toMatch(GATEWAY_NAME);
     const naming = files
       .filter((path) => !path.startsWith(`src/payments/${name}/`))
       .filter((path) => read(path).toLowerCase().includes(name));

@@ -213,7 +213,7 @@ export const capturedWhole = (gatewayPaymentId: string, { orderNumber, amountPai
   refundedPaise: 0,
   failure: null,
   utr: null,
-  fee: null,
+  feePaise: null,
 });
 
 /** A buyer pays at the gateway, and the process that records the capture dies before it notifies the order. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setLinkedAccount } from '../../src/merchants/commands.ts';
-import { accountInput } from '../payments/gateway-harness.ts';
 import { createSecretBox } from '../../src/secret-box.ts';
 import { TEST_ACTOR } from './actor.ts';
 import { simulator } from './gateway.ts';
@@ -34,7 +33,7 @@ export async function newAccount(
   const at = { gateway: 'razorpay', environment: 'production' } as const;
   const { linkedAccountId } = await service.deps.gateways
     .forOrder(at)
-    .createLinkedAccount(accountInput(`${randomUUID()}@example.com`));
+    .createLinkedAccount({ email: `${randomUUID()}@example.com`, name: 'Lamp Shop' });
   await changeAccount(service, linkedAccountId, { ageSeconds: 86_400, ...change });
   return linkedAccountId;
 }

@@ -48,9 +48,7 @@ CREATE TABLE payments (
   -- What the gateway has charged the platform for it and for its transfer, with the tax in it; null while
   -- the gateway's API has not reported it.
   fee_paise bigint CHECK (fee_paise >= 0),
-  tax_paise bigint CHECK (tax_paise BETWEEN 0 AND fee_paise),
   transfer_fee_paise bigint CHECK (transfer_fee_paise >= 0),
-  transfer_tax_paise bigint CHECK (transfer_tax_paise BETWEEN 0 AND transfer_fee_paise),
   -- The gateway's ids of its transfer and of this service's latest refund of it, once they are made.
   gateway_transfer_id text,
   gateway_refund_id text,

@@ -28,7 +28,7 @@ $$;
 -- first.
 CREATE FUNCTION write_late_facts(
   p_gateway text, p_gateway_payment_id text,
-  p_facts jsonb  -- utr, fee_paise, tax_paise, transfer_fee_paise, transfer_tax_paise, where they are known
+  p_facts jsonb  -- utr, fee_paise, transfer_fee_paise, where they are known
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   payment payments;
@@ -36,9 +36,7 @@ BEGIN
   PERFORM lock_order_of(p_gateway, p_gateway_payment_id);
   UPDATE payments p SET utr = coalesce(p.utr, p_facts->>'utr'),
     fee_paise = coalesce(p.fee_paise, (p_facts->>'fee_paise')::bigint),
-    tax_paise = coalesce(p.tax_paise, (p_facts->>'tax_paise')::bigint),
-    transfer_fee_paise = coalesce(p.transfer_fee_paise, (p_facts->>'transfer_fee_paise')::bigint),
-    transfer_tax_paise = coalesce(p.transfer_tax_paise, (p_facts->>'transfer_tax_paise')::bigint)
+    transfer_fee_paise = coalesce(p.transfer_fee_paise, (p_facts->>'transfer_fee_paise')::bigint)
   WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id
   RETURNING * INTO payment;
   PERFORM book_fees(payment);
@@ -81,8 +79,8 @@ END $$;
 -- All results are null if the service does not have the order.
 CREATE FUNCTION write_capture(
   p_gateway text, p_environment environment,
-  p_payment jsonb,        -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr, fee_paise,
-                          -- tax_paise; order_number, session_id, gateway_session_id; asked_ms_ago
+  p_payment jsonb,        -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr, fee_paise;
+                          -- order_number, session_id, gateway_session_id; asked_ms_ago
   p_was_taken boolean,    -- its order took it before the database lost it: what was refunded since does not count
   OUT owner text,         -- the number of its order
   OUT merchant text,      -- the order's merchant
@@ -108,14 +106,14 @@ BEGIN
   merchant := o.merchant_id;
   is_taken := o.gateway_payment_id IS NOT DISTINCT FROM id;
   INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, session_id,
-    amount_paise, currency, gateway_status, refunded_paise, utr, captured_at, fee_paise, tax_paise)
+    amount_paise, currency, gateway_status, refunded_paise, utr, captured_at, fee_paise)
   SELECT p_gateway, id, p_environment, o.order_number,
     (SELECT s.session_id FROM payment_sessions s WHERE s.order_number = o.order_number
       AND (s.gateway_session_id = p_payment->>'gateway_session_id' OR s.session_id = p_payment->>'session_id')
       ORDER BY s.gateway_session_id = p_payment->>'gateway_session_id' DESC NULLS LAST LIMIT 1),
     (p_payment->>'amount_paise')::bigint, p_payment->>'currency', p_payment->>'status',
     (p_payment->>'refunded_paise')::bigint, p_payment->>'utr', asked_at,
-    (p_payment->>'fee_paise')::bigint, (p_payment->>'tax_paise')::bigint
+    (p_payment->>'fee_paise')::bigint
   ON CONFLICT (gateway, gateway_payment_id) DO UPDATE
   SET gateway_status = CASE WHEN p_was_taken OR excluded.gateway_status = 'refunded'
       THEN excluded.gateway_status ELSE payments.gateway_status END,
@@ -123,8 +121,7 @@ BEGIN
       ELSE greatest(payments.refunded_paise, excluded.refunded_paise) END,
     session_id = coalesce(payments.session_id, excluded.session_id),
     utr = coalesce(payments.utr, excluded.utr),
-    fee_paise = coalesce(payments.fee_paise, excluded.fee_paise),
-    tax_paise = coalesce(payments.tax_paise, excluded.tax_paise)
+    fee_paise = coalesce(payments.fee_paise, excluded.fee_paise)
   WHERE payments.order_number = o.order_number AND NOT is_taken
     AND NOT EXISTS (SELECT FROM surplus_refunds s
       WHERE s.gateway = payments.gateway AND s.gateway_payment_id = payments.gateway_payment_id)

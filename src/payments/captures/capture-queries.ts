@@ -9,7 +9,6 @@ import { idsNamedIn } from '../gateway/redaction.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
-/** A payment at its gateway and in its environment. */
 export type PaymentAt = OrderGateway & PaymentRef;
 
 /** A payment as the gateway has returned it, and what is known of it besides. */
@@ -24,7 +23,6 @@ export interface ReturnedPayment {
   wasTaken?: boolean;
 }
 
-/** A recorded capture. */
 export interface RecordedCapture {
   orderNumber: string;
   merchantId: string;
@@ -48,17 +46,15 @@ export async function writeCapture(
   sql: Sql,
   { at, payment, gatewaySessionId = null, askedAtMs, wasTaken = false }: ReturnedPayment,
 ): Promise<RecordedCapture | undefined> {
-  const { fee, ...facts } = payment;
   const askedMsAgo = askedAtMs === undefined ? 0 : performance.now() - askedAtMs;
   const [row] = await sql<RecordedCapture[]>`
     SELECT owner AS order_number, merchant AS merchant_id, is_taken, fits, next
     FROM write_capture(${at.gateway}, ${at.environment},
-      ${jsonRow(sql, { ...facts, ...fee, gatewaySessionId, askedMsAgo })}, ${wasTaken})
+      ${jsonRow(sql, { ...payment, gatewaySessionId, askedMsAgo })}, ${wasTaken})
     WHERE owner IS NOT NULL`;
   return row;
 }
 
-/** Finds where a recorded payment was made. */
 export async function findPaymentAt(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,

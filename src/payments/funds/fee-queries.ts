@@ -2,12 +2,11 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
-import type { GatewayFee } from '../gateway/gateway-objects.ts';
 
 /** The gateway's charges for a payment and for its transfer. Null if not known. */
 export interface FeesOfPayment {
-  ofPayment: GatewayFee | null;
-  ofTransfer: GatewayFee | null;
+  feePaise: number | null;
+  transferFeePaise: number | null;
 }
 
 /** What a gateway may report about a payment only after it was recorded. Null if not known. */
@@ -22,14 +21,8 @@ export interface LateFacts extends FeesOfPayment {
 export async function writeLateFacts(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-  { utr, ofPayment, ofTransfer }: LateFacts,
+  facts: LateFacts,
 ): Promise<void> {
-  const facts = {
-    utr,
-    ...ofPayment,
-    transferFeePaise: ofTransfer?.feePaise ?? null,
-    transferTaxPaise: ofTransfer?.taxPaise ?? null,
-  };
   await sql`SELECT write_late_facts(${gateway}, ${gatewayPaymentId}, ${jsonRow(sql, facts)})`;
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { FoundSettlement, MoveFundsResult } from '../../contracts/activities.ts';
@@ -7,7 +8,7 @@ import { isBalanceJustRefused } from './balance-queries.ts';
 import type { GatewayTransfer } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import type { MoneyLease } from './money-lease.ts';
-import { isMoneyFree, leaseColumns, newMoneyToken } from './money-lease.ts';
+import { isMoneyFree, leaseColumns } from './money-lease.ts';
 import type { Shard } from '../reconcile/shard.ts';
 import { inShard } from '../reconcile/shard.ts';
 
@@ -17,7 +18,6 @@ export interface FundsRow extends OrderGateway, PaymentRef {
   amountPaise: number;
   merchantId: string;
   merchantName: string;
-  merchantEmail: string;
   merchantStatus: string;
   /** The payment's account, whatever account the merchant has now. Null if the merchant had none at the capture. */
   linkedAccountId: string | null;
@@ -33,8 +33,7 @@ export interface FundsRow extends OrderGateway, PaymentRef {
 export async function findFunds(sql: Sql, orderNumber: string): Promise<FundsRow> {
   const [row] = await sql<FundsRow[]>`
     SELECT o.order_number, o.gateway, o.environment, o.amount_paise, o.gateway_payment_id,
-      o.merchant_id,
-      m.name AS merchant_name, m.email AS merchant_email, m.status AS merchant_status,
+      o.merchant_id, m.name AS merchant_name, m.status AS merchant_status,
       p.linked_account_id, p.transfer_failures,
       p.transfer_fee_paise IS NOT NULL AS has_transfer_fee,
       p.hold_started_at IS NOT NULL AS may_be_transferred
@@ -116,7 +115,7 @@ export async function findUnheldPayments(
  * within the last hour
  */
 export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLease | null> {
-  const token = newMoneyToken();
+  const token = randomUUID();
   const [row] = await sql<PaymentRef[]>`
     WITH locked AS (
       SELECT gateway, gateway_payment_id FROM shared.orders
@@ -137,14 +136,13 @@ export async function claimHold(sql: Sql, orderNumber: string): Promise<MoneyLea
 export async function markHeld(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
-  { transferId, fee }: GatewayTransfer,
+  { transferId, feePaise }: GatewayTransfer,
 ): Promise<void> {
   await sql`
     WITH held AS (
       UPDATE payments p
       SET held_at = service_now(), gateway_transfer_id = ${transferId}, balance_refused_at = NULL,
-        transfer_fee_paise = coalesce(transfer_fee_paise, ${fee?.feePaise ?? null}),
-        transfer_tax_paise = coalesce(transfer_tax_paise, ${fee?.taxPaise ?? null})
+        transfer_fee_paise = coalesce(transfer_fee_paise, ${feePaise})
       WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
       RETURNING p
     )

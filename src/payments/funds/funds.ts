@@ -87,12 +87,12 @@ export async function releaseFunds(
     }
     const transfer = await transferWith(deps, funds, 'releaseFunds', lease, async () => {
       await recordRefundsOf(deps, funds, funds.gatewayPaymentId);
-      const [reversal] = await queries.findBlockingReversals(deps.sql, orderNumber);
+      const [reversal] = await queries.findBlockingReversals(deps.sql, funds);
       if (reversal) throw new ReleaseBlocked(reversal);
     });
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
-    if (transfer.fee !== null && !funds.hasTransferFee) {
-      const facts = { utr: null, ofPayment: null, ofTransfer: transfer.fee };
+    if (transfer.feePaise !== null && !funds.hasTransferFee) {
+      const facts = { utr: null, feePaise: null, transferFeePaise: transfer.feePaise };
       await queries.writeLateFacts(deps.sql, funds, facts);
     }
     await queries.bookMovement(deps.sql, funds, 'release', transfer.transferId);
@@ -209,28 +209,11 @@ async function linkedAccountOf(
     const remedy = `merchant ${funds.merchantId} has none: merchant approve --linked-account`;
     throw new GatewayRefused(operation, 'NO_LINKED_ACCOUNT', remedy);
   }
-  const { linkedAccountId } = await gateway.createLinkedAccount(sandboxAccount(funds));
+  const { linkedAccountId } = await gateway.createLinkedAccount({
+    email: `${funds.merchantId.toLowerCase()}@sandbox.example.com`,
+    // The gateway accepts 4 to 200 characters.
+    name: `${funds.merchantName} (sandbox)`.slice(0, 200),
+  });
   await queries.saveLinkedAccount(sql, funds.merchantId, funds, linkedAccountId);
   return (await queries.freezeLinkedAccount(sql, funds)) ?? linkedAccountId;
-}
-
-function sandboxAccount(funds: FundsRow) {
-  // The gateway accepts 4 to 200 characters.
-  const name = `${funds.merchantName} (sandbox)`.slice(0, 200);
-  return {
-    email: `${funds.merchantId.toLowerCase()}@sandbox.example.com`,
-    phone: '9000090000',
-    legalBusinessName: name,
-    contactName: name,
-    businessType: 'proprietorship',
-    category: 'ecommerce',
-    subcategory: 'ecommerce_marketplace',
-    registeredAddress: {
-      street1: '1 Sandbox Road',
-      street2: 'Test Nagar',
-      city: 'Bengaluru',
-      state: 'KARNATAKA',
-      postalCode: '560001',
-    },
-  };
 }

@@ -10,20 +10,19 @@ export type AccountToCheck = Omit<CheckedAccount, 'checkAgainMs'> & {
 };
 
 /**
- * Takes the linked account of production that has been due for a check for longest. It is active or will be.
+ * Takes the linked account of production that has been due for a check for longest. It is active or will be. If no
+ * answer is recorded, it is due again after an hour.
  *
  * @param gateways the names of the gateways that can be asked
- * @param retryMs after this time it is due again, if no answer is recorded
  * @returns undefined if none is due
  */
 export async function takeAccountToCheck(
   sql: Sql,
   gateways: readonly string[],
-  retryMs: number,
 ): Promise<AccountToCheck | undefined> {
   const [row] = await sql<AccountToCheck[]>`
     UPDATE linked_accounts a
-    SET check_at = service_now() + ${retryMs} * interval '1 millisecond'
+    SET check_at = service_now() + interval '1 hour'
     FROM (
       SELECT due.merchant_id, due.gateway, due.linked_account_id, waiting.active_from
       FROM linked_accounts due

@@ -71,7 +71,7 @@ export async function checkLinkedAccounts(deps: GatewayDeps): Promise<void> {
     .filter(({ environment }) => environment === 'production')
     .map(({ gateway }) => gateway);
   for (let asked = 0; asked < ACCOUNTS_PER_RUN && performance.now() < endsAtMs; asked += 1) {
-    const account = await queries.takeAccountToCheck(deps.sql, names, HOUR_MS);
+    const account = await queries.takeAccountToCheck(deps.sql, names);
     if (!account) return;
     await checkAgain(deps, account).catch((err: unknown) => {
       const { merchantId, gateway } = account;

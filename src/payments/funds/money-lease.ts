@@ -8,6 +8,7 @@ const MONEY_LEASE_SECONDS = 60;
 
 /** Allows one process to move the money of one payment. */
 export interface MoneyLease extends Readonly<PaymentRef> {
+  /** Random. Statements that renew or end the lease must match it. */
   readonly token: string;
   /** True once a request that moves money may have been sent. */
   hasAsked?: boolean;
@@ -21,9 +22,6 @@ export class MoneyLeaseTaken extends Error {
     super(`Another process is moving the money of payment ${gatewayPaymentId} at ${gateway}`);
   }
 }
-
-/** A random token. Statements that renew or end a lease must match it. */
-export const newMoneyToken = (): string => randomUUID();
 
 /** SQL: payment `p` has no lease. It uses real time, even when tests skip time. */
 export const isMoneyFree = (sql: Sql) => sql`
@@ -48,7 +46,7 @@ export async function withMoneyLease<Result>(
   move: (lease: MoneyLease) => Promise<Result>,
   { isSettlement = false } = {},
 ): Promise<Result> {
-  const lease: MoneyLease = { gateway, gatewayPaymentId, token: newMoneyToken() };
+  const lease: MoneyLease = { gateway, gatewayPaymentId, token: randomUUID() };
   const taken = await sql`
     UPDATE payments p SET ${leaseColumns(sql, lease.token)}
     WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}

@@ -36,7 +36,7 @@ export async function refundOrder(
   return withMoneyLease(deps.sql, funds, async (lease) => {
     const moved = await queries.findMoved(deps.sql, orderNumber, 'refund');
     if (moved) return moved;
-    const reversals = await queries.findBlockingReversals(deps.sql, orderNumber);
+    const reversals = await queries.findBlockingReversals(deps.sql, funds);
     if (reversals.length > 0 && (await isRefundMade(deps, funds, lease)))
       return { outcome: 'moved' };
     const amountPaise = leftToRefund(reversals, funds);
@@ -168,7 +168,8 @@ async function refundPayment(
     async beforeMoving() {
       await renewMoneyLease(sql, lease);
       // While a chargeback is open, the bank may take the money: with a refund, the buyer would get it twice.
-      const chargeback = await queries.findOpenChargeback(sql, lease);
+      const reversals = await queries.findBlockingReversals(sql, lease);
+      const chargeback = reversals.find(({ state }) => state === 'open');
       if (chargeback) throw new NotYet(`The chargeback ${chargeback.reversalId} is open`);
     },
   });
@@ -197,9 +198,9 @@ async function isRefundMade(
   const processed = new Set(
     refunds.filter(({ state }) => state === 'processed').map(({ reversalId }) => reversalId),
   );
-  const recorded = await queries.findProcessedRefunds(deps.sql, lease);
-  const lost = recorded.find((reversalId) => !processed.has(reversalId));
-  if (lost !== undefined) throw new NotYet(`The gateway has not processed the refund ${lost}`);
+  const recorded = await queries.findBlockingReversals(deps.sql, lease);
+  const lost = recorded.find((one) => one.state === 'processed' && !processed.has(one.reversalId));
+  if (lost) throw new NotYet(`The gateway has not processed the refund ${lost.reversalId}`);
   return false;
 }
 

@@ -23,13 +23,6 @@ export interface GatewaySession {
   sessionId: string | null;
 }
 
-/** The gateway's charge for a payment or a transfer, in paise. */
-export interface GatewayFee {
-  /** Includes the tax. */
-  feePaise: number;
-  taxPaise: number;
-}
-
 export interface GatewayPayment {
   gatewayPaymentId: string;
   /** `refunded`: captured, then refunded in full. */
@@ -43,8 +36,8 @@ export interface GatewayPayment {
   failure: { code: string; description: string } | null;
   /** The payment's reference at banks and in UPI apps. Null if the gateway does not report it. */
   utr: string | null;
-  /** Null until the gateway reports it. */
-  fee: GatewayFee | null;
+  /** The gateway's charge for it, with the tax. Null until the gateway reports it. */
+  feePaise: number | null;
 }
 
 /** True if the money was captured, even if it was refunded since. */
@@ -57,8 +50,8 @@ export interface GatewayTransfer {
   transferId: string;
   /** `pending`: accepted, not yet completed. A repeat with the same key returns its state. */
   state: 'pending' | 'held' | 'released';
-  /** Null until the gateway reports it. */
-  fee: GatewayFee | null;
+  /** The gateway's charge for it, with the tax. Null until the gateway reports it. */
+  feePaise: number | null;
 }
 
 /** The payout to the merchant's bank with which the gateway has settled a transfer. */
@@ -72,7 +65,7 @@ export interface TransferredFunds {
   heldPaise: number;
   releasedPaise: number;
   /** The fee of the transfers that have not failed. Null if the gateway does not report it. */
-  fee: GatewayFee | null;
+  feePaise: number | null;
   /** The linked account of each transfer that has money. Null if the gateway does not report it. */
   recipients: (string | null)[];
   /** The payout of each settled transfer. It appears days after the release, or never. */

@@ -169,7 +169,7 @@ async function readTransferred(
   const isWanted = ({ heldPaise, releasedPaise }: TransferredFunds) =>
     heldPaise === wanted.heldPaise && releasedPaise === wanted.releasedPaise;
   const funds = await repeated(read, isWanted, transferWithinMs, intervalMs);
-  const fee = funds.fee === null ? 'not reported' : `${funds.fee.feePaise} paise`;
+  const fee = funds.feePaise === null ? 'not reported' : `${funds.feePaise} paise`;
   const found = `${funds.heldPaise} paise held, ${funds.releasedPaise} paise released, fee ${fee}`;
   if (!isWanted(funds)) throw new CheckFailed(found);
   return found;

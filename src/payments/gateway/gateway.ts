@@ -116,24 +116,6 @@ export interface RefundInput {
   reason: string;
 }
 
-/** The account to open for a merchant at the gateway, with the fields that gateways require. */
-export interface LinkedAccountInput {
-  email: string;
-  phone: string;
-  legalBusinessName: string;
-  contactName: string;
-  businessType: string;
-  category: string;
-  subcategory: string;
-  registeredAddress: {
-    street1: string;
-    street2: string;
-    city: string;
-    state: string;
-    postalCode: string;
-  };
-}
-
 /**
  * Every method except `parseCallback` throws only `GatewayUnavailable`, `GatewayRefused` or what `beforeMoving`
  * throws. A method that moves money first looks for an earlier result at the gateway, and looks again if the outcome
@@ -189,8 +171,11 @@ export interface PaymentGateway {
    * refund fails after it was accepted, it throws, and the next call makes a new one.
    */
   refund(input: RefundInput): Promise<RefundOrChargeback>;
-  /** Opens an account for a merchant's payouts, or returns the one with the same email and name. */
-  createLinkedAccount(input: LinkedAccountInput): Promise<{ linkedAccountId: string }>;
+  /**
+   * Opens an account for a merchant's payouts, or returns the one with the same email and name. Only sandbox accounts
+   * are opened, so the adapter invents what else its gateway requires of one, such as an address.
+   */
+  createLinkedAccount(input: { email: string; name: string }): Promise<{ linkedAccountId: string }>;
   /** @throws GatewayRefused with the code `NO_SUCH_ACCOUNT` for an unknown id */
   fetchLinkedAccount(linkedAccountId: string): Promise<GatewayLinkedAccount>;
   /**

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { AlertDeps } from '../../alerts/alerts.ts';
 import type { PaymentRef } from '../../contracts/ids.ts';
-import { GATEWAY_NAME } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import { ENVIRONMENTS, type Environment } from '../../domain/index.ts';
 import type { Settings, WholeOf } from '../../settings.ts';
@@ -46,7 +45,6 @@ export type GatewaySettings = Readonly<
  *
  * @param deps used to raise alerts about answers that an adapter does not understand
  * @param options what every adapter receives besides its settings
- * @throws Error if an adapter's name is not allowed or used twice
  */
 export async function createGateways(
   deps: AlertDeps,
@@ -54,7 +52,6 @@ export async function createGateways(
   settings: GatewaySettings,
   options: Omit<GatewayOptions, 'onNotUnderstood'>,
 ): Promise<Gateways> {
-  assertNames(adapters);
   const all: ConfiguredGateway[] = [];
   for (const environment of ENVIRONMENTS) {
     for (const adapter of adapters) {
@@ -79,15 +76,6 @@ export async function createGateways(
       throw new GatewayUnavailable('gateway', `${gateway} is not configured for ${environment}`);
     },
   };
-}
-
-/** Names are parts of workflow ids and of alerts' subjects, and must be unique. */
-function assertNames(adapters: readonly GatewayAdapter[]): void {
-  const names = adapters.map(({ name }) => name);
-  const wrong = names.find((name) => !GATEWAY_NAME.test(name));
-  if (wrong !== undefined) throw new Error(`A gateway cannot have the name ${wrong}`);
-  if (new Set(names).size < names.length)
-    throw new Error(`Two gateways have the same name: ${names.join()}`);
 }
 
 export function paymentSubject({ gateway, gatewayPaymentId }: PaymentRef): string {

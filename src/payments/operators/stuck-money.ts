@@ -1,4 +1,4 @@
-import { refundWorkflowId } from '../../contracts/ids.ts';
+import { type PaymentRef, refundWorkflowId } from '../../contracts/ids.ts';
 import type { Sql } from '../../db/client.ts';
 import type { Environment } from '../../domain/index.ts';
 import { HOLDING_STATUSES } from '../../domain/index.ts';
@@ -33,7 +33,7 @@ export interface StuckMoney {
   refusedAt: Date | null;
 }
 
-type StuckRow = Omit<StuckMoney, 'workflowId'> & { gateway: string; gatewayPaymentId: string };
+type StuckRow = Omit<StuckMoney, 'workflowId'> & PaymentRef;
 
 /**
  * Finds closings, releases, refunds (also repeated ones and those of surplus payments) and holds that have been in
@@ -61,7 +61,7 @@ export async function findStuckMoney(
 
 function workflowOf(
   { kind, orderNumber }: Pick<StuckRow, 'kind' | 'orderNumber'>,
-  payment: { gateway: string; gatewayPaymentId: string },
+  payment: PaymentRef,
 ): string | null {
   if (kind === 'holding') return null;
   const isOrders = kind !== 'refunding_surplus' && kind !== 'refunding_again';

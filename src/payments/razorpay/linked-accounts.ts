@@ -1,4 +1,4 @@
-import type { LinkedAccountInput, PaymentGateway } from '../gateway/gateway.ts';
+import type { PaymentGateway } from '../gateway/gateway.ts';
 import type { GatewayLinkedAccount } from '../gateway/gateway-objects.ts';
 import { GatewayRefused, NO_SUCH_ACCOUNT } from '../gateway/gateway.ts';
 import { gatewayError, valueOf } from './client.ts';
@@ -25,20 +25,26 @@ const STATES = {
 /** The refusal names the account that has this email (api/payments/route/create-linked-account). */
 const EMAIL_TAKEN = /^Merchant email already exists for account - (?:acc_)?([A-Za-z0-9]+)/;
 
-function accountBody(input: LinkedAccountInput) {
-  const { postalCode, ...address } = input.registeredAddress;
-  const registered = { ...address, postal_code: postalCode, country: 'IN' };
-  const { category, subcategory } = input;
-  return {
-    type: 'route',
-    email: input.email,
-    phone: input.phone,
-    legal_business_name: input.legalBusinessName,
-    business_type: input.businessType,
-    contact_name: input.contactName,
-    profile: { category, subcategory, addresses: { registered } },
-  };
-}
+/** The fields that Razorpay requires beside the email and the name. */
+const SANDBOX_ACCOUNT = {
+  type: 'route',
+  phone: '9000090000',
+  business_type: 'proprietorship',
+  profile: {
+    category: 'ecommerce',
+    subcategory: 'ecommerce_marketplace',
+    addresses: {
+      registered: {
+        street1: '1 Sandbox Road',
+        street2: 'Test Nagar',
+        city: 'Bengaluru',
+        state: 'KARNATAKA',
+        postal_code: '560001',
+        country: 'IN',
+      },
+    },
+  },
+};
 
 /**
  * Finds whether an account with the status `created` may receive transfers. By payments/route/faqs, "Penny testing",
@@ -83,21 +89,22 @@ export function createLinkedAccounts(
   client: RazorpayClient,
   timeoutMs: number,
 ): Pick<PaymentGateway, 'createLinkedAccount' | 'fetchLinkedAccount'> {
-  async function isOurs(linkedAccountId: string, input: LinkedAccountInput): Promise<boolean> {
+  async function isNamed(linkedAccountId: string, name: string): Promise<boolean> {
     const path = `${ACCOUNTS}/${encodeURIComponent(linkedAccountId)}`;
     const answer = await client.call({ method: 'GET', path }, accountSchema);
     const account = valueOf('createLinkedAccount', answer);
-    return account.legal_business_name === input.legalBusinessName;
+    return account.legal_business_name === name;
   }
 
   return {
-    async createLinkedAccount(input) {
-      const call = { method: 'POST', path: ACCOUNTS, body: accountBody(input) } as const;
+    async createLinkedAccount({ email, name }) {
+      const body = { ...SANDBOX_ACCOUNT, email, legal_business_name: name, contact_name: name };
+      const call = { method: 'POST', path: ACCOUNTS, body } as const;
       const answer = await client.call(call, accountSchema);
       if (answer.kind === 'done') return { linkedAccountId: answer.value.id };
       const taken = answer.kind === 'refused' ? EMAIL_TAKEN.exec(answer.description) : null;
       const linkedAccountId = taken === null ? undefined : `acc_${taken[1]}`;
-      if (linkedAccountId !== undefined && (await isOurs(linkedAccountId, input))) {
+      if (linkedAccountId !== undefined && (await isNamed(linkedAccountId, name))) {
         return { linkedAccountId };
       }
       throw gatewayError('createLinkedAccount', answer);

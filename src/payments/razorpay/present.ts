@@ -1,6 +1,5 @@
 import type { OpenSessionInput } from '../gateway/gateway.ts';
 import type {
-  GatewayFee,
   GatewayPayment,
   RefundOrChargeback,
   GatewaySession,
@@ -37,11 +36,6 @@ export function presentSession(qrCode: QrCode): GatewaySession {
   };
 }
 
-/** Null if not known yet. The fee includes its tax (api/payments/entity). */
-export function presentFee(feePaise: number | null, taxPaise: number | null): GatewayFee | null {
-  return feePaise === null ? null : { feePaise, taxPaise: taxPaise ?? 0 };
-}
-
 /**
  * Converts a payment to the port's, without the buyer's address, phone and email. A payment that was refunded and
  * never captured has failed: Razorpay refunds an authorised payment that is not captured in time
@@ -62,7 +56,7 @@ export function presentPayment(payment: Payment): GatewayPayment {
     failure: status === 'failed' ? failure : null,
     // For a payment by UPI, the retrieval reference number is the UTR.
     utr: payment.acquirer_data.rrn,
-    fee: presentFee(payment.fee, payment.tax),
+    feePaise: payment.fee,
   };
 }
 
@@ -106,9 +100,9 @@ const CHARGEBACK_STATES = {
 export function presentTransfer(transfer: Transfer): GatewayTransfer {
   const { id: transferId } = transfer;
   const isUnderWay = transfer.status === 'created' || transfer.status === 'pending';
-  if (isUnderWay) return { transferId, state: 'pending', fee: null };
-  const fee = presentFee(transfer.fees, transfer.tax);
-  return { transferId, state: transfer.on_hold ? 'held' : 'released', fee };
+  if (isUnderWay) return { transferId, state: 'pending', feePaise: null };
+  const state = transfer.on_hold ? 'held' : 'released';
+  return { transferId, state, feePaise: transfer.fees };
 }
 
 /** True if this refund or transfer was made with this idempotency key. */

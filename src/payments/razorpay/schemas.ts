@@ -52,8 +52,8 @@ export const paymentSchema = z.object({
   currency: z.string(),
   amount_refunded: paise.nullish(),
   captured: z.boolean().nullish(),
+  /** Includes its tax (api/payments/entity). */
   fee: orNull(paise),
-  tax: orNull(paise),
   error_code: orNull(z.string()),
   error_description: orNull(z.string()),
   acquirer_data: z.object({ rrn: orNull(z.string().min(1)) }).catch({ rrn: null }),
@@ -97,7 +97,6 @@ const transfer = z.object({
   amount: paise,
   amount_reversed: paise.nullish(),
   fees: orNull(paise),
-  tax: orNull(paise),
   on_hold: z.boolean(),
   error: orNull(
     z.object({

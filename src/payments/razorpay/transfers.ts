@@ -7,7 +7,7 @@ import { gatewayError, valueOf } from './client.ts';
 import type { Answer, RazorpayClient } from './client.ts';
 import type { MayLeaveOut } from './list-all.ts';
 import { listAll } from './list-all.ts';
-import { madeUnder, madeUnderAnother, presentFee, presentTransfer } from './present.ts';
+import { madeUnder, madeUnderAnother, presentTransfer } from './present.ts';
 import { collectionOf, settledTransferSchema, transferSchema } from './schemas.ts';
 import type { Transfer } from './schemas.ts';
 import { assertSameAmount, balanceNamed, moveOnce } from './move-once.ts';
@@ -74,12 +74,11 @@ async function fetchTransferred(
   const made = transfers.filter(({ status }) => status !== 'failed');
   const sumOf = (list: Transfer[]) =>
     list.reduce((sum, transfer) => sum + unreversedPaise(transfer), 0);
-  const fees = made.map(({ fees: feePaise, tax }) => presentFee(feePaise, tax));
   return {
     heldPaise: sumOf(made.filter(({ on_hold }) => on_hold)),
     releasedPaise: sumOf(made.filter(({ on_hold }) => !on_hold)),
     // A payment has at most one transfer that has not failed.
-    fee: fees.length === 1 ? (fees[0] ?? null) : null,
+    feePaise: made.length === 1 ? (made[0]?.fees ?? null) : null,
     recipients: made
       .filter((transfer) => unreversedPaise(transfer) > 0)
       .map(({ recipient }) => recipient),

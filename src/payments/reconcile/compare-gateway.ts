@@ -189,10 +189,10 @@ async function compareOne(
 }
 
 /** True if the gateway reports a UTR or a fee that is not recorded. */
-function isNews(known: PaymentFigures, { utr, ofPayment, ofTransfer }: LateFacts): boolean {
+function isNews(known: PaymentFigures, { utr, feePaise, transferFeePaise }: LateFacts): boolean {
   return (
     (known.utr === null && utr !== null) ||
-    (known.feePaise === null && ofPayment !== null) ||
-    (known.transferFeePaise === null && ofTransfer !== null)
+    (known.feePaise === null && feePaise !== null) ||
+    (known.transferFeePaise === null && transferFeePaise !== null)
   );
 }

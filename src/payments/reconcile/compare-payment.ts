@@ -49,7 +49,7 @@ async function compareFigures(
     payment.settled === null
       ? movedFaults(payment, atGateway, transferred)
       : settledFaults(payment, payment.settled, atGateway, transferred);
-  const fees = { ofPayment: atGateway.fee, ofTransfer: transferred.fee };
+  const fees = { feePaise: atGateway.feePaise, transferFeePaise: transferred.feePaise };
   return {
     faults: [...captureFaults(payment, atGateway), ...moved, ...feeFaults(payment, fees)],
     recipientFaults: recipientFaults(payment, transferred),
@@ -70,13 +70,13 @@ function recipientFaults(
 }
 
 /** A fee that only one of them knows is not a fault. */
-function feeFaults(ours: PaymentFigures, { ofPayment, ofTransfer }: FeesOfPayment): string[] {
+function feeFaults(ours: PaymentFigures, reported: FeesOfPayment): string[] {
   const compared = [
-    ['the payment', ours.feePaise, ofPayment?.feePaise],
-    ['its transfer', ours.transferFeePaise, ofTransfer?.feePaise],
+    ['the payment', ours.feePaise, reported.feePaise],
+    ['its transfer', ours.transferFeePaise, reported.transferFeePaise],
   ] as const;
   return compared
-    .filter(([, known, theirs]) => known !== null && theirs !== undefined && known !== theirs)
+    .filter(([, known, theirs]) => known !== null && theirs !== null && known !== theirs)
     .map(
       ([what, known, theirs]) => `${what} has cost ${known} paise, but the gateway says ${theirs}`,
     );

@@ -42,13 +42,15 @@ export async function writeReversal(
   return row?.result ?? { outcome: 'unknown_payment' };
 }
 
-/** Finds the reversals that block the release of an order's funds, oldest first. */
-export async function findBlockingReversals(sql: Sql, orderNumber: string): Promise<Reversal[]> {
+/** Finds the reversals that have taken a part of a payment, or may take it, oldest first. They block its release. */
+export async function findBlockingReversals(
+  sql: Sql,
+  { gateway, gatewayPaymentId }: PaymentRef,
+): Promise<Reversal[]> {
   return sql<Reversal[]>`
-    SELECT r.reversal_id, r.gateway_payment_id, r.kind, r.amount_paise, r.state
-    FROM shared.orders o JOIN gateway_reversals r USING (gateway, gateway_payment_id)
-    WHERE o.order_number = ${orderNumber} AND r.blocks_release
-    ORDER BY r.recorded_at, r.reversal_id`;
+    SELECT reversal_id, gateway_payment_id, kind, amount_paise, state FROM gateway_reversals
+    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId} AND blocks_release
+    ORDER BY recorded_at, reversal_id`;
 }
 
 /** What reversals of an order's payments keep open: alerts about each kind, and its release. */
@@ -64,29 +66,6 @@ export async function findBlocked(
       coalesce(bool_or(r.gateway_payment_id = o.gateway_payment_id), false) AS is_release_blocked
     FROM gateway_reversals r JOIN shared.orders o USING (order_number)
     WHERE r.order_number = ${orderNumber} AND r.blocks_release`;
-  return row;
-}
-
-/** Finds the refunds made at the gateway itself whose money has left a payment. */
-export async function findProcessedRefunds(
-  sql: Sql,
-  { gateway, gatewayPaymentId }: PaymentRef,
-): Promise<string[]> {
-  const rows = await sql<{ reversalId: string }[]>`
-    SELECT reversal_id FROM gateway_reversals WHERE gateway = ${gateway}
-      AND gateway_payment_id = ${gatewayPaymentId} AND kind = 'refund' AND state = 'processed'`;
-  return rows.map(({ reversalId }) => reversalId);
-}
-
-/** Finds the undecided chargeback of a payment. */
-export async function findOpenChargeback(
-  sql: Sql,
-  { gateway, gatewayPaymentId }: PaymentRef,
-): Promise<{ reversalId: string } | undefined> {
-  const [row] = await sql<{ reversalId: string }[]>`
-    SELECT reversal_id FROM gateway_reversals
-    WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
-      AND kind = 'chargeback' AND state = 'open' LIMIT 1`;
   return row;
 }
 

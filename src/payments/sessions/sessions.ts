@@ -53,7 +53,9 @@ export async function openSession(
     }
     if (reservation === 'not_active') throw errorOf('MERCHANT_NOT_ACTIVE');
     if (reservation === 'not_ready') throw await notReady(deps, order);
-    if (reservation === 'limit') throw limitReached();
+    if (reservation === 'limit') {
+      throw new DomainError('INVALID_STATE', 'Cannot open another payment session for this order');
+    }
     if (reservation === 'refused') throw await cannotPay(deps.sql, orderNumber);
     await sleep(OPENING_POLL_MS);
   }
@@ -233,8 +235,4 @@ async function cannotPay(sql: Sql, orderNumber: string): Promise<DomainError> {
   const unapplied = await findUnappliedState(sql, orderNumber);
   if (!transitionOf(order, 'pay') || unapplied === null) return refusal;
   return new DomainError('INVALID_STATE', `${REFUSALS.pay}; ${UNAPPLIED[unapplied]}`);
-}
-
-function limitReached(): DomainError {
-  return new DomainError('INVALID_STATE', 'Cannot open another payment session for this order');
 }

@@ -1,17 +1,14 @@
-import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Settlement } from '../../domain/index.ts';
 import { DomainError, REFUSALS } from '../../domain/index.ts';
 import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
-import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
+import type { GatewayDeps } from '../gateway/gateways.ts';
 import type { MoneyLease } from '../funds/money-lease.ts';
 import { MoneyLeaseTaken, renewMoneyLease, withMoneyLease } from '../funds/money-lease.ts';
-import type { NewSettlement, SettlementResult } from '../queries.ts';
+import type { NewSettlement, PaymentAt, SettlementResult } from '../queries.ts';
 import * as queries from '../queries.ts';
 import { recordRefunds } from '../reversals/reversals.ts';
 import type { MovedAtGateway } from './settlement-rule.ts';
 import { contradictionOf } from './settlement-rule.ts';
-
-type Payment = OrderGateway & PaymentRef;
 
 export interface PaymentSettlement {
   orderNumber: string;
@@ -40,7 +37,7 @@ export function isFinalRefusal(error: unknown): error is DomainError {
  */
 export async function settlePayment(
   deps: GatewayDeps,
-  payment: Payment,
+  payment: PaymentAt,
   settlement: PaymentSettlement,
   write: (checked: NewSettlement) => Promise<SettlementResult>,
 ): Promise<void> {
@@ -71,7 +68,7 @@ export async function settlePayment(
  */
 export async function checkPayment(
   deps: GatewayDeps,
-  payment: Payment,
+  payment: PaymentAt,
   { orderNumber, outcome, reference, reason, notChecked = false }: PaymentSettlement,
 ): Promise<NewSettlement> {
   const atGateway = await readGateway(deps, payment, notChecked);
@@ -109,7 +106,7 @@ export async function checkPayment(
  */
 async function takeBackHeld(
   deps: GatewayDeps,
-  payment: Payment,
+  payment: PaymentAt,
   beforeMoving: () => Promise<void>,
 ): Promise<void> {
   const { gatewayPaymentId } = payment;
@@ -130,7 +127,7 @@ async function takeBackHeld(
  */
 async function readGateway(
   deps: GatewayDeps,
-  payment: Payment,
+  payment: PaymentAt,
   notChecked: boolean,
 ): Promise<MovedAtGateway | null> {
   const { gatewayPaymentId } = payment;
@@ -154,7 +151,7 @@ async function readGateway(
 
 function notRecorded(
   result: Exclude<SettlementResult, 'recorded'>,
-  { gatewayPaymentId }: PaymentRef,
+  { gatewayPaymentId }: PaymentAt,
   { outcome, reference }: Pick<PaymentSettlement, 'outcome' | 'reference'>,
 ): DomainError {
   const messages = {

@@ -32,14 +32,14 @@ async function paidOrder(service: TestService, merchant: Merchant) {
     transfers: () => madeAtGateway(service, gatewayPaymentId, 'transfers'),
     async fees() {
       const [row] = await service.sql<[Record<string, number | null>]>`
-        SELECT fee_paise, tax_paise, transfer_fee_paise, transfer_tax_paise FROM payments
+        SELECT fee_paise, transfer_fee_paise FROM payments
         WHERE gateway_payment_id = ${gatewayPaymentId}`;
       return row;
     },
   };
 }
 
-const FEES = { feePaise: 1179, taxPaise: 180, transferFeePaise: 148, transferTaxPaise: 22 };
+const FEES = { feePaise: 1179, transferFeePaise: 148 };
 
 test('the fees of a payment and of its transfer are booked to the platform, and no merchant sees them', async ({
   service,
@@ -74,8 +74,7 @@ test('a fee that the gateway reports later is recorded by the daily comparison',
   const paid = await paidOrder(service, merchant);
   await reconcilePayments(service.deps);
   await service.sql`
-    UPDATE payments SET fee_paise = NULL, tax_paise = NULL, transfer_fee_paise = NULL,
-      transfer_tax_paise = NULL
+    UPDATE payments SET fee_paise = NULL, transfer_fee_paise = NULL
     WHERE gateway_payment_id = ${paid.gatewayPaymentId}`;
   expect(await verifyLedger(service.sql)).toMatchObject({
     faults: [{ rule: 'account' }, { rule: 'account' }, { rule: 'fee' }],

@@ -5,7 +5,7 @@ import { isCaptured } from '../../../src/payments/gateway/gateway-objects.ts';
 import { createRazorpayGateway } from '../../../src/payments/razorpay/gateway.ts';
 import { inParallel } from '../../support/in-parallel.ts';
 import type { Harness } from '../gateway-harness.ts';
-import { accountInput, harnessTest, KEYS } from '../gateway-harness.ts';
+import { harnessTest, KEYS } from '../gateway-harness.ts';
 
 const test = harnessTest();
 
@@ -214,7 +214,7 @@ describe('a linked account', () => {
 
   test('of another business with the same email is not used', async ({ harness }) => {
     await harness.linkedAccount('shared@example.com');
-    const other = { ...accountInput('shared@example.com'), legalBusinessName: 'Chair Shop' };
+    const other = { email: 'shared@example.com', name: 'Chair Shop' };
     await expect(harness.gateway.createLinkedAccount(other)).rejects.toThrow(GatewayRefused);
   });
 

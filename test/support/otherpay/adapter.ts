@@ -85,7 +85,7 @@ function createOtherpay(given: Given, { timeoutMs }: GatewayOptions): PaymentGat
           .reduce((paise, payout) => paise + payout.paise, 0);
       const recipients = payouts.map(({ account }) => account);
       const heldPaise = sum(true);
-      return { heldPaise, releasedPaise: sum(false), fee: null, recipients, payouts: [] };
+      return { heldPaise, releasedPaise: sum(false), feePaise: null, recipients, payouts: [] };
     },
     fetchPayoutUtr: async () => null,
     holdFunds: (input) => payOut(api, input, true),
@@ -99,7 +99,7 @@ function createOtherpay(given: Given, { timeoutMs }: GatewayOptions): PaymentGat
       const body = { paise: amountPaise, key: idempotencyKey };
       return presentRefund(await api<Refund>('POST', `/charges/${gatewayPaymentId}/refunds`, body));
     },
-    async createLinkedAccount({ email, legalBusinessName: name }) {
+    async createLinkedAccount({ email, name }) {
       const { id } = await api<{ id: string }>('POST', '/accounts', { email, name });
       return { linkedAccountId: id };
     },
@@ -147,7 +147,7 @@ async function payOut(api: Api, input: TransferInput, held: boolean): Promise<Ga
     held,
   };
   const payout = await api<Payout>('POST', `/charges/${input.gatewayPaymentId}/payouts`, body);
-  return { transferId: payout.id, state: payout.held ? 'held' : 'released', fee: null };
+  return { transferId: payout.id, state: payout.held ? 'held' : 'released', feePaise: null };
 }
 
 function presentIntent(intent: Intent): GatewaySession {
@@ -171,7 +171,7 @@ function presentCharge(charge: Charge): GatewayPayment {
     sessionId: charge.session,
     failure: null,
     utr: null,
-    fee: null,
+    feePaise: null,
   };
 }
 
