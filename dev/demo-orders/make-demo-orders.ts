@@ -3,7 +3,7 @@ import type { Sql } from '../../src/db/client.ts';
 import { runWithRequestId } from '../../src/http/request-context.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import { createStepRecorder } from '../../src/orders/steps/record-step.ts';
-import { writeCallback } from '../../src/payments/queries.ts';
+import { writeCallback } from '../../src/payments/captures/capture-queries.ts';
 import type { SecretBox } from '../../src/secret-box.ts';
 import { saveWebhookUrl } from '../../src/webhooks/endpoints/endpoints.ts';
 import type { DemoMerchant } from '../dev-facts.ts';

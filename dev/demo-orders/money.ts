@@ -3,7 +3,15 @@ import type { PaymentRef } from '../../src/contracts/ids.ts';
 import type { RefundReason } from '../../src/domain/index.ts';
 import { moneyKey } from '../../src/payments/gateway/gateway.ts';
 import { endMoneyLease } from '../../src/payments/funds/money-lease.ts';
-import * as queries from '../../src/payments/queries.ts';
+import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
+import {
+  bookMovement,
+  claimHold,
+  markHeld,
+  saveLinkedAccount,
+} from '../../src/payments/funds/funds-queries.ts';
+import { writeReversal } from '../../src/payments/reversals/reversal-queries.ts';
+import { markSessionOpen, reserveSession } from '../../src/payments/sessions/session-queries.ts';
 import { razorpay } from '../../src/payments/razorpay/adapter.ts';
 import { presentChargeback, presentPayment } from '../../src/payments/razorpay/present.ts';
 import { createAccount } from '../gateway-simulator/operations/accounts.ts';
@@ -36,7 +44,7 @@ async function accountOf({ sql, demoGateway: { gateway }, merchant }: DemoDeps):
     contact_name: 'Demo Bazaar (sandbox)',
     profile: { category: 'ecommerce', subcategory: 'ecommerce_marketplace' },
   });
-  await queries.saveLinkedAccount(sql, merchant.merchantId, AT, id);
+  await saveLinkedAccount(sql, merchant.merchantId, AT, id);
   return id;
 }
 
@@ -45,7 +53,7 @@ async function openSession(deps: DemoDeps, { row }: DemoOrder): Promise<string> 
   const { sql, clock, demoGateway } = deps;
   const { orderNumber, amountPaise } = row;
   const sessionId = `ps_${ulid(clock.nowMs())}`;
-  const outcome = await queries.reserveSession(sql, orderNumber, sessionId, SESSION_MS);
+  const outcome = await reserveSession(sql, orderNumber, sessionId, SESSION_MS);
   if (outcome !== 'reserved') throw new Error(`A session of ${orderNumber} is ${outcome}`);
   const qrCode = createQrCode(demoGateway.gateway, {
     type: 'upi_qr',
@@ -56,7 +64,7 @@ async function openSession(deps: DemoDeps, { row }: DemoOrder): Promise<string> 
     description: `Order ${orderNumber}`,
     notes: { order_number: orderNumber, session_id: sessionId },
   });
-  await queries.markSessionOpen(sql, sessionId, {
+  await markSessionOpen(sql, sessionId, {
     gatewaySessionId: qrCode.id,
     upiIntent: qrCode.image_content,
     pageUrl: qrCode.image_url,
@@ -77,14 +85,14 @@ export async function pay(deps: DemoDeps, order: DemoOrder): Promise<PaymentRef>
   await accountOf(deps);
   const { entity } = payQrCode(demoGateway.gateway, await openSession(deps, order), {});
   const payment = presentPayment(entity);
-  await queries.writeCapture(sql, { at: AT, payment });
+  await writeCapture(sql, { at: AT, payment });
   return { gateway: AT.gateway, gatewayPaymentId: payment.gatewayPaymentId };
 }
 
 /** Holds the funds of an order that has just been paid. */
 export async function hold(deps: DemoDeps, { row }: DemoOrder): Promise<void> {
   const { sql, demoGateway } = deps;
-  const lease = await queries.claimHold(sql, row.orderNumber);
+  const lease = await claimHold(sql, row.orderNumber);
   if (lease === null) throw new Error(`The funds of ${row.orderNumber} cannot be held`);
   const { gatewayPaymentId } = lease;
   const transfer = {
@@ -97,7 +105,7 @@ export async function hold(deps: DemoDeps, { row }: DemoOrder): Promise<void> {
   const [made] = createTransfers(demoGateway.gateway, gatewayPaymentId, [transfer]);
   if (!made) throw new Error('The gateway made no transfer');
   const held = { transferId: made.id, state: 'held', feePaise: made.fees } as const;
-  await queries.markHeld(sql, lease, held);
+  await markHeld(sql, lease, held);
   await endMoneyLease(sql, lease);
 }
 
@@ -119,7 +127,7 @@ export async function refund(
   const input = { amount: order.row.amountPaise, notes, reverse_all: true };
   const { id } = refundPayment(gateway, paymentIdOf(order), input, key);
   const payment = { gateway: AT.gateway, gatewayPaymentId: paymentIdOf(order) };
-  await queries.bookMovement(sql, payment, 'refund', id);
+  await bookMovement(sql, payment, 'refund', id);
 }
 
 /** The buyer's bank takes the payment back: a chargeback that the platform loses. */
@@ -131,5 +139,5 @@ export async function loseToBank(
   // The payment is with the merchant: the bank takes the platform's own money.
   addToBalance(gateway, order.row.amountPaise);
   const lost = presentChargeback(updateDisputeStatus(gateway, id, 'lost'));
-  await queries.writeReversal(sql, AT, lost, 'gateway');
+  await writeReversal(sql, AT, lost, 'gateway');
 }

@@ -1,6 +1,6 @@
 import type { CheckoutState } from '../../src/checkout/state.ts';
 import type { Order } from '../../src/orders/schemas.ts';
-import { writeCallback } from '../../src/payments/queries.ts';
+import { writeCallback } from '../../src/payments/captures/capture-queries.ts';
 import { capturedWhole, SANDBOX, simulator } from '../support/gateway.ts';
 import type { Merchant } from '../support/merchant.ts';
 import type { TestService } from '../support/service.ts';

@@ -4,7 +4,14 @@ import { jsonRow } from '../../src/db/client.ts';
 import type { Environment } from '../../src/domain/index.ts';
 import type { LineType } from '../../src/ledger/statement.ts';
 import { sealLedgerLines } from '../../src/ledger/seal-ledger.ts';
-import * as payments from '../../src/payments/queries.ts';
+import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
+import {
+  bookRefundFailed,
+  finishRefundAgain,
+} from '../../src/payments/funds/failed-refund-queries.ts';
+import { bookMovement } from '../../src/payments/funds/funds-queries.ts';
+import { claimSurplus, finishSurplus } from '../../src/payments/funds/surplus-queries.ts';
+import { writeReversal } from '../../src/payments/reversals/reversal-queries.ts';
 import { HOUR_MS, pick, random, writePastOrders } from '../dashboard/past-orders.ts';
 import { inParallel } from '../support/in-parallel.ts';
 import type { TestService } from '../support/service.ts';
@@ -76,7 +83,7 @@ async function capture(sql: Sql, order: RandomOrder, gatewayPaymentId: string): 
     utr: newId('utr'),
     feePaise: Math.ceil(amountPaise / 50),
   } as const;
-  await payments.writeCapture(sql, { at: { gateway: GATEWAY, environment }, payment });
+  await writeCapture(sql, { at: { gateway: GATEWAY, environment }, payment });
 }
 
 const pay: Event = async (sql, order, atMs) => {
@@ -97,7 +104,7 @@ const release =
   (leftPaise: (amountPaise: number) => number = (all) => all): Event =>
   async (sql, order, atMs) => {
     const gatewayTransferId = newId('trf');
-    await payments.bookMovement(sql, refOf(order), 'release', gatewayTransferId);
+    await bookMovement(sql, refOf(order), 'release', gatewayTransferId);
     await recordStep(sql, order, {
       kind: 'ORDER_COMPLETED',
       atMs,
@@ -110,7 +117,7 @@ const release =
 
 const refund: Event = async (sql, order, atMs) => {
   const gatewayRefundId = newId('rfnd');
-  await payments.bookMovement(sql, refOf(order), 'refund', gatewayRefundId);
+  await bookMovement(sql, refOf(order), 'refund', gatewayRefundId);
   const at = new Date(atMs).toISOString();
   const { amountPaise } = order;
   await recordStep(sql, order, {
@@ -126,15 +133,15 @@ const refund: Event = async (sql, order, atMs) => {
 const failRefund: Event = async (sql, order) => {
   const [{ id }] = await sql<[{ id: string }]>`
     SELECT gateway_refund_id AS id FROM payments WHERE gateway_payment_id = ${order.paymentId}`;
-  await payments.bookRefundFailed(sql, refOf(order));
+  await bookRefundFailed(sql, refOf(order));
   const { amountPaise } = order;
   return [{ type: 'refund_failed', amountPaise, balanceChangePaise: amountPaise, movementId: id }];
 };
 
 const refundAgain: Event = async (sql, order) => {
   const gatewayRefundId = newId('rfnd');
-  await payments.bookMovement(sql, refOf(order), 'refund', gatewayRefundId);
-  await payments.finishRefundAgain(sql, order.orderNumber);
+  await bookMovement(sql, refOf(order), 'refund', gatewayRefundId);
+  await finishRefundAgain(sql, order.orderNumber);
   return out('refunded', order.amountPaise, gatewayRefundId);
 };
 
@@ -153,7 +160,7 @@ const reverse =
     const owner = { gateway: GATEWAY, environment: order.environment };
     // What is told twice is booked once.
     for (const source of ['callback', 'gateway'] as const) {
-      await payments.writeReversal(sql, owner, { ...reversal, kind, state }, source);
+      await writeReversal(sql, owner, { ...reversal, kind, state }, source);
     }
     const type = kind === 'refund' ? 'reversed' : 'charged_back';
     const balanceChangePaise = isHeld ? -amountPaise : 0;
@@ -164,9 +171,9 @@ const reverse =
 const surplus: Event = async (sql, order) => {
   const second = refOf(order, newId('pay'));
   await capture(sql, order, second.gatewayPaymentId);
-  await payments.claimSurplus(sql, second);
-  await payments.bookMovement(sql, second, 'refund', newId('rfnd'));
-  await payments.finishSurplus(sql, second);
+  await claimSurplus(sql, second);
+  await bookMovement(sql, second, 'refund', newId('rfnd'));
+  await finishSurplus(sql, second);
   return [];
 };
 

@@ -1,11 +1,7 @@
 import { expect } from 'vitest';
-import {
-  claimSurplus,
-  endSession,
-  markSessionOpen,
-  writeCallback,
-  writeCapture,
-} from '../../src/payments/queries.ts';
+import { writeCallback, writeCapture } from '../../src/payments/captures/capture-queries.ts';
+import { claimSurplus } from '../../src/payments/funds/surplus-queries.ts';
+import { endSession, markSessionOpen } from '../../src/payments/sessions/session-queries.ts';
 import { atRazorpay, capturedWhole, SANDBOX } from '../support/gateway.ts';
 import { untilBlocked } from '../support/locks.ts';
 import { writePayment } from '../support/orders.ts';

@@ -8,7 +8,7 @@ import { reconcilePayments } from '../../src/payments/reconcile/reconcile.ts';
 import { textOf } from '../checkout/buyer.ts';
 import { dashboardTest } from '../dashboard/dashboard-test.ts';
 import { anOrder } from '../support/api-client.ts';
-import { writeCallback, writeCapture } from '../../src/payments/queries.ts';
+import { writeCallback, writeCapture } from '../../src/payments/captures/capture-queries.ts';
 import { writeOrder } from '../support/orders.ts';
 import { askGateway, capturedWhole, orderBeingPaid } from '../support/gateway.ts';
 import {

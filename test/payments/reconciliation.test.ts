@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { SCHEDULE_IDS } from '../../src/contracts/ids.ts';
-import { writeCapture } from '../../src/payments/queries.ts';
+import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
 import { ensureSchedules } from '../../src/temporal/schedules.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import {

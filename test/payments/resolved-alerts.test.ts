@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { describe, expect } from 'vitest';
 import { clearResolvedAlerts, listAlerts, raiseAlert } from '../../src/alerts/alerts.ts';
 import type { AlertKind } from '../../src/alerts/kinds.ts';
-import { writeCapture } from '../../src/payments/queries.ts';
+import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
 import { clearClockSkew } from '../../src/webhooks/sending/clock.ts';
 import { capturedWhole, SANDBOX } from '../support/gateway.ts';
 import { anAccountId, giveAccount } from '../support/linked-accounts.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { findUnappliedState } from '../../src/orders/public.ts';
-import { writeCapture } from '../../src/payments/queries.ts';
+import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
 import {
   atRazorpay,
   orderBeingPaid,

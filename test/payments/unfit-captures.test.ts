@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { recordPayment } from '../../src/payments/captures/captures.ts';
-import { writeCapture } from '../../src/payments/queries.ts';
+import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
 import type { OrderRef } from '../support/api-client.ts';
 import {
   askGateway,

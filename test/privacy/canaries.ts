@@ -1,7 +1,7 @@
 import { ulid } from 'ulid';
 import { randomBytes, randomInt } from 'node:crypto';
 import type { Sql } from '../../src/db/client.ts';
-import { writeCallback } from '../../src/payments/queries.ts';
+import { writeCallback } from '../../src/payments/captures/capture-queries.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import type { ApiClient, OrderRef } from '../support/api-client.ts';
 import { payAtGateway, sessionOf } from '../support/gateway.ts';

@@ -4,7 +4,7 @@ import { searchAllOrders } from '../../src/orders/lists/search-all-orders.ts';
 import { orderSchema } from '../../src/orders/schemas.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { StepDetails } from '../../src/domain/order.ts';
-import { writeCallback } from '../../src/payments/queries.ts';
+import { writeCallback } from '../../src/payments/captures/capture-queries.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
 import { auditOf } from '../support/audit.ts';
 import { ledgerOf, sessionOf } from '../support/gateway.ts';

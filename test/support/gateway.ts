@@ -4,7 +4,7 @@ import type { PaymentRef } from '../../src/contracts/ids.ts';
 import { RECONCILE_WORKFLOW, SWEEP_WORKFLOW, TASK_QUEUE } from '../../src/contracts/ids.ts';
 import type { Environment, OrderStatus } from '../../src/domain/index.ts';
 import type { OrderRow } from '../../src/orders/rows.ts';
-import { writeCapture } from '../../src/payments/queries.ts';
+import { writeCapture } from '../../src/payments/captures/capture-queries.ts';
 import type { OrderRef } from './api-client.ts';
 import type { Merchant } from './merchant.ts';
 import type { TestService } from './service.ts';

@@ -20,8 +20,8 @@ import type {
 import { isCaptured } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
-import type { NewCallback } from '../queries.ts';
-import { findPaymentAt, writeCallback } from '../queries.ts';
+import type { NewCallback } from './capture-queries.ts';
+import { findPaymentAt, writeCallback } from './capture-queries.ts';
 import {
   isOurs,
   recordChargebackNow,

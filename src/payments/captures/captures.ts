@@ -4,12 +4,13 @@ import { addRequestFields } from '../../http/request-context.ts';
 import { findCarriedOut, signalOrder, writeCommand } from '../../orders/public.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { GatewayPayment, GatewaySession } from '../gateway/gateway-objects.ts';
-import { GatewayUnavailable } from '../gateway/gateway.ts';
+import { GatewayUnavailable, PILOT_ORDER_NUMBER } from '../gateway/gateway.ts';
 import { isCaptured } from '../gateway/gateway-objects.ts';
-import { PILOT_ORDER_NUMBER } from '../gateway/gateway-pilot.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
-import * as queries from '../queries.ts';
+import type { PaymentAt, RecordedCapture, ReturnedPayment } from './capture-queries.ts';
+import { confirmCallbacks, findOrderOfPayment, writeCapture } from './capture-queries.ts';
+import { endSession, findSessionAtGateway } from '../sessions/session-queries.ts';
 import { recordRefundsOf } from '../reversals/reversals.ts';
 
 export interface CaptureDeps extends GatewayDeps {
@@ -17,7 +18,7 @@ export interface CaptureDeps extends GatewayDeps {
 }
 
 /** A payment as the gateway's API has returned it. For a failed one, a callback's report is enough. */
-interface PaymentReport extends queries.ReturnedPayment {
+interface PaymentReport extends ReturnedPayment {
   payment: GatewayPayment;
   /** The caller itself notifies the order of a payment that fits. */
   isCallerNotifying?: boolean;
@@ -30,7 +31,7 @@ interface PaymentReport extends queries.ReturnedPayment {
  */
 export async function confirmPayment(
   deps: CaptureDeps,
-  reported: queries.PaymentAt & Pick<PaymentReport, 'gatewaySessionId'>,
+  reported: PaymentAt & Pick<PaymentReport, 'gatewaySessionId'>,
 ): Promise<void> {
   const { gateway, environment, gatewayPaymentId, gatewaySessionId } = reported;
   const at = { gateway, environment };
@@ -52,7 +53,7 @@ export async function confirmPayment(
 export async function recordPayment(
   deps: CaptureDeps,
   report: PaymentReport,
-): Promise<queries.RecordedCapture | undefined> {
+): Promise<RecordedCapture | undefined> {
   const { at, payment } = report;
   if (payment.status === 'failed') await recordFailure(deps, report);
   if (!isCaptured(payment)) return undefined;
@@ -73,9 +74,9 @@ export async function recordPayment(
 async function recordCapture(
   deps: CaptureDeps,
   report: PaymentReport,
-): Promise<queries.RecordedCapture | undefined> {
+): Promise<RecordedCapture | undefined> {
   const { at, payment } = report;
-  const recorded = await queries.writeCapture(deps.sql, report);
+  const recorded = await writeCapture(deps.sql, report);
   if (recorded || payment.orderNumber !== null) {
     return recorded ?? reportWithoutOrder(deps, report);
   }
@@ -84,7 +85,7 @@ async function recordCapture(
   if (!session) return reportWithoutOrder(deps, report);
   const { gatewaySessionId, orderNumber, sessionId } = session;
   const found = { ...report, gatewaySessionId, payment: { ...payment, orderNumber, sessionId } };
-  return (await queries.writeCapture(deps.sql, found)) ?? reportWithoutOrder(deps, found);
+  return (await writeCapture(deps.sql, found)) ?? reportWithoutOrder(deps, found);
 }
 
 /** An order is paid through its own gateway only; payments at another do not count. */
@@ -94,7 +95,7 @@ async function reportWithoutOrder(
 ): Promise<undefined> {
   const { gatewayPaymentId, orderNumber, status } = payment;
   const ref: PaymentRef = { gateway, gatewayPaymentId };
-  await queries.confirmCallbacks(deps.sql, ref, { askedAtMs });
+  await confirmCallbacks(deps.sql, ref, { askedAtMs });
   if (orderNumber === null || orderNumber === PILOT_ORDER_NUMBER) {
     deps.log.info({ ...ref, status }, 'A payment that is not of an order of this service');
     return;
@@ -111,7 +112,7 @@ async function reportWithoutOrder(
 async function finishCapture(
   deps: CaptureDeps,
   { at, payment }: PaymentReport,
-  { orderNumber, next }: queries.RecordedCapture,
+  { orderNumber, next }: RecordedCapture,
 ): Promise<void> {
   const { gatewayPaymentId, currency, amountPaise, refundedPaise, status } = payment;
   const ref: PaymentRef = { gateway: at.gateway, gatewayPaymentId };
@@ -134,7 +135,7 @@ async function finishCapture(
 async function recordFailure(deps: CaptureDeps, report: PaymentReport): Promise<void> {
   const { gatewayPaymentId, failure } = report.payment;
   // A failed payment has taken nothing from the buyer: without an order there is nothing to do.
-  const order = await queries.findOrderOfPayment(deps.sql, report);
+  const order = await findOrderOfPayment(deps.sql, report);
   if (!order) return;
   const { orderNumber, merchantId } = order;
   addRequestFields({ orderNumber, merchantId });
@@ -200,6 +201,6 @@ export async function recordSessionClosed(
       'the payment of a paid session is not listed yet',
     );
   }
-  const session = await queries.findSessionAtGateway(deps.sql, at, gatewaySessionId);
-  if (session) await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
+  const session = await findSessionAtGateway(deps.sql, at, gatewaySessionId);
+  if (session) await endSession(deps.sql, session.sessionId, 'CLOSED');
 }

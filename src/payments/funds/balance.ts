@@ -2,9 +2,10 @@ import type { AlertDeps } from '../../alerts/alerts.ts';
 import { raiseAlert } from '../../alerts/alerts.ts';
 import { countText } from '../../pages/format.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
-import * as queries from '../queries.ts';
+import type { LackingBalance } from './balance-queries.ts';
+import { listLackingBalance, updateBalanceLow } from './balance-queries.ts';
 
-function balanceLow({ gateway, environment, ...lacking }: queries.LackingBalance) {
+function balanceLow({ gateway, environment, ...lacking }: LackingBalance) {
   const { transferCount, refundCount, isPart, amountPaise } = lacking;
   const counts = [countText(refundCount, 'refund'), countText(transferCount, 'transfer')];
   const waiting = counts.filter((text) => !text.startsWith('0 ')).join(' and ');
@@ -24,10 +25,10 @@ function balanceLow({ gateway, environment, ...lacking }: queries.LackingBalance
  * @param error the refusal that the gateway has just given, if any
  */
 export async function alertBalanceLow(deps: AlertDeps, error?: Error): Promise<void> {
-  for (const lacking of await queries.listLackingBalance(deps.sql)) {
+  for (const lacking of await listLackingBalance(deps.sql)) {
     const { subject, fields, message } = balanceLow(lacking);
     const details = { ...fields, message, ...(error && { error: error.message }) };
-    if (!(await queries.updateBalanceLow(deps.sql, subject, details)))
+    if (!(await updateBalanceLow(deps.sql, subject, details)))
       await raiseAlert(deps, { kind: 'gateway_balance_low', subject, message, fields, error });
   }
 }

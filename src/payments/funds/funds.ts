@@ -15,8 +15,24 @@ import { paymentSubject } from '../gateway/gateways.ts';
 import { alertBalanceLow } from './balance.ts';
 import type { MoneyLease } from './money-lease.ts';
 import { endMoneyLease, renewMoneyLease, withMoneyLease } from './money-lease.ts';
-import type { FundsRow } from '../queries.ts';
-import * as queries from '../queries.ts';
+import { writeBalanceRefused } from './balance-queries.ts';
+import { writeLateFacts } from './fee-queries.ts';
+import type { FundsRow } from './funds-queries.ts';
+import {
+  bookMovement,
+  claimHold,
+  findFunds,
+  findMoved,
+  findReleased,
+  freezeLinkedAccount,
+  markHeld,
+  markHoldRefused,
+  reopenHold,
+  saveLinkedAccount,
+  writeTransferFailures,
+} from './funds-queries.ts';
+import type { Reversal } from '../reversals/reversal-queries.ts';
+import { findBlockingReversals } from '../reversals/reversal-queries.ts';
 import { recordRefundsOf } from '../reversals/reversals.ts';
 
 /** Thrown while the operation is unfinished; the activity is retried. */
@@ -28,7 +44,7 @@ export class NotYet extends Error {
 export class ReleaseBlocked extends Error {
   override readonly name = 'ReleaseBlocked';
 
-  constructor({ kind, reversalId, state }: queries.Reversal) {
+  constructor({ kind, reversalId, state }: Reversal) {
     super(`Not released: the ${kind} ${reversalId} at the gateway is ${state}`);
   }
 }
@@ -61,7 +77,7 @@ export async function alertGatewayRefused(
   fields: NewAlert['fields'] = {},
 ): Promise<void> {
   const isForBalance = error.code === INSUFFICIENT_BALANCE;
-  await queries.writeBalanceRefused(deps.sql, subject, isForBalance);
+  await writeBalanceRefused(deps.sql, subject, isForBalance);
   if (isForBalance) return alertBalanceLow(deps, error);
   const message = 'The gateway refuses permanently';
   await raiseAlert(deps, { kind: 'gateway_refused', subject, message, fields, error });
@@ -78,24 +94,24 @@ export async function releaseFunds(
   deps: GatewayDeps,
   orderNumber: string,
 ): Promise<MoveFundsResult> {
-  const funds = await queries.findFunds(deps.sql, orderNumber);
+  const funds = await findFunds(deps.sql, orderNumber);
   return withMoneyLease(deps.sql, funds, async (lease) => {
-    const moved = await queries.findMoved(deps.sql, orderNumber, 'release');
+    const moved = await findMoved(deps.sql, orderNumber, 'release');
     if (moved) return moved;
     if (funds.merchantStatus !== 'APPROVED') {
       throw new NotYet(`Merchant ${funds.merchantId} is ${funds.merchantStatus}`);
     }
     const transfer = await transferWith(deps, funds, 'releaseFunds', lease, async () => {
       await recordRefundsOf(deps, funds, funds.gatewayPaymentId);
-      const [reversal] = await queries.findBlockingReversals(deps.sql, funds);
+      const [reversal] = await findBlockingReversals(deps.sql, funds);
       if (reversal) throw new ReleaseBlocked(reversal);
     });
     if (transfer.state !== 'released') throw new NotYet(`The transfer is ${transfer.state}`);
     if (transfer.feePaise !== null && !funds.hasTransferFee) {
       const facts = { utr: null, feePaise: null, transferFeePaise: transfer.feePaise };
-      await queries.writeLateFacts(deps.sql, funds, facts);
+      await writeLateFacts(deps.sql, funds, facts);
     }
-    await queries.bookMovement(deps.sql, funds, 'release', transfer.transferId);
+    await bookMovement(deps.sql, funds, 'release', transfer.transferId);
     return { outcome: 'moved' };
   });
 }
@@ -109,20 +125,20 @@ export async function releaseFunds(
  */
 export async function holdFunds(deps: GatewayDeps, orderNumber: string): Promise<void> {
   const { sql } = deps;
-  const lease = await queries.claimHold(sql, orderNumber);
+  const lease = await claimHold(sql, orderNumber);
   if (lease === null) return;
-  const funds = await queries.findFunds(sql, orderNumber);
+  const funds = await findFunds(sql, orderNumber);
   try {
     const transfer = await transferWith(deps, funds, 'holdFunds', lease);
     // For a pending transfer, the next run asks for its state.
     if (transfer.state !== 'pending') {
-      await queries.markHeld(sql, lease, transfer);
+      await markHeld(sql, lease, transfer);
       await clearAlert(sql, 'gateway_refused', orderNumber, 'the funds are on hold');
     }
   } catch (error) {
     if (!(error instanceof GatewayRefused)) throw error;
     await alertGatewayRefused(deps, orderNumber, error, { orderNumber });
-    await queries.markHoldRefused(sql, lease);
+    await markHoldRefused(sql, lease);
   }
   await endMoneyLease(sql, lease);
 }
@@ -137,7 +153,7 @@ export async function recheckHold(
   deps: GatewayDeps,
   { hasFailed, ...payment }: PaymentRef & { hasFailed: boolean },
 ): Promise<void> {
-  const orderNumber = await queries.reopenHold(deps.sql, payment, hasFailed);
+  const orderNumber = await reopenHold(deps.sql, payment, hasFailed);
   if (orderNumber !== undefined) await holdFunds(deps, orderNumber);
 }
 
@@ -152,7 +168,7 @@ export async function recheckTransfer(
   { hasFailed, ...payment }: PaymentRef & { hasFailed: boolean },
 ): Promise<void> {
   await recheckHold(deps, { ...payment, hasFailed });
-  const orderNumber = hasFailed ? await queries.findReleased(deps.sql, payment) : undefined;
+  const orderNumber = hasFailed ? await findReleased(deps.sql, payment) : undefined;
   if (orderNumber === undefined) return;
   await raiseAlert(deps, {
     kind: 'gateway_differs',
@@ -187,7 +203,7 @@ async function transferWith(
     return await gateway[operation](input);
   } catch (error) {
     if (error instanceof TransferFailed) {
-      await queries.writeTransferFailures(deps.sql, lease, error.failures);
+      await writeTransferFailures(deps.sql, lease, error.failures);
     }
     throw error;
   }
@@ -203,7 +219,7 @@ async function linkedAccountOf(
   funds: FundsRow,
   operation: string,
 ): Promise<string> {
-  const known = funds.linkedAccountId ?? (await queries.freezeLinkedAccount(sql, funds));
+  const known = funds.linkedAccountId ?? (await freezeLinkedAccount(sql, funds));
   if (known !== null) return known;
   if (funds.environment === 'production') {
     const remedy = `merchant ${funds.merchantId} has none: merchant approve --linked-account`;
@@ -214,6 +230,6 @@ async function linkedAccountOf(
     // The gateway accepts 4 to 200 characters.
     name: `${funds.merchantName} (sandbox)`.slice(0, 200),
   });
-  await queries.saveLinkedAccount(sql, funds.merchantId, funds, linkedAccountId);
-  return (await queries.freezeLinkedAccount(sql, funds)) ?? linkedAccountId;
+  await saveLinkedAccount(sql, funds.merchantId, funds, linkedAccountId);
+  return (await freezeLinkedAccount(sql, funds)) ?? linkedAccountId;
 }

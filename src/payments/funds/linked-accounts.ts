@@ -5,7 +5,8 @@ import type { PaymentGateway } from '../gateway/gateway.ts';
 import { GatewayRefused, GatewayUnavailable, NO_SUCH_ACCOUNT } from '../gateway/gateway.ts';
 import type { GatewayDeps, Gateways } from '../gateway/gateways.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
-import * as queries from '../queries.ts';
+import type { AccountToCheck } from './linked-account-queries.ts';
+import { recordAccountState, takeAccountToCheck } from './linked-account-queries.ts';
 
 const HOUR_MS = 3_600_000;
 /** An activated account can be suspended, and every other one can be activated. */
@@ -71,7 +72,7 @@ export async function checkLinkedAccounts(deps: GatewayDeps): Promise<void> {
     .filter(({ environment }) => environment === 'production')
     .map(({ gateway }) => gateway);
   for (let asked = 0; asked < ACCOUNTS_PER_RUN && performance.now() < endsAtMs; asked += 1) {
-    const account = await queries.takeAccountToCheck(deps.sql, names);
+    const account = await takeAccountToCheck(deps.sql, names);
     if (!account) return;
     await checkAgain(deps, account).catch((err: unknown) => {
       const { merchantId, gateway } = account;
@@ -80,7 +81,7 @@ export async function checkLinkedAccounts(deps: GatewayDeps): Promise<void> {
   }
 }
 
-async function checkAgain(deps: GatewayDeps, account: queries.AccountToCheck): Promise<void> {
+async function checkAgain(deps: GatewayDeps, account: AccountToCheck): Promise<void> {
   const { merchantId, gateway, linkedAccountId, activeFrom, receivesTransfers: before } = account;
   const port = deps.gateways.forOrder({ gateway, environment: 'production' });
   const report = await reportOf(port, linkedAccountId).catch((error: unknown) => {
@@ -88,7 +89,7 @@ async function checkAgain(deps: GatewayDeps, account: queries.AccountToCheck): P
     return { ...account, state: 'missing' as const, checkAgainMs: checkAgainMs('missing') };
   });
   const { state } = report;
-  const receivesTransfers = await queries.recordAccountState(deps.sql, { ...account, ...report });
+  const receivesTransfers = await recordAccountState(deps.sql, { ...account, ...report });
   if (receivesTransfers === undefined) return;
   const kind = 'linked_account_unusable';
   const subject = gatewaySubject(gateway, linkedAccountId);

@@ -9,8 +9,19 @@ import type { RefundOrChargeback } from '../gateway/gateway-objects.ts';
 import { GatewayRefused, moneyKey } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
-import type { FundsRow, SurplusRow } from '../queries.ts';
-import * as queries from '../queries.ts';
+import { confirmCallbacks, findPaymentAt } from '../captures/capture-queries.ts';
+import {
+  bookRefundFailed,
+  findBookedRefund,
+  findOrderToRefundAgain,
+  finishRefundAgain,
+} from './failed-refund-queries.ts';
+import type { FundsRow } from './funds-queries.ts';
+import { bookMovement, findFunds, findMoved } from './funds-queries.ts';
+import type { SurplusRow } from './surplus-queries.ts';
+import { claimSurplus, finishSurplus } from './surplus-queries.ts';
+import type { Reversal } from '../reversals/reversal-queries.ts';
+import { findBlockingReversals } from '../reversals/reversal-queries.ts';
 import { isOurs, recordRefunds, recordRefundsOf } from '../reversals/reversals.ts';
 import { NotYet } from './funds.ts';
 import type { MoneyLease } from './money-lease.ts';
@@ -32,18 +43,18 @@ export async function refundOrder(
   orderNumber: string,
   reason: string,
 ): Promise<MoveFundsResult> {
-  const funds = await queries.findFunds(deps.sql, orderNumber);
+  const funds = await findFunds(deps.sql, orderNumber);
   return withMoneyLease(deps.sql, funds, async (lease) => {
-    const moved = await queries.findMoved(deps.sql, orderNumber, 'refund');
+    const moved = await findMoved(deps.sql, orderNumber, 'refund');
     if (moved) return moved;
-    const reversals = await queries.findBlockingReversals(deps.sql, funds);
+    const reversals = await findBlockingReversals(deps.sql, funds);
     if (reversals.length > 0 && (await isRefundMade(deps, funds, lease)))
       return { outcome: 'moved' };
     const amountPaise = leftToRefund(reversals, funds);
     if (amountPaise <= 0) return { outcome: 'moved' };
     try {
       const { mayBeTransferred } = funds;
-      await refundPayment(deps, funds, lease, { amountPaise, mayBeTransferred, reason });
+      await refundAtGateway(deps, funds, lease, { amountPaise, mayBeTransferred, reason });
       return { outcome: 'moved' };
     } catch (error) {
       if (!(error instanceof GatewayRefused)) throw error;
@@ -59,7 +70,7 @@ export async function refundOrder(
  *
  * @throws NotYet while a refund made at the gateway itself or a chargeback is undecided
  */
-function leftToRefund(reversals: readonly queries.Reversal[], funds: FundsRow): number {
+function leftToRefund(reversals: readonly Reversal[], funds: FundsRow): number {
   const undecided = reversals.find(({ state }) => state === 'pending' || state === 'open');
   if (undecided) throw new NotYet(`The ${undecided.kind} ${undecided.reversalId} is undecided`);
   const gone = reversals.filter(({ state }) => state === 'processed' || state === 'lost');
@@ -79,8 +90,8 @@ export async function refundSurplus(
 ): Promise<OutgoingOrderMail[]> {
   const askedAtMs = performance.now();
   await lookAtRefunds(deps, payment);
-  await queries.confirmCallbacks(deps.sql, payment, { askedAtMs, ofRefunds: true });
-  const surplus = await queries.claimSurplus(deps.sql, payment);
+  await confirmCallbacks(deps.sql, payment, { askedAtMs, ofRefunds: true });
+  const surplus = await claimSurplus(deps.sql, payment);
   if (!surplus) await refundOrderAgain(deps, payment);
   const mails = surplus?.processedAt === null ? await refundCapture(deps, surplus) : [];
   await clearAlert(deps.sql, 'refund_failed', paymentSubject(payment), 'the refund was made again');
@@ -92,12 +103,12 @@ export async function refundSurplus(
  * booking of this service's refund if it has failed.
  */
 async function lookAtRefunds(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
-  const at = await queries.findPaymentAt(deps.sql, payment);
+  const at = await findPaymentAt(deps.sql, payment);
   if (!at) return;
   await withMoneyLease(deps.sql, payment, async () => {
     const refunds = await deps.gateways.forOrder(at).listRefunds(payment.gatewayPaymentId);
     await recordRefunds(deps, at, refunds);
-    const booked = await queries.findBookedRefund(deps.sql, payment);
+    const booked = await findBookedRefund(deps.sql, payment);
     const ours = refunds.filter(isOurs);
     if (!booked || ours.length === 0 || ours.some(({ state }) => state !== 'failed')) return;
     // The alert is raised before the booking: if the process dies in between, the next try raises it again.
@@ -107,16 +118,16 @@ async function lookAtRefunds(deps: GatewayDeps, payment: PaymentRef): Promise<vo
       message: 'A refund has failed at the gateway after it was made: it is made again',
       fields: { ...payment, orderNumber: booked.orderNumber },
     });
-    await queries.bookRefundFailed(deps.sql, payment);
+    await bookRefundFailed(deps.sql, payment);
   });
 }
 
 /** Refunds the payment of an order whose refund has failed after it was booked. */
 async function refundOrderAgain(deps: GatewayDeps, payment: PaymentRef): Promise<void> {
-  const order = await queries.findOrderToRefundAgain(deps.sql, payment);
+  const order = await findOrderToRefundAgain(deps.sql, payment);
   if (!order) return;
   await refundOrder(deps, order.orderNumber, order.reason);
-  await queries.finishRefundAgain(deps.sql, order.orderNumber);
+  await finishRefundAgain(deps.sql, order.orderNumber);
 }
 
 async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<OutgoingOrderMail[]> {
@@ -135,7 +146,7 @@ async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<Ou
   }
   const refundedPaise = await withMoneyLease(deps.sql, surplus, async (lease) => {
     // An operator may have settled it before this process got the lease.
-    const current = await queries.claimSurplus(deps.sql, surplus);
+    const current = await claimSurplus(deps.sql, surplus);
     if (!current || current.settledPaise !== null) return 0;
     const { leftPaise: amountPaise } = current;
     const isReversed = amountPaise < current.amountPaise;
@@ -143,18 +154,18 @@ async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<Ou
     if (amountPaise <= 0) return 0;
     // Only an order's own payment is held.
     const mayBeTransferred = false;
-    await refundPayment(deps, surplus, lease, { amountPaise, mayBeTransferred, reason });
+    await refundAtGateway(deps, surplus, lease, { amountPaise, mayBeTransferred, reason });
     return amountPaise;
   });
   const refund = { gatewayPaymentId, amountPaise: refundedPaise, reason };
   const mails = refundedPaise > 0 ? await mailsOfSurplus(deps, orderNumber, refund) : [];
-  const written = await queries.finishSurplus(deps.sql, surplus, mails);
+  const written = await finishSurplus(deps.sql, surplus, mails);
   const kinds = ['surplus_capture', 'wrong_amount'] as const;
   await clearAlert(deps.sql, kinds, subject, 'the capture was refunded');
   return outgoingMails(mails, written);
 }
 
-async function refundPayment(
+async function refundAtGateway(
   { sql, gateways }: GatewayDeps,
   order: OrderGateway,
   lease: MoneyLease,
@@ -168,7 +179,7 @@ async function refundPayment(
     async beforeMoving() {
       await renewMoneyLease(sql, lease);
       // While a chargeback is open, the bank may take the money: with a refund, the buyer would get it twice.
-      const reversals = await queries.findBlockingReversals(sql, lease);
+      const reversals = await findBlockingReversals(sql, lease);
       const chargeback = reversals.find(({ state }) => state === 'open');
       if (chargeback) throw new NotYet(`The chargeback ${chargeback.reversalId} is open`);
     },
@@ -198,7 +209,7 @@ async function isRefundMade(
   const processed = new Set(
     refunds.filter(({ state }) => state === 'processed').map(({ reversalId }) => reversalId),
   );
-  const recorded = await queries.findBlockingReversals(deps.sql, lease);
+  const recorded = await findBlockingReversals(deps.sql, lease);
   const lost = recorded.find((one) => one.state === 'processed' && !processed.has(one.reversalId));
   if (lost) throw new NotYet(`The gateway has not processed the refund ${lost.reversalId}`);
   return false;
@@ -206,5 +217,5 @@ async function isRefundMade(
 
 async function bookRefund(sql: Sql, lease: MoneyLease, refund: RefundOrChargeback): Promise<void> {
   if (refund.state !== 'processed') throw new NotYet(`The refund is ${refund.state}`);
-  await queries.bookMovement(sql, lease, 'refund', refund.reversalId);
+  await bookMovement(sql, lease, 'refund', refund.reversalId);
 }

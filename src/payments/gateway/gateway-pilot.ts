@@ -10,10 +10,7 @@ import type {
 } from './gateway-objects.ts';
 import { isCaptured } from './gateway-objects.ts';
 import type { PaymentGateway, TransferInput } from './gateway.ts';
-import { moneyKey } from './gateway.ts';
-
-/** The order number in the sessions of a pilot. No order has it. */
-export const PILOT_ORDER_NUMBER = 'GATEWAY-PILOT';
+import { moneyKey, PILOT_ORDER_NUMBER } from './gateway.ts';
 
 /** The times of a pilot whose options name no others. */
 const TIMES = {

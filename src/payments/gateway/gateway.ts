@@ -21,6 +21,9 @@ import type {
  * held or released.
  */
 
+/** The order number in the sessions of a pilot. No order has it. */
+export const PILOT_ORDER_NUMBER = 'GATEWAY-PILOT';
+
 /** The outcome of the call is unknown, or it never reached the gateway: it may be repeated. */
 export class GatewayUnavailable extends Error {
   override readonly name: string = 'GatewayUnavailable';

@@ -11,7 +11,7 @@ import {
 import { showLedger } from '../../ledger/public.ts';
 import type { OrderRow } from '../../orders/public.ts';
 import { assertMerchantCannotRefund, findOrderAnywhere } from '../../orders/public.ts';
-import { listSurplus } from '../queries.ts';
+import { listSurplus } from '../settlement/settlement-queries.ts';
 
 const HOUR_MS = 3_600_000;
 

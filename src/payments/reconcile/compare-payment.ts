@@ -7,7 +7,7 @@ import type {
 } from '../gateway/gateway-objects.ts';
 import { isCaptured } from '../gateway/gateway-objects.ts';
 import type { GatewayDeps } from '../gateway/gateways.ts';
-import type { FeesOfPayment, LateFacts } from '../queries.ts';
+import type { FeesOfPayment, LateFacts } from '../funds/fee-queries.ts';
 import { contradictionOf } from '../settlement/settlement-rule.ts';
 
 export type ComparisonDeps = Pick<GatewayDeps, 'sql' | 'gateways'>;

@@ -11,7 +11,12 @@ import { paymentSubject } from '../gateway/gateways.ts';
 import { alertBalanceLow } from '../funds/balance.ts';
 import { holdFunds } from '../funds/funds.ts';
 import { checkLinkedAccounts } from '../funds/linked-accounts.ts';
-import * as queries from '../queries.ts';
+import { findPaymentsToConfirm, findUnconfirmedPayments } from '../captures/capture-queries.ts';
+import { clearBalanceLow } from '../funds/balance-queries.ts';
+import { takeRefundsToContinue } from '../funds/failed-refund-queries.ts';
+import { findUnheldPayments } from '../funds/funds-queries.ts';
+import type { SessionToCheck } from '../sessions/session-queries.ts';
+import { planNextCheck, takeSessionsToCheck } from '../sessions/session-queries.ts';
 import { recordMissedReversals } from '../reversals/reversals.ts';
 import type { Shard } from './shard.ts';
 import { ALL_ORDERS } from './shard.ts';
@@ -37,9 +42,9 @@ export async function reconcilePayments(
 ): Promise<{ sessions: number; captures: number }> {
   const endsAtMs = performance.now() + RUN_FOR_MS;
   const sessions = await checkSessions(deps, shard, endsAtMs - HOLD_FOR_MS);
-  const unfinished = await queries.findPaymentsToConfirm(deps.sql, { limit: BATCH, shard });
+  const unfinished = await findPaymentsToConfirm(deps.sql, { limit: BATCH, shard });
   await processUntil(deps, unfinished, endsAtMs, (payment) => confirmPayment(deps, payment));
-  const refunds = await queries.takeRefundsToContinue(deps.sql, { limit: BATCH, shard });
+  const refunds = await takeRefundsToContinue(deps.sql, { limit: BATCH, shard });
   await processUntil(deps, refunds, endsAtMs, (payment) =>
     deps.workflows.refundSurplus(payment, { onlyStarts: true }),
   );
@@ -50,7 +55,7 @@ export async function reconcilePayments(
     // Before the balance, from which a chargeback takes.
     await recordMissedReversals(deps);
     await alertBalanceLow(deps);
-    await queries.clearBalanceLow(deps.sql);
+    await clearBalanceLow(deps.sql);
     await checkLinkedAccounts(deps);
     await clearResolvedAlerts(deps.sql);
   }
@@ -60,10 +65,10 @@ export async function reconcilePayments(
 /** Checks all sessions that are due, in batches. A later run retries a failed check. */
 async function checkSessions(deps: CaptureDeps, shard: Shard, endsAtMs: number): Promise<number> {
   for (let checked = 0; ;) {
-    const sessions = await queries.takeSessionsToCheck(deps.sql, { limit: BATCH, shard });
+    const sessions = await takeSessionsToCheck(deps.sql, { limit: BATCH, shard });
     await processUntil(deps, sessions, endsAtMs, async (session) => {
       const isAuthorized = (await checkSession(deps, session)) === 'authorized';
-      await queries.planNextCheck(deps.sql, session.sessionId, isAuthorized);
+      await planNextCheck(deps.sql, session.sessionId, isAuthorized);
     });
     checked += sessions.length;
     if (sessions.length < BATCH || performance.now() > endsAtMs) return checked;
@@ -73,7 +78,7 @@ async function checkSessions(deps: CaptureDeps, shard: Shard, endsAtMs: number):
 /** @returns the result of {@link recordSessionPayments} */
 async function checkSession(
   deps: CaptureDeps,
-  session: queries.SessionToCheck,
+  session: SessionToCheck,
 ): ReturnType<typeof recordSessionPayments> {
   const { gatewaySessionId } = session;
   if (!deps.gateways.find(session) || gatewaySessionId === null) return 'unpaid';
@@ -88,7 +93,7 @@ async function checkSession(
 
 /** Raises alerts about payments that the gateway has not confirmed. */
 async function alertUnconfirmed(deps: CaptureDeps): Promise<void> {
-  for (const payment of await queries.findUnconfirmedPayments(deps.sql, BATCH)) {
+  for (const payment of await findUnconfirmedPayments(deps.sql, BATCH)) {
     await raiseAlert(deps, {
       kind: 'payment_unconfirmed',
       subject: paymentSubject(payment),
@@ -102,7 +107,7 @@ async function alertUnconfirmed(deps: CaptureDeps): Promise<void> {
 async function holdAllFunds(deps: CaptureDeps, shard: Shard, endsAtMs: number): Promise<void> {
   const startedAtMs = performance.now();
   for (;;) {
-    const unheld = await queries.findUnheldPayments(deps.sql, {
+    const unheld = await findUnheldPayments(deps.sql, {
       limit: BATCH,
       untriedForMs: performance.now() - startedAtMs,
       shard,

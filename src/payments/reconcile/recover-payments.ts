@@ -7,7 +7,7 @@ import { recordPayment, recordSessionPayments } from '../captures/captures.ts';
 import type { GatewaySession } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
-import * as queries from '../queries.ts';
+import { findSession, findSessionAtGateway } from '../sessions/session-queries.ts';
 
 const CONCURRENT_SESSIONS = 8;
 
@@ -50,8 +50,8 @@ async function isKnown(
 ): Promise<boolean> {
   const isOurs = sessionId !== null && orderNumber !== null;
   const known =
-    (await queries.findSessionAtGateway(sql, at, gatewaySessionId)) ??
-    (isOurs ? await queries.findSession(sql, orderNumber, sessionId) : undefined);
+    (await findSessionAtGateway(sql, at, gatewaySessionId)) ??
+    (isOurs ? await findSession(sql, orderNumber, sessionId) : undefined);
   return known !== undefined;
 }
 

@@ -7,7 +7,9 @@ import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { RefundOrChargeback } from '../gateway/gateway-objects.ts';
 import { moneyKey } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
-import * as queries from '../queries.ts';
+import { findBookedRefund } from '../funds/failed-refund-queries.ts';
+import type { ReversalAlert, ReversalResult, ReversalSource } from './reversal-queries.ts';
+import { findBlocked, takeUndecided, writeReversal } from './reversal-queries.ts';
 
 /**
  * Records a chargeback or a refund made at the gateway, unless this service made the refund. It is idempotent and
@@ -19,8 +21,8 @@ export async function recordReversal(
   deps: AlertDeps,
   at: OrderGateway,
   found: RefundOrChargeback,
-  source: queries.ReversalSource,
-): Promise<'ours' | queries.ReversalResult['outcome']> {
+  source: ReversalSource,
+): Promise<'ours' | ReversalResult['outcome']> {
   if (isOurs(found)) return 'ours';
   const { idempotencyKey: _, ...reversal } = found;
   const { reversalId, gatewayPaymentId, kind, state, amountPaise } = reversal;
@@ -28,8 +30,8 @@ export async function recordReversal(
   const fields = { gateway: at.gateway, gatewayPaymentId, reversalId, state, amountPaise };
   const alertKind = kind === 'refund' ? 'refunded_at_gateway' : 'charged_back';
   const message = isOver ? CAME_BACK : MESSAGES[state];
-  const alert: queries.ReversalAlert = { kind: alertKind, message, fields };
-  const result = await queries.writeReversal(deps.sql, at, reversal, source, alert);
+  const alert: ReversalAlert = { kind: alertKind, message, fields };
+  const result = await writeReversal(deps.sql, at, reversal, source, alert);
   if (result.outcome === 'unknown_payment') return result.outcome;
   const { orderNumber } = result;
   // Also when it is known: the process that recorded it may have been killed before it did this.
@@ -58,7 +60,7 @@ const CAME_BACK =
 
 /** Clears the alerts about an order that no reversal of its payments keeps open any more. */
 async function clearAlerts(sql: Sql, orderNumber: string): Promise<void> {
-  const { byRefund, byChargeback, isReleaseBlocked } = await queries.findBlocked(sql, orderNumber);
+  const { byRefund, byChargeback, isReleaseBlocked } = await findBlocked(sql, orderNumber);
   const kinds: AlertKind[] = [];
   if (!byRefund) kinds.push('refunded_at_gateway');
   if (!byChargeback) kinds.push('charged_back');
@@ -102,7 +104,7 @@ export async function refundAgainIfBooked(
   { sql, workflows }: { sql: Sql; workflows: OrderWorkflows },
   payment: PaymentRef,
 ): Promise<void> {
-  if (await queries.findBookedRefund(sql, payment)) await workflows.refundSurplus(payment);
+  if (await findBookedRefund(sql, payment)) await workflows.refundSurplus(payment);
 }
 
 /** The interval between two checks of a reversal that the gateway has not decided, and the most checks in one run. */
@@ -122,7 +124,7 @@ export async function recordMissedReversals(deps: GatewayDeps): Promise<void> {
     });
   }
   const undecided = { limit: UNDECIDED_PER_RUN, everyMs: UNDECIDED_EVERY_MS };
-  for (const { reversalId, gatewayPaymentId, kind, ...at } of await queries.takeUndecided(
+  for (const { reversalId, gatewayPaymentId, kind, ...at } of await takeUndecided(
     deps.sql,
     undecided,
   )) {

@@ -3,7 +3,7 @@ import { errorOf } from '../../http/responses/errors.ts';
 import type { OrderRow } from '../../orders/public.ts';
 import { recordSessionPayments } from '../captures/captures.ts';
 import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
-import * as queries from '../queries.ts';
+import { findLatestSession } from '../sessions/session-queries.ts';
 import type { SessionDeps } from '../sessions/sessions.ts';
 import { recordReversal, refundAgainIfBooked } from './reversals.ts';
 
@@ -37,7 +37,7 @@ async function asBank(cannot: string, work: () => Promise<void>): Promise<void> 
 }
 
 async function payLate(deps: SessionDeps, order: OrderRow): Promise<void> {
-  const session = await queries.findLatestSession(deps.sql, order.orderNumber);
+  const session = await findLatestSession(deps.sql, order.orderNumber);
   if (!session?.gatewaySessionId) {
     throw new DomainError('INVALID_STATE', 'Cannot pay; the order has never had a payment session');
   }

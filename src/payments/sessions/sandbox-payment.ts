@@ -6,7 +6,7 @@ import type { OrderRow } from '../../orders/public.ts';
 import type { PaymentGateway } from '../gateway/gateway.ts';
 import type { GatewayPayment } from '../gateway/gateway-objects.ts';
 import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
-import * as queries from '../queries.ts';
+import { expectHelperPayment, findHelperSession } from './session-queries.ts';
 import type { SessionDeps } from './sessions.ts';
 import { recordPayment } from '../captures/captures.ts';
 import { openSession } from './sessions.ts';
@@ -23,7 +23,7 @@ export function createSandboxPayment(deps: SessionDeps) {
     const { session } = await openSession(deps, order);
     // The gateway's callback may arrive before this request records the capture. The PAID step then still carries
     // out this command.
-    await queries.expectHelperPayment(deps.sql, session.sessionId, commandId);
+    await expectHelperPayment(deps.sql, session.sessionId, commandId);
     const gatewaySessionId = session.gatewaySessionId ?? '';
     const refused = await payAsBuyer(deps.gateways.forOrder(order), gatewaySessionId);
     // A paid session refuses, too: an earlier request of this command may have failed after it had paid.
@@ -51,7 +51,7 @@ export function createSandboxPayment(deps: SessionDeps) {
     } catch (error) {
       if (!isRefusal(error)) throw error;
       // An equal request has paid. Both return its capture, also if that request died before it had recorded it.
-      const paid = await queries.findHelperSession(deps.sql, order.orderNumber, commandId);
+      const paid = await findHelperSession(deps.sql, order.orderNumber, commandId);
       const capture = paid?.capture ?? (paid && (await recordPaid(order, paid.gatewaySessionId)));
       if (!capture) throw error;
       return capture;

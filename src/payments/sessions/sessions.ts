@@ -12,8 +12,15 @@ import { recordPayment, recordSessionClosed } from '../captures/captures.ts';
 import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
 import { isCaptured } from '../gateway/gateway-objects.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
-import type { SessionRow } from '../queries.ts';
-import * as queries from '../queries.ts';
+import type { SessionRow } from './session-queries.ts';
+import {
+  claimRefresh,
+  endSession,
+  findOpenSession,
+  findSession,
+  markSessionOpen,
+  reserveSession,
+} from './session-queries.ts';
 
 /** The interval and number of polls while another request opens the session. */
 const OPENING_POLL_MS = 100;
@@ -37,17 +44,12 @@ export async function openSession(
   const { orderNumber } = order;
   for (let polls = 0; polls < OPENING_POLLS; polls += 1) {
     const sessionId = `ps_${ulid()}`;
-    const reservation = await queries.reserveSession(
-      deps.sql,
-      orderNumber,
-      sessionId,
-      deps.sessionMs,
-    );
+    const reservation = await reserveSession(deps.sql, orderNumber, sessionId, deps.sessionMs);
     if (reservation === 'reserved') {
       return { session: await openAtGateway(deps, order, sessionId), isNew: true };
     }
     if (reservation === 'open') {
-      const session = await queries.findOpenSession(deps.sql, orderNumber);
+      const session = await findOpenSession(deps.sql, orderNumber);
       if (session && !(await isClosedAtGateway(deps, session))) return { session, isNew: false };
       continue;
     }
@@ -86,7 +88,7 @@ async function openAtGateway(
       expiresAtMs: reserved.expiresAt.getTime(),
       description: `Order ${orderNumber}`,
     });
-    if (!(await queries.markSessionOpen(deps.sql, sessionId, opened))) {
+    if (!(await markSessionOpen(deps.sql, sessionId, opened))) {
       // The order was cancelled or paid in the meantime. No buyer has the session, so a failure does no harm.
       const { gatewaySessionId } = opened;
       await gateway.closeSession(gatewaySessionId).catch((err: unknown) => {
@@ -96,7 +98,7 @@ async function openAtGateway(
     }
     return await sessionOf(deps.sql, orderNumber, sessionId);
   } catch (error) {
-    await queries.endSession(deps.sql, sessionId, 'FAILED');
+    await endSession(deps.sql, sessionId, 'FAILED');
     if (!(error instanceof GatewayUnavailable) && !(error instanceof GatewayRefused)) throw error;
     if (error instanceof GatewayRefused) await alertSessionRefused(deps, order, error);
     deps.log.warn({ err: error, orderNumber }, 'No payment session could be opened');
@@ -154,12 +156,12 @@ export async function refreshSession(
   orderNumber: string,
   sessionId: string,
 ): Promise<SessionRow | undefined> {
-  const session = await queries.findSession(deps.sql, orderNumber, sessionId);
+  const session = await findSession(deps.sql, orderNumber, sessionId);
   if (!session || !isOpen(session)) return session;
-  if (!(await queries.claimRefresh(deps.sql, sessionId, REFRESH_EVERY_MS))) return session;
+  if (!(await claimRefresh(deps.sql, sessionId, REFRESH_EVERY_MS))) return session;
   const check = isClosedAtGateway(deps, session);
   await Promise.race([check, sleep(REFRESH_TIMEOUT_MS, undefined, { ref: false })]);
-  return queries.findSession(deps.sql, orderNumber, sessionId);
+  return findSession(deps.sql, orderNumber, sessionId);
 }
 
 /** True while a session can be paid. The service may close it at the gateway only later. */
@@ -168,7 +170,7 @@ export function isOpen({ state, endedAt, isExpired }: SessionRow): boolean {
 }
 
 async function sessionOf(sql: Sql, orderNumber: string, sessionId: string): Promise<SessionRow> {
-  const session = await queries.findSession(sql, orderNumber, sessionId);
+  const session = await findSession(sql, orderNumber, sessionId);
   if (!session) throw new Error(`Session ${sessionId} is not recorded`);
   return session;
 }
@@ -179,11 +181,11 @@ async function sessionOf(sql: Sql, orderNumber: string, sessionId: string): Prom
  * @throws GatewayUnavailable, GatewayRefused when the gateway does not report that it is closed
  */
 export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Promise<ClosingResult> {
-  const session = await queries.findOpenSession(deps.sql, order.orderNumber);
+  const session = await findOpenSession(deps.sql, order.orderNumber);
   if (!session) return { outcome: 'closed' };
   // Still opening: no buyer has it. The request that opens it finds it ended, and closes it.
   if (session.gatewaySessionId === null) {
-    await queries.endSession(deps.sql, session.sessionId, 'FAILED');
+    await endSession(deps.sql, session.sessionId, 'FAILED');
     return { outcome: 'closed' };
   }
   const { gatewaySessionId } = session;
@@ -198,7 +200,7 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
       return { outcome: 'paid', payment: { gateway: order.gateway, gatewayPaymentId } };
     }
   }
-  await queries.endSession(deps.sql, session.sessionId, 'CLOSED');
+  await endSession(deps.sql, session.sessionId, 'CLOSED');
   return { outcome: 'closed' };
 }
 

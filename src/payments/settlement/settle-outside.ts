@@ -9,7 +9,10 @@ import { canSettle, hasFailedRefund, outcomeOf } from '../operators/consequences
 import type { GatewayDeps } from '../gateway/gateways.ts';
 import type { RecordedSettlement } from '../operators/operator-queries.ts';
 import { findOutsideSettlement } from '../operators/operator-queries.ts';
-import * as queries from '../queries.ts';
+import { finishRefundAgain } from '../funds/failed-refund-queries.ts';
+import { finishSurplus } from '../funds/surplus-queries.ts';
+import type { NewSettlement, SurplusCapture } from './settlement-queries.ts';
+import { listSurplus, writeSettlement, writeSurplusSettlement } from './settlement-queries.ts';
 import type { Alongside } from '../../db/alongside.ts';
 import { checkPayment, isFinalRefusal, settlePayment } from './settle-payment.ts';
 import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
@@ -162,11 +165,11 @@ async function recordSettlement(
   if (!earlier && outcome && gatewayPaymentId && (await canSettle(sql, order, outcome))) {
     const payment = { gateway, environment, gatewayPaymentId };
     await settlePayment(deps, payment, { ...settlement, outcome }, (checked) =>
-      queries.writeSettlement(sql, { actor, alongside }, orderNumber, checked),
+      writeSettlement(sql, { actor, alongside }, orderNumber, checked),
     );
     if (!hasFailedRefund(order)) return outcome;
     // The refund's next attempt finds that it has ended, and does not call the gateway.
-    await queries.finishRefundAgain(sql, orderNumber);
+    await finishRefundAgain(sql, orderNumber);
     return null;
   }
   const refusal = earlier ? settledAlready(orderNumber, earlier) : REFUSALS.settleRefunded;
@@ -189,8 +192,8 @@ function settledAlready(orderNumber: string, { outcome, reference }: RecordedSet
 async function findNamed(
   sql: Sql,
   { orderNumber, surplus: named = [] }: OutsideSettlement,
-): Promise<queries.SurplusCapture[]> {
-  const surplus = await queries.listSurplus(sql, orderNumber);
+): Promise<SurplusCapture[]> {
+  const surplus = await listSurplus(sql, orderNumber);
   return surplus.filter(({ gatewayPaymentId }) => named.includes(gatewayPaymentId));
 }
 
@@ -208,12 +211,12 @@ async function settleSurplus(
   const failures: unknown[] = [];
   for (const surplus of await findNamed(sql, settlement)) {
     const isRecorded = surplus.isSettled && surplus.reference === (settlement.reference ?? null);
-    const write = (checked: queries.NewSettlement) =>
-      queries.writeSurplusSettlement(sql, { actor, alongside }, surplus, checked);
+    const write = (checked: NewSettlement) =>
+      writeSurplusSettlement(sql, { actor, alongside }, surplus, checked);
     try {
       if (!isRecorded) await settlePayment(deps, { ...surplus, environment }, refunded, write);
       // The refund's next attempt finds that it has ended, and does not call the gateway.
-      await queries.finishSurplus(sql, surplus);
+      await finishSurplus(sql, surplus);
     } catch (error) {
       failures.push(error);
     }

@@ -4,8 +4,9 @@ import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
 import type { GatewayDeps } from '../gateway/gateways.ts';
 import type { MoneyLease } from '../funds/money-lease.ts';
 import { MoneyLeaseTaken, renewMoneyLease, withMoneyLease } from '../funds/money-lease.ts';
-import type { NewSettlement, PaymentAt, SettlementResult } from '../queries.ts';
-import * as queries from '../queries.ts';
+import type { PaymentAt } from '../captures/capture-queries.ts';
+import type { NewSettlement, SettlementResult } from './settlement-queries.ts';
+import { findSettlementFigures, isReferenceTaken } from './settlement-queries.ts';
 import { recordRefunds } from '../reversals/reversals.ts';
 import type { MovedAtGateway } from './settlement-rule.ts';
 import { contradictionOf } from './settlement-rule.ts';
@@ -72,7 +73,7 @@ export async function checkPayment(
   { orderNumber, outcome, reference, reason, notChecked = false }: PaymentSettlement,
 ): Promise<NewSettlement> {
   const atGateway = await readGateway(deps, payment, notChecked);
-  const { capturedPaise, ...figures } = await queries.findSettlementFigures(deps.sql, payment);
+  const { capturedPaise, ...figures } = await findSettlementFigures(deps.sql, payment);
   const { restPaise, refundedPaise, chargedBackPaise } = figures;
   const contradiction = contradictionOf(
     { outcome, capturedPaise, restPaise, hasReference: reference !== undefined },
@@ -86,7 +87,7 @@ export async function checkPayment(
     throw new DomainError('INVALID_STATE', `Cannot settle as ${outcome}: ${contradiction}`);
   }
   // Asked again when the settlement is written. Until then what is on hold would be taken back for nothing.
-  if (await queries.isReferenceTaken(deps.sql, orderNumber, reference)) {
+  if (await isReferenceTaken(deps.sql, orderNumber, reference)) {
     throw notRecorded('reference_taken', payment, { outcome, reference });
   }
   return {

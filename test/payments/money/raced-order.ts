@@ -4,7 +4,7 @@ import type { Command, OrderState } from '../../../src/domain/index.ts';
 import { createOrder, decide } from '../../../src/domain/index.ts';
 import { createOrderPresenter } from '../../../src/orders/presenter.ts';
 import { createStepRecorder } from '../../../src/orders/steps/record-step.ts';
-import { writeCapture } from '../../../src/payments/queries.ts';
+import { writeCapture } from '../../../src/payments/captures/capture-queries.ts';
 import { writeMerchant, writePastOrders } from '../../dashboard/past-orders.ts';
 import { atRazorpay, capturedWhole, SANDBOX } from '../../support/gateway.ts';
 

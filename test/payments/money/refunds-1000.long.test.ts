@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { refundSurplus } from '../../../src/payments/funds/refunds.ts';
-import { writeCapture } from '../../../src/payments/queries.ts';
+import { writeCapture } from '../../../src/payments/captures/capture-queries.ts';
 import {
   atRazorpay,
   capturedWhole,

@@ -2,7 +2,8 @@ import { describe, expect } from 'vitest';
 import type { Sql } from '../../../src/db/client.ts';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { writeDispute } from '../../../src/orders/commands/command-queries.ts';
-import { bookMovement, claimSurplus, finishSurplus } from '../../../src/payments/queries.ts';
+import { bookMovement } from '../../../src/payments/funds/funds-queries.ts';
+import { claimSurplus, finishSurplus } from '../../../src/payments/funds/surplus-queries.ts';
 import type { Reversal } from '../../../src/payments/reversals/reversal-queries.ts';
 import { writeReversal } from '../../../src/payments/reversals/reversal-queries.ts';
 import {
