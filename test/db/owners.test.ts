@@ -62,8 +62,8 @@ const WRITTEN_BY_OTHERS = {
   checkout: 'orders',
   merchants: 'order_wakeups',
   onboarding: 'merchants',
-  // record_step, insert_step, and the sweep.
-  orders: 'ledger_transfers order_events payment_sessions webhook_deliveries',
+  // The sweep.
+  orders: 'webhook_deliveries',
   payments: 'alerts ledger_transfers order_commands order_wakeups orders',
   // break_glass; what a proposal has of an erased order.
   proposals: 'alerts mails',

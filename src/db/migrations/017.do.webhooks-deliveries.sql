@@ -51,3 +51,25 @@ CREATE INDEX webhook_deliveries_failing
   WHERE state = 'PENDING' AND failed_attempts >= 2;
 -- "Retry all that failed since" reads this index.
 CREATE INDEX webhook_deliveries_failed ON webhook_deliveries (settled_at) WHERE state = 'FAILED';
+
+-- Writes the webhook event of an order's step, and its delivery. The caller has inserted or locked the order's row.
+CREATE FUNCTION write_event(
+  p_order_number text, p_merchant_id text, p_environment environment, p_step_number integer, p_at timestamptz,
+  p_event jsonb  -- event_id, sequence, type, body; delivery_id and wake_after_ms if it is sent, and attempt_token with
+                 -- lease_ms if the caller makes the first attempt
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
+  VALUES (p_event->>'event_id', p_order_number, (p_event->>'sequence')::integer, p_step_number,
+    p_event->>'type', p_at, p_event->>'body');
+  IF p_event->>'delivery_id' IS NOT NULL THEN
+    INSERT INTO webhook_deliveries
+      (delivery_id, event_id, merchant_id, environment, event_type, next_attempt_at, wake_at,
+        attempt_token, attempt_until)
+    VALUES (p_event->>'delivery_id', p_event->>'event_id', p_merchant_id, p_environment,
+      p_event->>'type', p_at,
+      service_now() + (p_event->>'wake_after_ms')::bigint * interval '1 millisecond',
+      p_event->>'attempt_token',
+      service_now() + (p_event->>'lease_ms')::bigint * interval '1 millisecond');
+  END IF;
+END $$;

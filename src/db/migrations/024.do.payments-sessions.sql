@@ -47,6 +47,21 @@ CREATE FUNCTION last_check_of(s payment_sessions) RETURNS timestamptz LANGUAGE s
   SELECT greatest(s.expires_at, s.created_at) + interval '1 hour'
 $$;
 
+-- Ends a session that is open, before the gateway has closed it: reconciliation does that.
+CREATE FUNCTION end_open_session(p_session_id text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE payment_sessions SET ended_at = service_now(), next_check_at = service_now()
+  WHERE session_id = p_session_id AND state IN ('OPENING', 'OPEN') AND ended_at IS NULL;
+  RETURN FOUND;
+END $$;
+
+-- Moves the times of a session with the deadline of its sandbox order.
+CREATE FUNCTION advance_session(p_session_id text, p_by interval) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE payment_sessions SET expires_at = expires_at - p_by, next_check_at = next_check_at - p_by
+  WHERE session_id = p_session_id;
+END $$;
+
 -- Reserves the one open session of an order. It locks the order's row, so that no second session is
 -- opened, and none while the order is closing its payment.
 CREATE FUNCTION reserve_payment_session(

@@ -47,6 +47,8 @@ END $$;
 
 -- Ends the session of a capture, for the order `o`, which is locked: as paid, or so that the buyer can have another one.
 CREATE FUNCTION end_session_of(payment payments, o shared.orders, p_fits boolean) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  has_ended boolean := false;
 BEGIN
   -- For each of the two a statement, whose plan is kept: with CASE it was planned for each call.
   IF p_fits THEN
@@ -64,11 +66,11 @@ BEGIN
       WHERE other.order_number = s.order_number AND other.session_id = s.session_id AND other.is_whole
         AND other.amount_paise = o.amount_paise);
   -- While a capture is looked at, its order offers no payment: reconciliation closes the session at the gateway.
-  UPDATE payment_sessions SET ended_at = service_now(), next_check_at = service_now()
-  WHERE session_id = o.open_session_id AND session_id IS DISTINCT FROM payment.session_id
-    AND state IN ('OPENING', 'OPEN') AND ended_at IS NULL AND unapplied_capture_of(o.order_number) IS NOT NULL;
+  IF o.open_session_id IS DISTINCT FROM payment.session_id AND unapplied_capture_of(o.order_number) IS NOT NULL THEN
+    has_ended := end_open_session(o.open_session_id);
+  END IF;
   UPDATE orders SET open_session_id = NULL
-  WHERE order_number = o.order_number AND (FOUND OR open_session_id = payment.session_id);
+  WHERE order_number = o.order_number AND (has_ended OR open_session_id = payment.session_id);
 END $$;
 
 -- Records a capture as the gateway's API has returned it, and ends its session: as paid, or, if the order cannot become

@@ -1,3 +1,13 @@
+-- Books the capture of an order's payment. The caller has locked the order.
+CREATE FUNCTION book_capture(p_order_number text, p_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
+    merchant_id, environment, debit_account, credit_account, amount_paise, at)
+  SELECT gateway, gateway_payment_id, 'capture', order_number, merchant_id, environment,
+    'gateway_clearing', 'merchant_held', amount_paise, p_at
+  FROM shared.orders WHERE order_number = p_order_number;
+END $$;
+
 -- Books everything that an order's payment has on merchant_held as released to the merchant or refunded, by the gateway's
 -- transfer or refund, unless an operator has settled the order: something else then moved it. Books nothing if nothing
 -- is left there. The caller has locked the order.

@@ -8,8 +8,7 @@ $$;
 CREATE FUNCTION insert_step(
   o orders,         -- as it is after the step
   p_step jsonb,     -- as the workflow made it
-  p_event jsonb,    -- event_id, sequence, type, body, delivery_id, wake_after_ms, and attempt_token with lease_ms if the
-                    -- caller makes the first attempt; null when there is none
+  p_event jsonb,    -- see write_event; null when there is none
   p_command_id text DEFAULT NULL,
   p_details jsonb DEFAULT NULL,  -- for the timeline
   p_in_audit_list boolean DEFAULT false,
@@ -23,20 +22,7 @@ BEGIN
     (order_number, step_number, merchant_id, kind, at, status, step, command_id, details, in_audit_list, request_id)
   VALUES (o.order_number, number, o.merchant_id, p_step->>'kind', at, o.status, p_step, p_command_id,
     p_details, p_in_audit_list, p_request_id);
-  IF p_event IS NULL THEN
-    RETURN;
-  END IF;
-  INSERT INTO order_events (event_id, order_number, sequence, step_number, type, at, body)
-  VALUES (p_event->>'event_id', o.order_number, (p_event->>'sequence')::integer, number,
-    p_event->>'type', at, p_event->>'body');
-  IF p_event->>'delivery_id' IS NOT NULL THEN
-    INSERT INTO webhook_deliveries
-      (delivery_id, event_id, merchant_id, environment, event_type, next_attempt_at, wake_at,
-        attempt_token, attempt_until)
-    VALUES (p_event->>'delivery_id', p_event->>'event_id', o.merchant_id, o.environment,
-      p_event->>'type', at,
-      service_now() + (p_event->>'wake_after_ms')::bigint * interval '1 millisecond',
-      p_event->>'attempt_token',
-      service_now() + (p_event->>'lease_ms')::bigint * interval '1 millisecond');
+  IF p_event IS NOT NULL THEN
+    PERFORM write_event(o.order_number, o.merchant_id, o.environment, number, at, p_event);
   END IF;
 END $$;

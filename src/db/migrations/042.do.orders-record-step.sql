@@ -30,7 +30,7 @@ CREATE FUNCTION record_step(
   p_dispute jsonb,     -- columns of the latest dispute that change; null when none does
   p_movement text,     -- capture, release or refund; null when no money moves
   p_details jsonb,     -- for the timeline; null when there are none
-  p_event jsonb,       -- see insert_step; null when there is none
+  p_event jsonb,       -- see write_event; null when there is none
   p_mails jsonb        -- of each mail: mail_id, kind, sealed (base64); null when there is none
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
@@ -109,14 +109,10 @@ BEGIN
 
   -- The order can no longer be paid, so its session ends, too; its QR code may still be open.
   IF o.open_session_id IS NOT NULL AND changed.open_session_id IS NULL THEN
-    UPDATE payment_sessions SET ended_at = service_now(), next_check_at = service_now()
-    WHERE session_id = o.open_session_id AND state IN ('OPENING', 'OPEN') AND ended_at IS NULL;
+    PERFORM end_open_session(o.open_session_id);
   END IF;
   IF kind = 'CLOCK_ADVANCED' THEN
-    UPDATE payment_sessions
-    SET expires_at = expires_at - (o.payment_link_expires_at - changed.payment_link_expires_at),
-      next_check_at = next_check_at - (o.payment_link_expires_at - changed.payment_link_expires_at)
-    WHERE session_id = o.open_session_id;
+    PERFORM advance_session(o.open_session_id, o.payment_link_expires_at - changed.payment_link_expires_at);
   END IF;
 
   IF p_command_id IS NOT NULL THEN
@@ -129,10 +125,7 @@ BEGIN
   END IF;
 
   IF p_movement = 'capture' THEN
-    INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
-      merchant_id, environment, debit_account, credit_account, amount_paise, at)
-    VALUES (o.gateway, changed.gateway_payment_id, 'capture', p_order_number,
-      o.merchant_id, o.environment, 'gateway_clearing', 'merchant_held', o.amount_paise, time_of(p_step));
+    PERFORM book_capture(p_order_number, time_of(p_step));
   ELSIF p_movement IS NOT NULL AND NOT has_failed THEN
     -- What the gateway has moved was booked by book_movement, unless the database was restored since.
     PERFORM book_held(p_order_number, p_movement, time_of(p_step));
