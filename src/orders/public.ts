@@ -22,13 +22,11 @@ export type {
   DisputeEnding,
   DisputeLimit,
   DisputeRecord,
-  RunningDispute,
 } from './steps/disputes.ts';
 export {
   DISPUTE_LIMITS,
   disputeLimitOf,
   findDisputedOften,
-  listRunningDisputes,
   readDisputes,
 } from './steps/disputes.ts';
 export type { TimelinePart, TimelinePlace, TimelineRow } from './steps/timeline.ts';
@@ -66,8 +64,8 @@ export type {
   OrderVolume,
 } from './lists/merchant-figures.ts';
 export { MOST_COUNTED, readOrderVolume } from './lists/merchant-figures.ts';
-export type { DisputeList } from './lists/merchant-disputes.ts';
-export { DISPUTE_LISTS } from './lists/merchant-disputes.ts';
+export type { DisputeList } from './lists/list-disputes.ts';
+export { DISPUTE_LISTS, listDisputes } from './lists/list-disputes.ts';
 export type { MerchantOrders, OrderDetails } from './lists/merchant-orders.ts';
 export type { OrderSort, OrdersPage } from './lists/page-orders.ts';
 export { ORDER_SORTS } from './lists/page-orders.ts';

@@ -3,11 +3,10 @@ import { describe, expect } from 'vitest';
 import type { Sql } from '../../src/db/client.ts';
 import { COLUMN_NAMES } from '../../src/db/client.ts';
 import { listAudit } from '../../src/merchants/audit-log.ts';
-import { listRunningDisputes } from '../../src/orders/steps/disputes.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
 import { searchAllOrders } from '../../src/orders/lists/search-all-orders.ts';
 import { findDisputeHistory } from '../../src/orders/lists/dispute-history.ts';
-import { listMerchantDisputes } from '../../src/orders/lists/merchant-disputes.ts';
+import { listDisputes } from '../../src/orders/lists/list-disputes.ts';
 import { findOverdueOrders } from '../../src/orders/wake/wakeups.ts';
 import { findStuckMoney } from '../../src/payments/operators/stuck-money.ts';
 import { findFailingSince } from '../../src/webhooks/resend/resend.ts';
@@ -237,8 +236,8 @@ describe('an operator’s search uses an index among many rows', () => {
     const part = { skip: 0, after: 'ORD100', limit: 50 };
     const plan = await planOf(
       database,
-      (sql) => listRunningDisputes(sql, {}, part),
-      'FROM disputes',
+      (sql) => listDisputes(sql, {}, 'running', part),
+      'disputes d',
     );
     expect(plan).toContain('disputes_running');
     expect(plan).not.toMatch(/Seq Scan|Sort/);
@@ -255,7 +254,7 @@ describe('an operator’s search uses an index among many rows', () => {
       const part = { skip: 0, after, limit: 20 };
       const plan = await planOf(
         database,
-        (sql) => listMerchantDisputes(sql, owner, list, part),
+        (sql) => listDisputes(sql, owner, list, part),
         'disputes d',
         settings,
       );
