@@ -36,7 +36,7 @@ export { deadlineOf, isRefundForMerchant, presentToOperator } from './steps/time
 export type { OrderCommands } from './commands/commands.ts';
 export type { DisputedOrder } from './lists/dispute-history.ts';
 export { findDisputeHistory } from './lists/dispute-history.ts';
-export type { OperatorDeps, RecoverDeps } from './commands/operator-commands.ts';
+export type { OperatorDeps } from './commands/operator-commands.ts';
 export {
   assertMerchantCannotRefund,
   canMerchantRefund,
