@@ -199,5 +199,4 @@ const HI: typeof EN = {
   }),
 };
 
-/** The texts of all mails to buyers. */
 export const BUYER_TEXTS: Record<Language, typeof EN> = { en: EN, hi: HI };
