@@ -17,12 +17,7 @@ export {
   findOrderByNumber,
   orderErrors,
 } from './lists/find-orders.ts';
-export type {
-  DisputedOften,
-  DisputeEnding,
-  DisputeLimit,
-  DisputeRecord,
-} from './steps/disputes.ts';
+export type { DisputeEnding, DisputeLimit, DisputeRecord } from './steps/disputes.ts';
 export {
   DISPUTE_LIMITS,
   disputeLimitOf,

@@ -1,7 +1,7 @@
 import type { Fragment } from 'postgres';
 import type { Sql } from '../../db/client.ts';
-import type { Environment, OrderStatus } from '../../domain/index.ts';
 import { BUYER_DISPUTES, HOLDING_STATUSES } from '../../domain/index.ts';
+import type { OrderRow } from '../rows.ts';
 
 /**
  * Why a buyer can raise no more disputes: `most`, the number of disputes; `decided`, an operator decided for the
@@ -39,17 +39,6 @@ export async function findDisputeLimit(
   return row?.reached ?? null;
 }
 
-/** An order with many disputes whose money is held. */
-export interface DisputedOften {
-  orderNumber: string;
-  merchantId: string;
-  environment: Environment;
-  status: OrderStatus;
-  amountPaise: number;
-  disputeCount: number;
-  raisedAt: Date;
-}
-
 /**
  * Finds the orders with at least three disputes whose money is held, production first, then by the number of
  * disputes. Their buyer and merchant do not agree, or one of them poses as the other.
@@ -57,12 +46,11 @@ export interface DisputedOften {
 export async function findDisputedOften(
   sql: Sql,
   limit: number,
-): Promise<{ orders: DisputedOften[]; hasMore: boolean }> {
-  const rows = await sql<DisputedOften[]>`
-    SELECT o.order_number, o.merchant_id, o.environment, o.status, amount_paise, dispute_count, raised_at
-    FROM orders o JOIN disputes d ON d.order_number = o.order_number AND d.number = o.dispute_count
+): Promise<{ orders: OrderRow[]; hasMore: boolean }> {
+  const rows = await sql<OrderRow[]>`
+    SELECT * FROM orders_with_dispute
     WHERE is_disputed_often(dispute_count) AND status = ANY (${HOLDING_STATUSES}::order_status[])
-    ORDER BY o.environment DESC, dispute_count DESC, o.order_number LIMIT ${limit + 1}`;
+    ORDER BY environment DESC, dispute_count DESC, order_number LIMIT ${limit + 1}`;
   return { orders: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
