@@ -109,18 +109,11 @@ export function commandRoute(
   });
 }
 
-interface MerchantCommand {
+type MerchantCommand = Omit<DeclaredCommand, 'base' | 'tags' | 'body' | 'carryOut'> & {
   name: 'deliver' | 'cancel' | 'refund' | 'submitEvidence' | 'resolve' | 'accept';
-  action: string;
-  operationId: string;
-  summary: string;
-  description: string;
-  done: string;
   body: z.ZodType<Record<string, string | null | undefined> | undefined>;
   tags?: readonly string[];
-  errors?: readonly ErrorCode[];
-  waitsForGateway?: true;
-}
+};
 
 const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
   {
