@@ -17,18 +17,11 @@ export {
   findOrderByNumber,
   orderErrors,
 } from './lists/find-orders.ts';
-export type {
-  DisputedOften,
-  DisputeEnding,
-  DisputeLimit,
-  DisputeRecord,
-  RunningDispute,
-} from './steps/disputes.ts';
+export type { DisputeEnding, DisputeLimit, DisputeRecord } from './steps/disputes.ts';
 export {
   DISPUTE_LIMITS,
   disputeLimitOf,
   findDisputedOften,
-  listRunningDisputes,
   readDisputes,
 } from './steps/disputes.ts';
 export type { TimelinePart, TimelinePlace, TimelineRow } from './steps/timeline.ts';
@@ -38,8 +31,7 @@ export { deadlineOf, isRefundForMerchant, presentToOperator } from './steps/time
 export type { OrderCommands } from './commands/commands.ts';
 export type { DisputedOrder } from './lists/dispute-history.ts';
 export { findDisputeHistory } from './lists/dispute-history.ts';
-export type { FoundOrder } from './lists/find-orders.ts';
-export type { OperatorDeps, RecoverDeps } from './commands/operator-commands.ts';
+export type { OperatorDeps } from './commands/operator-commands.ts';
 export {
   assertMerchantCannotRefund,
   canMerchantRefund,
@@ -66,8 +58,8 @@ export type {
   OrderVolume,
 } from './lists/merchant-figures.ts';
 export { MOST_COUNTED, readOrderVolume } from './lists/merchant-figures.ts';
-export type { DisputeList } from './lists/merchant-disputes.ts';
-export { DISPUTE_LISTS } from './lists/merchant-disputes.ts';
+export type { DisputeList } from './lists/list-disputes.ts';
+export { DISPUTE_LISTS, listDisputes } from './lists/list-disputes.ts';
 export type { MerchantOrders, OrderDetails } from './lists/merchant-orders.ts';
 export type { OrderSort, OrdersPage } from './lists/page-orders.ts';
 export { ORDER_SORTS } from './lists/page-orders.ts';

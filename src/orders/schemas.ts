@@ -137,7 +137,7 @@ const returnUrl = z
   .regex(/^https?:\/\/[!-~]+$/, NO_RETURN_URL)
   .refine((given) => URL.canParse(given) && !/^https?:\/\/[^/?#]*[@\\]/.test(given), NO_RETURN_URL);
 
-/** Body of POST /orders. Unknown fields are ignored. */
+/** Unknown fields are ignored. */
 export const createOrderSchema = z
   .object({
     // No `multipleOf`: validators divide in floating point, and would refuse 5.1, 8.29 and 19.99.
@@ -185,32 +185,26 @@ export const createOrderSchema = z
   .meta({ id: 'CreateOrder' });
 export type CreateOrder = z.infer<typeof createOrderSchema>;
 
-/** Body of POST /orders/{id}/deliver. */
 export const deliverSchema = z.object({ trackingId: optionalText(200), note: optionalText(1000) });
-/** Body of POST /orders/{id}/cancel. */
 export const cancelSchema = z.object({ reason: optionalText(1000) });
-/** Body of POST /orders/{id}/refund, and the reason of an operator's refund. */
+/** Also of an operator's refund. */
 export const refundSchema = z.object({ reason: requiredText(1, 1000) });
-/** Body of POST /orders/{id}/dispute/evidence. */
 export const evidenceSchema = z.object({ text: requiredText(1, 5000) });
-/** Body of POST /orders/{id}/dispute/resolve. */
 export const resolveSchema = z.object({ resolution: requiredText(1, 1000) });
-/** Body of POST /orders/{id}/dispute/accept, which has no fields. */
 export const acceptSchema = z.object({});
 /** A buyer's dispute, raised by the buyer, an operator or a test helper. */
 export const disputeSchema = z.object({ reason: requiredText(10, 2000) });
 /** An operator's decision. Merchant and buyer can read the reason. */
 export const decisionSchema = z.object({ reason: requiredText(1, 2000) });
-/** Body of the test helper that decides a dispute as an operator would. */
+/** The test helper's decision; it writes the reason itself. */
 export const decideSchema = z.object({
   for: z.enum(['merchant', 'buyer'], { error: 'must be merchant or buyer' }),
 });
-/** Body of the test helper that charges a payment back. */
 export const chargebackSchema = z.object({
   outcome: z.enum(['open', 'won', 'lost'], { error: 'must be open, won or lost' }),
 });
 const SECONDS = 'must be a whole number from 1 to 2592000';
-/** Body of the test helper that moves an order's clock: 1 second to 30 days. */
+/** 1 second to 30 days. */
 export const advanceSchema = z.object({
   seconds: z.int({ error: SECONDS }).min(1, SECONDS).max(2_592_000, SECONDS),
 });

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { raiseDisputeForBuyer } from '../../src/orders/commands/operator-commands.ts';
 import type { DisputeRecord } from '../../src/orders/steps/disputes.ts';
-import { listRunningDisputes } from '../../src/orders/steps/disputes.ts';
+import { listDisputes } from '../../src/orders/lists/list-disputes.ts';
 import type { Order } from '../../src/orders/schemas.ts';
 import type { AdminCli } from '../support/admin-cli.ts';
 import type { Merchant } from '../support/merchant.ts';
@@ -114,12 +114,9 @@ describe('order show', () => {
 describe('disputes', () => {
   test('are listed while they run, nearest deadline first', async ({ service }) => {
     const other = await service.newMerchant({ webhooks: false });
-    const list = (filter: Parameters<typeof listRunningDisputes>[1] = {}, limit = 50) =>
-      listRunningDisputes(
-        service.sql,
-        { merchantId: other.merchantId, ...filter },
-        { skip: 0, limit },
-      );
+    const { merchantId } = other;
+    const list = (name: 'running' | 'open' | 'underReview' = 'running', limit = 50) =>
+      listDisputes(service.sql, { merchantId }, name, { skip: 0, limit });
     const [first, second, third] = await Promise.all([1, 2, 3].map(() => other.sandbox.create()));
     for (const order of [first, second, third]) {
       await other.sandbox.help(order!, 'pay');
@@ -136,21 +133,23 @@ describe('disputes', () => {
       [second!.order_number, 'DISPUTE_UNDER_REVIEW'],
     ]);
     expect(disputes[0]).toMatchObject({
-      merchantId: other.merchantId,
+      merchantId,
       amountPaise: 49_950,
       disputeCount: 1,
-      raisedAt: expect.any(Date),
-      respondBy: expect.any(Date),
-      isRefunding: false,
+      disputeRaisedAt: expect.any(Date),
+      disputeRespondBy: expect.any(Date),
+      pendingOperation: null,
     });
-    const reviewed = await list({ status: 'DISPUTE_UNDER_REVIEW' });
-    expect(reviewed.rows).toEqual([disputes[2]]);
-    expect(await list({}, 1)).toEqual({
+    expect((await list('open')).rows).toEqual(disputes.slice(0, 2));
+    expect((await list('underReview')).rows).toEqual([disputes[2]]);
+    expect(await list('running', 1)).toEqual({
       rows: disputes.slice(0, 1),
       total: { count: 3, isMore: false },
       hasMore: true,
     });
-    expect((await list({ environment: 'production' })).rows).toEqual([]);
+    const production = { merchantId, environment: 'production' } as const;
+    const part = { skip: 0, limit: 50 };
+    expect((await listDisputes(service.sql, production, 'running', part)).rows).toEqual([]);
     const resolution = { resolution: 'A new one is on its way' };
     await other.sandbox.post(`/orders/${first!.order_number}/dispute/resolve`, resolution);
     expect((await list()).rows).toHaveLength(2);

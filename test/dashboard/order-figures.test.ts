@@ -6,7 +6,7 @@ import { ORDER_STATUSES } from '../../src/domain/index.ts';
 import { readMoneyDays } from '../../src/ledger/merchant-money.ts';
 import { sealLedgerLines } from '../../src/ledger/seal-ledger.ts';
 import { countOrdersByDay, readOrderAttention } from '../../src/orders/lists/merchant-figures.ts';
-import { listMerchantDisputes } from '../../src/orders/lists/merchant-disputes.ts';
+import { listDisputes } from '../../src/orders/lists/list-disputes.ts';
 import { sealOrderBlocks } from '../../src/orders/lists/order-blocks.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { databaseTest } from '../support/fixtures.ts';
@@ -264,7 +264,7 @@ test('disputes are listed part by part: running ones by deadline, ended ones the
     const found: { orderNumber: string; minute: number }[] = [];
     for (;;) {
       const part = { skip: 0, after: found.at(-1)?.orderNumber, limit: 2 };
-      const { rows, hasMore } = await listMerchantDisputes(sql, sandbox(merchantId), list, part);
+      const { rows, hasMore } = await listDisputes(sql, sandbox(merchantId), list, part);
       for (const { orderNumber, disputeEndedAt, disputeRespondBy } of rows) {
         const at = disputeEndedAt ?? disputeRespondBy;
         found.push({

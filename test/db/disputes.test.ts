@@ -6,7 +6,7 @@ import { decide } from '../../src/domain/index.ts';
 import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import { readDisputes } from '../../src/orders/steps/disputes.ts';
 import { findOrderByNumber } from '../../src/orders/lists/find-orders.ts';
-import { listMerchantDisputes } from '../../src/orders/lists/merchant-disputes.ts';
+import { listDisputes } from '../../src/orders/lists/list-disputes.ts';
 import { createOrderPresenter } from '../../src/orders/presenter.ts';
 import { createStepRecorder } from '../../src/orders/steps/record-step.ts';
 import { writeMerchant, writePastOrders } from '../dashboard/past-orders.ts';
@@ -145,8 +145,8 @@ test('a second dispute begins empty, and the first one stays as it ended', async
   const owner = { merchantId: order.merchantId, environment: 'sandbox' } as const;
   const listed = async () => {
     const [running, ended] = await Promise.all([
-      listMerchantDisputes(sql, owner, 'running', { skip: 0, limit: 10 }),
-      listMerchantDisputes(sql, owner, 'ended', { skip: 0, limit: 10 }),
+      listDisputes(sql, owner, 'running', { skip: 0, limit: 10 }),
+      listDisputes(sql, owner, 'ended', { skip: 0, limit: 10 }),
     ]);
     return [running.rows.length, ended.rows.length];
   };

@@ -1,6 +1,6 @@
 import { h } from 'preact';
 import type { WithMerchantName } from '../../merchants/public.ts';
-import type { DisputeEnding, DisputeRecord, RunningDispute } from '../../orders/public.ts';
+import type { DisputeEnding, DisputeRecord, OrderRow } from '../../orders/public.ts';
 import { said } from '../view/order.ts';
 import { hint, moment, money, orderStatus } from '../view/parts.ts';
 import { dataTable } from '../view/table.ts';
@@ -59,27 +59,27 @@ function disputeRecord(dispute: DisputeRecord) {
 }
 
 /** The nearest deadline first. */
-export function disputeTable(disputes: readonly WithMerchantName<RunningDispute>[], empty: string) {
+export function disputeTable(disputes: readonly WithMerchantName<OrderRow>[], empty: string) {
   return dataTable({
     caption: 'Disputes by their deadline',
     isCompact: true,
     rows: disputes,
     empty,
     columns: {
-      Until: ({ respondBy }) => shortMoment(respondBy),
+      Until: ({ disputeRespondBy: until }) => until && shortMoment(until),
       Order: ({ orderNumber }) =>
         shortId('order number', orderNumber, `/operator/disputes/${orderNumber}`),
-      Status: ({ status, isRefunding, disputeCount }) => [
+      Status: ({ status, pendingOperation, disputeCount }) => [
         orderStatus(status),
         h(
           'span',
           { class: 'hint' },
-          isRefunding && ' Refunding',
+          pendingOperation !== null && ' Refunding',
           disputeCount > 1 && ` Dispute ${disputeCount}`,
         ),
       ],
       Amount: { isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-      Raised: ({ raisedAt }) => shortMoment(raisedAt),
+      Raised: ({ disputeRaisedAt: at }) => at && shortMoment(at),
       Merchant: { isLine: true, cell: merchantIn },
     },
   });

@@ -11,7 +11,7 @@ import {
   ERASED,
   findDisputeHistory,
   findOrderAnywhere,
-  listRunningDisputes,
+  listDisputes,
   markErased,
   presentToOperator,
   readDisputes,
@@ -45,6 +45,12 @@ const CHIPS = {
   DISPUTE_OPEN: "Wait for the merchant's answer",
 } as const satisfies Record<DisputeStatus | '', string>;
 
+const LISTS = {
+  '': 'running',
+  DISPUTE_UNDER_REVIEW: 'underReview',
+  DISPUTE_OPEN: 'open',
+} as const satisfies Record<keyof typeof CHIPS, string>;
+
 const DISPUTES = { path: '/operator/disputes', list: 'Disputes' };
 
 export const disputePages = [
@@ -54,8 +60,8 @@ export const disputePages = [
       ...pageFields,
     }),
   }).handledBy(async ({ query: { status, ...chosen } }, deps) => {
-    const filter = { status: status || undefined };
-    const { rows, total, hasMore } = await listRunningDisputes(deps.sql, filter, partOf(chosen));
+    const list = LISTS[status ?? ''];
+    const { rows, total, hasMore } = await listDisputes(deps.sql, {}, list, partOf(chosen));
     const next = hasMore ? rows.at(-1)?.orderNumber : undefined;
     const path = '/operator/disputes';
     const content = [

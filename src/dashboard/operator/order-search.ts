@@ -2,7 +2,7 @@ import { h } from 'preact';
 import { z } from 'zod';
 import type { WithMerchantName } from '../../merchants/public.ts';
 import { withMerchantNames, writeLook } from '../../merchants/public.ts';
-import type { FoundOrder } from '../../orders/public.ts';
+import type { OrderRow } from '../../orders/public.ts';
 import { markErased, searchAllOrders } from '../../orders/public.ts';
 import { shorten } from '../../pages/format.ts';
 import { filterForm, textField } from '../view/fields.ts';
@@ -61,7 +61,7 @@ const NOTHING_FOUND =
   'No order matches. A request that changed no order is only in the log, under its reference.';
 
 function orderTable(
-  orders: readonly WithMerchantName<FoundOrder>[],
+  orders: readonly WithMerchantName<OrderRow>[],
   { text = '', ...chosen }: PageChoice & { text?: string | undefined },
 ) {
   return dataTable({

@@ -7,7 +7,7 @@ import type { LedgerProof } from '../../ledger/public.ts';
 import { findLatestProof } from '../../ledger/public.ts';
 import { withMerchantNames } from '../../merchants/public.ts';
 import { listUnderReview } from '../../onboarding/public.ts';
-import { findDisputedOften, findOverdueOrders, listRunningDisputes } from '../../orders/public.ts';
+import { findDisputedOften, findOverdueOrders, listDisputes } from '../../orders/public.ts';
 import { findStuckMoney, inspectStuck } from '../../payments/public.ts';
 import { kindsFor, listOpenProposals } from '../../proposals/public.ts';
 import { findFailingEndpoints } from '../../webhooks/public.ts';
@@ -169,7 +169,6 @@ function workParts(parts: readonly WorkPart[]) {
 }
 
 async function readWork({ sql, inspector }: OperatorPageDeps, { user, role }: OperatorViewer) {
-  const status = 'DISPUTE_UNDER_REVIEW' as const;
   const readStuck = async () => {
     const { stuck, hasMore } = await findStuckMoney(sql, ROWS_OF_A_KIND);
     const inspected = await withMerchantNames(sql, await inspectStuck(inspector, stuck));
@@ -177,7 +176,7 @@ async function readWork({ sql, inspector }: OperatorPageDeps, { user, role }: Op
   };
   const readDisputes = async () => {
     const part = { skip: 0, limit: ROWS_OF_A_KIND };
-    const found = await listRunningDisputes(sql, { status }, part);
+    const found = await listDisputes(sql, {}, 'underReview', part);
     return { ...found, rows: await withMerchantNames(sql, found.rows) };
   };
   const readDisputedOften = async () => {

@@ -3,7 +3,7 @@ import type { OperatorRole } from '../../accounts/public.ts';
 import { mayDo } from '../../accounts/public.ts';
 import type { WithMerchantName } from '../../merchants/public.ts';
 import type { ListedMerchant } from '../../onboarding/public.ts';
-import type { DisputedOften, OverdueOrder } from '../../orders/public.ts';
+import type { OrderRow, OverdueOrder } from '../../orders/public.ts';
 import type { StuckCall, StuckKind, StuckMoney } from '../../payments/public.ts';
 import type { FailingEndpoint } from '../../webhooks/public.ts';
 import { submit } from '../view/fields.ts';
@@ -132,7 +132,7 @@ export function overdueTable(rows: readonly WithMerchantName<OverdueOrder>[], ro
 }
 
 /** Orders whose money is held and that were disputed several times. */
-export function disputedOftenTable(rows: readonly WithMerchantName<DisputedOften>[]) {
+export function disputedOftenTable(rows: readonly WithMerchantName<OrderRow>[]) {
   return dataTable({
     caption: 'Orders that were disputed again and again',
     isCompact: true,
@@ -144,7 +144,7 @@ export function disputedOftenTable(rows: readonly WithMerchantName<DisputedOften
       Disputes: { isNumber: true, cell: ({ disputeCount }) => disputeCount },
       Status: ({ status }) => orderStatus(status),
       Amount: { isNumber: true, cell: ({ amountPaise }) => money(amountPaise) },
-      Latest: ({ raisedAt }) => shortMoment(raisedAt),
+      Latest: ({ disputeRaisedAt: at }) => at && shortMoment(at),
       Merchant: { isLine: true, cell: merchantIn },
     },
   });

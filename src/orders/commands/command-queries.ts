@@ -28,6 +28,21 @@ export interface CommandTarget {
   commandId: string | CommandKey;
 }
 
+/** A command as its client or an operator gives it. */
+export interface GivenCommand extends CommandTarget {
+  actor: Actor;
+  alongside?: Alongside | undefined;
+}
+
+/** A dispute by the buyer, by a sandbox helper, or by an operator for the buyer. */
+export interface DisputeCommand extends GivenCommand {
+  reason: string;
+  /** True if an operator raises it for the buyer. */
+  isForBuyer?: boolean;
+  /** How many disputes the actor may raise in 24 hours. No limit if absent. */
+  mostPerDay?: number | undefined;
+}
+
 /** Identifies a command: its row in `order_commands`, and its step once it was carried out. */
 export interface CommandRef {
   orderNumber: string;
@@ -63,14 +78,6 @@ export interface NewCommand extends CommandTarget {
   /** `REFUSED` if the command never waits, because its order's row refuses it. */
   state?: 'WAITING' | 'REFUSED';
   alongside?: Alongside | undefined;
-}
-
-export interface NewDispute extends CommandOrigin, Omit<CommandTarget, 'orderNumber'> {
-  /** True if an operator raises it for the buyer. */
-  isForBuyer?: boolean;
-  /** How many disputes the actor may raise in 24 hours. No limit if absent. */
-  mostPerDay?: number | undefined;
-  wakeAfterMs?: number;
 }
 
 /**
@@ -149,7 +156,7 @@ export async function writeCommand(sql: Sql, command: NewCommand): Promise<Recor
 export async function writeDispute(
   sql: Sql,
   orderNumber: string,
-  dispute: NewDispute,
+  dispute: Omit<DisputeCommand, 'orderNumber'> & Pick<NewCommand, 'wakeAfterMs'>,
 ): Promise<RecordedCommand | undefined> {
   const { actor, reason, isForBuyer = false, mostPerDay, wakeAfterMs = 0 } = dispute;
   const id = idOf(sql, dispute.commandId);

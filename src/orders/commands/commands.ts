@@ -1,7 +1,8 @@
 import type { OrderMessageName } from '../../contracts/order-workflow.ts';
 import type { CreateOrderDeps, CreateOrderRequest } from './create-order.ts';
 import { createOrder } from './create-order.ts';
-import type { DisputeCommand, OrderCommand, SendDeps } from './send-command.ts';
+import type { DisputeCommand } from './command-queries.ts';
+import type { OrderCommand, SendDeps } from './send-command.ts';
 import { raiseDispute, sendCommand } from './send-command.ts';
 
 export type OrderDeps = CreateOrderDeps & SendDeps;

@@ -8,32 +8,35 @@ import type { PresentOrder } from '../presenter.ts';
 import type { OrderRow } from '../rows.ts';
 import { NO_DISPUTE } from '../steps/step-columns.ts';
 
-/** The columns that POST /orders sets. {@link insertOrder} adds the times by the database's clock. */
-export type NewOrder = Pick<
-  OrderRow,
-  | 'orderNumber'
-  | 'merchantId'
-  | 'environment'
-  | 'idempotencyKey'
-  | 'requestHash'
-  | 'merchantOrderId'
-  | 'amountPaise'
-  | 'description'
-  | 'buyerEmail'
-  | 'buyerPhone'
-  | 'buyerName'
-  | 'returnUrl'
-  | 'paymentToken'
-  | 'terms'
->;
+/** The columns that are equal in all new orders. */
+const INITIAL = {
+  buyerLanguage: 'en',
+  status: 'ACCEPTED',
+  pendingOperation: null,
+  stepNumber: 1,
+  disputeCount: 0,
+  gatewayPaymentId: null,
+  paymentUtr: null,
+  paidAt: null,
+  reversedPaise: 0,
+  completesAt: null,
+  ...NO_DISPUTE,
+  refundAmountPaise: null,
+  refundReason: null,
+  refundProcessedAt: null,
+  cancelledBy: null,
+  cancelReason: null,
+  cancelledAt: null,
+  waitingDisputeId: null,
+  waitingDisputeReceivedAt: null,
+  openSessionId: null,
+  erasedAt: null,
+} as const satisfies Partial<OrderRow>;
 
-export interface InsertedOrder {
-  order: OrderRow;
-  /** False if an order with this idempotency key existed. */
-  isInserted: boolean;
-  /** True if no workflow of the order has begun. */
-  isNew: boolean;
-}
+type SetByInsert = 'gateway' | 'createdAt' | 'updatedAt' | 'paymentLinkExpiresAt';
+
+/** The columns that POST /orders sets. {@link insertOrder} adds the merchant's gateway and the times. */
+export type NewOrder = Omit<OrderRow, keyof typeof INITIAL | SetByInsert>;
 
 /**
  * Inserts an order with its first step, ORDER_CREATED, and that step's webhook event, or finds the order that has
@@ -42,18 +45,21 @@ export interface InsertedOrder {
  *
  * @param options.paymentLinkMs how long the payment link is valid, in milliseconds
  * @param options.wakeAfterMs after how many milliseconds the sweep wakes the order, unless its workflow has begun
+ * @returns `isInserted`: false if an order with this idempotency key existed; `isNew`: true if no workflow of the order
+ *   has begun
  */
 export async function insertOrder(
   sql: Sql,
   order: NewOrder,
   options: { paymentLinkMs: number; wakeAfterMs: number; present: PresentOrder },
-): Promise<InsertedOrder> {
+): Promise<{ order: OrderRow; isInserted: boolean; isNew: boolean }> {
   const { paymentLinkMs, wakeAfterMs, present } = options;
   for (;;) {
     const { now, gateway, hasWebhook, ...found } = await findByKey(sql, order);
     if (found.order) return { ...found, order: found.order, isInserted: false };
     const paymentLinkExpiresAt = new Date(now.getTime() + paymentLinkMs);
-    const row = newRow({ ...order, gateway, createdAt: now, paymentLinkExpiresAt });
+    const times = { createdAt: now, updatedAt: now, paymentLinkExpiresAt };
+    const row = { ...order, ...INITIAL, gateway, ...times };
     const isInserted = await insert(sql, row, { present, wakeAfterMs, hasWebhook });
     if (isInserted) return { order: row, isInserted, isNew: true };
     // A concurrent equal request has inserted its order; the next iteration finds it.
@@ -77,18 +83,10 @@ export async function isKeyKnown(sql: Sql, key: KeyOfOrder): Promise<boolean> {
   return row.isKnown;
 }
 
-interface MerchantNow {
-  /** By the database's clock. */
-  now: Date;
-  gateway: string;
-  /** True if the merchant has an endpoint for webhooks. */
-  hasWebhook: boolean;
-}
-
 /** Finds the order with the same idempotency key, and reads what a new order needs of its merchant. */
 async function findByKey(sql: Sql, newOrder: NewOrder) {
   const [row] = await sql<
-    [OrderRow & Omit<MerchantNow, 'gateway'> & { chosen: string; isNew: boolean }]
+    [OrderRow & { now: Date; chosen: string; hasWebhook: boolean; isNew: boolean }]
   >`
     SELECT o.*, date_trunc('milliseconds', service_now()) AS now,
       w.order_number IS NOT NULL AS is_new, m.gateway AS chosen,
@@ -119,36 +117,6 @@ async function insert(
       ${json(sql, step)}, ${jsonRow(sql, { ...event, ...sent })}, ${requestFields().requestId ?? null},
       ${wakeAfterMs}) AS is_inserted`;
   return written.isInserted;
-}
-
-function newRow(
-  order: NewOrder & Pick<OrderRow, 'gateway' | 'createdAt' | 'paymentLinkExpiresAt'>,
-): OrderRow {
-  return {
-    ...order,
-    buyerLanguage: 'en',
-    status: 'ACCEPTED',
-    pendingOperation: null,
-    stepNumber: 1,
-    disputeCount: 0,
-    gatewayPaymentId: null,
-    paymentUtr: null,
-    paidAt: null,
-    reversedPaise: 0,
-    completesAt: null,
-    ...NO_DISPUTE,
-    refundAmountPaise: null,
-    refundReason: null,
-    refundProcessedAt: null,
-    cancelledBy: null,
-    cancelReason: null,
-    cancelledAt: null,
-    waitingDisputeId: null,
-    waitingDisputeReceivedAt: null,
-    openSessionId: null,
-    erasedAt: null,
-    updatedAt: order.createdAt,
-  };
 }
 
 /** The row in the JSON form that `jsonb_populate_record` reads. */

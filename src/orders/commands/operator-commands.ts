@@ -46,22 +46,17 @@ export async function raiseDisputeForBuyer(
   return result.order;
 }
 
-export interface DisputeDecision {
-  winner: 'merchant' | 'buyer';
-  /** Shown to the merchant with the order, and to the buyer on the payment page. */
-  reason: string;
-}
-
 /**
  * Decides a dispute, with or without evidence.
  *
+ * @param decision.reason shown to the merchant with the order, and to the buyer on the payment page
  * @returns the order; after a decision for the buyer it becomes REFUNDED once the gateway has refunded
  * @throws DomainError `BAD_REQUEST`, `ORDER_NOT_FOUND`, `INVALID_STATE`
  */
 export async function decideDispute(
   { commands, actor, commandId = newCommandId(), alongside }: OperatorDeps,
   orderNumber: string,
-  decision: DisputeDecision,
+  decision: { winner: 'merchant' | 'buyer'; reason: string },
 ): Promise<Order> {
   const { winner } = decision;
   const { reason } = parseReason(decisionSchema, decision.reason);
@@ -125,8 +120,6 @@ export async function refundForMerchant(
   return result.order;
 }
 
-export type RecoverDeps = WakeDeps & Pick<OperatorDeps, 'actor'>;
-
 /**
  * Wakes an order at an operator's request: see {@link wakeOrder}. Because this is not a command, it first inserts a
  * row in the audit log.
@@ -134,7 +127,7 @@ export type RecoverDeps = WakeDeps & Pick<OperatorDeps, 'actor'>;
  * @throws DomainError `ORDER_NOT_FOUND`
  */
 export async function recoverForOperator(
-  deps: RecoverDeps,
+  deps: WakeDeps & Pick<OperatorDeps, 'actor'>,
   orderNumber: string,
 ): Promise<Awaited<ReturnType<typeof wakeOrder>>> {
   const { sql, actor } = deps;

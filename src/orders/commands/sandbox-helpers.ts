@@ -1,11 +1,10 @@
-import type { Actor } from '../../db/actor.ts';
 import type { Sql } from '../../db/client.ts';
 import { DomainError, isFinal } from '../../domain/index.ts';
 import { tooManyRequests } from '../../http/responses/errors.ts';
 import { findOrderByNumber } from '../lists/find-orders.ts';
 import type { PresentOrder } from '../presenter.ts';
 import type { CommandBody, OrderRow } from '../rows.ts';
-import type { CommandRef, CommandTarget, NewCommand } from './command-queries.ts';
+import type { CommandRef, GivenCommand, NewCommand } from './command-queries.ts';
 import { findTarget, writeCommand } from './command-queries.ts';
 import type { OrderCommands } from './commands.ts';
 import type { CommandResult } from './send-command.ts';
@@ -17,10 +16,9 @@ export interface HelperDeps {
 }
 
 /** A test helper of the sandbox that sends no message to the order's workflow. */
-export interface HelperCommand extends CommandTarget {
+export interface HelperCommand extends GivenCommand {
   name: NewCommand['name'];
   body: CommandBody;
-  actor: Actor;
 }
 
 /**
@@ -77,11 +75,6 @@ export interface AdvanceDeps extends HelperDeps {
   advanceAttempts(orderNumber: string, seconds: number): Promise<number>;
 }
 
-export interface Advance extends CommandTarget {
-  seconds: number;
-  actor: Actor;
-}
-
 const UNDER_WAY = 'Too many requests: one with this Idempotency-Key is being processed; repeat it';
 const NOTHING_WAITS =
   'Cannot advance; the order is in a final status, and no attempt of its webhooks waits';
@@ -94,7 +87,7 @@ const NOTHING_WAITS =
  */
 export async function advanceOrder(
   deps: AdvanceDeps,
-  { seconds, ...given }: Advance,
+  { seconds, ...given }: GivenCommand & { seconds: number },
 ): Promise<CommandResult> {
   const { sql, commands, advanceAttempts } = deps;
   const { order, commandId } = await findTarget(sql, given);

@@ -1,6 +1,4 @@
 import type { OrderMessageName, OrderMessages } from '../../contracts/order-workflow.ts';
-import type { Actor } from '../../db/actor.ts';
-import type { Alongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import type { CommandType } from '../../domain/index.ts';
 import { DomainError, isFinal, REFUSALS, refusalOf, transitionOf } from '../../domain/index.ts';
@@ -8,7 +6,13 @@ import { DISPUTE_LIMITS, findDisputeLimit } from '../steps/disputes.ts';
 import { findOrderByNumber } from '../lists/find-orders.ts';
 import type { PresentOrder } from '../presenter.ts';
 import { findCarriedOut, finishCommand, refuseCommand } from './command-outcome.ts';
-import type { CommandRef, CommandTarget, RecordedCommand, ReplayState } from './command-queries.ts';
+import type {
+  CommandRef,
+  DisputeCommand,
+  GivenCommand,
+  RecordedCommand,
+  ReplayState,
+} from './command-queries.ts';
 import { findTarget, writeCommand, writeDispute } from './command-queries.ts';
 import type { OrderRow, CommandBody } from '../rows.ts';
 import { differenceOf } from '../wake/compare-orders.ts';
@@ -27,23 +31,11 @@ export interface SendDeps extends WakeDeps {
 }
 
 /** A message for the order's workflow, with the data that only the database stores. */
-export interface OrderCommand<Name extends OrderMessageName> extends CommandTarget {
+export interface OrderCommand<Name extends OrderMessageName> extends GivenCommand {
   name: Name;
   message: Omit<OrderMessages[Name], 'commandId'>;
   /** The client's texts and numbers, which Temporal must not receive. */
   body?: CommandBody;
-  actor: Actor;
-  alongside?: Alongside | undefined;
-}
-
-/** A dispute by the buyer, by a sandbox helper, or by an operator for the buyer. */
-export interface DisputeCommand extends CommandTarget {
-  reason: string;
-  actor: Actor;
-  /** True if an operator raises it for the buyer. */
-  isForBuyer?: boolean;
-  /** How many disputes the actor may raise in 24 hours. No limit if absent. */
-  mostPerDay?: number | undefined;
 }
 
 /** The result of a command, whether it was carried out now or before. */

@@ -5,21 +5,6 @@ import { addRequestFields } from '../../http/request-context.ts';
 import { errorOf } from '../../http/responses/errors.ts';
 import type { OrderRow } from '../rows.ts';
 
-export type FoundOrder = Pick<OrderRow, (typeof FOUND_COLUMNS)[number]>;
-/** The columns of {@link FoundOrder}: not those with secrets. */
-export const FOUND_COLUMNS = [
-  'orderNumber',
-  'merchantId',
-  'environment',
-  'merchantOrderId',
-  'status',
-  'amountPaise',
-  'buyerEmail',
-  'buyerPhone',
-  'erasedAt',
-  'createdAt',
-] as const satisfies readonly (keyof OrderRow)[];
-
 /**
  * Finds an order that a workflow or a stored row names.
  *
@@ -72,4 +57,16 @@ async function findRow(sql: Sql, orderNumber: string): Promise<OrderRow | undefi
     OrderRow[]
   >`SELECT * FROM orders_with_dispute WHERE order_number = ${orderNumber}`;
   return row;
+}
+
+/** Reads the orders that a list has found, in the given order. */
+export async function readRows(
+  sql: Sql,
+  found: readonly Pick<OrderRow, 'orderNumber'>[],
+): Promise<OrderRow[]> {
+  const numbers = found.map(({ orderNumber }) => orderNumber);
+  return sql<OrderRow[]>`
+    SELECT o.* FROM unnest(${numbers}::text[]) WITH ORDINALITY AS listed (order_number, place)
+      JOIN orders_with_dispute o USING (order_number)
+    ORDER BY place`;
 }

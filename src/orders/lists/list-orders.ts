@@ -1,20 +1,13 @@
 import type { Fragment } from 'postgres';
 import type { Sql } from '../../db/client.ts';
-import type { Environment, OrderStatus } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
+import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 
 /** Which of a merchant's orders to list. An absent field matches all. */
-export interface OrderFilter {
-  merchantId: string;
-  environment: Environment;
-  status?: OrderStatus | undefined;
+export interface OrderFilter extends OrderOwner, Omit<MerchantSearch, 'text'> {
   merchantOrderId?: string | undefined;
   /** Case-insensitive. */
   buyerEmail?: string | undefined;
-  /** Inclusive. */
-  createdFrom?: Date | undefined;
-  /** Exclusive. */
-  createdTo?: Date | undefined;
 }
 
 export interface OrderPage {

@@ -9,8 +9,8 @@ import { writeLook } from '../../merchants/public.ts';
 import { countOrdersByDay, readDueReleases, readOrderAttention } from './merchant-figures.ts';
 import type { DisputeRecord } from '../steps/disputes.ts';
 import { readDisputes } from '../steps/disputes.ts';
-import type { DisputeList } from './merchant-disputes.ts';
-import { listMerchantDisputes } from './merchant-disputes.ts';
+import type { DisputeList } from './list-disputes.ts';
+import { listDisputes } from './list-disputes.ts';
 import { ordersCsv } from './orders-csv.ts';
 import { findOrder } from './find-orders.ts';
 import type { OrderRow } from '../rows.ts';
@@ -46,7 +46,7 @@ export function createMerchantOrders(sql: Sql) {
     read: (owner: OrderOwner, orderNumber: string, before?: TimelinePlace) =>
       readOrder(sql, owner, orderNumber, before),
     listDisputes: (owner: OrderOwner, list: DisputeList, part: ListPart) =>
-      listMerchantDisputes(sql, owner, list, part),
+      listDisputes(sql, owner, list, part),
     readAttention: (owner: OrderOwner) => readOrderAttention(sql, owner),
     countByDay: (owner: OrderOwner, days: readonly string[]) => countOrdersByDay(sql, owner, days),
     readDueReleases: (owner: OrderOwner) => readDueReleases(sql, owner),

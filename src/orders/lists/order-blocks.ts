@@ -1,5 +1,5 @@
 import type { Sql } from '../../db/client.ts';
-import type { Environment } from '../../domain/index.ts';
+import type { OrderOwner } from './search-orders.ts';
 
 /** The most index entries that a list skips to find a page. A million orders make 500 blocks. */
 export const ORDERS_PER_BLOCK = 2048;
@@ -15,7 +15,7 @@ export async function sealOrderBlocks(
   sql: Sql,
   ordersPerBlock = ORDERS_PER_BLOCK,
 ): Promise<number> {
-  const due = await sql<{ merchantId: string; environment: Environment }[]>`
+  const due = await sql<OrderOwner[]>`
     SELECT m.merchant_id, e.environment
     FROM shared.merchants AS m, unnest(enum_range(NULL::environment)) AS e (environment)
     WHERE EXISTS (
@@ -27,18 +27,12 @@ export async function sealOrderBlocks(
       OFFSET ${ordersPerBlock - 1})`;
   let sealed = 0;
   for (const { merchantId, environment } of due) {
-    while (await sealBlock(sql, merchantId, environment, ordersPerBlock)) sealed += 1;
+    for (;;) {
+      const [row] = await sql<[{ isSealed: boolean }]>`
+        SELECT seal_order_block(${merchantId}, ${environment}, ${ordersPerBlock}) AS is_sealed`;
+      if (!row.isSealed) break;
+      sealed += 1;
+    }
   }
   return sealed;
-}
-
-async function sealBlock(
-  sql: Sql,
-  merchantId: string,
-  environment: Environment,
-  ordersPerBlock: number,
-): Promise<boolean> {
-  const [row] = await sql<[{ sealed: boolean }]>`
-    SELECT seal_order_block(${merchantId}, ${environment}, ${ordersPerBlock}) AS sealed`;
-  return row.sealed;
 }

@@ -19,55 +19,39 @@ export interface OrderTotals {
 /** Reads the figures. Orders are counted by the blocks of docs/adr/0006-listing-a-million-orders.md. */
 export async function readOrderTotals(sql: Sql): Promise<OrderTotals> {
   const [counts, oldest, operations, overdue] = await Promise.all([
-    countOrders(sql),
-    findOldest(sql),
-    findOldestOperations(sql),
-    findOverdue(sql),
+    sql<OrderTotals['counts']>`
+      SELECT environment, counted.status, sum(counted.orders)::float8 AS count
+      FROM shared.merchants, unnest(enum_range(NULL::environment)) AS environment,
+        count_orders_before(merchant_id, environment, 'infinity') AS counted
+      GROUP BY environment, counted.status HAVING sum(counted.orders) > 0`,
+    // Order numbers are in the order of creation, so the index of open orders is enough.
+    sql<OrderTotals['oldest']>`
+      SELECT first.status, extract(epoch FROM service_now() - o.created_at)::float8 AS age_seconds
+      FROM (
+        SELECT status, min(order_number) AS order_number FROM orders
+        WHERE NOT is_final(status) GROUP BY status
+      ) AS first JOIN orders o USING (order_number)`,
+    sql<OrderTotals['operations']>`
+      SELECT pending_operation->>'kind' AS operation,
+        extract(epoch FROM service_now() - min(updated_at))::float8 AS age_seconds
+      FROM orders WHERE pending_operation IS NOT NULL GROUP BY 1`,
+    // Each part reads the first row of an index.
+    sql<OrderTotals['overdue']>`
+      WITH first AS (
+        (SELECT status, payment_link_expires_at AS deadline FROM orders
+          WHERE takes_payment(status) AND pending_operation IS NULL
+          ORDER BY order_number LIMIT 1)
+        UNION ALL
+        (SELECT status, completes_at FROM orders
+          WHERE completes_at IS NOT NULL AND pending_operation IS NULL
+          ORDER BY completes_at, order_number LIMIT 1)
+        UNION ALL
+        (SELECT status, respond_by FROM disputes d JOIN orders USING (order_number)
+          WHERE ended_at IS NULL AND pending_operation IS NULL
+          ORDER BY respond_by, d.order_number LIMIT 1)
+      )
+      SELECT status, extract(epoch FROM service_now() - deadline)::float8 AS overdue_seconds
+      FROM first WHERE deadline < service_now()`,
   ]);
   return { counts, oldest, operations, overdue };
-}
-
-async function countOrders(sql: Sql): Promise<OrderTotals['counts']> {
-  return sql<OrderTotals['counts']>`
-    SELECT environment, counted.status, sum(counted.orders)::float8 AS count
-    FROM shared.merchants, unnest(enum_range(NULL::environment)) AS environment,
-      count_orders_before(merchant_id, environment, 'infinity') AS counted
-    GROUP BY environment, counted.status HAVING sum(counted.orders) > 0`;
-}
-
-/** Order numbers are in the order of creation, so the index of open orders is enough. */
-async function findOldest(sql: Sql): Promise<OrderTotals['oldest']> {
-  return sql<OrderTotals['oldest']>`
-    SELECT first.status, extract(epoch FROM service_now() - o.created_at)::float8 AS age_seconds
-    FROM (
-      SELECT status, min(order_number) AS order_number FROM orders
-      WHERE NOT is_final(status) GROUP BY status
-    ) AS first JOIN orders o USING (order_number)`;
-}
-
-async function findOldestOperations(sql: Sql): Promise<OrderTotals['operations']> {
-  return sql<OrderTotals['operations']>`
-    SELECT pending_operation->>'kind' AS operation,
-      extract(epoch FROM service_now() - min(updated_at))::float8 AS age_seconds
-    FROM orders WHERE pending_operation IS NOT NULL GROUP BY 1`;
-}
-
-/** Each part reads the first row of an index. */
-async function findOverdue(sql: Sql): Promise<OrderTotals['overdue']> {
-  return sql<OrderTotals['overdue']>`
-    WITH first AS (
-      (SELECT status, payment_link_expires_at AS deadline FROM orders
-        WHERE takes_payment(status) AND pending_operation IS NULL
-        ORDER BY order_number LIMIT 1)
-      UNION ALL
-      (SELECT status, completes_at FROM orders
-        WHERE completes_at IS NOT NULL AND pending_operation IS NULL
-        ORDER BY completes_at, order_number LIMIT 1)
-      UNION ALL
-      (SELECT status, respond_by FROM disputes d JOIN orders USING (order_number)
-        WHERE ended_at IS NULL AND pending_operation IS NULL
-        ORDER BY respond_by, d.order_number LIMIT 1)
-    )
-    SELECT status, extract(epoch FROM service_now() - deadline)::float8 AS overdue_seconds
-    FROM first WHERE deadline < service_now()`;
 }

@@ -4,8 +4,9 @@ import { UTF_8_MARK, csvOf, reference } from '../../http/responses/csv.ts';
 import type { CsvCell } from '../../http/responses/csv.ts';
 import { markErased } from '../rows.ts';
 import type { OrderRow } from '../rows.ts';
+import { readRows } from './find-orders.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
-import { searchOrders } from './search-orders.ts';
+import { foundQuery } from './search-orders.ts';
 import { tableTimeText } from '../../pages/format.ts';
 
 const ROWS_PER_PART = 1000;
@@ -74,12 +75,11 @@ export async function* ordersCsv(
   yield UTF_8_MARK + csvOf([Object.keys(COLUMNS)]);
   let before: string | undefined;
   for (;;) {
-    const { orders, hasMore } = await searchOrders(sql, owner, search, {
-      before,
-      limit: rowsPerPart,
-    });
+    const part = { before, limit: rowsPerPart + 1 };
+    const found = await sql<{ orderNumber: string }[]>`${foundQuery(sql, owner, search, part)}`;
+    const orders = await readRows(sql, found.slice(0, rowsPerPart));
     if (orders.length > 0) yield csvOf((await withStepTimes(sql, orders)).map(cellsOf));
-    if (!hasMore) return;
+    if (found.length <= rowsPerPart) return;
     before = orders.at(-1)?.orderNumber;
   }
 }

@@ -4,6 +4,7 @@ import { MOST_NUMBERED, pageOf, rowsToRead } from '../../db/list-part.ts';
 import type { Sql } from '../../db/client.ts';
 import type { OrderStatus } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
+import { readRows } from './find-orders.ts';
 import { boundsOf, listOrders } from './list-orders.ts';
 import type { MerchantSearch, OrderOwner } from './search-orders.ts';
 import { foundQuery } from './search-orders.ts';
@@ -108,20 +109,9 @@ async function pageOfFew(
   const page = pageOf(SORTED[sort](keys), part);
   return {
     ...page,
-    rows: await readRows(
-      sql,
-      page.rows.map(({ orderNumber }) => orderNumber),
-    ),
+    rows: await readRows(sql, page.rows),
     sort,
     sorts: isWhole ? ORDER_SORTS : ['newest'],
     totalPaise: isWhole ? keys.reduce((sum, { amountPaise }) => sum + amountPaise, 0) : null,
   };
-}
-
-/** Reads the orders with these numbers, in the given order. */
-export async function readRows(sql: Sql, orderNumbers: readonly string[]): Promise<OrderRow[]> {
-  return sql<OrderRow[]>`
-    SELECT o.* FROM unnest(${[...orderNumbers]}::text[]) WITH ORDINALITY AS listed (order_number, place)
-      JOIN orders_with_dispute o USING (order_number)
-    ORDER BY place`;
 }

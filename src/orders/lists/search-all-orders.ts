@@ -1,8 +1,8 @@
 import type { Sql } from '../../db/client.ts';
 import type { ListPage, ListPart } from '../../db/list-part.ts';
 import { pageOf, rowsToRead } from '../../db/list-part.ts';
-import type { FoundOrder } from './find-orders.ts';
-import { FOUND_COLUMNS } from './find-orders.ts';
+import type { OrderRow } from '../rows.ts';
+import { readRows } from './find-orders.ts';
 import { criterionCondition, recogniseSearch } from './search-text.ts';
 
 /** An operator's search in the orders of all merchants. An absent field matches all. */
@@ -21,10 +21,10 @@ export async function searchAllOrders(
   sql: Sql,
   search: OperatorSearch,
   part: ListPart,
-): Promise<ListPage<FoundOrder>> {
+): Promise<ListPage<OrderRow>> {
   const sources = sourcesOf(sql, search, part.after);
   const [first] = sources;
-  if (first === undefined) return pageOf<FoundOrder>([], part);
+  if (first === undefined) return pageOf<OrderRow>([], part);
   const most = rowsToRead(part);
   // Each part reads the newest rows of one index.
   const newest = sources.map(
@@ -38,20 +38,7 @@ export async function searchAllOrders(
     SELECT order_number FROM (${union}) found
     ORDER BY ${first.order} LIMIT ${most}`;
   const page = pageOf(found, part);
-  return { ...page, rows: await readFound(sql, page.rows) };
-}
-
-async function readFound(
-  sql: Sql,
-  found: readonly { orderNumber: string }[],
-): Promise<FoundOrder[]> {
-  const numbers = found.map(({ orderNumber }) => orderNumber);
-  return sql<FoundOrder[]>`
-    SELECT found.*
-    FROM unnest(${numbers}::text[]) WITH ORDINALITY AS listed (order_number, place),
-      LATERAL (SELECT ${sql(FOUND_COLUMNS)} FROM orders o
-        WHERE o.order_number = listed.order_number) AS found
-    ORDER BY place`;
+  return { ...page, rows: await readRows(sql, page.rows) };
 }
 
 function sourcesOf(sql: Sql, { text = '', merchantId }: OperatorSearch, after = '') {

@@ -1,6 +1,5 @@
 import type { Sql } from '../../db/client.ts';
 import type { Environment, OrderStatus } from '../../domain/index.ts';
-import type { OrderRow } from '../rows.ts';
 import { criterionCondition, recogniseSearch } from './search-text.ts';
 
 /** The owner of the orders. Every query of a merchant's pages has it as a condition. */
@@ -27,39 +26,9 @@ export interface SearchPart {
 }
 
 /**
- * Finds orders of a merchant, newest first. It begins at a key instead of an offset, so the cost does not depend on
- * how many orders come before the part.
- *
- * @returns at most `limit` orders, and whether there are more
+ * SQL: finds the keys of a merchant's orders, at most `limit`, newest first. It begins at a key instead of an offset,
+ * so the cost does not depend on how many orders come before the part.
  */
-export async function searchOrders(
-  sql: Sql,
-  owner: OrderOwner,
-  search: MerchantSearch,
-  part: SearchPart,
-): Promise<{ orders: OrderRow[]; hasMore: boolean }> {
-  const rows = await sql<OrderRow[]>`${searchQuery(sql, owner, search, part)}`;
-  return { orders: rows.slice(0, part.limit), hasMore: rows.length > part.limit };
-}
-
-/** The statement of {@link searchOrders}; exported because the benchmark runs EXPLAIN on it. */
-export function searchQuery(
-  sql: Sql,
-  owner: OrderOwner,
-  { text = '', ...filter }: MerchantSearch,
-  { before, limit }: SearchPart,
-) {
-  const part = { before, limit: limit + 1 };
-  if (text.trim() === '') {
-    return sql`SELECT * FROM orders_with_dispute
-      WHERE ${conditionsOf(sql, owner, filter, before)} ${newestOf(sql, part)}`;
-  }
-  return sql`
-    SELECT o.* FROM (${foundQuery(sql, owner, { text, ...filter }, part)}) AS found
-      JOIN orders_with_dispute o USING (order_number)
-    ORDER BY o.created_at DESC, order_number DESC`;
-}
-
 export function foundQuery(
   sql: Sql,
   owner: OrderOwner,

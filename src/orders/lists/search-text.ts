@@ -10,7 +10,7 @@ export interface SearchCriterion {
   value: string;
 }
 
-/** The form of `newOrderNumber`: ORD and a ULID, whose alphabet has no I, L, O and U. */
+/** An order number: ORD and a ULID, whose alphabet has no I, L, O and U. */
 const ORDER_NUMBER = /^ORD[0-9A-HJKMNP-TV-Z]{26}$/i;
 /** A merchant's own id, as in the body of POST /orders, or a reference, such as an `X-Request-Id`. */
 const ID = /^[A-Za-z0-9._-]{1,64}$/;

@@ -25,31 +25,7 @@ export interface DisputeCircumstances {
   isReviewed: boolean;
 }
 
-/** The texts of all mails to buyers in one language. */
-export interface BuyerTexts {
-  labels: {
-    amount: string;
-    merchant: string;
-    description: string;
-    order: string;
-    payment: string;
-    utr: string;
-    deadline: string;
-  };
-  /** The label of the button that leads to the order's page. */
-  page: string;
-  receipt(facts: BuyerFacts): BuyerText;
-  delivered(facts: BuyerFacts, until: Date): BuyerText;
-  disputeRaised(facts: BuyerFacts, until: Date, by: DisputeCircumstances): BuyerText;
-  evidenceSubmitted(facts: BuyerFacts, until: Date): BuyerText;
-  resolvedByMerchant(facts: BuyerFacts, until: Date): BuyerText;
-  decidedForMerchant(facts: BuyerFacts, until: Date): BuyerText;
-  refunded(facts: BuyerFacts, reason: BuyerRefundReason): BuyerText;
-  /** For an order that ends as refunded although the buyer's bank has returned all of the money before. */
-  returnedBefore(facts: BuyerFacts): BuyerText;
-}
-
-const EN: BuyerTexts = {
+const EN = {
   labels: {
     amount: 'Amount',
     merchant: 'Merchant',
@@ -59,8 +35,9 @@ const EN: BuyerTexts = {
     utr: 'UTR',
     deadline: 'Until',
   },
+  /** The label of the button that leads to the order's page. */
   page: 'See your order',
-  receipt: ({ merchantName, amountPaise, windowHours }) => ({
+  receipt: ({ merchantName, amountPaise, windowHours }: BuyerFacts) => ({
     subject: `You paid ${rupeesText(amountPaise)} to ${merchantName}`,
     paragraphs: [
       `Your payment has arrived, and we hold it until ${merchantName} has delivered.`,
@@ -68,14 +45,18 @@ const EN: BuyerTexts = {
       'Keep this mail: its link is the only way to the page of your order.',
     ],
   }),
-  delivered: ({ merchantName, amountPaise }, until) => ({
+  delivered: ({ merchantName, amountPaise }: BuyerFacts, until: Date) => ({
     subject: `${merchantName} has delivered your order`,
     paragraphs: [
       `${merchantName} has marked your order as delivered.`,
       `If it has not arrived, or is not what you ordered, raise a dispute by ${timeText(until)}. Then ${rupeesText(amountPaise)} goes to ${merchantName}. If all is well, there is nothing to do.`,
     ],
   }),
-  disputeRaised: ({ merchantName, amountPaise }, until, { isByOperator, isReviewed }) => ({
+  disputeRaised: (
+    { merchantName, amountPaise }: BuyerFacts,
+    until: Date,
+    { isByOperator, isReviewed }: DisputeCircumstances,
+  ) => ({
     subject: 'Your dispute is raised',
     paragraphs: [
       `${isByOperator ? 'We have raised a dispute for you' : 'We have your dispute'}, and hold ${rupeesText(amountPaise)} until it has ended.`,
@@ -84,28 +65,28 @@ const EN: BuyerTexts = {
         : `${merchantName} has until ${timeText(until)} to answer. Without an answer you are refunded in full.`,
     ],
   }),
-  evidenceSubmitted: ({ merchantName }, until) => ({
+  evidenceSubmitted: ({ merchantName }: BuyerFacts, until: Date) => ({
     subject: `${merchantName} has answered your dispute`,
     paragraphs: [
       `${merchantName} has answered your dispute with evidence, which you can read on the page of your order.`,
       `We now look at what both of you have said, and decide. If the dispute has not ended by ${timeText(until)}, you are refunded in full.`,
     ],
   }),
-  resolvedByMerchant: ({ merchantName, amountPaise }, until) => ({
+  resolvedByMerchant: ({ merchantName, amountPaise }: BuyerFacts, until: Date) => ({
     subject: `${merchantName} says that your dispute is resolved`,
     paragraphs: [
       `${merchantName} has resolved your dispute. The page of your order has what was said.`,
       `If that is not so, raise another dispute by ${timeText(until)}. Then ${rupeesText(amountPaise)} goes to ${merchantName}.`,
     ],
   }),
-  decidedForMerchant: ({ merchantName, amountPaise }, until) => ({
+  decidedForMerchant: ({ merchantName, amountPaise }: BuyerFacts, until: Date) => ({
     subject: `Your dispute is decided for ${merchantName}`,
     paragraphs: [
       `We have looked at what both of you have said, and have decided for ${merchantName}. The page of your order has the reason.`,
       `${rupeesText(amountPaise)} goes to ${merchantName} on ${timeText(until)}.`,
     ],
   }),
-  refunded: ({ merchantName, amountPaise }, reason) => {
+  refunded: ({ merchantName, amountPaise }: BuyerFacts, reason: BuyerRefundReason) => {
     const reasons: Record<BuyerRefundReason, string> = {
       merchant_refund: `${merchantName} has refunded your order.`,
       dispute_accepted: `${merchantName} has accepted your dispute.`,
@@ -125,7 +106,8 @@ const EN: BuyerTexts = {
       ],
     };
   },
-  returnedBefore: ({ merchantName }) => ({
+  /** For an order that ends as refunded although the buyer's bank has returned all of the money before. */
+  returnedBefore: ({ merchantName }: BuyerFacts) => ({
     subject: `Your order of ${merchantName} has ended`,
     paragraphs: [
       'The money of this order was returned to you before, through your bank: we make no second refund.',
@@ -133,7 +115,7 @@ const EN: BuyerTexts = {
   }),
 };
 
-const HI: BuyerTexts = {
+const HI: typeof EN = {
   labels: {
     amount: 'रकम',
     merchant: 'विक्रेता',
@@ -217,4 +199,4 @@ const HI: BuyerTexts = {
   }),
 };
 
-export const BUYER_TEXTS: Record<Language, BuyerTexts> = { en: EN, hi: HI };
+export const BUYER_TEXTS: Record<Language, typeof EN> = { en: EN, hi: HI };

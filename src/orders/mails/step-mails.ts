@@ -135,13 +135,6 @@ export function noticedOrder(
   };
 }
 
-interface AddressedLetter {
-  kind: OrderMailKind;
-  letter: Letter;
-  to: string;
-  mailId: string;
-}
-
 /**
  * Checks and seals a mail about an order.
  *
@@ -151,7 +144,7 @@ interface AddressedLetter {
 export function prepare(
   deps: Pick<OrderMailDeps, 'mailBox' | 'log' | 'sql'>,
   { orderNumber, environment, mutedMails }: MailedOrder,
-  { kind, letter, to, mailId }: AddressedLetter,
+  { kind, letter, to, mailId }: { kind: OrderMailKind; letter: Letter; to: string; mailId: string },
 ): OrderMail | undefined {
   if (mutedMails.includes(kind)) return undefined;
   const subject = onOneLine(

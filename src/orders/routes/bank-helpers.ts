@@ -15,19 +15,16 @@ export interface BankHelperDeps extends HelperDeps {
   failRefund(order: OrderRow): Promise<void>;
 }
 
-interface BankHelper {
+type DeclaredFields = 'action' | 'operationId' | 'summary' | 'description' | 'done';
+
+type BankHelper = Pick<DeclaredCommand, DeclaredFields> & {
   name: HelperCommand['name'];
-  action: string;
-  operationId: string;
-  summary: string;
-  description: string;
-  done: string;
   body?: typeof chargebackSchema;
   fits(order: OrderRow): boolean;
   /** The refusal for an order that does not fit. */
   refusal: string;
   work(bank: BankHelperDeps, order: OrderRow, body: Chargeback | undefined): Promise<void>;
-}
+};
 
 type Chargeback = z.output<typeof chargebackSchema>;
 

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { Actor } from '../../db/actor.ts';
-import type { Alongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import type { ErrorCode } from '../../domain/index.ts';
 import type { Parsed, Route } from '../../http/define-route.ts';
@@ -13,7 +11,7 @@ import {
   replayHeadersOf,
   replayMessage,
 } from '../../http/input/idempotency-key.ts';
-import type { CommandTarget } from '../commands/command-queries.ts';
+import type { GivenCommand } from '../commands/command-queries.ts';
 import { commandIdOf } from '../commands/command-queries.ts';
 import type { OrderCommands } from '../commands/commands.ts';
 import { orderErrors } from '../lists/find-orders.ts';
@@ -69,11 +67,6 @@ interface CommandDeclaration<Body extends z.ZodType | undefined> {
   carryOut(given: GivenCommand, body: Parsed<Body>): Promise<CommandResult>;
 }
 
-export interface GivenCommand extends CommandTarget {
-  actor: Actor;
-  alongside?: Alongside | undefined;
-}
-
 /** A command whose caller checks the body by its schema before it calls `carryOut`. */
 export type DeclaredCommand = Omit<CommandDeclaration<z.ZodType | undefined>, 'carryOut'> & {
   carryOut(given: GivenCommand, body: unknown): Promise<CommandResult>;
@@ -116,18 +109,11 @@ export function commandRoute(
   });
 }
 
-interface MerchantCommand {
+type MerchantCommand = Omit<DeclaredCommand, 'base' | 'tags' | 'body' | 'carryOut'> & {
   name: 'deliver' | 'cancel' | 'refund' | 'submitEvidence' | 'resolve' | 'accept';
-  action: string;
-  operationId: string;
-  summary: string;
-  description: string;
-  done: string;
   body: z.ZodType<Record<string, string | null | undefined> | undefined>;
   tags?: readonly string[];
-  errors?: readonly ErrorCode[];
-  waitsForGateway?: true;
-}
+};
 
 const MERCHANT_COMMANDS: readonly MerchantCommand[] = [
   {

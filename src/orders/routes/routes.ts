@@ -8,7 +8,7 @@ import { cursorInQuery, cursorOf, INVALID_CURSOR } from '../../http/input/cursor
 import { errorOf, ValidationError } from '../../http/responses/errors.ts';
 import { findOrigins } from '../../merchants/public.ts';
 import { authorizeOrder, findOrder, orderErrors } from '../lists/find-orders.ts';
-import type { OrderFilter } from '../lists/list-orders.ts';
+import type { OrderOwner } from '../lists/search-orders.ts';
 import {
   keyHeaders,
   replayHeaders,
@@ -55,7 +55,7 @@ async function assertReady(
 /** @throws ValidationError if the environment and the merchant's approved domains do not allow the URL */
 async function assertReturnUrl(
   sql: Sql,
-  { merchantId, environment }: Pick<OrderFilter, 'merchantId' | 'environment'>,
+  { merchantId, environment }: OrderOwner,
   returnUrl: string | null | undefined,
 ): Promise<void> {
   if (returnUrl === null || returnUrl === undefined) return;
@@ -160,7 +160,7 @@ function listOrdersRoute({ sql, present }: OrderRouteDeps): Route {
 /** @throws ValidationError for a cursor of another merchant, or of a database that was restored since */
 async function assertOwnCursor(
   sql: Sql,
-  { merchantId, environment }: Pick<OrderFilter, 'merchantId' | 'environment'>,
+  { merchantId, environment }: OrderOwner,
   orderNumber: string,
 ): Promise<void> {
   const order = await findOrder(sql, environment, orderNumber);

@@ -25,16 +25,20 @@ const text = (description: string, example: string, schema = z.string()) =>
   schema.meta({ description, example });
 
 function headersOf(event: EventType) {
+  const { order, sequence } = EXAMPLE_EVENTS[event];
+  const eventId = exampleEventId(sequence);
+  const sentAt = String(Date.parse(order.updated_at) / 1000);
+  const seconds = z.string().regex(/^[0-9]+$/);
   return z.object({
     'X-Service-Event': z.literal(event).meta({ description: 'The event field of the body' }),
     'X-Service-Event-Id': text(
       'The event_id field of the body: the same for every attempt',
-      exampleEventId(EXAMPLE_EVENTS[event].sequence),
+      eventId,
     ),
     'X-Service-Timestamp': text(
       'Unix seconds at which this attempt was sent; refuse it if it is more than 300 s away',
-      String(Date.parse(EXAMPLE_EVENTS[event].order.updated_at) / 1000),
-      z.string().regex(/^[0-9]+$/),
+      sentAt,
+      seconds,
     ),
     'X-Service-Signature': text(
       'HMAC-SHA256 of `<X-Service-Timestamp>.<raw body>`, keyed with the webhook secret',
@@ -42,14 +46,11 @@ function headersOf(event: EventType) {
       z.string().regex(/^[0-9a-f]{64}$/),
     ),
     'X-API-Version': text('The API version that shaped the body', API_VERSION),
-    'webhook-id': text(
-      'Standard Webhooks: the event_id field of the body',
-      exampleEventId(EXAMPLE_EVENTS[event].sequence),
-    ),
+    'webhook-id': text('Standard Webhooks: the event_id field of the body', eventId),
     'webhook-timestamp': text(
       'Standard Webhooks: the same as X-Service-Timestamp',
-      String(Date.parse(EXAMPLE_EVENTS[event].order.updated_at) / 1000),
-      z.string().regex(/^[0-9]+$/),
+      sentAt,
+      seconds,
     ),
     'webhook-signature': text(
       'Standard Webhooks: `v1,` and the base64 of HMAC-SHA256 of ' +
@@ -67,7 +68,7 @@ const failedOrderSchema = orderSchema
 
 const environmentSchema = z.enum(ENVIRONMENTS).meta({ id: 'Environment' });
 
-function payloadOf<Event extends EventType>(event: Event) {
+function payloadOf(event: EventType) {
   return z
     .object({
       event: z.literal(event),
@@ -83,39 +84,24 @@ function payloadOf<Event extends EventType>(event: Event) {
     .meta({ id: payloadNameOf(event) });
 }
 
-const PAYLOADS = {
-  ORDER_CREATED: payloadOf('ORDER_CREATED'),
-  PAYMENT_SUCCESS: payloadOf('PAYMENT_SUCCESS'),
-  PAYMENT_FAILED: payloadOf('PAYMENT_FAILED'),
-  DELIVERY_CONFIRMED: payloadOf('DELIVERY_CONFIRMED'),
-  DISPUTE_RAISED: payloadOf('DISPUTE_RAISED'),
-  DISPUTE_RESOLVED: payloadOf('DISPUTE_RESOLVED'),
-  ORDER_COMPLETED: payloadOf('ORDER_COMPLETED'),
-  REFUND_PROCESSED: payloadOf('REFUND_PROCESSED'),
-  ORDER_CANCELLED: payloadOf('ORDER_CANCELLED'),
-} as const satisfies { [Event in EventType]: z.ZodType };
+const [FIRST, ...OTHERS] = EVENT_TYPES;
 
 /** The body of any webhook about an order; `event` says which. */
 export const webhookEventSchema = z
-  .discriminatedUnion('event', [
-    PAYLOADS.ORDER_CREATED,
-    PAYLOADS.PAYMENT_SUCCESS,
-    PAYLOADS.PAYMENT_FAILED,
-    PAYLOADS.DELIVERY_CONFIRMED,
-    PAYLOADS.DISPUTE_RAISED,
-    PAYLOADS.DISPUTE_RESOLVED,
-    PAYLOADS.ORDER_COMPLETED,
-    PAYLOADS.REFUND_PROCESSED,
-    PAYLOADS.ORDER_CANCELLED,
-  ])
+  .discriminatedUnion('event', [payloadOf(FIRST), ...OTHERS.map(payloadOf)])
   .meta({ id: 'WebhookEvent' });
 export type WebhookEvent = z.input<typeof webhookEventSchema>;
 
 /** The nine webhook events as merchants receive them, for the OpenAPI document. */
-export const WEBHOOK_EVENTS: readonly WebhookDeclaration[] = EVENT_TYPES.map((event) => ({
-  event,
-  description: FIRES_WHEN[event],
-  headers: headersOf(event),
-  payload: PAYLOADS[event],
-  example: PAYLOADS[event].parse(exampleEvent(event)),
-}));
+export const WEBHOOK_EVENTS: readonly WebhookDeclaration[] = webhookEventSchema.options.map(
+  (payload) => {
+    const event = payload.shape.event.value;
+    return {
+      event,
+      description: FIRES_WHEN[event],
+      headers: headersOf(event),
+      payload,
+      example: payload.parse(exampleEvent(event)),
+    };
+  },
+);

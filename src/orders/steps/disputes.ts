@@ -1,24 +1,7 @@
 import type { Fragment } from 'postgres';
 import type { Sql } from '../../db/client.ts';
-import type { ListPage, ListPart } from '../../db/list-part.ts';
-import { pageOf, rowsToRead } from '../../db/list-part.ts';
-import type { DisputeStatus, Environment, OrderStatus } from '../../domain/index.ts';
 import { BUYER_DISPUTES, HOLDING_STATUSES } from '../../domain/index.ts';
-
-/** A dispute that waits for the merchant, an operator or the refund. */
-export interface RunningDispute {
-  orderNumber: string;
-  merchantId: string;
-  environment: Environment;
-  status: DisputeStatus;
-  amountPaise: number;
-  disputeCount: number;
-  raisedAt: Date;
-  /** The deadline. If the dispute is unresolved then, the buyer is refunded. */
-  respondBy: Date;
-  /** True if the refund has started, so that nothing is left to decide. */
-  isRefunding: boolean;
-}
+import type { OrderRow } from '../rows.ts';
 
 /**
  * Why a buyer can raise no more disputes: `most`, the number of disputes; `decided`, an operator decided for the
@@ -56,77 +39,6 @@ export async function findDisputeLimit(
   return row?.reached ?? null;
 }
 
-export interface DisputeFilter {
-  status?: DisputeStatus | undefined;
-  merchantId?: string | undefined;
-  environment?: Environment | undefined;
-}
-
-/**
- * Lists disputes that have not ended, the nearest deadline first.
- *
- * @param part.after the number of the order whose dispute is the last of the previous part
- */
-export async function listRunningDisputes(
-  sql: Sql,
-  { status, merchantId, environment }: DisputeFilter,
-  part: ListPart,
-): Promise<ListPage<RunningDispute>> {
-  const { after } = part;
-  const found = await sql<{ orderNumber: string }[]>`
-    SELECT order_number FROM disputes
-    WHERE ended_at IS NULL
-      ${status ? hasStatus(sql, status) : sql``}
-      ${merchantId ? sql`AND merchant_id = ${merchantId}` : sql``}
-      ${environment ? sql`AND environment = ${environment}` : sql``}
-      ${
-        after
-          ? sql`AND (respond_by, order_number) > ((SELECT respond_by FROM disputes
-        WHERE order_number = ${after} AND ended_at IS NULL), ${after})`
-          : sql``
-      }
-    ORDER BY respond_by, order_number LIMIT ${rowsToRead(part)}`;
-  const page = pageOf(found, part);
-  return { ...page, rows: await readRunning(sql, page.rows) };
-}
-
-async function readRunning(
-  sql: Sql,
-  found: readonly { orderNumber: string }[],
-): Promise<RunningDispute[]> {
-  const numbers = found.map(({ orderNumber }) => orderNumber);
-  return sql<RunningDispute[]>`
-    SELECT order_number, d.merchant_id, d.environment, o.status,
-      amount_paise, dispute_count, raised_at, respond_by,
-      pending_operation IS NOT NULL AS is_refunding
-    FROM unnest(${numbers}::text[]) AS listed (order_number)
-      JOIN disputes d USING (order_number) JOIN orders o USING (order_number)
-    WHERE ended_at IS NULL ORDER BY respond_by, order_number`;
-}
-
-/**
- * A dispute is open until it has evidence, unless an operator decides it. The condition is on the dispute, because
- * the planner underestimates how many of the disputes' orders have such a status, and would sort all running
- * disputes.
- */
-const hasStatus = (sql: Sql, status: DisputeStatus) =>
-  status === 'DISPUTE_OPEN' ? sql`AND NOT ${isUnderReview(sql)}` : sql`AND ${isUnderReview(sql)}`;
-
-/** SQL: a row of `disputes` that has not ended is DISPUTE_UNDER_REVIEW. */
-export const isUnderReview = (sql: Sql): Fragment =>
-  sql`(evidence_at IS NOT NULL OR operator_decides)`;
-
-/** An order with many disputes whose money is held. */
-export interface DisputedOften {
-  orderNumber: string;
-  merchantId: string;
-  environment: Environment;
-  status: OrderStatus;
-  amountPaise: number;
-  disputeCount: number;
-  raisedAt: Date;
-}
-
 /**
  * Finds the orders with at least three disputes whose money is held, production first, then by the number of
  * disputes. Their buyer and merchant do not agree, or one of them poses as the other.
@@ -134,12 +46,11 @@ export interface DisputedOften {
 export async function findDisputedOften(
   sql: Sql,
   limit: number,
-): Promise<{ orders: DisputedOften[]; hasMore: boolean }> {
-  const rows = await sql<DisputedOften[]>`
-    SELECT o.order_number, o.merchant_id, o.environment, o.status, amount_paise, dispute_count, raised_at
-    FROM orders o JOIN disputes d ON d.order_number = o.order_number AND d.number = o.dispute_count
+): Promise<{ orders: OrderRow[]; hasMore: boolean }> {
+  const rows = await sql<OrderRow[]>`
+    SELECT * FROM orders_with_dispute
     WHERE is_disputed_often(dispute_count) AND status = ANY (${HOLDING_STATUSES}::order_status[])
-    ORDER BY o.environment DESC, dispute_count DESC, o.order_number LIMIT ${limit + 1}`;
+    ORDER BY environment DESC, dispute_count DESC, order_number LIMIT ${limit + 1}`;
   return { orders: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
