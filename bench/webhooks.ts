@@ -109,7 +109,7 @@ async function openService(adminUrl: string, database: string, receiverUrl: stri
     merchantId,
     present,
     recordStep: createStepRecorder({ sql, present }),
-    attempts: createAttemptLog(sql),
+    attemptLog: createAttemptLog(sql),
     sender,
     secretBox,
     apiVersion: createVersionRegistry().current,

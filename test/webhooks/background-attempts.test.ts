@@ -123,7 +123,7 @@ test('the statement of a step leases its delivery to the process that makes the 
   const { step, leased, deliveryId } = await recordLeased(service, order);
   expect(leased).toMatchObject({ deliveryId, orderNumber: order.orderNumber });
   const other = { ...leased, kind: 'manual', token: 'another', dueBy: null } as const;
-  expect(await deps.attempts.begin(other)).toBeUndefined();
+  expect(await deps.attemptLog.begin(other)).toBeUndefined();
   // The same step again, as after a lost answer: the delivery is known, and not leased a second time.
   const again = await deps.recordStep({ orderNumber: order.orderNumber, step }, LEASE);
   expect(again).toMatchObject({ outcome: 'recorded', deliveryId, leased: null });
@@ -187,13 +187,13 @@ test('the sweep has a delivery sent whose order has ended, and whose workflow is
 });
 
 test('a fault before the attempt leaves the delivery to the workflow', async ({ service }) => {
-  const attempts = {
-    ...service.deps.attempts,
+  const attemptLog = {
+    ...service.deps.attemptLog,
     begin: () => Promise.reject(new Error('The database is away')),
   };
   const woken: string[] = [];
   const webhooks = createBackgroundAttempts(
-    { ...service.deps, attempts, handOverAfterMs: 0 },
+    { ...service.deps, attemptLog, handOverAfterMs: 0 },
     async (orderNumber) => woken.push(orderNumber),
   );
   webhooks.begin({ orderNumber: 'ORD1', deliveryId: 'a delivery' });

@@ -199,7 +199,7 @@ export async function composeActivities(resources: Resources) {
     background,
     ledgerSql,
     log,
-    attempts: createAttemptLog(sql),
+    attemptLog: createAttemptLog(sql),
     sender,
     secretBox: createSecretBox(keys),
     mailBox,
