@@ -7,7 +7,7 @@ import type {
 } from '../src/contracts/activities.ts';
 import { clearAlert, raiseAlert, type AlertDeps } from '../src/alerts/alerts.ts';
 import { alertWithoutRow } from '../src/orders/wake/lost-orders.ts';
-import type { StepRecorder } from '../src/orders/steps/record-step.ts';
+import type { StepWriter } from '../src/orders/steps/record-step.ts';
 import { readOrder } from '../src/orders/steps/record-step.ts';
 import type { CaptureDeps } from '../src/payments/captures/captures.ts';
 import { alertReleaseBlocked } from '../src/payments/funds/funds.ts';
@@ -16,17 +16,17 @@ import type { BeginMails } from '../src/mail/background-mails.ts';
 import type { BackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 
 interface RecordDeps extends CaptureDeps {
-  recordStep: StepRecorder;
+  writeStep: StepWriter;
   webhooks: BackgroundAttempts;
   beginMails: BeginMails;
 }
 
 /** Records a step and begins the first attempts of its webhook and its mails. */
 async function recordAndSend(
-  { recordStep, webhooks, beginMails }: RecordDeps,
+  { writeStep, webhooks, beginMails }: RecordDeps,
   input: RecordStepInput,
 ): Promise<RecordStepResult> {
-  const result = await recordStep(input, webhooks.sending);
+  const result = await writeStep(input);
   if (result.outcome !== 'recorded') return result;
   const { outcome, recorded, deliveryId, leased, mails } = result;
   beginMails(mails);
