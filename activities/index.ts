@@ -7,7 +7,7 @@ import type { BackgroundAttemptDeps } from '../src/webhooks/schedule/background-
 import { createBackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 import type { MoneyDeps } from './money.ts';
 import { createMoneyActivities } from './money.ts';
-import { createRecordActivities } from './record.ts';
+import { createDatabaseActivities } from './database.ts';
 import type { ScheduleDeps } from './schedules.ts';
 import { createScheduleActivities } from './schedules.ts';
 import type { SendingDeps } from './sending.ts';
@@ -23,7 +23,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   const beginMails = createBackgroundMails(deps);
   const writeStep = createStepWriter({ ...deps, sending: webhooks.sending });
   return {
-    ...createRecordActivities({ ...deps, writeStep, webhooks, beginMails }),
+    ...createDatabaseActivities({ ...deps, writeStep, webhooks, beginMails }),
     ...createSendingActivities(deps),
     ...createMoneyActivities(deps, beginMails),
     ...createScheduleActivities(deps, beginMails),

@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import type {
-  RecordActivities,
+  DatabaseActivities,
   RecoveryActivities,
   RecordStepInput,
   RecordStepResult,
@@ -15,7 +15,7 @@ import { recoverCapture } from '../src/payments/reconcile/recover-payments.ts';
 import type { BeginMails } from '../src/mail/background-mails.ts';
 import type { BackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 
-interface RecordDeps extends CaptureDeps {
+interface DatabaseDeps extends CaptureDeps {
   writeStep: StepWriter;
   webhooks: BackgroundAttempts;
   beginMails: BeginMails;
@@ -23,7 +23,7 @@ interface RecordDeps extends CaptureDeps {
 
 /** Records a step and begins the first attempts of its webhook and its mails. */
 async function recordAndSend(
-  { writeStep, webhooks, beginMails }: RecordDeps,
+  { writeStep, webhooks, beginMails }: DatabaseDeps,
   input: RecordStepInput,
 ): Promise<RecordStepResult> {
   const result = await writeStep(input);
@@ -37,7 +37,9 @@ async function recordAndSend(
 }
 
 /** The activities by which a workflow reads and writes its order, also after its database has lost steps. */
-export function createRecordActivities(deps: RecordDeps): RecordActivities & RecoveryActivities {
+export function createDatabaseActivities(
+  deps: DatabaseDeps,
+): DatabaseActivities & RecoveryActivities {
   const { webhooks } = deps;
   return {
     readOrder: ({ orderNumber, afterStep }) =>
