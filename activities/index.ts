@@ -1,12 +1,13 @@
 import type { Activities } from '../src/contracts/activities.ts';
-import type { StepRecorder } from '../src/orders/steps/record-step.ts';
+import type { PresentOrder } from '../src/orders/presenter.ts';
+import { createStepWriter } from '../src/orders/steps/record-step.ts';
 import { wakeOrder } from '../src/orders/wake/wake-order.ts';
 import { createBackgroundMails } from '../src/mail/background-mails.ts';
 import type { BackgroundAttemptDeps } from '../src/webhooks/schedule/background-attempts.ts';
 import { createBackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 import type { MoneyDeps } from './money.ts';
 import { createMoneyActivities } from './money.ts';
-import { createRecordActivities } from './record.ts';
+import { createDatabaseActivities } from './database.ts';
 import type { ScheduleDeps } from './schedules.ts';
 import { createScheduleActivities } from './schedules.ts';
 import type { SendingDeps } from './sending.ts';
@@ -15,13 +16,14 @@ import { createSendingActivities } from './sending.ts';
 export type ActivityDeps = MoneyDeps &
   ScheduleDeps &
   SendingDeps &
-  BackgroundAttemptDeps & { recordStep: StepRecorder };
+  BackgroundAttemptDeps & { present: PresentOrder };
 
 export function createActivities(deps: ActivityDeps): Activities {
   const webhooks = createBackgroundAttempts(deps, (orderNumber) => wakeOrder(deps, orderNumber));
   const beginMails = createBackgroundMails(deps);
+  const writeStep = createStepWriter({ ...deps, sending: webhooks.sending });
   return {
-    ...createRecordActivities({ ...deps, webhooks, beginMails }),
+    ...createDatabaseActivities({ ...deps, writeStep, webhooks, beginMails }),
     ...createSendingActivities(deps),
     ...createMoneyActivities(deps, beginMails),
     ...createScheduleActivities(deps, beginMails),

@@ -1,7 +1,7 @@
 import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { MailActivities, WebhookActivities } from '../src/contracts/activities.ts';
-import type { AttemptDeps as MailDeps } from '../src/mail/attempt.ts';
+import type { MailAttemptDeps } from '../src/mail/attempt.ts';
 import { attemptMail } from '../src/mail/attempt.ts';
 import type { AttemptDeps } from '../src/webhooks/schedule/attempt.ts';
 import { attemptManually, attemptScheduled } from '../src/webhooks/schedule/attempts.ts';
@@ -11,7 +11,7 @@ import { withHeartbeats } from './heartbeats.ts';
 /** The retry interval while the attempt of a crashed worker still counts as running. */
 const CUT_OFF_RETRY_DELAY = '5 seconds';
 
-export type SendingDeps = AttemptDeps & MailDeps;
+export type SendingDeps = AttemptDeps & MailAttemptDeps;
 
 /**
  * Each call makes one attempt. A failed attempt of a webhook throws with the exact delay before the next one: a

@@ -2,7 +2,7 @@ import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type {
   MailActivities,
   MoneyActivities,
-  RecordActivities,
+  DatabaseActivities,
   RecoveryActivities,
   ScheduleActivities,
   WebhookActivities,
@@ -11,11 +11,11 @@ import { MONEY_TASK_QUEUE } from '../src/contracts/ids.ts';
 
 /**
  * A local activity adds one history event; a normal one adds three and a workflow task. But it keeps its workflow
- * task, which is one of the worker's slots, so the call continues after eight tries, 11 s, as
- * {@link recordEventually}. A `scheduleToCloseTimeout` does not work: measured, a local activity that times out between two
- * tries never ends.
+ * task, which is one of the worker's slots, so the call continues after eight tries, 11 s, as one of
+ * {@link normalDatabaseActivities}. A `scheduleToCloseTimeout` does not work: measured, a local activity that times
+ * out between two tries never ends.
  */
-export const recordSoon = proxyLocalActivities<RecordActivities>({
+export const localDatabaseActivities = proxyLocalActivities<DatabaseActivities>({
   startToCloseTimeout: '10 seconds',
   retry: {
     initialInterval: '100 milliseconds',
@@ -25,7 +25,7 @@ export const recordSoon = proxyLocalActivities<RecordActivities>({
 });
 
 /** The same as a normal activity, which keeps no slot and is retried without limit. */
-export const recordEventually = proxyActivities<RecordActivities>({
+export const normalDatabaseActivities = proxyActivities<DatabaseActivities>({
   startToCloseTimeout: '30 seconds',
   retry: { initialInterval: '5 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
 });

@@ -15,7 +15,7 @@ import type { Story } from './stories.ts';
 import { TERMS } from './stories.ts';
 
 /** The orders are woken when all of the past is written. */
-const WAKE_AFTER_MS = 0;
+export const WAKE_AFTER_MS = 0;
 
 /** Creates an order, as the API does. */
 export async function create(deps: DemoDeps, story: Story): Promise<DemoOrder> {
@@ -42,7 +42,7 @@ export async function create(deps: DemoDeps, story: Story): Promise<DemoOrder> {
 
 /** Decides a command and records its step, as the workflow does. */
 export async function record(
-  { recordStep, clock }: DemoDeps,
+  { writeStep, clock }: DemoDeps,
   order: DemoOrder,
   command: Command,
   more: Pick<RecordStepInput, 'commandId' | 'payment'> = {},
@@ -52,10 +52,7 @@ export async function record(
   if (decision.outcome === 'refused') throw decision.error;
   const { outcome: _changed, state: _state, ...change } = decision;
   const { step } = change;
-  const result = await recordStep(
-    { orderNumber, ...change, ...more },
-    { wakeAfterMs: WAKE_AFTER_MS },
-  );
+  const result = await writeStep({ orderNumber, ...change, ...more });
   if (result.outcome !== 'recorded') {
     throw new Error(`${step.kind} of ${orderNumber} was not recorded: ${result.outcome}`);
   }

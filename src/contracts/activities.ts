@@ -76,7 +76,7 @@ export interface OrderRecord {
 }
 
 /** Local activities. Each is one SQL statement, and idempotent by order and step number. */
-export interface RecordActivities {
+export interface DatabaseActivities {
   /**
    * Reads what the database has of an order. The first read records the start of the order.
    *
@@ -192,7 +192,7 @@ export interface ScheduleActivities {
   deleteExpiredData(): Promise<Record<string, number>>;
 }
 
-export type Activities = RecordActivities &
+export type Activities = DatabaseActivities &
   RecoveryActivities &
   WebhookActivities &
   MailActivities &

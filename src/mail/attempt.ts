@@ -9,7 +9,7 @@ import type { WaitingMail } from './queries.ts';
 import { beginAttempt, markFailed, markSent } from './queries.ts';
 
 /** The dependencies of {@link attemptMail}. */
-export interface AttemptDeps extends AlertDeps {
+export interface MailAttemptDeps extends AlertDeps {
   mailBox: SecretBox;
   /** Undefined without SMTP_URL. */
   mailer: Mailer | undefined;
@@ -29,20 +29,18 @@ const NOT_CONFIGURED = { kind: 'mail_not_configured', subject: 'SMTP_URL' } as c
  * Makes one attempt to send a mail. If the process dies between the acceptance by the SMTP server and
  * the mark, the next attempt sends the same mail again, with the same Message-ID.
  */
-export async function attemptMail(deps: AttemptDeps, mailId: string): Promise<AttemptResult> {
+export async function attemptMail(deps: MailAttemptDeps, mailId: string): Promise<AttemptResult> {
   const mail = await beginAttempt(deps.sql, mailId);
   if (mail === undefined) return { outcome: 'done' };
   return finish(deps, { mailId, ...mail }, await send(deps, mailId, mail));
 }
 
-/**
- * Makes the first attempt of a mail that this process has just written: nothing of it need be read.
- *
- * @param kind of a mail about an order
- */
+/** A mail about an order that this process has just written: nothing of it need be read for its first attempt. */
+export type FirstMail = OutgoingMail & { kind: string };
+
 export async function attemptFirst(
-  deps: AttemptDeps & { mailer: Mailer },
-  { kind, ...mail }: OutgoingMail & { kind: string },
+  deps: MailAttemptDeps & { mailer: Mailer },
+  { kind, ...mail }: FirstMail,
 ): Promise<AttemptResult> {
   const { mailId } = mail;
   return finish(deps, { mailId, kind, isLastAttempt: false }, await deps.mailer.send(mail));
@@ -51,7 +49,7 @@ export async function attemptFirst(
 type AttemptedMail = Pick<WaitingMail, 'kind' | 'isLastAttempt'> & { mailId: string };
 
 async function finish(
-  deps: AttemptDeps,
+  deps: MailAttemptDeps,
   mail: AttemptedMail,
   result: MailerResult,
 ): Promise<AttemptResult> {
@@ -76,7 +74,7 @@ async function finish(
 }
 
 async function send(
-  deps: AttemptDeps,
+  deps: MailAttemptDeps,
   mailId: string,
   { sealed, createdAt }: WaitingMail,
 ): Promise<MailerResult> {
@@ -106,7 +104,7 @@ function openOrUndefined(
 }
 
 async function giveUp(
-  deps: AttemptDeps,
+  deps: MailAttemptDeps,
   { mailId, kind }: AttemptedMail,
   { reason, isAddress = false }: { reason: string; isAddress?: boolean },
 ): Promise<AttemptResult> {

@@ -1,19 +1,16 @@
 import type { BackgroundWork } from '../background-work.ts';
 import type { MailWorkflows } from '../temporal/mail-workflows.ts';
-import type { AttemptDeps } from './attempt.ts';
+import type { FirstMail, MailAttemptDeps } from './attempt.ts';
 import { attemptFirst } from './attempt.ts';
-import type { OutgoingMail } from './mailer.ts';
 
 /** What first attempts need. */
-export interface BackgroundMailDeps extends AttemptDeps {
+export interface BackgroundMailDeps extends MailAttemptDeps {
   background: BackgroundWork;
   mails: MailWorkflows;
 }
 
-type WrittenMail = OutgoingMail & { kind: string };
-
 /** Makes the first attempts of mails in the background. */
-export type BeginMails = (mails: readonly WrittenMail[]) => void;
+export type BeginMails = (mails: readonly FirstMail[]) => void;
 
 /**
  * Makes the first attempt of each mail about an order in the process that has written it: a server that accepts it
@@ -22,7 +19,7 @@ export type BeginMails = (mails: readonly WrittenMail[]) => void;
 export function createBackgroundMails(deps: BackgroundMailDeps): BeginMails {
   const { background, mailer, mails, log } = deps;
 
-  async function attempt(mail: WrittenMail): Promise<void> {
+  async function attempt(mail: FirstMail): Promise<void> {
     if (mailer === undefined) return mails.start(mail.mailId);
     const result = await attemptFirst({ ...deps, mailer }, mail).catch((err: unknown) => {
       log.warn({ err, mailId: mail.mailId }, 'A first attempt of a mail could not be made');

@@ -5,8 +5,7 @@ import type { RecordStepInput } from '../../src/contracts/activities.ts';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
 import { createOrder, decide, stateAfter } from '../../src/domain/index.ts';
 import type { Sql } from '../../src/db/client.ts';
-import { createOrderPresenter } from '../../src/orders/presenter.ts';
-import { createStepRecorder } from '../../src/orders/steps/record-step.ts';
+import { createStepWriter } from '../../src/orders/steps/record-step.ts';
 import type { DirectOrder } from './orders.ts';
 import type { TestService } from './service.ts';
 
@@ -24,12 +23,10 @@ async function stateOf(
   return { ...stateAfter(created, step), eventSequence: events };
 }
 
-/** The service whose steps of {@link writeAsLost} are written in a transaction. */
+/** The service whose steps of {@link writeAsLost} are written in a transaction, without mails. */
 export function inTransaction(service: TestService, transaction: TransactionSql): TestService {
   const sql = transaction as unknown as Sql;
-  const present = createOrderPresenter(service.config.publicBaseUrl);
-  const deps = { ...service.deps, sql, recordStep: createStepRecorder({ sql, present }) };
-  return { ...service, sql, deps };
+  return { ...service, sql, deps: { ...service.deps, sql, orderMails: undefined } };
 }
 
 const DAY_MS = 86_400_000;
@@ -41,10 +38,8 @@ export async function writeAsLost(
   { step }: Change,
   of: Pick<RecordStepInput, 'commandId' | 'payment' | 'ifNoSessionOpen'>,
 ): Promise<void> {
-  const result = await service.deps.recordStep(
-    { orderNumber, step, ...of },
-    { wakeAfterMs: DAY_MS },
-  );
+  const writeStep = createStepWriter({ ...service.deps, sending: { wakeAfterMs: DAY_MS } });
+  const result = await writeStep({ orderNumber, step, ...of });
   expect(result.outcome).toBe('recorded');
   const { commandId } = of;
   if (commandId === undefined) return;

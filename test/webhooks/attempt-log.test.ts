@@ -10,7 +10,7 @@ import { serviceTest } from '../support/service-test.ts';
 import type { TestService } from '../support/service.ts';
 
 const test = serviceTest({ time: 'real', worker: false })
-  .extend('attempts', { scope: 'file' }, ({ service }) => createAttemptLog(service.sql))
+  .extend('attemptLog', { scope: 'file' }, ({ service }) => createAttemptLog(service.sql))
   .extend('deliveryIds', { scope: 'file' }, ({ service, merchant }) =>
     someDeliveries(service, merchant),
   );
@@ -60,32 +60,32 @@ const FREE = { attemptToken: null, attemptUntil: null };
 
 /** Begins an attempt that hangs for longer than its lease, and another one after it. */
 async function beginAfterHung(
-  { service, attempts }: { service: TestService; attempts: AttemptLog },
+  { service, attemptLog }: { service: TestService; attemptLog: AttemptLog },
   deliveryId: string,
   kind: AttemptKind,
 ) {
   const hung = attemptOf(deliveryId);
-  await attempts.begin(hung);
+  await attemptLog.begin(hung);
   await service.clock.set(ATTEMPT_LEASE_MS + 1000);
   const second = attemptOf(deliveryId, kind);
-  expect(await attempts.begin(second)).toBeDefined();
+  expect(await attemptLog.begin(second)).toBeDefined();
   await service.clock.set(0);
   return { hung, second };
 }
 
 test('concurrent attempts share statements, and each gets its own delivery and result', async ({
   service,
-  attempts,
+  attemptLog,
   deliveryIds,
 }) => {
   const started = deliveryIds.slice(0, 20).map((deliveryId) => attemptOf(deliveryId));
-  const contexts = await Promise.all(started.map(attempts.begin));
+  const contexts = await Promise.all(started.map(attemptLog.begin));
   expect(contexts.map((context) => context?.deliveryId)).toEqual(deliveryIds.slice(0, 20));
   expect(new Set(contexts.map((context) => context?.eventId)).size).toBe(20);
 
   const stateOf = (index: number) => (['DELIVERED', 'PENDING', 'FAILED'] as const)[index % 3]!;
   await Promise.all(
-    started.map((attempt, index) => attempts.record(resultOf(attempt, stateOf(index)))),
+    started.map((attempt, index) => attemptLog.record(resultOf(attempt, stateOf(index)))),
   );
   for (const [index, deliveryId] of deliveryIds.slice(0, 20).entries()) {
     const state = stateOf(index);
@@ -104,27 +104,27 @@ test('concurrent attempts share statements, and each gets its own delivery and r
 
 test('of ten concurrent attempts of one delivery, one is begun', async ({
   service,
-  attempts,
+  attemptLog,
   deliveryIds,
 }) => {
   const [deliveryId = ''] = deliveryIds.slice(20);
   const kinds = ['scheduled', 'manual'] as const;
   const ten = Array.from({ length: 10 }, (_, index) => attemptOf(deliveryId, kinds[index % 2]));
-  const contexts = await Promise.all(ten.map(attempts.begin));
+  const contexts = await Promise.all(ten.map(attemptLog.begin));
   const begun = ten.filter((_, index) => contexts[index] !== undefined);
   expect(begun).toHaveLength(1);
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ attemptToken: begun[0]?.token });
-  expect(await attempts.begin(attemptOf(deliveryId))).toBeUndefined();
-  await attempts.abandon(begun[0]!);
+  expect(await attemptLog.begin(attemptOf(deliveryId))).toBeUndefined();
+  await attemptLog.abandon(begun[0]!);
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'PENDING', ...FREE });
 });
 
-test('a success wins over a simultaneous failure', async ({ service, attempts, deliveryIds }) => {
+test('a success wins over a simultaneous failure', async ({ service, attemptLog, deliveryIds }) => {
   const [deliveryId = ''] = deliveryIds.slice(21);
-  const { hung, second } = await beginAfterHung({ service, attempts }, deliveryId, 'manual');
+  const { hung, second } = await beginAfterHung({ service, attemptLog }, deliveryId, 'manual');
   await Promise.all([
-    attempts.record(resultOf(hung, 'PENDING')),
-    attempts.record(resultOf(second, 'DELIVERED')),
+    attemptLog.record(resultOf(hung, 'PENDING')),
+    attemptLog.record(resultOf(second, 'DELIVERED')),
   ]);
   const [first, last] = [await deliveryOf(service, deliveryId), [200, 500]];
   expect(first).toMatchObject({ state: 'DELIVERED', ...FREE, isOver: true });
@@ -133,59 +133,59 @@ test('a success wins over a simultaneous failure', async ({ service, attempts, d
 
 test('the late failure of a hanging attempt neither ends the running attempt nor reverts a success', async ({
   service,
-  attempts,
+  attemptLog,
   deliveryIds,
 }) => {
   const [deliveryId = ''] = deliveryIds.slice(22);
-  const { hung, second } = await beginAfterHung({ service, attempts }, deliveryId, 'scheduled');
-  await attempts.record(resultOf(hung, 'PENDING'));
+  const { hung, second } = await beginAfterHung({ service, attemptLog }, deliveryId, 'scheduled');
+  await attemptLog.record(resultOf(hung, 'PENDING'));
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ attemptToken: second.token });
-  await attempts.record(resultOf(second, 'DELIVERED'));
-  await attempts.record(resultOf(hung, 'FAILED'));
+  await attemptLog.record(resultOf(second, 'DELIVERED'));
+  await attemptLog.record(resultOf(hung, 'FAILED'));
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'DELIVERED', ...FREE });
 });
 
 test('a FAILED delivery stays so after a failed manual attempt, and becomes DELIVERED after a successful one', async ({
   service,
-  attempts,
+  attemptLog,
   deliveryIds,
 }) => {
   const [deliveryId = ''] = deliveryIds.slice(23);
   const scheduled = attemptOf(deliveryId);
-  await attempts.begin(scheduled);
-  await attempts.record(resultOf(scheduled, 'FAILED'));
+  await attemptLog.begin(scheduled);
+  await attemptLog.record(resultOf(scheduled, 'FAILED'));
   const failed = await deliveryOf(service, deliveryId);
   for (const state of [null, 'DELIVERED'] as const) {
     const manual = attemptOf(deliveryId, 'manual');
-    await attempts.begin(manual);
-    await attempts.record(resultOf(manual, state));
+    await attemptLog.begin(manual);
+    await attemptLog.record(resultOf(manual, state));
     const after = await deliveryOf(service, deliveryId);
     expect(after).toMatchObject({ state: state ?? 'FAILED', isSettled: failed?.['isSettled'] });
   }
 });
 
 test('if the database refuses a batch, every caller of the batch gets the error', async ({
-  attempts,
+  attemptLog,
   deliveryIds,
 }) => {
   const all = deliveryIds.slice(24, 28).map((deliveryId) => attemptOf(deliveryId));
   const malformed = { ...attemptOf('dlv_x'), kind: 'other' as AttemptKind };
-  const settled = await Promise.allSettled([...all, malformed].map(attempts.begin));
+  const settled = await Promise.allSettled([...all, malformed].map(attemptLog.begin));
   expect(new Set(settled.map(({ status }) => status))).toEqual(new Set(['rejected']));
-  expect(await Promise.all(all.map(attempts.begin))).not.toContain(undefined);
+  expect(await Promise.all(all.map(attemptLog.begin))).not.toContain(undefined);
 });
 
 test('a delivery is FAILED after five attempts, also if a hung process has recorded one beside them', async ({
   service,
   merchant,
-  attempts,
+  attemptLog,
   deliveryIds,
 }) => {
   const [deliveryId = ''] = deliveryIds.slice(28);
   for (let count = 0; count < 5; count += 1) {
     const attempt = attemptOf(deliveryId);
-    await attempts.begin(attempt);
-    await attempts.record(resultOf(attempt, 'PENDING'));
+    await attemptLog.begin(attempt);
+    await attemptLog.record(resultOf(attempt, 'PENDING'));
   }
   await service.sql`UPDATE webhook_deliveries SET next_attempt_at = now() WHERE delivery_id = ${deliveryId}`;
   expect(await attemptScheduled(service.deps, deliveryId)).toMatchObject({ outcome: 'failed' });
@@ -207,30 +207,30 @@ test('an attempt by hand of an event that was erased meanwhile ends', async ({
 
 test('the end of an attempt that is not made leaves DELIVERED, which a hung process has recorded meanwhile', async ({
   service,
-  attempts,
+  attemptLog,
   deliveryIds,
 }) => {
   const [deliveryId = ''] = deliveryIds.slice(30);
-  const { hung, second } = await beginAfterHung({ service, attempts }, deliveryId, 'scheduled');
-  await attempts.record(resultOf(hung, 'DELIVERED'));
-  await attempts.fail(second);
+  const { hung, second } = await beginAfterHung({ service, attemptLog }, deliveryId, 'scheduled');
+  await attemptLog.record(resultOf(hung, 'DELIVERED'));
+  await attemptLog.fail(second);
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'DELIVERED' });
 });
 
 test('an attempt whose lease comes too late to be used is not made', async ({
   service,
   merchant,
-  attempts,
+  attemptLog,
   deliveryIds,
 }) => {
   const [deliveryId = ''] = deliveryIds.slice(31);
-  const begin: typeof attempts.begin = async (attempt) => {
-    const context = await attempts.begin(attempt);
+  const begin: typeof attemptLog.begin = async (attempt) => {
+    const context = await attemptLog.begin(attempt);
     const late = vi.spyOn(performance, 'now').mockReturnValue(Number.MAX_SAFE_INTEGER);
     onTestFinished(() => late.mockRestore());
     return context;
   };
-  const deps = { ...service.deps, attempts: { ...attempts, begin } };
+  const deps = { ...service.deps, attemptLog: { ...attemptLog, begin } };
   await expect(attemptManually(deps, deliveryId)).rejects.toThrow('The lease came too late');
   expect(await deliveryOf(service, deliveryId)).toMatchObject({ state: 'PENDING', ...FREE });
   expect(merchant.receiver.received).toEqual([]);

@@ -52,12 +52,12 @@ async function statementsOfAttempts(service: TestService, deliveryIds: string[])
     transform: COLUMN_NAMES,
     debug: (_connection, statement) => void statements.push(statement),
   });
-  const attempts = createAttemptLog(watched);
+  const attemptLog = createAttemptLog(watched);
   await Promise.all(
     deliveryIds.slice(0, ATTEMPTS_AT_ONCE).map(async (deliveryId) => {
       const attempt = { deliveryId, kind: 'scheduled' as const, token: randomUUID() };
-      expect(await attempts.begin({ ...attempt, dueBy: null })).toBeDefined();
-      await attempts.record({ ...attempt, ...DELIVERED, at: new Date() });
+      expect(await attemptLog.begin({ ...attempt, dueBy: null })).toBeDefined();
+      await attemptLog.record({ ...attempt, ...DELIVERED, at: new Date() });
     }),
   );
   await watched.end();

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { ATTEMPT_LEASE_MS } from '../../src/domain/index.ts';
+import { createStepWriter } from '../../src/orders/steps/record-step.ts';
 import { createAttemptLog } from '../../src/webhooks/schedule/attempt-log.ts';
 import { attemptLeased } from '../../src/webhooks/schedule/attempts.ts';
 import { createBackgroundAttempts } from '../../src/webhooks/schedule/background-attempts.ts';
@@ -109,9 +110,11 @@ const LEASE = { wakeAfterMs: ATTEMPT_LEASE_MS, leaseMs: ATTEMPT_LEASE_MS };
 async function recordLeased(service: TestService, order: DirectOrder) {
   await until(async () => (await sentOf(service, order)).join() === 'DELIVERED 1,DELIVERED 1');
   const { step } = await changeOf(service, order, { type: 'deliver' });
-  const result = await service.deps.recordStep({ orderNumber: order.orderNumber, step }, LEASE);
+  const writeStep = createStepWriter({ ...service.deps, sending: LEASE });
+  const write = () => writeStep({ orderNumber: order.orderNumber, step });
+  const result = await write();
   if (result.outcome !== 'recorded' || result.leased === null) throw new Error(result.outcome);
-  return { ...result, step, leased: result.leased };
+  return { ...result, leased: result.leased, writeAgain: write };
 }
 
 test('the statement of a step leases its delivery to the process that makes the first attempt', async ({
@@ -120,12 +123,12 @@ test('the statement of a step leases its delivery to the process that makes the 
 }) => {
   const order = await orders.in('PAID');
   const { deps } = service;
-  const { step, leased, deliveryId } = await recordLeased(service, order);
+  const { leased, deliveryId, writeAgain } = await recordLeased(service, order);
   expect(leased).toMatchObject({ deliveryId, orderNumber: order.orderNumber });
   const other = { ...leased, kind: 'manual', token: 'another', dueBy: null } as const;
-  expect(await deps.attempts.begin(other)).toBeUndefined();
+  expect(await deps.attemptLog.begin(other)).toBeUndefined();
   // The same step again, as after a lost answer: the delivery is known, and not leased a second time.
-  const again = await deps.recordStep({ orderNumber: order.orderNumber, step }, LEASE);
+  const again = await writeAgain();
   expect(again).toMatchObject({ outcome: 'recorded', deliveryId, leased: null });
   expect(await attemptLeased(deps, leased)).toEqual({ outcome: 'accepted' });
   expect((await sentOf(service, order))[2]).toBe('DELIVERED 1');
@@ -187,13 +190,13 @@ test('the sweep has a delivery sent whose order has ended, and whose workflow is
 });
 
 test('a fault before the attempt leaves the delivery to the workflow', async ({ service }) => {
-  const attempts = {
-    ...service.deps.attempts,
+  const attemptLog = {
+    ...service.deps.attemptLog,
     begin: () => Promise.reject(new Error('The database is away')),
   };
   const woken: string[] = [];
   const webhooks = createBackgroundAttempts(
-    { ...service.deps, attempts, handOverAfterMs: 0 },
+    { ...service.deps, attemptLog, handOverAfterMs: 0 },
     async (orderNumber) => woken.push(orderNumber),
   );
   webhooks.begin({ orderNumber: 'ORD1', deliveryId: 'a delivery' });

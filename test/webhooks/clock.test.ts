@@ -57,14 +57,14 @@ test.for([60_000, -60_000])(
     vi.useFakeTimers({ toFake: ['Date'] });
     const databaseNow = new Date(Date.now() - ms);
     await assertClockAgrees(databaseNow, service.deps);
-    const { attempts } = service.deps;
+    const { attemptLog } = service.deps;
     const deps = {
       ...service.deps,
-      attempts: {
-        ...attempts,
+      attemptLog: {
+        ...attemptLog,
         // The database's clock differs by exactly this, however long the statement took.
-        begin: async (attempt: Parameters<typeof attempts.begin>[0]) => {
-          const context = await attempts.begin(attempt);
+        begin: async (attempt: Parameters<typeof attemptLog.begin>[0]) => {
+          const context = await attemptLog.begin(attempt);
           return context && { ...context, databaseNow };
         },
       },

@@ -1,6 +1,6 @@
-import type { RecordActivities, RecordStepInput } from '../../src/contracts/activities.ts';
+import type { DatabaseActivities, RecordStepInput } from '../../src/contracts/activities.ts';
 import type { KnownStep } from '../../src/contracts/order-workflow.ts';
-import { recordSoon, recordEventually, rewriteSteps } from '../activities.ts';
+import { localDatabaseActivities, normalDatabaseActivities, rewriteSteps } from '../activities.ts';
 
 export type OrderDatabase = ReturnType<typeof orderDatabase>;
 
@@ -12,15 +12,17 @@ export type OrderDatabase = ReturnType<typeof orderDatabase>;
 export function orderDatabase(orderNumber: string, onBlocked: (isBlocked: boolean) => void) {
   /** A lasting failure must not keep the workflow task, which is one of the worker's slots. */
   async function call<Result>(
-    activity: (activities: Pick<typeof recordSoon, keyof RecordActivities>) => Promise<Result>,
+    activity: (
+      activities: Pick<typeof localDatabaseActivities, keyof DatabaseActivities>,
+    ) => Promise<Result>,
   ): Promise<Result> {
     try {
-      return await activity(recordSoon);
+      return await activity(localDatabaseActivities);
     } catch {
       // Catches every error: rethrown, it would end the workflow, and a local activity's failure is not always an
       // ActivityFailure.
       onBlocked(true);
-      const result = await activity(recordEventually);
+      const result = await activity(normalDatabaseActivities);
       onBlocked(false);
       return result;
     }

@@ -77,7 +77,7 @@ function after(state: OrderState, { step, receivedAtMs }: RecordedStep): OrderSt
   return isLegal ? stateAfter(state, step) : undefined;
 }
 
-/** The step as the domain decides it: the recorder adds the id of the cancel to a closing. */
+/** The step as the domain decides it: `writeStep` adds the id of the cancel to a closing. */
 function asDecided(step: Step): Step {
   if (step.pendingOperation?.kind !== 'closing') return step;
   const { kind, cause } = step.pendingOperation;

@@ -19,7 +19,6 @@ import { createRenewHmac } from '../../merchants/keys/renew-hmac.ts';
 import { createOrderCommands, type OrderCommands } from '../../orders/commands/commands.ts';
 import type { OrderRow } from '../../orders/rows.ts';
 import { createOrderPresenter } from '../../orders/presenter.ts';
-import { createStepRecorder } from '../../orders/steps/record-step.ts';
 import { orderRoutes } from '../../orders/routes/routes.ts';
 import { failAfterWorkRoute } from '../../orders/routes/test-helpers.ts';
 import { commandRoute, merchantCommands } from '../../orders/routes/command-routes.ts';
@@ -199,7 +198,7 @@ export async function composeActivities(resources: Resources) {
     background,
     ledgerSql,
     log,
-    attempts: createAttemptLog(sql),
+    attemptLog: createAttemptLog(sql),
     sender,
     secretBox: createSecretBox(keys),
     mailBox,
@@ -220,9 +219,9 @@ export async function composeActivities(resources: Resources) {
     sessionMs: durations.paymentSessionMs,
     retries: createDeliveryRetries(temporal),
     publicBaseUrl,
+    present,
     orderMails,
     sweepAfterMs: durations.sweepAfterMs,
-    recordStep: createStepRecorder({ sql, present, orderMails }),
   };
   const close = async () => {
     await background.finish();

@@ -26,15 +26,15 @@ const MOVEMENTS: Partial<Record<`${Funds}-${Funds}`, 'capture' | 'release' | 're
  * once for each step number. Only the order's workflow calls it, so the values that are read beforehand stay valid.
  * What others change (docs/who-writes-what.md), `record_step` checks as requirements on the locked row, or reads again.
  */
-export function createStepRecorder(deps: RecorderDeps): StepRecorder {
-  return async function recordStep(input, sending) {
+export function createStepWriter(deps: StepWriterDeps): StepWriter {
+  return async function writeStep(input) {
     const { ifNoSessionOpen, requires = [], ...own } = input;
     const result = await (ifNoSessionOpen
-      ? write(deps, { ...own, step: ifNoSessionOpen }, sending, ['no_session_open', ...requires])
-      : write(deps, own, sending, requires));
+      ? callRecordStep(deps, { ...own, step: ifNoSessionOpen }, ['no_session_open', ...requires])
+      : callRecordStep(deps, own, requires));
     if (result.outcome !== 'session_open') return result;
     const left = requires.filter((one) => one !== 'command_recorded');
-    return recordStep({ ...closingFirst(own), requires: left }, sending);
+    return writeStep({ ...closingFirst(own), requires: left });
   };
 }
 
@@ -45,13 +45,14 @@ function closingFirst({ step, commandId, ...others }: RecordStepInput): RecordSt
   return { ...others, step: { ...step, pendingOperation: { ...closing, commandId } } };
 }
 
-interface RecorderDeps {
+interface StepWriterDeps {
   sql: Sql;
   present: PresentOrder;
   orderMails?: OrderMailDeps | undefined;
+  sending: WebhookSending;
 }
 
-export type StepRecorder = (input: RecordStepInput, sending: WebhookSending) => Promise<StepResult>;
+export type StepWriter = (input: RecordStepInput) => Promise<StepResult>;
 
 interface Recorded {
   outcome: 'recorded';
@@ -74,10 +75,9 @@ type WrittenStep =
     })
   | { outcome: 'session_open' };
 
-async function write(
-  { sql, present, orderMails }: RecorderDeps,
+async function callRecordStep(
+  { sql, present, orderMails, sending }: StepWriterDeps,
   input: RecordStepInput,
-  sending: WebhookSending,
   requires: readonly (Requirement | 'no_session_open')[],
 ): Promise<StepResult | { outcome: 'session_open' }> {
   const { orderNumber, step } = input;

@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { AlertDeps } from '../../alerts/alerts.ts';
 import type { SecretBox } from '../../secret-box.ts';
 import { inClientSpan } from '../../tracing/spans.ts';
-import { assertClockAgrees } from '../sending/clock.ts';
 import type { SendResult, WebhookSender } from '../sending/sender.ts';
 import type { WebhookRequest } from '../sending/signed-request.ts';
 import { signedRequest } from '../sending/signed-request.ts';
@@ -17,7 +15,7 @@ import type {
 import { publishAttempt } from './attempts-made.ts';
 
 export interface AttemptDeps extends AlertDeps {
-  attempts: AttemptLog;
+  attemptLog: AttemptLog;
   sender: WebhookSender;
   secretBox: SecretBox;
   apiVersion: string;
@@ -32,57 +30,13 @@ export function webhookSecretContext(merchantId: string, environment: string): s
   return [merchantId, environment, 'webhook_secret'];
 }
 
-/** An attempt with a token of its own, which is not leased yet. */
-export function newAttempt(deliveryId: string, kind: AttemptKind, dueBy: Date | null): Attempt {
-  return { deliveryId, kind, token: randomUUID(), dueBy };
-}
-
-/** Runs `work`, and ends the lease of the delivery if it fails. */
-export async function abandonOnError<Result>(
-  { attempts }: AttemptDeps,
-  attempt: Attempt,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    await attempts.abandon(attempt);
-    throw error;
-  }
-}
-
-/** The sender may need 16 s of the lease's 25 s. */
-const LEASE_USABLE_MS = 8000;
-
-/** True if the lease may expire, and another attempt begin, before an attempt made with it ends. */
-export const isLeaseLate = (askedAtMs: number) => performance.now() - askedAtMs > LEASE_USABLE_MS;
-
-/**
- * Leases the delivery for an attempt and checks the clock: with a wrong clock, an attempt that is due could seem too
- * early.
- *
- * @throws Error if the clock is wrong, or the lease came late ({@link isLeaseLate})
- */
-export async function begin(
-  deps: AttemptDeps,
-  attempt: Attempt,
-): Promise<AttemptContext | undefined> {
-  const askedAtMs = performance.now();
-  const context = await deps.attempts.begin(attempt);
-  return abandonOnError(deps, attempt, async () => {
-    if (context) await assertClockAgrees(context.databaseNow, deps);
-    if (isLeaseLate(askedAtMs)) throw new Error('The lease came too late');
-    return context;
-  });
-}
-
 /** Sends the delivery that is leased to this attempt, and records the result. */
 export async function makeAttempt(
   deps: AttemptDeps,
   context: AttemptContext,
   attempt: Attempt,
 ): Promise<{ after: AfterAttempt; error: string | null }> {
-  const { attempts, sender, now = Date.now } = deps;
+  const { attemptLog, sender, now = Date.now } = deps;
   const { dueBy: _, isWorkflow: _isWorkflow, ...identity } = attempt;
   const { merchantId, environment } = context;
   const at = new Date();
@@ -91,7 +45,7 @@ export async function makeAttempt(
   const after = afterAttempt(deps, context, attempt.kind, result.outcome === 'delivered');
   const { retryAfterMs } = after;
   publishAttempt(result, after.state === 'FAILED');
-  await attempts.record({
+  await attemptLog.record({
     ...identity,
     ...result,
     ...after,

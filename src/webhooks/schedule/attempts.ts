@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { raiseAlert } from '../../alerts/alerts.ts';
 import type { ManualAttemptResult } from '../../contracts/activities.ts';
 import { ATTEMPT_LEASE_MS } from '../../domain/index.ts';
@@ -5,11 +6,14 @@ import type { LeasedDelivery } from '../../orders/public.ts';
 import { assertClockAgrees } from '../sending/clock.ts';
 import { WebhookNotAttemptedError } from '../sending/faults.ts';
 import type { AttemptDeps } from './attempt.ts';
-import { abandonOnError, begin, isLeaseLate, makeAttempt, newAttempt } from './attempt.ts';
-import type { Attempt, AttemptContext } from './attempt-log.ts';
+import { makeAttempt } from './attempt.ts';
+import type { Attempt, AttemptContext, AttemptKind } from './attempt-log.ts';
 
 /** An attempt may be made this much before it is due. */
 const EARLY_TOLERANCE_MS = 1000;
+
+/** The sender may need 16 s of the lease's 25 s. */
+const LEASE_USABLE_MS = 8000;
 
 /** The longest wait of a webhook that finds its endpoint full, the first time and later. */
 const FIRST_BUSY_WAIT_MS = 10_000;
@@ -57,7 +61,7 @@ export async function attemptLeased(
   const { deliveryId, databaseNow } = delivery;
   const attempt: Attempt = { deliveryId, kind: 'scheduled', token, dueBy: null };
   if (isLeaseLate(askedAtMs)) {
-    await deps.attempts.abandon(attempt);
+    await deps.attemptLog.abandon(attempt);
     return attemptScheduled(deps, deliveryId);
   }
   const context = { ...delivery, scheduledAttempts: 0, postponements: 0 };
@@ -67,6 +71,44 @@ export async function attemptLeased(
   });
 }
 
+/** An attempt with a token of its own, which is not leased yet. */
+function newAttempt(deliveryId: string, kind: AttemptKind, dueBy: Date | null): Attempt {
+  return { deliveryId, kind, token: randomUUID(), dueBy };
+}
+
+/**
+ * Leases the delivery for an attempt and checks the clock: with a wrong clock, an attempt that is due could seem too
+ * early.
+ *
+ * @throws Error if the clock is wrong, or the lease came late ({@link isLeaseLate})
+ */
+async function begin(deps: AttemptDeps, attempt: Attempt): Promise<AttemptContext | undefined> {
+  const askedAtMs = performance.now();
+  const context = await deps.attemptLog.begin(attempt);
+  return abandonOnError(deps, attempt, async () => {
+    if (context) await assertClockAgrees(context.databaseNow, deps);
+    if (isLeaseLate(askedAtMs)) throw new Error('The lease came too late');
+    return context;
+  });
+}
+
+/** True if the lease may expire, and another attempt begin, before an attempt made with it ends. */
+const isLeaseLate = (askedAtMs: number) => performance.now() - askedAtMs > LEASE_USABLE_MS;
+
+/** Runs `work`, and ends the lease of the delivery if it fails. */
+async function abandonOnError<Result>(
+  { attemptLog }: AttemptDeps,
+  attempt: Attempt,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    await attemptLog.abandon(attempt);
+    throw error;
+  }
+}
+
 /** Postpones the attempt when its endpoint has no free slot; that does not count as an attempt. */
 async function attemptOrPostpone(
   deps: AttemptDeps,
@@ -74,12 +116,12 @@ async function attemptOrPostpone(
   attempt: Attempt,
 ): Promise<AttemptOutcome> {
   if (context.webhookUrl === null) {
-    await deps.attempts.fail(attempt);
+    await deps.attemptLog.fail(attempt);
     return { outcome: 'failed', reason: 'No webhook URL is configured any more' };
   }
   if (context.scheduledAttempts > deps.retryDelaysMs.length) {
     // A process that hung past its lease has recorded its attempt beside the one that was made instead.
-    await deps.attempts.fail(attempt);
+    await deps.attemptLog.fail(attempt);
     return { outcome: 'failed', reason: 'All attempts were made' };
   }
   try {
@@ -99,14 +141,14 @@ async function attemptOrPostpone(
  * sent within seconds, and thousands of webhooks to a dead one wait without work.
  */
 async function postponeAttempt(
-  { attempts, now = Date.now }: AttemptDeps,
+  { attemptLog, now = Date.now }: AttemptDeps,
   { postponements }: AttemptContext,
   attempt: Attempt,
 ): Promise<AttemptOutcome> {
   const longestMs = Math.min(LONGEST_BUSY_WAIT_MS, FIRST_BUSY_WAIT_MS * 4 ** postponements);
   // Spreads webhooks that were postponed together.
   const retryAfterMs = longestMs * (0.5 + Math.random() / 2);
-  await attempts.postpone(attempt, new Date((await now()) + retryAfterMs));
+  await attemptLog.postpone(attempt, new Date((await now()) + retryAfterMs));
   return { outcome: 'postponed', retryAfterMs };
 }
 
@@ -122,17 +164,17 @@ export async function attemptManually(
   deps: AttemptDeps,
   deliveryId: string,
 ): Promise<ManualAttemptResult | undefined> {
-  const { attempts } = deps;
+  const { attemptLog } = deps;
   const attempt = newAttempt(deliveryId, 'manual', null);
   const context = await begin(deps, attempt);
   if (!context) {
-    const delivery = await attempts.find(attempt);
+    const delivery = await attemptLog.find(attempt);
     // The buyer's data was erased since the attempt was asked for.
     if (delivery?.isErased) return { outcome: 'refused', reason: 'The event is erased' };
     return delivery && { outcome: 'running' };
   }
   if (context.webhookUrl === null) {
-    await attempts.abandon(attempt);
+    await attemptLog.abandon(attempt);
     return { outcome: 'no_url' };
   }
   const { error } = await abandonOnError(deps, attempt, () => makeAttempt(deps, context, attempt));
@@ -140,8 +182,8 @@ export async function attemptManually(
 }
 
 async function outcomeWithoutAttempt(deps: AttemptDeps, attempt: Attempt): Promise<AttemptOutcome> {
-  const { attempts, now = Date.now } = deps;
-  const delivery = await attempts.find(attempt);
+  const { attemptLog, now = Date.now } = deps;
+  const delivery = await attemptLog.find(attempt);
   if (delivery?.state === 'DELIVERED') return { outcome: 'accepted' };
   if (delivery?.state === 'FAILED') return { outcome: 'failed', reason: 'Marked FAILED before' };
   if (!delivery) {

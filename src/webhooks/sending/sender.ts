@@ -106,7 +106,8 @@ function hadEndedWhileIdle({ isReused, fault }: WebhookResponse): boolean {
   return isReused && fault !== null && (isClosedByPeer(fault) || fault instanceof NotHttpFault);
 }
 
-async function attempt(
+/** Makes one exchange. One whose reused connection had ended does not count, and is made again on a new one. */
+async function exchangeOnce(
   { reusing, opening }: Agents,
   request: OutgoingRequest,
   limits: Settings & { startedAtMs: number },
@@ -144,7 +145,7 @@ export function createWebhookSender(options: WebhookSenderOptions) {
     return slots.run(target.origin, async () => {
       const startedAtMs = performance.now();
       const post = { target, headers: sentHeaders(target, headers, body.length), body };
-      const response = await attempt(agents, post, { ...settings, startedAtMs });
+      const response = await exchangeOnce(agents, post, { ...settings, startedAtMs });
       throwIfNotAttempted(response);
       return resultOf(response, startedAtMs);
     });

@@ -3,7 +3,7 @@ import type { Sql } from '../../../src/db/client.ts';
 import type { Command, OrderState } from '../../../src/domain/index.ts';
 import { createOrder, decide } from '../../../src/domain/index.ts';
 import { createOrderPresenter } from '../../../src/orders/presenter.ts';
-import { createStepRecorder } from '../../../src/orders/steps/record-step.ts';
+import { createStepWriter } from '../../../src/orders/steps/record-step.ts';
 import { writeCapture } from '../../../src/payments/captures/capture-queries.ts';
 import { writeMerchant, writePastOrders } from '../../dashboard/past-orders.ts';
 import { atRazorpay, capturedWhole, SANDBOX } from '../../support/gateway.ts';
@@ -40,20 +40,15 @@ export async function deliveredOrder(serviceSql: Sql) {
     const decision = decide(state, command, atMs);
     if (decision.outcome === 'refused') throw decision.error;
     const { step, requires = [] } = decision;
-    const recordStep = createStepRecorder({
-      sql,
-      present: createOrderPresenter('https://a.example'),
+    const present = createOrderPresenter('https://a.example');
+    const writeStep = createStepWriter({ sql, present, sending: { wakeAfterMs: 0 } });
+    const { outcome } = await writeStep({
+      orderNumber,
+      step,
+      // The commands of a person have no rows here.
+      requires: requires.filter((requirement) => requirement !== 'command_recorded'),
+      ...(command.type === 'pay' && { payment }),
     });
-    const { outcome } = await recordStep(
-      {
-        orderNumber,
-        step,
-        // The commands of a person have no rows here.
-        requires: requires.filter((requirement) => requirement !== 'command_recorded'),
-        ...(command.type === 'pay' && { payment }),
-      },
-      { wakeAfterMs: 0 },
-    );
     if (outcome === 'recorded') ({ state } = decision);
     return outcome;
   }

@@ -1,13 +1,13 @@
 import { activityInfo } from '@temporalio/activity';
 import type {
-  RecordActivities,
+  DatabaseActivities,
   RecoveryActivities,
   RecordStepInput,
   RecordStepResult,
 } from '../src/contracts/activities.ts';
 import { clearAlert, raiseAlert, type AlertDeps } from '../src/alerts/alerts.ts';
 import { alertWithoutRow } from '../src/orders/wake/lost-orders.ts';
-import type { StepRecorder } from '../src/orders/steps/record-step.ts';
+import type { StepWriter } from '../src/orders/steps/record-step.ts';
 import { readOrder } from '../src/orders/steps/record-step.ts';
 import type { CaptureDeps } from '../src/payments/captures/captures.ts';
 import { alertReleaseBlocked } from '../src/payments/funds/funds.ts';
@@ -15,18 +15,18 @@ import { recoverCapture } from '../src/payments/reconcile/recover-payments.ts';
 import type { BeginMails } from '../src/mail/background-mails.ts';
 import type { BackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
 
-interface RecordDeps extends CaptureDeps {
-  recordStep: StepRecorder;
+interface DatabaseDeps extends CaptureDeps {
+  writeStep: StepWriter;
   webhooks: BackgroundAttempts;
   beginMails: BeginMails;
 }
 
 /** Records a step and begins the first attempts of its webhook and its mails. */
 async function recordAndSend(
-  { recordStep, webhooks, beginMails }: RecordDeps,
+  { writeStep, webhooks, beginMails }: DatabaseDeps,
   input: RecordStepInput,
 ): Promise<RecordStepResult> {
-  const result = await recordStep(input, webhooks.sending);
+  const result = await writeStep(input);
   if (result.outcome !== 'recorded') return result;
   const { outcome, recorded, deliveryId, leased, mails } = result;
   beginMails(mails);
@@ -37,7 +37,9 @@ async function recordAndSend(
 }
 
 /** The activities by which a workflow reads and writes its order, also after its database has lost steps. */
-export function createRecordActivities(deps: RecordDeps): RecordActivities & RecoveryActivities {
+export function createDatabaseActivities(
+  deps: DatabaseDeps,
+): DatabaseActivities & RecoveryActivities {
   const { webhooks } = deps;
   return {
     readOrder: ({ orderNumber, afterStep }) =>
