@@ -1,7 +1,6 @@
 import type { Activities } from '../src/contracts/activities.ts';
 import type { PresentOrder } from '../src/orders/presenter.ts';
 import { createStepWriter } from '../src/orders/steps/record-step.ts';
-import { wakeOrder } from '../src/orders/wake/wake-order.ts';
 import { createBackgroundMails } from '../src/mail/background-mails.ts';
 import type { BackgroundAttemptDeps } from '../src/webhooks/schedule/background-attempts.ts';
 import { createBackgroundAttempts } from '../src/webhooks/schedule/background-attempts.ts';
@@ -19,7 +18,7 @@ export type ActivityDeps = MoneyDeps &
   BackgroundAttemptDeps & { present: PresentOrder };
 
 export function createActivities(deps: ActivityDeps): Activities {
-  const webhooks = createBackgroundAttempts(deps, (orderNumber) => wakeOrder(deps, orderNumber));
+  const webhooks = createBackgroundAttempts(deps);
   const beginMails = createBackgroundMails(deps);
   const writeStep = createStepWriter({ ...deps, sending: webhooks.sending });
   return {

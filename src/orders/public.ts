@@ -43,7 +43,7 @@ export {
 export { searchAllOrders } from './lists/search-all-orders.ts';
 export type { OverdueOrder } from './wake/wakeups.ts';
 export { findOverdueOrders } from './wake/wakeups.ts';
-export { signalOrder } from './wake/wake-order.ts';
+export { signalOrder, wakeOrder } from './wake/wake-order.ts';
 export { findCarriedOut, isRecorded } from './commands/command-outcome.ts';
 export { commandIdOf, writeCommand } from './commands/command-queries.ts';
 export type { OrderRow } from './rows.ts';

@@ -189,16 +189,17 @@ test('the sweep has a delivery sent whose order has ended, and whose workflow is
   await until(async () => !(await sentOf(service, order)).join().includes('PENDING'));
 });
 
-test('a fault before the attempt leaves the delivery to the workflow', async ({ service }) => {
+test('a fault before the attempt leaves the delivery to the workflow', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('ACCEPTED');
+  await until(async () => (await sentOf(service, order)).join() === 'DELIVERED 1');
   const attemptLog = {
     ...service.deps.attemptLog,
     begin: () => Promise.reject(new Error('The database is away')),
   };
-  const woken: string[] = [];
-  const webhooks = createBackgroundAttempts(
-    { ...service.deps, attemptLog, handOverAfterMs: 0 },
-    async (orderNumber) => woken.push(orderNumber),
-  );
-  webhooks.begin({ orderNumber: 'ORD1', deliveryId: 'a delivery' });
-  await until(() => woken.join() === 'ORD1');
+  const webhooks = createBackgroundAttempts({ ...service.deps, attemptLog, handOverAfterMs: 0 });
+  webhooks.begin({ orderNumber: order.orderNumber, deliveryId: 'a delivery' });
+  await until(async () => (await eventNames(order.handle)).includes('WORKFLOW_EXECUTION_SIGNALED'));
 });

@@ -30,8 +30,11 @@ export interface SendDeps extends WakeDeps {
   present: PresentOrder;
 }
 
+/** The messages that commands send. A settlement tells the workflow of its row itself. */
+export type SentMessage = Exclude<OrderMessageName, 'settle'>;
+
 /** A message for the order's workflow, with the data that only the database stores. */
-export interface OrderCommand<Name extends OrderMessageName> extends GivenCommand {
+export interface OrderCommand<Name extends SentMessage> extends GivenCommand {
   name: Name;
   message: Omit<OrderMessages[Name], 'commandId'>;
   /** The client's texts and numbers, which Temporal must not receive. */
@@ -51,7 +54,7 @@ export const DEFAULT_REASON = 'Asked for by the merchant';
  *
  * @throws DomainError `ORDER_NOT_FOUND`, `ORDER_NOT_YOURS`, `INVALID_STATE`
  */
-export async function sendCommand<Name extends OrderMessageName>(
+export async function sendCommand<Name extends SentMessage>(
   deps: SendDeps,
   { name, message, body = {}, actor, alongside, ...target }: OrderCommand<Name>,
 ): Promise<CommandResult> {
@@ -70,7 +73,7 @@ export async function sendCommand<Name extends OrderMessageName>(
 }
 
 /** Sends a recorded command to the order's workflow, unless it is a repeat of one that was carried out. */
-async function sendRecorded<Name extends OrderMessageName>(
+async function sendRecorded<Name extends SentMessage>(
   deps: SendDeps,
   message: Pick<RecordedMessage<Name>, 'orderNumber' | 'name' | 'message'>,
   { commandId, tryNumber, replayed, mismatch }: RecordedCommand,
@@ -79,6 +82,78 @@ async function sendRecorded<Name extends OrderMessageName>(
   const before = replayed && (await findCarriedOut(deps.sql, command));
   const after = before || (await updateOrder(deps, command));
   return { order: deps.present(after), replayed, mismatch };
+}
+
+interface RecordedMessage<Name extends SentMessage> extends CommandRef {
+  name: Name;
+  message: Omit<OrderMessages[Name], 'commandId'>;
+  /** How often the command was refused before. */
+  tryNumber: number;
+}
+
+/**
+ * Sends a recorded command to the order's workflow as an Update. If the workflow is missing, or refuses a command
+ * that the row allows, it wakes the order and sends the Update again, because row and workflow may differ.
+ *
+ * @returns the order after the command
+ * @throws DomainError the refusal, after the command's row was marked as refused
+ * @throws Error any other failure: the command may still be carried out
+ */
+async function updateOrder<Name extends SentMessage>(
+  deps: SendDeps,
+  command: RecordedMessage<Name>,
+): Promise<OrderRow> {
+  const { sql } = deps;
+  const { orderNumber, commandId, name, tryNumber } = command;
+  const ref = { orderNumber, commandId };
+  let failure: unknown;
+  try {
+    // A workflow that has ended had a final status, in which every command is refused.
+    if ((await sendUpdate(deps, command)) === 'gone') {
+      failure = new DomainError('INVALID_STATE', REFUSALS[commandTypeOf(name)]);
+    }
+  } catch (error) {
+    failure = error;
+  }
+  // After a failure, too, the step may be recorded, if the workflow task that recorded it was lost. The line in
+  // order_wakeups then stays, because the workflow may lack the step.
+  const find = failure === undefined ? finishCommand : findCarriedOut;
+  const after = await find(sql, ref);
+  if (after) return after;
+  // Only a refusal is final. After any other failure the command may still be carried out.
+  if (failure instanceof DomainError && !(await refuseCommand(sql, { ...ref, tryNumber }))) {
+    const carriedOut = await findCarriedOut(sql, ref);
+    if (carriedOut) return carriedOut;
+  }
+  throw failure ?? new Error(`${name} was carried out, but its step is not recorded`);
+}
+
+/** @returns `gone` when the order is final and no workflow runs */
+async function sendUpdate<Name extends SentMessage>(
+  deps: SendDeps,
+  { orderNumber, commandId, tryNumber, name, message }: RecordedMessage<Name>,
+): Promise<'done' | 'gone'> {
+  // For an Update with the same id, Temporal returns the first result, so a try after a refusal has another id.
+  const updateId = tryNumber === 0 ? commandId : `${commandId}:${tryNumber}`;
+  const sent = { ...message, commandId } as OrderMessages[Name] & { commandId: string };
+  const update = (id: string) => deps.workflows.update(orderNumber, name, sent, id);
+  try {
+    if ((await update(updateId)) === 'done') return 'done';
+    if ((await wakeOrder(deps, orderNumber)) === 'final') return 'gone';
+    return await update(updateId);
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== 'INVALID_STATE') throw error;
+    const order = await findOrderByNumber(deps.sql, orderNumber);
+    // The row may have a later step than the workflow had when it refused.
+    if (!transitionOf(order, commandTypeOf(name))) throw refusalOf(order, commandTypeOf(name));
+    await wakeOrder(deps, orderNumber);
+    return update(`${updateId}:woken`);
+  }
+}
+
+/** The command type that belongs to a message, to find its refusal in the domain. */
+function commandTypeOf(name: SentMessage): CommandType {
+  return name === 'decide' ? 'decideForBuyer' : name;
 }
 
 /**
@@ -144,77 +219,4 @@ async function disputeRefusal(
   if (mostPerDay === undefined) return refusalOf(order, 'dispute');
   const message = `Cannot raise dispute; you have raised ${mostPerDay} in 24 hours: an operator of finance can raise this one`;
   return new DomainError('INVALID_STATE', message);
-}
-
-interface RecordedMessage<Name extends OrderMessageName> extends CommandRef {
-  name: Name;
-  message: Omit<OrderMessages[Name], 'commandId'>;
-  /** How often the command was refused before. */
-  tryNumber: number;
-}
-
-/**
- * Sends a recorded command to the order's workflow as an Update. If the workflow is missing, or refuses a command
- * that the row allows, it wakes the order and sends the Update again, because row and workflow may differ.
- *
- * @returns the order after the command
- * @throws DomainError the refusal, after the command's row was marked as refused
- * @throws Error any other failure: the command may still be carried out
- */
-async function updateOrder<Name extends OrderMessageName>(
-  deps: SendDeps,
-  command: RecordedMessage<Name>,
-): Promise<OrderRow> {
-  const { sql } = deps;
-  const { orderNumber, commandId, name, tryNumber } = command;
-  const ref = { orderNumber, commandId };
-  let failure: unknown;
-  try {
-    // A workflow that has ended had a final status, in which every command is refused.
-    if ((await sendUpdate(deps, command)) === 'gone') {
-      failure = new DomainError('INVALID_STATE', REFUSALS[commandOf(name)]);
-    }
-  } catch (error) {
-    failure = error;
-  }
-  // After a failure, too, the step may be recorded, if the workflow task that recorded it was lost. The line in
-  // order_wakeups then stays, because the workflow may lack the step.
-  const find = failure === undefined ? finishCommand : findCarriedOut;
-  const after = await find(sql, ref);
-  if (after) return after;
-  // Only a refusal is final. After any other failure the command may still be carried out.
-  if (failure instanceof DomainError && !(await refuseCommand(sql, { ...ref, tryNumber }))) {
-    const carriedOut = await findCarriedOut(sql, ref);
-    if (carriedOut) return carriedOut;
-  }
-  throw failure ?? new Error(`${name} was carried out, but its step is not recorded`);
-}
-
-/** @returns `gone` when the order is final and no workflow runs */
-async function sendUpdate<Name extends OrderMessageName>(
-  deps: SendDeps,
-  { orderNumber, commandId, tryNumber, name, message }: RecordedMessage<Name>,
-): Promise<'done' | 'gone'> {
-  // For an Update with the same id, Temporal returns the first result, so a try after a refusal has another id.
-  const updateId = tryNumber === 0 ? commandId : `${commandId}:${tryNumber}`;
-  const sent = { ...message, commandId } as OrderMessages[Name] & { commandId: string };
-  const update = (id: string) => deps.workflows.update(orderNumber, name, sent, id);
-  try {
-    if ((await update(updateId)) === 'done') return 'done';
-    if ((await wakeOrder(deps, orderNumber)) === 'final') return 'gone';
-    return await update(updateId);
-  } catch (error) {
-    if (!(error instanceof DomainError) || error.code !== 'INVALID_STATE') throw error;
-    const order = await findOrderByNumber(deps.sql, orderNumber);
-    // The row may have a later step than the workflow had when it refused.
-    if (!transitionOf(order, commandOf(name))) throw refusalOf(order, commandOf(name));
-    await wakeOrder(deps, orderNumber);
-    return update(`${updateId}:woken`);
-  }
-}
-
-/** The command type that belongs to a message, to find its refusal in the domain. */
-function commandOf(name: OrderMessageName): CommandType {
-  if (name === 'decide') return 'decideForBuyer';
-  return name === 'settle' ? 'settleRefunded' : name;
 }

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackgroundWork } from '../../background-work.ts';
 import { ATTEMPT_LEASE_MS } from '../../domain/index.ts';
 import type { LeasedDelivery } from '../../orders/public.ts';
+import { wakeOrder } from '../../orders/public.ts';
+import type { OrderWorkflows } from '../../temporal/order-workflows.ts';
 import type { AttemptDeps } from './attempt.ts';
 import type { AttemptOutcome } from './attempts.ts';
 import { attemptLeased, attemptScheduled } from './attempts.ts';
@@ -14,6 +16,7 @@ const HAND_OVER_AFTER_MS = 5000;
 
 export interface BackgroundAttemptDeps extends AttemptDeps {
   background: BackgroundWork;
+  workflows: OrderWorkflows;
   /** False in a process that moves money and leaves webhooks to the orders' workflows. Default: true. */
   sendsWebhooks?: boolean;
   /** The wait, in milliseconds, after an attempt that was not accepted, before the order is woken. */
@@ -25,13 +28,8 @@ export type BackgroundAttempts = ReturnType<typeof createBackgroundAttempts>;
 /**
  * Makes the first attempt of each webhook in the process that recorded its event, in the background. If the endpoint
  * accepts it, the order's workflow needs no activity and no workflow task, and nothing waits for the endpoint.
- *
- * @param wakeOrder makes the order's workflow send a webhook that the attempt has not ended
  */
-export function createBackgroundAttempts(
-  deps: BackgroundAttemptDeps,
-  wakeOrder: (orderNumber: string) => Promise<unknown>,
-) {
+export function createBackgroundAttempts(deps: BackgroundAttemptDeps) {
   const { sendsWebhooks = true, handOverAfterMs = HAND_OVER_AFTER_MS, background, log } = deps;
 
   async function hasEnded(attempt: () => Promise<AttemptOutcome>): Promise<boolean> {
@@ -51,7 +49,7 @@ export function createBackgroundAttempts(
     background.begin(async (signal) => {
       if (await hasEnded(attempt)) return;
       await sleep(handOverAfterMs, undefined, { signal }).catch(() => undefined);
-      await wakeOrder(orderNumber);
+      await wakeOrder(deps, orderNumber);
     });
   }
 
