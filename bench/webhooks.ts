@@ -6,7 +6,7 @@ import postgres from 'postgres';
 import { pino } from 'pino';
 import { migrate } from '../src/db/migrate.ts';
 import { connectDatabase } from '../src/db/client.ts';
-import { createOrder, decide, WEBHOOK_RETRY_DELAYS_MS } from '../src/domain/index.ts';
+import { firstChange, decide, WEBHOOK_RETRY_DELAYS_MS } from '../src/domain/index.ts';
 import { createVersionRegistry } from '../src/http/versions.ts';
 import { createOrderPresenter } from '../src/orders/presenter.ts';
 import { createStepWriter, readOrder } from '../src/orders/steps/record-step.ts';
@@ -137,7 +137,7 @@ async function writeCancelledOrder(service: Service): Promise<void> {
   const { sql, writeStep, merchantId } = service;
   const order = await writeOrder(service, merchantId);
   const createdAtMs = order.createdAt.getTime();
-  const { state } = createOrder(order.terms, createdAtMs, createdAtMs + DURATIONS.paymentLinkMs);
+  const { state } = firstChange(order.terms, createdAtMs, createdAtMs + DURATIONS.paymentLinkMs);
   const { orderNumber } = order;
   const decision = decide(state, { type: 'cancel' }, Date.now());
   if (decision.outcome === 'refused') throw decision.error;

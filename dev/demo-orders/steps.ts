@@ -4,7 +4,7 @@ import type { RecordStepInput } from '../../src/contracts/activities.ts';
 import type { OrderMessageName } from '../../src/contracts/order-workflow.ts';
 import type { Actor } from '../../src/db/actor.ts';
 import type { Command } from '../../src/domain/index.ts';
-import { createOrder, decide, stateAfter } from '../../src/domain/index.ts';
+import { firstChange, decide, stateAfter } from '../../src/domain/index.ts';
 import { newCommandId, writeCommand } from '../../src/orders/commands/command-queries.ts';
 import { newOrderOf } from '../../src/orders/commands/create-order.ts';
 import { insertOrder } from '../../src/orders/commands/insert-order.ts';
@@ -36,7 +36,7 @@ export async function create(deps: DemoDeps, story: Story): Promise<DemoOrder> {
     { paymentLinkMs: TERMS.paymentLinkMs, wakeAfterMs: WAKE_AFTER_MS, present },
   );
   const linkEndsMs = row.paymentLinkExpiresAt.getTime();
-  const { state } = createOrder(row.terms, row.createdAt.getTime(), linkEndsMs);
+  const { state } = firstChange(row.terms, row.createdAt.getTime(), linkEndsMs);
   return { row, state, story };
 }
 

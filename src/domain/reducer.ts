@@ -29,7 +29,7 @@ export type Decision =
   | { outcome: 'refused'; error: DomainError };
 
 /** The order's first step: created, waiting for payment until its link expires. */
-export function createOrder(
+export function firstChange(
   terms: OrderTerms,
   createdAtMs: number,
   paymentLinkExpiresAtMs: number,

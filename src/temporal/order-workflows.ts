@@ -78,7 +78,7 @@ export interface OrderWorkflows {
    * Starts the workflow that refunds a surplus payment, or a payment whose refund has failed. If it runs already, it
    * checks the payment once more, unless the call only starts it. Idempotent.
    */
-  refundSurplus(payment: PaymentRef, options?: { onlyStarts: boolean }): Promise<void>;
+  startSurplusRefund(payment: PaymentRef, options?: { onlyStarts: boolean }): Promise<void>;
 }
 
 export type FoundWorkflow =
@@ -109,7 +109,7 @@ export function createOrderWorkflows(client: Client, timeoutMs = CALL_TIMEOUT_MS
     signal: (orderNumber, name, message) =>
       withinTimeout(() => signal(client, orderNumber, name, [message])),
     wake: (orderNumber) => withinTimeout(() => signal(client, orderNumber, WAKE_SIGNAL, [])),
-    refundSurplus: ({ gateway, gatewayPaymentId }, { onlyStarts } = { onlyStarts: false }) =>
+    startSurplusRefund: ({ gateway, gatewayPaymentId }, { onlyStarts } = { onlyStarts: false }) =>
       withinTimeout(async () => {
         const options: WorkflowStartOptions = {
           workflowId: refundWorkflowId({ gateway, gatewayPaymentId }),

@@ -7,7 +7,7 @@ import type {
   OrderStatus,
   PendingOperation,
 } from '../../src/domain/index.ts';
-import { createOrder, decide, ORDER_STATUSES, REFUSALS } from '../../src/domain/index.ts';
+import { firstChange, decide, ORDER_STATUSES, REFUSALS } from '../../src/domain/index.ts';
 import type { Facts } from './lifecycle-model.ts';
 import {
   factsAtCreation,
@@ -36,7 +36,7 @@ export function createPair(sandbox: boolean, disputes = 0): Pair & Pick<Change, 
     completionWindowMs: 24 * HOUR_MS,
     disputeAnswerMs: 72 * HOUR_MS,
   } as const;
-  const { state, step } = createOrder(terms, NOW_MS, NOW_MS + LINK_MS);
+  const { state, step } = firstChange(terms, NOW_MS, NOW_MS + LINK_MS);
   return {
     nowMs: NOW_MS,
     state: { ...state, disputeCount: disputes },

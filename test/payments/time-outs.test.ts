@@ -28,7 +28,10 @@ test('an attempt to move money may take longer than its five gateway calls of 10
   const refunded = await orders.in('REFUNDED');
   const cancelled = await orders.in('CANCELLED');
   const surplus = await cancelled.capture();
-  await service.deps.workflows.refundSurplus({ gateway: 'razorpay', gatewayPaymentId: surplus });
+  await service.deps.workflows.startSurplusRefund({
+    gateway: 'razorpay',
+    gatewayPaymentId: surplus,
+  });
   expect([
     await timeoutOf(released.handle, 'releaseFunds'),
     await timeoutOf(refunded.handle, 'refundPayment'),

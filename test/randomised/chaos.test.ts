@@ -5,7 +5,7 @@ import { SWITCH_DEFAULTS } from '../../dev/gateway-simulator/switches.ts';
 import { actsWith } from '../../dev/load/acts.ts';
 import { replay } from '../../dev/load/oracle/replay.ts';
 import type { Command, Step } from '../../src/domain/index.ts';
-import { createOrder, decide } from '../../src/domain/index.ts';
+import { firstChange, decide } from '../../src/domain/index.ts';
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = Date.UTC(2026, 10, 20, 12);
@@ -17,7 +17,7 @@ const TERMS = {
 
 /** The steps of an order that got these commands, a minute apart. */
 function stepsAfter(commands: readonly Command[]): Step[] {
-  const created = createOrder(TERMS, NOW_MS, NOW_MS + 24 * HOUR_MS);
+  const created = firstChange(TERMS, NOW_MS, NOW_MS + 24 * HOUR_MS);
   let { state } = created;
   const steps = [created.step];
   for (const [index, command] of commands.entries()) {

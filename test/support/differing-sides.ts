@@ -3,7 +3,7 @@ import type { TransactionSql } from 'postgres';
 import { expect } from 'vitest';
 import type { RecordStepInput } from '../../src/contracts/activities.ts';
 import type { Change, Command, OrderState, Step } from '../../src/domain/index.ts';
-import { createOrder, decide, stateAfter } from '../../src/domain/index.ts';
+import { firstChange, decide, stateAfter } from '../../src/domain/index.ts';
 import type { Sql } from '../../src/db/client.ts';
 import { createStepWriter } from '../../src/orders/steps/record-step.ts';
 import type { DirectOrder } from './orders.ts';
@@ -19,7 +19,7 @@ async function stateOf(
     FROM order_steps WHERE order_number = ${orderNumber} ORDER BY step_number DESC LIMIT 1`;
   const { step, events } = last!;
   const { terms } = await row();
-  const created = createOrder(terms, 0, 0).state;
+  const created = firstChange(terms, 0, 0).state;
   return { ...stateAfter(created, step), eventSequence: events };
 }
 

@@ -3,7 +3,7 @@ import type { EarlierRun, KnownStep, OrderInput } from '../../src/contracts/orde
 import { MAX_KNOWN_STEPS } from '../../src/contracts/order-workflow.ts';
 import type { PaymentRef } from '../../src/contracts/ids.ts';
 import type { OrderState, Step } from '../../src/domain/index.ts';
-import { createOrder, stateAfter } from '../../src/domain/index.ts';
+import { firstChange, stateAfter } from '../../src/domain/index.ts';
 import type { QueuedCommand } from './messages.ts';
 import { paymentOf } from './messages.ts';
 
@@ -17,7 +17,7 @@ export class KnownSteps {
   private paidBy: PaymentRef | null;
 
   constructor({ terms, createdAtMs, paymentLinkExpiresAtMs, earlier }: OrderInput) {
-    const created = createOrder(terms, createdAtMs, paymentLinkExpiresAtMs);
+    const created = firstChange(terms, createdAtMs, paymentLinkExpiresAtMs);
     this.state = earlier?.state ?? created.state;
     this.steps = earlier?.steps ?? [{ step: created.step, commandId: null, payment: null }];
     this.paidBy = earlier?.paidBy ?? null;

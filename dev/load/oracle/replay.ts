@@ -8,7 +8,7 @@ import type {
   Step,
 } from '../../../src/domain/index.ts';
 import {
-  createOrder,
+  firstChange,
   decide,
   REFUSALS,
   SETTLE_COMMANDS,
@@ -64,7 +64,7 @@ const placeOf = ({ status, pendingOperation }: Pick<Step, 'status' | 'pendingOpe
   pendingOperation ? `${status} (${pendingOperation.kind})` : status;
 
 function created(terms: OrderTerms, step: Step): OrderState | undefined {
-  const change = createOrder(terms, step.atMs, step.deadline?.atMs ?? Number.NaN);
+  const change = firstChange(terms, step.atMs, step.deadline?.atMs ?? Number.NaN);
   return isDeepStrictEqual(change.step, step) ? change.state : undefined;
 }
 

@@ -141,7 +141,7 @@ export async function writeCommand(sql: Sql, command: NewCommand): Promise<Recor
       service_now() AS received_at,
       ${isMove ? sql`may_move(order_number, ${MOST_MOVES})` : sql`true`} AS is_allowed
     FROM orders WHERE ${isTarget(sql, command)}`;
-  const recorded = await record(sql, command, { target, causes: ['command'] });
+  const recorded = await insertCommand(sql, command, { target, causes: ['command'] });
   if (recorded) return recorded;
   await findTarget(sql, command);
   throw new Error(`Order ${command.orderNumber} was not found for its command`);
@@ -173,7 +173,7 @@ export async function writeDispute(
     RETURNING order_number, ${id} AS command_id, erased_at, ${receivedAtOf(sql)} AS received_at,
       true AS is_allowed`;
   const command = { name: 'dispute', body: { reason }, origin: dispute, wakeAfterMs } as const;
-  return record(
+  return insertCommand(
     sql,
     { ...dispute, ...command, orderNumber },
     { target, causes: ['command', 'dispute'] },
@@ -187,7 +187,7 @@ export async function writeDispute(
  *   is_allowed. Without `is_allowed`, only a repeat is recorded
  * @returns undefined if the target has no row
  */
-async function record(
+async function insertCommand(
   sql: Sql,
   { orderNumber, wakeAfterMs, name, body, origin, state = 'WAITING', alongside }: NewCommand,
   { target, causes }: { target: Fragment; causes: readonly ('command' | 'dispute')[] },

@@ -1,7 +1,7 @@
 import type postgres from 'postgres';
 import type { Sql } from '../../db/client.ts';
 import { json, jsonRow } from '../../db/client.ts';
-import { ATTEMPT_LEASE_MS, createOrder } from '../../domain/index.ts';
+import { ATTEMPT_LEASE_MS, firstChange } from '../../domain/index.ts';
 import { requestFields } from '../../http/request-context.ts';
 import { eventOf } from '../steps/event-body.ts';
 import type { PresentOrder } from '../presenter.ts';
@@ -109,7 +109,7 @@ async function insert(
 ): Promise<boolean> {
   const { present, wakeAfterMs, hasWebhook } = options;
   const { createdAt, paymentLinkExpiresAt } = row;
-  const { step } = createOrder(row.terms, createdAt.getTime(), paymentLinkExpiresAt.getTime());
+  const { step } = firstChange(row.terms, createdAt.getTime(), paymentLinkExpiresAt.getTime());
   const { deliveryId, ...event } = eventOf(row, step, present) ?? {};
   const sent = hasWebhook && { deliveryId, wakeAfterMs: wakeAfterMs + ATTEMPT_LEASE_MS };
   const [written] = await sql<[{ isInserted: boolean }]>`

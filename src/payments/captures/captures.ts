@@ -127,7 +127,7 @@ async function finishCapture(
     });
   }
   if (next === 'refund' || (await signalOrder(deps, orderNumber, 'pay', ref)) === 'gone') {
-    await deps.workflows.refundSurplus(ref);
+    await deps.workflows.startSurplusRefund(ref);
   }
 }
 

@@ -46,7 +46,7 @@ export async function reconcilePayments(
   await processUntil(deps, unfinished, endsAtMs, (payment) => confirmPayment(deps, payment));
   const refunds = await takeRefundsToContinue(deps.sql, { limit: BATCH, shard });
   await processUntil(deps, refunds, endsAtMs, (payment) =>
-    deps.workflows.refundSurplus(payment, { onlyStarts: true }),
+    deps.workflows.startSurplusRefund(payment, { onlyStarts: true }),
   );
   await holdAllFunds(deps, shard, endsAtMs);
   if (shard.index === 0) {

@@ -104,7 +104,7 @@ export async function refundAgainIfBooked(
   { sql, workflows }: { sql: Sql; workflows: OrderWorkflows },
   payment: PaymentRef,
 ): Promise<void> {
-  if (await findBookedRefund(sql, payment)) await workflows.refundSurplus(payment);
+  if (await findBookedRefund(sql, payment)) await workflows.startSurplusRefund(payment);
 }
 
 /** The interval between two checks of a reversal that the gateway has not decided, and the most checks in one run. */

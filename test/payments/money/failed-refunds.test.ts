@@ -118,7 +118,7 @@ test('a callback about a refund that has not failed books nothing', async ({ ser
   await until(async () => (await order.made('refunds')).length === 2);
   await until(async () => (await order.row()).refundProcessedAt !== null);
   // The callback about the first one, once more.
-  await service.deps.workflows.refundSurplus(atRazorpay(await order.paymentId()));
+  await service.deps.workflows.startSurplusRefund(atRazorpay(await order.paymentId()));
   await refundWorkflow(service, await order.paymentId()).result();
   expect((await order.ledgerLines()).slice(1)).toEqual(BOOKED_AGAIN);
   // The gateway was asked about each.

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Sql } from '../../../src/db/client.ts';
 import type { Command, OrderState } from '../../../src/domain/index.ts';
-import { createOrder, decide } from '../../../src/domain/index.ts';
+import { firstChange, decide } from '../../../src/domain/index.ts';
 import { createOrderPresenter } from '../../../src/orders/presenter.ts';
 import { createStepWriter } from '../../../src/orders/steps/record-step.ts';
 import { writeCapture } from '../../../src/payments/captures/capture-queries.ts';
@@ -22,7 +22,7 @@ export async function deliveredOrder(serviceSql: Sql) {
     completionWindowMs: WINDOW_MS,
     disputeAnswerMs: WINDOW_MS,
   } as const;
-  let { state }: { state: OrderState } = createOrder(terms, createdAtMs, createdAtMs + WINDOW_MS);
+  let { state }: { state: OrderState } = firstChange(terms, createdAtMs, createdAtMs + WINDOW_MS);
   const row = {
     orderNumber,
     status: 'ACCEPTED',

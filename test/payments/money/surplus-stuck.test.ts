@@ -117,7 +117,7 @@ test('an alert about a capture that has been refunded by then is cleared', async
     WHERE gateway_payment_id = ${paymentId} AND processed_at IS NOT NULL`;
   await until(async () => (await refunded()).length === 1);
   // A process that claimed the capture before its refund continues only now.
-  await deps.workflows.refundSurplus(atRazorpay(paymentId));
+  await deps.workflows.startSurplusRefund(atRazorpay(paymentId));
   await until(async () => (await openAlerts()).length === 0);
   expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
 });

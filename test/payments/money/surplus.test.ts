@@ -163,11 +163,13 @@ describe('a capture on a CANCELLED order is refunded, and the order stays CANCEL
     await simulator(service, 'PATCH', '/callbacks', { duplicateProbability: 1 });
     const paymentId = await payLate();
     await Promise.all(
-      Array.from({ length: 10 }, () => service.deps.workflows.refundSurplus(atRazorpay(paymentId))),
+      Array.from({ length: 10 }, () =>
+        service.deps.workflows.startSurplusRefund(atRazorpay(paymentId)),
+      ),
     );
     await simulator(service, 'POST', '/callbacks/idle');
     await assertRefundedOnce(service, paymentId, order);
-    await service.deps.workflows.refundSurplus(atRazorpay(paymentId));
+    await service.deps.workflows.startSurplusRefund(atRazorpay(paymentId));
     await workflowOf(service, `refund-razorpay-${paymentId}`).result();
     expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
     expect((await ledgerOf(service, order.order_number)).lines).toEqual(SURPLUS_LINES);
