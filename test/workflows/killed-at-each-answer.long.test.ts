@@ -197,11 +197,13 @@ async function askUntilKilled(
     startWorkerProcess(service, { settings }),
   ]);
   const held = trips.untilAnswer(place, names).then(() => 'killed' as const);
-  const asked = ask({ api: api.as(merchant.keys), origin: api.origin }).catch(() => undefined);
+  const of = { api: api.as(merchant.keys), origin: api.origin };
+  // On a busy machine the API gives up waiting for its worker: the request is repeated, until the API is killed.
+  const asked = repeated(() => ask(of)).catch(() => undefined);
   const outcome = await Promise.race([
     held,
     asked.then(async (answer) => {
-      if (!answer || answer.status >= 300) return held;
+      if (!answer) return held;
       await until(() => hasEnded(service, answer.orderNumber, walk));
       return 'ended' as const;
     }),
