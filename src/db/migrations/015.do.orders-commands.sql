@@ -45,6 +45,11 @@ DECLARE
 BEGIN
   SELECT merchant_id, erased_at INTO NEW.merchant_id, order_erased_at FROM orders
   WHERE order_number = NEW.order_number FOR KEY SHARE;
+  -- After the wait: a deadline that was handled meanwhile did not find the command. Of a dispute, the order's row has the
+  -- same time.
+  IF NEW.name <> 'dispute' THEN
+    NEW.received_at := service_now();
+  END IF;
   IF order_erased_at IS NOT NULL THEN
     NEW.body := '{}';
     NEW.reason := '';
