@@ -127,7 +127,8 @@ export async function refund(
   const input = { amount: order.row.amountPaise, notes, reverse_all: true };
   const { id } = refundPayment(gateway, paymentIdOf(order), input, key);
   const payment = { gateway: AT.gateway, gatewayPaymentId: paymentIdOf(order) };
-  await bookMovement(sql, payment, 'refund', id);
+  const { amountPaise } = order.row;
+  await bookMovement(sql, payment, 'refund', { movementId: id, amountPaise });
 }
 
 /** The buyer's bank takes the payment back: a chargeback that the platform loses. */

@@ -25,8 +25,9 @@ export async function readMoneyDays(
 ): Promise<MoneyDay[]> {
   const own = sql`merchant_id = ${merchantId} AND environment = ${environment}
     AND is_merchants_money(debit_account, credit_account)`;
-  const toBuyer = sql`CASE 'refunds'::ledger_account WHEN t.credit_account THEN t.amount_paise
-    WHEN t.debit_account THEN -t.amount_paise END`;
+  // What a lost chargeback takes of a refund that has failed goes to the platform, which had paid the buyer.
+  const toBuyer = sql`CASE WHEN t.credit_account IN ('refunds', 'platform_losses') THEN t.amount_paise
+    WHEN t.debit_account = 'refunds' THEN -t.amount_paise END`;
   return sql<MoneyDay[]>`
     SELECT to_char(day, 'YYYY-MM-DD') AS day,
       coalesce(sum(amount_paise) FILTER (WHERE debit_account = 'gateway_clearing'), 0)::bigint

@@ -115,6 +115,8 @@ export interface LedgerLine {
     | 'refund_failed'
     | 'reversal'
     | 'loss'
+    | 'recovered'
+    | 'paid_twice'
     | 'payment_fee'
     | 'transfer_fee';
   from: LedgerAccount;

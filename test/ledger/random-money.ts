@@ -55,6 +55,8 @@ const refOf = ({ paymentId }: RandomOrder, gatewayPaymentId = paymentId) => ({
   gatewayPaymentId,
 });
 
+const utrOf = (gatewayPaymentId: string) => `utr_${gatewayPaymentId}`;
+
 async function recordStep(
   sql: Sql,
   order: RandomOrder,
@@ -80,7 +82,7 @@ async function capture(sql: Sql, order: RandomOrder, gatewayPaymentId: string): 
     refundedPaise: 0,
     orderNumber,
     sessionId: null,
-    utr: newId('utr'),
+    utr: utrOf(gatewayPaymentId),
     feePaise: Math.ceil(amountPaise / 50),
   } as const;
   await writeCapture(sql, { at: { gateway: GATEWAY, environment }, payment });
@@ -92,7 +94,13 @@ const pay: Event = async (sql, order, atMs) => {
   await recordStep(sql, order, {
     kind: 'PAYMENT_SUCCESS',
     atMs,
-    columns: { status: 'PAID', gateway: GATEWAY, gatewayPaymentId: order.paymentId, paidAt: at },
+    columns: {
+      status: 'PAID',
+      gateway: GATEWAY,
+      gatewayPaymentId: order.paymentId,
+      paymentUtr: utrOf(order.paymentId),
+      paidAt: at,
+    },
     movement: 'capture',
   });
   const { amountPaise } = order;
@@ -104,7 +112,10 @@ const release =
   (leftPaise: (amountPaise: number) => number = (all) => all): Event =>
   async (sql, order, atMs) => {
     const gatewayTransferId = newId('trf');
-    await bookMovement(sql, refOf(order), 'release', gatewayTransferId);
+    await bookMovement(sql, refOf(order), 'release', {
+      movementId: gatewayTransferId,
+      amountPaise: order.amountPaise,
+    });
     await recordStep(sql, order, {
       kind: 'ORDER_COMPLETED',
       atMs,
@@ -117,7 +128,10 @@ const release =
 
 const refund: Event = async (sql, order, atMs) => {
   const gatewayRefundId = newId('rfnd');
-  await bookMovement(sql, refOf(order), 'refund', gatewayRefundId);
+  await bookMovement(sql, refOf(order), 'refund', {
+    movementId: gatewayRefundId,
+    amountPaise: order.amountPaise,
+  });
   const at = new Date(atMs).toISOString();
   const { amountPaise } = order;
   await recordStep(sql, order, {
@@ -140,7 +154,10 @@ const failRefund: Event = async (sql, order) => {
 
 const refundAgain: Event = async (sql, order) => {
   const gatewayRefundId = newId('rfnd');
-  await bookMovement(sql, refOf(order), 'refund', gatewayRefundId);
+  await bookMovement(sql, refOf(order), 'refund', {
+    movementId: gatewayRefundId,
+    amountPaise: order.amountPaise,
+  });
   await finishRefundAgain(sql, order.orderNumber);
   return out('refunded', order.amountPaise, gatewayRefundId);
 };
@@ -172,7 +189,10 @@ const surplus: Event = async (sql, order) => {
   const second = refOf(order, newId('pay'));
   await capture(sql, order, second.gatewayPaymentId);
   await claimSurplus(sql, second);
-  await bookMovement(sql, second, 'refund', newId('rfnd'));
+  await bookMovement(sql, second, 'refund', {
+    movementId: newId('rfnd'),
+    amountPaise: order.amountPaise,
+  });
   await finishSurplus(sql, second);
   return [];
 };

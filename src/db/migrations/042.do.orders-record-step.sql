@@ -36,9 +36,10 @@ CREATE FUNCTION record_step(
 DECLARE
   o orders;
   changed orders;
+  given orders;
   number CONSTANT integer := (p_step->>'number')::integer;
   kind CONSTANT text := p_step->>'kind';
-  has_failed boolean := false;
+  is_owed boolean := false;
   unmet jsonb;
   is_by_command boolean := false;
   endpoint jsonb;
@@ -62,8 +63,7 @@ BEGIN
   END IF;
 
   changed := jsonb_populate_record(o, p_columns);
-  -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole. Its UTR is read under
-  -- the lock, because the gateway may have reported it since.
+  -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole.
   IF kind = 'PAYMENT_SUCCESS' THEN
     SELECT p.utr INTO changed.payment_utr FROM shared.payments p
     WHERE p.gateway = o.gateway AND p.gateway = p_columns->>'gateway'
@@ -82,20 +82,23 @@ BEGIN
     RETURN unmet;
   END IF;
 
+  -- The webhook and the mails were made from columns that others write: the caller reads the row again if one has changed.
   IF kind = 'ORDER_CANCELLED' THEN
-    -- Read again under the lock: a surplus refund may have begun or ended since.
     SELECT s.amount_paise, s.reason, s.processed_at
     INTO changed.refund_amount_paise, changed.refund_reason, changed.refund_processed_at
     FROM shown_surplus_of(p_order_number) s;
   END IF;
   IF p_movement IN ('release', 'refund') THEN
-    -- The refund failed after the gateway had made it. It is made again, unless nothing is left of the payment.
-    has_failed := last_movement_of(o.gateway, o.gateway_payment_id) IS NOT DISTINCT FROM 'refund_failed'
-      AND balance_of(o.gateway, o.gateway_payment_id, 'merchant_held') > 0
-      AND NOT EXISTS (SELECT FROM shared.outside_settlements WHERE order_number = p_order_number);
-    IF has_failed THEN
+    is_owed := is_refund_owed(p_order_number, o.gateway, o.gateway_payment_id);
+    IF is_owed THEN
       changed.refund_processed_at := NULL;
     END IF;
+  END IF;
+  given := jsonb_populate_record(o, p_columns);
+  IF changed.payment_utr IS DISTINCT FROM given.payment_utr
+    OR changed.refund_amount_paise IS DISTINCT FROM given.refund_amount_paise
+    OR (changed.refund_processed_at IS NULL) <> (given.refund_processed_at IS NULL) THEN
+    RETURN '{"outcome": "row_changed"}';
   END IF;
   PERFORM write_row(changed);
   IF kind = 'DISPUTE_RAISED' THEN
@@ -126,7 +129,7 @@ BEGIN
 
   IF p_movement = 'capture' THEN
     PERFORM book_capture(p_order_number, time_of(p_step));
-  ELSIF p_movement IS NOT NULL AND NOT has_failed THEN
+  ELSIF p_movement IS NOT NULL AND NOT is_owed THEN
     -- What the gateway has moved was booked by book_movement, unless the database was restored since.
     PERFORM book_held(p_order_number, p_movement, time_of(p_step));
   END IF;

@@ -73,13 +73,15 @@ type WrittenStep =
       endpoint?: LeasedEndpoint | null;
       mails: WrittenMail[] | null;
     })
-  | { outcome: 'session_open' };
+  | { outcome: 'session_open' }
+  | { outcome: 'row_changed' };
 
 async function callRecordStep(
-  { sql, present, orderMails, sending }: StepWriterDeps,
+  deps: StepWriterDeps,
   input: RecordStepInput,
   requires: readonly (Requirement | 'no_session_open')[],
 ): Promise<StepResult | { outcome: 'session_open' }> {
+  const { sql, present, orderMails, sending } = deps;
   const { orderNumber, step } = input;
   const before = await readContext(sql, input);
   const columns = columnsAfter(before, input);
@@ -113,6 +115,8 @@ async function callRecordStep(
     ) AS result`;
   if (!row) throw new Error('record_step returned no row');
   const { result } = row;
+  // A refund or a UTR was recorded since the row was read: the webhook and the mails would say something else.
+  if (result.outcome === 'row_changed') return callRecordStep(deps, input, requires);
   if (result.outcome !== 'recorded') return result;
   const { endpoint, ...recorded } = result;
   return {
@@ -163,6 +167,8 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
         SELECT FROM orders paid WHERE paid.merchant_id = o.merchant_id
           AND paid.environment = o.environment AND paid.status = ANY (${PAID_STATUSES}::order_status[])
       ) ELSE false END AS is_first_payment,
+      CASE WHEN ${input.step.kind === 'REFUND_PROCESSED'}
+        THEN is_refund_owed(o.order_number, o.gateway, o.gateway_payment_id) ELSE false END AS is_refund_owed,
       (SELECT jsonb_build_object('refundAmountPaise', u.amount_paise, 'refundReason', u.reason,
           'refundProcessedAt', u.processed_at)
         FROM shown_surplus_of(o.order_number) u) AS surplus

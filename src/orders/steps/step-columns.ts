@@ -30,6 +30,8 @@ export type StepContext = OrderRow &
     payCommandId: string | null;
     capturedUtr: string | null;
     hasWebhook: boolean;
+    /** The order's refund failed after the gateway had made it, and is made again after the step. */
+    isRefundOwed: boolean;
     /** The order's first surplus refund. */
     surplus:
       | (Pick<OrderRow, 'refundAmountPaise' | 'refundReason'> & {
@@ -191,7 +193,7 @@ function refundColumns(before: StepContext, step: Step) {
     return {
       refundAmountPaise: before.amountPaise,
       refundReason: before.refundReason ?? 'settled_by_operator',
-      refundProcessedAt: new Date(step.atMs),
+      refundProcessedAt: before.isRefundOwed ? null : new Date(step.atMs),
     };
   }
   // A refund had started, but an operator settled the order in favour of the merchant.

@@ -7,6 +7,8 @@ import { inShard } from '../reconcile/shard.ts';
 /** A refund by this service that is booked in the ledger. */
 export interface BookedRefund extends OrderGateway, PaymentRef {
   orderNumber: string;
+  /** The gateway's id of the refund. Null if the database has lost it. */
+  movementId: string | null;
 }
 
 /**
@@ -19,7 +21,7 @@ export async function findBookedRefund(
   { gateway, gatewayPaymentId }: PaymentRef,
 ): Promise<BookedRefund | undefined> {
   const [row] = await sql<BookedRefund[]>`
-    SELECT t.gateway, t.gateway_payment_id, t.environment, t.order_number
+    SELECT t.gateway, t.gateway_payment_id, t.environment, t.order_number, t.movement_id
     FROM shared.ledger_transfers t JOIN shared.orders o USING (order_number)
     WHERE t.gateway = ${gateway} AND t.gateway_payment_id = ${gatewayPaymentId}
       AND t.operation = 'refund'

@@ -153,15 +153,16 @@ export async function markHeld(
  * Records the gateway's transfer or refund that has moved the money of a payment. If its order is releasing or refunding
  * it, this also books the ledger line. A repeat books nothing.
  *
- * @param movementId the gateway's id of the transfer or refund
+ * @param moved.movementId the gateway's id of the transfer or refund
  */
 export async function bookMovement(
   sql: Sql,
   { gateway, gatewayPaymentId }: PaymentRef,
   operation: 'release' | 'refund',
-  movementId: string,
+  { movementId, amountPaise }: { movementId: string; amountPaise: number },
 ): Promise<void> {
-  await sql`SELECT book_movement(${gateway}, ${gatewayPaymentId}, ${operation}, ${movementId})`;
+  await sql`
+    SELECT book_movement(${gateway}, ${gatewayPaymentId}, ${operation}, ${movementId}, ${amountPaise})`;
 }
 
 /**

@@ -111,7 +111,8 @@ export async function releaseFunds(
       const facts = { utr: null, feePaise: null, transferFeePaise: transfer.feePaise };
       await writeLateFacts(deps.sql, funds, facts);
     }
-    await bookMovement(deps.sql, funds, 'release', transfer.transferId);
+    const { transferId: movementId } = transfer;
+    await bookMovement(deps.sql, funds, 'release', { movementId, amountPaise: funds.amountPaise });
     return { outcome: 'moved' };
   });
 }

@@ -10,6 +10,7 @@ import { GatewayRefused, moneyKey } from '../gateway/gateway.ts';
 import type { GatewayDeps, OrderGateway } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
 import { confirmCallbacks, findPaymentAt } from '../captures/capture-queries.ts';
+import type { BookedRefund } from './failed-refund-queries.ts';
 import {
   bookRefundFailed,
   findBookedRefund,
@@ -109,8 +110,7 @@ async function lookAtRefunds(deps: GatewayDeps, payment: PaymentRef): Promise<vo
     const refunds = await deps.gateways.forOrder(at).listRefunds(payment.gatewayPaymentId);
     await recordRefunds(deps, at, refunds);
     const booked = await findBookedRefund(deps.sql, payment);
-    const ours = refunds.filter(isOurs);
-    if (!booked || ours.length === 0 || ours.some(({ state }) => state !== 'failed')) return;
+    if (!booked || !hasFailed(booked, refunds.filter(isOurs))) return;
     // The alert is raised before the booking: if the process dies in between, the next try raises it again.
     await raiseAlert(deps, {
       kind: 'refund_failed',
@@ -120,6 +120,16 @@ async function lookAtRefunds(deps: GatewayDeps, payment: PaymentRef): Promise<vo
     });
     await bookRefundFailed(deps.sql, payment);
   });
+}
+
+/** A list may lag behind: the refund that is booked must be in it. Its id is not known after a restore. */
+function hasFailed(
+  { movementId }: BookedRefund,
+  ours: readonly Pick<RefundOrChargeback, 'reversalId' | 'state'>[],
+): boolean {
+  const made =
+    movementId === null ? ours : ours.filter(({ reversalId }) => reversalId === movementId);
+  return made.length > 0 && made.every(({ state }) => state === 'failed');
 }
 
 /** Refunds the payment of an order whose refund has failed after it was booked. */
@@ -217,5 +227,6 @@ async function isRefundMade(
 
 async function bookRefund(sql: Sql, lease: MoneyLease, refund: RefundOrChargeback): Promise<void> {
   if (refund.state !== 'processed') throw new NotYet(`The refund is ${refund.state}`);
-  await bookMovement(sql, lease, 'refund', refund.reversalId);
+  const { reversalId: movementId, amountPaise } = refund;
+  await bookMovement(sql, lease, 'refund', { movementId, amountPaise });
 }

@@ -217,6 +217,10 @@ test('a refund that fails before its step, and is refused then, is made again af
   await end();
   expect(await linesOf(order)).toEqual([REFUND.line, FAILED]);
   expect((await order.row()).refundProcessedAt).toBeNull();
+  const [event] = await service.sql<[{ refund: unknown }]>`
+    SELECT body::jsonb->'data'->'refund' AS refund FROM order_events
+    WHERE order_number = ${order.orderNumber} AND type = 'REFUND_PROCESSED'`;
+  expect(event.refund).toMatchObject({ processed_at: null });
   await setSwitches(service, payment.gatewayPaymentId, { refundsRefused: null });
   await refundSurplus(service.deps, payment);
   expect(await linesOf(order)).toEqual([REFUND.line, FAILED, REFUND.line]);

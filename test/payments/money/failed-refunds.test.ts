@@ -9,6 +9,7 @@ import {
   atRazorpay,
   ledgerOf,
   madeAtGateway,
+  openChargeback,
   orderBeingPaid,
   reconcile,
   setSwitches,
@@ -223,6 +224,53 @@ test('the refund of a surplus payment that fails is booked back and made again',
     `refund: surplus → refunds ${AMOUNT_PAISE}`,
     `refund_failed: refunds → surplus ${AMOUNT_PAISE}`,
     `refund: surplus → refunds ${AMOUNT_PAISE}`,
+  ]);
+});
+
+test('a refund of an order that fails after a chargeback was lost is not made again, and costs the platform nothing', async ({
+  service,
+  orders,
+}) => {
+  const order = await orders.in('REFUNDED');
+  const paymentId = await order.paymentId();
+  const end = await openChargeback(service, paymentId);
+  await end('lost');
+  const [refund] = await order.made('refunds');
+  await failRefund(service, refund!.id);
+  const lines = [
+    `refund: merchant_held → refunds ${AMOUNT_PAISE}`,
+    `loss: platform_losses → refunds ${AMOUNT_PAISE}`,
+    `refund_failed: refunds → merchant_held ${AMOUNT_PAISE}`,
+    `recovered: merchant_held → platform_losses ${AMOUNT_PAISE}`,
+  ];
+  await until(async () => (await order.ledgerLines()).length === 1 + lines.length);
+  await until(async () => (await order.row()).refundProcessedAt !== null);
+  // A repeated callback, and the daily comparison.
+  await whenMoneyIsFree(service.sql, () => refundSurplus(service.deps, atRazorpay(paymentId)));
+  await alertOnDifferences(service.deps);
+  expect((await order.ledgerLines()).slice(1)).toEqual(lines);
+  expect(await order.made('refunds')).toHaveLength(1);
+});
+
+test('a surplus refund that fails after a chargeback was lost is not made again', async ({
+  service,
+  merchant,
+}) => {
+  const { order, paymentId, processed } = await aRefundedSurplus(service, merchant);
+  const end = await openChargeback(service, paymentId);
+  await end('lost');
+  const [refund] = await madeAtGateway(service, paymentId, 'refunds');
+  await failRefund(service, refund!.id);
+  const lines = async () => (await ledgerOf(service, order.order_number)).lines.slice(1);
+  await until(async () => (await lines()).length === 4);
+  await until(async () => (await processed()) !== null);
+  await until(async () => (await openAlerts(service, paymentId)).length === 0);
+  expect(await madeAtGateway(service, paymentId, 'refunds')).toHaveLength(1);
+  expect(await lines()).toEqual([
+    `refund: surplus → refunds ${AMOUNT_PAISE}`,
+    `loss: platform_losses → refunds ${AMOUNT_PAISE}`,
+    `refund_failed: refunds → surplus ${AMOUNT_PAISE}`,
+    `recovered: surplus → platform_losses ${AMOUNT_PAISE}`,
   ]);
 });
 

@@ -89,3 +89,24 @@ test('a chargeback that is lost after a refund is paid by the platform', async (
   ]);
   expect(await order.openAlerts()).toEqual(['charged_back']);
 });
+
+test('a refund that is processed after a chargeback was lost meanwhile is paid by the platform', async ({
+  service,
+  orders,
+}) => {
+  // Chargebacks that were lost before have taken the platform's balance.
+  await simulator(service, 'POST', '/balance', { amountPaise: 2 * AMOUNT_PAISE });
+  await setSwitches(service, 'all', { refundsStartPending: true });
+  const order = await orders.in('DISPUTE_OPEN');
+  await order.update('accept');
+  await until(async () => (await order.made('refunds')).length === 1);
+  const [refund] = await order.made('refunds');
+  const end = await openChargeback(service, await order.paymentId());
+  await end('lost');
+  await simulator(service, 'POST', `/refunds/${refund!.id}/end`, { status: 'processed' });
+  await order.untilStatus('REFUNDED');
+  expect((await order.ledgerLines()).slice(1)).toEqual([
+    `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
+    `paid_twice: platform_losses → refunds ${AMOUNT_PAISE}`,
+  ]);
+});

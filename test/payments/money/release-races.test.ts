@@ -69,7 +69,8 @@ const releaseStarted: Write = async (sql, order, clock) => {
 };
 /** The gateway has released the money. */
 const releaseBooked: Write = async (sql, { payment }) => {
-  await bookMovement(sql, payment, 'release', `trf_${payment.gatewayPaymentId}`);
+  const movementId = `trf_${payment.gatewayPaymentId}`;
+  await bookMovement(sql, payment, 'release', { movementId, amountPaise: AMOUNT_PAISE });
   return 'written';
 };
 const settleReleased: Write = async (sql, { orderNumber, payment }) => {
