@@ -43,7 +43,7 @@ export interface OrderResult {
 
 /** The fields of every message. Every message but `pay` is refused unless its command has a row. */
 export interface OrderMessage {
-  /** The id of the API request. It names the command's row, and identifies a repeated request. */
+  /** The id of the command: it names the command's row, and identifies a repeated request. */
   commandId?: string;
 }
 /** A captured payment of the order, which the database has recorded. */

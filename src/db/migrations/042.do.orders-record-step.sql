@@ -135,7 +135,7 @@ BEGIN
   END IF;
 
   IF p_event->>'attempt_token' IS NOT NULL THEN
-    -- Read under the lock, so that the attempt uses a URL or secret that was replaced meanwhile.
+    -- Read now, so that the attempt uses a URL or secret that was replaced meanwhile.
     SELECT jsonb_build_object('webhookUrl', webhook_url, 'webhookSecretSealed', webhook_secret_sealed,
       'databaseNow', clock_timestamp()) INTO endpoint
     FROM shared.merchant_environments WHERE merchant_id = o.merchant_id AND environment = o.environment;
