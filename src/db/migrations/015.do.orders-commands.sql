@@ -24,8 +24,8 @@ CREATE TABLE order_commands (
   -- The order's, for the indexes.
   merchant_id text NOT NULL REFERENCES merchants,
   written_at timestamptz NOT NULL DEFAULT service_now(),
-  -- When it counts as received. A dispute may count as received earlier: see receivedAtOf.
-  received_at timestamptz NOT NULL DEFAULT service_now(),
+  -- When it counts as received, by complete_command; a dispute when it has marked the order's row: see receivedAtOf.
+  received_at timestamptz NOT NULL,
   PRIMARY KEY (order_number, command_id, try_number)
 );
 CREATE VIEW shared.order_commands AS SELECT order_number, command_id, try_number, name, state, body, actor, reason,
@@ -45,11 +45,8 @@ DECLARE
 BEGIN
   SELECT merchant_id, erased_at INTO NEW.merchant_id, order_erased_at FROM orders
   WHERE order_number = NEW.order_number FOR KEY SHARE;
-  -- After the wait: a deadline that was handled meanwhile did not find the command. Of a dispute, the order's row has the
-  -- same time.
-  IF NEW.name <> 'dispute' THEN
-    NEW.received_at := service_now();
-  END IF;
+  -- After the wait: a deadline that was handled meanwhile did not find the command.
+  NEW.received_at := coalesce(NEW.received_at, service_now());
   IF order_erased_at IS NOT NULL THEN
     NEW.body := '{}';
     NEW.reason := '';

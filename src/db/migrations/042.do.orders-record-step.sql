@@ -62,7 +62,8 @@ BEGIN
     RETURN '{"outcome": "repeated"}';
   END IF;
 
-  changed := jsonb_populate_record(o, p_columns);
+  given := jsonb_populate_record(o, p_columns);
+  changed := given;
   -- Only a whole capture of this order, at its own gateway, is a payment: see payments.is_whole.
   IF kind = 'PAYMENT_SUCCESS' THEN
     SELECT p.utr INTO changed.payment_utr FROM shared.payments p
@@ -94,7 +95,6 @@ BEGIN
       changed.refund_processed_at := NULL;
     END IF;
   END IF;
-  given := jsonb_populate_record(o, p_columns);
   IF changed.payment_utr IS DISTINCT FROM given.payment_utr
     OR changed.refund_amount_paise IS DISTINCT FROM given.refund_amount_paise
     OR (changed.refund_processed_at IS NULL) <> (given.refund_processed_at IS NULL) THEN

@@ -138,7 +138,7 @@ export async function writeCommand(sql: Sql, command: NewCommand): Promise<Recor
   const isMove = MOVES.includes(command.name) && command.origin.actor.name !== 'gateway';
   const target = sql`
     SELECT order_number, ${idOf(sql, command.commandId)} AS command_id, erased_at,
-      service_now() AS received_at,
+      NULL::timestamptz AS received_at,
       ${isMove ? sql`may_move(order_number, ${MOST_MOVES})` : sql`true`} AS is_allowed
     FROM orders WHERE ${isTarget(sql, command)}`;
   const recorded = await insertCommand(sql, command, { target, causes: ['command'] });

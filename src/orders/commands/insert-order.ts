@@ -9,7 +9,7 @@ import type { OrderRow } from '../rows.ts';
 import { NO_DISPUTE } from '../steps/step-columns.ts';
 
 /** The columns that are equal in all new orders. */
-const INITIAL = {
+export const INITIAL_COLUMNS = {
   buyerLanguage: 'en',
   status: 'ACCEPTED',
   pendingOperation: null,
@@ -36,7 +36,7 @@ const INITIAL = {
 type SetByInsert = 'gateway' | 'createdAt' | 'updatedAt' | 'paymentLinkExpiresAt';
 
 /** The columns that POST /orders sets. {@link insertOrder} adds the merchant's gateway and the times. */
-export type NewOrder = Omit<OrderRow, keyof typeof INITIAL | SetByInsert>;
+export type NewOrder = Omit<OrderRow, keyof typeof INITIAL_COLUMNS | SetByInsert>;
 
 /**
  * Inserts an order with its first step, ORDER_CREATED, and that step's webhook event, or finds the order that has
@@ -59,7 +59,7 @@ export async function insertOrder(
     if (found.order) return { ...found, order: found.order, isInserted: false };
     const paymentLinkExpiresAt = new Date(now.getTime() + paymentLinkMs);
     const times = { createdAt: now, updatedAt: now, paymentLinkExpiresAt };
-    const row = { ...order, ...INITIAL, gateway, ...times };
+    const row = { ...order, ...INITIAL_COLUMNS, gateway, ...times };
     const isInserted = await insert(sql, row, { present, wakeAfterMs, hasWebhook });
     if (isInserted) return { order: row, isInserted, isNew: true };
     // A concurrent equal request has inserted its order; the next iteration finds it.

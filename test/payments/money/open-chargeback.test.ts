@@ -1,7 +1,9 @@
 import { expect } from 'vitest';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { openChargeback, setSwitches, simulator } from '../../support/gateway.ts';
+import type { ordersOf } from '../../support/orders.ts';
 import { serviceTest } from '../../support/service-test.ts';
+import type { TestService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 const AMOUNT_PAISE = 49_950;
@@ -58,17 +60,25 @@ test.for<['won' | 'lost', number, string]>([
   },
 );
 
-test('a refund that was pending when the chargeback was opened is booked as soon as it is processed', async ({
-  service,
-  orders,
-}) => {
+/** An order whose accepted dispute's refund the bank processes when a chargeback of its payment is opened. */
+async function chargedBackWhilePending(service: TestService, orders: ReturnType<typeof ordersOf>) {
   await setSwitches(service, 'all', { refundsStartPending: true });
   const order = await orders.in('DISPUTE_OPEN');
   await order.update('accept');
   await until(async () => (await order.made('refunds')).length === 1);
   const [refund] = await order.made('refunds');
   const end = await openChargeback(service, await order.paymentId());
-  await simulator(service, 'POST', `/refunds/${refund!.id}/end`, { status: 'processed' });
+  const process = () =>
+    simulator(service, 'POST', `/refunds/${refund!.id}/end`, { status: 'processed' });
+  return { order, process, end };
+}
+
+test('a refund that was pending when the chargeback was opened is booked as soon as it is processed', async ({
+  service,
+  orders,
+}) => {
+  const { order, process, end } = await chargedBackWhilePending(service, orders);
+  await process();
   await order.untilStatus('REFUNDED');
   await end('won');
   expect((await order.ledgerLines()).slice(1)).toEqual([
@@ -96,14 +106,9 @@ test('a refund that is processed after a chargeback was lost meanwhile is paid b
 }) => {
   // Chargebacks that were lost before have taken the platform's balance.
   await simulator(service, 'POST', '/balance', { amountPaise: 2 * AMOUNT_PAISE });
-  await setSwitches(service, 'all', { refundsStartPending: true });
-  const order = await orders.in('DISPUTE_OPEN');
-  await order.update('accept');
-  await until(async () => (await order.made('refunds')).length === 1);
-  const [refund] = await order.made('refunds');
-  const end = await openChargeback(service, await order.paymentId());
+  const { order, process, end } = await chargedBackWhilePending(service, orders);
   await end('lost');
-  await simulator(service, 'POST', `/refunds/${refund!.id}/end`, { status: 'processed' });
+  await process();
   await order.untilStatus('REFUNDED');
   expect((await order.ledgerLines()).slice(1)).toEqual([
     `reversal: merchant_held → refunds ${AMOUNT_PAISE}`,
