@@ -35,15 +35,7 @@ LANGUAGE sql IMMUTABLE AS $$
     WHEN NOT takes_payment(status) THEN 'already_paid' END
 $$;
 
--- Whether a capture can be refunded as surplus. VOLATILE, like balance_of: a statement that has waited for the order's
--- lock reads what was recorded meanwhile. So is the next one.
-CREATE FUNCTION may_be_surplus(p_gateway text, p_gateway_payment_id text) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-  SELECT p.is_whole OR EXISTS (SELECT FROM surplus_refunds s
-    WHERE s.gateway = p.gateway AND s.gateway_payment_id = p.gateway_payment_id)
-  FROM payments p WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id
-$$;
-
--- What reversals at the gateway have taken from the accounts of a payment.
+-- What reversals at the gateway have taken from the accounts of a payment. VOLATILE, like balance_of.
 CREATE FUNCTION reversed_of(p_gateway text, p_gateway_payment_id text) RETURNS bigint LANGUAGE sql VOLATILE AS $$
   SELECT coalesce(sum(booked_paise), 0)::bigint FROM gateway_reversals
   WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id

@@ -59,6 +59,9 @@ CREATE INDEX ledger_transfers_failed ON ledger_transfers (order_number)
 CREATE UNIQUE INDEX ledger_transfers_one_way_out
   ON ledger_transfers (gateway, gateway_payment_id, refund_try)
   WHERE operation IN ('release', 'refund');
+-- A refund is booked once, also by a process that was suspended until it had failed.
+CREATE UNIQUE INDEX ledger_transfers_of_refund ON ledger_transfers (gateway, gateway_payment_id, movement_id)
+  WHERE operation = 'refund';
 
 CREATE TRIGGER ledger_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_transfers
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -117,3 +120,22 @@ LANGUAGE sql STABLE AS $$
     WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id
       AND operation = 'capture')
 $$;
+
+-- Books a line of an order's payment; nothing if the amount is 0. No other statement inserts a line. A line that the
+-- ledger has already is an error. The caller has locked the order.
+CREATE FUNCTION book_line(
+  o shared.orders, p_gateway_payment_id text, p_operation text,
+  p_debit ledger_account, p_credit ledger_account, p_amount_paise bigint,
+  p_at timestamptz DEFAULT service_now(),
+  p_movement_id text DEFAULT NULL, p_refund_try integer DEFAULT 0, -- of a release or refund
+  p_reversal_id text DEFAULT NULL
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_amount_paise = 0 THEN
+    RETURN;
+  END IF;
+  INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id, environment,
+    debit_account, credit_account, amount_paise, at, movement_id, refund_try, reversal_id)
+  VALUES (o.gateway, p_gateway_payment_id, p_operation, o.order_number, o.merchant_id, o.environment,
+    p_debit, p_credit, p_amount_paise, p_at, p_movement_id, p_refund_try, p_reversal_id);
+END $$;

@@ -10,18 +10,16 @@ CREATE FUNCTION order_of_payment(
     p_order_number)
 $$;
 
--- Books what the gateway has charged the platform for a payment and for its transfer, each once.
-CREATE FUNCTION book_fees(p payments) RETURNS void LANGUAGE sql AS $$
-  INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
-    environment, debit_account, credit_account, amount_paise)
-  SELECT p.gateway, p.gateway_payment_id, line.operation, o.order_number, o.merchant_id, o.environment,
-    'gateway_fees', 'gateway_clearing', line.paise
+-- Books what the gateway has charged the platform for a payment and for its transfer, each once. The caller has locked
+-- the order.
+CREATE FUNCTION book_fees(p payments) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM book_line(o, p.gateway_payment_id, fee.operation, 'gateway_fees', 'gateway_clearing', fee.paise)
   FROM shared.orders o
-  CROSS JOIN (VALUES ('payment_fee', p.fee_paise), ('transfer_fee', p.transfer_fee_paise))
-    AS line (operation, paise)
-  WHERE o.order_number = p.order_number AND line.paise > 0
-  ON CONFLICT DO NOTHING
-$$;
+  CROSS JOIN (VALUES ('payment_fee', p.fee_paise), ('transfer_fee', p.transfer_fee_paise)) AS fee (operation, paise)
+  WHERE o.order_number = p.order_number AND fee.paise > 0 AND NOT EXISTS (SELECT FROM shared.ledger_transfers t
+    WHERE t.gateway = p.gateway AND t.gateway_payment_id = p.gateway_payment_id AND t.operation = fee.operation);
+END $$;
 
 -- Records what a gateway reports about a payment after it was recorded, even if its order has taken it: the UTR,
 -- which the order shows too, and the fees. The first reported value is kept. Like every writer it locks the order

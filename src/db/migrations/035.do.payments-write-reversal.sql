@@ -63,13 +63,10 @@ BEGIN
   UPDATE gateway_reversals r
   SET booked_paise = paise, platform_paise = rest_paise
   WHERE r.gateway = p_gateway AND r.reversal_id = reversal.reversal_id;
-  INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
-    merchant_id, environment, debit_account, credit_account, amount_paise, reversal_id)
-  SELECT p_gateway, reversal.gateway_payment_id, line.operation, o.order_number, o.merchant_id,
-    o.environment, line.debit, 'refunds', line.paise, reversal.reversal_id
-  FROM (VALUES ('reversal', source, paise), ('loss', 'platform_losses', rest_paise))
-    AS line (operation, debit, paise)
-  WHERE line.paise > 0;
+  PERFORM book_line(o, reversal.gateway_payment_id, 'reversal', source, 'refunds', paise,
+    p_reversal_id => reversal.reversal_id);
+  PERFORM book_line(o, reversal.gateway_payment_id, 'loss', 'platform_losses', 'refunds', rest_paise,
+    p_reversal_id => reversal.reversal_id);
   UPDATE orders SET reversed_paise = reversed_paise + reversal.amount_paise
   WHERE order_number = o.order_number AND gateway_payment_id = reversal.gateway_payment_id;
   -- No order has taken this payment, and a partly refunded one cannot be taken.

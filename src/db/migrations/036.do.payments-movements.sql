@@ -1,56 +1,60 @@
 -- Books the capture of an order's payment. The caller has locked the order.
 CREATE FUNCTION book_capture(p_order_number text, p_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number,
-    merchant_id, environment, debit_account, credit_account, amount_paise, at)
-  SELECT gateway, gateway_payment_id, 'capture', order_number, merchant_id, environment,
-    'gateway_clearing', 'merchant_held', amount_paise, p_at
-  FROM shared.orders WHERE order_number = p_order_number;
+  PERFORM book_line(o, o.gateway_payment_id, 'capture', 'gateway_clearing', 'merchant_held', o.amount_paise, p_at)
+  FROM shared.orders o WHERE o.order_number = p_order_number;
 END $$;
 
 -- Books everything that an order's payment has on merchant_held as released to the merchant or refunded, by the gateway's
--- transfer or refund, unless an operator has settled the order: something else then moved it. Books nothing if nothing
--- is left there. The caller has locked the order.
-CREATE FUNCTION book_held(p_order_number text, p_operation text, p_at timestamptz) RETURNS void
-LANGUAGE plpgsql AS $$
+-- transfer or refund, unless an operator has settled the order: something else then moved it. The caller has locked the
+-- order.
+CREATE FUNCTION book_held(p_order_number text, p_operation text, p_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  o shared.orders;
+  payment payments;
+  held_paise bigint;
 BEGIN
-  INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id, environment,
-    debit_account, credit_account, amount_paise, at, refund_try, movement_id)
-  SELECT o.gateway, o.gateway_payment_id, p_operation, o.order_number, o.merchant_id, o.environment, 'merchant_held',
-    CASE p_operation WHEN 'release' THEN 'merchant_available' ELSE 'refunds' END::ledger_account, held_paise, p_at,
-    CASE p_operation WHEN 'release' THEN 0 ELSE refund_try_of(o.gateway, o.gateway_payment_id) END,
-    CASE WHEN NOT EXISTS (SELECT FROM outside_settlements s WHERE s.order_number = o.order_number)
-      THEN CASE p_operation WHEN 'release' THEN p.gateway_transfer_id ELSE p.gateway_refund_id END END
-  FROM shared.orders o JOIN payments p USING (gateway, gateway_payment_id)
-  CROSS JOIN LATERAL balance_of(o.gateway, o.gateway_payment_id, 'merchant_held') AS held_paise
-  WHERE o.order_number = p_order_number AND held_paise > 0;
+  SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number;
+  SELECT * INTO payment FROM payments p
+  WHERE p.gateway = o.gateway AND p.gateway_payment_id = o.gateway_payment_id;
+  IF settlement_of(p_order_number) IS NOT NULL THEN
+    payment.gateway_transfer_id := NULL;
+    payment.gateway_refund_id := NULL;
+  END IF;
+  held_paise := balance_of(o.gateway, o.gateway_payment_id, 'merchant_held');
+  IF p_operation = 'release' THEN
+    PERFORM book_line(o, o.gateway_payment_id, 'release', 'merchant_held', 'merchant_available', held_paise, p_at,
+      payment.gateway_transfer_id);
+  ELSE
+    PERFORM book_line(o, o.gateway_payment_id, 'refund', 'merchant_held', 'refunds', held_paise, p_at,
+      payment.gateway_refund_id, refund_try_of(o.gateway, o.gateway_payment_id));
+  END IF;
 END $$;
 
 -- Books what a processed refund has taken from the platform, because a chargeback that was lost while the bank processed
 -- it had taken the money of the payment. A repeat books nothing. The caller has locked the order.
 CREATE FUNCTION book_paid_twice(
-  p_gateway text, p_gateway_payment_id text, p_refund_id text, p_amount_paise bigint
+  o shared.orders, p_gateway_payment_id text, p_refund_id text, p_amount_paise bigint
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  missing_paise CONSTANT bigint := p_amount_paise - balance_of(p_gateway, p_gateway_payment_id, 'merchant_held')
-    - balance_of(p_gateway, p_gateway_payment_id, 'surplus');
+  missing_paise CONSTANT bigint := p_amount_paise - balance_of(o.gateway, p_gateway_payment_id, 'merchant_held')
+    - balance_of(o.gateway, p_gateway_payment_id, 'surplus');
   chargeback gateway_reversals;
 BEGIN
-  IF missing_paise <= 0 OR EXISTS (SELECT FROM shared.ledger_transfers t WHERE t.gateway = p_gateway
+  IF missing_paise <= 0 OR EXISTS (SELECT FROM shared.ledger_transfers t WHERE t.gateway = o.gateway
       AND t.gateway_payment_id = p_gateway_payment_id AND t.movement_id = p_refund_id) THEN
     RETURN;
   END IF;
   UPDATE gateway_reversals SET paid_twice_paise = least(booked_paise, missing_paise)
-  WHERE gateway = p_gateway AND reversal_id = (SELECT r.reversal_id FROM gateway_reversals r
-      WHERE r.gateway = p_gateway AND r.gateway_payment_id = p_gateway_payment_id AND r.kind = 'chargeback'
+  WHERE gateway = o.gateway AND reversal_id = (SELECT r.reversal_id FROM gateway_reversals r
+      WHERE r.gateway = o.gateway AND r.gateway_payment_id = p_gateway_payment_id AND r.kind = 'chargeback'
         AND r.booked_paise > 0 ORDER BY r.booked_paise DESC, r.reversal_id LIMIT 1)
     AND paid_twice_paise = 0
   RETURNING * INTO chargeback;
-  INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id, environment,
-    debit_account, credit_account, amount_paise, reversal_id)
-  SELECT p_gateway, p_gateway_payment_id, 'paid_twice', o.order_number, o.merchant_id, o.environment,
-    'platform_losses', 'refunds', chargeback.paid_twice_paise, chargeback.reversal_id
-  FROM shared.orders o WHERE o.order_number = chargeback.order_number;
+  IF FOUND THEN
+    PERFORM book_line(o, p_gateway_payment_id, 'paid_twice', 'platform_losses', 'refunds', chargeback.paid_twice_paise,
+      p_reversal_id => chargeback.reversal_id);
+  END IF;
 END $$;
 
 -- Records which transfer or refund at the gateway has moved a payment's money. While the order is releasing or
@@ -72,11 +76,10 @@ BEGIN
     gateway_refund_id = CASE p_operation WHEN 'refund' THEN p_movement_id ELSE gateway_refund_id END
   WHERE gateway = p_gateway AND gateway_payment_id = p_gateway_payment_id;
   IF p_operation = 'refund' THEN
-    PERFORM book_paid_twice(p_gateway, p_gateway_payment_id, p_movement_id, p_amount_paise);
+    PERFORM book_paid_twice(o, p_gateway_payment_id, p_movement_id, p_amount_paise);
   END IF;
-  IF o.gateway = p_gateway AND o.gateway_payment_id = p_gateway_payment_id
-    AND o.pending_operation->>'kind' = (CASE p_operation WHEN 'release' THEN 'releasing' ELSE 'refunding' END)
-    AND NOT EXISTS (SELECT FROM outside_settlements s WHERE s.order_number = o.order_number) THEN
+  IF o.gateway_payment_id = p_gateway_payment_id AND settlement_of(o.order_number) IS NULL
+    AND o.pending_operation->>'kind' = (CASE p_operation WHEN 'release' THEN 'releasing' ELSE 'refunding' END) THEN
     PERFORM book_held(o.order_number, p_operation, service_now());
   END IF;
 END $$;
@@ -88,7 +91,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
   RETURN last_movement_of(p_gateway, p_gateway_payment_id) IS NOT DISTINCT FROM 'refund_failed'
     AND balance_of(p_gateway, p_gateway_payment_id, 'merchant_held') > 0
-    AND NOT EXISTS (SELECT FROM outside_settlements WHERE order_number = p_order_number);
+    AND settlement_of(p_order_number) IS NULL;
 END $$;
 
 -- True while the refund of a REFUNDED order has failed and is not made again.
@@ -105,6 +108,9 @@ LANGUAGE plpgsql AS $$
 DECLARE
   o shared.orders;
   refund shared.ledger_transfers;
+  lost gateway_reversals;
+  left_paise bigint;
+  paise bigint;
 BEGIN
   o := lock_order_of(p_gateway, p_gateway_payment_id);
   SELECT * INTO refund FROM shared.ledger_transfers t
@@ -114,28 +120,74 @@ BEGIN
   IF refund.operation IS DISTINCT FROM 'refund' THEN
     RETURN;
   END IF;
-  INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
-    environment, debit_account, credit_account, amount_paise, refund_try, movement_id)
-  VALUES (p_gateway, p_gateway_payment_id, 'refund_failed', refund.order_number, refund.merchant_id,
-    refund.environment, refund.credit_account, refund.debit_account, refund.amount_paise,
-    refund.refund_try, refund.movement_id);
-  WITH lost AS (
-    SELECT r.reversal_id, least(r.platform_paise, refund.amount_paise - coalesce(sum(r.platform_paise)
-      OVER (ORDER BY r.reversal_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS paise
-    FROM gateway_reversals r
-    WHERE r.gateway = p_gateway AND r.gateway_payment_id = p_gateway_payment_id AND r.platform_paise > 0
-  ), taken AS (
-    UPDATE gateway_reversals r SET booked_paise = booked_paise + paise, platform_paise = platform_paise - paise
-    FROM lost WHERE r.gateway = p_gateway AND r.reversal_id = lost.reversal_id AND paise > 0
-  )
-  INSERT INTO ledger_transfers (gateway, gateway_payment_id, operation, order_number, merchant_id,
-    environment, debit_account, credit_account, amount_paise, reversal_id)
-  SELECT p_gateway, p_gateway_payment_id, 'recovered', refund.order_number, refund.merchant_id,
-    refund.environment, refund.debit_account, 'platform_losses', paise, reversal_id
-  FROM lost WHERE paise > 0;
+  PERFORM book_line(o, p_gateway_payment_id, 'refund_failed', refund.credit_account, refund.debit_account,
+    refund.amount_paise, p_movement_id => refund.movement_id, p_refund_try => refund.refund_try);
+  left_paise := refund.amount_paise;
+  FOR lost IN SELECT * FROM gateway_reversals r WHERE r.gateway = p_gateway
+      AND r.gateway_payment_id = p_gateway_payment_id AND r.platform_paise > 0 ORDER BY r.reversal_id LOOP
+    paise := least(lost.platform_paise, left_paise);
+    left_paise := left_paise - paise;
+    UPDATE gateway_reversals SET booked_paise = booked_paise + paise, platform_paise = platform_paise - paise
+    WHERE gateway = p_gateway AND reversal_id = lost.reversal_id;
+    PERFORM book_line(o, p_gateway_payment_id, 'recovered', refund.debit_account, 'platform_losses', paise,
+      p_reversal_id => lost.reversal_id);
+  END LOOP;
   UPDATE surplus_refunds s SET processed_at = NULL
   WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id;
   UPDATE orders SET refund_processed_at = NULL
   WHERE order_number = o.order_number AND p_gateway_payment_id = coalesce(o.gateway_payment_id,
     (SELECT s.gateway_payment_id FROM shown_surplus_of(o.order_number) s));
+END $$;
+
+-- Claims a capture for its refund if its order cannot take it: it did not make the order PAID, and the order can no
+-- longer be paid or the amount differs. A capture that is not whole is not claimed. Also books it, and if the order was
+-- cancelled before, adds the refund to the order; a later cancel adds it itself. Returns no row if the capture is not
+-- surplus.
+CREATE FUNCTION claim_surplus(p_gateway text, p_gateway_payment_id text) RETURNS SETOF surplus_refunds
+LANGUAGE plpgsql AS $$
+DECLARE
+  o CONSTANT shared.orders := lock_order_of(p_gateway, p_gateway_payment_id);
+  payment payments;
+  surplus surplus_refunds;
+BEGIN
+  SELECT * INTO payment FROM payments p WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id;
+  surplus.reason := surplus_reason(o.status, payment.amount_paise = o.amount_paise);
+  IF surplus.reason IS NULL OR o.gateway_payment_id IS NOT DISTINCT FROM p_gateway_payment_id THEN
+    RETURN;
+  END IF;
+  INSERT INTO surplus_refunds (gateway, gateway_payment_id, order_number, amount_paise, reason)
+  SELECT p_gateway, p_gateway_payment_id, o.order_number, payment.amount_paise, surplus.reason
+  WHERE payment.is_whole ON CONFLICT DO NOTHING;
+  IF FOUND THEN
+    PERFORM book_line(o, p_gateway_payment_id, 'capture', 'gateway_clearing', 'surplus', payment.amount_paise);
+    UPDATE orders SET refund_amount_paise = payment.amount_paise, refund_reason = surplus.reason
+    WHERE order_number = o.order_number AND status = 'CANCELLED' AND refund_amount_paise IS NULL;
+  END IF;
+  RETURN QUERY SELECT * FROM surplus_refunds s
+  WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id;
+END $$;
+
+-- Records that a surplus capture is refunded, with the mails about it. A CANCELLED order shows its earliest refund.
+-- Returns what write_order_mails does; null if the refund was recorded before.
+CREATE FUNCTION finish_surplus(p_gateway text, p_gateway_payment_id text, p_mails jsonb) RETURNS jsonb
+LANGUAGE plpgsql AS $$
+DECLARE
+  o CONSTANT shared.orders := lock_order_of(p_gateway, p_gateway_payment_id);
+  surplus surplus_refunds;
+BEGIN
+  UPDATE surplus_refunds s SET processed_at = service_now()
+  WHERE s.gateway = p_gateway AND s.gateway_payment_id = p_gateway_payment_id AND s.processed_at IS NULL
+  RETURNING * INTO surplus;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  PERFORM book_line(o, p_gateway_payment_id, 'refund', 'surplus', 'refunds',
+    balance_of(p_gateway, p_gateway_payment_id, 'surplus'),
+    p_movement_id => CASE WHEN surplus.settled_paise IS NULL THEN p.gateway_refund_id END,
+    p_refund_try => refund_try_of(p_gateway, p_gateway_payment_id))
+  FROM payments p WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id;
+  UPDATE orders SET refund_processed_at = surplus.processed_at
+  WHERE order_number = o.order_number AND status = 'CANCELLED'
+    AND p_gateway_payment_id = (SELECT s.gateway_payment_id FROM shown_surplus_of(o.order_number) s);
+  RETURN write_order_mails(o.order_number, p_mails);
 END $$;

@@ -139,11 +139,11 @@ export async function markHeld(
   { transferId, feePaise }: GatewayTransfer,
 ): Promise<void> {
   await sql`
-    WITH held AS (
+    WITH locked AS MATERIALIZED (SELECT lock_order_of(${gateway}, ${gatewayPaymentId})), held AS (
       UPDATE payments p
       SET held_at = service_now(), gateway_transfer_id = ${transferId}, balance_refused_at = NULL,
         transfer_fee_paise = coalesce(transfer_fee_paise, ${feePaise})
-      WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
+      FROM locked WHERE gateway = ${gateway} AND gateway_payment_id = ${gatewayPaymentId}
       RETURNING p
     )
     SELECT book_fees(p) FROM held`;

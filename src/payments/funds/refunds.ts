@@ -49,7 +49,7 @@ export async function refundOrder(
     const moved = await findMoved(deps.sql, orderNumber, 'refund');
     if (moved) return moved;
     const reversals = await findBlockingReversals(deps.sql, funds);
-    if (reversals.length > 0 && (await isRefundMade(deps, funds, lease)))
+    if (reversals.length > 0 && (await bookEarlierRefund(deps, funds, lease)))
       return { outcome: 'moved' };
     const amountPaise = leftToRefund(reversals, funds);
     if (amountPaise <= 0) return { outcome: 'moved' };
@@ -160,7 +160,7 @@ async function refundCapture(deps: SurplusDeps, surplus: SurplusRow): Promise<Ou
     if (!current || current.settledPaise !== null) return 0;
     const { leftPaise: amountPaise } = current;
     const isReversed = amountPaise < current.amountPaise;
-    if (isReversed && (await isRefundMade(deps, surplus, lease))) return current.amountPaise;
+    if (isReversed && (await bookEarlierRefund(deps, surplus, lease))) return current.amountPaise;
     if (amountPaise <= 0) return 0;
     // Only an order's own payment is held.
     const mayBeTransferred = false;
@@ -201,10 +201,11 @@ async function refundAtGateway(
  * Books this service's refund if an earlier try has made it. Otherwise a later reversal would be subtracted from its
  * amount.
  *
+ * @returns false if there is none
  * @throws NotYet while the bank processes it, and if the gateway does not have a recorded refund of others any more:
  *   its money has come back, and an operator settles the order
  */
-async function isRefundMade(
+async function bookEarlierRefund(
   deps: GatewayDeps,
   order: OrderGateway,
   lease: MoneyLease,

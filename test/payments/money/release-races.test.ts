@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest';
 import type { Sql } from '../../../src/db/client.ts';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
 import { writeDispute } from '../../../src/orders/commands/command-queries.ts';
+import { bookRefundFailed } from '../../../src/payments/funds/failed-refund-queries.ts';
 import { bookMovement } from '../../../src/payments/funds/funds-queries.ts';
 import { claimSurplus, finishSurplus } from '../../../src/payments/funds/surplus-queries.ts';
 import type { Reversal } from '../../../src/payments/reversals/reversal-queries.ts';
@@ -236,4 +237,17 @@ describe('two sessions write an order at the same time, and the second one sees 
       expect((await verifyLedger(sql)).faults).toEqual([]);
     },
   );
+});
+
+test('a process that was suspended until its refund had failed does not book it again', async ({
+  database: { serviceSql: sql },
+  order: { surplus, ...order },
+}) => {
+  await claimSurplus(sql, surplus);
+  await bookMovement(sql, surplus, 'refund', { movementId: 'rfnd_1', amountPaise: AMOUNT_PAISE });
+  await finishSurplus(sql, surplus);
+  await bookRefundFailed(sql, surplus);
+  await expect(finishSurplus(sql, surplus)).rejects.toThrow('ledger_transfers_of_refund');
+  const lines = [CLAIMED, REFUNDED, `refund_failed: refunds → surplus ${AMOUNT_PAISE}`];
+  expect(await order.read()).toMatchObject({ lines });
 });
