@@ -237,18 +237,6 @@ test('a dispute of an erased order takes no text', async ({ database: { sql } })
   await sql`UPDATE disputes SET ended_at = now() WHERE order_number = ${order.orderNumber}`;
 });
 
-test('the function that writes a changed row writes every column of its table', async ({
-  database: { sql },
-}) => {
-  const missing = await sql`
-    SELECT attrelid::regclass AS table, attname AS column
-    FROM pg_attribute LEFT JOIN pg_proc ON proname = 'write_row'
-      AND proargtypes[0] = (SELECT reltype FROM pg_class WHERE oid = attrelid)
-    WHERE attrelid IN ('orders'::regclass, 'disputes'::regclass) AND attnum > 0 AND NOT attisdropped
-      AND (prosrc IS NULL OR strpos(prosrc, ' ' || attname || ' = changed.' || attname) = 0)`;
-  expect(missing).toEqual([]);
-});
-
 test('the view of orders with their latest dispute has every column of an order', async ({
   database: { sql },
 }) => {

@@ -16,6 +16,41 @@ LANGUAGE sql STABLE AS $$
   WHERE s.order_number = p_order_number AND s.step_number = p_step_number
 $$;
 
+-- Writes the columns of an order that a step can change. That these are all is checked, too.
+CREATE FUNCTION write_order(changed orders) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  written orders;
+BEGIN
+  UPDATE orders SET status = changed.status, pending_operation = changed.pending_operation,
+    step_number = changed.step_number, dispute_count = changed.dispute_count,
+    payment_link_expires_at = changed.payment_link_expires_at, completes_at = changed.completes_at,
+    gateway_payment_id = changed.gateway_payment_id, payment_utr = changed.payment_utr, paid_at = changed.paid_at,
+    open_session_id = changed.open_session_id, cancelled_by = changed.cancelled_by,
+    cancel_reason = changed.cancel_reason, cancelled_at = changed.cancelled_at,
+    refund_amount_paise = changed.refund_amount_paise, refund_reason = changed.refund_reason,
+    refund_processed_at = changed.refund_processed_at, waiting_dispute_id = changed.waiting_dispute_id,
+    waiting_dispute_received_at = changed.waiting_dispute_received_at, updated_at = changed.updated_at
+  WHERE order_number = changed.order_number RETURNING * INTO written;
+  IF written IS DISTINCT FROM changed THEN
+    RAISE 'A step changes columns of an order that write_order does not write';
+  END IF;
+END $$;
+
+-- The same of the order's latest dispute.
+CREATE FUNCTION write_dispute_row(changed disputes) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  written disputes;
+BEGIN
+  UPDATE disputes SET respond_by = changed.respond_by, evidence = changed.evidence, evidence_at = changed.evidence_at,
+    resolution = changed.resolution, decided_for = changed.decided_for, decided_by = changed.decided_by,
+    decision_reason = changed.decision_reason, decided_at = changed.decided_at, ending = changed.ending,
+    ended_at = changed.ended_at
+  WHERE order_number = changed.order_number AND number = changed.number RETURNING * INTO written;
+  IF written IS DISTINCT FROM changed THEN
+    RAISE 'A step changes columns of a dispute that write_dispute_row does not write';
+  END IF;
+END $$;
+
 -- Records one step of an order atomically, once for each step number: the row, the timeline, the
 -- webhook event with its delivery, and the ledger line. It locks the order's row first, so that
 -- every condition is checked on current data and concurrent writers come before or after it. For
@@ -100,13 +135,13 @@ BEGIN
     OR (changed.refund_processed_at IS NULL) <> (given.refund_processed_at IS NULL) THEN
     RETURN '{"outcome": "row_changed"}';
   END IF;
-  PERFORM write_row(changed);
+  PERFORM write_order(changed);
   IF kind = 'DISPUTE_RAISED' THEN
     INSERT INTO disputes SELECT * FROM jsonb_populate_record(NULL::disputes, p_dispute
       || jsonb_build_object('order_number', p_order_number, 'number', changed.dispute_count,
         'merchant_id', o.merchant_id, 'environment', o.environment));
   ELSIF p_dispute IS NOT NULL THEN
-    PERFORM write_row(jsonb_populate_record(d, p_dispute)) FROM disputes d
+    PERFORM write_dispute_row(jsonb_populate_record(d, p_dispute)) FROM disputes d
     WHERE d.order_number = p_order_number AND d.number = changed.dispute_count;
   END IF;
 
