@@ -92,8 +92,7 @@ interface RecordedMessage<Name extends SentMessage> extends CommandRef {
 }
 
 /**
- * Sends a recorded command to the order's workflow as an Update. If the workflow is missing, or refuses a command
- * that the row allows, it wakes the order and sends the Update again, because row and workflow may differ.
+ * Sends a recorded command to the order's workflow as an Update.
  *
  * @returns the order after the command
  * @throws DomainError the refusal, after the command's row was marked as refused
@@ -103,52 +102,67 @@ async function updateOrder<Name extends SentMessage>(
   deps: SendDeps,
   command: RecordedMessage<Name>,
 ): Promise<OrderRow> {
-  const { sql } = deps;
-  const { orderNumber, commandId, name, tryNumber } = command;
-  const ref = { orderNumber, commandId };
-  let failure: unknown;
   try {
-    // A workflow that has ended had a final status, in which every command is refused.
-    if ((await sendUpdate(deps, command)) === 'gone') {
-      failure = new DomainError('INVALID_STATE', REFUSALS[commandTypeOf(name)]);
-    }
+    await sendUpdate(deps, command);
   } catch (error) {
-    failure = error;
-  }
-  // After a failure, too, the step may be recorded, if the workflow task that recorded it was lost. The line in
-  // order_wakeups then stays, because the workflow may lack the step.
-  const find = failure === undefined ? finishCommand : findCarriedOut;
-  const after = await find(sql, ref);
-  if (after) return after;
-  // Only a refusal is final. After any other failure the command may still be carried out.
-  if (failure instanceof DomainError && !(await refuseCommand(sql, { ...ref, tryNumber }))) {
-    const carriedOut = await findCarriedOut(sql, ref);
+    const carriedOut = await findAfterFailure(deps.sql, command, error);
     if (carriedOut) return carriedOut;
+    throw error;
   }
-  throw failure ?? new Error(`${name} was carried out, but its step is not recorded`);
+  const { orderNumber, commandId, name } = command;
+  const after = await finishCommand(deps.sql, { orderNumber, commandId });
+  if (after) return after;
+  throw new Error(`${name} was carried out, but its step is not recorded`);
 }
 
-/** @returns `gone` when the order is final and no workflow runs */
+/**
+ * After a failure, too, the step may be recorded, if the workflow task that recorded it was lost. The line in
+ * `order_wakeups` then stays, because the workflow may lack the step. Otherwise this marks a refused command. After
+ * any other failure the command may still be carried out.
+ *
+ * @returns the order, if the command was carried out
+ */
+async function findAfterFailure(
+  sql: Sql,
+  { orderNumber, commandId, tryNumber }: RecordedMessage<SentMessage>,
+  failure: unknown,
+): Promise<OrderRow | undefined> {
+  const ref = { orderNumber, commandId };
+  const carriedOut = await findCarriedOut(sql, ref);
+  if (carriedOut || !(failure instanceof DomainError)) return carriedOut;
+  const isRefused = await refuseCommand(sql, { ...ref, tryNumber });
+  return isRefused ? undefined : findCarriedOut(sql, ref);
+}
+
+/**
+ * Sends the Update. If the workflow is missing, or refuses a command that the row allows, this wakes the order and sends
+ * the Update again, because row and workflow may differ.
+ *
+ * @throws DomainError the refusal, also if the order is final and no workflow runs
+ */
 async function sendUpdate<Name extends SentMessage>(
   deps: SendDeps,
   { orderNumber, commandId, tryNumber, name, message }: RecordedMessage<Name>,
-): Promise<'done' | 'gone'> {
+): Promise<void> {
+  const type = commandTypeOf(name);
   // For an Update with the same id, Temporal returns the first result, so a try after a refusal has another id.
   const updateId = tryNumber === 0 ? commandId : `${commandId}:${tryNumber}`;
   const sent = { ...message, commandId } as OrderMessages[Name] & { commandId: string };
   const update = (id: string) => deps.workflows.update(orderNumber, name, sent, id);
   try {
-    if ((await update(updateId)) === 'done') return 'done';
-    if ((await wakeOrder(deps, orderNumber)) === 'final') return 'gone';
-    return await update(updateId);
+    if ((await update(updateId)) === 'done') return;
+    const woken = await wakeOrder(deps, orderNumber);
+    if (woken !== 'final' && (await update(updateId)) === 'done') return;
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== 'INVALID_STATE') throw error;
     const order = await findOrderByNumber(deps.sql, orderNumber);
     // The row may have a later step than the workflow had when it refused.
-    if (!transitionOf(order, commandTypeOf(name))) throw refusalOf(order, commandTypeOf(name));
+    if (!transitionOf(order, type)) throw refusalOf(order, type);
     await wakeOrder(deps, orderNumber);
-    return update(`${updateId}:woken`);
+    if ((await update(`${updateId}:woken`)) === 'done') return;
   }
+  // A workflow that has ended had a final status, in which every command is refused.
+  throw new DomainError('INVALID_STATE', REFUSALS[type]);
 }
 
 /** The command type that belongs to a message, to find its refusal in the domain. */
