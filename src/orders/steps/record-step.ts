@@ -160,7 +160,7 @@ export async function readOrder(
 async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContext> {
   const { orderNumber, commandId = null, payment } = input;
   const [row] = await sql<StepContext[]>`
-    SELECT o.*, r.body AS command_body, r.actor AS command_actor, s.pay_command_id,
+    SELECT o.*, c.body AS command_body, c.actor AS command_actor, s.pay_command_id,
       p.utr AS captured_utr,
       e.webhook_url IS NOT NULL AS has_webhook, ${mailReader(sql)},
       CASE WHEN ${input.step.kind === 'PAYMENT_SUCCESS'} THEN NOT EXISTS (
@@ -173,10 +173,10 @@ async function readContext(sql: Sql, input: RecordStepInput): Promise<StepContex
           'refundProcessedAt', u.processed_at)
         FROM shown_surplus_of(o.order_number) u) AS surplus
     FROM orders_with_dispute o ${joinMailReader(sql, sql`o`)}
-    LEFT JOIN order_commands r
-      ON r.order_number = o.order_number AND r.command_id = ${commandId} AND r.state <> 'REFUSED'
+    LEFT JOIN order_commands c
+      ON c.order_number = o.order_number AND c.command_id = ${commandId} AND c.state <> 'REFUSED'
       -- The timeline reads the texts of a settlement from its own table.
-      AND r.name <> 'settle'
+      AND c.name <> 'settle'
     LEFT JOIN shared.payments p
       ON p.gateway = ${payment?.gateway ?? null} AND p.gateway = o.gateway
       AND p.gateway_payment_id = ${payment?.gatewayPaymentId ?? null}

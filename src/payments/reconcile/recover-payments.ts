@@ -48,10 +48,10 @@ async function isKnown(
   at: OrderGateway,
   { gatewaySessionId, orderNumber, sessionId }: GatewaySession,
 ): Promise<boolean> {
-  const isOurs = sessionId !== null && orderNumber !== null;
+  const hasOwnIds = sessionId !== null && orderNumber !== null;
   const known =
     (await findSessionAtGateway(sql, at, gatewaySessionId)) ??
-    (isOurs ? await findSession(sql, orderNumber, sessionId) : undefined);
+    (hasOwnIds ? await findSession(sql, orderNumber, sessionId) : undefined);
   return known !== undefined;
 }
 
