@@ -75,7 +75,7 @@ async function live(deps: DemoDeps, nowMs: number): Promise<void> {
     const callbacks = demoGateway.takeCallbacks();
     await Promise.all(
       callbacks.map(({ id: eventId, name: event, body }) =>
-        writeCallback(sql, { ...AT, eventId, event, body }),
+        writeCallback(sql, { ...AT, eventId, event, body, reports: null }),
       ),
     );
   }

@@ -145,12 +145,13 @@ const VARIANTS = {
     await WAYS.session_expired(checkout);
     const { service, order } = checkout;
     const { order_number: orderNumber } = order;
+    const payment = capturedWhole(`pay_of_${orderNumber}`, { orderNumber, amountPaise: 49_950 });
     await writeCallback(service.sql, {
       ...SANDBOX,
       eventId: `evt_of_${orderNumber}`,
       event: 'payment.captured',
       body: '{}',
-      payment: capturedWhole(`pay_of_${orderNumber}`, { orderNumber, amountPaise: 49_950 }),
+      reports: { type: 'payment', ...payment, gatewaySessionId: null },
     });
   },
   async looked_at_and_cancelled(checkout: Checkout) {

@@ -75,7 +75,7 @@ test('a callback about a capture that is known does not wait for its order', asy
       eventId: 'evt_again',
       event: 'payment.captured',
       body: '{}',
-      payment: { ...payment, ...changes },
+      reports: { type: 'payment', ...payment, gatewaySessionId: null, ...changes },
     });
   expect(await report()).toBe(true);
   await writeCapture(sql, { at: SANDBOX, payment });

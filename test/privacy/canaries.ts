@@ -154,5 +154,6 @@ export async function plantElsewhere(
     eventId: 'evt_malformed',
     event: 'not_understood',
     body: `{"vpa": "${canary}@upi", "payment_id": "${payment?.gatewayPaymentId}", broken`,
+    reports: null,
   });
 }

@@ -291,7 +291,7 @@ test('what is received later brings no data back: callbacks, commands, recovery,
   const { gatewaySessionId } = await sessionOf(service, refunded);
   const body = JSON.stringify({ id: gatewaySessionId, vpa: `${buyer.canary}@upi` });
   const callback = { gateway: 'razorpay', environment: 'sandbox', event: 'late' } as const;
-  await writeCallback(sql, { ...callback, eventId: 'evt_late', body });
+  await writeCallback(sql, { ...callback, eventId: 'evt_late', body, reports: null });
   const { status } = await merchant.sandbox.command(refunded, 'refund', {
     reason: `${buyer.canary} again`,
   });

@@ -34,6 +34,62 @@ CREATE VIEW unconfirmed_callbacks AS
 SELECT * FROM gateway_callbacks
 WHERE is_unconfirmed AND NOT reports_refund AND received_at > (SELECT service_now()) - interval '7 days';
 
+-- Stores a callback before it is processed, without its body if it is about an erased order. Nothing is to be done if
+-- its payment is recorded as it reports it, or if its session is recorded as paid or is not of this service.
+CREATE FUNCTION write_callback(
+  p_gateway text, p_environment environment, p_event_id text, p_event text, p_body text, p_named_ids text[],
+  p_reports jsonb,        -- null, or by its type: payment (captured): gateway_payment_id, order_number,
+                          -- gateway_session_id, status, refunded_paise, utr; refund: gateway_payment_id, by;
+                          -- chargeback: gateway_payment_id; session_closed: gateway_session_id
+  OUT is_news boolean,    -- false if nothing is to be done
+  OUT order_number text,  -- of a captured payment; null if the service does not have its order
+  OUT merchant_id text
+) LANGUAGE plpgsql AS $$
+DECLARE
+  report CONSTANT text := p_reports->>'type';
+  reported_payment_id CONSTANT text := p_reports->>'gateway_payment_id';
+  reported_session_id CONSTANT text := p_reports->>'gateway_session_id';
+  payment payments;
+  is_recorded boolean;
+  is_unconfirmed boolean := false;
+  reports_refund boolean := false;
+  is_erased boolean;
+BEGIN
+  SELECT * INTO payment FROM payments p
+  WHERE p.gateway = p_gateway AND p.gateway_payment_id = reported_payment_id;
+  is_recorded := FOUND;
+  is_news := true;
+  IF report = 'payment' THEN
+    SELECT o.order_number, o.merchant_id INTO order_number, merchant_id FROM shared.orders o
+    WHERE o.order_number = order_of_payment(
+      p_gateway, p_environment, p_reports->>'order_number', reported_session_id);
+    is_unconfirmed := NOT (is_recorded AND payment.is_whole AND payment.gateway_status = p_reports->>'status'
+      AND payment.refunded_paise = (p_reports->>'refunded_paise')::bigint
+      AND (payment.utr IS NOT NULL OR p_reports->>'utr' IS NULL));
+    is_news := is_unconfirmed;
+  ELSIF report = 'refund' THEN
+    -- One of others waits for its payment first, if that is not recorded.
+    reports_refund := is_recorded OR p_reports->>'by' = 'this service';
+    is_unconfirmed := true;
+  ELSIF report = 'chargeback' THEN
+    is_unconfirmed := NOT is_recorded;
+  ELSIF report = 'session_closed' THEN
+    is_news := EXISTS (SELECT FROM payment_sessions s WHERE s.gateway = p_gateway
+      AND s.environment = p_environment AND s.gateway_session_id = reported_session_id AND s.state <> 'PAID');
+  END IF;
+
+  is_erased := EXISTS (SELECT FROM shared.orders o WHERE o.erased_at IS NOT NULL AND o.order_number IN (
+    SELECT unnest(p_named_ids)
+    UNION SELECT p.order_number FROM payments p
+      WHERE p.gateway = p_gateway AND p.gateway_payment_id = ANY (p_named_ids)
+    UNION SELECT s.order_number FROM payment_sessions s
+      WHERE s.gateway = p_gateway AND s.gateway_session_id = ANY (p_named_ids)));
+  INSERT INTO gateway_callbacks (gateway, environment, event_id, event, body, named_ids, gateway_payment_id, order_number,
+    is_unconfirmed, reports_refund)
+  VALUES (p_gateway, p_environment, p_event_id, p_event, CASE WHEN is_erased THEN '' ELSE p_body END, p_named_ids,
+    reported_payment_id, order_number, is_unconfirmed, reports_refund);
+END $$;
+
 -- For how long a reported payment is left to the process that has received the report; then reconciliation continues.
 CREATE FUNCTION left_to_its_process() RETURNS interval LANGUAGE sql IMMUTABLE AS $$
   SELECT interval '30 seconds'

@@ -119,7 +119,7 @@ async function receive(
 ): Promise<void> {
   const { eventId, name } = event;
   const { callbackTimeoutMs = RESPOND_WITHIN_MS } = deps;
-  const callback = { ...from, eventId, event: name, body, ...reportedBy(event) };
+  const callback = { ...from, eventId, event: name, body, reports: reportedBy(event) };
   const isNews = await writeCallback(deps.sql, callback).catch((error: unknown) => {
     release();
     throw error;
@@ -133,18 +133,22 @@ async function receive(
   await Promise.race([processing, sleep(callbackTimeoutMs, undefined, { ref: false })]);
 }
 
-/** The captured payment, the refund or the closed session of an event, which may be known already. */
-function reportedBy(event: GatewayEvent): Partial<NewCallback> {
-  if (event.type === 'session_closed') return { gatewaySessionId: event.gatewaySessionId };
-  if (event.type === 'refund_or_chargeback') {
-    const { gatewayPaymentId, kind, state } = event.found;
-    const isByThisService = isOurs(event.found);
-    if (isByThisService && state !== 'failed') return {};
-    const refundOf = isByThisService ? 'this service' : 'others';
-    return { payment: { gatewayPaymentId }, ...(kind === 'refund' && { refundOf }) };
+/** What the database may know already, or keeps as unconfirmed. */
+function reportedBy(event: GatewayEvent): NewCallback['reports'] {
+  const { type } = event;
+  if (type === 'session_closed') return { type, gatewaySessionId: event.gatewaySessionId };
+  if (type === 'payment') {
+    const { payment, gatewaySessionId } = event;
+    const { gatewayPaymentId, orderNumber, status, refundedPaise, utr } = payment;
+    const reported = { gatewayPaymentId, orderNumber, status, refundedPaise, utr };
+    return isCaptured(payment) ? { type, ...reported, gatewaySessionId } : null;
   }
-  if (event.type !== 'payment' || !isCaptured(event.payment)) return {};
-  return { payment: event.payment, gatewaySessionId: event.gatewaySessionId };
+  if (type !== 'refund_or_chargeback') return null;
+  const { gatewayPaymentId, kind, state } = event.found;
+  const by = isOurs(event.found) ? 'this service' : 'others';
+  if (by === 'this service' && state !== 'failed') return null;
+  if (kind === 'chargeback') return { type: kind, gatewayPaymentId };
+  return { type: kind, gatewayPaymentId, by };
 }
 
 /** Answers 200, because a gateway repeats a refused callback for a day. */
@@ -154,7 +158,7 @@ async function storeMalformed(
   eventId: string,
   body: string,
 ): Promise<void> {
-  await writeCallback(deps.sql, { ...from, eventId, event: 'not_understood', body });
+  await writeCallback(deps.sql, { ...from, eventId, event: 'not_understood', body, reports: null });
   await raiseAlert(deps, {
     kind: 'callback_not_understood',
     subject: gatewaySubject(from.gateway, from.environment),

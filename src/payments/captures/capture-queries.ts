@@ -92,56 +92,31 @@ export interface NewCallback extends OrderGateway {
   eventId: string;
   event: string;
   body: string;
-  /** The captured payment that it reports; only its id if it reports a reversal of the payment. */
-  payment?: Pick<GatewayPayment, 'gatewayPaymentId'> & Partial<GatewayPayment>;
-  /** The session that was closed, or that the payment was made on. */
-  gatewaySessionId?: string | null | undefined;
-  /** If it reports a refund of the payment, by others, or by this service and failed: who has made it. */
-  refundOf?: 'others' | 'this service';
+  /** A captured payment, a reversal of a payment, or a closed session. Null of all other events. */
+  reports:
+    | ({ type: 'payment'; gatewaySessionId: string | null } & Pick<
+        GatewayPayment,
+        'gatewayPaymentId' | 'orderNumber' | 'status' | 'refundedPaise' | 'utr'
+      >)
+    /** One of this service has failed. */
+    | { type: 'refund'; gatewayPaymentId: string; by: 'this service' | 'others' }
+    | { type: 'chargeback'; gatewayPaymentId: string }
+    | { type: 'session_closed'; gatewaySessionId: string }
+    | null;
 }
 
 /**
- * Stores a callback before it is processed, with the ids by which the erasure of the buyer's data finds it. A
- * callback about an erased order is stored without its body. The row of one that reports a captured payment, or a
- * reversal of a payment that is not recorded, is unconfirmed until the gateway's API has returned the payment; that of
- * one that reports a refund, until its API has returned the refunds.
+ * Stores a callback before it is processed, in one statement: see the SQL function `write_callback`.
  *
- * @returns false if nothing is to be done: the payment is recorded as the callback reports it, or the session is
- * recorded as paid, or is not of this service
+ * @returns false if nothing is to be done
  */
 export async function writeCallback(sql: Sql, callback: NewCallback): Promise<boolean> {
-  const { gateway, environment, eventId, event, body, payment, gatewaySessionId = null } = callback;
-  const { refundOf = null } = callback;
-  const ids = idsNamedIn(body);
-  const { gatewayPaymentId = null, orderNumber = null, status = null } = payment ?? {};
+  const { gateway, environment, eventId, event, body, reports } = callback;
   const [row] = await sql<[{ isNews: boolean; orderNumber: string | null; merchantId: string }]>`
-    INSERT INTO gateway_callbacks AS c (gateway, environment, event_id, event, body, named_ids, gateway_payment_id,
-      order_number, reports_refund, is_unconfirmed)
-    SELECT ${gateway}, ${environment}, ${eventId}, ${event},
-      CASE WHEN EXISTS (
-        SELECT FROM shared.orders WHERE erased_at IS NOT NULL AND order_number IN (
-          SELECT unnest(${ids}::text[])
-          UNION SELECT order_number FROM payments
-            WHERE gateway = ${gateway} AND gateway_payment_id = ANY (${ids})
-          UNION SELECT order_number FROM payment_sessions
-            WHERE gateway = ${gateway} AND gateway_session_id = ANY (${ids}))
-      ) THEN '' ELSE ${body} END, ${ids}, ${gatewayPaymentId},
-      CASE WHEN ${gatewayPaymentId}::text IS NOT NULL THEN
-        order_of_payment(${gateway}, ${environment}, ${orderNumber}, ${gatewaySessionId}) END,
-      reports_refund, reports_refund OR ${gatewayPaymentId}::text IS NOT NULL AND NOT EXISTS (SELECT FROM payments p
-        WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId}
-          AND (${status}::text IS NULL OR (p.is_whole AND p.gateway_status = ${status}
-            AND p.refunded_paise = ${payment?.refundedPaise ?? 0}
-            AND (p.utr IS NOT NULL OR ${payment?.utr ?? null}::text IS NULL))))
-    FROM (SELECT ${refundOf === 'this service'} OR (${refundOf === 'others'} AND EXISTS (SELECT FROM payments p
-      WHERE p.gateway = ${gateway} AND p.gateway_payment_id = ${gatewayPaymentId})) AS reports_refund) r
-    RETURNING CASE WHEN ${status}::text IS NOT NULL THEN is_unconfirmed
-      ELSE ${gatewaySessionId}::text IS NULL OR EXISTS (SELECT FROM payment_sessions s
-        WHERE s.gateway = ${gateway} AND s.environment = ${environment}
-          AND s.gateway_session_id = ${gatewaySessionId} AND s.state <> 'PAID') END AS is_news,
-      order_number, (SELECT merchant_id FROM shared.orders o WHERE o.order_number = c.order_number)`;
-  const { isNews, orderNumber: owner, merchantId } = row;
-  if (owner !== null) addRequestFields({ orderNumber: owner, merchantId });
+    SELECT is_news, order_number, merchant_id FROM write_callback(${gateway}, ${environment}, ${eventId}, ${event},
+      ${body}, ${idsNamedIn(body)}, ${reports && jsonRow(sql, reports)})`;
+  const { isNews, orderNumber, merchantId } = row;
+  if (orderNumber !== null) addRequestFields({ orderNumber, merchantId });
   return isNews;
 }
 

@@ -97,8 +97,8 @@ describe('a refund made at the gateway itself', () => {
     await loseCallbacks(service);
     await order.refundInDashboard();
     const callback = { eventId: `evt_${order.orderNumber}`, event: 'refund.processed', body: '{}' };
-    const reported = { payment: { gatewayPaymentId }, refundOf: 'others' } as const;
-    await writeCallback(service.sql, { ...SANDBOX, ...callback, ...reported });
+    const reports = { type: 'refund', gatewayPaymentId, by: 'others' } as const;
+    await writeCallback(service.sql, { ...SANDBOX, ...callback, reports });
     // The order was notified of its payment a moment ago.
     await service.skip(5 * 60_000 + 1000);
     await reconcile(service);
