@@ -88,13 +88,13 @@ function callbackRoute(
     const from = { gateway, environment };
     // A gateway that is not configured has no secret, so no signature is valid.
     const result = deps.gateways.find(from)?.parseCallback(rawBody, lowerCased(headers));
-    const body = rawBody.toString('utf8');
-    if (result === undefined || (!result.verified && result.reason !== 'body_malformed')) {
+    if (!result?.verified) {
       const challenge = { 'WWW-Authenticate': `Signature header="${signatureHeader}"` };
       throw new HttpRefusal('UNAUTHORIZED', challenge, 'Invalid signature');
     }
+    const body = rawBody.toString('utf8');
     const release = deps.slots.take(gatewaySubject(gateway, environment));
-    if (result.verified) await receive(deps, from, { event: result.event, body, release });
+    if (result.event) await receive(deps, from, { event: result.event, body, release });
     else await storeMalformed(deps, from, result.eventId, body).finally(release);
     return { status: 200, body: success('Received', null) };
   });

@@ -112,11 +112,11 @@ export type GatewayEvent = {
   | { type: 'ignored' }
 );
 
-export type CallbackResult =
+/** Verified: the gateway has signed it. Without an event, its form is one that the adapter does not accept. */
+export type VerifiedCallback =
   | { verified: true; event: GatewayEvent }
-  | { verified: false; reason: 'signature_missing' | 'signature_wrong' }
-  /** Signed by the gateway, but in a form that the adapter does not accept. */
-  | { verified: false; reason: 'body_malformed'; eventId: string };
+  | { verified: true; event: null; eventId: string };
+export type CallbackResult = VerifiedCallback | { verified: false };
 
 /** Names are in lower case, as Node provides them. */
 export type CallbackHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;

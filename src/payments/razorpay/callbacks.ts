@@ -97,15 +97,13 @@ export function readEvent(rawBody: Uint8Array, headers: CallbackHeaders): Gatewa
 export function createCallbackParser(webhookSecret: string): Pick<PaymentGateway, 'parseCallback'> {
   function parseCallback(rawBody: Uint8Array, headers: CallbackHeaders): CallbackResult {
     const signature = header(headers, SIGNATURE_HEADER);
-    if (signature === undefined) return { verified: false, reason: 'signature_missing' };
-    if (!isSigned(rawBody, signature, webhookSecret)) {
-      return { verified: false, reason: 'signature_wrong' };
+    if (signature === undefined || !isSigned(rawBody, signature, webhookSecret)) {
+      return { verified: false };
     }
     try {
       return { verified: true, event: readEvent(rawBody, headers) };
     } catch {
-      const eventId = header(headers, EVENT_ID_HEADER) ?? '';
-      return { verified: false, reason: 'body_malformed', eventId };
+      return { verified: true, event: null, eventId: header(headers, EVENT_ID_HEADER) ?? '' };
     }
   }
   return { parseCallback };
