@@ -16,6 +16,7 @@ import type {
   CallbackHeaders,
   GatewayEvent,
   RefundOrChargeback,
+  VerifiedCallback,
 } from '../gateway/gateway-objects.ts';
 import { isCaptured } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
@@ -92,10 +93,7 @@ function callbackRoute(
       const challenge = { 'WWW-Authenticate': `Signature header="${signatureHeader}"` };
       throw new HttpRefusal('UNAUTHORIZED', challenge, 'Invalid signature');
     }
-    const body = rawBody.toString('utf8');
-    const release = deps.slots.take(gatewaySubject(gateway, environment));
-    if (result.event) await receive(deps, from, { event: result.event, body, release });
-    else await storeMalformed(deps, from, result.eventId, body).finally(release);
+    await receive(deps, from, result, rawBody.toString('utf8'));
     return { status: 200, body: success('Received', null) };
   });
 }
@@ -105,32 +103,28 @@ function lowerCased(headers: CallbackHeaders): CallbackHeaders {
   return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-interface Received {
-  event: GatewayEvent;
-  body: string;
-  release: () => void;
-}
-
-/** Keeps its slot until the callback is processed, even if the response is sent earlier. */
+/** Waits until the callback is processed, and not long once it is stored. It has its slot until it is processed. */
 async function receive(
   deps: CallbackDeps,
   from: OrderGateway,
-  { event, body, release }: Received,
+  callback: VerifiedCallback,
+  body: string,
 ): Promise<void> {
-  const { eventId, name } = event;
-  const { callbackTimeoutMs = RESPOND_WITHIN_MS } = deps;
-  const callback = { ...from, eventId, event: name, body, reports: reportedBy(event) };
-  const isNews = await writeCallback(deps.sql, callback).catch((error: unknown) => {
-    release();
-    throw error;
-  });
-  if (!isNews) return release();
-  const processing = processEvent(deps, from, event)
-    .catch((err: unknown) =>
+  const { slots, callbackTimeoutMs = RESPOND_WITHIN_MS } = deps;
+  const stored = Promise.withResolvers<void>();
+  const processed = slots.run(gatewaySubject(from.gateway, from.environment), async () => {
+    if (callback.event === null) return storeMalformed(deps, from, callback.eventId, body);
+    const { event } = callback;
+    const { eventId, name } = event;
+    const written = { ...from, eventId, event: name, body, reports: reportedBy(event) };
+    if (!(await writeCallback(deps.sql, written))) return;
+    stored.resolve();
+    await processEvent(deps, from, event).catch((err: unknown) =>
       deps.log.error({ err, event: name }, 'A callback failed: reconciliation processes it'),
-    )
-    .finally(release);
-  await Promise.race([processing, sleep(callbackTimeoutMs, undefined, { ref: false })]);
+    );
+  });
+  const timeout = stored.promise.then(() => sleep(callbackTimeoutMs, undefined, { ref: false }));
+  await Promise.race([processed, timeout]);
 }
 
 /** What the database may know already, or keeps as unconfirmed. */
