@@ -71,10 +71,30 @@ BEGIN
   WHERE order_number = o.order_number AND (has_ended OR open_session_id = payment.session_id);
 END $$;
 
+-- Claims a capture for the caller, who does what is next, for 30 s. Its order `o` is locked.
+CREATE FUNCTION claim_capture(
+  p_gateway text, p_gateway_payment_id text, o shared.orders,
+  OUT next text           -- see unapplied_captures; null also if another process has claimed it
+) LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE payments p SET notified_at = service_now() FROM unapplied_captures u
+  WHERE p.gateway = p_gateway AND p.gateway_payment_id = p_gateway_payment_id AND p.order_number = o.order_number
+    AND u.gateway = p_gateway AND u.gateway_payment_id = p_gateway_payment_id
+    AND coalesce(p.notified_at < service_now() - left_to_its_process(), true)
+    -- What was reported after the gateway was asked may say more: it is asked again first.
+    AND NOT EXISTS (SELECT FROM unconfirmed_callbacks c
+      WHERE c.gateway = p_gateway AND c.gateway_payment_id = p_gateway_payment_id)
+    -- The sandbox's helper notifies the order itself, because its request waits for the result.
+    AND (NOT takes_payment(o.status) OR p.captured_at < service_now() - left_to_its_process()
+      OR NOT EXISTS (SELECT FROM payment_sessions s
+        WHERE s.session_id = p.session_id AND s.pay_command_id IS NOT NULL))
+  RETURNING u.next INTO next;
+END $$;
+
 -- Records a capture as the gateway's API has returned it, and ends its session: as paid, or, if the order cannot become
 -- PAID by it, so that the buyer can have another session. It also ends the state of the callbacks that have reported
--- the capture, and claims it for the caller, who then does what is next. Like every writer it locks the order first. Of
--- a capture that an order has taken, or that is being refunded as surplus, only what was not known is added.
+-- the capture, and claims it. Like every writer it locks the order first. Of a capture that an order has taken, or that
+-- is being refunded as surplus, only what was not known is added.
 --
 -- All results are null if the service does not have the order.
 CREATE FUNCTION write_capture(
@@ -82,11 +102,11 @@ CREATE FUNCTION write_capture(
   p_payment jsonb,        -- gateway_payment_id, status, currency, amount_paise, refunded_paise, utr, fee_paise;
                           -- order_number, session_id, gateway_session_id; asked_ms_ago
   p_was_taken boolean,    -- its order took it before the database lost it: what was refunded since does not count
-  OUT owner text,         -- the number of its order
-  OUT merchant text,      -- the order's merchant
+  OUT order_number text,
+  OUT merchant_id text,
   OUT is_taken boolean,   -- the order has taken it
   OUT fits boolean,       -- the order can become, or has become, PAID by it
-  OUT next text           -- see unapplied_captures; null also if another process has claimed it
+  OUT next text           -- see claim_capture
 ) LANGUAGE plpgsql AS $$
 DECLARE
   -- Before the wait for the lock.
@@ -96,14 +116,14 @@ DECLARE
   o shared.orders;
   payment payments;
 BEGIN
-  SELECT * INTO o FROM shared.orders WHERE order_number = order_of_payment(
+  SELECT * INTO o FROM shared.orders WHERE orders.order_number = order_of_payment(
     p_gateway, p_environment, p_payment->>'order_number', p_payment->>'gateway_session_id')
   FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  owner := o.order_number;
-  merchant := o.merchant_id;
+  order_number := o.order_number;
+  merchant_id := o.merchant_id;
   is_taken := o.gateway_payment_id IS NOT DISTINCT FROM id;
   INSERT INTO payments (gateway, gateway_payment_id, environment, order_number, session_id,
     amount_paise, currency, gateway_status, refunded_paise, utr, captured_at, fee_paise)
@@ -138,17 +158,5 @@ BEGIN
     PERFORM book_fees(payment);
     PERFORM end_session_of(payment, o, fits);
   END IF;
-
-  UPDATE payments p SET notified_at = service_now() FROM unapplied_captures u
-  WHERE p.gateway = p_gateway AND p.gateway_payment_id = id AND p.order_number = o.order_number
-    AND u.gateway = p_gateway AND u.gateway_payment_id = id
-    AND coalesce(p.notified_at < service_now() - left_to_its_process(), true)
-    -- What was reported after the gateway was asked may say more: it is asked again first.
-    AND NOT EXISTS (SELECT FROM unconfirmed_callbacks c
-      WHERE c.gateway = p_gateway AND c.gateway_payment_id = id)
-    -- The sandbox's helper notifies the order itself, because its request waits for the result.
-    AND (NOT takes_payment(o.status) OR p.captured_at < service_now() - left_to_its_process()
-      OR NOT EXISTS (SELECT FROM payment_sessions s
-        WHERE s.session_id = p.session_id AND s.pay_command_id IS NOT NULL))
-  RETURNING u.next INTO next;
+  next := claim_capture(p_gateway, id, o);
 END $$;

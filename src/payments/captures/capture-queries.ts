@@ -48,10 +48,10 @@ export async function writeCapture(
 ): Promise<RecordedCapture | undefined> {
   const askedMsAgo = askedAtMs === undefined ? 0 : performance.now() - askedAtMs;
   const [row] = await sql<RecordedCapture[]>`
-    SELECT owner AS order_number, merchant AS merchant_id, is_taken, fits, next
+    SELECT order_number, merchant_id, is_taken, fits, next
     FROM write_capture(${at.gateway}, ${at.environment},
       ${jsonRow(sql, { ...payment, gatewaySessionId, askedMsAgo })}, ${wasTaken})
-    WHERE owner IS NOT NULL`;
+    WHERE order_number IS NOT NULL`;
   return row;
 }
 
