@@ -31,8 +31,8 @@ export interface RecordedCapture {
   /** True if it can make, or has made, its order PAID. */
   fits: boolean;
   /**
-   * What the caller does next, for which it has claimed the capture: see the view `unapplied_captures`. Null if
-   * nothing is to be done, or another process has claimed it within the last 30 s.
+   * What the caller does next, for which it has claimed the capture: see the view `unapplied_captures`. `notify` only
+   * if it fits. Null if nothing is to be done, or another process has claimed it within the last 30 s.
    */
   next: 'notify' | 'refund' | 'alert' | null;
 }

@@ -20,8 +20,6 @@ export interface CaptureDeps extends GatewayDeps {
 /** A payment as the gateway's API has returned it. For a failed one, a callback's report is enough. */
 interface PaymentReport extends ReturnedPayment {
   payment: GatewayPayment;
-  /** The caller itself notifies the order of a payment that fits. */
-  isCallerNotifying?: boolean;
 }
 
 /**
@@ -44,34 +42,58 @@ export async function confirmPayment(
 }
 
 /**
- * Records a payment, then notifies the order's workflow, refunds what the order cannot take, or raises an alert. It is
- * idempotent and does not depend on the order of reports, so every source calls it.
+ * Records a payment, and notifies the order's workflow of it. It is idempotent and does not depend on the order of
+ * reports, so every source calls it, or `recordCapture` if it notifies the order itself.
  *
- * @returns the recorded capture; undefined if nothing was captured, or not for an order of this service
  * @throws GatewayUnavailable, GatewayRefused
  */
-export async function recordPayment(
+export async function recordPayment(deps: CaptureDeps, report: PaymentReport): Promise<void> {
+  const { at, payment } = report;
+  if (payment.status === 'failed') await recordFailure(deps, report);
+  if (!isCaptured(payment)) return;
+  const recorded = await recordCapture(deps, report);
+  if (recorded?.next !== 'notify') return;
+  const ref: PaymentRef = { gateway: at.gateway, gatewayPaymentId: payment.gatewayPaymentId };
+  const notified = await signalOrder(deps, recorded.orderNumber, 'pay', ref);
+  if (notified === 'gone') await deps.workflows.startSurplusRefund(ref);
+}
+
+/**
+ * Records a captured payment, and refunds one that its order cannot take, or raises an alert. It notifies no order.
+ *
+ * @returns undefined if it is not of an order of this service
+ * @throws GatewayUnavailable, GatewayRefused
+ */
+export async function recordCapture(
   deps: CaptureDeps,
   report: PaymentReport,
 ): Promise<RecordedCapture | undefined> {
   const { at, payment } = report;
-  if (payment.status === 'failed') await recordFailure(deps, report);
-  if (!isCaptured(payment)) return undefined;
-  const recorded = await recordCapture(deps, report);
+  const recorded = await writeToItsOrder(deps, report);
   if (!recorded) return undefined;
-  const { orderNumber, merchantId } = recorded;
+  const { orderNumber, merchantId, isTaken, next } = recorded;
   addRequestFields({ orderNumber, merchantId });
+  const { gatewayPaymentId, currency, amountPaise, refundedPaise, status } = payment;
   // The callbacks of its refunds may have been lost.
-  if (payment.refundedPaise > 0 && (recorded.isTaken || recorded.next === 'alert')) {
-    await recordRefundsOf(deps, at, payment.gatewayPaymentId);
+  if (refundedPaise > 0 && (isTaken || next === 'alert')) {
+    await recordRefundsOf(deps, at, gatewayPaymentId);
   }
-  const isLeftToCaller = report.isCallerNotifying === true && recorded.fits;
-  if (!isLeftToCaller) await finishCapture(deps, report, recorded);
+  const ref: PaymentRef = { gateway: at.gateway, gatewayPaymentId };
+  if (next === 'refund') await deps.workflows.startSurplusRefund(ref);
+  if (next === 'alert') {
+    // The service does not refund such a capture, because it does not know which part belongs to whom.
+    await raiseAlert(deps, {
+      kind: 'unfit_capture',
+      subject: paymentSubject(ref),
+      message: 'A capture in another currency, or refunded at the gateway, does not pay its order',
+      fields: { ...ref, orderNumber, status, currency, amountPaise, refundedPaise },
+    });
+  }
   return recorded;
 }
 
 /** If the payment names no order, as when it has no notes, this asks the gateway for the payment's session. */
-async function recordCapture(
+async function writeToItsOrder(
   deps: CaptureDeps,
   report: PaymentReport,
 ): Promise<RecordedCapture | undefined> {
@@ -106,29 +128,6 @@ async function reportWithoutOrder(
     message: 'A payment names no order of its gateway',
     fields: { ...ref, environment, orderNumber },
   });
-}
-
-/** Does what is next for a capture that this process has claimed. */
-async function finishCapture(
-  deps: CaptureDeps,
-  { at, payment }: PaymentReport,
-  { orderNumber, next }: RecordedCapture,
-): Promise<void> {
-  const { gatewayPaymentId, currency, amountPaise, refundedPaise, status } = payment;
-  const ref: PaymentRef = { gateway: at.gateway, gatewayPaymentId };
-  if (next === null) return;
-  if (next === 'alert') {
-    // The service does not refund such a capture, because it does not know which part belongs to whom.
-    return raiseAlert(deps, {
-      kind: 'unfit_capture',
-      subject: paymentSubject(ref),
-      message: 'A capture in another currency, or refunded at the gateway, does not pay its order',
-      fields: { ...ref, orderNumber, status, currency, amountPaise, refundedPaise },
-    });
-  }
-  if (next === 'refund' || (await signalOrder(deps, orderNumber, 'pay', ref)) === 'gone') {
-    await deps.workflows.startSurplusRefund(ref);
-  }
 }
 
 /** Notifies the order of a failed payment, unless its step is already recorded. */

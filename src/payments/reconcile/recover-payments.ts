@@ -3,7 +3,7 @@ import type { PaymentRef } from '../../contracts/ids.ts';
 import { forEachOrder } from '../../for-each-order.ts';
 import { findOrderByNumber } from '../../orders/public.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
-import { recordPayment, recordSessionPayments } from '../captures/captures.ts';
+import { recordCapture, recordSessionPayments } from '../captures/captures.ts';
 import type { GatewaySession } from '../gateway/gateway-objects.ts';
 import type { OrderGateway } from '../gateway/gateways.ts';
 import { paymentSubject } from '../gateway/gateways.ts';
@@ -70,8 +70,7 @@ export async function recoverCapture(
   const at = { gateway: ref.gateway, environment };
   const payment = await deps.gateways.forOrder(at).fetchPayment(ref.gatewayPaymentId);
   const taken = { ...payment, orderNumber, status: 'captured', refundedPaise: 0 } as const;
-  const report = { at, payment: taken, wasTaken: true, isCallerNotifying: true };
-  await recordPayment(deps, report);
+  await recordCapture(deps, { at, payment: taken, wasTaken: true });
   const subject = paymentSubject(ref);
   await clearAlert(deps.sql, 'unfit_capture', subject, 'its order has taken the payment');
 }

@@ -8,7 +8,7 @@ import type { GatewayPayment } from '../gateway/gateway-objects.ts';
 import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
 import { expectHelperPayment, findHelperSession } from './session-queries.ts';
 import type { SessionDeps } from './sessions.ts';
-import { recordPayment } from '../captures/captures.ts';
+import { recordCapture } from '../captures/captures.ts';
 import { openSession } from './sessions.ts';
 
 /**
@@ -40,8 +40,7 @@ export function createSandboxPayment(deps: SessionDeps) {
     const payment = await untilCaptured(deps.gateways.forOrder(order), gatewaySessionId);
     if (!payment) return undefined;
     // The request sends the order its own message, because it waits for the result.
-    const report = { at: order, payment, gatewaySessionId, askedAtMs, isCallerNotifying: true };
-    await recordPayment(deps, report);
+    await recordCapture(deps, { at: order, payment, gatewaySessionId, askedAtMs });
     return { gateway: order.gateway, gatewayPaymentId: payment.gatewayPaymentId };
   }
 

@@ -8,7 +8,7 @@ import { errorOf } from '../../http/responses/errors.ts';
 import type { OrderRow } from '../../orders/public.ts';
 import { findOrderByNumber, findUnappliedState } from '../../orders/public.ts';
 import type { CaptureDeps } from '../captures/captures.ts';
-import { recordPayment, recordSessionClosed } from '../captures/captures.ts';
+import { recordCapture, recordSessionClosed } from '../captures/captures.ts';
 import { GatewayRefused, GatewayUnavailable } from '../gateway/gateway.ts';
 import { isCaptured } from '../gateway/gateway-objects.ts';
 import { gatewaySubject } from '../gateway/gateways.ts';
@@ -192,9 +192,8 @@ export async function closeOpenSession(deps: SessionDeps, order: OrderRow): Prom
   const askedAtMs = performance.now();
   const payments = await deps.gateways.forOrder(order).closeSession(gatewaySessionId);
   for (const payment of payments.filter(isCaptured)) {
-    const report = { at: order, payment, gatewaySessionId, askedAtMs };
-    // The result tells the order of a payment that fits. One that the order cannot take is refunded or raises an alert.
-    const recorded = await recordPayment(deps, { ...report, isCallerNotifying: true });
+    // The result tells the order of a payment that fits.
+    const recorded = await recordCapture(deps, { at: order, payment, gatewaySessionId, askedAtMs });
     const { gatewayPaymentId } = payment;
     if (recorded?.fits) {
       return { outcome: 'paid', payment: { gateway: order.gateway, gatewayPaymentId } };
