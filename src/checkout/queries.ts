@@ -1,7 +1,8 @@
 import type { Sql } from '../db/client.ts';
 import type { StepKind, UnappliedCapture } from '../domain/index.ts';
+import { BUYER_DISPUTES } from '../domain/index.ts';
 import type { DisputeLimit, DisputeRecord, OrderRow, SurplusReason } from '../orders/public.ts';
-import { disputeLimitOf, readDisputes } from '../orders/public.ts';
+import { readDisputes } from '../orders/public.ts';
 import type { Language } from '../pages/language.ts';
 import type { SessionState } from '../payments/public.ts';
 import { isExpired } from '../payments/public.ts';
@@ -127,7 +128,7 @@ export async function findCheckout(sql: Sql, token: string): Promise<Checkout | 
     SELECT o.*, m.name AS merchant_name, m.email AS merchant_email, service_now() AS now,
       m.status = 'APPROVED' AND is_merchant_ready(o.merchant_id, o.environment, o.gateway)
         AS takes_payments,
-      ${disputeLimitOf(sql, sql`o`)} AS dispute_limit,
+      dispute_limit_of(o.order_number, ${BUYER_DISPUTES}) AS dispute_limit,
       unapplied_capture_of(o.order_number) AS unapplied,
       (SELECT jsonb_build_object('sessionId', s.session_id,
           -- The whole payment was refunded since, or is still being examined.

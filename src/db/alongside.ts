@@ -15,4 +15,4 @@ export const alongsideQuery = (sql: Sql, alongside: Alongside | undefined, chang
 
 /** The end of the statement's FROM. A query that is not read does not run. */
 export const andAlongside = (sql: Sql, alongside: Alongside | undefined) =>
-  alongside ? sql`, alongside` : sql``;
+  alongside ? sql`LEFT JOIN alongside ON true` : sql``;

@@ -18,12 +18,7 @@ export {
   orderErrors,
 } from './lists/find-orders.ts';
 export type { DisputeEnding, DisputeLimit, DisputeRecord } from './steps/disputes.ts';
-export {
-  DISPUTE_LIMITS,
-  disputeLimitOf,
-  findDisputedOften,
-  readDisputes,
-} from './steps/disputes.ts';
+export { DISPUTE_LIMITS, findDisputedOften, readDisputes } from './steps/disputes.ts';
 export type { TimelinePart, TimelinePlace, TimelineRow } from './steps/timeline.ts';
 export type { Timeline } from './steps/timeline-presenter.ts';
 export { findUnappliedState, readTimeline, timelinePlaceSchema } from './steps/timeline.ts';

@@ -77,9 +77,9 @@ async function fill(sql: Sql): Promise<void> {
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
     INSERT INTO order_commands
-      (order_number, command_id, name, body, actor, reason, request_id, written_at)
+      (order_number, command_id, name, body, actor, reason, request_id, merchant_id, written_at, received_at)
     SELECT 'ORD' || n, 'cmd_' || n, CASE WHEN n % 500 = 0 THEN 'decide' ELSE 'deliver' END, '{}',
-      'key:' || n % 500, '', 'req-' || n, now() - n * interval '1 second'
+      'key:' || n % 500, '', 'req-' || n, 'mer_' || 1 + n % 2, now() - n * interval '1 second', now()
     FROM generate_series(1, ${ORDERS}) n`;
   await sql`
     INSERT INTO order_steps

@@ -64,7 +64,7 @@ const WRITTEN_BY_OTHERS = {
   onboarding: 'merchants',
   // The sweep.
   orders: 'webhook_deliveries',
-  payments: 'alerts order_commands order_wakeups orders',
+  payments: 'alerts order_wakeups orders',
   // break_glass; what a proposal has of an erased order.
   proposals: 'alerts mails',
   webhooks: 'merchant_environments',

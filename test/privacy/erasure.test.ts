@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { writeCommand } from '../../src/orders/commands/command-queries.ts';
 import { compareOrders } from '../../src/orders/wake/compare-orders.ts';
 import { searchAllOrders } from '../../src/orders/lists/search-all-orders.ts';
 import { orderSchema } from '../../src/orders/schemas.ts';
@@ -6,6 +7,7 @@ import type { Order } from '../../src/orders/schemas.ts';
 import type { StepDetails } from '../../src/domain/order.ts';
 import { writeCallback } from '../../src/payments/captures/capture-queries.ts';
 import { verifyLedger } from '../../src/ledger/verify.ts';
+import { TEST_ACTOR } from '../support/actor.ts';
 import { auditOf } from '../support/audit.ts';
 import { ledgerOf, sessionOf } from '../support/gateway.ts';
 import { dashboardTest } from '../dashboard/dashboard-test.ts';
@@ -296,9 +298,9 @@ test('what is received later brings no data back: callbacks, commands, recovery,
     reason: `${buyer.canary} again`,
   });
   expect(status).toBe(400);
-  await sql`
-    INSERT INTO order_commands (order_number, command_id, name, body, actor, reason)
-    VALUES (${refunded.order_number}, 'cmd_late', 'refund', ${sql.json({ text: buyer.canary })}, 'x', ${buyer.canary})`;
+  const late = { orderNumber: refunded.order_number, commandId: 'cmd_late', name: 'refund' } as const;
+  const origin = { actor: TEST_ACTOR, reason: buyer.canary };
+  await writeCommand(sql, { ...late, body: { text: buyer.canary }, origin });
   expect(await cli.json('order', 'recover', '--order', refunded.order_number)).toMatchObject({
     outcome: 'final',
   });

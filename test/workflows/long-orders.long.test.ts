@@ -65,9 +65,10 @@ async function recordAdvances(
   commandIds: string[],
 ): Promise<void> {
   await sql`
-    INSERT INTO order_commands (order_number, command_id, name, body, actor, reason)
-    SELECT ${orderNumber}, command_id, 'advance', '{"seconds": 1}', ${TEST_ACTOR.name}, 'A long order'
-    FROM unnest(${commandIds}::text[]) AS command_id`;
+    INSERT INTO order_commands (order_number, command_id, name, body, actor, reason, merchant_id, received_at)
+    SELECT order_number, command_id, 'advance', '{"seconds": 1}', ${TEST_ACTOR.name}, 'A long order',
+      merchant_id, now()
+    FROM orders, unnest(${commandIds}::text[]) AS command_id WHERE order_number = ${orderNumber}`;
 }
 
 /** Sends the command of each id, a few in parallel. */

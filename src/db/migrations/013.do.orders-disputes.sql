@@ -53,6 +53,15 @@ CREATE TRIGGER disputes_of_erased_orders BEFORE INSERT OR UPDATE ON disputes FOR
   WHEN (num_nonnulls(NEW.reason, NEW.evidence, NEW.resolution, NEW.decision_reason) > 0)
   EXECUTE FUNCTION refuse_text_of_erased_order();
 
+-- Why the buyer of an order can raise no other dispute: see DisputeLimit in src/orders/steps/disputes.ts. Null if it
+-- can. Operators, who raise disputes for buyers, have no such limit. PL/pgSQL keeps the plan of the query.
+CREATE FUNCTION dispute_limit_of(p_order_number text, p_most integer) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT CASE WHEN count(*) FILTER (WHERE raised_by = 'buyer') >= p_most THEN 'most'
+    WHEN bool_or(decided_for = 'merchant') THEN 'decided' END
+  FROM disputes WHERE order_number = p_order_number);
+END $$;
+
 -- An order with its latest dispute. A migration that adds a column to orders creates this view again.
 CREATE VIEW orders_with_dispute AS
 SELECT o.*, d.reason AS dispute_reason, d.raised_at AS dispute_raised_at,

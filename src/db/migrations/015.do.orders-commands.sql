@@ -1,7 +1,7 @@
 -- A command of a client or an operator, written before the workflow receives it: so nothing
 -- personal enters Temporal, and a repeat of the command is recognised. The row is the command's line in the
--- audit list. The service's login may only insert rows; end_command writes the outcome, and erase_order
--- empties body, reason and address.
+-- audit list. The service's login may only insert rows, with write_command; end_command writes the outcome, and
+-- erase_order empties body, reason and address.
 CREATE TYPE command_state AS ENUM ('WAITING', 'DONE', 'REFUSED');
 CREATE TABLE order_commands (
   order_number text NOT NULL REFERENCES orders,
@@ -24,7 +24,7 @@ CREATE TABLE order_commands (
   -- The order's, for the indexes.
   merchant_id text NOT NULL REFERENCES merchants,
   written_at timestamptz NOT NULL DEFAULT service_now(),
-  -- When it counts as received, by complete_command; a dispute when it has marked the order's row: see receivedAtOf.
+  -- When it counts as received: see write_command, and for a dispute write_dispute.
   received_at timestamptz NOT NULL,
   PRIMARY KEY (order_number, command_id, try_number)
 );
@@ -36,31 +36,6 @@ CREATE INDEX order_commands_by_merchant ON order_commands (merchant_id, written_
 CREATE INDEX order_commands_by_actor ON order_commands (actor, written_at);
 CREATE INDEX order_commands_by_name ON order_commands (name, written_at);
 CREATE INDEX order_commands_by_request ON order_commands (request_id) WHERE request_id IS NOT NULL;
-
--- A command has the merchant of its order. That of an erased order is refused, but its row is written first:
--- without its texts. The lock makes it wait for an erasure or a step that is under way.
-CREATE FUNCTION complete_command() RETURNS trigger LANGUAGE plpgsql AS $$
-DECLARE
-  order_erased_at timestamptz;
-BEGIN
-  SELECT merchant_id, erased_at INTO NEW.merchant_id, order_erased_at FROM orders
-  WHERE order_number = NEW.order_number FOR KEY SHARE;
-  -- After the wait: a deadline that was handled meanwhile did not find the command.
-  NEW.received_at := coalesce(NEW.received_at, service_now());
-  IF order_erased_at IS NOT NULL THEN
-    NEW.body := '{}';
-    NEW.reason := '';
-    NEW.address := left(NEW.address, 0);
-  END IF;
-  -- A restored database had lost the row, and the workflow has recorded the step again.
-  IF NEW.state = 'WAITING' AND EXISTS (SELECT FROM order_steps
-      WHERE order_number = NEW.order_number AND command_id = NEW.command_id) THEN
-    NEW.state := 'DONE';
-  END IF;
-  RETURN NEW;
-END $$;
-CREATE TRIGGER complete_command BEFORE INSERT ON order_commands
-  FOR EACH ROW EXECUTE FUNCTION complete_command();
 
 -- Writes the outcome of a command that waits. The service's login may change nothing else of a command, so
 -- this runs with the privileges of the table's owner. Returns whether the command has ended so, now or before.
@@ -93,17 +68,11 @@ LANGUAGE sql STABLE AS $$
     p_payment_token || ':' || p_operation || ':' || p_key, 'UTF8')), 'hex')
 $$;
 
--- Whether a sandbox order may be moved once more by `advance` or `fail-payment`: fewer than p_most times so far. Each
--- is a step, which the workflow and the timeline keep. The lock lasts until the statement that writes the command has
--- committed, as in may_raise_dispute. A failed payment that the gateway reports is not counted.
-CREATE FUNCTION may_move(p_order_number text, p_most integer) RETURNS boolean
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended('move ' || p_order_number, 0));
-  RETURN p_most > (SELECT count(*) FROM order_commands
-    WHERE order_number = p_order_number AND name IN ('advance', 'failPayment') AND actor <> 'gateway'
-      AND state <> 'REFUSED');
-END $$;
+-- Whether a command moves a sandbox order. Each move is a step, which the workflow and the timeline keep, so an order
+-- takes only so many: see write_command. A failed payment that the gateway reports is not one.
+CREATE FUNCTION is_move(p_name text, p_actor text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT p_name IN ('advance', 'failPayment') AND p_actor <> 'gateway'
+$$;
 
 -- Whether an actor may raise another dispute: fewer than p_most in the last 24 hours. The lock lasts until
 -- the statement that writes the dispute has committed, so that concurrent ones are counted. PL/pgSQL reads what

@@ -112,15 +112,11 @@ BEGIN
   VALUES (p_order_number, p_settlement->>'outcome', (p_settlement->>'rest_paise')::bigint,
     p_settlement->>'reference', p_settlement->>'reason', p_actor->>'name',
     CASE WHEN (p_settlement->>'is_checked')::boolean THEN service_now() END);
-  INSERT INTO order_wakeups (order_number, cause, cause_id, due_at)
-  VALUES (p_order_number, 'command', 'settle:' || p_order_number, service_now())
-  ON CONFLICT DO NOTHING;
   -- The command is done with its record: the order may find that before it gets the message.
-  INSERT INTO order_commands
-    (order_number, command_id, name, state, body, actor, reason, address, request_id)
-  VALUES (p_order_number, 'settle:' || p_order_number, 'settle', 'DONE',
-    settlement_facts(p_settlement), p_actor->>'name', p_settlement->>'reason',
-    p_actor->>'address', p_actor->>'request_id');
+  PERFORM FROM write_command(p_order_number, NULL, jsonb_build_object(
+    'command_id', 'settle:' || p_order_number, 'name', 'settle', 'state', 'DONE',
+    'body', settlement_facts(p_settlement), 'actor', p_actor->'name', 'reason', p_settlement->'reason',
+    'address', p_actor->'address', 'request_id', p_actor->'request_id'), p_wake_after_ms => 0);
   RETURN 'recorded';
 END $$;
 

@@ -1,4 +1,3 @@
-import type { Fragment } from 'postgres';
 import type { Sql } from '../../db/client.ts';
 import { BUYER_DISPUTES, HOLDING_STATUSES } from '../../domain/index.ts';
 import type { OrderRow } from '../rows.ts';
@@ -15,28 +14,14 @@ export const DISPUTE_LIMITS: Record<DisputeLimit, string> = {
   decided: 'Cannot raise dispute; an operator has decided for the merchant',
 };
 
-/**
- * SQL: the {@link DisputeLimit} of a row of `orders`, null while its buyer may raise another dispute. Operators, who
- * raise disputes for buyers, have no such limit.
- */
-export function disputeLimitOf(sql: Sql, table: Fragment): Fragment {
-  const past = sql`FROM disputes past WHERE past.order_number = ${table}.order_number`;
-  // The condition on the row itself avoids the count for most orders.
-  return sql`(CASE WHEN ${table}.dispute_count = 0 THEN NULL
-    WHEN ${table}.dispute_count >= ${BUYER_DISPUTES}
-      AND ${BUYER_DISPUTES} <= (SELECT count(*) ${past} AND past.raised_by = 'buyer') THEN 'most'
-    WHEN EXISTS (SELECT ${past} AND past.decided_for = 'merchant') THEN 'decided' END)`;
-}
-
 /** @returns why the buyer can raise no other dispute of the order; null if no limit is reached */
 export async function findDisputeLimit(
   sql: Sql,
   orderNumber: string,
 ): Promise<DisputeLimit | null> {
-  const [row] = await sql<{ reached: DisputeLimit | null }[]>`
-    SELECT ${disputeLimitOf(sql, sql`o`)} AS reached FROM orders o
-    WHERE order_number = ${orderNumber}`;
-  return row?.reached ?? null;
+  const [row] = await sql<[{ reached: DisputeLimit | null }]>`
+    SELECT dispute_limit_of(${orderNumber}, ${BUYER_DISPUTES}) AS reached`;
+  return row.reached;
 }
 
 /**

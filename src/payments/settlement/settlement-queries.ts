@@ -2,7 +2,7 @@ import type { Fragment } from 'postgres';
 import type { PaymentRef } from '../../contracts/ids.ts';
 import type { Actor } from '../../db/actor.ts';
 import type { Alongside } from '../../db/alongside.ts';
-import { alongsideQuery } from '../../db/alongside.ts';
+import { alongsideQuery, andAlongside } from '../../db/alongside.ts';
 import type { Sql } from '../../db/client.ts';
 import { jsonRow } from '../../db/client.ts';
 import type { Settlement } from '../../domain/index.ts';
@@ -81,7 +81,7 @@ async function recordedBy(
     WITH written AS MATERIALIZED (SELECT ${written} AS result),
     recorded AS (SELECT FROM written WHERE result = 'recorded')
     ${alongsideQuery(sql, alongside, 'recorded')}
-    SELECT result ${alongside ? sql`, (SELECT count(*) FROM alongside)` : sql``} FROM written`;
+    SELECT result FROM written ${andAlongside(sql, alongside)}`;
   return row.result;
 }
 
