@@ -74,8 +74,7 @@ test('the list of an order has the actions on its deliveries and the texts of it
     VALUES ('ORD1', ${merchantId}, 'sandbox', 'razorpay', 'k', '\\x00', 500, 'd', 'b', 'p', 't', now(), '{}',
       now(), now())`;
   await sql`
-    INSERT INTO order_commands
-      (order_number, command_id, name, body, actor, reason, merchant_id, written_at, received_at)
+    INSERT INTO order_commands (order_number, command_id, name, body, actor, reason, merchant_id, written_at, received_at)
     VALUES ('ORD1', 'cmd_1', 'dispute', '{}', 'cli:asha', 'It never arrived', ${merchantId},
       now() - interval '1 day', now())`;
   await sql`

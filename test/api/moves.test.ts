@@ -9,8 +9,7 @@ const MOVED_OFTEN = 'This sandbox order has been moved 500 times; create another
 
 /** As if an order had been moved so often before; the commands of both helpers count together. */
 const movedBefore = ({ sql }: TestService, { order_number }: Order, times: number) => sql`
-  INSERT INTO order_commands
-    (order_number, command_id, name, state, body, actor, reason, merchant_id, received_at)
+  INSERT INTO order_commands (order_number, command_id, name, state, body, actor, reason, merchant_id, received_at)
   SELECT order_number, 'move:' || n, CASE WHEN n % 2 = 0 THEN 'advance' ELSE 'failPayment' END, 'DONE', '{}',
     'key:mk_test_x', '', merchant_id, now()
   FROM orders, generate_series(1, ${times}::integer) n WHERE order_number = ${order_number}`;
@@ -23,8 +22,7 @@ test('an order is moved at most 500 times by advance and fail-payment in all, an
   await movedBefore(service, order, 498);
   // Refused moves, and failed payments that the gateway reports, do not count.
   await service.sql`
-    INSERT INTO order_commands
-      (order_number, command_id, name, state, body, actor, reason, merchant_id, received_at)
+    INSERT INTO order_commands (order_number, command_id, name, state, body, actor, reason, merchant_id, received_at)
     VALUES (${order.order_number}, 'refused', 'advance', 'REFUSED', '{}', 'key:mk_test_x', '', ${merchantId}, now()),
       (${order.order_number}, 'at-gateway', 'failPayment', 'DONE', '{}', 'gateway', '', ${merchantId}, now())`;
   const advance = (key: string) =>

@@ -298,7 +298,11 @@ test('what is received later brings no data back: callbacks, commands, recovery,
     reason: `${buyer.canary} again`,
   });
   expect(status).toBe(400);
-  const late = { orderNumber: refunded.order_number, commandId: 'cmd_late', name: 'refund' } as const;
+  const late = {
+    orderNumber: refunded.order_number,
+    commandId: 'cmd_late',
+    name: 'refund',
+  } as const;
   const origin = { actor: TEST_ACTOR, reason: buyer.canary };
   await writeCommand(sql, { ...late, body: { text: buyer.canary }, origin });
   expect(await cli.json('order', 'recover', '--order', refunded.order_number)).toMatchObject({

@@ -149,7 +149,16 @@ export async function writeDispute(
 async function callWriter(
   sql: Sql,
   writer: 'write_command' | 'write_dispute',
-  { orderNumber, owner, commandId: id, name, body, origin, state = 'WAITING', alongside }: NewCommand,
+  {
+    orderNumber,
+    owner,
+    commandId: id,
+    name,
+    body,
+    origin,
+    state = 'WAITING',
+    alongside,
+  }: NewCommand,
   others: Fragment,
 ): Promise<RecordedCommand | undefined> {
   const { actor, reason } = origin;
