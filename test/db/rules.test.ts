@@ -104,6 +104,9 @@ test('the schema has one list of statuses, and compares with one of them only wh
     definitions.filter(({ text }) => pattern.test(text)).map(({ name }) => name);
   expect(naming(LIST)).toEqual(['is_final']);
   expect(naming(new RegExp(String.raw`status (=|<>) ${ONE}`)).toSorted()).toEqual([
+    // A cancelled order shows the refund of a surplus capture.
+    'claim_surplus',
+    'finish_surplus',
     'has_failed_refund',
     'is_release_due',
     // The index for has_failed_refund.

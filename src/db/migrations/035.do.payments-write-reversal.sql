@@ -1,7 +1,40 @@
--- Records a reversal and, once its money has left, a ledger line from the account that has the
--- payment's money, of at most its balance. The platform pays what is then left of a lost chargeback.
--- Like every writer it locks the order first. A reversal that has ended does not change; the outcome is `came_back` the
--- first time that the gateway says of one that has taken the money that it has not.
+-- Books a reversal whose money has left: a line from the account that has the payment's money, of at most its balance.
+-- The platform pays what is then left of a lost chargeback. The caller has locked the order.
+CREATE FUNCTION book_reversal(o shared.orders, reversal gateway_reversals) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  source ledger_account;
+  paise bigint := 0;
+  rest_paise bigint := 0;
+BEGIN
+  -- At most one of these three has a balance.
+  FOREACH source IN ARRAY '{merchant_held, merchant_available, surplus}'::ledger_account[] LOOP
+    paise := least(reversal.amount_paise, balance_of(o.gateway, reversal.gateway_payment_id, source));
+    EXIT WHEN paise > 0;
+  END LOOP;
+  -- If the payment has no lines, no account has any of its money.
+  IF reversal.kind = 'chargeback' AND is_booked(o.gateway, reversal.gateway_payment_id) THEN
+    rest_paise := reversal.amount_paise - paise;
+  END IF;
+  UPDATE gateway_reversals r
+  SET booked_paise = paise, platform_paise = rest_paise
+  WHERE r.gateway = o.gateway AND r.reversal_id = reversal.reversal_id;
+  PERFORM book_line(o, reversal.gateway_payment_id, 'reversal', source, 'refunds', paise,
+    p_reversal_id => reversal.reversal_id);
+  PERFORM book_line(o, reversal.gateway_payment_id, 'loss', 'platform_losses', 'refunds', rest_paise,
+    p_reversal_id => reversal.reversal_id);
+  UPDATE orders SET reversed_paise = reversed_paise + reversal.amount_paise
+  WHERE order_number = o.order_number AND gateway_payment_id = reversal.gateway_payment_id;
+  -- No order has taken this payment, and a partly refunded one cannot be taken.
+  UPDATE payments p SET refunded_paise = greatest(p.refunded_paise, (
+    SELECT sum(r.amount_paise) FROM gateway_reversals r
+    WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id AND r.has_left))
+  WHERE p.gateway = o.gateway AND p.gateway_payment_id = reversal.gateway_payment_id
+    AND NOT is_booked(p.gateway, p.gateway_payment_id);
+END $$;
+
+-- Records a reversal, and books it once its money has left. Like every writer it locks the order first. A reversal that
+-- has ended does not change; the outcome is `came_back` the first time that the gateway says of one that has taken the
+-- money that it has not.
 CREATE FUNCTION write_reversal(
   p_gateway text, p_environment environment,
   p_reversal jsonb,    -- reversal_id, gateway_payment_id, kind, amount_paise, state
@@ -12,9 +45,6 @@ DECLARE
   given CONSTANT gateway_reversals := jsonb_populate_record(NULL::gateway_reversals, p_reversal);
   o shared.orders;
   reversal gateway_reversals;
-  source ledger_account;
-  paise bigint := 0;
-  rest_paise bigint := 0;
   came_back boolean := false;
 BEGIN
   o := lock_order_of(p_gateway, given.gateway_payment_id);
@@ -50,30 +80,6 @@ BEGIN
       CASE WHEN came_back THEN 'came_back' WHEN reversal.reversal_id IS NULL THEN 'known' ELSE 'recorded' END);
   END IF;
 
-  -- At most one of these three has a balance.
-  FOREACH source IN ARRAY '{merchant_held, merchant_available, surplus}'::ledger_account[] LOOP
-    paise := least(reversal.amount_paise,
-      balance_of(p_gateway, reversal.gateway_payment_id, source));
-    EXIT WHEN paise > 0;
-  END LOOP;
-  -- If the payment has no lines, no account has any of its money.
-  IF reversal.kind = 'chargeback' AND is_booked(p_gateway, reversal.gateway_payment_id) THEN
-    rest_paise := reversal.amount_paise - paise;
-  END IF;
-  UPDATE gateway_reversals r
-  SET booked_paise = paise, platform_paise = rest_paise
-  WHERE r.gateway = p_gateway AND r.reversal_id = reversal.reversal_id;
-  PERFORM book_line(o, reversal.gateway_payment_id, 'reversal', source, 'refunds', paise,
-    p_reversal_id => reversal.reversal_id);
-  PERFORM book_line(o, reversal.gateway_payment_id, 'loss', 'platform_losses', 'refunds', rest_paise,
-    p_reversal_id => reversal.reversal_id);
-  UPDATE orders SET reversed_paise = reversed_paise + reversal.amount_paise
-  WHERE order_number = o.order_number AND gateway_payment_id = reversal.gateway_payment_id;
-  -- No order has taken this payment, and a partly refunded one cannot be taken.
-  UPDATE payments p SET refunded_paise = greatest(p.refunded_paise, (
-    SELECT sum(r.amount_paise) FROM gateway_reversals r
-    WHERE r.gateway = p.gateway AND r.gateway_payment_id = p.gateway_payment_id AND r.has_left))
-  WHERE p.gateway = p_gateway AND p.gateway_payment_id = reversal.gateway_payment_id
-    AND NOT is_booked(p.gateway, p.gateway_payment_id);
+  PERFORM book_reversal(o, reversal);
   RETURN jsonb_build_object('outcome', 'recorded', 'orderNumber', o.order_number);
 END $$;

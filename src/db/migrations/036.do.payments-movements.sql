@@ -1,8 +1,13 @@
--- Books the capture of an order's payment. The caller has locked the order.
+-- Books the capture of an order's payment, and what has left of it already: a restored database may have recorded that
+-- before the order has its payment again. The caller has locked the order.
 CREATE FUNCTION book_capture(p_order_number text, p_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  o shared.orders;
 BEGIN
-  PERFORM book_line(o, o.gateway_payment_id, 'capture', 'gateway_clearing', 'merchant_held', o.amount_paise, p_at)
-  FROM shared.orders o WHERE o.order_number = p_order_number;
+  SELECT * INTO STRICT o FROM shared.orders WHERE order_number = p_order_number;
+  PERFORM book_line(o, o.gateway_payment_id, 'capture', 'gateway_clearing', 'merchant_held', o.amount_paise, p_at);
+  PERFORM book_reversal(o, r) FROM gateway_reversals r
+  WHERE r.gateway = o.gateway AND r.gateway_payment_id = o.gateway_payment_id AND r.has_left;
 END $$;
 
 -- Books everything that an order's payment has on merchant_held as released to the merchant or refunded, by the gateway's

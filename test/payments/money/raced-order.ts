@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { PaymentRef } from '../../../src/contracts/ids.ts';
 import type { Sql } from '../../../src/db/client.ts';
 import type { Command, OrderState } from '../../../src/domain/index.ts';
 import { firstChange, decide } from '../../../src/domain/index.ts';
@@ -13,8 +14,15 @@ const WINDOW_MS = 3_600_000;
 /** When the release is tried: after the window, and not late. */
 export const RELEASED_AFTER_MS = WINDOW_MS + 60_000;
 
-/** A DELIVERED order with a surplus capture. Its steps are recorded as by its workflow. */
-export async function deliveredOrder(serviceSql: Sql) {
+/**
+ * A DELIVERED order with a surplus capture. Its steps are recorded as by its workflow.
+ *
+ * @param beforeItIsPaid what happens between the captures and PAYMENT_SUCCESS
+ */
+export async function deliveredOrder(
+  serviceSql: Sql,
+  beforeItIsPaid = async (_captured: ReturnType<typeof capturedWhole>): Promise<void> => {},
+) {
   const orderNumber = `ORD${randomUUID()}`;
   const createdAtMs = Date.now();
   const terms = {
@@ -31,9 +39,10 @@ export async function deliveredOrder(serviceSql: Sql) {
   } as const;
   await writePastOrders(serviceSql, await writeMerchant(serviceSql), [row]);
   const [payment, surplus] = [atRazorpay(`pay_${orderNumber}`), atRazorpay(`pay_2_${orderNumber}`)];
-  for (const { gatewayPaymentId } of [payment, surplus]) {
-    const captured = capturedWhole(gatewayPaymentId, { orderNumber, amountPaise: AMOUNT_PAISE });
-    await writeCapture(serviceSql, { at: SANDBOX, payment: captured });
+  const captureOf = ({ gatewayPaymentId }: PaymentRef) =>
+    capturedWhole(gatewayPaymentId, { orderNumber, amountPaise: AMOUNT_PAISE });
+  for (const ref of [payment, surplus]) {
+    await writeCapture(serviceSql, { at: SANDBOX, payment: captureOf(ref) });
   }
 
   async function record(sql: Sql, command: Command, atMs = createdAtMs): Promise<string> {
@@ -53,6 +62,7 @@ export async function deliveredOrder(serviceSql: Sql) {
     return outcome;
   }
 
+  await beforeItIsPaid(captureOf(payment));
   await record(serviceSql, { type: 'pay' });
   await record(serviceSql, { type: 'deliver' });
   return {

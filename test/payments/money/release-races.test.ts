@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { Sql } from '../../../src/db/client.ts';
 import { verifyLedger } from '../../../src/ledger/verify.ts';
+import { writeCapture } from '../../../src/payments/captures/capture-queries.ts';
 import { writeDispute } from '../../../src/orders/commands/command-queries.ts';
 import { bookRefundFailed } from '../../../src/payments/funds/failed-refund-queries.ts';
 import { bookMovement } from '../../../src/payments/funds/funds-queries.ts';
@@ -251,3 +252,28 @@ test('a process that was suspended until its refund had failed does not book it 
   const lines = [CLAIMED, REFUNDED, `refund_failed: refunds → surplus ${AMOUNT_PAISE}`];
   expect(await order.read()).toMatchObject({ lines });
 });
+
+test.for([
+  ['refund', 'processed'],
+  ['chargeback', 'lost'],
+] as const)(
+  'a %s that is recorded before a restored order has its payment again is booked with the payment',
+  async ([kind, state], { database: { sql, serviceSql } }) => {
+    const order = await deliveredOrder(serviceSql, async (captured) => {
+      const { gatewayPaymentId } = captured;
+      const refunded = { ...captured, refundedPaise: PART_PAISE };
+      await writeCapture(serviceSql, { at: SANDBOX, payment: refunded });
+      const made = {
+        reversalId: `r_${gatewayPaymentId}`,
+        gatewayPaymentId,
+        amountPaise: PART_PAISE,
+      };
+      await writeReversal(serviceSql, SANDBOX, { ...made, kind, state }, 'gateway');
+      await writeCapture(serviceSql, { at: SANDBOX, payment: captured, wasTaken: true });
+    });
+    const lines = [reversed('merchant_held', PART_PAISE)];
+    expect(await order.read()).toMatchObject({ reversedPaise: PART_PAISE, lines });
+    await claimSurplus(serviceSql, order.surplus);
+    expect((await verifyLedger(sql)).faults).toEqual([]);
+  },
+);
