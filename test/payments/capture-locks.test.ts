@@ -99,7 +99,7 @@ test.for([
       await tx`SELECT FROM orders WHERE order_number = ${orderNumber} FOR UPDATE`;
       const claiming = claimSurplus(sql, atRazorpay(gatewayPaymentId));
       claiming.catch(() => undefined);
-      await untilBlocked(service, 'WITH locked AS');
+      await untilBlocked(service, 'claim_surplus');
       // The payment is not locked before its order.
       await tx`
       UPDATE payments SET refunded_paise = ${refundedPaise} WHERE order_number = ${orderNumber}`;

@@ -138,7 +138,7 @@ test('a refusal that meets its command carried out, by an equal request, is no r
     const path = `/orders/${orderNumber}/dispute/resolve`;
     const asked = merchant.sandbox.post(path, body, { 'Idempotency-Key': key });
     // The workflow has refused it, and its row is about to be.
-    await untilBlocked(service, 'end_command');
+    await untilBlocked(service, 'refuse_command');
     const equal = inTransaction(service, sql);
     const dispute = { type: 'dispute', receivedAtMs: Date.now() } as const;
     await writeAsLost(equal, order, await changeOf(equal, order, dispute), {});

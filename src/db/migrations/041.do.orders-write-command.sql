@@ -110,3 +110,19 @@ BEGIN
   RETURN QUERY SELECT * FROM write_command(p_order_number, NULL,
     p_command || jsonb_build_object('command_id', id), NULL, p_wake_after_ms, received_at);
 END $$;
+
+-- Ends a command as refused: its order does not wait for it any more. Returns false if it was carried out meanwhile; its
+-- line then stays, because the workflow may lack the step. Order, command and lines are changed in this sequence, as by
+-- write_dispute and record_step, so that none of them waits for another.
+CREATE FUNCTION refuse_command(p_order_number text, p_command_id text, p_try_number integer) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE orders SET waiting_dispute_id = NULL, waiting_dispute_received_at = NULL
+  WHERE order_number = p_order_number AND waiting_dispute_id = p_command_id;
+  IF NOT end_command(p_order_number, p_command_id, 'REFUSED', p_try_number) THEN
+    RETURN false;
+  END IF;
+  DELETE FROM order_wakeups
+  WHERE order_number = p_order_number AND cause IN ('command', 'dispute') AND cause_id = p_command_id;
+  RETURN true;
+END $$;

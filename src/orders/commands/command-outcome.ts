@@ -22,14 +22,7 @@ export async function refuseCommand(
   { orderNumber, commandId, tryNumber }: CommandRef & { tryNumber: number },
 ): Promise<boolean> {
   const [row] = await sql<[{ isRefused: boolean }]>`
-    WITH released AS (
-      UPDATE orders SET waiting_dispute_id = NULL, waiting_dispute_received_at = NULL
-      WHERE order_number = ${orderNumber} AND waiting_dispute_id = ${commandId}
-    ), answered AS (
-      DELETE FROM order_wakeups WHERE order_number = ${orderNumber}
-        AND cause IN ('command', 'dispute') AND cause_id = ${commandId}
-    )
-    SELECT end_command(${orderNumber}, ${commandId}, 'REFUSED', ${tryNumber}) AS is_refused`;
+    SELECT refuse_command(${orderNumber}, ${commandId}, ${tryNumber}) AS is_refused`;
   return row.isRefused;
 }
 

@@ -108,7 +108,7 @@ describe('a refund that ends at the moment of the cancel is shown', () => {
     const writing = await service.sql.begin(async (sql) => {
       await sql`UPDATE orders SET status = 'CANCELLED' WHERE order_number = ${order.order_number}`;
       const written = write(service.sql, surplus);
-      await untilBlocked(service, 'surplus_refunds');
+      await untilBlocked(service, '_surplus(');
       return { written };
     });
     await writing.written;
